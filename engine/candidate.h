@@ -1,0 +1,60 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/family.h"
+#include "engine/genome.h"
+#include "engine/plan.h"
+#include "engine/task.h"
+
+namespace evo {
+
+/// One kernel source of a candidate: complete CUDA C++ for one specialisation ({D: 64}).
+struct Program {
+  Bindings specialisation;
+  std::string source;
+  std::string source_hash;  ///< xxh3 of source and compile options, hex.
+  int max_registers = 0;    ///< 0: no cap.
+  std::map<std::string, Plan> plans;  ///< By shape name: every shape of this specialisation that the run uses.
+};
+
+/// A genome with everything needed to build and launch it.
+struct Candidate {
+  Genome genome;
+  std::vector<Program> programs;
+
+  std::string source_hash() const;  ///< Of all programs together.
+};
+
+/// What a run aims at: the same for all of its candidates.
+struct Target {
+  Bindings options;            ///< Every option of the task has a value.
+  std::vector<Shape> timed;
+  std::vector<Shape> validated;  ///< Restricted to specialisations that occur in `timed`.
+};
+
+/// Resolves options and shape sets: `device_kind` is "cuda" or "vgpu"; empty `shapes` means the task's own for that
+/// kind; `options` override defaults. Throws usage_error for unknown names.
+Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
+                   const Bindings& options);
+
+/// The distinct values of the specialised parameters among the target's timed shapes.
+std::vector<Bindings> specialisations_of(const Task& task, const Target& target);
+
+/// Renders the sources and resolves the plans. Throws usage_error naming template file and line.
+Candidate make_candidate(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                         const Target& target, const Bindings& facts);
+
+/// One specialisation's source alone, and one shape's plan alone (export, verify, show).
+std::string render_source(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                          const Bindings& options, const Bindings& specialisation, const Bindings& facts);
+Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
+                  const Shape& shape, const Bindings& facts);
+
+/// The reference as a program and plan: the oracle in f32/f64 whose outputs are all f32 ("o" etc. are float*).
+Program reference_program(const SourceTree& tree, const Task& task, const Bindings& options,
+                          const Bindings& specialisation, const std::vector<Shape>& shapes);
+
+}  // namespace evo

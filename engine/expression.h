@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace evo::expr {
+
+/// Integers are 64 bit and checked: overflow and division by zero are errors, never wrap-around.
+using Value = std::variant<std::int64_t, bool, std::string>;
+
+/// Values by name: genes, shape parameters, task options, device facts.
+using Bindings = std::map<std::string, Value, std::less<>>;
+
+/// The shortest text that parses back to the value ("64", "true", "xor"); strings come without quotes.
+std::string to_string(const Value& value);
+
+struct Node;
+
+/// One expression of the language that serves constraints, directives, grids, sizes and floors:
+/// integers, booleans, 'strings', names, + - * / % << >> & | == != < <= > >= && || ! ?: in,
+/// min, max, ceil_div, pow2 (is a power of two), log2 (exact or rounded down); Python's `and or not`, `//`, chained
+/// comparisons and tuples after `in` are read too, so that Kernel Tuner's T1 constraints load as they are.
+/// Division rounds towards zero as in C. Parses once; copies share the tree.
+class Expression {
+ public:
+  /// The literal `true`.
+  Expression();
+  /// Throws usage_error naming the column and what was expected. Depth and length are bounded.
+  static Expression parse(std::string_view text);
+  static Expression constant(Value value);
+
+  /// Throws usage_error for an unknown name, a type mismatch, overflow or a division by zero.
+  Value evaluate(const Bindings& known) const;
+  std::int64_t evaluate_int(const Bindings& known) const;
+  bool evaluate_bool(const Bindings& known) const;
+
+  /// The value as far as it follows from what is known: `false && x` is false with x unknown. Empty while undecided.
+  std::optional<Value> evaluate_partially(const Bindings& known) const;
+
+  /// The names that the expression reads, sorted, each once.
+  std::vector<std::string> names() const;
+
+  /// The expression as C++ (64-bit arithmetic), with every known name folded into it. Host code of exported kernels.
+  std::string to_cpp(const Bindings& known) const;
+
+  const std::string& text() const { return text_; }
+  const Node& root() const { return *root_; }
+
+ private:
+  std::string text_;
+  std::shared_ptr<const Node> root_;
+};
+
+}  // namespace evo::expr
+
+namespace evo {
+using expr::Bindings;
+using expr::Expression;
+using expr::Value;
+}  // namespace evo

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/expression.h"
+#include "engine/family.h"
+
+namespace evo {
+
+/// One allele for each active gene of a family, in canonical form: inactive genes are absent, so that equal
+/// programs have equal genomes.
+struct Genome {
+  std::string family;
+  Bindings genes;
+
+  friend bool operator==(const Genome&, const Genome&) = default;
+};
+
+/// "mma_sync: cta_q=64 stages=2 ...", genes sorted by name. Unique among a task's genomes.
+std::string to_text(const Genome& genome);
+/// {"family": "...", "genes": {...}}: what is stored and exported.
+std::string to_json(const Genome& genome);
+/// Throws usage_error for malformed text; genes are checked against a family by Space::contains.
+Genome genome_from_json(std::string_view json);
+
+}  // namespace evo
