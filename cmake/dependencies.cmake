@@ -3,16 +3,16 @@
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
 
-function(evo_dependency name repository tag)
+macro(evo_dependency name repository tag)
   FetchContent_Declare(${name} GIT_REPOSITORY ${repository} GIT_TAG ${tag} GIT_SHALLOW TRUE
                        SYSTEM FIND_PACKAGE_ARGS ${ARGN})
   FetchContent_MakeAvailable(${name})
-  if(${name}_FOUND)
+  if(${${name}_FOUND})
     message(STATUS "${name}: ${${name}_VERSION} installed in ${${name}_DIR}")
   else()
     message(STATUS "${name}: ${tag} fetched from ${repository}")
   endif()
-endfunction()
+endmacro()
 
 evo_dependency(fmt https://github.com/fmtlib/fmt 10.2.1)
 set(SPDLOG_FMT_EXTERNAL ON)
@@ -24,7 +24,9 @@ set(SQLITECPP_RUN_CPPCHECK OFF)
 evo_dependency(SQLiteCpp https://github.com/SRombauts/SQLiteCpp 3.3.2)
 if(EVO_TESTS)
   evo_dependency(Catch2 https://github.com/catchorg/Catch2 v3.7.1 3)
-  list(APPEND CMAKE_MODULE_PATH ${Catch2_SOURCE_DIR}/extras)
+  if(NOT Catch2_FOUND)
+    list(APPEND CMAKE_MODULE_PATH ${Catch2_SOURCE_DIR}/extras)
+  endif()
 endif()
 
 # Header-only forms where the archive has no static library, and for the portable binary.
