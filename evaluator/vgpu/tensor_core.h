@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "evaluator/vgpu/float_formats.h"
+
+/// Warp-level matrix products, mma.sync (PTX ISA 9.0, 9.7.14.5), with the arithmetic of the hardware's tensor cores.
+namespace evo::vgpu {
+
+enum class MmaType { f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, f32, s32 };
+
+/// One form of mma.sync: D (m x n) = A (m x k) . B (k x n) + C. C and D have the same type here; where PTX lets them
+/// differ (f16 C, f32 D) convert C first.
+struct MmaForm {
+  int m = 16;
+  int n = 8;
+  int k = 16;
+  MmaType a = MmaType::f16;
+  MmaType b = MmaType::f16;
+  MmaType accumulator = MmaType::f32;  ///< f32, f16, f64 or s32.
+  bool saturate = false;               ///< .satfinite: integer overflow saturates.
+};
+
+/// How many 32-bit registers (64-bit for f64) each thread holds of each matrix.
+struct MmaRegisters {
+  int a = 0;
+  int b = 0;
+  int c = 0;  ///< Of C and of D.
+};
+
+/// False for a form that mma.sync does not have or that is not modelled; `why`, when given, then says which.
+/// Covered: f16 m16n8k8/k16 (f16 or f32 accumulator), bf16 m16n8k8/k16, tf32 m16n8k4/k8, e4m3/e5m2 in any mix
+/// m16n8k16/k32 (f32 or f16), f64 m8n8k4 and m16n8k4/k8/k16, s8/u8 in any mix m8n8k16 and m16n8k16/k32,
+/// s4/u4 in any mix m8n8k32 and m16n8k32/k64.
+bool mma_supported(const MmaForm& form, std::string* why = nullptr);
+MmaRegisters mma_registers(const MmaForm& form);
+
+/// How a tensor core sums products (exact) in floating point. It takes `block_k` products and the running sum, aligns
+/// all to the largest exponent among them, cuts each to `fraction_bits` bits below that exponent's leading bit, adds
+/// exactly and normalises; a form with a larger k chains blocks in ascending k. (Fasi et al. 2021, "Numerical behavior
+/// of NVIDIA tensor cores"; the values for Hopper are fitted to tests/data/numerics.)
+struct SumRule {
+  int block_k = 16;
+  int fraction_bits = 25;
+};
+
+struct TensorCoreNumerics {
+  SumRule half;      ///< f16 and bf16 operands, f32 accumulator.
+  SumRule half_f16;  ///< f16 operands, f16 accumulator.
+  SumRule tf32;
+  SumRule fp8;       ///< e4m3 and e5m2 operands, f32 accumulator.
+  SumRule fp8_f16;
+};
+
+/// For a compute capability times ten (80, 86, 89, 90). Values that nobody measured are the nearest older one's.
+TensorCoreNumerics tensor_core_numerics(int sm);
+
+/// Rows of 32 lanes, one for each register of the fragment, in PTX's register order. Rows of f64 matrices are 64 words
+/// long: a lane's low word, then its high word.
+struct MmaOperands {
+  std::array<const std::uint32_t*, 8> a{};
+  std::array<const std::uint32_t*, 8> b{};
+  std::array<const std::uint32_t*, 8> c{};
+  std::array<std::uint32_t*, 8> d{};  ///< May be the rows of c, a or b.
+};
+
+/// All 32 lanes take part, as PTX demands. The form must be supported.
+void mma_sync(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands);
+
+}  // namespace evo::vgpu
