@@ -1,0 +1,16 @@
+# evo_layer(NAME GLOB...): a static library of the sources and headers that the globs match, included as
+# "folder/file.h". Its headers form a file set, so that tests/structure can compile each of them alone.
+function(evo_layer name)
+  set(globs ${ARGN})
+  list(TRANSFORM globs APPEND /*.cpp OUTPUT_VARIABLE source_globs)
+  list(TRANSFORM globs APPEND /*.h OUTPUT_VARIABLE header_globs)
+  file(GLOB sources CONFIGURE_DEPENDS ${source_globs})
+  file(GLOB headers CONFIGURE_DEPENDS ${header_globs})
+  if(NOT sources)
+    file(TOUCH ${CMAKE_BINARY_DIR}/empty.cpp)
+    set(sources ${CMAKE_BINARY_DIR}/empty.cpp)
+  endif()
+  add_library(${name} STATIC ${sources})
+  target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+  set_property(GLOBAL APPEND PROPERTY EVO_LAYERS ${name})
+endfunction()

@@ -1,0 +1,92 @@
+# Sourced by ./evo and ./test: installs what the build needs (Debian, Ubuntu), configures and builds.
+# Everything it prints goes to stderr, so that the output of `evo` stays its own.
+
+evo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+evo_build=$evo_root/build/release
+
+evo_say() { echo "evo: $*" >&2; }
+evo_fail() { evo_say "$*"; exit 3; }
+
+# Runs a command with its output in a log; shows the log only when the command fails.
+evo_quietly() {
+  local what=$1 log; shift
+  log=$(mktemp)
+  if ! "$@" >"$log" 2>&1; then
+    tail -n 40 "$log" >&2
+    rm -f "$log"
+    evo_fail "$what failed (see above)"
+  fi
+  rm -f "$log"
+}
+
+evo_as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else
+    evo_fail "installing packages needs root: run as root once: $*"
+  fi
+}
+
+evo_packages=(g++ cmake ninja-build libspdlog-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev libsqlitecpp-dev
+              libcli11-dev libxxhash-dev)
+
+evo_missing_packages() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+  done
+}
+
+# Debian 12 has Catch2 2 only; version 3 comes from its backports.
+evo_install_catch2() {
+  dpkg-query -W -f='${Version}' catch2 2>/dev/null | grep -q '^3' && return
+  local candidate suite=()
+  candidate=$(apt-cache policy catch2 | sed -n 's/ *Candidate: //p')
+  if [[ $candidate != 3* ]]; then
+    . /etc/os-release
+    if ! apt-cache madison catch2 | grep -q "${VERSION_CODENAME}-backports"; then
+      echo "deb http://deb.debian.org/debian ${VERSION_CODENAME}-backports main" |
+        evo_as_root tee "/etc/apt/sources.list.d/${VERSION_CODENAME}-backports.list" >/dev/null
+      evo_quietly "apt-get update" evo_as_root apt-get update
+    fi
+    suite=(-t "${VERSION_CODENAME}-backports")
+  fi
+  evo_say "installing Catch2 3"
+  evo_quietly "installing catch2" evo_as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${suite[@]}" catch2 libcatch2-dev
+}
+
+# evo_prepare [tests]: the packages; other systems use what CMake finds and fetch the rest.
+evo_prepare() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
+  local missing
+  mapfile -t missing < <(evo_missing_packages "${evo_packages[@]}")
+  if [ ${#missing[@]} -gt 0 ]; then
+    evo_say "installing ${missing[*]}"
+    evo_quietly "apt-get update" evo_as_root apt-get update
+    evo_quietly "installing packages" evo_as_root env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y --no-install-recommends "${missing[@]}"
+  fi
+  if [ "${1:-}" = tests ]; then evo_install_catch2; fi
+}
+
+evo_check_toolkit() {
+  local folder
+  for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /usr; do
+    [ -n "$folder" ] && [ -e "$folder/include/nvrtc.h" ] && return
+  done
+  evo_fail "CUDA Toolkit headers not found (looked for include/nvrtc.h in \$CUDA_HOME and /usr/local/cuda):" \
+           "install the CUDA Toolkit 12.8 or newer (developer.nvidia.com/cuda-downloads) or set CUDA_HOME"
+}
+
+# evo_build_targets TESTS TARGET...: configures when needed (TESTS is ON or OFF) and builds.
+evo_build_targets() {
+  local tests=$1; shift
+  if ! grep -qs "EVO_TESTS:BOOL=ON" "$evo_build/CMakeCache.txt"; then
+    if [ "$tests" = ON ] || [ ! -e "$evo_build/build.ninja" ]; then
+      evo_quietly "configuring" cmake -S "$evo_root" --preset release "-DEVO_TESTS=$tests"
+    fi
+  fi
+  if [ -n "$(ninja -C "$evo_build" -n "$@" 2>/dev/null | grep -v 'no work to do' | grep '^\[')" ]; then
+    evo_say "building (release, a few minutes the first time)"
+    evo_quietly "the build" cmake --build "$evo_build" --target "$@"
+  fi
+}
