@@ -46,6 +46,7 @@ struct Failure {
   Verdict verdict = Verdict::crashed;
   std::string reason;
   bool device_lost = false;  ///< The context is poisoned: only a new process helps.
+  std::string log;           ///< The compiler's whole output, where a compilation failed.
 };
 
 using DeviceAddress = std::uint64_t;

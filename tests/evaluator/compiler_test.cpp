@@ -1,0 +1,171 @@
+#include "evaluator/compiler.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <variant>
+
+#include "engine/error.h"
+#include "evaluator/nvrtc_compiler.h"
+#include "evaluator/ptxas_log.h"
+
+using namespace evo;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Compiler* nvrtc() {
+  static const std::unique_ptr<Compiler> compiler = [] {
+    try {
+      return make_nvrtc_compiler();
+    } catch (const Error&) {
+      return std::unique_ptr<Compiler>();
+    }
+  }();
+  if (!compiler) SKIP("no NVRTC on this machine");
+  return compiler.get();
+}
+
+Binary compiled(std::string_view source, std::string_view arch = "sm_90a", int max_registers = 0) {
+  auto result = nvrtc()->compile(source, arch, max_registers);
+  if (const Failure* failure = std::get_if<Failure>(&result)) FAIL(failure->reason << "\n" << failure->log);
+  return std::get<Binary>(std::move(result));
+}
+
+Failure refused(std::string_view source, std::string_view arch = "sm_90a") {
+  auto result = nvrtc()->compile(source, arch, 0);
+  REQUIRE(std::holds_alternative<Failure>(result));
+  return std::get<Failure>(std::move(result));
+}
+
+constexpr const char* kScale = R"(extern "C" __global__ void scale(float* x, float by) { x[threadIdx.x] *= by; })";
+
+// Keeps 128 values alive over a loop, so that a cap of 32 registers must spill.
+constexpr const char* kHungry = R"(extern "C" __global__ void hungry(float* x, int n) {
+  float held[128];
+  for (int i = 0; i < 128; ++i) held[i] = x[i * n + threadIdx.x];
+  for (int j = 0; j < n; ++j) {
+#pragma unroll
+    for (int i = 0; i < 128; ++i) held[i] = held[i] * x[j] + held[(i + 7) % 128];
+  }
+  float sum = 0;
+  for (int i = 0; i < 128; ++i) sum += held[i];
+  x[threadIdx.x] = sum;
+})";
+
+}  // namespace
+
+TEST_CASE("one compilation gives cubin, PTX and resources") {
+  const Binary binary = compiled(
+      R"(extern "C" __global__ void reverse(float* x) {
+           __shared__ float tile[256];
+           tile[threadIdx.x] = x[threadIdx.x];
+           __syncthreads();
+           x[threadIdx.x] = tile[255 - threadIdx.x];
+         })");
+  REQUIRE(binary.cubin.size() > 64);
+  CHECK(binary.cubin[1] == std::byte{'E'});
+  CHECK_THAT(binary.ptx, ContainsSubstring(".entry reverse"));
+  CHECK_THAT(binary.ptx, ContainsSubstring(".loc"));
+  CHECK(binary.ptx.find('\0') == std::string::npos);
+  CHECK(binary.arch == "sm_90a");
+  CHECK(binary.build.arch == "sm_90a");
+  CHECK(binary.build.registers > 0);
+  CHECK(binary.build.spill_bytes == 0);
+  CHECK(binary.build.static_smem_bytes == 1024);
+  CHECK(binary.build.cubin_hash.size() == 32);
+  CHECK(binary.build.compile_ms > 0);
+  CHECK_THAT(binary.build.log, ContainsSubstring("Compiling entry function 'reverse'"));
+}
+
+TEST_CASE("other architectures compile too") {
+  CHECK_THAT(compiled(kScale, "sm_89").ptx, ContainsSubstring(".target sm_89"));
+  CHECK_THAT(compiled(kScale, "sm_90a").ptx, ContainsSubstring(".target sm_90a"));
+}
+
+TEST_CASE("a register cap is obeyed and its spills are seen") {
+  const Binary free = compiled(kHungry);
+  const Binary capped = compiled(kHungry, "sm_90a", 32);
+  CHECK(free.build.registers > 128);
+  CHECK(free.build.spill_bytes == 0);
+  CHECK(capped.build.registers <= 32);
+  CHECK(capped.build.spill_bytes > 0);
+  CHECK(capped.build.cubin_hash != free.build.cubin_hash);
+}
+
+TEST_CASE("the same source gives the same bytes, and the hash ignores text without effect") {
+  const Binary first = compiled(kScale);
+  const Binary again = compiled(kScale);
+  CHECK(first.cubin == again.cubin);
+  CHECK(first.build.log == again.build.log);
+  const Binary commented = compiled("// a comment\n\n" + std::string(kScale));
+  CHECK(commented.cubin != first.cubin);
+  CHECK(commented.build.cubin_hash == first.build.cubin_hash);
+  const Binary capped = compiled(kScale, "sm_90a", 128);
+  CHECK(capped.build.cubin_hash == first.build.cubin_hash);
+}
+
+TEST_CASE("programs that differ in code, constant or shared memory have different hashes") {
+  const auto hash = [](const std::string& body) {
+    return compiled("extern \"C\" __global__ void k(float* x, int n) {" + body + "}").build.cubin_hash;
+  };
+  const std::string base = hash("x[threadIdx.x] = 1.0f;");
+  CHECK(hash("x[threadIdx.x] = 2.0f;") != base);
+  CHECK(hash("x[threadIdx.x + 1] = 1.0f;") != base);
+  CHECK(hash("__shared__ float s[64]; s[threadIdx.x] = n; __syncthreads(); x[threadIdx.x] = s[n];") !=
+        hash("__shared__ float s[32]; s[threadIdx.x] = n; __syncthreads(); x[threadIdx.x] = s[n];"));
+}
+
+TEST_CASE("a front end error is a failure that names the line") {
+  const Failure failure = refused("extern \"C\" __global__ void k(float* x) {\n  x[0] = nowhere;\n}\n");
+  CHECK(failure.verdict == Verdict::compile_failed);
+  CHECK(failure.reason == "kernel.cu(2): error: identifier \"nowhere\" is undefined");
+  CHECK_THAT(failure.log, ContainsSubstring("1 error detected"));
+  CHECK_FALSE(failure.device_lost);
+}
+
+TEST_CASE("a ptxas error is a failure") {
+  const Failure failure = refused(R"(extern "C" __global__ void k() { asm volatile("no.such.instruction;"); })");
+  CHECK(failure.verdict == Verdict::compile_failed);
+  CHECK_THAT(failure.reason, ContainsSubstring("error"));
+}
+
+TEST_CASE("a source without kernels is a failure") {
+  CHECK_THAT(refused("__device__ float twice(float x) { return 2 * x; }").reason, ContainsSubstring("no __global__"));
+  CHECK(refused("").verdict == Verdict::compile_failed);
+}
+
+TEST_CASE("static shared memory beyond 48 KB is refused by the compiler") {
+  const Failure failure = refused(
+      "extern \"C\" __global__ void k(float* x) { __shared__ float tile[100000]; tile[threadIdx.x] = x[0]; "
+      "__syncthreads(); x[0] = tile[int(x[1])]; }");
+  CHECK(failure.verdict == Verdict::compile_failed);
+}
+
+TEST_CASE("an architecture that NVRTC does not know is the machine's fault") {
+  CHECK_THROWS_AS(nvrtc()->compile(kScale, "sm_20", 0), Error);
+  CHECK_THROWS_AS(nvrtc()->compile(kScale, "sm_", 0), Error);
+  CHECK_THROWS_AS(nvrtc()->compile(kScale, "h200", 0), Error);
+}
+
+TEST_CASE("wgmma under register pressure is reported as a performance warning") {
+  const Binary binary = compiled(R"(extern "C" __global__ void w(float* x, unsigned long long a, unsigned long long b, int n) {
+    float d[4] = {x[0], x[1], x[2], x[3]};
+    for (int i = 0; i < n; ++i) {
+      asm volatile("wgmma.fence.sync.aligned;");
+      asm volatile("wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%0,%1,%2,%3}, %4, %5, 1, 1, 1;"
+                   : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b));
+      d[0] *= 2.0f;
+      asm volatile("wgmma.commit_group.sync.aligned;");
+      asm volatile("wgmma.wait_group.sync.aligned 0;");
+    }
+    for (int i = 0; i < 4; ++i) x[i] = d[i];
+  })");
+  CHECK(performance_warning(binary.build.log));
+  CHECK_FALSE(performance_warning(compiled(kScale).build.log));
+}
+
+TEST_CASE("the compiler says which NVRTC it is") {
+  CHECK(nvrtc()->version().find('.') != std::string::npos);
+  CHECK_THAT(nvrtc()->path(), ContainsSubstring("libnvrtc"));
+}
