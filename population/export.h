@@ -20,10 +20,10 @@ struct Provenance {
   std::string task;
   std::string task_hash;
   Genome genome;
-  Target target;           ///< Options, timed and validated shapes of the run.
+  Target target;  ///< Options, timed and validated shapes of the run.
   DeviceRecord device;
   std::string objective;
-  double latency_us = 0;   ///< The objective's value.
+  double latency_us = 0;  ///< The objective's value.
   double worst_relative_l2 = 0;
   std::vector<Timing> timings;  ///< Without samples.
   std::uint64_t salt = 0;
@@ -38,28 +38,32 @@ struct ExportRequest {
   SourceTree files;  ///< At least the task's and the family's JSON and the reference (Store::task_files).
   Task task;
   Family family;
-  std::vector<Program> programs;    ///< One for each specialisation: specialisation, source, max_registers are read.
+  std::vector<Program>
+      programs;  ///< One for each specialisation: specialisation, source, max_registers are read.
   std::vector<Program> references;  ///< reference_program for the same specialisations, in the same order.
   Provenance provenance;
 };
 
-/// One .cu file that stands alone: provenance, kernels (each specialisation in its own namespace), the launcher
+/// One .cu file that stands alone: provenance, kernels (each specialisation in its own namespace), the
+/// launcher
 ///   cudaError_t evo_TASK(tensors..., shape parameters..., [void* workspace,] cudaStream_t stream)
-/// and, with -DEVO_MAIN, a main that checks it against the reference and times it. Pure: the same request gives the
-/// same text. Throws usage_error when the family's launch plan cannot be written as host code.
+/// and, with -DEVO_MAIN, a main that checks it against the reference and times it. Pure: the same request
+/// gives the same text. Throws usage_error when the family's launch plan cannot be written as host code.
 std::string export_cuda(const ExportRequest& request);
 
 /// What `evo verify FILE.cu` needs, read from the file alone.
 struct Exported {
   Provenance provenance;
-  /// A tree from which load_task and load_families give the task and the one family; its kernel templates are stubs.
+  /// A tree from which load_task and load_families give the task and the one family; its kernel templates are
+  /// stubs.
   SourceTree tree;
-  std::vector<Program> programs;  ///< Sources verbatim as they stand in the file; no plans: resolve_plan gives them.
-  bool edited = false;            ///< The sources are not those that were exported.
+  std::vector<Program>
+      programs;         ///< Sources verbatim as they stand in the file; no plans: resolve_plan gives them.
+  bool edited = false;  ///< The sources are not those that were exported.
 };
 
-/// Reads an exported file, which is not trusted. Throws usage_error in one line, starting with `name`, when its
-/// provenance is missing, damaged or from a newer evo.
+/// Reads an exported file, which is not trusted. Throws usage_error in one line, starting with `name`, when
+/// its provenance is missing, damaged or from a newer evo.
 Exported read_export(std::string_view text, std::string_view name);
 
 }  // namespace evo

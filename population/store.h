@@ -18,19 +18,20 @@ namespace evo {
 
 /// The device of a run as the store remembers it.
 struct DeviceRecord {
-  std::string id;      ///< "cuda:0", "vgpu:h200".
-  std::string kind;    ///< "cuda" or "vgpu".
-  std::string name;    ///< "NVIDIA H200".
-  std::string arch;    ///< "sm_90a".
-  std::string uuid;    ///< Empty for a virtual GPU.
+  std::string id;    ///< "cuda:0", "vgpu:h200".
+  std::string kind;  ///< "cuda" or "vgpu".
+  std::string name;  ///< "NVIDIA H200".
+  std::string arch;  ///< "sm_90a".
+  std::string uuid;  ///< Empty for a virtual GPU.
   std::string driver;
-  Bindings facts;      ///< facts_of(limits): plans are resolved again from the database alone.
+  Bindings facts;  ///< facts_of(limits): plans are resolved again from the database alone.
 };
 
 /// What elites of different GPUs of one model share: kind, name and arch, not the ordinal or the uuid.
 std::string device_key(const DeviceRecord& device);
 
-/// "latency mission out=f16": what a target's candidates are ranked by. Candidates of different objectives never compete.
+/// "latency mission out=f16": what a target's candidates are ranked by. Candidates of different objectives
+/// never compete.
 std::string objective_of(const Target& target);
 
 /// The files of `tree` that a task's hash covers: its folder and include/.
@@ -40,7 +41,8 @@ SourceTree files_of_task(const SourceTree& tree, std::string_view task);
 struct RunInfo {
   std::string task;
   std::string task_hash;
-  SourceTree files;  ///< files_of_task: stored once for each task hash, so that export and resume need no templates.
+  SourceTree
+      files;  ///< files_of_task: stored once for each task hash, so that export and resume need no templates.
   DeviceRecord device;
   Target target;
   std::string objective;  ///< objective_of(target).
@@ -56,7 +58,7 @@ struct RunInfo {
 };
 
 enum class RunStatus {
-  running,      ///< Or its process was killed: it can be resumed.
+  running,  ///< Or its process was killed: it can be resumed.
   finished,
   interrupted,  ///< Ctrl-C or out of time: it can be resumed.
   failed,       ///< The machine failed.
@@ -99,8 +101,9 @@ struct EliteRow {
   double latency_us = 0;
   bool modelled = false;
   double worst_relative_l2 = 0;
-  int registers = 0;    ///< The largest among its programs.
-  int spill_bytes = 0;  ///< The largest among its programs.
+  int registers = 0;            ///< The largest among its programs.
+  int spill_bytes = 0;          ///< The largest among its programs.
+  std::vector<Timing> timings;  ///< Without samples.
   std::string source_hash;
   std::string since;  ///< When it became an elite.
 };
@@ -169,38 +172,46 @@ struct GeneDifference {
 };
 std::vector<GeneDifference> differences(const Genome& a, const Genome& b);
 
+struct StoreOptions {
+  int busy_timeout_ms = 10'000;  ///< How long to wait for another process's lock.
+  std::int64_t max_pages =
+      0;  ///< The file may not grow beyond; 0: SQLite's limit. Tests stand in for a full disk with it.
+};
+
 /// The database of runs, candidates and elites (docs/store.md; SQLite).
 ///
-/// Durability: WAL with synchronous=NORMAL, one transaction for each result. What record() has returned from survives
-/// kill -9 of any process, as the log is in the kernel's page cache by then; after a power cut the last few results
-/// may be missing, but never a part of one.
-/// Elites: at most three for each key (task hash, device key, objective), all valid, with distinct sources and cubins;
-/// the n-th best never gets slower. Triggers and unique indices in the database hold this against every writer.
+/// Durability: WAL with synchronous=NORMAL, one transaction for each result. What record() has returned from
+/// survives kill -9 of any process, as the log is in the kernel's page cache by then; after a power cut the
+/// last few results may be missing, but never a part of one. Elites: at most three for each key (task hash,
+/// device key, objective), all valid, with distinct sources and cubins; the n-th best never gets slower.
+/// Triggers and unique indices in the database hold this against every writer.
 ///
-/// Used by one thread. Several processes may use one file at once: writers take turns, waiting up to ten seconds.
-/// Every method throws machine_error in one line, naming the file and what to do, when the database is locked, full,
-/// read-only or damaged; nothing is left half-written.
+/// Used by one thread. Several processes may use one file at once: readers never wait, writers take turns.
+/// Every method throws machine_error in one line, naming the file and what to do, when the database is
+/// locked, full, read-only or damaged; nothing is left half-written.
 class Store {
  public:
   enum class Mode {
     read,   ///< The file must exist. Nothing is changed and no file is left behind.
     write,  ///< Created when missing, brought to this schema when older.
   };
-  /// Throws usage_error when the file is missing (read), not evo's, or has a newer schema. ":memory:" is a private
-  /// database for tests.
-  static Store open(const std::filesystem::path& path, Mode mode);
+  /// Throws usage_error when the file is missing (read), another program's, or has a newer schema;
+  /// machine_error when it is no database at all or cannot be opened. ":memory:" is a private database for
+  /// tests.
+  static Store open(const std::filesystem::path& path, Mode mode, const StoreOptions& options = {});
   ~Store();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
 
   RunId begin_run(const RunInfo& info);
-  /// For --resume: the run as it was started, with its files, marked as running again. `evaluation_limit` replaces the
-  /// stored one. Throws usage_error when there is no such run.
+  /// For --resume: the run as it was started, with its files, marked as running again. `evaluation_limit`
+  /// replaces the stored one. Throws usage_error when there is no such run.
   RunInfo reopen_run(RunId run, std::optional<std::uint64_t> evaluation_limit = {});
   void finish_run(RunId run, RunStatus status);
 
   /// The archive of one run. Must not outlive the store.
-  /// recall throws usage_error when the stored proposal of that ticket has another genome: the space has changed.
+  /// recall throws usage_error when the stored proposal of that ticket has another genome: the space has
+  /// changed.
   std::unique_ptr<Archive> archive(RunId run);
 
   std::vector<RunRow> runs() const;  ///< Newest first.
@@ -216,7 +227,8 @@ class Store {
   std::optional<CandidateRow> candidate(CandidateId candidate) const;
   /// The candidate of a proposal of a run.
   std::optional<CandidateId> candidate_of(RunId run, std::uint64_t ticket) const;
-  /// The candidate, its parents, their parents, ... each once, by distance. Throws usage_error when there is none.
+  /// The candidate, its parents, their parents, ... each once, by distance. Throws usage_error when there is
+  /// none.
   std::vector<LineageRow> lineage(CandidateId candidate) const;
 
   /// The files that a task hash stands for. Empty when unknown.

@@ -1,0 +1,97 @@
+#include "population/codec.h"
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "engine/error.h"
+
+namespace evo {
+namespace {
+
+using nlohmann::json;
+
+json to_value(const Bindings& bindings) {
+  json object = json::object();
+  for (const auto& [name, value] : bindings) {
+    std::visit([&, &key = name](const auto& held) { object[key] = held; }, value);
+  }
+  return object;
+}
+
+Bindings bindings_of(const json& object) {
+  if (!object.is_object()) throw usage_error("expected a JSON object of names and values");
+  Bindings bindings;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_boolean()) {
+      bindings[name] = value.get<bool>();
+    } else if (value.is_number_integer()) {
+      bindings[name] = value.get<std::int64_t>();
+    } else if (value.is_string()) {
+      bindings[name] = value.get<std::string>();
+    } else {
+      throw usage_error(fmt::format("the value of \"{}\" is not an integer, a boolean or a string", name));
+    }
+  }
+  return bindings;
+}
+
+json to_value(const std::vector<Shape>& shapes) {
+  json list = json::array();
+  for (const Shape& shape : shapes)
+    list.push_back({{"name", shape.name}, {"parameters", to_value(shape.parameters)}});
+  return list;
+}
+
+std::vector<Shape> shapes_of(const json& list) {
+  std::vector<Shape> shapes;
+  for (const json& shape : list) {
+    shapes.push_back({shape.at("name").get<std::string>(), bindings_of(shape.at("parameters"))});
+  }
+  return shapes;
+}
+
+json parse(std::string_view text) {
+  try {
+    return json::parse(text);
+  } catch (const json::exception&) {
+    throw usage_error("malformed JSON");
+  }
+}
+
+}  // namespace
+
+std::string bindings_to_json(const Bindings& bindings) {
+  return to_value(bindings).dump();
+}
+
+Bindings bindings_from_json(std::string_view text) {
+  return bindings_of(parse(text));
+}
+
+std::string target_to_json(const Target& target) {
+  return json{{"options", to_value(target.options)},
+              {"timed", to_value(target.timed)},
+              {"validated", to_value(target.validated)}}
+      .dump();
+}
+
+Target target_from_json(std::string_view text) {
+  const json object = parse(text);
+  try {
+    return {bindings_of(object.at("options")), shapes_of(object.at("timed")),
+            shapes_of(object.at("validated"))};
+  } catch (const json::exception&) {
+    throw usage_error("malformed target: expected options, timed and validated");
+  }
+}
+
+std::string text_hash(std::string_view text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace evo

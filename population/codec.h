@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/candidate.h"
+#include "engine/expression.h"
+
+namespace evo {
+
+/// JSON forms of what the store and exported files keep. Readers throw usage_error in one line for anything
+/// else.
+
+/// {"D": 64, "out": "f16", "ping": true}
+std::string bindings_to_json(const Bindings& bindings);
+Bindings bindings_from_json(std::string_view json);
+
+/// {"options": {...}, "timed": [{"name": "mission", "parameters": {"B": 1, ...}}], "validated": [...]}
+std::string target_to_json(const Target& target);
+Target target_from_json(std::string_view json);
+
+/// XXH3-128 of the text, hex: equal texts are stored once.
+std::string text_hash(std::string_view text);
+
+}  // namespace evo

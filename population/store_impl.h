@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include "population/database.h"
+#include "population/store.h"
+
+namespace evo {
+
+/// Internal to population/: what the store's parts share.
+struct Store::Impl {
+  Impl(const std::filesystem::path& path, Database::Access access, int busy_timeout_ms)
+      : database(path, access, busy_timeout_ms) {}
+  Database database;
+};
+
+/// "now" in SQL: UTC, ISO 8601, milliseconds.
+inline constexpr const char* kNow = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+
+/// The id of a text in table text, which is made when missing.
+std::int64_t store_text(Database& database, const std::string& content);
+
+/// Everything that was recorded of a candidate's evaluation (population/evaluation_rows.cpp).
+void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation);
+Evaluation read_evaluation(Database& database, CandidateId candidate);
+std::vector<Timing> read_timings(Database& database, CandidateId candidate);  ///< Without samples.
+
+std::unique_ptr<Archive> make_archive(Database& database, RunId run);
+
+}  // namespace evo
