@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/family.h"
@@ -15,7 +16,7 @@ namespace evo {
 struct Program {
   Bindings specialisation;
   std::string source;
-  std::string source_hash;  ///< xxh3 of source and compile options, hex.
+  std::string source_hash;  ///< xxh3 of source and register cap, hex.
   int max_registers = 0;    ///< 0: no cap.
   std::map<std::string, Plan> plans;  ///< By shape name: every shape of this specialisation that the run uses.
 };
@@ -25,7 +26,11 @@ struct Candidate {
   Genome genome;
   std::vector<Program> programs;
 
-  std::string source_hash() const;  ///< Of all programs together.
+  /// Of all programs and their plans together: candidates of one hash do the same work. (Genes may change grids and
+  /// scalars alone, so equal sources are not enough.)
+  std::string source_hash() const;
+  /// Of the plans alone: candidates of equal cubins do the same work when this is equal too.
+  std::string plans_hash() const;
 };
 
 /// What a run aims at: the same for all of its candidates.
@@ -36,7 +41,8 @@ struct Target {
 };
 
 /// Resolves options and shape sets: `device_kind` is "cuda" or "vgpu"; empty `shapes` means the task's own for that
-/// kind; `options` override defaults. Throws usage_error for unknown names.
+/// kind, else each is anything parse_shape reads; `options` override defaults. Timed shapes are validated too.
+/// Throws usage_error for unknown names.
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
                    const Bindings& options);
 
@@ -53,8 +59,10 @@ std::string render_source(const SourceTree& tree, const Task& task, const Family
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
                   const Shape& shape, const Bindings& facts);
 
-/// The reference as a program and plan: the oracle in f32/f64 whose outputs are all f32 ("o" etc. are float*).
+/// The reference as a program and plans: the oracle in f32/f64 whose outputs are all f32 ("o" etc. are float*).
 Program reference_program(const SourceTree& tree, const Task& task, const Bindings& options,
                           const Bindings& specialisation, const std::vector<Shape>& shapes);
+
+Plan reference_plan(const Task& task, const Bindings& options, const Shape& shape);
 
 }  // namespace evo

@@ -20,6 +20,9 @@ using Bindings = std::map<std::string, Value, std::less<>>;
 /// The shortest text that parses back to the value ("64", "true", "xor"); strings come without quotes.
 std::string to_string(const Value& value);
 
+/// Words of the language, which cannot be names: true, false, and, or, not, in, and the functions.
+bool is_reserved(std::string_view name);
+
 struct Node;
 
 /// One expression of the language that serves constraints, directives, grids, sizes and floors:

@@ -16,7 +16,7 @@ using Dim3 = std::array<std::uint32_t, 3>;
 struct Argument {
   enum class Kind {
     tensor,      ///< Device pointer: plan.tensors[index].
-    workspace,   ///< Device pointer: plan.workspaces[index].
+    workspace,   ///< Device pointer: plan.workspaces[index]; null when that has 0 bytes.
     tensor_map,  ///< 128-byte CUtensorMap by value (__grid_constant__): plan.tensor_maps[index].
     i32,         ///< `value`.
   };
@@ -44,7 +44,7 @@ struct PlanTensor {
 };
 
 /// Scratch memory of a candidate, alive over all launches of one call. Its content is undefined at the start of a
-/// call unless zeroed.
+/// call unless zeroed. With 0 bytes the candidate does not use it: nothing is allocated and its address is null.
 struct Workspace {
   std::string name;
   std::uint64_t bytes = 0;

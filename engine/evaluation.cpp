@@ -1,0 +1,45 @@
+#include "engine/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace evo {
+namespace {
+
+constexpr std::array<std::pair<Verdict, std::string_view>, 13> kNames = {{
+    {Verdict::valid, "valid"},
+    {Verdict::illegal, "illegal"},
+    {Verdict::duplicate, "duplicate"},
+    {Verdict::compile_failed, "compile_failed"},
+    {Verdict::over_resources, "over_resources"},
+    {Verdict::unsupported, "unsupported"},
+    {Verdict::launch_failed, "launch_failed"},
+    {Verdict::crashed, "crashed"},
+    {Verdict::timed_out, "timed_out"},
+    {Verdict::wrong_answer, "wrong_answer"},
+    {Verdict::unrepeatable, "unrepeatable"},
+    {Verdict::impossible_time, "impossible_time"},
+    {Verdict::harness_failed, "harness_failed"},
+}};
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  for (const auto& [value, name] : kNames) {
+    if (value == verdict) return name;
+  }
+  throw std::logic_error("verdict without a name");
+}
+
+Verdict parse_verdict(std::string_view wanted) {
+  for (const auto& [value, name] : kNames) {
+    if (name == wanted) return value;
+  }
+  throw usage_error(fmt::format("unknown verdict '{}'", wanted));
+}
+
+}  // namespace evo
