@@ -21,7 +21,8 @@ SELECT run.id, task.name, task.hash, board.objective, device.label, device.kind,
        (SELECT count(*) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id
         WHERE candidate.run = run.id AND verdict = 'valid'),
        (SELECT min(latency_us) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id
-        WHERE candidate.run = run.id AND verdict = 'valid')
+        WHERE candidate.run = run.id AND verdict = 'valid'),
+       run.family
 FROM run
 JOIN board ON board.id = run.board
 JOIN task ON task.id = board.task
@@ -59,6 +60,7 @@ RunInfo info_of(const Statement& row) {
   info.command = row.text(18);
   info.evo_version = row.text(19);
   info.nvrtc_version = row.text(20);
+  info.family = row.text(27);
   return info;
 }
 

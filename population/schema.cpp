@@ -63,6 +63,7 @@ CREATE TABLE run (
   board            INTEGER NOT NULL REFERENCES board,
   device           INTEGER NOT NULL REFERENCES device,
   target           TEXT NOT NULL,     -- JSON: options, timed, validated
+  family           TEXT NOT NULL,     -- searched alone; empty: every one that fits
   strategy         TEXT NOT NULL,
   seed             INTEGER NOT NULL,  -- seed and salt: the bits of an unsigned number
   salt             INTEGER NOT NULL,

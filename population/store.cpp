@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/error.h"
+#include "engine/hash.h"
 #include "population/codec.h"
 #include "population/schema.h"
 #include "population/store_impl.h"
@@ -160,7 +161,7 @@ std::string_view name_of(RunStatus status) {
 }
 
 std::int64_t store_text(Database& database, const std::string& content) {
-  const std::string hash = text_hash(content);
+  const std::string hash = hash_hex(content);
   Statement row = database.prepare("SELECT id FROM text WHERE hash = ?");
   row.bind(hash);
   if (row.next()) return row.integer(0);
@@ -200,9 +201,9 @@ const fs::path& Store::path() const {
 
 RunId Store::begin_run(const RunInfo& info) {
   static const std::string kInsert = fmt::format(
-      "INSERT INTO run (board, device, target, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
+      "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
       "command, "
-      "evo_version, nvrtc_version, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "evo_version, nvrtc_version, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
       "'running', {})",
       kNow);
   Database& database = impl_->database;
@@ -213,6 +214,7 @@ RunId Store::begin_run(const RunInfo& info) {
       .bind(board)
       .bind(device)
       .bind(target_to_json(info.target))
+      .bind(info.family)
       .bind(info.strategy)
       .bind(info.seed)
       .bind(info.salt)

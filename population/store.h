@@ -46,6 +46,7 @@ struct RunInfo {
   DeviceRecord device;
   Target target;
   std::string objective;  ///< objective_of(target).
+  std::string family;    ///< The only one that is searched; empty: every one that fits the device.
   std::string strategy;
   std::uint64_t seed = 0;
   std::uint64_t salt = 0;
