@@ -1,0 +1,311 @@
+// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass over the keys.
+// A CTA has ${tile_q} query rows of one head: ${warps_q} warp(s) side by side over the rows, ${warps_k} group(s) of them over the keys.
+// docs/kernels/mma_sync.md tells the algorithm and the layouts.
+
+//% include "include/types.cuh"
+//% include "include/convert.cuh"
+//% include "include/memory.cuh"
+//% include "include/swizzle.cuh"
+//% if copy == 'cp_async'
+//%   include "include/cp_async.cuh"
+//% end
+//% include "include/ldmatrix.cuh"
+//% include "include/mma.cuh"
+//% include "include/math.cuh"
+//% include "include/warp.cuh"
+//% if sm >= 90 && pdl
+//%   include "include/grid_dependency.cuh"
+//% end
+
+constexpr int head_dim = ${D};
+constexpr int tile_q = ${tile_q};                       // query rows of the CTA
+constexpr int tile_k = ${tile_k};                       // keys of one tile
+constexpr int warps_q = ${warps_q};                     // warps of a group
+constexpr int warps_k = ${warps_k};                     // groups
+constexpr int kv_split = ${kv_split};                   // CTAs that share the keys of a query tile
+constexpr int stages = ${stages};                       // key and value tiles in shared memory for each group
+constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query rows of a warp
+constexpr int key_tiles = tile_k / 8;                   // score tiles of 8 keys
+constexpr int o_tiles = head_dim / 8;                   // output tiles of 8 columns
+constexpr int group_threads = 32 * warps_q;
+constexpr int threads = group_threads * warps_k;
+constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
+constexpr int tile_bytes = ${tile_bytes};               // of a key or value tile in shared memory
+constexpr int q_bytes = ${q_bytes};                     // of the query tile
+constexpr int group_bytes = ${group_bytes};             // of a group's tiles
+constexpr float lowest_score = -1e30f;                  // stands for minus infinity: differences of two stay finite
+
+struct Output {
+//% if kv_split > 1
+  float* partial_o;  // [split][row of all heads][head_dim], not normalised
+  float* partial_max;
+  float* partial_sum;
+  long long first_partial_row;
+//% else
+  half_bits* o;
+  float v_scale;
+//% end
+};
+
+//% slot exponential
+
+// Rows follow their tile's maximum: what they have accumulated shrinks by the difference.
+__device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float (&tile_max)[2], float (&row_sum)[2],
+                                                float (&acc_o)[o_tiles][4]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float new_max = fmaxf(row_max[r], tile_max[r]);
+    const float shrink = exp2_approximate((row_max[r] - new_max) * (1.0f / units_per_octave));
+    row_max[r] = new_max;
+    row_sum[r] *= shrink;
+#pragma unroll
+    for (int n = 0; n < o_tiles; ++n) {
+      acc_o[n][2 * r] *= shrink;
+      acc_o[n][2 * r + 1] *= shrink;
+    }
+  }
+}
+
+//% slot rescale
+
+// Waits for the other warps of a group, and makes what they wrote to shared memory visible.
+__device__ __forceinline__ void sync_group(int group) {
+//% if warps_q == 1
+  __syncwarp();
+//% elif warps_k == 1
+  __syncthreads();
+//% else
+  asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(group_threads) : "memory");
+//% end
+}
+
+//% include "tiles.cuh"
+//% include "scores.cuh"
+//% include "values.cuh"
+//% include "output.cuh"
+
+//% if register_cap > 0
+extern "C" __global__ void fp8_sdpa(
+//% else
+extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
+//% end
+    const e4m3* __restrict__ q, const e4m3* __restrict__ k, const e4m3* __restrict__ v, const float* __restrict__ q_scale,
+    const float* __restrict__ k_scale, const float* __restrict__ v_scale, half_bits* __restrict__ o,
+    float* __restrict__ partial_o, float* __restrict__ partial_max, float* __restrict__ partial_sum, int S) {
+  extern __shared__ __align__(128) unsigned char smem_bytes[];
+  const int lane = threadIdx.x % 32;
+  const int warp_q = threadIdx.x / 32 % warps_q;
+  const int group = threadIdx.x / group_threads;
+  const int group_thread = threadIdx.x % group_threads;
+  const int head = blockIdx.y;
+  const int first_row = blockIdx.x * tile_q;
+  const int warp_row = warp_q * 16 * m_tiles;
+
+  const shared_address smem = shared_address_of(smem_bytes);
+  const shared_address k_tiles = smem + q_bytes + group * group_bytes;
+  const shared_address v_tiles = k_tiles + stages * tile_bytes;
+//% if v_operand == 'fragments'
+  const shared_address v_fragments = v_tiles + stages * tile_bytes;
+//% end
+
+//% if sm >= 90 && pdl
+  wait_for_launch_ahead();
+  start_launch_behind();
+//% end
+  const long long head_start = (long long)head * S * head_dim;
+  const e4m3* q_head = q + head_start;
+  const e4m3* k_head = k + head_start;
+  const e4m3* v_head = v + head_start;
+
+  // The CTA's share of the key tiles; of these, every warps_k-th is this group's.
+  const int all_tiles = (S + tile_k - 1) / tile_k;
+//% if kv_split > 1
+  const int split_tiles = (all_tiles + kv_split - 1) / kv_split;
+  const int first_tile = min(all_tiles, (int)blockIdx.z * split_tiles);
+  const int end_tile = min(all_tiles, first_tile + split_tiles);
+//% else
+  const int first_tile = 0;
+  const int end_tile = all_tiles;
+//% end
+  const int tiles = max(0, (end_tile - first_tile - group + warps_k - 1) / warps_k);
+//% if kv_order == 'forward'
+  const auto first_key_of = [&](int i) { return (first_tile + group + i * warps_k) * tile_k; };
+//% else
+  const auto first_key_of = [&](int i) { return (end_tile - 1 - group - i * warps_k) * tile_k; };
+//% end
+
+//% if q_operand != 'global'
+  copy_tile<tile_q, threads>(smem, q_head, first_row, S, threadIdx.x);
+//%   if copy == 'cp_async'
+  commit_copies();
+//%   end
+//% end
+//% if copy == 'cp_async'
+  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same all the way.
+  const auto start_copy = [&](int i, int stage) {
+    if (i < tiles) copy_tile<tile_k, group_threads>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S, group_thread);
+//%   if arrival == 'split'
+    commit_copies();
+//%   end
+    if (i < tiles) copy_tile<tile_k, group_threads>(v_tiles + stage * tile_bytes, v_head, first_key_of(i), S, group_thread);
+    commit_copies();
+  };
+//%   if arrival == 'split'
+  constexpr int tile_groups = 2;  // copy groups of a tile
+//%   else
+  constexpr int tile_groups = 1;
+//%   end
+#pragma unroll
+  for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
+//% elif prefetch
+  uint4 next_k[prefetched_chunks];
+  uint4 next_v[prefetched_chunks];
+  if (tiles > 0) {
+    fetch_tile(next_k, k_head, first_key_of(0), S, group_thread);
+    fetch_tile(next_v, v_head, first_key_of(0), S, group_thread);
+  }
+//% end
+
+  const float scale = q_scale[head] * k_scale[head] * (1.4426950408889634f * units_per_octave * ${D == 64 ? '0.125f' : '0.08838834764831845f'});
+
+//% if q_operand == 'global'
+  QueryHalf query[halves][m_tiles];
+#pragma unroll
+  for (int half = 0; half < halves; ++half) {
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) {
+      load_query_half(query[half][m], q_head, first_row + warp_row + 16 * m, S, half, lane);
+    }
+  }
+//% else
+//%   if copy == 'cp_async'
+  wait_for_copies<stages * tile_groups>();
+//%   end
+  __syncthreads();
+//%   if q_operand == 'registers'
+  QueryHalf query[halves][m_tiles];
+#pragma unroll
+  for (int half = 0; half < halves; ++half) {
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) load_query_half(query[half][m], smem, warp_row + 16 * m, half, lane);
+  }
+//%   end
+//% end
+
+  float acc_o[m_tiles][o_tiles][4] = {};
+  float row_sum[m_tiles][2] = {};
+  float row_max[m_tiles][2];
+#pragma unroll
+  for (int m = 0; m < m_tiles; ++m) row_max[m][0] = row_max[m][1] = lowest_score;
+
+//% if stages > 1
+  int stage = 0;
+//% else
+  constexpr int stage = 0;
+//% end
+#pragma unroll ${unroll}
+  for (int i = 0; i < tiles; ++i) {
+    const int first_key = first_key_of(i);
+    const shared_address k_tile = k_tiles + stage * tile_bytes;
+    const shared_address v_tile = v_tiles + stage * tile_bytes;
+//% if copy == 'cp_async'
+    wait_for_copies<stages * tile_groups - 1>();
+    sync_group(group);
+//% elif prefetch
+    sync_group(group);  // the tile before is done with
+    put_tile(k_tile, next_k, group_thread);
+    put_tile(v_tile, next_v, group_thread);
+    sync_group(group);
+    if (i + 1 < tiles) {
+      fetch_tile(next_k, k_head, first_key_of(i + 1), S, group_thread);
+      fetch_tile(next_v, v_head, first_key_of(i + 1), S, group_thread);
+    }
+//% else
+    sync_group(group);  // the tile before is done with
+    copy_tile<tile_k, group_threads>(k_tile, k_head, first_key, S, group_thread);
+    copy_tile<tile_k, group_threads>(v_tile, v_head, first_key, S, group_thread);
+    sync_group(group);
+//% end
+
+    float scores[m_tiles][key_tiles][4] = {};
+#pragma unroll
+    for (int half = 0; half < halves; ++half) {
+//% if q_operand == 'smem'
+      QueryHalf query[m_tiles];
+#pragma unroll
+      for (int m = 0; m < m_tiles; ++m) load_query_half(query[m], smem, warp_row + 16 * m, half, lane);
+      multiply_half(scores, query, k_tile, half, lane);
+//% else
+      multiply_half(scores, query[half], k_tile, half, lane);
+//% end
+    }
+    if (S - first_key < tile_k) mask_scores(scores, S - first_key, lane);
+
+    float tile_max[m_tiles][2];
+    find_tile_max(tile_max, scores, scale);
+    raise_row_max(row_max, tile_max, row_sum, acc_o);
+
+//% if arrival == 'split'
+    wait_for_copies<stages * tile_groups - 2>();
+    sync_group(group);
+//% end
+//% if v_operand == 'fragments'
+    transpose_tile(v_fragments, v_tile, warp_q, lane);
+    sync_group(group);
+    const shared_address values_tile = v_fragments;
+//% else
+    const shared_address values_tile = v_tile;
+//% end
+//% if pv_math == 'e4m3' && promote
+    float tile_o[m_tiles][o_tiles][4] = {};
+    multiply_pv(tile_o, row_sum, scores, row_max, values_tile, scale, lane);
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < o_tiles; ++n) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) acc_o[m][n][e] += tile_o[m][n][e];
+      }
+    }
+//% else
+    multiply_pv(acc_o, row_sum, scores, row_max, values_tile, scale, lane);
+//% end
+//% if copy == 'cp_async'
+
+    if (i + stages < tiles) sync_group(group);  // every warp is done with the stage
+    start_copy(i + stages, stage);
+//% end
+//% if stages > 1
+    stage = stage + 1 == stages ? 0 : stage + 1;
+//% end
+  }
+
+//% if sum_by == 'adds'
+#pragma unroll
+  for (int m = 0; m < m_tiles; ++m) {
+    row_sum[m][0] = quad_sum(row_sum[m][0]);
+    row_sum[m][1] = quad_sum(row_sum[m][1]);
+  }
+//% end
+
+//% if kv_split > 1
+  const long long all_rows = (long long)gridDim.y * S;
+  const Output output = {partial_o, partial_max, partial_sum, blockIdx.z * all_rows};
+//% else
+  const Output output = {o, v_scale[head]};
+//% end
+  const long long first_output_row = (long long)head * S + first_row;
+  const int rows = min(tile_q, S - first_row);
+//% if warps_k > 1
+  __syncthreads();  // key and value tiles are done with: their room serves the partial rows
+  leave_partial_rows(smem, acc_o, row_max, row_sum, group, warp_row, lane);
+  __syncthreads();
+  merge_rows(output, smem, first_output_row, rows);
+//% else
+  finish_rows(output, acc_o, row_max, row_sum, first_output_row, warp_row, rows, lane);
+//% end
+}
+//% if kv_split > 1
+
+//%   include "combine.cuh"
+//% end

@@ -1,0 +1,107 @@
+// What becomes of the accumulated rows: normalised output, or partial results for the combining kernel.
+
+__device__ __forceinline__ void store_output(half_bits* to, float4 acc, float factor) {
+  store_global_u32x2(to, ${out}x2_from_f32(acc.x * factor, acc.y * factor), ${out}x2_from_f32(acc.z * factor, acc.w * factor));
+}
+
+// Four columns of one row: `row` counts rows of all heads.
+__device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc, float row_max,
+                                               float row_sum) {
+//% if kv_split > 1
+  const long long partial_row = output.first_partial_row + row;
+  store_global(output.partial_o + partial_row * head_dim + column, acc);
+  if (column == 0) {
+    output.partial_max[partial_row] = row_max;
+    output.partial_sum[partial_row] = row_sum;
+  }
+//% else
+  store_output(output.o + row * head_dim + column, acc, output.v_scale * reciprocal(row_sum));
+//% end
+}
+//% if warps_k == 1
+
+__device__ __forceinline__ void finish_rows(const Output& output, const float (&acc_o)[m_tiles][o_tiles][4],
+                                            const float (&row_max)[m_tiles][2], const float (&row_sum)[m_tiles][2],
+                                            long long first_row, int warp_row, int rows, int lane) {
+#pragma unroll
+  for (int m = 0; m < m_tiles; ++m) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = warp_row + 16 * m + 8 * r + lane / 4;
+      if (row >= rows) continue;
+#pragma unroll
+      for (int block = 0; block < o_tiles / 2; ++block) {
+        const float(&even)[4] = acc_o[m][2 * block];
+        const float(&odd)[4] = acc_o[m][2 * block + 1];
+        const float4 acc = make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]);
+        finish_columns(output, first_row + row, 16 * block + 4 * (lane % 4), acc, row_max[m][r], row_sum[m][r]);
+      }
+    }
+  }
+}
+//% else
+
+// Groups leave their partial rows in shared memory: [group][row][head_dim + 16] accumulators (the 64 bytes more spread
+// the rows over the banks), then [group][row] pairs of maximum and sum.
+constexpr int partial_row_bytes = (head_dim + 16) * 4;
+
+__device__ __forceinline__ shared_address partial_address(shared_address smem, int group, int row, int column) {
+  return smem + (group * tile_q + row) * partial_row_bytes + column * 4;
+}
+
+__device__ __forceinline__ shared_address statistics_address(shared_address smem, int group, int row) {
+  return smem + warps_k * tile_q * partial_row_bytes + (group * tile_q + row) * 8;
+}
+
+__device__ __forceinline__ void leave_partial_rows(shared_address smem, const float (&acc_o)[m_tiles][o_tiles][4],
+                                                   const float (&row_max)[m_tiles][2], const float (&row_sum)[m_tiles][2],
+                                                   int group, int warp_row, int lane) {
+#pragma unroll
+  for (int m = 0; m < m_tiles; ++m) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = warp_row + 16 * m + 8 * r + lane / 4;
+#pragma unroll
+      for (int block = 0; block < o_tiles / 2; ++block) {
+        const float(&even)[4] = acc_o[m][2 * block];
+        const float(&odd)[4] = acc_o[m][2 * block + 1];
+        store_shared(partial_address(smem, group, row, 16 * block + 4 * (lane % 4)),
+                     make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]));
+      }
+      if (lane % 4 == 0) store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
+    }
+  }
+}
+
+// All threads share the merged rows, four columns at a time.
+__device__ __forceinline__ void merge_rows(const Output& output, shared_address smem, long long first_row, int rows) {
+  constexpr int items = tile_q * head_dim / 4;
+#pragma unroll
+  for (int i = 0; i < (items + threads - 1) / threads; ++i) {
+    const int item = threadIdx.x + i * threads;
+    const int row = item / (head_dim / 4);
+    const int column = item % (head_dim / 4) * 4;
+    if (row >= rows) break;
+    float2 statistics[warps_k];  // x: maximum, y: sum
+    float row_max = lowest_score;
+#pragma unroll
+    for (int group = 0; group < warps_k; ++group) {
+      statistics[group] = load_shared_f32x2(statistics_address(smem, group, row));
+      row_max = fmaxf(row_max, statistics[group].x);
+    }
+    float row_sum = 0.0f;
+    float4 acc = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int group = 0; group < warps_k; ++group) {
+      const float weight = exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave));
+      const float4 part = load_shared_f32x4(partial_address(smem, group, row, column));
+      row_sum = fmaf(weight, statistics[group].y, row_sum);
+      acc.x = fmaf(weight, part.x, acc.x);
+      acc.y = fmaf(weight, part.y, acc.y);
+      acc.z = fmaf(weight, part.z, acc.z);
+      acc.w = fmaf(weight, part.w, acc.w);
+    }
+    finish_columns(output, first_row + row, column, acc, row_max, row_sum);
+  }
+}
+//% end

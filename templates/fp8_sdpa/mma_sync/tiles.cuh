@@ -1,0 +1,54 @@
+// Tiles in shared memory: rows of head_dim codes in 16-byte chunks. Rows past the end of the tensor are zero, so that a
+// product with them is defined and harmless.
+
+__device__ __forceinline__ shared_address chunk_address(shared_address tile, int row, int chunk) {
+  return tile + ${smem_layout}_offset<head_dim>(row, chunk);
+}
+
+// Copies `rows` rows from row `first` on of a matrix with `end` rows; `thread` of `copiers` takes part.
+template <int rows, int copiers>
+__device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end, int thread) {
+#pragma unroll
+  for (int i = 0; i < (rows * row_chunks + copiers - 1) / copiers; ++i) {
+    const int item = thread + i * copiers;
+    const int row = item / row_chunks;
+    const int chunk = item % row_chunks;
+    if (rows * row_chunks % copiers != 0 && row >= rows) break;
+    const bool there = first + row < end;
+//% if copy == 'cp_async'
+    const e4m3* source = matrix + (long long)(there ? first + row : 0) * head_dim + chunk * 16;
+    copy_async(chunk_address(tile, row, chunk), source, there);
+//% else
+    uint4 codes = make_uint4(0, 0, 0, 0);
+    if (there) codes = load_global(matrix + (long long)(first + row) * head_dim + chunk * 16);
+    store_shared(chunk_address(tile, row, chunk), codes);
+//% end
+  }
+}
+//% if copy == 'plain' && prefetch
+
+constexpr int prefetched_chunks = (tile_k * row_chunks + group_threads - 1) / group_threads;
+
+// The two halves of copy_tile for a key tile: global memory to registers, and later registers to shared memory.
+__device__ __forceinline__ void fetch_tile(uint4 (&codes)[prefetched_chunks], const e4m3* matrix, int first, int end,
+                                           int thread) {
+#pragma unroll
+  for (int i = 0; i < prefetched_chunks; ++i) {
+    const int item = thread + i * group_threads;
+    const int row = item / row_chunks;
+    codes[i] = make_uint4(0, 0, 0, 0);
+    if (row < tile_k && first + row < end) {
+      codes[i] = load_global(matrix + (long long)(first + row) * head_dim + item % row_chunks * 16);
+    }
+  }
+}
+
+__device__ __forceinline__ void put_tile(shared_address tile, const uint4 (&codes)[prefetched_chunks], int thread) {
+#pragma unroll
+  for (int i = 0; i < prefetched_chunks; ++i) {
+    const int item = thread + i * group_threads;
+    const int row = item / row_chunks;
+    if (row < tile_k) store_shared(chunk_address(tile, row, item % row_chunks), codes[i]);
+  }
+}
+//% end

@@ -1,0 +1,186 @@
+// acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost, but they lie with
+// the head dimension innermost. A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row =
+// lane / 4) of keys 2 quad, 2 quad + 1; picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of
+// keys {2 quad, 2 quad + 1, 8 + 2 quad, 9 + 2 quad}. Two consequences, both free:
+//   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights need no exchange;
+//   - of 16 columns, a product has the even ones and the next one the odd ones, so acc_o[2 b][0], acc_o[2 b + 1][0], acc_o[2 b][1],
+//     acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of one row.
+
+//% if pv_math == 'f16'
+constexpr int key_step = 16;      // depth of a product
+constexpr int load_columns = 32;  // columns that one ldmatrix brings for a key step
+//% else
+constexpr int key_step = 32;
+constexpr int load_columns = 16;
+//% end
+constexpr int load_blocks = load_columns / 16;
+constexpr int column_blocks = head_dim / 16;
+// Operands of the products with the even and odd columns of a block of 16: {even 0, even 1, odd 0, odd 1}.
+typedef u32 ValueBlock[4];
+
+//% if v_operand == 'gather'
+// Column `column` of keys {0, 1, 8, 9} + `key` + 2 quad, byte by byte.
+__device__ __forceinline__ e4m3x4 gather_column(shared_address v_tile, int key, int column, int lane) {
+  const int first = key + 2 * (lane % 4);
+  e4m3x4 codes = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = first + i % 2 + 8 * (i / 2);
+    codes |= load_shared_u8(chunk_address(v_tile, row, column / 16) + column % 16) << (8 * i);
+  }
+  return codes;
+}
+
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
+                                            int lane) {
+#pragma unroll
+  for (int b = 0; b < load_blocks; ++b) {
+    const int column = 16 * (block + b) + 2 * (lane / 4);
+//%   if pv_math == 'f16'
+    const e4m3x4 even = gather_column(v_tile, key, column, lane);
+    const e4m3x4 odd = gather_column(v_tile, key, column + 1, lane);
+    values[b][0] = first_pair(even);
+    values[b][1] = second_pair(even);
+    values[b][2] = first_pair(odd);
+    values[b][3] = second_pair(odd);
+//%   else
+    values[b][0] = gather_column(v_tile, key, column, lane);
+    values[b][1] = gather_column(v_tile, key + 16, column, lane);
+    values[b][2] = gather_column(v_tile, key, column + 1, lane);
+    values[b][3] = gather_column(v_tile, key + 16, column + 1, lane);
+//%   end
+  }
+}
+//% else
+__device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
+                                                 int lane) {
+  u32 pairs[4];
+//%   if pv_math == 'f16'
+  // Keys 0-7 and 8-15 of a block of 16 columns, then of the next.
+  load_matrices_transposed(pairs, chunk_address(v_tile, key + lane % 16, block + lane / 16));
+#pragma unroll
+  for (int b = 0; b < 2; ++b) {
+    const e4m3x4 even = pick_bytes<0x6420>(pairs[2 * b], pairs[2 * b + 1]);
+    const e4m3x4 odd = pick_bytes<0x7531>(pairs[2 * b], pairs[2 * b + 1]);
+    values[b][0] = first_pair(even);
+    values[b][1] = second_pair(even);
+    values[b][2] = first_pair(odd);
+    values[b][3] = second_pair(odd);
+  }
+//%   else
+  load_matrices_transposed(pairs, chunk_address(v_tile, key + lane, block));
+  values[0][0] = pick_bytes<0x6420>(pairs[0], pairs[1]);
+  values[0][1] = pick_bytes<0x6420>(pairs[2], pairs[3]);
+  values[0][2] = pick_bytes<0x7531>(pairs[0], pairs[1]);
+  values[0][3] = pick_bytes<0x7531>(pairs[2], pairs[3]);
+//%   end
+}
+
+//%   if v_operand == 'fragments'
+// Each lane's operands lie together, 16 bytes, in the order of the lanes: read and written without bank conflicts.
+__device__ __forceinline__ shared_address fragment_address(shared_address fragments, int key, int block, int lane) {
+  return fragments + (key / key_step * column_blocks + block) * 512 + lane * 16;
+}
+
+// The warps of a group share the work of transposing a tile.
+__device__ __forceinline__ void transpose_tile(shared_address fragments, shared_address v_tile, int warp_q, int lane) {
+  constexpr int loads = tile_k / key_step * column_blocks / load_blocks;
+#pragma unroll
+  for (int i = 0; i < (loads + warps_q - 1) / warps_q; ++i) {
+    const int load = warp_q + i * warps_q;
+    if (loads % warps_q != 0 && load >= loads) break;
+    const int key = load * load_blocks / column_blocks * key_step;
+    const int block = load * load_blocks % column_blocks;
+    ValueBlock values[load_blocks];
+    transpose_values(values, v_tile, key, block, lane);
+#pragma unroll
+    for (int b = 0; b < load_blocks; ++b) {
+      store_shared(fragment_address(fragments, key, block + b, lane),
+                   make_uint4(values[b][0], values[b][1], values[b][2], values[b][3]));
+    }
+  }
+}
+
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address fragments, int key, int block,
+                                            int lane) {
+#pragma unroll
+  for (int b = 0; b < load_blocks; ++b) {
+    const uint4 operands = load_shared(fragment_address(fragments, key, block + b, lane));
+    values[b][0] = operands.x;
+    values[b][1] = operands.y;
+    values[b][2] = operands.z;
+    values[b][3] = operands.w;
+  }
+}
+//%   else
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
+                                            int lane) {
+  transpose_values(values, v_tile, key, block, lane);
+}
+//%   end
+//% end
+
+// The weights of one key step as the product's operand; `s` are the step's scores of the warp's 16 rows.
+__device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], float scale, const float (&offset)[2],
+                                             float (&row_sum)[2]) {
+//% if pv_math == 'f16'
+  p[0] = weights(s[0][0], s[0][1], scale, offset[0], row_sum[0]);
+  p[1] = weights(s[0][2], s[0][3], scale, offset[1], row_sum[1]);
+  p[2] = weights(s[1][0], s[1][1], scale, offset[0], row_sum[0]);
+  p[3] = weights(s[1][2], s[1][3], scale, offset[1], row_sum[1]);
+//% else
+  p[0] = weights(s[0][0], s[0][1], s[1][0], s[1][1], scale, offset[0], row_sum[0]);
+  p[1] = weights(s[0][2], s[0][3], s[1][2], s[1][3], scale, offset[1], row_sum[1]);
+  p[2] = weights(s[2][0], s[2][1], s[3][0], s[3][1], scale, offset[0], row_sum[0]);
+  p[3] = weights(s[2][2], s[2][3], s[3][2], s[3][3], scale, offset[1], row_sum[1]);
+//% end
+}
+//% if sum_by == 'ones'
+
+// A product with a column of ones sums the weights just as the output's products see them; every lane of the quad gets it.
+__device__ __forceinline__ void add_row_sum(float (&row_sum)[2], const u32 (&p)[4]) {
+  float sum[4] = {row_sum[0], 0.0f, row_sum[1], 0.0f};
+//%   if pv_math == 'f16'
+  mma_f16(sum, p, 0x3c003c00u, 0x3c003c00u);
+//%   else
+  mma_e4m3(sum, p, 0x38383838u, 0x38383838u);
+//%   end
+  row_sum[0] = sum[0];
+  row_sum[1] = sum[2];
+}
+//% end
+
+__device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4], float (&row_sum)[m_tiles][2],
+                                            const float (&scores)[m_tiles][key_tiles][4], const float (&row_max)[m_tiles][2],
+                                            shared_address values_tile, float scale, int lane) {
+  float offset[m_tiles][2];
+#pragma unroll
+  for (int m = 0; m < m_tiles; ++m) {
+    offset[m][0] = weight_offset(row_max[m][0]);
+    offset[m][1] = weight_offset(row_max[m][1]);
+  }
+#pragma unroll
+  for (int key = 0; key < tile_k; key += key_step) {
+    u32 p[m_tiles][4];
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) {
+      make_weights(p[m], scores[m] + key / 8, scale, offset[m], row_sum[m]);
+//% if sum_by == 'ones'
+      add_row_sum(row_sum[m], p[m]);
+//% end
+    }
+#pragma unroll
+    for (int block = 0; block < column_blocks; block += load_blocks) {
+      ValueBlock values[load_blocks];
+      load_values(values, values_tile, key, block, lane);
+#pragma unroll
+      for (int b = 0; b < load_blocks; ++b) {
+#pragma unroll
+        for (int m = 0; m < m_tiles; ++m) {
+          mma_${pv_math}(acc_o[m][2 * (block + b)], p[m], values[b][0], values[b][1]);
+          mma_${pv_math}(acc_o[m][2 * (block + b) + 1], p[m], values[b][2], values[b][3]);
+        }
+      }
+    }
+  }
+}
