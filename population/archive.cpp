@@ -28,7 +28,7 @@ std::optional<CandidateId> find_candidate(Database& database, RunId run, std::ui
 
 std::vector<Contender> elites_of(Database& database, std::int64_t board) {
   Statement rows =
-      database.prepare("SELECT candidate, latency_us, source_hash, cubin_hash FROM elite WHERE board = ?");
+      database.prepare("SELECT candidate, latency_us, source_hash, binary_hash FROM elite WHERE board = ?");
   rows.bind(board);
   std::vector<Contender> elites;
   while (rows.next()) elites.push_back({rows.integer(0), rows.number(1), rows.text(2), rows.text(3)});
@@ -44,7 +44,7 @@ void enter(Database& database, std::int64_t board, const Contender& elite, const
   if (displaced) database.prepare("DELETE FROM elite WHERE candidate = ?").bind(displaced->candidate).run();
   Statement insert = database.prepare(kInsertElite);
   insert.bind(elite.candidate).bind(board).bind(elite.latency_us).bind(elite.source_hash);
-  elite.cubin_hash.empty() ? insert.bind(std::nullopt) : insert.bind(elite.cubin_hash);
+  elite.binary_hash.empty() ? insert.bind(std::nullopt) : insert.bind(elite.binary_hash);
   insert.run();
   Statement history = database.prepare(kInsertHistory);
   history.bind(board).bind(elite.candidate).bind(elite.latency_us);
@@ -90,7 +90,7 @@ class RunArchive final : public Archive {
     insert_evaluation(database_, id, evaluation);
     if (evaluation.verdict == Verdict::valid) {
       compete(database_, board_,
-              {id, evaluation.latency_us, candidate.source_hash(), cubin_hash_of(evaluation)});
+              {id, evaluation.latency_us, candidate.source_hash(), binary_hash_of(candidate, evaluation)});
     }
     transaction.commit();
   }

@@ -1,8 +1,6 @@
 #include "population/codec.h"
 
 #include <fmt/format.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <nlohmann/json.hpp>
 #include <variant>
@@ -87,11 +85,6 @@ Target target_from_json(std::string_view text) {
   } catch (const json::exception&) {
     throw usage_error("malformed target: expected options, timed and validated");
   }
-}
-
-std::string text_hash(std::string_view text) {
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 }  // namespace evo

@@ -19,7 +19,4 @@ Bindings bindings_from_json(std::string_view json);
 std::string target_to_json(const Target& target);
 Target target_from_json(std::string_view json);
 
-/// XXH3-128 of the text, hex: equal texts are stored once.
-std::string text_hash(std::string_view text);
-
 }  // namespace evo

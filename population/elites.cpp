@@ -4,13 +4,14 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/hash.h"
 #include "engine/strategy.h"
 
 namespace evo {
 namespace {
 
 bool twins(const Contender& a, const Contender& b) {
-  return a.source_hash == b.source_hash || (!a.cubin_hash.empty() && a.cubin_hash == b.cubin_hash);
+  return a.source_hash == b.source_hash || (!a.binary_hash.empty() && a.binary_hash == b.binary_hash);
 }
 
 /// The newer of equally fast ones counts as the slower.
@@ -36,16 +37,17 @@ EliteDecision decide(std::span<const Contender> elites, const Contender& challen
   return replace_if_faster(*std::max_element(elites.begin(), elites.end(), faster), challenger);
 }
 
-std::string cubin_hash_of(const Evaluation& evaluation) {
+std::string binary_hash_of(const Candidate& candidate, const Evaluation& evaluation) {
+  if (evaluation.builds.empty()) return {};
   std::vector<std::string> parts;
   for (const Build& build : evaluation.builds) {
     if (build.cubin_hash.empty()) return {};
     parts.push_back(build.specialisation + ":" + build.cubin_hash);
   }
   std::sort(parts.begin(), parts.end());
-  std::string joined;
-  for (const std::string& part : parts) joined += (joined.empty() ? "" : " ") + part;
-  return joined;
+  Hasher hasher;
+  for (const std::string& part : parts) hasher.add(part);
+  return hasher.add(candidate.plans_hash()).hex();
 }
 
 }  // namespace evo

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "engine/candidate.h"
 #include "engine/evaluation.h"
 
 namespace evo {
@@ -14,7 +15,7 @@ struct Contender {
   std::int64_t candidate = 0;
   double latency_us = 0;
   std::string source_hash;
-  std::string cubin_hash;  ///< Of all its builds together; empty when unknown.
+  std::string binary_hash;  ///< binary_hash_of; empty when unknown.
 };
 
 /// What becomes of a challenger.
@@ -24,12 +25,13 @@ struct EliteDecision {
 };
 
 /// Decides whether a valid challenger becomes one of at most kEliteCount elites, given in any order.
-/// The slowest goes; of equally fast ones the incumbent stays. A challenger with the source or the cubin of
+/// The slowest goes; of equally fast ones the incumbent stays. A challenger with the source or the binary of
 /// an elite is the same kernel measured again: it competes with that elite only, and stays out when it is the
 /// twin of two.
 EliteDecision decide(std::span<const Contender> elites, const Contender& challenger);
 
-/// The cubins of all builds as one text; empty unless every build has one.
-std::string cubin_hash_of(const Evaluation& evaluation);
+/// What runs, as one text: the cubins of all builds and the launch plans (equal cubins in other grids are
+/// another kernel). Empty unless every build has a cubin.
+std::string binary_hash_of(const Candidate& candidate, const Evaluation& evaluation);
 
 }  // namespace evo

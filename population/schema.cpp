@@ -173,10 +173,10 @@ CREATE TABLE elite (
   board       INTEGER NOT NULL REFERENCES board,
   latency_us  REAL NOT NULL CHECK (latency_us > 0),
   source_hash TEXT NOT NULL,
-  cubin_hash  TEXT,                   -- of all builds together; NULL: unknown
+  binary_hash TEXT,                   -- cubins and launch plans; NULL: unknown
   since       TEXT NOT NULL,
   UNIQUE (board, source_hash),
-  UNIQUE (board, cubin_hash)
+  UNIQUE (board, binary_hash)
 ) STRICT;
 
 CREATE TABLE elite_history (

@@ -201,7 +201,8 @@ const fs::path& Store::path() const {
 
 RunId Store::begin_run(const RunInfo& info) {
   static const std::string kInsert = fmt::format(
-      "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
+      "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, "
+      "width, "
       "command, "
       "evo_version, nvrtc_version, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
       "'running', {})",

@@ -46,7 +46,7 @@ struct RunInfo {
   DeviceRecord device;
   Target target;
   std::string objective;  ///< objective_of(target).
-  std::string family;    ///< The only one that is searched; empty: every one that fits the device.
+  std::string family;     ///< The only one that is searched; empty: every one that fits the device.
   std::string strategy;
   std::uint64_t seed = 0;
   std::uint64_t salt = 0;
@@ -83,10 +83,10 @@ struct RunRow {
 
 /// Which rows to list; empty fields do not restrict.
 struct EliteFilter {
-  std::string task;
-  std::string device;  ///< A device id ("cuda:0", "vgpu:h200"), kind, or a part of its name.
-  std::string objective;
-  std::string task_hash;
+  std::string task = {};
+  std::string device = {};  ///< A device id ("cuda:0", "vgpu:h200"), kind, or a part of its name.
+  std::string objective = {};
+  std::string task_hash = {};
 };
 
 struct EliteRow {
@@ -184,7 +184,7 @@ struct StoreOptions {
 /// Durability: WAL with synchronous=NORMAL, one transaction for each result. What record() has returned from
 /// survives kill -9 of any process, as the log is in the kernel's page cache by then; after a power cut the
 /// last few results may be missing, but never a part of one. Elites: at most three for each key (task hash,
-/// device key, objective), all valid, with distinct sources and cubins; the n-th best never gets slower.
+/// device key, objective), all valid, with distinct sources and binaries; the n-th best never gets slower.
 /// Triggers and unique indices in the database hold this against every writer.
 ///
 /// Used by one thread. Several processes may use one file at once: readers never wait, writers take turns.

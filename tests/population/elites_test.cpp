@@ -1,0 +1,298 @@
+#include "population/elites.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "engine/rng.h"
+#include "tests/population/fixture.h"
+
+using namespace evo;
+using namespace evo::test;
+
+namespace {
+
+const std::vector<Contender> kThree = {{1, 10, "s1", "c1"}, {2, 30, "s2", "c2"}, {3, 20, "s3", "c3"}};
+
+EliteDecision against_three(double latency_us, const std::string& source, const std::string& cubin) {
+  return decide(kThree, {9, latency_us, source, cubin});
+}
+
+}  // namespace
+
+TEST_CASE("a place that is free is taken") {
+  const EliteDecision decision = decide(std::span(kThree).first(2), {9, 99, "s9", "c9"});
+  CHECK(decision.enters);
+  CHECK_FALSE(decision.displaces);
+}
+
+TEST_CASE("the slowest elite has to go, and only for a faster one") {
+  CHECK(against_three(29, "s9", "c9").displaces == 2);
+  CHECK(against_three(5, "s9", "c9").displaces == 2);
+  CHECK_FALSE(against_three(30, "s9", "c9").enters);
+  CHECK_FALSE(against_three(31, "s9", "c9").enters);
+}
+
+TEST_CASE("of equally slow elites the newer one has to go") {
+  const std::vector<Contender> elites = {{4, 30, "s4", ""}, {2, 30, "s2", ""}, {3, 20, "s3", ""}};
+  CHECK(decide(elites, {9, 25, "s9", ""}).displaces == 4);
+}
+
+TEST_CASE("a kernel measured again competes with itself only") {
+  CHECK(against_three(15, "s3", "c3").displaces == 3);
+  CHECK_FALSE(against_three(25, "s3", "c3").enters);
+  CHECK(against_three(15, "s9", "c3").displaces == 3);
+  CHECK(against_three(15, "s3", "c9").displaces == 3);
+  CHECK_FALSE(against_three(5, "s1", "c3").enters);
+}
+
+TEST_CASE("unknown cubins are not equal cubins") {
+  const std::vector<Contender> elites = {{1, 10, "s1", ""}};
+  CHECK(decide(elites, {9, 20, "s9", ""}).enters);
+}
+
+TEST_CASE("a latency that is no positive number never enters") {
+  for (const double bad :
+       {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity()}) {
+    CHECK_FALSE(decide({}, {9, bad, "s", "c"}).enters);
+  }
+}
+
+namespace {
+
+Evaluation built(const std::string& first, const std::string& second) {
+  Evaluation evaluation;
+  evaluation.builds.resize(2);
+  evaluation.builds[0].specialisation = "D=64";
+  evaluation.builds[0].cubin_hash = first;
+  evaluation.builds[1].specialisation = "D=128";
+  evaluation.builds[1].cubin_hash = second;
+  return evaluation;
+}
+
+}  // namespace
+
+TEST_CASE("the cubins of a candidate count together, in any order, and only when all are known") {
+  const Candidate none;
+  const std::string ab = binary_hash_of(none, built("a", "b"));
+  Evaluation other_order = built("a", "b");
+  std::swap(other_order.builds[0], other_order.builds[1]);
+  CHECK(binary_hash_of(none, other_order) == ab);
+  CHECK(binary_hash_of(none, built("b", "a")) != ab);
+  CHECK(binary_hash_of(none, built("a", "")).empty());
+  CHECK(binary_hash_of(none, Evaluation{}).empty());
+}
+
+TEST_CASE("the same cubin in another grid is another kernel") {
+  Candidate wide = candidate(proposal(0), "a");
+  wide.programs[0].plans["mission"].launches.resize(1);
+  Candidate narrow = wide;
+  narrow.programs[0].plans["mission"].launches[0].grid = {7, 1, 1};
+  CHECK(binary_hash_of(wide, built("a", "b")) != binary_hash_of(narrow, built("a", "b")));
+}
+
+TEST_CASE("rows of another task hash, device model or objective never compete") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  RunInfo other_objective = run_info();
+  other_objective.target.options["out"] = std::string("bf16");
+  other_objective.objective = objective_of(other_objective.target);
+  RunInfo virtual_gpu = run_info();
+  virtual_gpu.device.kind = "vgpu";
+  const std::vector<RunInfo> infos = {run_info("h1"), run_info("h2"), run_info("h1", "Other GPU"),
+                                      other_objective, virtual_gpu};
+  std::uint64_t ticket = 0;
+  for (const RunInfo& info : infos) {
+    const auto archive = store.archive(store.begin_run(info));
+    for (int i = 0; i < 4; ++i, ++ticket) {
+      const Proposal p = proposal(ticket);
+      archive->record(p, candidate(p, std::to_string(ticket)),
+                      valid(100.0 - static_cast<double>(ticket), std::to_string(ticket)));
+    }
+  }
+  // h1 on "Test GPU" appears once only: run_info() has the hash "hash-1".
+  CHECK(store.elites().size() == 15);
+  CHECK(store.elites({.task_hash = "h1"}).size() == 6);
+  CHECK(store.elites({.device = "other"}).size() == 3);
+  CHECK(store.elites({.device = "vgpu"}).size() == 3);
+  CHECK(store.elites({.objective = "latency mission out=bf16"}).size() == 3);
+  CHECK(store.elites({.task = "toy"}).size() == 15);
+  CHECK(store.elites({.task = "to"}).empty());
+  CHECK(store.check().empty());
+}
+
+TEST_CASE("GPUs of one model share their elites, whatever their ordinal, uuid and driver") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  RunInfo second = run_info();
+  second.device.id = "cuda:3";
+  second.device.uuid = "GPU-2";
+  second.device.driver = "999";
+  store.archive(store.begin_run(run_info()))
+      ->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  store.archive(store.begin_run(second))->record(proposal(1), candidate(proposal(1), "b"), valid(9, "b"));
+  const std::vector<EliteRow> elites = store.elites();
+  REQUIRE(elites.size() == 2);
+  CHECK(elites[0].rank == 1);
+  CHECK(elites[0].device.uuid == "GPU-2");
+  CHECK(elites[1].rank == 2);
+}
+
+TEST_CASE("elites of a former task hash are told from the current ones") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  store.archive(store.begin_run(run_info("old")))
+      ->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  CHECK(store.elites().at(0).current);
+  store.archive(store.begin_run(run_info("new")))
+      ->record(proposal(1), candidate(proposal(1), "b"), valid(20, "b"));
+  const std::vector<EliteRow> elites = store.elites();
+  REQUIRE(elites.size() == 2);
+  CHECK((elites[0].task_hash == "new" && elites[0].current));
+  CHECK((elites[1].task_hash == "old" && !elites[1].current));
+}
+
+TEST_CASE("an elite's row says what people ask first") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  Evaluation evaluation = valid(10, "a");
+  evaluation.builds.push_back({"D=128", "sm_90a", 200, 0, 0, 0, "cubin b", "", 1});
+  evaluation.timings[0].modelled = true;
+  store.archive(run)->record(proposal(0), candidate(proposal(0), "a"), evaluation);
+  const EliteRow elite = store.elites().at(0);
+  CHECK(elite.candidate == store.candidate_of(run, 0));
+  CHECK(elite.run == run);
+  CHECK(elite.latency_us == 10);
+  CHECK(elite.registers == 200);
+  CHECK(elite.spill_bytes == 8);
+  CHECK(elite.worst_relative_l2 == 0.01);
+  CHECK(elite.modelled);
+  CHECK(elite.timings.at(0).median_us == 10);
+  CHECK(elite.timings.at(0).samples_us.empty());
+  CHECK(elite.genome == proposal(0).genome);
+  CHECK(elite.objective == "latency mission out=f16");
+  CHECK(elite.since.size() == 24);
+}
+
+TEST_CASE("each displacement is kept: who came, who went, when") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  const auto archive = store.archive(run);
+  const double latencies[] = {40, 30, 50, 20, 60};
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    archive->record(proposal(i), candidate(proposal(i), std::to_string(i)),
+                    valid(latencies[i], std::to_string(i)));
+  }
+  const std::vector<EliteChange> history = store.elite_history();
+  REQUIRE(history.size() == 4);
+  CHECK_FALSE(history[2].displaced);
+  CHECK(history[3].entered == store.candidate_of(run, 3));
+  CHECK(history[3].entered_us == 20);
+  CHECK(history[3].displaced == store.candidate_of(run, 2));
+  CHECK(history[3].displaced_us == 50);
+  CHECK(history[3].at.size() == 24);
+  CHECK(history[3].device_key == "cuda Test GPU sm_90a");
+  CHECK(store.elite_history({.task = "other"}).empty());
+}
+
+namespace {
+
+using Key = std::tuple<std::string, std::string>;  // task hash, device name
+
+/// What the elites must be, computed from all results at once: of each kernel its fastest, the first of
+/// equals; of these the three fastest.
+struct Oracle {
+  struct Entry {
+    double latency_us;
+    std::uint64_t order;
+  };
+  std::map<Key, std::map<std::string, Entry>> kernels;
+
+  void add(const Key& key, const std::string& source, double latency_us, std::uint64_t order) {
+    const auto [found, added] = kernels[key].try_emplace(source, Entry{latency_us, order});
+    if (!added && latency_us < found->second.latency_us) found->second = {latency_us, order};
+  }
+
+  std::vector<double> best(const Key& key) const {
+    std::vector<double> latencies;
+    for (const auto& [source, entry] : kernels.at(key)) latencies.push_back(entry.latency_us);
+    std::sort(latencies.begin(), latencies.end());
+    latencies.resize(std::min<std::size_t>(latencies.size(), 3));
+    return latencies;
+  }
+};
+
+std::map<Key, std::vector<double>> ladders(const Store& store) {
+  std::map<Key, std::vector<double>> ladders;
+  for (const EliteRow& elite : store.elites()) {
+    ladders[{elite.task_hash, elite.device.name}].push_back(elite.latency_us);
+  }
+  return ladders;
+}
+
+/// The n-th best never gets slower and never disappears.
+void check_never_worse(const std::vector<double>& before, const std::vector<double>& after) {
+  REQUIRE(after.size() >= before.size());
+  REQUIRE(after.size() <= 3);
+  for (std::size_t i = 0; i < before.size(); ++i) REQUIRE(after[i] <= before[i]);
+}
+
+void check_elites(const Store& store) {
+  std::set<std::pair<Key, std::string>> sources;
+  for (const EliteRow& elite : store.elites()) {
+    const CandidateRow row = store.candidate(elite.candidate).value();
+    REQUIRE(row.evaluation.verdict == Verdict::valid);
+    REQUIRE(row.evaluation.latency_us == elite.latency_us);
+    REQUIRE(row.elite_rank == elite.rank);
+    REQUIRE(sources.insert({{elite.task_hash, elite.device.name}, elite.source_hash}).second);
+  }
+  REQUIRE(store.check() == std::vector<std::string>{});
+}
+
+}  // namespace
+
+TEST_CASE("whatever is recorded in whatever order, the elites are the three fastest distinct valid kernels") {
+  const std::uint64_t seed = GENERATE(range(1, 9));
+  Rng rng(seed);
+  const TempFolder folder;
+  std::optional<Store> store = Store::open(folder / "evo.db", Store::Mode::write);
+  Oracle oracle;
+  struct Open {
+    Key key;
+    RunId run;
+    std::uint64_t next_ticket;
+  };
+  std::vector<Open> runs;
+  std::map<Key, std::vector<double>> before;
+  const Verdict failures[] = {Verdict::wrong_answer, Verdict::duplicate, Verdict::impossible_time,
+                              Verdict::crashed};
+
+  for (std::uint64_t step = 0; step < 150; ++step) {
+    if (runs.empty() || rng.below(15) == 0) {
+      const Key key{"h" + std::to_string(rng.below(2)), "GPU " + std::to_string(rng.below(2))};
+      runs.push_back({key, store->begin_run(run_info(std::get<0>(key), std::get<1>(key))), 0});
+    }
+    if (rng.below(40) == 0) {
+      store.reset();
+      store = Store::open(folder / "evo.db", Store::Mode::write);
+    }
+    Open& open = runs[rng.below(runs.size())];
+    const Proposal p = proposal(open.next_ticket++);
+    // Few sources and few latencies, so that twins and ties are common.
+    const std::string source = "source " + std::to_string(rng.below(12));
+    const double latency_us = 1.0 + static_cast<double>(rng.below(20));
+    const bool is_valid = rng.below(3) != 0;
+    Evaluation evaluation = valid(latency_us, source);
+    if (!is_valid) evaluation.verdict = failures[rng.below(4)];
+    store->archive(open.run)->record(p, candidate(p, source), evaluation);
+    if (is_valid) oracle.add(open.key, source, latency_us, step);
+
+    const auto after = ladders(*store);
+    for (const auto& [key, ladder] : before) check_never_worse(ladder, after.at(key));
+    if (is_valid) REQUIRE(after.at(open.key) == oracle.best(open.key));
+    before = after;
+  }
+  check_elites(*store);
+}

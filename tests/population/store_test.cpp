@@ -1,0 +1,314 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <limits>
+
+#include "engine/error.h"
+#include "tests/population/fixture.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a run comes back as it was begun") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunInfo begun = run_info();
+  const RunId id = store.begin_run(begun);
+
+  const RunRow row = store.run(id).value();
+  CHECK(row.id == id);
+  CHECK(row.status == RunStatus::running);
+  CHECK(row.started_at.size() == 24);
+  CHECK(row.finished_at.empty());
+  CHECK(row.evaluated == 0);
+  CHECK_FALSE(row.best_us);
+  CHECK(row.info.task == begun.task);
+  CHECK(row.info.task_hash == begun.task_hash);
+  CHECK(row.info.device.id == "cuda:0");
+  CHECK(row.info.device.name == "Test GPU");
+  CHECK(row.info.device.uuid == "GPU-1");
+  CHECK(row.info.device.driver == "580.1");
+  CHECK(row.info.device.facts == begun.device.facts);
+  CHECK(row.info.target.options == begun.target.options);
+  REQUIRE(row.info.target.validated.size() == 2);
+  CHECK(row.info.target.validated[1].name == "tail");
+  CHECK(row.info.target.validated[1].parameters == begun.target.validated[1].parameters);
+  CHECK(row.info.objective == "latency mission out=f16");
+  CHECK(row.info.seed == 7);
+  CHECK(row.info.salt == 0xfedcba9876543210u);
+  CHECK(row.info.evaluation_limit == 40);
+  CHECK(row.info.time_limit_s == 12.5);
+  CHECK(row.info.width == 4);
+  CHECK(row.info.command == begun.command);
+  CHECK(row.info.nvrtc_version == "13.0");
+}
+
+TEST_CASE("the files that a task hash stands for are kept, those of an older hash too") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  store.begin_run(run_info("old"));
+  store.begin_run(run_info("new"));
+  store.begin_run(run_info("new"));
+  CHECK(store.task_files("old") == run_info("old").files);
+  CHECK(store.task_files("new") == run_info("new").files);
+  CHECK(store.task_files("never seen").empty());
+}
+
+TEST_CASE("only the files that a task's hash covers are taken from a tree") {
+  const SourceTree tree{
+      {"toy/task.json", "1"}, {"toy/plain/kernel.cu", "2"}, {"toy2/task.json", "3"}, {"include/a.cuh", "4"}};
+  CHECK(files_of_task(tree, "toy") ==
+        SourceTree{{"toy/task.json", "1"}, {"toy/plain/kernel.cu", "2"}, {"include/a.cuh", "4"}});
+}
+
+TEST_CASE("a finished run has an end and a status, and a resumed one runs again") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId id = store.begin_run(run_info());
+  store.finish_run(id, RunStatus::interrupted);
+  CHECK(store.run(id)->status == RunStatus::interrupted);
+  CHECK(store.run(id)->finished_at.size() == 24);
+
+  const RunInfo resumed = store.reopen_run(id, 100);
+  CHECK(resumed.evaluation_limit == 100);
+  CHECK(resumed.seed == 7);
+  CHECK(resumed.files == run_info().files);
+  CHECK(store.run(id)->status == RunStatus::running);
+  CHECK(store.run(id)->finished_at.empty());
+  CHECK(store.run(id)->info.evaluation_limit == 100);
+  CHECK(store.reopen_run(id).evaluation_limit == 100);
+}
+
+TEST_CASE("a run that does not exist is named") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  CHECK_FALSE(store.run(12));
+  CHECK_FALSE(store.last_run());
+  CHECK_THAT(error_of([&] { store.reopen_run(12); }), ContainsSubstring("no run 12"));
+  CHECK_THAT(error_of([&] { store.finish_run(12, RunStatus::finished); }), ContainsSubstring("no run 12"));
+  CHECK_THAT(error_of([&] { store.archive(12); }), ContainsSubstring("no run 12"));
+}
+
+TEST_CASE("everything known of a candidate comes back") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  const auto archive = store.archive(run);
+  archive->record(proposal(0), candidate(proposal(0), "source 0"),
+                  failed(Verdict::compile_failed, "line 3: no"));
+  archive->record(proposal(1), candidate(proposal(1), "source 1"), valid(20, "1"));
+  const Proposal child = proposal(2, {1, 0});
+  Evaluation evaluation = valid(12.25, "2");
+  evaluation.salt = std::numeric_limits<std::uint64_t>::max();
+  evaluation.errors[0].seed = std::numeric_limits<std::uint64_t>::max() - 1;
+  evaluation.sass_summary = "occupancy 0.5";
+  archive->record(child, candidate(child, "source 2"), evaluation);
+
+  const CandidateRow row = store.candidate(store.candidate_of(run, 2).value()).value();
+  CHECK(row.run == run);
+  CHECK(row.ticket == 2);
+  CHECK(row.op == "crossover");
+  CHECK(row.parents == std::vector{*store.candidate_of(run, 1), *store.candidate_of(run, 0)});
+  CHECK(row.genome == child.genome);
+  CHECK(row.source_hash == candidate(child, "source 2").source_hash());
+  REQUIRE(row.programs.size() == 1);
+  CHECK(row.programs[0].source == "source 2");
+  CHECK(row.programs[0].source_hash == "hash of source 2");
+  CHECK(row.programs[0].max_registers == 96);
+  CHECK(row.programs[0].specialisation == Bindings{{"D", std::int64_t{64}}});
+  CHECK(row.elite_rank == 1);
+
+  const Evaluation& back = row.evaluation;
+  CHECK(back.verdict == Verdict::valid);
+  CHECK(back.latency_us == 12.25);
+  CHECK(back.worst_relative_l2 == 0.01);
+  CHECK(back.sass_summary == "occupancy 0.5");
+  CHECK(back.salt == std::numeric_limits<std::uint64_t>::max());
+  REQUIRE(back.builds.size() == 1);
+  CHECK(back.builds[0].specialisation == "D=64");
+  CHECK(back.builds[0].registers == 72);
+  CHECK(back.builds[0].spill_bytes == 8);
+  CHECK(back.builds[0].static_smem_bytes == 1024);
+  CHECK(back.builds[0].stack_bytes == 16);
+  CHECK(back.builds[0].cubin_hash == "cubin 2");
+  CHECK(back.builds[0].log == "ptxas info");
+  REQUIRE(back.errors.size() == 1);
+  CHECK(back.errors[0].seed == std::numeric_limits<std::uint64_t>::max() - 1);
+  CHECK(back.errors[0].regime == "normal");
+  CHECK(back.errors[0].cosine == 0.9999);
+  REQUIRE(back.timings.size() == 1);
+  CHECK(back.timings[0].samples_us == std::vector{12.25, 12.25 + 0.05});
+  CHECK(back.timings[0].throttled == 2);
+  CHECK_FALSE(back.timings[0].modelled);
+
+  const CandidateRow broken = store.candidate(store.candidate_of(run, 0).value()).value();
+  CHECK(broken.evaluation.verdict == Verdict::compile_failed);
+  CHECK(broken.evaluation.reason == "line 3: no");
+  CHECK_FALSE(broken.elite_rank);
+  CHECK_FALSE(store.candidate(999));
+  CHECK_FALSE(store.candidate_of(run, 999));
+  CHECK(store.check().empty());
+}
+
+TEST_CASE("not-a-number and infinite errors are kept as such") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const auto archive = store.archive(store.begin_run(run_info()));
+  Evaluation evaluation = failed(Verdict::wrong_answer, "not finite");
+  evaluation.errors = {
+      {"mission", 1, "normal", "o", std::nan(""), std::numeric_limits<double>::infinity(), -1}};
+  evaluation.worst_relative_l2 = std::nan("");
+  archive->record(proposal(0), candidate(proposal(0), "a"), evaluation);
+  const Evaluation back = archive->recall(proposal(0)).value();
+  CHECK(std::isnan(back.errors.at(0).relative_l2));
+  CHECK(std::isinf(back.errors.at(0).max_abs));
+  CHECK(back.errors.at(0).cosine == -1);
+  CHECK(std::isnan(back.worst_relative_l2));
+}
+
+TEST_CASE("texts with quotes, line breaks and other bytes survive") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  const std::string source =
+      std::string("'); DROP TABLE run; --\n\"%s\" \xff\xfe", 31) + std::string(1, '\0') + "end";
+  store.archive(run)->record(proposal(0), candidate(proposal(0), source), failed(Verdict::crashed, source));
+  const CandidateRow row = store.candidate(*store.candidate_of(run, 0)).value();
+  CHECK(row.programs.at(0).source == source);
+  CHECK(row.evaluation.reason == source);
+}
+
+TEST_CASE("a recorded proposal is recalled, an unknown one is not") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId first = store.begin_run(run_info());
+  const RunId second = store.begin_run(run_info());
+  store.archive(first)->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  CHECK(store.archive(first)->recall(proposal(0))->latency_us == 10);
+  CHECK_FALSE(store.archive(first)->recall(proposal(1)));
+  CHECK_FALSE(store.archive(second)->recall(proposal(0)));
+}
+
+TEST_CASE("a run whose space has changed is not resumed") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const auto archive = store.archive(store.begin_run(run_info()));
+  archive->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  Proposal other = proposal(1);
+  other.ticket = 0;
+  CHECK_THAT(error_of([&] { archive->recall(other); }), ContainsSubstring("cannot be resumed"));
+}
+
+TEST_CASE("a ticket is recorded once, and so is a genome") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  const auto archive = store.archive(run);
+  archive->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  Proposal same_ticket = proposal(5);
+  same_ticket.ticket = 0;
+  CHECK_THAT(error_of([&] { archive->record(same_ticket, candidate(same_ticket, "b"), valid(9, "b")); }),
+             ContainsSubstring("another process is running it"));
+  Proposal same_genome = proposal(0);
+  same_genome.ticket = 1;
+  CHECK_THAT(error_of([&] { archive->record(same_genome, candidate(same_genome, "b"), valid(9, "b")); }),
+             ContainsSubstring("genome of proposal 1 before"));
+  CHECK(store.run(run)->evaluated == 1);
+  CHECK(store.run(run)->best_us == 10);
+}
+
+TEST_CASE("a failed record leaves nothing behind") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  const auto archive = store.archive(run);
+  archive->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  const Proposal orphan = proposal(1, {0, 77});
+  CHECK_THAT(error_of([&] { archive->record(orphan, candidate(orphan, "b"), valid(5, "b")); }),
+             ContainsSubstring("parent 77"));
+  CHECK(store.outcomes(run).size() == 1);
+  CHECK(store.elites().size() == 1);
+  CHECK(store.check().empty());
+  archive->record(proposal(1, {0}), candidate(proposal(1), "b"), valid(5, "b"));
+  CHECK(store.elites().size() == 2);
+}
+
+TEST_CASE("runs are listed newest first with their counts") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId first = store.begin_run(run_info());
+  const RunId second = store.begin_run(run_info());
+  const auto archive = store.archive(first);
+  archive->record(proposal(0), candidate(proposal(0), "a"), valid(30, "a"));
+  archive->record(proposal(1), candidate(proposal(1), "b"), failed(Verdict::timed_out, "60 s"));
+  archive->record(proposal(2), candidate(proposal(2), "c"), valid(20, "c"));
+  const std::vector<RunRow> runs = store.runs();
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].id == second);
+  CHECK(runs[1].evaluated == 3);
+  CHECK(runs[1].valid == 2);
+  CHECK(runs[1].best_us == 20);
+  CHECK(runs[0].evaluated == 0);
+  CHECK(store.last_run() == second);
+}
+
+TEST_CASE("the outcomes of a run come in ticket order") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  const auto archive = store.archive(run);
+  archive->record(proposal(0), candidate(proposal(0), "a"), valid(30, "a"));
+  archive->record(proposal(1, {0}), candidate(proposal(1), "b"), failed(Verdict::wrong_answer, "no"));
+  const std::vector<OutcomeRow> outcomes = store.outcomes(run);
+  REQUIRE(outcomes.size() == 2);
+  CHECK(outcomes[0].latency_us == 30);
+  CHECK(outcomes[0].op == "random");
+  CHECK(outcomes[0].seconds >= 0);
+  CHECK(outcomes[1].verdict == Verdict::wrong_answer);
+  CHECK_FALSE(outcomes[1].latency_us);
+}
+
+TEST_CASE("a lineage lists every ancestor once, by distance") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  const auto archive = store.archive(run);
+  // 0   1      3 descends from 0 and 1, 4 from 3 and 0, 5 from 4 and 4; 2 is nobody's ancestor.
+  const auto add = [&](std::uint64_t ticket, std::vector<std::uint64_t> parents, double latency) {
+    const Proposal p = proposal(ticket, std::move(parents));
+    archive->record(p, candidate(p, "s" + std::to_string(ticket)), valid(latency, std::to_string(ticket)));
+  };
+  add(0, {}, 50);
+  add(1, {}, 40);
+  add(2, {}, 60);
+  add(3, {0, 1}, 30);
+  add(4, {3, 0}, 20);
+  add(5, {4, 4}, 10);
+  const auto id = [&](std::uint64_t ticket) { return store.candidate_of(run, ticket).value(); };
+  const std::vector<LineageRow> rows = store.lineage(id(5));
+  std::vector<std::pair<CandidateId, int>> seen;
+  for (const LineageRow& row : rows) seen.emplace_back(row.candidate, row.distance);
+  CHECK(seen ==
+        std::vector<std::pair<CandidateId, int>>{{id(5), 0}, {id(4), 1}, {id(3), 2}, {id(0), 2}, {id(1), 3}});
+  CHECK(rows[0].parents == std::vector{id(4), id(4)});
+  CHECK(rows[2].latency_us == 30);
+  CHECK(rows[2].op == "crossover");
+  CHECK(rows[4].parents.empty());
+  CHECK_THAT(error_of([&] { store.lineage(404); }), ContainsSubstring("no candidate 404"));
+}
+
+TEST_CASE("the differences of two genomes are the genes whose alleles differ") {
+  const Genome a{"plain", {{"tile", std::int64_t{64}}, {"ping", true}, {"same", std::int64_t{1}}}};
+  const Genome b{"plain",
+                 {{"tile", std::int64_t{128}}, {"stages", std::int64_t{2}}, {"same", std::int64_t{1}}}};
+  const std::vector<GeneDifference> found = differences(a, b);
+  REQUIRE(found.size() == 3);
+  CHECK((found[0].gene == "ping" && found[0].a == Value(true) && !found[0].b));
+  CHECK((found[1].gene == "stages" && !found[1].a && found[1].b == Value(std::int64_t{2})));
+  CHECK((found[2].gene == "tile" && found[2].a == Value(std::int64_t{64}) &&
+         found[2].b == Value(std::int64_t{128})));
+  CHECK(differences(a, a).empty());
+}
+
+TEST_CASE("what was written is there when the file is opened again") {
+  const TempFolder folder;
+  RunId run = 0;
+  {
+    Store store = Store::open(folder / "evo.db", Store::Mode::write);
+    run = store.begin_run(run_info());
+    store.archive(run)->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+    store.finish_run(run, RunStatus::finished);
+  }
+  CHECK(folder.files() == std::vector<std::string>{"evo.db"});
+  const Store store = Store::open(folder / "evo.db", Store::Mode::read);
+  CHECK(store.run(run)->best_us == 10);
+  CHECK(store.elites().size() == 1);
+  CHECK(store.path() == folder / "evo.db");
+}
