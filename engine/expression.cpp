@@ -27,9 +27,8 @@ bool equal(const Value& a, const Value& b) {
   return is_string(a) ? std::get<std::string>(a) == std::get<std::string>(b) : integer(a) == integer(b);
 }
 
-std::int64_t checked(bool overflowed, std::int64_t result) {
+void require_fit(bool overflowed) {
   if (overflowed) throw Failure{"exceeds 64 bits"};
-  return result;
 }
 
 std::int64_t nonzero(std::int64_t divisor) {
@@ -38,8 +37,8 @@ std::int64_t nonzero(std::int64_t divisor) {
 }
 
 std::int64_t quotient(std::int64_t a, std::int64_t b) {
-  const bool overflows = nonzero(b) == -1 && a == std::numeric_limits<std::int64_t>::min();
-  return checked(overflows, overflows ? 0 : a / b);
+  require_fit(nonzero(b) == -1 && a == std::numeric_limits<std::int64_t>::min());
+  return a / b;
 }
 
 std::int64_t remainder(std::int64_t a, std::int64_t b) { return nonzero(b) == -1 ? 0 : a % b; }
@@ -66,9 +65,9 @@ std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
 Value arithmetic(Op op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (op) {
-    case Op::add: return checked(__builtin_add_overflow(a, b, &result), result);
-    case Op::subtract: return checked(__builtin_sub_overflow(a, b, &result), result);
-    case Op::multiply: return checked(__builtin_mul_overflow(a, b, &result), result);
+    case Op::add: require_fit(__builtin_add_overflow(a, b, &result)); return result;
+    case Op::subtract: require_fit(__builtin_sub_overflow(a, b, &result)); return result;
+    case Op::multiply: require_fit(__builtin_mul_overflow(a, b, &result)); return result;
     case Op::divide: return quotient(a, b);
     case Op::floor_divide: {
       const bool inexact = remainder(a, b) != 0;
@@ -76,7 +75,8 @@ Value arithmetic(Op op, std::int64_t a, std::int64_t b) {
     }
     case Op::modulo: return remainder(a, b);
     case Op::shift_left:
-      return checked(__builtin_mul_overflow(a, std::int64_t{1} << shift_amount(b), &result), result);
+      require_fit(__builtin_mul_overflow(a, std::int64_t{1} << shift_amount(b), &result));
+      return result;
     case Op::shift_right: return a >> shift_amount(b);
     case Op::bit_and: return a & b;
     case Op::bit_or: return a | b;
