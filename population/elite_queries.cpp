@@ -150,7 +150,7 @@ std::vector<std::string> Store::check() const {
         fmt::format("a row of table {} refers to a missing row of {}", foreign.text(0), foreign.text(2)));
   }
   for (const Rule& rule : kRules) {
-    Statement rows = database.prepare(rule.sql);
+    Statement rows = database.prepare(fmt::format("{} ORDER BY 1", rule.sql));
     while (rows.next()) problems.push_back(fmt::format(fmt::runtime(rule.broken), rows.integer(0)));
   }
   return problems;
