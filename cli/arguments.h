@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/candidate.h"
+#include "engine/task.h"
+
+namespace evo::cli {
+
+// Each throws usage_error that names the option, what was given and what is wanted.
+
+/// A whole number, at least `least`. `option` is for the message ("--evals").
+std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least = 0);
+
+/// "90s", "10m", "1h", "1h30m", "1.5h": positive, with units.
+std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
+
+/// Splits "mission,1,8,512,64,B=1,H=8,S=77,D=64" into the names and sizes it lists, in parse_shape's syntax, and checks
+/// each against the task.
+std::vector<std::string> parse_shapes(const Task& task, const std::vector<std::string>& arguments);
+
+/// {"out=bf16"} as option values of the task, checked against its options.
+Bindings parse_options(const Task& task, const std::vector<std::string>& arguments);
+
+/// Candidates and runs are numbered from 1: "17" or "#17".
+std::int64_t parse_id(std::string_view what, std::string_view text);
+
+}  // namespace evo::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/doctor.h"
+#include "cli/listings.h"
+#include "cli/run_summary.h"
+#include "cli/verify.h"
+#include "population/store.h"
+
+namespace evo::cli {
+
+// The documents that --json prints, as docs/json.md describes them: each is one object with "evo", "command" and the
+// command's own members, ends with a newline, and changes only by additions.
+
+std::string run_json(const RunSummary& summary);
+std::string tasks_json(const std::vector<TaskListing>& tasks);
+std::string space_json(const SpaceListing& space);
+std::string elites_json(const std::vector<EliteRow>& rows);
+std::string show_json(const CandidateRow& candidate, const RunRow& run);
+std::string lineage_json(CandidateId candidate, const std::vector<LineageRow>& rows);
+std::string diff_json(const CandidateRow& a, const CandidateRow& b, const std::vector<GeneDifference>& genes,
+                      const std::string& source_diff);
+std::string runs_json(const std::vector<RunRow>& rows);
+/// One run with every candidate in brief.
+std::string runs_json(const RunRow& row, const std::vector<OutcomeRow>& outcomes);
+std::string verify_json(const Finding& finding);
+std::string doctor_json(const std::vector<Check>& checks);
+
+}  // namespace evo::cli

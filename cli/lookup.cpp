@@ -1,0 +1,78 @@
+#include "cli/lookup.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/suggest.h"
+#include "engine/candidate.h"
+#include "engine/error.h"
+#include "evaluator/cuda/cuda_device.h"
+#include "evaluator/pipeline.h"
+
+namespace evo::cli {
+
+Task find_task(const SourceTree& tree, const std::string& name) {
+  const std::vector<std::string> names = task_names(tree);
+  if (name.empty()) throw usage_error(fmt::format("--task is missing (there are: {})", fmt::join(names, ", ")));
+  if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name("task", name, names);
+  return load_task(tree, name);
+}
+
+DeviceInfo find_device(const std::string& name, std::string* notice) {
+  DeviceInfo device = resolve_device(name);
+  if (notice != nullptr && name == "auto" && device.kind == "vgpu") {
+    std::string reason;
+    cuda::list_devices(&reason);
+    *notice = fmt::format("no CUDA GPU{}: using the virtual GPU {}; latencies are modelled",
+                          reason.empty() ? "" : fmt::format(" ({})", reason), device.id);
+  }
+  return device;
+}
+
+Bindings known_to_space(const DeviceInfo& device, const Target& target) {
+  Bindings known = facts_of(device.limits);
+  known.insert(target.options.begin(), target.options.end());
+  return known;
+}
+
+Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
+                 const std::string& family) {
+  std::vector<Family> families = load_families(tree, task);
+  if (!family.empty()) {
+    std::vector<std::string> names;
+    for (const Family& known : families) names.push_back(known.name);
+    const auto chosen = std::find(names.begin(), names.end(), family);
+    if (chosen == names.end()) throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
+    families = {families[static_cast<std::size_t>(chosen - names.begin())]};
+  }
+  return Space(std::move(families), known_to_space(device, target), specialisations_of(task, target));
+}
+
+DeviceRecord record_of(const DeviceInfo& device) {
+  return {.id = device.id,
+          .kind = device.kind,
+          .name = device.name,
+          .arch = device.arch,
+          .uuid = device.uuid,
+          .driver = device.driver,
+          .facts = facts_of(device.limits)};
+}
+
+CandidateRow find_candidate(const Store& store, CandidateId id) {
+  std::optional<CandidateRow> row = store.candidate(id);
+  if (!row) {
+    throw usage_error(fmt::format("no candidate {} in {}: evo elites lists the best, evo runs the runs", id,
+                                  store.path().string()));
+  }
+  return *std::move(row);
+}
+
+RunRow find_run(const Store& store, RunId id) {
+  std::optional<RunRow> row = store.run(id);
+  if (!row) throw usage_error(fmt::format("no run {} in {}: evo runs lists them", id, store.path().string()));
+  return *std::move(row);
+}
+
+}  // namespace evo::cli

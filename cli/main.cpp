@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "engine/error.h"
+#include "engine/text.h"
+#include "evaluator/pipeline.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "evo evolves the fastest correct CUDA kernel for a task on the GPU in front of you. Without a GPU, a virtual one "
+    "runs the candidates and models their latency.";
+
+constexpr const char* kFooter = R"(First steps:
+  evo doctor                        what works on this machine
+  evo tasks                         what can be searched
+  evo run --task fp8_sdpa           evolve; the three best are kept in runs/evo.db
+  evo elites                        look at them
+  evo export -o best.cu             take the best kernel away as one .cu file
+
+Exit codes: 0 done, 1 done but nothing valid or claim not reproduced, 2 wrong usage,
+3 something is missing on this machine, 130 interrupted.
+`evo COMMAND --help` explains a command.)";
+
+int complain(std::string_view message, int code) {
+  fmt::print(stderr, "evo: {}\n", one_line(message));
+  return code;
+}
+
+/// Results are for standard output; what the program says of itself goes to standard error.
+void log_to_stderr() {
+  auto logger = spdlog::stderr_color_st("evo");
+  logger->set_pattern(terminal_of(stderr).interactive ? "\r\x1b[Kevo: %l: %v" : "evo: %l: %v");
+  logger->set_level(spdlog::level::warn);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+/// As a person would type it again in a shell.
+std::string command_line_of(const std::vector<std::string>& arguments) {
+  std::string line = "evo";
+  for (const std::string& argument : arguments) {
+    const bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == std::string::npos;
+    if (plain) {
+      line.append(" ").append(argument);
+      continue;
+    }
+    line += " '";
+    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += "'";
+  }
+  return line;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(fmt::format("--{}", name));
+  }
+  for (const CLI::App* group : command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
+    for (const std::string& name : option_names(*group)) names.push_back(name);
+  }
+  return names;
+}
+
+/// What was typed that no command or option takes.
+std::string unexpected(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  const std::vector<std::string> rest = app.remaining(true);
+  const std::string word = rest.empty() ? "" : rest.front();
+  if (parsed.empty()) {
+    if (word.starts_with('-')) return fmt::format("unknown option '{}': evo --help lists the commands", word);
+    return fmt::format("unknown command '{}'{}", word, suggestion(word, command_names(app)));
+  }
+  const CLI::App& command = *parsed.front();
+  if (!word.starts_with('-')) {
+    return fmt::format("evo {} takes no further argument '{}': evo {} --help", command.get_name(), word, command.get_name());
+  }
+  const std::string name = word.substr(0, word.find('='));
+  return fmt::format("evo {} has no option '{}'{}", command.get_name(), name, suggestion(name, option_names(command)));
+}
+
+/// Help and version are no errors.
+int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return complain(unexpected(app), kWrongUsage);
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  const std::string help = parsed.empty() ? "evo --help" : fmt::format("evo {} --help", parsed.front()->get_name());
+  return complain(fmt::format("{} ({})", error.what(), help), kWrongUsage);
+}
+
+void add_commands(CLI::App& app, Action& action, const std::string& command_line) {
+  add_run(app, action, command_line);
+  add_elites(app, action);
+  add_show(app, action);
+  add_export(app, action);
+  add_verify(app, action);
+  add_lineage(app, action);
+  add_diff(app, action);
+  add_tasks(app, action);
+  add_space(app, action);
+  add_runs(app, action);
+  add_doctor(app, action);
+}
+
+/// Output that did not get out is no success.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)), kMachine);
+}
+
+int run_command(std::vector<std::string> arguments) {
+  // `evo help run` is `evo run --help`.
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
+  }
+  if (arguments.empty()) arguments.push_back("--help");
+
+  CLI::App app(kAbout, "evo");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "evo " EVO_VERSION);
+  app.get_formatter()->column_width(26);
+  Action action;
+  add_commands(app, action, command_line_of(arguments));
+  try {
+    // CLI11 takes its arguments from the back.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    return end_of_parsing(app, error);
+  }
+  if (!action) return complain("name a command first: evo --help lists them", kWrongUsage);
+  return action();
+}
+
+}  // namespace
+}  // namespace evo::cli
+
+int main(int argc, char** argv) {
+  using namespace evo::cli;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  log_to_stderr();
+  if (!arguments.empty() && arguments.front() == "worker") {
+    ignore_interrupts();
+    return evo::worker_main({arguments.begin() + 1, arguments.end()});
+  }
+  try {
+    return flushed(run_command(arguments));
+  } catch (const evo::Error& error) {
+    return complain(error.what(), error.fault() == evo::Fault::usage ? kWrongUsage : kMachine);
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", kMachine);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kMachine);
+  }
+}

@@ -1,0 +1,53 @@
+#include "cli/report.h"
+
+#include <fmt/format.h>
+
+#include "cli/format.h"
+#include "cli/table.h"
+
+namespace evo::cli {
+namespace {
+
+bool same_key(const EliteRow& a, const EliteRow& b) {
+  return a.task == b.task && a.task_hash == b.task_hash && device_key(a.device) == device_key(b.device) &&
+         a.objective == b.objective;
+}
+
+}  // namespace
+
+std::string elite_heading(const EliteRow& row) {
+  return fmt::format("{} on {} ({}, {}): {}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
+                     row.objective, row.current ? "" : "  [the task has changed since]");
+}
+
+std::string alleles_text(const Genome& genome) {
+  std::string text;
+  for (const auto& [gene, allele] : genome.genes) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", gene, expr::to_string(allele));
+  }
+  return text;
+}
+
+std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal) {
+  using Align = Table::Align;
+  const std::string unit = rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
+  Table table({{"rank", Align::right}, {"id", Align::right}, {unit, Align::right}, {"error", Align::right},
+               {"registers", Align::right}, {"genome", Align::left}});
+  for (const EliteRow& row : rows) {
+    table.add({std::to_string(row.rank), std::to_string(row.candidate), microseconds(row.latency_us),
+               error_figure(row.worst_relative_l2), std::to_string(row.registers), to_text(row.genome)},
+              row.rank == 1 ? Style::good : Style::plain);
+  }
+  return table.text(terminal, 2);
+}
+
+std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows) {
+  std::vector<std::vector<EliteRow>> groups;
+  for (const EliteRow& row : rows) {
+    if (groups.empty() || !same_key(groups.back().front(), row)) groups.emplace_back();
+    groups.back().push_back(row);
+  }
+  return groups;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/format.h"
+#include "cli/json_documents.h"
+#include "cli/listings.h"
+#include "cli/lookup.h"
+#include "cli/table.h"
+#include "cli/templates.h"
+
+namespace evo::cli {
+namespace {
+
+struct Request {
+  std::string task;
+  std::string device = "auto";
+  std::string family;
+  std::vector<std::string> shapes;
+  std::vector<std::string> options;
+  std::string templates;
+  bool json = false;
+};
+
+std::string alleles_of(const Gene& gene) {
+  std::vector<std::string> alleles;
+  for (const Value& allele : gene.alleles) alleles.push_back(expr::to_string(allele));
+  return fmt::format("{}", fmt::join(alleles, " "));
+}
+
+std::string gene_table(const Family& family, const Terminal& terminal) {
+  Table table({{"gene"}, {"alleles"}, {"active when"}, {"what it is"}});
+  for (const Gene& gene : family.genes) {
+    const bool always = gene.when.text() == "true";
+    table.add({gene.name, alleles_of(gene), always ? "" : gene.when.text(), gene.doc});
+  }
+  return table.text(terminal, 2);
+}
+
+std::string family_text(const FamilyListing& listing, const Terminal& terminal) {
+  const std::string name = styled(terminal, Style::bold, listing.family.name);
+  if (!listing.left_out.empty()) {
+    return fmt::format("{}  left out: {}\n", name, styled(terminal, Style::warning, one_line(listing.left_out)));
+  }
+  return fmt::format("{}  {}\n  {} legal genomes of {} in the product of all alleles\n{}", name,
+                     one_line(listing.family.summary), grouped(listing.legal), grouped(listing.product),
+                     gene_table(listing.family, terminal));
+}
+
+std::string space_text(const SpaceListing& space, const Terminal& terminal) {
+  std::vector<std::string> specialisations;
+  for (const Bindings& specialisation : specialisations_of(space.task, space.target)) {
+    for (const auto& [name, value] : specialisation) {
+      specialisations.push_back(fmt::format("{}={}", name, expr::to_string(value)));
+    }
+  }
+  std::string text = fmt::format("{} on {} ({}): {} legal genomes", space.task.name, space.device.id, space.device.name,
+                                 grouped(space.legal()));
+  if (!specialisations.empty()) text += fmt::format(", each compiled for {}", fmt::join(specialisations, " and "));
+  text += "\n";
+  for (const FamilyListing& listing : space.families) text += "\n" + family_text(listing, terminal);
+  return text;
+}
+
+int space(const Request& request) {
+  const SourceTree tree = load_templates(request.templates);
+  const Task task = find_task(tree, request.task);
+  const std::vector<std::string> shapes = parse_shapes(task, request.shapes);
+  const Bindings options = parse_options(task, request.options);
+  const DeviceInfo device = find_device(request.device);
+  const Target target = make_target(task, device.kind, shapes, options);
+  const SpaceListing listing = list_space(tree, task, device, target, request.family);
+  fmt::print("{}", request.json ? space_json(listing) : space_text(listing, terminal_of(stdout)));
+  return kDone;
+}
+
+}  // namespace
+
+void add_space(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand("space", "Show what there is to search: families, genes, legal genomes");
+  command->add_option("--task", request->task, "The task (evo tasks lists them)");
+  command->add_option("--device", request->device, "Device whose limits apply")->capture_default_str();
+  command->add_option("--family", request->family, "This family only");
+  command->add_option("--shapes", request->shapes, "Shapes that a run would time")->allow_extra_args(false);
+  command->add_option("--option", request->options, "An option of the task, as out=bf16")->allow_extra_args(false);
+  command->add_option("--templates", request->templates, kTemplatesHelp);
+  command->add_flag("--json", request->json, kJsonHelp);
+  command->callback([request, &action] { action = [request] { return space(*request); }; });
+}
+
+}  // namespace evo::cli

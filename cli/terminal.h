@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace evo::cli {
+
+/// What an output stream can show. Not a terminal: no colour, no live line, no width.
+struct Terminal {
+  bool interactive = false;
+  bool colour = false;       ///< Off when NO_COLOR is set or TERM is dumb.
+  std::size_t columns = 0;   ///< 0: unlimited.
+};
+Terminal terminal_of(std::FILE* stream);
+
+enum class Style { plain, bold, dim, good, bad, warning };
+
+/// `text` in the style where the terminal shows colour, else as it is.
+std::string styled(const Terminal& terminal, Style style, std::string_view text);
+
+/// Columns that UTF-8 text takes (one for each code point: names here are not wide characters).
+std::size_t display_width(std::string_view text);
+
+/// Text as one line: control characters become spaces, so that stored text cannot drive the terminal.
+std::string one_line(std::string_view text);
+
+}  // namespace evo::cli

@@ -1,0 +1,197 @@
+#include "cli/verify.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <sstream>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/format.h"
+#include "cli/json_documents.h"
+#include "cli/lookup.h"
+#include "cli/restore.h"
+#include "cli/table.h"
+#include "engine/error.h"
+#include "evaluator/pipeline.h"
+#include "population/export.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr double kMeasuredTolerance = 0.05;
+constexpr std::uintmax_t kLargestFileBytes = 16 << 20;
+
+struct Request {
+  std::string subject;
+  std::string device;
+  std::string database = kDefaultDatabase;
+  bool json = false;
+};
+
+bool is_id(const std::string& text) {
+  const std::size_t begin = text.starts_with('#') ? 1 : 0;
+  return text.size() > begin && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
+                                            [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Claim stored_claim(const Request& request) {
+  const CandidateId id = parse_id("candidate", request.subject);
+  const Store store = Store::open(request.database, Store::Mode::read);
+  const Restored restored = restore(store, id);
+  const Evaluation& evaluation = restored.row.evaluation;
+  if (evaluation.verdict != Verdict::valid) {
+    throw usage_error(fmt::format("candidate {} claims nothing: it is {}{}", id, name_of(evaluation.verdict),
+                                  evaluation.reason.empty() ? "" : fmt::format(" ({})", evaluation.reason)));
+  }
+  return {.origin = fmt::format("candidate {}", id),
+          .edited = false,
+          .tree = restored.files,
+          .task = restored.task,
+          .family = restored.family,
+          .genome = restored.row.genome,
+          .target = restored.run.info.target,
+          .programs = stored_programs(restored.row),
+          .device = restored.run.info.device,
+          .latency_us = evaluation.latency_us,
+          .worst_relative_l2 = evaluation.worst_relative_l2,
+          .timings = evaluation.timings};
+}
+
+std::string read_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    throw usage_error(fmt::format("'{}' is neither a candidate's number nor a file", path));
+  }
+  if (std::filesystem::file_size(path, error) > kLargestFileBytes) {
+    throw usage_error(fmt::format("{} is too large to be an exported kernel", path));
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) throw usage_error(fmt::format("cannot read {}", path));
+  return std::move(text).str();
+}
+
+Claim exported_claim(const std::string& path) {
+  Exported exported = read_export(read_file(path), path);
+  const Provenance& provenance = exported.provenance;
+  Claim claim{.origin = path,
+              .edited = exported.edited,
+              .tree = exported.tree,
+              .task = load_task(exported.tree, provenance.task),
+              .family = {},
+              .genome = provenance.genome,
+              .target = provenance.target,
+              .programs = std::move(exported.programs),
+              .device = provenance.device,
+              .latency_us = provenance.latency_us,
+              .worst_relative_l2 = provenance.worst_relative_l2,
+              .timings = provenance.timings};
+  claim.family = find_family(claim.tree, claim.task, claim.genome.family);
+  return claim;
+}
+
+/// The claim's own GPU, else one of its model.
+DeviceInfo device_like(const Claim& claim) {
+  const DeviceRecord& record = claim.device;
+  if (record.kind == "vgpu") return resolve_device(record.id);
+  std::optional<DeviceInfo> alike;
+  for (const DeviceInfo& device : all_devices()) {
+    if (device.kind != "cuda") continue;
+    if (device.uuid == record.uuid) return device;
+    if (!alike && device_key(record_of(device)) == device_key(record)) alike = device;
+  }
+  if (alike) return *alike;
+  throw machine_error(fmt::format("{} was measured on {}, which this machine does not have: --device vgpu checks its answers "
+                                  "without timing it",
+                                  claim.origin, record.name));
+}
+
+std::uint64_t fresh_salt() {
+  std::random_device source;
+  return (static_cast<std::uint64_t>(source()) << 32) | source();
+}
+
+Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
+  PipelineOptions options;
+  options.task = claim.task;
+  options.tree = claim.tree;
+  options.target = claim.target;
+  options.device = device;
+  options.salt = fresh_salt();
+  options.compile_workers = 1;
+  options.dedup = false;
+  const std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
+  // The plans are the claim's: they were resolved with the facts of its device.
+  pipeline->submit(0, with_plans(claim.task, claim.family, claim.genome, claim.programs, claim.target, claim.device.facts));
+  return pipeline->wait().evaluation;
+}
+
+Finding check(Claim claim, const std::string& device_name) {
+  Finding finding;
+  finding.device = device_name.empty() ? device_like(claim) : find_device(device_name);
+  finding.modelled = finding.device.kind == "vgpu";
+  finding.comparable = device_key(record_of(finding.device)) == device_key(claim.device);
+  finding.tolerance = finding.modelled ? 0 : kMeasuredTolerance;
+  finding.evaluation = evaluate(claim, finding.device);
+  finding.claim = std::move(claim);
+  judge(finding);
+  return finding;
+}
+
+const Timing* find_timing(const std::vector<Timing>& timings, const Timing& like) {
+  const auto same = [&](const Timing& timing) { return timing.shape == like.shape && timing.cold == like.cold; };
+  const auto found = std::find_if(timings.begin(), timings.end(), same);
+  return found == timings.end() ? nullptr : &*found;
+}
+
+std::string finding_text(const Finding& finding, const Terminal& terminal) {
+  const Claim& claim = finding.claim;
+  const Evaluation& evaluation = finding.evaluation;
+  using Align = Table::Align;
+  Table table({{""}, {"claimed", Align::right}, {"found", Align::right}});
+  for (const Timing& claimed : claim.timings) {
+    const Timing* found = find_timing(evaluation.timings, claimed);
+    table.add({fmt::format("{} {}, us", claimed.shape, claimed.cold ? "cold" : "warm"), microseconds(claimed.median_us),
+               found ? microseconds(found->median_us) : "-"});
+  }
+  const bool valid = evaluation.verdict == Verdict::valid;
+  table.add({"objective, us", microseconds(claim.latency_us), valid ? microseconds(evaluation.latency_us) : "-"});
+  table.add({"worst relative error", error_figure(claim.worst_relative_l2),
+             evaluation.errors.empty() ? "-" : error_figure(evaluation.worst_relative_l2)});
+  std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds\n", claim.origin, claim.task.name,
+                                 finding.device.id, timing_word(finding.modelled));
+  if (claim.edited) text += "the kernels in the file were edited after the export\n";
+  text += table.text(terminal, 2);
+  return text + fmt::format("{}: {}\n",
+                            finding.reproduced ? styled(terminal, Style::good, "reproduced")
+                                               : styled(terminal, Style::bad, "not reproduced"),
+                            one_line(finding.why));
+}
+
+int verify(const Request& request) {
+  Claim claim = is_id(request.subject) ? stored_claim(request) : exported_claim(request.subject);
+  const Finding finding = check(std::move(claim), request.device);
+  fmt::print("{}", request.json ? verify_json(finding) : finding_text(finding, terminal_of(stdout)));
+  return finding.reproduced ? kDone : kNothingValid;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand("verify", "Compile, validate on fresh seeds and time again: does a claim hold?");
+  command->add_option("ID|FILE.cu", request->subject, "A candidate or an exported file")->required();
+  command->add_option("--device", request->device, "Check on this device (default: the claim's own, or one of its model)");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str();
+  command->add_flag("--json", request->json, kJsonHelp);
+  command->callback([request, &action] { action = [request] { return verify(*request); }; });
+}
+
+}  // namespace evo::cli

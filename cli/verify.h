@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/candidate.h"
+#include "engine/evaluation.h"
+#include "evaluator/device.h"
+#include "population/store.h"
+
+namespace evo::cli {
+
+/// What is claimed of a kernel, and all that is needed to check it.
+struct Claim {
+  std::string origin;     ///< "candidate 17", "best.cu".
+  bool edited = false;    ///< An exported file whose kernels are no longer those that were exported.
+  SourceTree tree;
+  Task task;
+  Family family;
+  Genome genome;
+  Target target;
+  std::vector<Program> programs;
+  DeviceRecord device;
+  double latency_us = 0;
+  double worst_relative_l2 = 0;
+  std::vector<Timing> timings;
+};
+
+/// What checking it gave.
+struct Finding {
+  Claim claim;
+  DeviceInfo device;
+  Evaluation evaluation;
+  bool comparable = true;     ///< The same device model as the claim's: latencies can be compared.
+  bool modelled = false;
+  double tolerance = 0;       ///< Relative; 0: exact.
+  bool reproduced = false;
+  std::string why;            ///< In words, for either result.
+};
+
+/// Latencies agree when they differ by no more than `tolerance` of the claim, in either direction: a kernel that is much
+/// faster than claimed shows that one of the two measurements is wrong.
+bool agrees(double claimed_us, double found_us, double tolerance);
+
+/// Fills in reproduced and why from the rest.
+void judge(Finding& finding);
+
+}  // namespace evo::cli
