@@ -29,15 +29,18 @@ Bindings joined(const Bindings& a, const Bindings& b, const Bindings& c = {}) {
 Bindings chosen_options(const Task& task, const Bindings& wanted) {
   Bindings options = task.default_options();
   for (const auto& [name, value] : wanted) {
-    const auto option = std::find_if(task.options.begin(), task.options.end(), [&](const Option& o) { return o.name == name; });
+    const auto option = std::find_if(task.options.begin(), task.options.end(),
+                                     [&](const Option& o) { return o.name == name; });
     std::vector<std::string> known;
     if (option == task.options.end()) {
       for (const auto& [other, ignored] : options) known.push_back(other);
-      throw usage_error(fmt::format("task {} has no option '{}'; there are {}", task.name, name, list_of(known)));
+      throw usage_error(
+          fmt::format("task {} has no option '{}'; there are {}", task.name, name, list_of(known)));
     }
     if (std::find(option->values.begin(), option->values.end(), value) == option->values.end()) {
       for (const Value& allowed : option->values) known.push_back(expr::to_string(allowed));
-      throw usage_error(fmt::format("option {} cannot be '{}'; there are {}", name, expr::to_string(value), list_of(known)));
+      throw usage_error(fmt::format("option {} cannot be '{}'; there are {}", name, expr::to_string(value),
+                                    list_of(known)));
     }
     options[name] = value;
   }
@@ -66,16 +69,19 @@ std::string hash_of_source(const std::string& source, int max_registers) {
 // Every number and name of a plan in a fixed order.
 std::string text_of(const Plan& plan) {
   std::string text;
-  for (const PlanTensor& t : plan.tensors) text += fmt::format("t {} {} {}\n", t.name, name_of(t.dtype), t.bytes);
+  for (const PlanTensor& t : plan.tensors)
+    text += fmt::format("t {} {} {}\n", t.name, name_of(t.dtype), t.bytes);
   for (const Workspace& w : plan.workspaces) text += fmt::format("w {} {}\n", w.bytes, w.zeroed);
   for (const TensorMap& m : plan.tensor_maps) {
-    text += fmt::format("m {} {} {} {} {} {} {}\n", static_cast<int>(m.source.kind), m.source.index, name_of(m.dtype),
-                        fmt::join(m.dims, ","), fmt::join(m.strides_bytes, ","), fmt::join(m.box, ","), m.swizzle_bytes);
+    text += fmt::format("m {} {} {} {} {} {} {}\n", static_cast<int>(m.source.kind), m.source.index,
+                        name_of(m.dtype), fmt::join(m.dims, ","), fmt::join(m.strides_bytes, ","),
+                        fmt::join(m.box, ","), m.swizzle_bytes);
   }
   for (const Launch& l : plan.launches) {
     text += fmt::format("l {} {} {} {} {} {}", l.kernel, fmt::join(l.grid, ","), fmt::join(l.block, ","),
                         fmt::join(l.cluster, ","), l.dynamic_smem_bytes, l.programmatic);
-    for (const Argument& a : l.arguments) text += fmt::format(" {}:{}:{}", static_cast<int>(a.kind), a.index, a.value);
+    for (const Argument& a : l.arguments)
+      text += fmt::format(" {}:{}:{}", static_cast<int>(a.kind), a.index, a.value);
     text += "\n";
   }
   return text;
@@ -83,10 +89,11 @@ std::string text_of(const Plan& plan) {
 
 int register_cap(const Family& family, const Bindings& scope) {
   const std::int64_t cap = family.max_registers.evaluate_int(scope);
-  // 255 is the most a thread can address on every architecture so far (CUDA C++ programming guide, compute capabilities).
+  // 255 is the most a thread can address on every architecture so far (CUDA C++ programming guide, compute
+  // capabilities).
   if (cap < 0 || cap > 255) {
-    throw usage_error(fmt::format("{}/{}/family.json: max_registers: '{}' is {}: must be 0 (none) to 255", family.task,
-                                  family.name, family.max_registers.text(), cap));
+    throw usage_error(fmt::format("{}/{}/family.json: max_registers: '{}' is {}: must be 0 (none) to 255",
+                                  family.task, family.name, family.max_registers.text(), cap));
   }
   return static_cast<int>(cap);
 }
@@ -114,13 +121,16 @@ Target make_target(const Task& task, std::string_view device_kind, const std::ve
   const auto set = task.shape_sets.find(std::string(device_kind));
   const bool has_set = set != task.shape_sets.end();
   if (shapes.empty() && !has_set) {
-    throw usage_error(fmt::format("task {} has no shapes for {} devices; name some of its shapes", task.name, device_kind));
+    throw usage_error(
+        fmt::format("task {} has no shapes for {} devices; name some of its shapes", task.name, device_kind));
   }
-  for (const std::string& text : shapes.empty() ? set->second.timed : shapes) add_once(target.timed, parse_shape(task, text));
+  for (const std::string& text : shapes.empty() ? set->second.timed : shapes)
+    add_once(target.timed, parse_shape(task, text));
 
   const std::vector<Bindings> specialisations = specialisations_of(task, target);
   const auto wanted = [&](const Shape& shape) {
-    return std::find(specialisations.begin(), specialisations.end(), specialisation_of(task, shape)) != specialisations.end();
+    return std::find(specialisations.begin(), specialisations.end(), specialisation_of(task, shape)) !=
+           specialisations.end();
   };
   if (has_set) {
     for (const std::string& name : set->second.validated) {
@@ -135,14 +145,16 @@ std::vector<Bindings> specialisations_of(const Task& task, const Target& target)
   std::vector<Bindings> distinct;
   for (const Shape& shape : target.timed) {
     Bindings values = specialisation_of(task, shape);
-    if (std::find(distinct.begin(), distinct.end(), values) == distinct.end()) distinct.push_back(std::move(values));
+    if (std::find(distinct.begin(), distinct.end(), values) == distinct.end())
+      distinct.push_back(std::move(values));
   }
   return distinct;
 }
 
 std::string render_source(const SourceTree& tree, const Task&, const Family& family, const Genome& genome,
                           const Bindings& options, const Bindings& specialisation, const Bindings& facts) {
-  return render_template(tree, family.kernel_path, scope_of(family, genome, joined(facts, options, specialisation)));
+  return render_template(tree, family.kernel_path,
+                         scope_of(family, genome, joined(facts, options, specialisation)));
 }
 
 Candidate make_candidate(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
@@ -152,7 +164,8 @@ Candidate make_candidate(const SourceTree& tree, const Task& task, const Family&
     Program program;
     program.specialisation = specialisation;
     program.source = render_source(tree, task, family, genome, target.options, specialisation, facts);
-    program.max_registers = register_cap(family, scope_of(family, genome, joined(facts, target.options, specialisation)));
+    program.max_registers =
+        register_cap(family, scope_of(family, genome, joined(facts, target.options, specialisation)));
     program.source_hash = hash_of_source(program.source, program.max_registers);
     for (const Shape& shape : used_shapes(task, target, specialisation)) {
       program.plans[shape.name] = resolve_plan(task, family, genome, target.options, shape, facts);

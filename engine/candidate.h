@@ -18,7 +18,8 @@ struct Program {
   std::string source;
   std::string source_hash;  ///< xxh3 of source and register cap, hex.
   int max_registers = 0;    ///< 0: no cap.
-  std::map<std::string, Plan> plans;  ///< By shape name: every shape of this specialisation that the run uses.
+  std::map<std::string, Plan>
+      plans;  ///< By shape name: every shape of this specialisation that the run uses.
 };
 
 /// A genome with everything needed to build and launch it.
@@ -26,8 +27,8 @@ struct Candidate {
   Genome genome;
   std::vector<Program> programs;
 
-  /// Of all programs and their plans together: candidates of one hash do the same work. (Genes may change grids and
-  /// scalars alone, so equal sources are not enough.)
+  /// Of all programs and their plans together: candidates of one hash do the same work. (Genes may change
+  /// grids and scalars alone, so equal sources are not enough.)
   std::string source_hash() const;
   /// Of the plans alone: candidates of equal cubins do the same work when this is equal too.
   std::string plans_hash() const;
@@ -35,14 +36,14 @@ struct Candidate {
 
 /// What a run aims at: the same for all of its candidates.
 struct Target {
-  Bindings options;            ///< Every option of the task has a value.
+  Bindings options;  ///< Every option of the task has a value.
   std::vector<Shape> timed;
   std::vector<Shape> validated;  ///< Restricted to specialisations that occur in `timed`.
 };
 
-/// Resolves options and shape sets: `device_kind` is "cuda" or "vgpu"; empty `shapes` means the task's own for that
-/// kind, else each is anything parse_shape reads; `options` override defaults. Timed shapes are validated too.
-/// Throws usage_error for unknown names.
+/// Resolves options and shape sets: `device_kind` is "cuda" or "vgpu"; empty `shapes` means the task's own
+/// for that kind, else each is anything parse_shape reads; `options` override defaults. Timed shapes are
+/// validated too. Throws usage_error for unknown names.
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
                    const Bindings& options);
 
@@ -54,12 +55,14 @@ Candidate make_candidate(const SourceTree& tree, const Task& task, const Family&
                          const Target& target, const Bindings& facts);
 
 /// One specialisation's source alone, and one shape's plan alone (export, verify, show).
-std::string render_source(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
-                          const Bindings& options, const Bindings& specialisation, const Bindings& facts);
+std::string render_source(const SourceTree& tree, const Task& task, const Family& family,
+                          const Genome& genome, const Bindings& options, const Bindings& specialisation,
+                          const Bindings& facts);
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
                   const Shape& shape, const Bindings& facts);
 
-/// The reference as a program and plans: the oracle in f32/f64 whose outputs are all f32 ("o" etc. are float*).
+/// The reference as a program and plans: the oracle in f32/f64 whose outputs are all f32 ("o" etc. are
+/// float*).
 Program reference_program(const SourceTree& tree, const Task& task, const Bindings& options,
                           const Bindings& specialisation, const std::vector<Shape>& shapes);
 

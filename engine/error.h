@@ -22,7 +22,11 @@ class Error : public std::runtime_error {
   Fault fault_;
 };
 
-inline Error usage_error(const std::string& message) { return Error(Fault::usage, message); }
-inline Error machine_error(const std::string& message) { return Error(Fault::machine, message); }
+inline Error usage_error(const std::string& message) {
+  return Error(Fault::usage, message);
+}
+inline Error machine_error(const std::string& message) {
+  return Error(Fault::machine, message);
+}
 
 }  // namespace evo

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "engine/error.h"
@@ -40,6 +41,12 @@ Verdict parse_verdict(std::string_view wanted) {
     if (name == wanted) return value;
   }
   throw usage_error(fmt::format("unknown verdict '{}'", wanted));
+}
+
+std::optional<double> latency_of(const Evaluation& evaluation) {
+  const bool measured = evaluation.verdict == Verdict::valid || evaluation.verdict == Verdict::duplicate;
+  const bool sensible = std::isfinite(evaluation.latency_us) && evaluation.latency_us > 0;
+  return measured && sensible ? std::optional<double>(evaluation.latency_us) : std::nullopt;
 }
 
 }  // namespace evo

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,8 @@ namespace evo {
 /// How far a candidate came. Everything but `valid` is a failure; each has a reason in words.
 enum class Verdict {
   valid,
-  illegal,         ///< Exceeds a limit of the device before anything was built.
-  duplicate,       ///< Same source or same cubin as an earlier candidate of the run; its result is copied.
+  illegal,    ///< Exceeds a limit of the device before anything was built.
+  duplicate,  ///< Same source or same cubin as an earlier candidate of the run; its result is copied.
   compile_failed,
   over_resources,  ///< Built, but spills, cannot be resident, or ptxas warned that it serialises.
   unsupported,     ///< The device cannot execute it (an instruction the virtual GPU does not know).
@@ -21,9 +22,9 @@ enum class Verdict {
   crashed,         ///< Illegal address, trap, sanitiser finding, or the worker died.
   timed_out,
   wrong_answer,
-  unrepeatable,    ///< Two runs on the same input differ bitwise.
-  impossible_time, ///< Faster than the physical floor: a measurement error.
-  harness_failed,  ///< Our own failure; never held against the genome.
+  unrepeatable,     ///< Two runs on the same input differ bitwise.
+  impossible_time,  ///< Faster than the physical floor: a measurement error.
+  harness_failed,   ///< Our own failure; never held against the genome.
 };
 std::string_view name_of(Verdict verdict);
 Verdict parse_verdict(std::string_view name);
@@ -33,7 +34,7 @@ struct Build {
   std::string specialisation;  ///< "D=64".
   std::string arch;            ///< "sm_90a".
   int registers = 0;
-  int spill_bytes = 0;         ///< Stores and loads together.
+  int spill_bytes = 0;  ///< Stores and loads together.
   int static_smem_bytes = 0;
   int stack_bytes = 0;
   std::string cubin_hash;
@@ -52,15 +53,16 @@ struct CaseError {
   double cosine = 1;
 };
 
-/// One shape's latency. `modelled` times come from the virtual GPU's cost model and never mix with measured ones.
+/// One shape's latency. `modelled` times come from the virtual GPU's cost model and never mix with measured
+/// ones.
 struct Timing {
   std::string shape;
   bool modelled = false;
   bool cold = false;
   double median_us = 0;
-  double low_us = 0;   ///< 95 % confidence interval of the median.
+  double low_us = 0;  ///< 95 % confidence interval of the median.
   double high_us = 0;
-  int throttled = 0;   ///< Samples dropped.
+  int throttled = 0;  ///< Samples dropped.
   std::vector<double> samples_us;
 };
 
@@ -68,13 +70,17 @@ struct Evaluation {
   Verdict verdict = Verdict::harness_failed;
   std::string reason;
   std::vector<Build> builds;
-  std::vector<CaseError> errors;   ///< Every case that ran, up to the first wrong one.
+  std::vector<CaseError> errors;  ///< Every case that ran, up to the first wrong one.
   std::vector<Timing> timings;
-  double latency_us = 0;           ///< Objective: geometric mean of the warm medians over the timed shapes; valid only.
+  double latency_us =
+      0;  ///< Objective: geometric mean of the warm medians over the timed shapes; valid only.
   double worst_relative_l2 = 0;
-  std::string sass_summary;        ///< Free-form profile for people (occupancy, modelled pipes); may be empty.
-  std::uint64_t salt = 0;          ///< Mixed into the seeds; replays the run's inputs.
+  std::string sass_summary;  ///< Free-form profile for people (occupancy, modelled pipes); may be empty.
+  std::uint64_t salt = 0;    ///< Mixed into the seeds; replays the run's inputs.
 };
+
+/// The latency a strategy is told: that of a valid candidate, or of a duplicate of one; empty for failures.
+std::optional<double> latency_of(const Evaluation& evaluation);
 
 /// Evaluates candidates, several in flight. Implementations: the device pipeline, replay, fakes.
 class Evaluator {
@@ -88,7 +94,8 @@ class Evaluator {
     std::uint64_t ticket = 0;
     Evaluation evaluation;
   };
-  /// Blocks until one ends. At least one must be in flight. Throws machine_error only when no further evaluation is possible.
+  /// Blocks until one ends. At least one must be in flight. Throws machine_error only when no further
+  /// evaluation is possible.
   virtual Done wait() = 0;
 };
 

@@ -14,11 +14,14 @@ namespace evo::expr {
 namespace {
 
 std::string type_name(const Value& value) {
-  if (std::holds_alternative<std::string>(value)) return fmt::format("the string '{}'", std::get<std::string>(value));
+  if (std::holds_alternative<std::string>(value))
+    return fmt::format("the string '{}'", std::get<std::string>(value));
   return std::holds_alternative<bool>(value) ? "a boolean" : "an integer";
 }
 
-bool is_string(const Value& value) { return std::holds_alternative<std::string>(value); }
+bool is_string(const Value& value) {
+  return std::holds_alternative<std::string>(value);
+}
 
 bool equal(const Value& a, const Value& b) {
   if (is_string(a) != is_string(b)) {
@@ -41,7 +44,9 @@ std::int64_t quotient(std::int64_t a, std::int64_t b) {
   return a / b;
 }
 
-std::int64_t remainder(std::int64_t a, std::int64_t b) { return nonzero(b) == -1 ? 0 : a % b; }
+std::int64_t remainder(std::int64_t a, std::int64_t b) {
+  return nonzero(b) == -1 ? 0 : a % b;
+}
 
 std::int64_t shift_amount(std::int64_t bits) {
   if (bits < 0 || bits > 62) throw Failure{fmt::format("shift by {}: must be 0 to 62", bits)};
@@ -65,27 +70,44 @@ std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
 Value arithmetic(Op op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (op) {
-    case Op::add: require_fit(__builtin_add_overflow(a, b, &result)); return result;
-    case Op::subtract: require_fit(__builtin_sub_overflow(a, b, &result)); return result;
-    case Op::multiply: require_fit(__builtin_mul_overflow(a, b, &result)); return result;
-    case Op::divide: return quotient(a, b);
+    case Op::add:
+      require_fit(__builtin_add_overflow(a, b, &result));
+      return result;
+    case Op::subtract:
+      require_fit(__builtin_sub_overflow(a, b, &result));
+      return result;
+    case Op::multiply:
+      require_fit(__builtin_mul_overflow(a, b, &result));
+      return result;
+    case Op::divide:
+      return quotient(a, b);
     case Op::floor_divide: {
       const bool inexact = remainder(a, b) != 0;
       return quotient(a, b) - (inexact && (a < 0) != (b < 0) ? 1 : 0);
     }
-    case Op::modulo: return remainder(a, b);
+    case Op::modulo:
+      return remainder(a, b);
     case Op::shift_left:
       require_fit(__builtin_mul_overflow(a, std::int64_t{1} << shift_amount(b), &result));
       return result;
-    case Op::shift_right: return a >> shift_amount(b);
-    case Op::bit_and: return a & b;
-    case Op::bit_or: return a | b;
-    case Op::less: return a < b;
-    case Op::less_equal: return a <= b;
-    case Op::greater: return a > b;
-    case Op::greater_equal: return a >= b;
-    case Op::ceil_divide: return ceil_quotient(a, b);
-    default: throw std::logic_error("not a binary operator");
+    case Op::shift_right:
+      return a >> shift_amount(b);
+    case Op::bit_and:
+      return a & b;
+    case Op::bit_or:
+      return a | b;
+    case Op::less:
+      return a < b;
+    case Op::less_equal:
+      return a <= b;
+    case Op::greater:
+      return a > b;
+    case Op::greater_equal:
+      return a >= b;
+    case Op::ceil_divide:
+      return ceil_quotient(a, b);
+    default:
+      throw std::logic_error("not a binary operator");
   }
 }
 
@@ -97,22 +119,30 @@ Value extreme(Op op, std::span<const Value> operands) {
   return best;
 }
 
-// Evaluates with some names unknown: an empty result means "not decided yet". With every name known (`complete`), an
-// unknown name is a failure instead.
+// Evaluates with some names unknown: an empty result means "not decided yet". With every name known
+// (`complete`), an unknown name is a failure instead.
 class Evaluation {
  public:
   Evaluation(const Bindings& known, bool complete) : known_(known), complete_(complete) {}
 
   std::optional<Value> run(const Node& node) const {
     switch (node.op) {
-      case Op::constant: return node.value;
-      case Op::name: return named(node);
-      case Op::logical_and: return junction(node, false);
-      case Op::logical_or: return junction(node, true);
-      case Op::conditional: return conditional(node);
-      case Op::chain: return chain(node);
-      case Op::in: return membership(node);
-      default: return strict(node);
+      case Op::constant:
+        return node.value;
+      case Op::name:
+        return named(node);
+      case Op::logical_and:
+        return junction(node, false);
+      case Op::logical_or:
+        return junction(node, true);
+      case Op::conditional:
+        return conditional(node);
+      case Op::chain:
+        return chain(node);
+      case Op::in:
+        return membership(node);
+      default:
+        return strict(node);
     }
   }
 
@@ -220,18 +250,25 @@ std::int64_t integer(const Value& value) {
 
 Value operate(Op op, std::span<const Value> operands) {
   switch (op) {
-    case Op::negate: return arithmetic(Op::subtract, 0, integer(operands[0]));
-    case Op::logical_not: return !truth(operands[0]);
-    case Op::equal: return equal(operands[0], operands[1]);
-    case Op::not_equal: return !equal(operands[0], operands[1]);
+    case Op::negate:
+      return arithmetic(Op::subtract, 0, integer(operands[0]));
+    case Op::logical_not:
+      return !truth(operands[0]);
+    case Op::equal:
+      return equal(operands[0], operands[1]);
+    case Op::not_equal:
+      return !equal(operands[0], operands[1]);
     case Op::minimum:
-    case Op::maximum: return extreme(op, operands);
+    case Op::maximum:
+      return extreme(op, operands);
     case Op::is_pow2: {
       const std::int64_t value = integer(operands[0]);
       return value > 0 && (value & (value - 1)) == 0;
     }
-    case Op::log2: return floor_log2(integer(operands[0]));
-    default: return arithmetic(op, integer(operands[0]), integer(operands[1]));
+    case Op::log2:
+      return floor_log2(integer(operands[0]));
+    default:
+      return arithmetic(op, integer(operands[0]), integer(operands[1]));
   }
 }
 

@@ -27,9 +27,9 @@ struct Node;
 
 /// One expression of the language that serves constraints, directives, grids, sizes and floors:
 /// integers, booleans, 'strings', names, + - * / % << >> & | == != < <= > >= && || ! ?: in,
-/// min, max, ceil_div, pow2 (is a power of two), log2 (exact or rounded down); Python's `and or not`, `//`, chained
-/// comparisons and tuples after `in` are read too, so that Kernel Tuner's T1 constraints load as they are.
-/// Division rounds towards zero as in C. Parses once; copies share the tree.
+/// min, max, ceil_div, pow2 (is a power of two), log2 (exact or rounded down); Python's `and or not`, `//`,
+/// chained comparisons and tuples after `in` are read too, so that Kernel Tuner's T1 constraints load as they
+/// are. Division rounds towards zero as in C. Parses once; copies share the tree.
 class Expression {
  public:
   /// The literal `true`.
@@ -43,13 +43,15 @@ class Expression {
   std::int64_t evaluate_int(const Bindings& known) const;
   bool evaluate_bool(const Bindings& known) const;
 
-  /// The value as far as it follows from what is known: `false && x` is false with x unknown. Empty while undecided.
+  /// The value as far as it follows from what is known: `false && x` is false with x unknown. Empty while
+  /// undecided.
   std::optional<Value> evaluate_partially(const Bindings& known) const;
 
   /// The names that the expression reads, sorted, each once.
   std::vector<std::string> names() const;
 
-  /// The expression as C++ (64-bit arithmetic), with every known name folded into it. Host code of exported kernels.
+  /// The expression as C++ (64-bit arithmetic), with every known name folded into it. Host code of exported
+  /// kernels.
   std::string to_cpp(const Bindings& known) const;
 
   const std::string& text() const { return text_; }

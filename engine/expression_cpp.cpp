@@ -8,24 +8,42 @@ namespace {
 
 std::string_view symbol_of(Op op) {
   switch (op) {
-    case Op::add: return "+";
-    case Op::subtract: return "-";
-    case Op::multiply: return "*";
-    case Op::divide: return "/";
-    case Op::modulo: return "%";
-    case Op::shift_left: return "<<";
-    case Op::shift_right: return ">>";
-    case Op::bit_and: return "&";
-    case Op::bit_or: return "|";
-    case Op::equal: return "==";
-    case Op::not_equal: return "!=";
-    case Op::less: return "<";
-    case Op::less_equal: return "<=";
-    case Op::greater: return ">";
-    case Op::greater_equal: return ">=";
-    case Op::logical_and: return "&&";
-    case Op::logical_or: return "||";
-    default: throw std::logic_error("no C++ operator");
+    case Op::add:
+      return "+";
+    case Op::subtract:
+      return "-";
+    case Op::multiply:
+      return "*";
+    case Op::divide:
+      return "/";
+    case Op::modulo:
+      return "%";
+    case Op::shift_left:
+      return "<<";
+    case Op::shift_right:
+      return ">>";
+    case Op::bit_and:
+      return "&";
+    case Op::bit_or:
+      return "|";
+    case Op::equal:
+      return "==";
+    case Op::not_equal:
+      return "!=";
+    case Op::less:
+      return "<";
+    case Op::less_equal:
+      return "<=";
+    case Op::greater:
+      return ">";
+    case Op::greater_equal:
+      return ">=";
+    case Op::logical_and:
+      return "&&";
+    case Op::logical_or:
+      return "||";
+    default:
+      throw std::logic_error("no C++ operator");
   }
 }
 
@@ -47,21 +65,35 @@ class Writer {
 
   std::string operation(const Node& node) const {
     switch (node.op) {
-      case Op::name: return node.name;
-      case Op::negate: return "(-" + child(node, 0) + ")";
-      case Op::logical_not: return "(!" + child(node, 0) + ")";
+      case Op::name:
+        return node.name;
+      case Op::negate:
+        return "(-" + child(node, 0) + ")";
+      case Op::logical_not:
+        return "(!" + child(node, 0) + ")";
       case Op::logical_and:
-      case Op::logical_or: return junction(node);
-      case Op::conditional: return conditional(node);
-      case Op::chain: return chain(node);
-      case Op::in: return membership(node);
-      case Op::minimum: return extreme(node, "<");
-      case Op::maximum: return extreme(node, ">");
-      case Op::floor_divide: return floor_divide(child(node, 0), child(node, 1));
-      case Op::ceil_divide: return ceil_divide(child(node, 0), child(node, 1));
-      case Op::is_pow2: return fmt::format("({0} > 0 && ({0} & ({0} - 1)) == 0)", child(node, 0));
-      case Op::log2: return fmt::format("(63LL - __builtin_clzll({}))", child(node, 0));
-      default: return binary(child(node, 0), node.op, child(node, 1));
+      case Op::logical_or:
+        return junction(node);
+      case Op::conditional:
+        return conditional(node);
+      case Op::chain:
+        return chain(node);
+      case Op::in:
+        return membership(node);
+      case Op::minimum:
+        return extreme(node, "<");
+      case Op::maximum:
+        return extreme(node, ">");
+      case Op::floor_divide:
+        return floor_divide(child(node, 0), child(node, 1));
+      case Op::ceil_divide:
+        return ceil_divide(child(node, 0), child(node, 1));
+      case Op::is_pow2:
+        return fmt::format("({0} > 0 && ({0} & ({0} - 1)) == 0)", child(node, 0));
+      case Op::log2:
+        return fmt::format("(63LL - __builtin_clzll({}))", child(node, 0));
+      default:
+        return binary(child(node, 0), node.op, child(node, 1));
     }
   }
 

@@ -9,7 +9,8 @@
 
 #include "engine/expression.h"
 
-/// The tree behind an Expression. For the engine's own passes over it (evaluation, C++ output, residual constraints).
+/// The tree behind an Expression. For the engine's own passes over it (evaluation, C++ output, residual
+/// constraints).
 namespace evo::expr {
 
 enum class Op {

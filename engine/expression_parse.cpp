@@ -32,15 +32,21 @@ struct Function {
 };
 
 constexpr std::array kFunctions = {
-    Function{"min", Op::minimum, 1, 64},       Function{"max", Op::maximum, 1, 64},
-    Function{"ceil_div", Op::ceil_divide, 2, 2}, Function{"pow2", Op::is_pow2, 1, 1},
+    Function{"min", Op::minimum, 1, 64},
+    Function{"max", Op::maximum, 1, 64},
+    Function{"ceil_div", Op::ceil_divide, 2, 2},
+    Function{"pow2", Op::is_pow2, 1, 1},
     Function{"log2", Op::log2, 1, 1},
 };
 
 using Operators = std::initializer_list<std::pair<std::string_view, Op>>;
 
-bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool starts_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 std::string shortened(std::string_view text) {
   constexpr std::size_t kShown = 160;
@@ -116,7 +122,8 @@ class Parser {
   }
 
   bool is(std::string_view spelling) const {
-    return (token_.kind == Token::Kind::symbol || token_.kind == Token::Kind::name) && token_.spelling == spelling;
+    return (token_.kind == Token::Kind::symbol || token_.kind == Token::Kind::name) &&
+           token_.spelling == spelling;
   }
   bool accept(std::string_view spelling) {
     if (!is(spelling)) return false;
@@ -206,9 +213,12 @@ class Parser {
 
   std::optional<Op> comparison_operator() {
     if (is("=")) fail("comparison is written '=='");
-    for (auto [symbol, op] : Operators{{"==", Op::equal},       {"!=", Op::not_equal},
-                                       {"<=", Op::less_equal},  {"<", Op::less},
-                                       {">=", Op::greater_equal}, {">", Op::greater}}) {
+    for (auto [symbol, op] : Operators{{"==", Op::equal},
+                                       {"!=", Op::not_equal},
+                                       {"<=", Op::less_equal},
+                                       {"<", Op::less},
+                                       {">=", Op::greater_equal},
+                                       {">", Op::greater}}) {
       if (accept(symbol)) return op;
     }
     return std::nullopt;
@@ -230,7 +240,8 @@ class Parser {
   NodePtr left_associative(Operand operand, Operators operators) {
     NodePtr left = (this->*operand)();
     while (true) {
-      const auto* matched = std::find_if(operators.begin(), operators.end(), [&](const auto& o) { return is(o.first); });
+      const auto* matched =
+          std::find_if(operators.begin(), operators.end(), [&](const auto& o) { return is(o.first); });
       if (matched == operators.end()) return left;
       advance();
       left = make(matched->second, {left, (this->*operand)()});
@@ -239,13 +250,14 @@ class Parser {
 
   NodePtr bit_or() { return left_associative(&Parser::bit_and, {{"|", Op::bit_or}}); }
   NodePtr bit_and() { return left_associative(&Parser::shift, {{"&", Op::bit_and}}); }
-  NodePtr shift() { return left_associative(&Parser::sum, {{"<<", Op::shift_left}, {">>", Op::shift_right}}); }
+  NodePtr shift() {
+    return left_associative(&Parser::sum, {{"<<", Op::shift_left}, {">>", Op::shift_right}});
+  }
   NodePtr sum() { return left_associative(&Parser::product, {{"+", Op::add}, {"-", Op::subtract}}); }
   NodePtr product() {
-    return left_associative(&Parser::unary, {{"*", Op::multiply},
-                                             {"/", Op::divide},
-                                             {"//", Op::floor_divide},
-                                             {"%", Op::modulo}});
+    return left_associative(
+        &Parser::unary,
+        {{"*", Op::multiply}, {"/", Op::divide}, {"//", Op::floor_divide}, {"%", Op::modulo}});
   }
 
   NodePtr unary() {
@@ -302,7 +314,8 @@ class Parser {
     if (token.spelling == "true" || token.spelling == "True") return constant(true);
     if (token.spelling == "false" || token.spelling == "False") return constant(false);
     if (is("(")) return call(token);
-    if (is_reserved(token.spelling)) fail_at(token.column, fmt::format("expected a value, found '{}'", token.spelling));
+    if (is_reserved(token.spelling))
+      fail_at(token.column, fmt::format("expected a value, found '{}'", token.spelling));
     auto node = std::make_shared<Node>();
     node->op = Op::name;
     node->name = token.spelling;
@@ -313,7 +326,8 @@ class Parser {
     const auto* function = std::find_if(kFunctions.begin(), kFunctions.end(),
                                         [&](const Function& f) { return f.name == token.spelling; });
     if (function == kFunctions.end()) {
-      fail_at(token.column, fmt::format("unknown function '{}'; there are min, max, ceil_div, pow2, log2", token.spelling));
+      fail_at(token.column,
+              fmt::format("unknown function '{}'; there are min, max, ceil_div, pow2, log2", token.spelling));
     }
     expect("(");
     std::vector<NodePtr> arguments;
@@ -323,9 +337,10 @@ class Parser {
     }
     expect(")");
     if (arguments.size() < function->min_arguments || arguments.size() > function->max_arguments) {
-      fail_at(token.column, fmt::format("{} takes {}{} argument{}, not {}", function->name, function->min_arguments,
-                                        function->max_arguments > function->min_arguments ? " or more" : "",
-                                        function->max_arguments == 1 ? "" : "s", arguments.size()));
+      fail_at(token.column,
+              fmt::format("{} takes {}{} argument{}, not {}", function->name, function->min_arguments,
+                          function->max_arguments > function->min_arguments ? " or more" : "",
+                          function->max_arguments == 1 ? "" : "s", arguments.size()));
     }
     return make(function->op, std::move(arguments));
   }
@@ -339,7 +354,8 @@ class Parser {
 }  // namespace
 
 bool is_reserved(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kWords = {"true", "false", "True", "False", "and", "or", "not", "in"};
+  static constexpr std::array<std::string_view, 8> kWords = {"true", "false", "True", "False",
+                                                             "and",  "or",    "not",  "in"};
   return std::find(kWords.begin(), kWords.end(), name) != kWords.end() ||
          std::any_of(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return f.name == name; });
 }

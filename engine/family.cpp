@@ -24,7 +24,10 @@ std::vector<std::string> fact_names() {
 class Loader {
  public:
   Loader(const SourceTree& tree, const Task& task, const std::string& name)
-      : tree_(tree), task_(task), folder_(task.name + "/" + name), root_(JsonPlace::read(tree, folder_ + "/family.json")) {
+      : tree_(tree),
+        task_(task),
+        folder_(task.name + "/" + name),
+        root_(JsonPlace::read(tree, folder_ + "/family.json")) {
     family_.task = task.name;
     family_.name = name;
     family_.kernel_path = folder_ + "/kernel.cu";
@@ -61,7 +64,8 @@ class Loader {
   // Declares a name that nothing else of task or family has.
   void declare(const JsonPlace& place, const std::string& name, NameScope& scope) const {
     const auto& parameters = task_.shape_parameters;
-    const bool taken = task_.tensor(name) || std::find(parameters.begin(), parameters.end(), name) != parameters.end();
+    const bool taken =
+        task_.tensor(name) || std::find(parameters.begin(), parameters.end(), name) != parameters.end();
     if (taken) place.fail(fmt::format("the name '{}' is already taken by the task", name));
     scope.declare(place, name);
   }
@@ -90,9 +94,11 @@ class Loader {
   void slot_alleles(const JsonPlace& place, Gene& gene) const {
     gene.kind = Gene::Kind::slot;
     const std::string folder = folder_ + "/" + gene.name + "/";
-    for (auto file = tree_.lower_bound(folder); file != tree_.end() && file->first.starts_with(folder); ++file) {
+    for (auto file = tree_.lower_bound(folder); file != tree_.end() && file->first.starts_with(folder);
+         ++file) {
       const std::string name = file->first.substr(folder.size());
-      if (name.ends_with(".cu") && name.find('/') == std::string::npos) gene.alleles.emplace_back(name.substr(0, name.size() - 3));
+      if (name.ends_with(".cu") && name.find('/') == std::string::npos)
+        gene.alleles.emplace_back(name.substr(0, name.size() - 3));
     }
     if (gene.alleles.empty()) place.fail(fmt::format("slot '{}' has no file {}*.cu", gene.name, folder));
   }
@@ -140,7 +146,8 @@ class Loader {
   // The first parameter that only a launch knows, read directly or through derived values; empty if none.
   std::string runtime_parameter(const Expression& expression) const {
     for (const std::string& name : expression.names()) {
-      if (const auto found = runtime_derived_.find(name); found != runtime_derived_.end()) return found->second;
+      if (const auto found = runtime_derived_.find(name); found != runtime_derived_.end())
+        return found->second;
       if (!program_scope_.has(name)) return name;
     }
     return {};
@@ -153,8 +160,10 @@ class Loader {
       Constraint constraint{that.expression(), {}};
       plan_scope_.check(that, constraint.condition);
       if (const std::string runtime = runtime_parameter(constraint.condition); !runtime.empty()) {
-        that.fail(fmt::format("'{}' depends on {}, which is not known before launch: constraints see genes, facts, "
-                              "options and specialised parameters", constraint.condition.text(), runtime));
+        that.fail(
+            fmt::format("'{}' depends on {}, which is not known before launch: constraints see genes, facts, "
+                        "options and specialised parameters",
+                        constraint.condition.text(), runtime));
       }
       if (const auto why = place.find("why")) constraint.why = why->text();
       family_.constraints.push_back(std::move(constraint));
@@ -169,7 +178,8 @@ class Loader {
       WorkspaceSpec workspace;
       workspace.name = place.at("name").text();
       declare(place.at("name"), workspace.name, buffers_);
-      if (plan_scope_.has(workspace.name)) place.at("name").fail(fmt::format("the name '{}' is already taken", workspace.name));
+      if (plan_scope_.has(workspace.name))
+        place.at("name").fail(fmt::format("the name '{}' is already taken", workspace.name));
       workspace.when = plan_scope_.read(place, "when", true);
       workspace.bytes = plan_scope_.read(place, "bytes");
       workspace.zeroed = plan_scope_.read(place, "zeroed", false);
@@ -219,10 +229,12 @@ class Loader {
 
   void launches() {
     for (const JsonPlace& place : root_.at("launches").items()) {
-      place.allow_only({"kernel", "when", "grid", "block", "cluster", "dynamic_smem", "programmatic", "arguments"});
+      place.allow_only(
+          {"kernel", "when", "grid", "block", "cluster", "dynamic_smem", "programmatic", "arguments"});
       LaunchSpec launch;
       launch.kernel = place.at("kernel").text();
-      if (!is_identifier(launch.kernel)) place.at("kernel").fail(fmt::format("'{}' is not a name", launch.kernel));
+      if (!is_identifier(launch.kernel))
+        place.at("kernel").fail(fmt::format("'{}' is not a name", launch.kernel));
       launch.when = plan_scope_.read(place, "when", true);
       launch.grid = dims(place, "grid");
       launch.block = dims(place, "block");
@@ -230,7 +242,8 @@ class Loader {
       if (place.find("cluster")) launch.cluster = dims(place, "cluster");
       launch.dynamic_smem_bytes = plan_scope_.read(place, "dynamic_smem", std::int64_t{0});
       launch.programmatic = plan_scope_.read(place, "programmatic", false);
-      for (const JsonPlace& argument : place.at("arguments").items()) launch.arguments.push_back(checked_argument(argument));
+      for (const JsonPlace& argument : place.at("arguments").items())
+        launch.arguments.push_back(checked_argument(argument));
       family_.launches.push_back(std::move(launch));
     }
     if (family_.launches.empty()) root_.at("launches").fail("at least one launch is needed");
@@ -262,7 +275,8 @@ class Loader {
   NameScope program_scope_;  // what a compiled program may depend on
   NameScope plan_scope_;     // what a launch may depend on: every shape parameter too
   NameScope buffers_;        // workspaces and tensor maps
-  std::map<std::string, std::string> runtime_derived_;  // derived value -> the launch-time parameter it depends on
+  std::map<std::string, std::string>
+      runtime_derived_;  // derived value -> the launch-time parameter it depends on
   Family family_;
 };
 

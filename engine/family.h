@@ -20,7 +20,7 @@ struct Gene {
   std::string name;
   Kind kind = Kind::number;
   std::vector<Value> alleles;  ///< In the file's order; numbers ascending; slots sorted by name.
-  Expression when;             ///< Inactive genes take no part in the genome. Reads only earlier genes and facts.
+  Expression when;  ///< Inactive genes take no part in the genome. Reads only earlier genes and facts.
   std::string doc;
 };
 
@@ -61,12 +61,14 @@ struct LaunchSpec {
   std::array<Expression, 3> cluster;
   Expression dynamic_smem_bytes;
   Expression programmatic;
-  /// By name: a tensor, a workspace (a null pointer when its `when` is false), a tensor map; else an i32 expression.
+  /// By name: a tensor, a workspace (a null pointer when its `when` is false), a tensor map; else an i32
+  /// expression.
   std::vector<std::string> arguments;
 };
 
 /// One way to implement a task: templates/TASK/FAMILY/family.json and its kernel template.
-/// Expressions see the genes, derived values, shape parameters, options, and the device facts of DeviceLimits.
+/// Expressions see the genes, derived values, shape parameters, options, and the device facts of
+/// DeviceLimits.
 struct Family {
   std::string task;
   std::string name;
@@ -74,7 +76,8 @@ struct Family {
   Expression requires_device;  ///< "sm >= 89": over facts only.
   std::vector<Gene> genes;
   std::vector<Derived> derived;
-  std::vector<Constraint> constraints;  ///< Over genes, derived values, facts, options and specialised parameters.
+  std::vector<Constraint>
+      constraints;  ///< Over genes, derived values, facts, options and specialised parameters.
   std::vector<WorkspaceSpec> workspaces;
   std::vector<TensorMapSpec> tensor_maps;
   std::vector<LaunchSpec> launches;
@@ -84,13 +87,14 @@ struct Family {
   const Gene* gene(std::string_view name) const;
 };
 
-/// Reads every family of a task. Throws usage_error that names file, key and reason: unknown keys, unknown names in
-/// expressions, genes that read later genes, empty slots.
+/// Reads every family of a task. Throws usage_error that names file, key and reason: unknown keys, unknown
+/// names in expressions, genes that read later genes, empty slots.
 std::vector<Family> load_families(const SourceTree& tree, const Task& task);
 
-/// What a family's expressions may read of the device: sm, smem_per_block, smem_per_sm, registers_per_sm, sm_count.
+/// What a family's expressions may read of the device: sm, smem_per_block, smem_per_sm, registers_per_sm,
+/// sm_count.
 struct DeviceLimits {
-  int sm = 0;  ///< Compute capability times ten: 89, 90.
+  int sm = 0;                             ///< Compute capability times ten: 89, 90.
   std::int64_t smem_per_block_bytes = 0;  ///< Opt-in maximum.
   std::int64_t smem_per_sm_bytes = 0;
   std::int64_t registers_per_sm = 0;

@@ -8,7 +8,9 @@
 namespace evo {
 namespace {
 
-std::string hex_of(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
+std::string hex_of(XXH128_hash_t hash) {
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
 
 }  // namespace
 
@@ -16,7 +18,9 @@ struct Hasher::State {
   XXH3_state_t xxh3;
 };
 
-Hasher::Hasher() : state_(new State) { XXH3_128bits_reset(&state_->xxh3); }
+Hasher::Hasher() : state_(new State) {
+  XXH3_128bits_reset(&state_->xxh3);
+}
 Hasher::~Hasher() = default;
 
 Hasher& Hasher::add(std::string_view text) {
@@ -26,8 +30,12 @@ Hasher& Hasher::add(std::string_view text) {
   return *this;
 }
 
-std::string Hasher::hex() const { return hex_of(XXH3_128bits_digest(&state_->xxh3)); }
+std::string Hasher::hex() const {
+  return hex_of(XXH3_128bits_digest(&state_->xxh3));
+}
 
-std::string hash_hex(std::string_view text) { return hex_of(XXH3_128bits(text.data(), text.size())); }
+std::string hash_hex(std::string_view text) {
+  return hex_of(XXH3_128bits(text.data(), text.size()));
+}
 
 }  // namespace evo

@@ -6,7 +6,8 @@
 
 namespace evo {
 
-/// xxh3-128 over a sequence of texts, each counted with its length, so that ("ab", "c") and ("a", "bc") differ.
+/// xxh3-128 over a sequence of texts, each counted with its length, so that ("ab", "c") and ("a", "bc")
+/// differ.
 class Hasher {
  public:
   Hasher();

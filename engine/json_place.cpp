@@ -40,7 +40,8 @@ std::string line_and_column(const std::string& text, std::size_t offset) {
 
 }  // namespace
 
-JsonPlace::JsonPlace(std::shared_ptr<const Json> document, const Json& here, std::string file, std::string path)
+JsonPlace::JsonPlace(std::shared_ptr<const Json> document, const Json& here, std::string file,
+                     std::string path)
     : document_(std::move(document)), here_(&here), file_(std::move(file)), path_(std::move(path)) {}
 
 JsonPlace JsonPlace::read(const SourceTree& tree, const std::string& file) {
@@ -70,6 +71,10 @@ void JsonPlace::wrong_type(std::string_view expected) const {
   fail(fmt::format("expected {}, not {}", expected, found));
 }
 
+std::string JsonPlace::member_step(std::string_view key) const {
+  return fmt::format("{}{}", path_.empty() ? "" : ".", key);
+}
+
 JsonPlace JsonPlace::child(const Json& json, const std::string& step) const {
   return JsonPlace(document_, json, file_, path_ + step);
 }
@@ -87,7 +92,7 @@ std::optional<JsonPlace> JsonPlace::find(std::string_view key) const {
   if (!here_->is_object()) wrong_type("an object");
   const auto found = here_->find(std::string(key));
   if (found == here_->end()) return std::nullopt;
-  return child(*found, (path_.empty() ? "" : ".") + std::string(key));
+  return child(*found, member_step(key));
 }
 
 JsonPlace JsonPlace::at(std::string_view key) const {
@@ -99,14 +104,15 @@ JsonPlace JsonPlace::at(std::string_view key) const {
 std::vector<std::pair<std::string, JsonPlace>> JsonPlace::members() const {
   if (!here_->is_object()) wrong_type("an object");
   std::vector<std::pair<std::string, JsonPlace>> result;
-  for (const auto& [key, value] : here_->items()) result.emplace_back(key, child(value, (path_.empty() ? "" : ".") + key));
+  for (const auto& [key, value] : here_->items()) result.emplace_back(key, child(value, member_step(key)));
   return result;
 }
 
 std::vector<JsonPlace> JsonPlace::items() const {
   if (!here_->is_array()) wrong_type("a list");
   std::vector<JsonPlace> result;
-  for (std::size_t i = 0; i < here_->size(); ++i) result.push_back(child((*here_)[i], fmt::format("[{}]", i)));
+  for (std::size_t i = 0; i < here_->size(); ++i)
+    result.push_back(child((*here_)[i], fmt::format("[{}]", i)));
   return result;
 }
 
@@ -117,7 +123,8 @@ std::string JsonPlace::text() const {
 
 std::int64_t JsonPlace::integer() const {
   if (!here_->is_number_integer()) wrong_type("an integer");
-  if (here_->is_number_unsigned() && here_->get<std::uint64_t>() > INT64_MAX) wrong_type("an integer of 64 bits");
+  if (here_->is_number_unsigned() && here_->get<std::uint64_t>() > INT64_MAX)
+    wrong_type("an integer of 64 bits");
   return here_->get<std::int64_t>();
 }
 
@@ -161,6 +168,8 @@ std::vector<Expression> JsonPlace::expressions() const {
   return result;
 }
 
-bool JsonPlace::is_object() const { return here_->is_object(); }
+bool JsonPlace::is_object() const {
+  return here_->is_object();
+}
 
 }  // namespace evo

@@ -48,6 +48,7 @@ class JsonPlace {
   JsonPlace(std::shared_ptr<const nlohmann::ordered_json> document, const nlohmann::ordered_json& here,
             std::string file, std::string path);
   [[noreturn]] void wrong_type(std::string_view expected) const;
+  std::string member_step(std::string_view key) const;
   JsonPlace child(const nlohmann::ordered_json& json, const std::string& step) const;
 
   std::shared_ptr<const nlohmann::ordered_json> document_;

@@ -9,7 +9,8 @@
 
 namespace evo {
 
-/// The names that expressions at some place of a file may read; complains about others while the file is at hand.
+/// The names that expressions at some place of a file may read; complains about others while the file is at
+/// hand.
 class NameScope {
  public:
   NameScope() = default;

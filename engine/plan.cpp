@@ -11,24 +11,28 @@
 namespace evo {
 namespace {
 
-// A number for the driver: at least `least`, at most what 31 bits hold. What the device allows is less and is the
-// evaluator's to check.
-std::uint32_t bounded(const Expression& expression, const Bindings& scope, std::int64_t least, std::string_view what) {
+// A number for the driver: at least `least`, at most what 31 bits hold. What the device allows is less and is
+// the evaluator's to check.
+std::uint32_t bounded(const Expression& expression, const Bindings& scope, std::int64_t least,
+                      std::string_view what) {
   const std::int64_t value = expression.evaluate_int(scope);
   if (value < least || value > std::numeric_limits<std::int32_t>::max()) {
-    throw usage_error(fmt::format("{} '{}' is {}: must be {} to 2^31 - 1", what, expression.text(), value, least));
+    throw usage_error(
+        fmt::format("{} '{}' is {}: must be {} to 2^31 - 1", what, expression.text(), value, least));
   }
   return static_cast<std::uint32_t>(value);
 }
 
 std::uint64_t byte_count(const Expression& expression, const Bindings& scope, std::string_view what) {
   const std::int64_t value = expression.evaluate_int(scope);
-  if (value < 1) throw usage_error(fmt::format("{} '{}' is {}: must be positive", what, expression.text(), value));
+  if (value < 1)
+    throw usage_error(fmt::format("{} '{}' is {}: must be positive", what, expression.text(), value));
   return static_cast<std::uint64_t>(value);
 }
 
 Dim3 dims_of(std::span<const Expression, 3> dims, const Bindings& scope, std::string_view what) {
-  return {bounded(dims[0], scope, 1, what), bounded(dims[1], scope, 1, what), bounded(dims[2], scope, 1, what)};
+  return {bounded(dims[0], scope, 1, what), bounded(dims[1], scope, 1, what),
+          bounded(dims[2], scope, 1, what)};
 }
 
 std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope,
@@ -67,7 +71,8 @@ Argument argument_of(const std::string& text, const Plan& plan, const Bindings& 
   } else {
     const std::int64_t value = Expression::parse(text).evaluate_int(scope);
     argument = {Argument::Kind::i32, 0, static_cast<std::int32_t>(value)};
-    if (argument.value != value) throw usage_error(fmt::format("argument '{}' is {}: beyond 32 bits", text, value));
+    if (argument.value != value)
+      throw usage_error(fmt::format("argument '{}' is {}: beyond 32 bits", text, value));
   }
   return argument;
 }
@@ -83,11 +88,14 @@ TensorMap tensor_map_of(const TensorMapSpec& spec, const Plan& plan, const Bindi
   map.source = argument_of(spec.source, plan, scope);
   map.dtype = dtype_of(Tensor{spec.name, spec.dtype, {}, {}}, scope);
   for (const Expression& dim : spec.dims) map.dims.push_back(byte_count(dim, scope, "tensor map dim"));
-  for (const Expression& stride : spec.strides_bytes) map.strides_bytes.push_back(byte_count(stride, scope, "tensor map stride"));
+  for (const Expression& stride : spec.strides_bytes)
+    map.strides_bytes.push_back(byte_count(stride, scope, "tensor map stride"));
   for (const Expression& extent : spec.box) map.box.push_back(bounded(extent, scope, 1, "tensor map box"));
   map.swizzle_bytes = bounded(spec.swizzle_bytes, scope, 0, "tensor map swizzle");
-  if (map.swizzle_bytes != 0 && map.swizzle_bytes != 32 && map.swizzle_bytes != 64 && map.swizzle_bytes != 128) {
-    throw usage_error(fmt::format("tensor map '{}': swizzle of {} bytes; there are 0, 32, 64, 128", map.name, map.swizzle_bytes));
+  if (map.swizzle_bytes != 0 && map.swizzle_bytes != 32 && map.swizzle_bytes != 64 &&
+      map.swizzle_bytes != 128) {
+    throw usage_error(fmt::format("tensor map '{}': swizzle of {} bytes; there are 0, 32, 64, 128", map.name,
+                                  map.swizzle_bytes));
   }
   return map;
 }
@@ -100,7 +108,8 @@ Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope
   launch.cluster = dims_of(spec.cluster, scope, "cluster");
   launch.dynamic_smem_bytes = bounded(spec.dynamic_smem_bytes, scope, 0, "dynamic shared memory");
   launch.programmatic = spec.programmatic.evaluate_bool(scope);
-  for (const std::string& argument : spec.arguments) launch.arguments.push_back(argument_of(argument, plan, scope));
+  for (const std::string& argument : spec.arguments)
+    launch.arguments.push_back(argument_of(argument, plan, scope));
   return launch;
 }
 
@@ -110,7 +119,8 @@ auto within(const Family& family, std::string_view part, std::string_view name, 
   try {
     return action();
   } catch (const Error& error) {
-    throw usage_error(fmt::format("{}/{}/family.json: {} {}: {}", family.task, family.name, part, name, error.what()));
+    throw usage_error(
+        fmt::format("{}/{}/family.json: {} {}: {}", family.task, family.name, part, name, error.what()));
   }
 }
 
@@ -126,7 +136,8 @@ Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, 
   Plan plan;
   plan.tensors = plan_tensors(task, scope, std::nullopt);
   for (const WorkspaceSpec& spec : family.workspaces) {
-    plan.workspaces.push_back(within(family, "workspace", spec.name, [&] { return workspace_of(spec, scope); }));
+    plan.workspaces.push_back(
+        within(family, "workspace", spec.name, [&] { return workspace_of(spec, scope); }));
   }
   for (const TensorMapSpec& spec : family.tensor_maps) {
     within(family, "tensor map", spec.name, [&] {
@@ -150,7 +161,8 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
   launch.kernel = task.reference_kernel;
   launch.grid = dims_of(task.reference_grid, scope, "grid");
   launch.block = dims_of(task.reference_block, scope, "block");
-  for (const std::string& argument : task.reference_arguments) launch.arguments.push_back(argument_of(argument, plan, scope));
+  for (const std::string& argument : task.reference_arguments)
+    launch.arguments.push_back(argument_of(argument, plan, scope));
   plan.launches.push_back(std::move(launch));
   return plan;
 }

@@ -31,7 +31,8 @@ struct Launch {
   Dim3 block{1, 1, 1};
   Dim3 cluster{1, 1, 1};
   std::uint32_t dynamic_smem_bytes = 0;
-  bool programmatic = false;  ///< Programmatic dependent launch: may start before the launch ahead of it has ended.
+  bool programmatic =
+      false;  ///< Programmatic dependent launch: may start before the launch ahead of it has ended.
   std::vector<Argument> arguments;
 };
 
@@ -43,8 +44,9 @@ struct PlanTensor {
   bool output = false;
 };
 
-/// Scratch memory of a candidate, alive over all launches of one call. Its content is undefined at the start of a
-/// call unless zeroed. With 0 bytes the candidate does not use it: nothing is allocated and its address is null.
+/// Scratch memory of a candidate, alive over all launches of one call. Its content is undefined at the start
+/// of a call unless zeroed. With 0 bytes the candidate does not use it: nothing is allocated and its address
+/// is null.
 struct Workspace {
   std::string name;
   std::uint64_t bytes = 0;
@@ -63,7 +65,8 @@ struct TensorMap {
   std::uint32_t swizzle_bytes = 0;           ///< 0, 32, 64 or 128.
 };
 
-/// The host side of a candidate for one shape: data, so that it runs on any device and cannot touch the harness.
+/// The host side of a candidate for one shape: data, so that it runs on any device and cannot touch the
+/// harness.
 struct Plan {
   std::vector<PlanTensor> tensors;
   std::vector<Workspace> workspaces;

@@ -5,8 +5,8 @@
 
 namespace evo {
 
-/// The project's random numbers. std::mt19937_64 is the same everywhere; the standard's distributions are not, so
-/// they are not used.
+/// The project's random numbers. std::mt19937_64 is the same everywhere; the standard's distributions are
+/// not, so they are not used.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : engine_(seed) {}

@@ -6,8 +6,9 @@
 
 namespace evo {
 
-/// What a family's expressions and templates see for a complete genome: `known` (device facts, options, parameters),
-/// every gene (inactive ones as their first allele) and every derived value that follows from these.
+/// What a family's expressions and templates see for a complete genome: `known` (device facts, options,
+/// parameters), every gene (inactive ones as their first allele) and every derived value that follows from
+/// these.
 Bindings scope_of(const Family& family, const Genome& genome, const Bindings& known);
 
 }  // namespace evo

@@ -15,7 +15,8 @@ namespace evo {
 class Archive {
  public:
   virtual ~Archive() = default;
-  /// The stored answer of this run's proposal (a resumed run): it is told again instead of being evaluated again.
+  /// The stored answer of this run's proposal (a resumed run): it is told again instead of being evaluated
+  /// again.
   virtual std::optional<Evaluation> recall(const Proposal& proposal) = 0;
   /// Commits one evaluated proposal, all or nothing, and lets it compete for the elites.
   virtual void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) = 0;
@@ -24,7 +25,8 @@ class Archive {
 struct SearchLimits {
   std::uint64_t evaluations = 0;      ///< Proposals told, recalled ones included.
   std::function<bool()> out_of_time;  ///< Asked between evaluations; may be empty.
-  const std::atomic<bool>* stop = nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
+  const std::atomic<bool>* stop =
+      nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
 };
 
 struct SearchProgress {

@@ -12,14 +12,15 @@
 
 namespace evo {
 
-/// The legal genomes of a task's families under fixed device facts, options and specialisations. Kept as one decision
-/// diagram per family: levels are genes, nodes merge partial genomes whose remaining constraints are the same, so
-/// counting is exact and sampling uniform without listing the product.
+/// The legal genomes of a task's families under fixed device facts, options and specialisations. Kept as one
+/// decision diagram per family: levels are genes, nodes merge partial genomes whose remaining constraints are
+/// the same, so counting is exact and sampling uniform without listing the product.
 class Space {
  public:
-  /// `facts`: device facts and task options. `specialisations`: one set of values of task.specialised for each
-  /// kernel a candidate must provide; a genome is legal only if every constraint holds under each of them.
-  /// Families whose requirement does not hold are left out. Throws usage_error when nothing is left, with the reason.
+  /// `facts`: device facts and task options. `specialisations`: one set of values of task.specialised for
+  /// each kernel a candidate must provide; a genome is legal only if every constraint holds under each of
+  /// them. Families whose requirement does not hold are left out. Throws usage_error when nothing is left,
+  /// with the reason.
   Space(std::vector<Family> families, const Bindings& facts, std::vector<Bindings> specialisations);
   ~Space();
   Space(Space&&) noexcept;
@@ -34,21 +35,34 @@ class Space {
   /// Size of the unconstrained product, for people; may be inexact.
   double product_size(std::string_view family) const;
 
+  /// Uniform over the legal genomes.
   Genome sample(Rng& rng) const;
   Genome sample(Rng& rng, std::string_view family) const;
 
-  /// Why a genome is illegal (unknown gene or allele, a gene missing or inactive, a broken constraint); empty if legal.
+  /// The genome of an index below size(): all of them, each once, family after family. size() must not be
+  /// saturated.
+  Genome at(std::uint64_t index) const;
+  static constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
+
+  /// Why a genome is illegal (unknown gene or allele, a gene missing or inactive, a broken constraint); empty
+  /// if legal.
   std::optional<std::string> why_illegal(const Genome& genome) const;
   bool contains(const Genome& genome) const { return !why_illegal(genome); }
 
-  /// Legal genomes that differ in one gene (and in genes that become active by it, which take their allele from `genome`
-  /// if it has one, else each legal allele in turn, bounded). `adjacent_only`: numbers step to the value beside.
+  /// Legal genomes that differ in one gene (and in genes that become active by it, which take their allele
+  /// from `genome` if it has one, else each legal allele in turn, bounded). `adjacent`: numbers step to the
+  /// value beside only.
   enum class Step { adjacent, any };
   std::vector<Genome> neighbours(const Genome& genome, Step step) const;
+  /// Those that differ in this gene.
+  std::vector<Genome> neighbours(const Genome& genome, std::string_view gene, Step step) const;
 
-  /// The legal genome nearest to `wish`: alleles of `wish` kept in gene order wherever a legal completion exists, drawn
-  /// uniformly from the legal ones elsewhere. The basis of mutation and crossover: offspring are legal by construction.
+  /// The legal genome nearest to `wish`: it has a different allele for as few genes as possible; ties are
+  /// drawn uniformly. Genes that `wish` lacks or has an unknown allele for are free. The basis of mutation
+  /// and crossover: offspring are legal by construction.
   Genome complete(const Genome& wish, Rng& rng) const;
+  /// The same among the genomes that have the wished alleles of the genes `kept`; empty when there are none.
+  std::optional<Genome> complete(const Genome& wish, const std::vector<std::string>& kept, Rng& rng) const;
 
  private:
   struct Impl;

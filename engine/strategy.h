@@ -18,7 +18,7 @@ inline constexpr std::size_t kEliteCount = 3;
 struct Proposal {
   std::uint64_t ticket = 0;  ///< 0, 1, 2, ... in ask order.
   Genome genome;
-  std::string op;  ///< "random", "mutate_one", "crossover", ...: the operator.
+  std::string op;                      ///< "random", "mutate_one", "crossover", ...: the operator.
   std::vector<std::uint64_t> parents;  ///< Tickets.
 };
 
@@ -28,8 +28,8 @@ struct Answer {
   std::optional<double> latency_us;
 };
 
-/// Ask / tell. Deterministic: the same space, seed and sequence of calls give the same proposals, so answers must be told
-/// in ask order.
+/// Ask / tell. Deterministic: the same space, seed and sequence of calls give the same proposals, so answers
+/// must be told in ask order.
 class Strategy {
  public:
   virtual ~Strategy() = default;

@@ -15,8 +15,8 @@ struct Tensor {
   std::string name;
   std::string dtype;  ///< A dtype's name, or the name of an option whose value is one ("out").
   std::vector<Expression> dims;
-  /// Inputs of an 8-bit type: the f32 input that holds their scales, one for each index of its dims, which are the
-  /// leading dims of this tensor. Real value = code * scale. Empty: not quantised.
+  /// Inputs of an 8-bit type: the f32 input that holds their scales, one for each index of its dims, which
+  /// are the leading dims of this tensor. Real value = code * scale. Empty: not quantised.
   std::string scale;
 };
 
@@ -40,7 +40,8 @@ enum class Distribution {
   constant_rows,  ///< Every row (last dimension) holds one N(0, gain^2) value.
   sparse,         ///< N(0, gain^2) with nine values in ten zero.
   max_magnitude,  ///< +-gain with random signs: every code of the largest magnitude.
-  spikes,         ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times gain.
+  spikes,  ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times
+           ///< gain.
 };
 
 struct Regime {
@@ -77,17 +78,17 @@ struct Task {
   std::vector<Regime> regimes;
   int seeds = 3;
   Limits limits;
-  Expression flops;          ///< Arithmetic of one call; floor of its time with the device's peak for `math`.
-  Expression bytes;          ///< Compulsory memory traffic of one call.
-  std::string math;          ///< The dtype whose peak rate bounds it ("e4m3").
-  std::string reference;     ///< Path of reference.cu in the tree.
+  Expression flops;       ///< Arithmetic of one call; floor of its time with the device's peak for `math`.
+  Expression bytes;       ///< Compulsory memory traffic of one call.
+  std::string math;       ///< The dtype whose peak rate bounds it ("e4m3").
+  std::string reference;  ///< Path of reference.cu in the tree.
   std::string reference_kernel;
   Expression reference_grid[3];
   Expression reference_block[3];
   /// Arguments of the reference by name: tensors, else i32 expressions.
   std::vector<std::string> reference_arguments;
-  /// xxh3 over task.json, the reference and every file under the task's folder and include/: rows of another hash
-  /// never compete.
+  /// xxh3 over task.json, the reference and every file under the task's folder and include/: rows of another
+  /// hash never compete.
   std::string hash;
 
   const Shape& shape(std::string_view name) const;    ///< Throws usage_error listing the names there are.

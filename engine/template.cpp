@@ -136,7 +136,8 @@ class Parser {
     if (word == "let") return {here, let(directive)};
     if (word == "include") return {here, include(directive)};
     if (word == "slot") return {here, slot(directive)};
-    fail(here, fmt::format("unknown directive '{}'; there are if, elif, else, for, let, include, slot, end", word));
+    fail(here,
+         fmt::format("unknown directive '{}'; there are if, elif, else, for, let, include, slot, end", word));
   }
 
   Expression expression(std::string_view text) const {
@@ -145,12 +146,14 @@ class Parser {
   }
 
   void nothing_after(const Directive& directive) const {
-    if (!directive.rest.empty()) fail(place(), fmt::format("unexpected '{}' after '{}'", directive.rest, directive.word));
+    if (!directive.rest.empty())
+      fail(place(), fmt::format("unexpected '{}' after '{}'", directive.rest, directive.word));
   }
 
   void expect_end(const Place& opened, std::string_view word) {
     if (!pending_) fail(opened, fmt::format("'{}' without 'end'", word));
-    if (pending_->word != "end") fail(place(), fmt::format("'{}' where 'end' of '{}' is expected", pending_->word, word));
+    if (pending_->word != "end")
+      fail(place(), fmt::format("'{}' where 'end' of '{}' is expected", pending_->word, word));
     nothing_after(*pending_);
     pending_.reset();
   }
@@ -177,7 +180,8 @@ class Parser {
     const auto space = directive.rest.find_first_of(" \t");
     const std::string_view after = space == std::string_view::npos ? "" : trim(directive.rest.substr(space));
     const auto dots = after.find("..");
-    if (!after.starts_with("in ") || dots == std::string_view::npos) fail(opened, "expected 'for NAME in FIRST..END'");
+    if (!after.starts_with("in ") || dots == std::string_view::npos)
+      fail(opened, "expected 'for NAME in FIRST..END'");
     For result;
     result.variable = name(directive.rest.substr(0, space));
     result.from = expression(trim(after.substr(3, dots - 3)));
@@ -190,12 +194,14 @@ class Parser {
   Let let(const Directive& directive) const {
     const auto equals = directive.rest.find('=');
     if (equals == std::string_view::npos) fail(place(), "expected 'let NAME = EXPRESSION'");
-    return {name(trim(directive.rest.substr(0, equals))), expression(trim(directive.rest.substr(equals + 1)))};
+    return {name(trim(directive.rest.substr(0, equals))),
+            expression(trim(directive.rest.substr(equals + 1)))};
   }
 
   Include include(const Directive& directive) const {
     const std::string_view quoted = directive.rest;
-    if (quoted.size() < 3 || quoted.front() != '"' || quoted.back() != '"') fail(place(), "expected 'include \"PATH\"'");
+    if (quoted.size() < 3 || quoted.front() != '"' || quoted.back() != '"')
+      fail(place(), "expected 'include \"PATH\"'");
     const std::string path(quoted.substr(1, quoted.size() - 2));
     for (const std::string& part : split(path, '/')) {
       if (part.empty() || part == "." || part == ".." || part.find('\\') != std::string::npos) {
@@ -208,7 +214,8 @@ class Parser {
   Slot slot(const Directive& directive) const { return {name(directive.rest)}; }
 
   std::string name(std::string_view text) const {
-    if (!is_identifier(text) || expr::is_reserved(text)) fail(place(), fmt::format("'{}' is not a name", text));
+    if (!is_identifier(text) || expr::is_reserved(text))
+      fail(place(), fmt::format("'{}' is not a name", text));
     return std::string(text);
   }
 
@@ -285,7 +292,8 @@ class Renderer {
   };
 
   void define(const Place& place, const std::string& name, Value value) {
-    if (!bindings_.emplace(name, std::move(value)).second) fail(place, fmt::format("'{}' is already defined", name));
+    if (!bindings_.emplace(name, std::move(value)).second)
+      fail(place, fmt::format("'{}' is already defined", name));
     locals_.push_back(name);
   }
 
@@ -310,10 +318,12 @@ class Renderer {
       if (const auto* literal = std::get_if<std::string>(&piece)) {
         output_ += *literal;
       } else {
-        output_ += at(place, [&] { return expr::to_string(std::get<Expression>(piece).evaluate(bindings_)); });
+        output_ +=
+            at(place, [&] { return expr::to_string(std::get<Expression>(piece).evaluate(bindings_)); });
       }
     }
-    if (output_.size() > kMaxOutput) fail(place, fmt::format("more than {} characters of output", kMaxOutput));
+    if (output_.size() > kMaxOutput)
+      fail(place, fmt::format("more than {} characters of output", kMaxOutput));
   }
 
   void execute(const Place& place, const If& statement) {
@@ -326,7 +336,8 @@ class Renderer {
     const std::int64_t from = at(place, [&] { return loop.from.evaluate_int(bindings_); });
     const std::int64_t to = at(place, [&] { return loop.to.evaluate_int(bindings_); });
     for (std::int64_t i = from; i < to; ++i) {
-      if (++iterations_ > kMaxIterations) fail(place, fmt::format("more than {} loop iterations", kMaxIterations));
+      if (++iterations_ > kMaxIterations)
+        fail(place, fmt::format("more than {} loop iterations", kMaxIterations));
       const Scope scope(*this);
       define(place, loop.variable, i);
       statements(loop.body);
@@ -350,7 +361,8 @@ class Renderer {
     const auto allele = bindings_.find(slot.gene);
     if (allele == bindings_.end()) fail(place, fmt::format("slot '{}': no gene of this name", slot.gene));
     const auto* stem = std::get_if<std::string>(&allele->second);
-    if (!stem || !is_file_stem(*stem)) fail(place, fmt::format("slot '{}': its value is not a file's name", slot.gene));
+    if (!stem || !is_file_stem(*stem))
+      fail(place, fmt::format("slot '{}': its value is not a file's name", slot.gene));
     const auto found = tree_.find(root_folder_ + slot.gene + "/" + *stem + ".cu");
     if (found == tree_.end()) {
       fail(place, fmt::format("slot '{0}': no file {1}{0}/{2}.cu", slot.gene, root_folder_, *stem));
@@ -364,7 +376,8 @@ class Renderer {
 
   void nested(const Place& place, const std::string& path, const std::string& source) {
     if (++depth_ > kMaxIncludeDepth) {
-      fail(place, fmt::format("includes nested deeper than {}: does {} include itself?", kMaxIncludeDepth, path));
+      fail(place,
+           fmt::format("includes nested deeper than {}: does {} include itself?", kMaxIncludeDepth, path));
     }
     file(path, source);
     --depth_;

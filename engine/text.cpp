@@ -1,13 +1,19 @@
 #include "engine/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
 namespace evo {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // Levenshtein's distance, one row at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -44,9 +50,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 std::string list_of(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list.empty() ? "none" : list;
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& names) {
@@ -60,7 +64,7 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& n
       best_distance = distance;
     }
   }
-  return best ? "; did you mean '" + *best + "'?" : "; there are " + list_of(names);
+  return best ? fmt::format("; did you mean '{}'?", *best) : fmt::format("; there are {}", list_of(names));
 }
 
 bool is_identifier(std::string_view text) {

@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "engine/diagram.h"
+#include "engine/error.h"
+#include "engine/residual.h"
+
+namespace evo {
+namespace {
+
+constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
+// A diagram of this size takes seconds and a gigabyte; real families stay orders of magnitude below.
+constexpr std::size_t kMaxStates = 3'000'000;
+
+std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
+  return std::min(kSaturated, a + b);
+}
+
+struct SequenceHash {
+  std::size_t operator()(const std::vector<std::uint32_t>& sequence) const {
+    std::uint64_t hash = sequence.size();
+    for (const std::uint32_t id : sequence) hash = (hash ^ id) * 0x9E3779B97F4A7C15u + (hash >> 29);
+    return static_cast<std::size_t>(hash ^ (hash >> 32));
+  }
+};
+
+}  // namespace
+
+/// Builds depth first. A partial genome's state is what is left of everything that still matters: the
+/// conditions of later genes (`when`) and the constraints; equal states have equal completions.
+class Diagram::Builder {
+ public:
+  Builder(Diagram& diagram, const Family& family, const Bindings& facts,
+          const std::vector<Bindings>& specialisations)
+      : diagram_(diagram),
+        family_(family),
+        store_(family.genes),
+        states_(family.genes.size()),
+        unique_(family.genes.size()) {
+    for (const auto& [name, value] : facts) names_[name] = store_.constant(value);
+    for (std::size_t i = 0; i < family.genes.size(); ++i) names_[family.genes[i].name] = store_.gene(i);
+    State start;
+    for (const Gene& gene : family.genes) start.push_back(store_.truth(translate(gene.when, {})));
+    std::vector<TermId> constraints;
+    for (const Bindings& specialisation : specialisations) add_constraints(specialisation, constraints);
+    diagram.nodes_ = {{0, 0, true, 0, 0.0}, {0, 0, true, 1, 1.0}};  // kDead, kEnd
+    if (normalise(constraints)) {
+      start.insert(start.end(), constraints.begin(), constraints.end());
+      diagram.root_ = build(0, start);
+    }
+  }
+
+ private:
+  // At a level: the conditions of the genes from this level on, then the constraints, sorted, each once.
+  using State = std::vector<TermId>;
+
+  TermId translate(const Expression& expression, const std::map<std::string, TermId>& locals) {
+    return store_.translate(expression.root(), [&](const std::string& name) {
+      if (const auto local = locals.find(name); local != locals.end()) return local->second;
+      if (const auto found = names_.find(name); found != names_.end()) return found->second;
+      throw usage_error(
+          fmt::format("family {}: '{}' reads unknown name '{}'", family_.name, expression.text(), name));
+    });
+  }
+
+  void add_constraints(const Bindings& specialisation, std::vector<TermId>& constraints) {
+    std::map<std::string, TermId> locals;
+    for (const auto& [name, value] : specialisation) locals[name] = store_.constant(value);
+    for (const Derived& derived : family_.derived) {
+      const std::vector<std::string> read = derived.value.names();
+      const bool known = std::all_of(read.begin(), read.end(), [&](const std::string& name) {
+        return locals.contains(name) || names_.contains(name);
+      });
+      // Values that need a parameter of the launch cannot take part in constraints.
+      if (known) locals[derived.name] = translate(derived.value, locals);
+    }
+    for (const Constraint& constraint : family_.constraints) {
+      const TermId term = store_.truth(translate(constraint.condition, locals));
+      sources_.emplace_back(term, constraint.condition.text());
+      constraints.push_back(term);
+    }
+  }
+
+  // Splits conjunctions, drops what holds. False when one is broken.
+  bool normalise(std::vector<TermId>& constraints) const {
+    for (std::size_t i = 0; i < constraints.size();) {
+      const TermId id = constraints[i];
+      if (store_.is_false(id)) return false;
+      if (store_.is_true(id)) {
+        constraints[i] = constraints.back();
+        constraints.pop_back();
+      } else if (store_.is_conjunction(id)) {
+        constraints[i] = store_.left(id);
+        constraints.push_back(store_.right(id));
+      } else {
+        ++i;
+      }
+    }
+    std::sort(constraints.begin(), constraints.end());
+    constraints.erase(std::unique(constraints.begin(), constraints.end()), constraints.end());
+    return true;
+  }
+
+  NodeId build(std::size_t level, const State& state) {
+    if (level == family_.genes.size()) {
+      if (!state.empty()) complain(store_.failure(state.front()));
+      return kEnd;
+    }
+    if (const auto known = states_[level].find(state); known != states_[level].end()) return known->second;
+    if (++state_count_ > kMaxStates) {
+      throw usage_error(fmt::format(
+          "family {}: its constraints tie more genes together than can be counted; split the family, "
+          "or move genes that share constraints next to each other",
+          family_.name));
+    }
+    const TermId when = state.front();
+    if (const std::string failure = store_.failure(when); !failure.empty()) complain(failure);
+    const bool active = store_.is_true(when);
+    const std::size_t alleles = active ? family_.genes[level].alleles.size() : 1;
+    std::vector<NodeId> children;
+    for (std::size_t allele = 0; allele < alleles; ++allele) {
+      path_.push_back(allele);
+      children.push_back(descend(level, state, allele));
+      path_.pop_back();
+    }
+    const NodeId node = reduce(level, active, children);
+    states_[level].emplace(state, node);
+    return node;
+  }
+
+  NodeId descend(std::size_t level, const State& state, std::size_t allele) {
+    const auto rest = static_cast<std::ptrdiff_t>(family_.genes.size() - level);
+    State next;
+    for (auto when = state.begin() + 1; when != state.begin() + rest; ++when)
+      next.push_back(store_.assign(*when, level, allele));
+    std::vector<TermId> constraints(state.begin() + rest, state.end());
+    for (TermId& constraint : constraints) constraint = store_.assign(constraint, level, allele);
+    if (!normalise(constraints)) return kDead;
+    next.insert(next.end(), constraints.begin(), constraints.end());
+    return build(level + 1, next);
+  }
+
+  // One node for equal children; none when all are dead.
+  NodeId reduce(std::size_t level, bool active, const std::vector<NodeId>& children) {
+    if (std::all_of(children.begin(), children.end(), [](NodeId child) { return child == kDead; }))
+      return kDead;
+    std::vector<NodeId> key = children;
+    key.push_back(active);
+    const auto [found, added] =
+        unique_[level].emplace(std::move(key), static_cast<NodeId>(diagram_.nodes_.size()));
+    if (!added) return found->second;
+    Node node;
+    node.first_edge = static_cast<std::uint32_t>(diagram_.edges_.size());
+    node.edges = static_cast<std::uint32_t>(children.size());
+    node.active = active;
+    for (const NodeId child : children) {
+      node.count = saturating_sum(node.count, diagram_.nodes_[child].count);
+      node.weight += diagram_.nodes_[child].weight;
+      diagram_.edges_.push_back(child);
+    }
+    diagram_.nodes_.push_back(node);
+    return found->second;
+  }
+
+  // A constraint has no value for the genome at hand, and no other constraint excludes it.
+  [[noreturn]] void complain(const std::string& reason) const {
+    std::string genome;
+    for (std::size_t i = 0; i < path_.size(); ++i) {
+      const Gene& gene = family_.genes[i];
+      genome += fmt::format(" {}={}", gene.name, expr::to_string(gene.alleles[path_[i]]));
+    }
+    throw usage_error(
+        fmt::format("family {}: a constraint cannot be evaluated for{}: {}", family_.name, genome, reason));
+  }
+
+  Diagram& diagram_;
+  const Family& family_;
+  ResidualStore store_;
+  std::map<std::string, TermId> names_;
+  std::vector<std::pair<TermId, std::string>> sources_;
+  std::vector<std::unordered_map<State, NodeId, SequenceHash>> states_;
+  std::vector<std::unordered_map<std::vector<NodeId>, NodeId, SequenceHash>> unique_;
+  std::vector<std::size_t> path_;
+  std::size_t state_count_ = 0;
+};
+
+Diagram::Diagram(const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations)
+    : levels_(family.genes.size()) {
+  Builder(*this, family, facts, specialisations.empty() ? std::vector<Bindings>{{}} : specialisations);
+}
+
+}  // namespace evo
