@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluator/cuda/driver.h"
+#include "evaluator/device.h"
+
+namespace evo::cuda {
+
+/// One call of a plan, bound to loaded code and to one set of buffers: everything that can be prepared is, so that
+/// validation and timing put exactly the same work into a stream. Driver and module must outlive it.
+class BoundCall {
+ public:
+  /// Finds the kernels, encodes the tensor maps, opts into large shared memory. Sets `failure` where the candidate asks
+  /// for what there is not: an unknown kernel, arguments that do not fit its signature, too much shared memory.
+  BoundCall(const Driver& driver, CUmodule module, const Plan& plan, const Buffers& buffers,
+            std::optional<Failure>& failure);
+
+  /// Puts one call into the stream (or into the graph being captured): zeroes what must be zero, then launches.
+  std::optional<Failure> enqueue(CUstream stream) const;
+
+ private:
+  /// The value of one argument; the driver copies it at launch.
+  union Value {
+    CUdeviceptr address;
+    std::int32_t i32;
+    CUtensorMap map;
+  };
+  struct BoundLaunch {
+    CUfunction function = nullptr;
+    Launch launch;
+    std::vector<Value> values;
+  };
+  struct Zeroed {
+    std::string name;
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+  };
+
+  std::optional<Failure> bind(CUmodule module, const Plan& plan, const Buffers& buffers);
+  std::optional<Failure> bind_launch(CUmodule module, const Plan& plan, const Buffers& buffers, const Launch& launch);
+  std::optional<Failure> bind_arguments(const Plan& plan, const Buffers& buffers, BoundLaunch& bound) const;
+  std::optional<Failure> check_signature(const BoundLaunch& bound) const;
+  std::optional<Failure> opt_in(const BoundLaunch& bound, const Plan& plan) const;
+  std::optional<Failure> enqueue(const BoundLaunch& bound, CUstream stream) const;
+
+  const Driver* driver_;
+  std::vector<Zeroed> zeroed_;
+  std::vector<BoundLaunch> launches_;
+};
+
+}  // namespace evo::cuda

@@ -1,0 +1,191 @@
+#include "evaluator/cuda/cuda_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "engine/error.h"
+#include "evaluator/cuda/bound_call.h"
+#include "evaluator/cuda/device_query.h"
+#include "evaluator/cuda/driver_device.h"
+#include "evaluator/cuda/handles.h"
+#include "evaluator/cuda/timing.h"
+
+namespace evo::cuda {
+namespace {
+
+/// At least twice the L2 cache is written between cold launches: what was in it is gone whatever it replaces first.
+constexpr std::size_t kFlushFactor = 2;
+constexpr std::size_t kMinFlushBytes = std::size_t{64} << 20;
+
+class LoadedModule final : public Module {
+ public:
+  explicit LoadedModule(OwnedModule module) : module_(std::move(module)) {}
+  CUmodule get() const { return module_.get(); }
+
+ private:
+  OwnedModule module_;
+};
+
+CUmodule handle_of(const Module& module) { return dynamic_cast<const LoadedModule&>(module).get(); }
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(std::shared_ptr<const Driver> driver, DeviceInfo info, CUdevice device,
+             std::unique_ptr<ThrottleMonitor> throttle)
+      : driver_(std::move(driver)),
+        info_(std::move(info)),
+        throttle_(std::move(throttle)),
+        context_(*driver_, device, info_.id),
+        stream_(make_stream(*driver_)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+
+  DeviceAddress allocate(std::size_t bytes, const std::string& name) override {
+    OwnedMemory memory = allocate_memory(bytes, name);
+    const DeviceAddress address = memory.get();
+    memory_.emplace(address, std::move(memory));
+    return address;
+  }
+
+  void free(DeviceAddress address) override { memory_.erase(address); }
+
+  void upload(DeviceAddress to, std::span<const std::byte> from) override {
+    if (from.empty()) return;
+    finish(driver_->copy_to_device(to, from.data(), from.size(), stream_.get()), "copying to the GPU");
+  }
+  void download(std::span<std::byte> to, DeviceAddress from) override {
+    if (to.empty()) return;
+    finish(driver_->copy_to_host(to.data(), from, to.size(), stream_.get()), "copying from the GPU");
+  }
+  void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
+    if (bytes == 0) return;
+    finish(driver_->memory_set(to, std::to_integer<unsigned char>(value), bytes, stream_.get()), "filling memory");
+  }
+
+  std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override {
+    failure.reset();
+    CUmodule module = nullptr;
+    const CUresult result = driver_->module_load(&module, binary.cubin.data());
+    if (result == CUDA_SUCCESS) return std::make_unique<LoadedModule>(OwnedModule(*driver_, module));
+    failure = candidate_failure(*driver_, result, fmt::format("loading a cubin for {} on {}", binary.arch, info_.arch));
+    return nullptr;
+  }
+
+  std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override {
+    std::optional<Failure> failure;
+    const BoundCall call(*driver_, handle_of(module), plan, buffers, failure);
+    if (!failure) failure = call.enqueue(stream_.get());
+    settle(failure);
+    return failure;
+  }
+
+  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
+              std::optional<Failure>& failure) override {
+    failure.reset();
+    std::vector<BoundCall> calls;
+    calls.reserve(rotation.size());
+    for (const Buffers& buffers : rotation) {
+      calls.emplace_back(*driver_, handle_of(module), plan, buffers, failure);
+      if (failure) return {};
+    }
+    const TimingContext context{*driver_, stream_.get(), throttle_.get(), steady_seconds};
+    Timing timing = request.cold ? time_cold(context, calls, flush_buffer(), request, failure)
+                                 : time_warm(context, calls, request, failure);
+    if (failure) settle(failure);
+    return timing;
+  }
+
+ private:
+  OwnedMemory allocate_memory(std::size_t bytes, const std::string& name) {
+    CUdeviceptr address = 0;
+    const CUresult result = driver_->memory_allocate(&address, std::max<std::size_t>(bytes, 1));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+      throw machine_error(fmt::format("{}: out of memory: {:.1f} MB for {} do not fit into {:.1f} GB; use smaller shapes, or "
+                                      "end other programs on this GPU",
+                                      info_.id, static_cast<double>(bytes) * 1e-6, name,
+                                      static_cast<double>(info_.memory_bytes) * 1e-9));
+    }
+    require(*driver_, result, fmt::format("{}: allocating {}", info_.id, name));
+    return {*driver_, address};
+  }
+
+  /// Waits for all that was put into the stream, also after a refused launch: buffers may be freed then. A fault on the
+  /// device outweighs a refusal.
+  void settle(std::optional<Failure>& failure) {
+    const CUresult waited = driver_->stream_synchronize(stream_.get());
+    if (waited == CUDA_SUCCESS || (failure && failure->device_lost)) return;
+    failure = candidate_failure(*driver_, waited, "while it ran");
+  }
+
+  /// Waits for a copy: the driver may still be moving bytes when the call that started it returns.
+  void finish(CUresult started, const char* what) {
+    const CUresult result = started != CUDA_SUCCESS ? started : driver_->stream_synchronize(stream_.get());
+    require(*driver_, result, fmt::format("{}: {}", info_.id, what));
+  }
+
+  FlushBuffer flush_buffer() {
+    const std::size_t bytes = std::max(kFlushFactor * static_cast<std::size_t>(info_.l2_bytes), kMinFlushBytes);
+    if (flush_.get() == 0) flush_ = allocate_memory(bytes, "the buffer that flushes L2");
+    return {flush_.get(), bytes};
+  }
+
+  std::shared_ptr<const Driver> driver_;
+  DeviceInfo info_;
+  std::unique_ptr<ThrottleMonitor> throttle_;
+  PrimaryContext context_;
+  OwnedStream stream_;
+  OwnedMemory flush_;
+  std::map<DeviceAddress, OwnedMemory> memory_;
+};
+
+}  // namespace
+
+std::vector<DeviceInfo> list_devices(const Driver& driver, std::string* why_none) {
+  std::vector<DeviceInfo> devices;
+  const int count = count_devices(driver, why_none);
+  for (int ordinal = 0; ordinal < count; ++ordinal) devices.push_back(query_device(driver, ordinal));
+  return devices;
+}
+
+std::vector<DeviceInfo> list_devices(std::string* why_none) {
+  const std::shared_ptr<const Driver> driver = load_driver(why_none);
+  return driver ? list_devices(*driver, why_none) : std::vector<DeviceInfo>{};
+}
+
+std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int ordinal,
+                                    std::unique_ptr<ThrottleMonitor> throttle) {
+  std::string why_none;
+  const int count = count_devices(*driver, &why_none);
+  if (count == 0) throw machine_error(fmt::format("cuda:{}: {}", ordinal, why_none));
+  if (ordinal < 0 || ordinal >= count) {
+    throw machine_error(fmt::format("cuda:{}: there {}; the last is cuda:{}", ordinal,
+                                    count == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", count), count - 1));
+  }
+  DeviceInfo info = query_device(*driver, ordinal);
+  CUdevice device = 0;
+  require(*driver, driver->device_get(&device, ordinal), info.id + ": cuDeviceGet");
+  return std::make_unique<CudaDevice>(std::move(driver), std::move(info), device, std::move(throttle));
+}
+
+std::unique_ptr<Device> make_device(int ordinal) {
+  std::string why_not;
+  std::shared_ptr<const Driver> driver = load_driver(&why_not);
+  if (!driver) throw machine_error(fmt::format("cuda:{}: {}", ordinal, why_not));
+  std::string why_none;
+  const std::vector<DeviceInfo> devices = list_devices(*driver, &why_none);
+  std::unique_ptr<ThrottleMonitor> throttle;
+  if (ordinal >= 0 && static_cast<std::size_t>(ordinal) < devices.size()) {
+    throttle = make_nvml_monitor(devices[static_cast<std::size_t>(ordinal)].uuid);
+  }
+  return make_device(std::move(driver), ordinal, std::move(throttle));
+}
+
+}  // namespace evo::cuda

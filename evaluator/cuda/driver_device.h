@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluator/cuda/driver.h"
+#include "evaluator/cuda/throttle.h"
+#include "evaluator/device.h"
+
+namespace evo::cuda {
+
+/// The GPUs of a driver: the real one, or fakes in tests.
+std::vector<DeviceInfo> list_devices(const Driver& driver, std::string* why_none);
+
+/// Opens a GPU of a driver. `throttle` may be null. Throws machine_error when there is no such GPU.
+std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int ordinal,
+                                    std::unique_ptr<ThrottleMonitor> throttle);
+
+}  // namespace evo::cuda

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace evo {
+
+/// A median with its 95 % confidence interval.
+struct MedianInterval {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+
+  /// Width of the interval as a part of the median; 0 for a median of 0.
+  double relative_width() const { return median > 0 ? (high - low) / median : 0; }
+};
+
+/// Median (mean of the middle two for an even count) with a distribution-free interval from order statistics: the
+/// narrowest symmetric pair of ranks (l, n + 1 - l) that holds the true median with at least 95 % by the binomial
+/// distribution (David & Nagaraja, Order Statistics, 7.1). Below six samples no pair does, and the range is given.
+/// Zeros without samples.
+MedianInterval median_interval(std::span<const double> samples);
+
+/// Samples of a timing, each marked when the GPU had lowered its clocks meanwhile.
+class ThrottledSamples {
+ public:
+  void add(double sample_us) { taken_.push_back({sample_us, false}); }
+  /// Marks the last `count` samples.
+  void mark_throttled(std::size_t count);
+
+  std::size_t taken() const { return taken_.size(); }
+  /// Samples at full clocks.
+  std::vector<double> unthrottled() const;
+  /// Samples at full clocks where there are at least `minimum`, else all of them: never none.
+  std::vector<double> kept(std::size_t minimum) const;
+
+ private:
+  struct Sample {
+    double us = 0;
+    bool throttled = false;
+  };
+  std::vector<Sample> taken_;
+};
+
+}  // namespace evo

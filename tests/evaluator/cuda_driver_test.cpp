@@ -1,0 +1,375 @@
+// The CUDA device on a fake driver: what it asks of the driver, and what it makes of the driver's refusals.
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
+
+#include "engine/error.h"
+#include "evaluator/cuda/cuda_device.h"
+#include "evaluator/cuda/device_query.h"
+#include "evaluator/cuda/driver_device.h"
+#include "tests/evaluator/fake_driver.h"
+
+using namespace evo;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using test::FakeGpu;
+
+namespace {
+
+/// A plan of one launch of "k" with no arguments.
+Plan one_launch() {
+  Plan plan;
+  plan.launches.resize(1);
+  plan.launches[0].kernel = "k";
+  return plan;
+}
+
+struct Opened {
+  FakeGpu gpu;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Module> module;
+
+  Opened() {
+    gpu.kernels["k"] = {};
+    device = cuda::make_device(gpu.driver(), 0, nullptr);
+    std::optional<Failure> failure;
+    module = device->load({}, failure);
+    REQUIRE_FALSE(failure);
+  }
+  std::optional<Failure> run(const Plan& plan, const Buffers& buffers = {}) { return device->run(*module, plan, buffers); }
+};
+
+const CUlaunchAttribute* attribute(const FakeGpu::Seen& seen, CUlaunchAttributeID id) {
+  for (const CUlaunchAttribute& attribute : seen.attributes) {
+    if (attribute.id == id) return &attribute;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("architectures from compute capability 9.0 on are named with their specific instructions") {
+  CHECK(cuda::arch_name(8, 9) == "sm_89");
+  CHECK(cuda::arch_name(9, 0) == "sm_90a");
+  CHECK(cuda::arch_name(10, 3) == "sm_103a");
+  CHECK(cuda::arch_name(12, 0) == "sm_120a");
+}
+
+TEST_CASE("a GPU's attributes become its limits and rates") {
+  FakeGpu gpu;
+  const std::vector<DeviceInfo> devices = cuda::list_devices(*gpu.driver(), nullptr);
+  REQUIRE(devices.size() == 1);
+  const DeviceInfo& info = devices[0];
+  CHECK(info.id == "cuda:0");
+  CHECK(info.kind == "cuda");
+  CHECK(info.name == "Fake GPU");
+  CHECK(info.arch == "sm_90a");
+  CHECK(info.uuid == "GPU-f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfeff");
+  CHECK(info.driver == "CUDA 13.0");
+  CHECK(info.limits.sm == 90);
+  CHECK(info.limits.smem_per_block_bytes == 232448);
+  CHECK(info.limits.sm_count == 132);
+  CHECK(info.l2_bytes == 60 << 20);
+  CHECK(info.clock_ghz == Approx(1.98));
+  CHECK(info.memory_gbytes_per_s == Approx(4916.7).epsilon(1e-4));
+  // The H200's published dense peaks: 1979 TFLOP/s in fp8, 989 in f16, at 1.83 GHz.
+  CHECK(info.peak_tflops(DType::e4m3) == Approx(1979 * 1.98 / 1.83).epsilon(0.01));
+  CHECK(info.peak_tflops(DType::bf16) == Approx(989.5 * 1.98 / 1.83).epsilon(0.01));
+  CHECK(info.peak_tflops(DType::f32) == 0);
+}
+
+TEST_CASE("a machine without a usable GPU says which part is missing") {
+  FakeGpu gpu;
+  std::string why;
+  gpu.devices = 0;
+  CHECK(cuda::list_devices(*gpu.driver(), &why).empty());
+  CHECK(why == "NVIDIA driver found, but no GPU");
+  gpu.results["init"] = CUDA_ERROR_NO_DEVICE;
+  cuda::list_devices(*gpu.driver(), &why);
+  CHECK(why == "NVIDIA driver found, but no GPU");
+  gpu.results["init"] = CUDA_ERROR_STUB_LIBRARY;
+  cuda::list_devices(*gpu.driver(), &why);
+  CHECK_THAT(why, ContainsSubstring("stub"));
+  gpu.results["init"] = CUDA_ERROR_OUT_OF_MEMORY;
+  cuda::list_devices(*gpu.driver(), &why);
+  CHECK_THAT(why, ContainsSubstring("does not start") && ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY"));
+  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error, MessageMatches(ContainsSubstring("cuda:0")));
+}
+
+TEST_CASE("a GPU that is not there is refused by its number") {
+  FakeGpu gpu;
+  gpu.devices = 2;
+  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 2, nullptr), Error,
+                       MessageMatches(ContainsSubstring("cuda:2") && ContainsSubstring("2 GPUs")));
+  CHECK_THROWS_AS(cuda::make_device(gpu.driver(), -1, nullptr), Error);
+  gpu.results["context_retain"] = CUDA_ERROR_OUT_OF_MEMORY;
+  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error, MessageMatches(ContainsSubstring("cannot be opened")));
+}
+
+TEST_CASE("memory is allocated, filled, copied and freed") {
+  Opened opened;
+  const int before = opened.gpu.live_handles;
+  const DeviceAddress address = opened.device->allocate(64, "x");
+  CHECK(address % 256 == 0);
+  opened.device->fill(address, std::byte{0xff}, 64);
+  const std::vector<std::byte> sent(16, std::byte{7});
+  opened.device->upload(address + 16, sent);
+  std::vector<std::byte> received(64);
+  opened.device->download(received, address);
+  CHECK(received[0] == std::byte{0xff});
+  CHECK(received[16] == std::byte{7});
+  CHECK(received[31] == std::byte{7});
+  CHECK(received[32] == std::byte{0xff});
+  opened.device->free(address);
+  CHECK(opened.gpu.live_handles == before);
+}
+
+TEST_CASE("an empty tensor has an address too") {
+  Opened opened;
+  CHECK(opened.device->allocate(0, "nothing") != 0);
+  opened.device->upload(0, {});
+  opened.device->download({}, 0);
+}
+
+TEST_CASE("memory that is exhausted is the machine's fault and names the buffer") {
+  Opened opened;
+  CHECK_THROWS_MATCHES(opened.device->allocate(std::size_t{2} << 30, "k cache"), Error,
+                       MessageMatches(ContainsSubstring("out of memory") && ContainsSubstring("k cache")));
+}
+
+TEST_CASE("closing a device releases everything, also what was not freed") {
+  FakeGpu gpu;
+  {
+    const auto device = cuda::make_device(gpu.driver(), 0, nullptr);
+    device->allocate(64, "x");
+    device->allocate(64, "y");
+    CHECK(gpu.live_handles > 2);
+  }
+  CHECK(gpu.live_handles == 0);
+}
+
+TEST_CASE("a kernel sees tensors, workspaces and numbers in the plan's order") {
+  Opened opened;
+  const DeviceAddress x = opened.device->allocate(4, "x");
+  const DeviceAddress scratch = opened.device->allocate(4, "scratch");
+  opened.gpu.kernels["k"].parameter_bytes = {8, 4, 8, 8};
+  bool called = false;
+  opened.gpu.kernels["k"].body = [&](void** parameters) {
+    called = true;
+    CHECK(*static_cast<DeviceAddress*>(parameters[0]) == scratch);
+    CHECK(*static_cast<std::int32_t*>(parameters[1]) == -7);
+    CHECK(*static_cast<DeviceAddress*>(parameters[2]) == x);
+    CHECK(*static_cast<DeviceAddress*>(parameters[3]) == 0);
+  };
+  Plan plan = one_launch();
+  plan.tensors = {{"x", DType::f32, 4, true}};
+  plan.workspaces = {{"scratch", 4, false}, {"unused", 0, false}};
+  plan.launches[0].arguments = {{Argument::Kind::workspace, 0, 0},
+                                {Argument::Kind::i32, 0, -7},
+                                {Argument::Kind::tensor, 0, 0},
+                                {Argument::Kind::workspace, 1, 0}};
+  CHECK_FALSE(opened.run(plan, {{x}, {scratch, 0}}));
+  CHECK(called);
+}
+
+TEST_CASE("grid, block, cluster and programmatic launch reach the driver") {
+  Opened opened;
+  Plan plan = one_launch();
+  plan.launches.push_back(plan.launches[0]);
+  plan.launches[1].grid = {4, 5, 6};
+  plan.launches[1].block = {128, 2, 1};
+  plan.launches[1].cluster = {2, 1, 1};
+  plan.launches[1].programmatic = true;
+  CHECK_FALSE(opened.run(plan));
+  REQUIRE(opened.gpu.launches.size() == 2);
+  CHECK(opened.gpu.launches[0].attributes.empty());
+  const FakeGpu::Seen& second = opened.gpu.launches[1];
+  CHECK(second.config.gridDimZ == 6);
+  CHECK(second.config.blockDimX == 128);
+  const CUlaunchAttribute* cluster = attribute(second, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  REQUIRE(cluster != nullptr);
+  CHECK(cluster->value.clusterDim.x == 2);
+  const CUlaunchAttribute* programmatic = attribute(second, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  REQUIRE(programmatic != nullptr);
+  CHECK(programmatic->value.programmaticStreamSerializationAllowed == 1);
+}
+
+TEST_CASE("dynamic shared memory and large clusters are opted into, for the largest launch of a kernel") {
+  Opened opened;
+  Plan plan = one_launch();
+  plan.launches.push_back(plan.launches[0]);
+  plan.launches[0].dynamic_smem_bytes = 200000;
+  plan.launches[1].dynamic_smem_bytes = 1000;
+  plan.launches[1].cluster = {16, 1, 1};
+  CHECK_FALSE(opened.run(plan));
+  const std::vector<std::pair<CUfunction_attribute, int>> expected = {
+      {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200000},
+      {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200000},
+      {CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1}};
+  CHECK(opened.gpu.function_attributes == expected);
+  CHECK(opened.gpu.launches[0].config.sharedMemBytes == 200000);
+}
+
+TEST_CASE("a zeroed workspace is zeroed before each call, another one is left alone") {
+  Opened opened;
+  const DeviceAddress sum = opened.device->allocate(8, "sum");
+  const DeviceAddress rest = opened.device->allocate(8, "rest");
+  opened.device->fill(sum, std::byte{1}, 8);
+  opened.device->fill(rest, std::byte{1}, 8);
+  Plan plan = one_launch();
+  plan.workspaces = {{"sum", 8, true}, {"rest", 8, false}};
+  CHECK_FALSE(opened.run(plan, {{}, {sum, rest}}));
+  std::vector<std::byte> content(8);
+  opened.device->download(content, sum);
+  CHECK(content[7] == std::byte{0});
+  opened.device->download(content, rest);
+  CHECK(content[7] == std::byte{1});
+}
+
+TEST_CASE("tensor maps are encoded over their tensor or workspace and passed by value") {
+  Opened opened;
+  opened.gpu.kernels["k"].parameter_bytes = {128};
+  CUtensorMap seen{};
+  opened.gpu.kernels["k"].body = [&](void** parameters) { std::memcpy(&seen, parameters[0], sizeof seen); };
+  Plan plan = one_launch();
+  plan.workspaces = {{"v_t", 4096, false}};
+  plan.tensor_maps = {{"v_map", {Argument::Kind::workspace, 0, 0}, DType::e4m3, {64, 64}, {64}, {64, 32}, 64}};
+  plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0, 0}};
+  CHECK_FALSE(opened.run(plan, {{}, {0x4000}}));
+  CHECK(seen.opaque[0] == 0x4000);
+  CHECK(seen.opaque[1] == 2);
+  CHECK(seen.opaque[2] == CU_TENSOR_MAP_DATA_TYPE_UINT8);
+  CHECK(seen.opaque[3] == CU_TENSOR_MAP_SWIZZLE_64B);
+}
+
+TEST_CASE("a tensor map that makes no sense is the candidate's failure and says which") {
+  Opened opened;
+  Plan plan = one_launch();
+  plan.workspaces = {{"w", 4096, false}};
+  plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0, 0}};
+  const TensorMap sound{"w_map", {Argument::Kind::workspace, 0, 0}, DType::f16, {64, 64}, {128}, {64, 32}, 128};
+  const auto failure_of = [&](const TensorMap& map) {
+    plan.tensor_maps = {map};
+    const std::optional<Failure> failure = opened.run(plan, {{}, {0x4000}});
+    REQUIRE(failure);
+    CHECK(failure->verdict == Verdict::launch_failed);
+    CHECK_FALSE(failure->device_lost);
+    return failure->reason;
+  };
+  TensorMap map = sound;
+  map.strides_bytes.clear();
+  CHECK_THAT(failure_of(map), ContainsSubstring("w_map") && ContainsSubstring("stride"));
+  map = sound;
+  map.box.pop_back();
+  CHECK_THAT(failure_of(map), ContainsSubstring("box"));
+  map = sound;
+  map.swizzle_bytes = 48;
+  CHECK_THAT(failure_of(map), ContainsSubstring("swizzle"));
+  map = sound;
+  map.dims.assign(6, 8);
+  CHECK_THAT(failure_of(map), ContainsSubstring("dims"));
+  opened.gpu.results["encode_tensor_map"] = CUDA_ERROR_INVALID_VALUE;
+  CHECK_THAT(failure_of(sound), ContainsSubstring("64x32") && ContainsSubstring("CUDA_ERROR_INVALID_VALUE"));
+}
+
+TEST_CASE("a plan that does not fit the kernel's signature is refused before it reads foreign memory") {
+  Opened opened;
+  opened.gpu.kernels["k"].parameter_bytes = {8, 4};
+  Plan plan = one_launch();
+  const auto reason_of = [&](std::vector<Argument> arguments) {
+    plan.launches[0].arguments = std::move(arguments);
+    const std::optional<Failure> failure = opened.run(plan, {{0x1000}, {}});
+    return failure ? failure->reason : "";
+  };
+  const Argument pointer{Argument::Kind::tensor, 0, 0}, number{Argument::Kind::i32, 0, 3};
+  CHECK(reason_of({pointer, number}) == "");
+  CHECK_THAT(reason_of({pointer}), ContainsSubstring("more than the 1"));
+  CHECK_THAT(reason_of({pointer, number, number}), ContainsSubstring("takes 2 arguments"));
+  CHECK_THAT(reason_of({number, number}), ContainsSubstring("argument 0 has 8 bytes"));
+}
+
+TEST_CASE("a kernel that is not in the program is the candidate's failure") {
+  Opened opened;
+  Plan plan = one_launch();
+  plan.launches[0].kernel = "other";
+  const std::optional<Failure> failure = opened.run(plan);
+  REQUIRE(failure);
+  CHECK(failure->verdict == Verdict::launch_failed);
+  CHECK_THAT(failure->reason, ContainsSubstring("no kernel other"));
+}
+
+TEST_CASE("a refused launch leaves the device usable") {
+  Opened opened;
+  opened.gpu.results["launch"] = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  const std::optional<Failure> failure = opened.run(one_launch());
+  REQUIRE(failure);
+  CHECK(failure->verdict == Verdict::launch_failed);
+  CHECK_FALSE(failure->device_lost);
+  CHECK_THAT(failure->reason, ContainsSubstring("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES") && ContainsSubstring("block 1x1x1"));
+  opened.gpu.results.clear();
+  CHECK_FALSE(opened.run(one_launch()));
+}
+
+TEST_CASE("shared memory beyond the limit is a refused launch") {
+  Opened opened;
+  opened.gpu.results["function_set_attribute"] = CUDA_ERROR_INVALID_VALUE;
+  Plan plan = one_launch();
+  plan.launches[0].dynamic_smem_bytes = 300000;
+  const std::optional<Failure> failure = opened.run(plan);
+  REQUIRE(failure);
+  CHECK(failure->verdict == Verdict::launch_failed);
+  CHECK_THAT(failure->reason, ContainsSubstring("300000 bytes of dynamic shared memory"));
+}
+
+TEST_CASE("an illegal address crashes the candidate and loses the device") {
+  Opened opened;
+  opened.gpu.kernels["k"].fault = CUDA_ERROR_ILLEGAL_ADDRESS;
+  const std::optional<Failure> failure = opened.run(one_launch());
+  REQUIRE(failure);
+  CHECK(failure->verdict == Verdict::crashed);
+  CHECK(failure->device_lost);
+  CHECK_THAT(failure->reason, ContainsSubstring("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  // The context is poisoned, and the device does not hide it.
+  CHECK(opened.run(one_launch()));
+  CHECK_THROWS_AS(opened.device->fill(0x1000, std::byte{0}, 4), Error);
+}
+
+TEST_CASE("a fault behind a refused launch is not lost") {
+  Opened opened;
+  opened.gpu.kernels["k"].fault = CUDA_ERROR_ILLEGAL_ADDRESS;
+  Plan plan = one_launch();
+  plan.launches.push_back(plan.launches[0]);
+  opened.gpu.kernels["k"].body = [&](void**) { opened.gpu.results["launch"] = CUDA_ERROR_INVALID_VALUE; };
+  const std::optional<Failure> failure = opened.run(plan);
+  REQUIRE(failure);
+  CHECK(failure->device_lost);
+}
+
+TEST_CASE("the driver's own time limit is a time-out") {
+  Opened opened;
+  opened.gpu.kernels["k"].fault = CUDA_ERROR_LAUNCH_TIMEOUT;
+  const std::optional<Failure> failure = opened.run(one_launch());
+  REQUIRE(failure);
+  CHECK(failure->verdict == Verdict::timed_out);
+  CHECK(failure->device_lost);
+}
+
+TEST_CASE("a failing GPU is never held against the candidate") {
+  Opened opened;
+  opened.gpu.kernels["k"].fault = CUDA_ERROR_ECC_UNCORRECTABLE;
+  CHECK_THROWS_MATCHES(opened.run(one_launch()), Error, MessageMatches(ContainsSubstring("CUDA_ERROR_ECC_UNCORRECTABLE")));
+}
+
+TEST_CASE("a cubin that does not load is a failure with both architectures") {
+  Opened opened;
+  opened.gpu.results["module_load"] = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  Binary binary;
+  binary.arch = "sm_100a";
+  std::optional<Failure> failure;
+  CHECK(opened.device->load(binary, failure) == nullptr);
+  REQUIRE(failure);
+  CHECK_THAT(failure->reason, ContainsSubstring("sm_100a") && ContainsSubstring("sm_90a"));
+}

@@ -1,0 +1,193 @@
+#include "evaluator/cuda/timing.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "evaluator/cuda/driver_device.h"
+#include "tests/evaluator/fake_driver.h"
+
+using namespace evo;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using test::FakeGpu;
+
+namespace {
+
+/// Throttled from one replay to another.
+class FakeThrottle final : public cuda::ThrottleMonitor {
+ public:
+  explicit FakeThrottle(const bool& throttled) : throttled_(throttled) {}
+  bool throttled() override { return throttled_; }
+
+ private:
+  const bool& throttled_;
+};
+
+struct Bench {
+  FakeGpu gpu;
+  bool throttled = false;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Module> module;
+  std::vector<Buffers> rotation{1};
+  std::optional<Failure> failure;
+  Plan plan;
+
+  explicit Bench(double kernel_us) {
+    gpu.kernels["k"].us = kernel_us;
+    plan.launches.resize(1);
+    plan.launches[0].kernel = "k";
+    device = cuda::make_device(gpu.driver(), 0, std::make_unique<FakeThrottle>(throttled));
+    module = device->load({}, failure);
+  }
+
+  Timing time(const TimingRequest& request = {}) { return device->time(*module, plan, rotation, request, failure); }
+  Timing cold() {
+    TimingRequest request;
+    request.cold = true;
+    return time(request);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a graph holds 20 calls, more of short ones and fewer of long ones") {
+  CHECK(cuda::calls_per_graph(5, 1) == 20);
+  CHECK(cuda::calls_per_graph(0, 1) == 20);
+  CHECK(cuda::calls_per_graph(1, 1) == 50);
+  CHECK(cuda::calls_per_graph(0.001, 1) == 1000);
+  CHECK(cuda::calls_per_graph(1000, 1) == 4);
+  CHECK(cuda::calls_per_graph(1e6, 1) == 1);
+}
+
+TEST_CASE("every set of buffers is used equally often in a graph") {
+  CHECK(cuda::calls_per_graph(5, 3) == 21);
+  CHECK(cuda::calls_per_graph(5, 32) == 32);
+  CHECK(cuda::calls_per_graph(1e6, 4) == 4);
+}
+
+TEST_CASE("a warm time is the time of a call within a graph, without launch latency") {
+  Bench bench(7.5);
+  const Timing timing = bench.time();
+  REQUIRE_FALSE(bench.failure);
+  CHECK(timing.median_us == Approx(7.5));
+  CHECK(timing.low_us == Approx(7.5));
+  CHECK_FALSE(timing.cold);
+  CHECK_FALSE(timing.modelled);
+  CHECK(timing.samples_us.size() == 20);
+  CHECK(bench.gpu.graph_sizes == std::vector<std::size_t>{20});
+  CHECK(bench.gpu.replays == 3 + 20);
+}
+
+TEST_CASE("a call that is shorter than its launch gets a longer graph") {
+  Bench bench(0.6);
+  const Timing timing = bench.time();
+  CHECK(timing.median_us == Approx(0.6));
+  CHECK(bench.gpu.graph_sizes == std::vector<std::size_t>{20, 84});
+}
+
+TEST_CASE("a call of several launches and a zeroed workspace is timed as a whole") {
+  Bench bench(4);
+  bench.plan.launches.push_back(bench.plan.launches[0]);
+  bench.plan.workspaces.push_back({"partial", 256, true});
+  bench.rotation[0].workspaces = {bench.device->allocate(256, "partial")};
+  CHECK(bench.time().median_us == Approx(4 + 4 + 1));
+  CHECK(bench.gpu.graph_sizes == std::vector<std::size_t>{60});
+}
+
+TEST_CASE("sets of buffers are used in turn, within a graph and over cold launches") {
+  Bench bench(5);
+  FakeGpu::Kernel& kernel = bench.gpu.kernels["k"];
+  std::map<std::int64_t, int> uses;
+  kernel.parameter_bytes = {8};
+  kernel.body = [&](void** parameters) { ++uses[*static_cast<std::int64_t*>(parameters[0])]; };
+  bench.plan.tensors.push_back({"x", DType::f32, 4, false});
+  bench.plan.launches[0].arguments.push_back({Argument::Kind::tensor, 0, 0});
+  bench.rotation = {{{1000}, {}}, {{2000}, {}}, {{3000}, {}}};
+  bench.time();
+  REQUIRE_FALSE(bench.failure);
+  CHECK(uses.size() == 3);
+  CHECK(uses[1000] == uses[2000]);
+  CHECK(uses[1000] == uses[3000]);
+  uses.clear();
+  bench.cold();
+  CHECK(uses.size() == 3);
+}
+
+TEST_CASE("before each cold launch at least twice the L2 cache is written") {
+  Bench bench(5);
+  const Timing timing = bench.cold();
+  REQUIRE_FALSE(bench.failure);
+  CHECK(timing.cold);
+  CHECK(timing.median_us == Approx(5 + bench.gpu.launch_latency_us));
+  REQUIRE(bench.gpu.memsets.size() == timing.samples_us.size() + 2);
+  for (std::size_t bytes : bench.gpu.memsets) CHECK(bytes >= 2 * (std::size_t{60} << 20));
+  CHECK(bench.gpu.replays == 0);
+}
+
+TEST_CASE("noise is sampled until the interval is tight or the maximum is reached") {
+  Bench bench(5);
+  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.replays % 2 == 0 ? 0 : 20; };
+  TimingRequest request;
+  request.max_samples = 77;
+  request.max_seconds = 1e9;
+  const Timing timing = bench.time(request);
+  CHECK(timing.samples_us.size() == 77);
+  CHECK(timing.low_us == Approx(5));
+  CHECK(timing.high_us == Approx(6));
+}
+
+TEST_CASE("samples under lowered clocks are dropped and counted") {
+  Bench bench(5);
+  bench.gpu.on_replay = [&] {
+    bench.throttled = bench.gpu.replays > 8 && bench.gpu.replays <= 13;
+    if (bench.throttled) bench.gpu.now_us += 200;
+  };
+  const Timing timing = bench.time();
+  CHECK(timing.throttled == 5);
+  CHECK(timing.samples_us.size() >= 20);
+  CHECK(timing.high_us == Approx(5));
+}
+
+TEST_CASE("when the clocks never recover every sample is kept") {
+  Bench bench(5);
+  bench.throttled = true;
+  TimingRequest request;
+  request.max_samples = 40;
+  request.max_seconds = 1e9;
+  const Timing timing = bench.time(request);
+  CHECK(timing.throttled == 0);
+  CHECK(timing.samples_us.size() == 40);
+}
+
+TEST_CASE("a fault while timing is a failure that loses the device") {
+  Bench bench(5);
+  bench.gpu.on_replay = [&] {
+    if (bench.gpu.replays == 10) bench.gpu.kernels["k"].fault = CUDA_ERROR_ILLEGAL_ADDRESS;
+  };
+  const Timing timing = bench.time();
+  REQUIRE(bench.failure);
+  CHECK(bench.failure->verdict == Verdict::crashed);
+  CHECK(bench.failure->device_lost);
+  CHECK(timing.samples_us.empty());
+}
+
+TEST_CASE("a launch refused within a capture ends the capture") {
+  Bench bench(5);
+  bench.gpu.results["graph_instantiate"] = CUDA_ERROR_INVALID_VALUE;
+  bench.time();
+  REQUIRE(bench.failure);
+  CHECK(bench.failure->verdict == Verdict::launch_failed);
+  CHECK_FALSE(bench.failure->device_lost);
+  bench.gpu.results.clear();
+  bench.time();
+  CHECK_FALSE(bench.failure);
+}
+
+TEST_CASE("a timing releases its events and graphs") {
+  Bench bench(5);
+  bench.time();
+  const int before = bench.gpu.live_handles;
+  bench.time();
+  CHECK(bench.gpu.live_handles == before);
+}

@@ -1,0 +1,46 @@
+#include "evaluator/writable_globals.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/error.h"
+#include "evaluator/compiler.h"
+
+using namespace evo;
+using Names = std::vector<std::string>;
+
+TEST_CASE("variables in global memory are found by name") {
+  CHECK(writable_globals(".version 9.0\n.global .align 4 .u32 counter;\n.visible .global .align 4 .b8 table[16] = {0, 1};\n"
+                         ".global .attribute(.managed) .align 8 .u64 shared_with_host = 7;\n") ==
+        Names{"counter", "table", "shared_with_host"});
+}
+
+TEST_CASE("constants, shared memory, string literals and instructions are no global variables") {
+  CHECK(writable_globals(".const .align 4 .b8 table[16];\n.shared .align 4 .b8 tile[64];\n"
+                         ".global .align 1 .b8 $str[7] = {104, 105};\n\tcvta.to.global.u64 %rd1, %rd2;\n"
+                         "\tst.global.u32 [%rd1], 1;\n")
+            .empty());
+  CHECK(writable_globals("").empty());
+}
+
+TEST_CASE("what NVRTC makes of device and static variables is found, of constant and shared ones is not") {
+  std::unique_ptr<Compiler> compiler;
+  try {
+    compiler = make_nvrtc_compiler();
+  } catch (const Error&) {
+    SKIP("no NVRTC on this machine");
+  }
+  const auto globals_of = [&](const std::string& source) {
+    const auto result = compiler->compile(source, "sm_90a", 0);
+    REQUIRE(std::holds_alternative<Binary>(result));
+    return writable_globals(std::get<Binary>(result).ptx);
+  };
+  CHECK(globals_of("__device__ int cache; extern \"C\" __global__ void k(int* o) { o[0] = cache; cache = 1; }") == Names{"cache"});
+  CHECK(globals_of("extern \"C\" __global__ void k(int* o) { static int hidden; o[0] = hidden++; }").size() == 1);
+  CHECK(globals_of("__constant__ int table[4] = {1, 2, 3, 4};\n"
+                   "extern \"C\" __global__ void k(int* o) { __shared__ int s[32]; s[threadIdx.x] = table[o[0]]; "
+                   "__syncthreads(); o[0] = s[o[1]]; }")
+            .empty());
+}
