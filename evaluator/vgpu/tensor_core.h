@@ -37,24 +37,29 @@ struct MmaRegisters {
 bool mma_supported(const MmaForm& form, std::string* why = nullptr);
 MmaRegisters mma_registers(const MmaForm& form);
 
-/// How a tensor core sums products (exact) in floating point. It takes `block_k` products and the running sum, aligns
-/// all to the largest exponent among them, cuts each to `fraction_bits` bits below that exponent's leading bit, adds
-/// exactly and normalises; a form with a larger k chains blocks in ascending k. (Fasi et al. 2021, "Numerical behavior
-/// of NVIDIA tensor cores"; the values for Hopper are fitted to tests/data/numerics.)
+/// How a tensor core sums products in floating point. It takes `block_k` exact products and the running sum, aligns all
+/// to the largest exponent among them (a product's is the sum of its factors' exponents; subnormals count as the
+/// lowest exponent), cuts each to `fraction_bits` bits below that exponent, adds exactly and normalises. An f32 result
+/// is cut to `result_fraction_bits`, an f16 result rounded to nearest even. A form with a larger k chains blocks in
+/// ascending k. Fasi et al. 2021, "Numerical behavior of NVIDIA tensor cores"; Xie et al. 2025, arXiv 2511.10909.
 struct SumRule {
   int block_k = 16;
-  int fraction_bits = 25;
+  int fraction_bits = 25;         ///< At most 25.
+  int result_fraction_bits = 23;  ///< Of an f32 result.
 };
 
 struct TensorCoreNumerics {
-  SumRule half;      ///< f16 and bf16 operands, f32 accumulator.
-  SumRule half_f16;  ///< f16 operands, f16 accumulator.
+  SumRule half;  ///< f16 and bf16 operands.
   SumRule tf32;
-  SumRule fp8;       ///< e4m3 and e5m2 operands, f32 accumulator.
-  SumRule fp8_f16;
+  SumRule fp8;   ///< e4m3 and e5m2 operands, where the tensor core multiplies them itself.
+  /// Hopper's mma.sync: operands are widened to f16. The first product of two instructions takes of each four
+  /// neighbours in k the first two, the second the last two; their sum starts at zero and C is added to it with an
+  /// ordinary addition.
+  bool fp8_through_f16 = true;
 };
 
-/// For a compute capability times ten (80, 86, 89, 90). Values that nobody measured are the nearest older one's.
+/// For a compute capability times ten. 90 equals an H200 on every record of tests/data/numerics; 80 to 89 are the
+/// literature's. Others get those of the nearest older one.
 TensorCoreNumerics tensor_core_numerics(int sm);
 
 /// Rows of 32 lanes, one for each register of the fragment, in PTX's register order. Rows of f64 matrices are 64 words
