@@ -26,15 +26,19 @@ struct PipelineOptions {
   Target target;
   DeviceInfo device;
   std::uint64_t salt = 0;     ///< Mixed into every seed.
-  int compile_workers = 0;    ///< 0: one for each core.
+  int compile_workers = 0;    ///< 0: one for each core; one fewer for the virtual GPU, which itself takes a core.
   double compile_deadline_s = 60;
   double run_deadline_s = 60;   ///< For each request to a device worker: validation of one case, one timing.
   bool dedup = true;            ///< Off for verify: every candidate is built and measured afresh.
   double timing_seconds = 0.5;  ///< Budget of one timing.
+  /// The program and first arguments of a worker; empty: this executable with the argument "worker". Its role follows.
+  std::vector<std::string> worker_command;
 };
 
-/// The evaluation pipeline of design.md "Evaluation": compile pool, one device worker, validation in this process.
-/// Worker processes are this executable re-executed as `evo worker ...`.
+/// The evaluation pipeline: legality, deduplication, compile pool, one device worker, validation in this process.
+/// Results come in the order of submission, and do not depend on which process was faster. A candidate whose worker was
+/// lost before it began is tried once more; an infrastructure failure gives harness_failed, several in a row end the
+/// run. The destructor ends every worker process. wait() throws usage_error when the task's reference is at fault.
 std::unique_ptr<Evaluator> make_pipeline(PipelineOptions options);
 
 /// The hidden command behind worker processes: serves requests on the inherited socket until it closes. `arguments` are

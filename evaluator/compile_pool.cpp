@@ -1,0 +1,86 @@
+#include "evaluator/compile_pool.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <utility>
+
+namespace evo {
+namespace {
+
+/// What a lost compile worker means for the candidate that it was compiling.
+Failure failure_of(const Lost& lost) {
+  switch (lost.how) {
+    case Lost::How::timed_out: return {Verdict::timed_out, "compiling: " + lost.reason, false, ""};
+    case Lost::How::crashed:
+      return {lost.blameless ? Verdict::harness_failed : Verdict::crashed, "the compiler was " + lost.reason, false, ""};
+    default: return {Verdict::harness_failed, "the compile worker broke the protocol: " + lost.reason, false, ""};
+  }
+}
+
+}  // namespace
+
+CompilePool::CompilePool(const WorkerOptions& worker, int workers, double deadline_s)
+    : worker_(worker), deadline_s_(deadline_s) {
+  for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
+}
+
+CompilePool::~CompilePool() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::shared_future<CompilePool::Result> CompilePool::compile(std::string source, std::string arch, int max_registers) {
+  Job job{{std::move(source), std::move(arch), max_registers}, {}};
+  std::shared_future<Result> result = job.result.get_future().share();
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  changed_.notify_one();
+  return result;
+}
+
+bool CompilePool::next(Job& job) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return closing_ || !jobs_.empty(); });
+  if (closing_) return false;
+  job = std::move(jobs_.front());
+  jobs_.pop_front();
+  return true;
+}
+
+void CompilePool::work() {
+  // The worker process belongs to this thread: it would die with another one.
+  WorkerClient worker(worker_);
+  for (Job job; next(job);) {
+    try {
+      job.result.set_value(compile_one(worker, job.request));
+    } catch (...) {
+      job.result.set_exception(std::current_exception());
+    }
+  }
+}
+
+CompilePool::Result CompilePool::compile_one(WorkerClient& worker, const protocol::Compile& request) const {
+  for (int attempt = 0;; ++attempt) {
+    auto answer = worker.call(request, deadline_s_);
+    if (const auto* lost = std::get_if<Lost>(&answer)) {
+      if (lost->blameless && attempt == 0) continue;
+      return failure_of(*lost);
+    }
+    auto& reply = std::get<protocol::Reply>(answer);
+    if (auto* compiled = std::get_if<protocol::Compiled>(&reply)) return std::move(compiled->binary);
+    if (auto* failed = std::get_if<protocol::Failed>(&reply)) return std::move(failed->failure);
+    const auto* broken = std::get_if<protocol::Broken>(&reply);
+    worker.stop();
+    return Failure{Verdict::harness_failed,
+                   broken != nullptr ? broken->message : "the compile worker gave an answer of the wrong kind", false, ""};
+  }
+}
+
+}  // namespace evo

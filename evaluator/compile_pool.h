@@ -1,0 +1,50 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "evaluator/device.h"
+#include "evaluator/worker_client.h"
+
+namespace evo {
+
+/// Compiles in several worker processes at once, first come, first served.
+class CompilePool {
+ public:
+  using Result = std::variant<Binary, Failure>;
+
+  CompilePool(const WorkerOptions& worker, int workers, double deadline_s);
+  /// The stop signal of the worker options must have been raised, or nothing be under way.
+  ~CompilePool();
+  CompilePool(const CompilePool&) = delete;
+  CompilePool& operator=(const CompilePool&) = delete;
+
+  /// A failure of the machine comes out of the future as the exception it is.
+  std::shared_future<Result> compile(std::string source, std::string arch, int max_registers);
+
+ private:
+  struct Job {
+    protocol::Compile request;
+    std::promise<Result> result;
+  };
+
+  void work();
+  bool next(Job& job);
+  Result compile_one(WorkerClient& worker, const protocol::Compile& request) const;
+
+  WorkerOptions worker_;
+  double deadline_s_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool closing_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace evo

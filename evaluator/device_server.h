@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluator/device.h"
+#include "evaluator/device_buffers.h"
+#include "evaluator/protocol.h"
+
+namespace evo {
+
+/// What a device worker does with its device. Knows no expected outputs: those stay in the parent.
+class DeviceServer {
+ public:
+  explicit DeviceServer(Device& device);
+
+  /// Throw machine_error for failures of the machine and for modules that were never loaded.
+  protocol::Reply load(const protocol::Load& request);
+  protocol::Reply unload(const protocol::Unload& request);
+  protocol::Reply run(const protocol::Run& request);
+  protocol::Reply time(const protocol::Time& request);
+
+ private:
+  using Contents = std::vector<std::vector<std::byte>>;
+  struct CachedInputs {
+    std::shared_ptr<const Contents> contents;
+    std::size_t bytes = 0;
+    std::list<std::string>::iterator age;
+  };
+
+  const Module& module(std::uint64_t number) const;
+  std::shared_ptr<const Contents> inputs_of(const CaseRecipe& recipe);
+  std::unique_ptr<BufferSet> acquire(const Plan& plan);
+  void release(std::unique_ptr<BufferSet> set);
+
+  Device& device_;
+  std::map<std::uint64_t, std::unique_ptr<Module>> modules_;
+  /// Pristine inputs in host memory, the least recently used ones dropped. They are uploaded again for every run, always
+  /// to the same addresses: a kernel that remembers an answer by its address gives a wrong one.
+  std::map<std::string, CachedInputs> inputs_;
+  std::list<std::string> ages_;  ///< Most recently used first.
+  std::size_t input_bytes_ = 0;
+  std::size_t input_budget_;
+  std::vector<std::unique_ptr<BufferSet>> idle_sets_;
+  std::size_t idle_bytes_ = 0;
+  std::size_t idle_budget_;
+};
+
+}  // namespace evo

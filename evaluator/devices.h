@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "evaluator/device.h"
+
+namespace evo {
+
+/// Opens "cuda:N" or "vgpu:MODEL" in this process. Throws as resolve_device does.
+std::unique_ptr<Device> open_device(const std::string& id);
+
+}  // namespace evo

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "evaluator/cases.h"
+#include "evaluator/pipeline.h"
+#include "evaluator/worker_client.h"
+
+namespace evo {
+
+/// Every output of one case as the reference computes it.
+using Expected = std::vector<std::vector<float>>;
+
+/// Expected outputs by case, filled by one thread and read by another. They never enter a process that runs candidates.
+class OracleStore {
+ public:
+  explicit OracleStore(std::size_t cases) : expected_(cases) {}
+
+  void put(std::size_t number, Expected expected);
+  /// No further oracle will come; readers that wait get this.
+  void fail(std::exception_ptr error);
+  /// Waits for it. Throws what `fail` was given.
+  std::shared_ptr<const Expected> get(std::size_t number);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::shared_ptr<const Expected>> expected_;
+  std::exception_ptr failure_;
+};
+
+/// Compiles the reference and runs it on every case, in worker processes of its own; the smoke case comes first. Throws
+/// usage_error for a reference that does not compile, fails or gives values that are not finite.
+void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store);
+
+/// The command of a worker: the configured one, or this executable, with the role appended.
+WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role, const StopSignal* stop);
+
+}  // namespace evo

@@ -1,0 +1,25 @@
+#include "evaluator/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace evo {
+
+void parallel_chunks(std::uint64_t count, std::uint64_t chunk,
+                     const std::function<void(std::uint64_t begin, std::uint64_t end)>& work) {
+  const std::uint64_t chunks = (count + chunk - 1) / chunk;
+  std::atomic<std::uint64_t> next{0};
+  const auto drain = [&] {
+    for (std::uint64_t i = next++; i < chunks; i = next++) work(i * chunk, std::min(count, (i + 1) * chunk));
+  };
+  // More than eight threads only compete for memory bandwidth.
+  const std::uint64_t threads = std::min<std::uint64_t>({chunks, std::thread::hardware_concurrency(), 8});
+  std::vector<std::thread> helpers;
+  for (std::uint64_t i = 1; i < threads; ++i) helpers.emplace_back(drain);
+  drain();
+  for (std::thread& helper : helpers) helper.join();
+}
+
+}  // namespace evo

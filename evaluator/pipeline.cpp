@@ -1,0 +1,291 @@
+#include "evaluator/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/error.h"
+#include "evaluator/cases.h"
+#include "evaluator/compile_pool.h"
+#include "evaluator/gates.h"
+#include "evaluator/oracle.h"
+#include "evaluator/validation.h"
+
+namespace evo {
+namespace {
+
+/// Failures of the machine in a row after which more of them are only a waste of time.
+constexpr int kMaxHarnessFailures = 5;
+
+/// Candidates in flight on the virtual GPU. A constant, because what a strategy asks next depends on how many answers it
+/// lacks: the same seed then gives the same run on machines with any number of cores.
+constexpr std::size_t kVirtualWidth = 4;
+
+int compile_workers(const PipelineOptions& options) {
+  if (options.compile_workers > 0) return options.compile_workers;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return options.device.kind == "vgpu" ? std::max(1, cores - 1) : cores;
+}
+
+std::string name_of_specialisation(const Bindings& specialisation) {
+  std::string text;
+  for (const auto& [name, value] : specialisation) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, expr::to_string(value));
+  }
+  return text;
+}
+
+/// A candidate on its way.
+struct Job {
+  std::uint64_t ticket = 0;
+  Candidate candidate;
+  std::string source_key;
+  std::optional<Failure> illegal;
+  std::vector<std::shared_future<CompilePool::Result>> compiled;  ///< One for each program; empty until asked for.
+};
+
+/// What is remembered of a finished candidate for those that turn out to be the same.
+struct Known {
+  std::uint64_t ticket = 0;
+  Evaluation evaluation;
+};
+
+Evaluation duplicate_of(const Known& known, const char* what) {
+  Evaluation evaluation = known.evaluation;
+  evaluation.verdict = Verdict::duplicate;
+  evaluation.reason = fmt::format("same {} as candidate {}: {}", what, known.ticket, name_of(known.evaluation.verdict));
+  if (!known.evaluation.reason.empty()) evaluation.reason += ", " + known.evaluation.reason;
+  return evaluation;
+}
+
+class Pipeline final : public Evaluator {
+ public:
+  explicit Pipeline(PipelineOptions options)
+      : options_(std::move(options)),
+        plan_(plan_cases(options_.task, options_.target, options_.device.kind, options_.salt)),
+        oracles_(plan_.cases.size()),
+        compile_workers_(compile_workers(options_)),
+        pool_(worker_options(options_, {"compile"}, &stop_), compile_workers_, options_.compile_deadline_s) {
+    oracle_thread_ = std::thread([this] { compute_oracles(); });
+    device_thread_ = std::thread([this] { evaluate_all(); });
+  }
+
+  ~Pipeline() override {
+    stop_.raise();
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    changed_.notify_all();
+    oracle_thread_.join();
+    device_thread_.join();
+  }
+
+  std::size_t width() const override {
+    return options_.device.kind == "vgpu" ? kVirtualWidth : static_cast<std::size_t>(compile_workers_) + 2;
+  }
+
+  void submit(std::uint64_t ticket, const Candidate& candidate) override {
+    Job job;
+    job.ticket = ticket;
+    job.candidate = candidate;
+    job.source_key = candidate.source_hash();
+    job.illegal = check_legality(candidate, options_.device);
+    const std::lock_guard lock(mutex_);
+    // The copy of an earlier one waits for its result instead of being compiled.
+    const bool fresh = !options_.dedup || submitted_sources_.insert(job.source_key).second;
+    if (fresh && !job.illegal) start_compiling(job);
+    jobs_.push_back(std::move(job));
+    changed_.notify_all();
+  }
+
+  Done wait() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !done_.empty() || fatal_; });
+    if (done_.empty()) std::rethrow_exception(fatal_);
+    Done done = std::move(done_.front());
+    done_.pop_front();
+    return done;
+  }
+
+ private:
+  void start_compiling(Job& job) {
+    for (const Program& program : job.candidate.programs) {
+      job.compiled.push_back(pool_.compile(program.source, options_.device.arch, program.max_registers));
+    }
+  }
+
+  void compute_oracles() {
+    try {
+      evo::compute_oracles(options_, plan_, stop_, oracles_);
+    } catch (...) {
+      oracles_.fail(std::current_exception());
+    }
+  }
+
+  // ---- The device thread: candidates one after another, in the order of submission
+
+  void evaluate_all() {
+    try {
+      WorkerClient device(worker_options(options_, {"device", options_.device.id}, &stop_));
+      Validation validation(options_, plan_, oracles_, device);
+      while (std::optional<Job> job = next_job()) {
+        Evaluation evaluation = evaluate(*job, validation);
+        evaluation.salt = options_.salt;
+        watch_harness(evaluation);
+        report({job->ticket, std::move(evaluation)});
+      }
+    } catch (const Stopped&) {
+      // Nobody waits any more.
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      fatal_ = std::current_exception();
+      changed_.notify_all();
+    }
+  }
+
+  std::optional<Job> next_job() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return closing_ || !jobs_.empty(); });
+    if (closing_) return std::nullopt;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    return job;
+  }
+
+  void report(Done done) {
+    const std::lock_guard lock(mutex_);
+    done_.push_back(std::move(done));
+    changed_.notify_all();
+  }
+
+  Evaluation evaluate(Job& job, Validation& validation) {
+    if (const Known* twin = known(by_source_, job.source_key)) return duplicate_of(*twin, "source");
+    if (job.illegal) return remember(by_source_, job.source_key, job, failed(*job.illegal));
+
+    Evaluation evaluation;
+    const std::vector<Binary> binaries = build(job, evaluation);
+    if (evaluation.verdict != Verdict::valid) return remember(by_source_, job.source_key, job, std::move(evaluation));
+
+    const std::string binary_key = key_of_binaries(job.candidate, binaries);
+    if (const Known* twin = known(by_binary_, binary_key)) {
+      Evaluation copy = duplicate_of(*twin, "cubin");
+      copy.builds = std::move(evaluation.builds);
+      return copy;
+    }
+    std::vector<Build> builds = std::move(evaluation.builds);
+    std::string profile = std::move(evaluation.sass_summary);
+    evaluation = validation.evaluate(job.candidate, binaries);
+    evaluation.builds = std::move(builds);
+    evaluation.sass_summary = std::move(profile);
+    remember(by_binary_, binary_key, job, evaluation);
+    return remember(by_source_, job.source_key, job, std::move(evaluation));
+  }
+
+  /// Waits for the programs and checks each. The evaluation's verdict is `valid` if nothing speaks against running them.
+  std::vector<Binary> build(Job& job, Evaluation& evaluation) {
+    if (job.compiled.empty()) start_compiling(job);  // Its twin ended without a result.
+    std::vector<Binary> binaries;
+    evaluation.verdict = Verdict::valid;
+    for (std::size_t i = 0; i < job.compiled.size(); ++i) {
+      const Program& program = job.candidate.programs[i];
+      const CompilePool::Result& result = job.compiled[i].get();
+      const auto* binary = std::get_if<Binary>(&result);
+      std::optional<Failure> failure;
+      if (binary == nullptr) {
+        failure = std::get<Failure>(result);
+        evaluation.builds.push_back({});
+        evaluation.builds.back().log = failure->log;
+      } else {
+        failure = check_build(program, *binary, options_.device);
+        evaluation.builds.push_back(binary->build);
+        binaries.push_back(*binary);
+        evaluation.sass_summary += describe_occupancy(program, binary->build, options_.device.limits) + "\n";
+      }
+      Build& build = evaluation.builds.back();
+      build.specialisation = name_of_specialisation(program.specialisation);
+      build.arch = options_.device.arch;
+      if (failure && evaluation.verdict == Verdict::valid) {
+        evaluation.verdict = failure->verdict;
+        evaluation.reason = failure->reason;
+      }
+    }
+    return binaries;
+  }
+
+  /// The same code launched in another way is another candidate.
+  static std::string key_of_binaries(const Candidate& candidate, const std::vector<Binary>& binaries) {
+    std::string key = candidate.plans_hash();
+    for (const Binary& binary : binaries) key += " " + binary.build.cubin_hash;
+    return key;
+  }
+
+  static Evaluation failed(const Failure& failure) {
+    Evaluation evaluation;
+    evaluation.verdict = failure.verdict;
+    evaluation.reason = failure.reason;
+    return evaluation;
+  }
+
+  const Known* known(const std::map<std::string, Known>& table, const std::string& key) const {
+    const auto found = options_.dedup ? table.find(key) : table.end();
+    return found == table.end() ? nullptr : &found->second;
+  }
+
+  /// Our own failures are not remembered: a twin gets its own chance.
+  Evaluation remember(std::map<std::string, Known>& table, const std::string& key, const Job& job, Evaluation evaluation) {
+    if (options_.dedup && evaluation.verdict != Verdict::harness_failed) table.insert_or_assign(key, Known{job.ticket, evaluation});
+    return evaluation;
+  }
+
+  void watch_harness(const Evaluation& evaluation) {
+    harness_failures_ = evaluation.verdict == Verdict::harness_failed ? harness_failures_ + 1 : 0;
+    if (harness_failures_ < kMaxHarnessFailures) return;
+    throw machine_error(fmt::format("{}: {} evaluations in a row failed through no fault of the candidates; the last one: {}",
+                                    options_.device.id, harness_failures_, evaluation.reason));
+  }
+
+  const PipelineOptions options_;
+  const CasePlan plan_;
+  StopSignal stop_;
+  OracleStore oracles_;
+  int compile_workers_;
+  CompilePool pool_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;  ///< Submitted, not yet taken by the device thread.
+  std::deque<Done> done_;
+  std::set<std::string> submitted_sources_;
+  std::exception_ptr fatal_;
+  bool closing_ = false;
+
+  // Of the device thread alone.
+  std::map<std::string, Known> by_source_;
+  std::map<std::string, Known> by_binary_;
+  int harness_failures_ = 0;
+
+  std::thread oracle_thread_;
+  std::thread device_thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_pipeline(PipelineOptions options) {
+  return std::make_unique<Pipeline>(std::move(options));
+}
+
+}  // namespace evo

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace evo {
+
+/// Owns a file descriptor.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  ~UniqueFd() { reset(); }
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept;
+
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  int release();
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+/// The two ends of a stream socket, closed on exec. Throws machine_error when the system has no descriptors left.
+struct SocketPair {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+SocketPair make_socket_pair();
+
+/// How a process ended.
+struct ExitStatus {
+  int signal = 0;  ///< 0: it exited by itself.
+  int code = 0;
+};
+/// "killed by SIGSEGV", "exited with code 3".
+std::string describe(const ExitStatus& status);
+
+/// The descriptor on which a worker finds its socket.
+inline constexpr int kWorkerSocket = 3;
+
+/// A child process. Its destructor kills and reaps it, so no zombie stays behind.
+class Process {
+ public:
+  /// Starts `command` with stdin and stdout on /dev/null, `stderr_end` as stderr and `socket_end` as kWorkerSocket, in
+  /// a process group of its own (Ctrl-C reaches the parent only). Throws machine_error when it does not start.
+  Process(const std::vector<std::string>& command, int socket_end, int stderr_end);
+  ~Process();
+  Process(Process&& other) noexcept;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  Process& operator=(Process&&) = delete;
+
+  pid_t pid() const { return pid_; }
+  /// SIGKILL; harmless when it has ended.
+  void kill() noexcept;
+  /// How it ended; empty when it has not within `patience`.
+  std::optional<ExitStatus> wait(std::chrono::milliseconds patience) noexcept;
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<ExitStatus> ended_;
+};
+
+/// What a worker does first: dies with its parent, gains no rights, leaves no core, ignores SIGINT.
+void become_worker();
+
+}  // namespace evo

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/candidate.h"
+#include "engine/evaluation.h"
+#include "evaluator/cases.h"
+#include "evaluator/oracle.h"
+#include "evaluator/pipeline.h"
+#include "evaluator/worker_client.h"
+
+namespace evo {
+
+/// The gates that run a candidate on the device: smoke case, grid, repeatability, timing, recheck. Used by one thread.
+class Validation {
+ public:
+  /// Everything referred to must outlive it.
+  Validation(const PipelineOptions& options, const CasePlan& plan, OracleStore& oracles, WorkerClient& device);
+
+  /// `binaries`: one for each program of the candidate, in order. Fills everything of the evaluation but its builds.
+  /// Throws Stopped, and machine_error when no device worker can be started.
+  Evaluation evaluate(const Candidate& candidate, const std::vector<Binary>& binaries);
+
+ private:
+  const PipelineOptions& options_;
+  const CasePlan& plan_;
+  OracleStore& oracles_;
+  WorkerClient& device_;
+  std::uint64_t next_module_ = 1;
+};
+
+}  // namespace evo
