@@ -1,0 +1,518 @@
+// One subject: the host code of an exported kernel. The family's launch plan, which evo interprets, is
+// written out as C++ with everything folded into it that is known before a launch.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/error.h"
+#include "population/export_parts.h"
+
+namespace evo {
+namespace {
+
+constexpr std::string_view kHelpers = R"cuda(
+// ---- Host side. It is the family's launch plan with this kernel's genes folded into it.
+
+namespace @HOST@ {
+
+struct Launch {
+  long long grid[3];
+  long long block[3];
+  long long cluster[3];
+  long long dynamic_smem_bytes;
+  bool programmatic;  // May start before the launch ahead of it in the stream has ended.
+};
+
+// How much dynamic shared memory a kernel was allowed so far, for each device.
+struct SharedMemoryLimit {
+  std::atomic<long long> bytes[64];
+};
+
+inline bool fits(long long value, long long least, long long most) { return value >= least && value <= most; }
+
+// Anything over 48 KB has to be asked for, once for each kernel and device.
+inline cudaError_t allow_shared_memory(const void* kernel, long long bytes, SharedMemoryLimit& limit) {
+  int device = 0;
+  const cudaError_t found = cudaGetDevice(&device);
+  if (found != cudaSuccess) return found;
+  const bool known = device < 64;
+  if (known && limit.bytes[device].load(std::memory_order_acquire) >= bytes) return cudaSuccess;
+  const cudaError_t set =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (set == cudaSuccess && known) limit.bytes[device].store(bytes, std::memory_order_release);
+  return set;
+}
+
+inline cudaError_t start(const void* kernel, const Launch& launch, void** arguments, SharedMemoryLimit& limit,
+                         cudaStream_t stream) {
+  const long long most[3] = {2147483647LL, 65535LL, 65535LL};
+  for (int i = 0; i < 3; ++i) {
+    if (!fits(launch.grid[i], 1, most[i]) || !fits(launch.block[i], 1, 1024)) return cudaErrorInvalidValue;
+  }
+  if (!fits(launch.dynamic_smem_bytes, 0, 2147483647LL)) return cudaErrorInvalidValue;
+  if (launch.dynamic_smem_bytes > 0) {
+    const cudaError_t allowed = allow_shared_memory(kernel, launch.dynamic_smem_bytes, limit);
+    if (allowed != cudaSuccess) return allowed;
+  }
+
+  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(launch.grid[0]), static_cast<unsigned>(launch.grid[1]),
+                        static_cast<unsigned>(launch.grid[2]));
+  config.blockDim = dim3(static_cast<unsigned>(launch.block[0]), static_cast<unsigned>(launch.block[1]),
+                         static_cast<unsigned>(launch.block[2]));
+  config.dynamicSmemBytes = static_cast<size_t>(launch.dynamic_smem_bytes);
+  config.stream = stream;
+  config.attrs = attributes;
+  const long long cluster_size = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
+  if (cluster_size > 8) {
+    const cudaError_t set = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    if (set != cudaSuccess) return set;
+  }
+  if (cluster_size > 1) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = static_cast<unsigned>(launch.cluster[0]);
+    attribute.val.clusterDim.y = static_cast<unsigned>(launch.cluster[1]);
+    attribute.val.clusterDim.z = static_cast<unsigned>(launch.cluster[2]);
+  }
+  if (launch.programmatic) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
+  return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+)cuda";
+
+constexpr std::string_view kTensorMapHelper = R"cuda(
+// cuTensorMapEncodeTiled comes from the driver through the runtime, so that nothing but cudart is linked.
+inline cudaError_t encode(CUtensorMap* map, CUtensorMapDataType type, int rank, const void* address,
+                          const long long* dims, const long long* strides_bytes, const long long* box,
+                          long long swizzle_bytes) {
+  static void* const entry = [] {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result);
+#else
+    const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &result);
+#endif
+    return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? found : nullptr;
+  }();
+  if (entry == nullptr) return cudaErrorNotSupported;
+  cuuint64_t map_dims[5] = {};
+  cuuint64_t map_strides[5] = {};
+  cuuint32_t map_box[5] = {};
+  cuuint32_t every_element[5] = {1, 1, 1, 1, 1};
+  for (int i = 0; i < rank; ++i) {
+    map_dims[i] = static_cast<cuuint64_t>(dims[i]);
+    map_box[i] = static_cast<cuuint32_t>(box[i]);
+    if (i + 1 < rank) map_strides[i] = static_cast<cuuint64_t>(strides_bytes[i]);
+  }
+  const CUtensorMapSwizzle swizzle = swizzle_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                     : swizzle_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                     : swizzle_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                                           : CU_TENSOR_MAP_SWIZZLE_NONE;
+  const CUresult result = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(entry)(
+      map, type, static_cast<cuuint32_t>(rank), const_cast<void*>(address), map_dims, map_strides, map_box,
+      every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+)cuda";
+
+std::string_view tensor_map_type(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+    case DType::s8:
+    case DType::e4m3:
+    case DType::e5m2:
+      return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
+    case DType::s32:
+      return "CU_TENSOR_MAP_DATA_TYPE_INT32";
+    case DType::f16:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
+    case DType::bf16:
+      return "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
+    case DType::f32:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT32";
+    case DType::f64:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT64";
+  }
+  return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
+}
+
+template <class Named>
+const Named* named(const std::vector<Named>& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Named& item) { return item.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string tail_of(const Specialised& specialised) {
+  return specialised.suffix.empty() ? "" : "_" + specialised.suffix;
+}
+
+/// Writes the launch function of one specialisation.
+class LaunchWriter {
+ public:
+  LaunchWriter(const ExportRequest& request, const Specialised& specialised)
+      : request_(request), family_(request.family), specialised_(specialised) {
+    for (const std::string& name : request.task.shape_parameters) runtime_.insert(name);
+    derived();
+  }
+
+  std::string write() const {
+    std::string code = workspace_function();
+    code += fmt::format("\ninline cudaError_t launch{}({}, {}, void* workspace, cudaStream_t stream) {{\n",
+                        tail(), tensor_parameters(), shape_parameters("[[maybe_unused]] long long "));
+    code += derived_;
+    code += workspaces();
+    for (const TensorMapSpec& map : family_.tensor_maps) code += tensor_map(map);
+    for (const LaunchSpec& launch : family_.launches) code += this->launch(launch);
+    return code + "  return cudaSuccess;\n}\n";
+  }
+
+ private:
+  enum class Decided { no, yes, at_launch };
+
+  /// Values that follow from the shape alone become constants of the function; unneeded ones that cannot be
+  /// written (a division that only a guard protects) are left out.
+  void derived() {
+    for (const Derived& derived : family_.derived) {
+      if (specialised_.scope.contains(derived.name) || !known(derived.value)) continue;
+      try {
+        derived_ += fmt::format("  [[maybe_unused]] const auto {} = {};\n", derived.name,
+                                derived.value.to_cpp(specialised_.scope));
+        runtime_.insert(derived.name);
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+
+  bool known(const Expression& expression) const {
+    for (const std::string& name : expression.names()) {
+      if (!specialised_.scope.contains(name) && !runtime_.contains(name)) return false;
+    }
+    return true;
+  }
+
+  std::string cpp(const Expression& expression) const {
+    if (!known(expression)) {
+      throw usage_error(
+          fmt::format("'{}' of {}/{} cannot be exported: it does not follow from genes, facts and shape",
+                      expression.text(), family_.task, family_.name));
+    }
+    return expression.to_cpp(specialised_.scope);
+  }
+
+  Decided decide(const Expression& condition) const {
+    const std::optional<Value> value = condition.evaluate_partially(specialised_.scope);
+    if (!value) return Decided::at_launch;
+    const bool* truth = std::get_if<bool>(&*value);
+    return truth && *truth ? Decided::yes : Decided::no;
+  }
+
+  std::string tail() const { return tail_of(specialised_); }
+
+  std::string shape_parameters(std::string_view type) const {
+    std::vector<std::string> parameters;
+    for (const std::string& name : request_.task.shape_parameters)
+      parameters.push_back(fmt::format("{}{}", type, name));
+    return fmt::format("{}", fmt::join(parameters, ", "));
+  }
+
+  std::string tensor_parameters() const {
+    std::vector<std::string> parameters;
+    const Bindings& options = request_.provenance.target.options;
+    for (const Tensor& tensor : request_.task.inputs)
+      parameters.push_back(parameter_of(tensor, options, false));
+    for (const Tensor& tensor : request_.task.outputs)
+      parameters.push_back(parameter_of(tensor, options, true));
+    return fmt::format("{}", fmt::join(parameters, ", "));
+  }
+
+  /// Sizes of the workspaces, each rounded up so that the next one is aligned; the last element is their sum.
+  std::string workspace_function() const {
+    std::string code =
+        fmt::format("\n// Bytes of each workspace, and of all together.\nstruct Workspaces{} {{\n", tail());
+    for (const WorkspaceSpec& workspace : family_.workspaces)
+      code += fmt::format("  long long {} = 0;\n", workspace.name);
+    code += fmt::format(
+        "  long long all = 0;\n}};\n\ninline Workspaces{0} workspaces{0}({1}) {{\n  Workspaces{0} bytes;\n",
+        tail(), shape_parameters("[[maybe_unused]] long long "));
+    code += derived_;
+    for (const WorkspaceSpec& workspace : family_.workspaces) {
+      const Decided used = decide(workspace.when);
+      if (used == Decided::no) continue;
+      const std::string condition = used == Decided::yes ? "" : fmt::format("if ({}) ", cpp(workspace.when));
+      code += fmt::format("  {}bytes.{} = ({} + 255LL) / 256LL * 256LL;\n", condition, workspace.name,
+                          cpp(workspace.bytes));
+      code += fmt::format("  bytes.all += bytes.{};\n", workspace.name);
+    }
+    return code + "  return bytes;\n}\n";
+  }
+
+  std::string workspaces() const {
+    std::vector<const WorkspaceSpec*> used;
+    for (const WorkspaceSpec& workspace : family_.workspaces) {
+      if (decide(workspace.when) != Decided::no) used.push_back(&workspace);
+    }
+    if (used.empty()) return "  (void)workspace;\n" + null_workspaces();
+    std::string code =
+        fmt::format("  const Workspaces{0} bytes = workspaces{0}({1});\n", tail(), shape_parameters(""));
+    code += "  if (bytes.all > 0 && workspace == nullptr) return cudaErrorInvalidValue;\n";
+    code += "  char* next = static_cast<char*>(workspace);\n";
+    for (const WorkspaceSpec* workspace : used) {
+      code += fmt::format("  void* {0} = bytes.{0} > 0 ? next : nullptr;\n  next += bytes.{0};\n",
+                          workspace->name);
+      code += zeroing(*workspace);
+    }
+    return code + null_workspaces();
+  }
+
+  /// Kernels take the pointer of a workspace that their genes do not use as a null pointer.
+  std::string null_workspaces() const {
+    std::string code;
+    for (const WorkspaceSpec& workspace : family_.workspaces) {
+      if (decide(workspace.when) == Decided::no) {
+        code += fmt::format("  [[maybe_unused]] void* {} = nullptr;\n", workspace.name);
+      }
+    }
+    return code;
+  }
+
+  std::string zeroing(const WorkspaceSpec& workspace) const {
+    const Decided zeroed = decide(workspace.zeroed);
+    if (zeroed == Decided::no) return {};
+    const std::string condition = zeroed == Decided::yes ? "" : fmt::format(" && {}", cpp(workspace.zeroed));
+    return fmt::format(
+        "  if (bytes.{0} > 0{1}) {{\n"
+        "    const cudaError_t error = cudaMemsetAsync({0}, 0, static_cast<size_t>(bytes.{0}), stream);\n"
+        "    if (error != cudaSuccess) return error;\n  }}\n",
+        workspace.name, condition);
+  }
+
+  std::string tensor_map(const TensorMapSpec& map) const {
+    const Decided used = decide(map.when);
+    if (used == Decided::no) return {};
+    const DType dtype = dtype_of(Tensor{map.name, map.dtype, {}, {}}, request_.provenance.target.options);
+    const auto list = [&](const std::vector<Expression>& expressions) {
+      std::vector<std::string> values;
+      for (const Expression& expression : expressions) values.push_back(cpp(expression));
+      // A map of one dimension has no stride; C++ has no empty array.
+      if (values.empty()) values.emplace_back("0");
+      return fmt::format("{}", fmt::join(values, ", "));
+    };
+    return fmt::format(
+        "  CUtensorMap {0} = {{}};\n"
+        "  {1}{{\n"
+        "    const long long dims[] = {{{2}}};\n"
+        "    const long long strides_bytes[] = {{{3}}};\n"
+        "    const long long box[] = {{{4}}};\n"
+        "    const cudaError_t error = encode(&{0}, {5}, {6}, {7}, dims, strides_bytes, box, {8});\n"
+        "    if (error != cudaSuccess) return error;\n"
+        "  }}\n",
+        map.name, used == Decided::yes ? "" : fmt::format("if ({}) ", cpp(map.when)), list(map.dims),
+        list(map.strides_bytes), list(map.box), tensor_map_type(dtype), map.dims.size(), map.source,
+        cpp(map.swizzle_bytes));
+  }
+
+  std::string launch(const LaunchSpec& launch) const {
+    const Decided used = decide(launch.when);
+    if (used == Decided::no) return {};
+    const std::string symbol = symbol_of(launch.kernel, specialised_);
+    std::string code = used == Decided::yes ? "  {" : fmt::format("  if ({}) {{", cpp(launch.when));
+    code += fmt::format("  // {}\n    static SharedMemoryLimit limit;\n", symbol);
+    code += fmt::format("    const Launch launch = {{{{{}}}, {{{}}}, {{{}}}, {}, {}}};\n",
+                        triple(launch.grid), triple(launch.block), triple(launch.cluster),
+                        cpp(launch.dynamic_smem_bytes), cpp(launch.programmatic));
+    code += arguments(launch);
+    code += fmt::format(
+        "    const cudaError_t error = start((const void*)&{}::{}, launch, arguments, limit, stream);\n",
+        specialised_.name_space, symbol);
+    return code + "    if (error != cudaSuccess) return error;\n  }\n";
+  }
+
+  std::string triple(const std::array<Expression, 3>& dims) const {
+    return fmt::format("{}, {}, {}", cpp(dims[0]), cpp(dims[1]), cpp(dims[2]));
+  }
+
+  std::string arguments(const LaunchSpec& launch) const {
+    std::string scalars;
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      const std::string& argument = launch.arguments[i];
+      if (request_.task.tensor(argument) || named(family_.workspaces, argument) ||
+          named(family_.tensor_maps, argument)) {
+        addresses.push_back("(void*)&" + argument);
+        continue;
+      }
+      const std::string value = cpp(Expression::parse(argument));
+      scalars += fmt::format(
+          "    if (!fits({0}, -2147483647LL - 1, 2147483647LL)) return cudaErrorInvalidValue;\n"
+          "    int argument_{1} = static_cast<int>({0});\n",
+          value, i);
+      addresses.push_back(fmt::format("&argument_{}", i));
+    }
+    return fmt::format("{}    void* arguments[] = {{{}}};\n", scalars, fmt::join(addresses, ", "));
+  }
+
+  const ExportRequest& request_;
+  const Family& family_;
+  const Specialised& specialised_;
+  std::set<std::string> runtime_;  // names that the function's code may use: shape parameters, derived values
+  std::string derived_;
+};
+
+std::string dims_text(const Tensor& tensor) {
+  std::vector<std::string> dims;
+  for (const Expression& dim : tensor.dims) dims.push_back(dim.text());
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+std::string tensor_doc(const ExportRequest& request, const Tensor& tensor, bool output) {
+  const std::string scaled =
+      tensor.scale.empty() ? "" : fmt::format(", real value = code * {}", tensor.scale);
+  return comment_safe(fmt::format("//   {:<8} {} {} {}{}", tensor.name, output ? "out" : "in ",
+                                  name_of(dtype_of(tensor, request.provenance.target.options)),
+                                  dims_text(tensor), scaled)) +
+         "\n";
+}
+
+std::string supported(const std::vector<Specialised>& specialisations) {
+  std::vector<std::string> texts;
+  for (const Specialised& specialised : specialisations) {
+    std::vector<std::string> values;
+    for (const auto& [name, value] : specialised.values)
+      values.push_back(name + " = " + expr::to_string(value));
+    if (!values.empty()) texts.push_back(fmt::format("{}", fmt::join(values, ", ")));
+  }
+  return fmt::format("{}", fmt::join(texts, " or "));
+}
+
+std::string launcher_doc(const ExportRequest& request, const std::vector<Specialised>& specialisations,
+                         bool workspace) {
+  const Task& task = request.task;
+  std::string doc = comment_safe("// " + task.summary) + "\n";
+  for (const Tensor& tensor : task.inputs) doc += tensor_doc(request, tensor, false);
+  for (const Tensor& tensor : task.outputs) doc += tensor_doc(request, tensor, true);
+  doc +=
+      "// Tensors are device memory, row-major and densely packed; their addresses are multiples of 256, as "
+      "cudaMalloc's.\n";
+  if (workspace) {
+    doc += fmt::format(
+        "//   workspace  device memory of evo_{}_workspace_bytes(...) bytes, aligned likewise, for this call "
+        "alone\n",
+        task.name);
+  }
+  doc +=
+      "// Returns once everything is in the stream. cudaErrorInvalidValue: a size is not positive or too "
+      "large";
+  const std::string values = supported(specialisations);
+  if (!values.empty()) doc += ",\n// or it is not one that this file has a kernel for: " + values;
+  return doc + ".\n";
+}
+
+/// What the public functions share.
+struct Signature {
+  std::vector<std::string> tensors;    ///< "const void* q"
+  std::vector<std::string> arguments;  ///< "q"
+  std::vector<std::string> sizes;      ///< "int B"
+  std::string shape;                   ///< "B, H, S, D"
+  std::string not_positive;            ///< "B < 1 || H < 1 || ..."
+};
+
+Signature signature_of(const ExportRequest& request) {
+  const Task& task = request.task;
+  Signature signature;
+  for (const auto* tensors : {&task.inputs, &task.outputs}) {
+    for (const Tensor& tensor : *tensors) {
+      const bool output = tensors == &task.outputs;
+      signature.tensors.push_back(parameter_of(tensor, request.provenance.target.options, output));
+      signature.arguments.push_back(tensor.name);
+    }
+  }
+  std::vector<std::string> conditions;
+  for (const std::string& name : task.shape_parameters) {
+    signature.sizes.push_back("int " + name);
+    conditions.push_back(name + " < 1");
+  }
+  signature.shape = fmt::format("{}", fmt::join(task.shape_parameters, ", "));
+  signature.not_positive = fmt::format("{}", fmt::join(conditions, " || "));
+  return signature;
+}
+
+std::string workspace_bytes(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
+  const std::string& task = request.task.name;
+  const Signature signature = signature_of(request);
+  std::string code = fmt::format(
+      "\n// Bytes of scratch memory that a call of evo_{0} of this size needs; 0 for a size that it "
+      "refuses.\n"
+      "size_t evo_{0}_workspace_bytes({1}) {{\n  if ({2}) return 0;\n",
+      task, fmt::join(signature.sizes, ", "), signature.not_positive);
+  for (const Specialised& specialised : specialisations) {
+    code += fmt::format("  if ({}) return static_cast<size_t>(evo_{}_host::workspaces{}({}).all);\n",
+                        condition_of(specialised), task, tail_of(specialised), signature.shape);
+  }
+  return code + "  return 0;\n}\n";
+}
+
+/// The public launcher: checks, then the specialisation's own.
+std::string launcher(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
+  const std::string& task = request.task.name;
+  const bool workspace = needs_workspace(request, specialisations);
+  const Signature signature = signature_of(request);
+  std::string code = workspace ? workspace_bytes(request, specialisations) : "";
+  code += "\n" + launcher_doc(request, specialisations, workspace);
+  code += fmt::format(
+      "cudaError_t evo_{}({}, {}, {}cudaStream_t stream) {{\n  if ({}) return cudaErrorInvalidValue;\n", task,
+      fmt::join(signature.tensors, ", "), fmt::join(signature.sizes, ", "),
+      workspace ? "void* workspace, " : "", signature.not_positive);
+  for (const Specialised& specialised : specialisations) {
+    code += fmt::format("  if ({}) return evo_{}_host::launch{}({}, {}, {}, stream);\n",
+                        condition_of(specialised), task, tail_of(specialised),
+                        fmt::join(signature.arguments, ", "), signature.shape,
+                        workspace ? "workspace" : "nullptr");
+  }
+  return code + "  return cudaErrorInvalidValue;\n}\n";
+}
+
+}  // namespace
+
+std::string condition_of(const Specialised& specialised) {
+  std::vector<std::string> conditions;
+  for (const auto& [name, value] : specialised.values)
+    conditions.push_back(name + " == " + expr::to_string(value));
+  return conditions.empty() ? "true" : fmt::format("{}", fmt::join(conditions, " && "));
+}
+
+bool needs_workspace(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
+  for (const Specialised& specialised : specialisations) {
+    for (const WorkspaceSpec& workspace : request.family.workspaces) {
+      const std::optional<Value> used = workspace.when.evaluate_partially(specialised.scope);
+      if (!used || *used == Value(true)) return true;
+    }
+  }
+  return false;
+}
+
+std::string parameter_of(const Tensor& tensor, const Bindings& options, bool output) {
+  const std::string_view type = dtype_of(tensor, options) == DType::f32 ? "float" : "void";
+  return fmt::format("{}{}* {}", output ? "" : "const ", type, tensor.name);
+}
+
+std::string host_code(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
+  const std::string host = fmt::format("evo_{}_host", request.task.name);
+  std::string code = filled(kHelpers, {{"@HOST@", host}});
+  if (!request.family.tensor_maps.empty()) code += kTensorMapHelper;
+  for (const Specialised& specialised : specialisations) code += LaunchWriter(request, specialised).write();
+  return code + fmt::format("\n}}  // namespace {}\n", host) + launcher(request, specialisations);
+}
+
+}  // namespace evo

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "population/export.h"
+
+namespace evo {
+
+/// Internal to population/: the parts of an exported file. Each is a pure function to text.
+
+/// The kernels of one specialisation as the file names them.
+struct Specialised {
+  Bindings values;         ///< {D: 64}
+  std::string suffix;      ///< "D64"; empty when the task specialises nothing.
+  std::string name_space;  ///< "evo_fp8_sdpa_D64"
+  Bindings scope;          ///< Everything that is known before a launch: folded into the host code.
+};
+
+/// `text` with every @NAME@ replaced.
+std::string filled(std::string_view text,
+                   const std::vector<std::pair<std::string_view, std::string>>& values);
+
+/// Text that stays within the line comment it is put into.
+std::string comment_safe(std::string_view text);
+
+/// The name of a kernel within the file: extern "C" names ignore namespaces, so they carry the suffix.
+std::string symbol_of(const std::string& kernel, const Specialised& specialised);
+
+/// "(D == 64LL)": the condition under which a call is of this specialisation.
+std::string condition_of(const Specialised& specialised);
+
+/// Whether calls may need scratch memory: the launcher then takes a workspace argument.
+bool needs_workspace(const ExportRequest& request, const std::vector<Specialised>& specialisations);
+
+/// "const unsigned char* q" etc.: the parameter of a tensor in the launcher.
+std::string parameter_of(const Tensor& tensor, const Bindings& options, bool output);
+
+/// The kernel source between the lines that mark it, in its namespace.
+std::string kernel_block(const std::string& source, const std::string& marker, const std::string& name_space,
+                         const std::vector<std::string>& kernels, const std::string& suffix);
+
+/// The helper functions, one launch function for each specialisation, and the public launcher.
+std::string host_code(const ExportRequest& request, const std::vector<Specialised>& specialisations);
+
+/// What EVO_MAIN adds: the reference, inputs, comparison and timing.
+std::string main_code(const ExportRequest& request, const std::vector<Specialised>& specialisations);
+
+/// The comment at the top, for people.
+std::string readable_provenance(const ExportRequest& request);
+
+/// The comment at the end, for `evo verify`.
+std::string provenance_block(const ExportRequest& request);
+
+/// The lines that enclose source number `index`.
+std::string begin_marker(std::size_t index);
+std::string end_marker(std::size_t index);
+inline constexpr std::string_view kProvenanceBegin = "\n/* evo-provenance\n";
+inline constexpr std::string_view kProvenanceEnd = "\n*/";
+
+/// The source as it stands in the file: it ends with a line break.
+std::string exported_source(const std::string& source);
+
+}  // namespace evo
