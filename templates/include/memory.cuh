@@ -52,6 +52,12 @@ __device__ __forceinline__ float2 load_shared_f32x2(shared_address from) {
   return value;
 }
 
+__device__ __forceinline__ uint2 load_shared_u32x2(shared_address from) {
+  uint2 value;
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(value.x), "=r"(value.y) : "r"(from) : "memory");
+  return value;
+}
+
 __device__ __forceinline__ u32 load_shared_u8(shared_address from) {
   u32 value;
   asm volatile("ld.shared.u8 %0, [%1];" : "=r"(value) : "r"(from) : "memory");
@@ -70,4 +76,8 @@ __device__ __forceinline__ void store_shared(shared_address to, float4 value) {
 
 __device__ __forceinline__ void store_shared(shared_address to, float2 value) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(value.x), "f"(value.y) : "memory");
+}
+
+__device__ __forceinline__ void store_shared(shared_address to, uint2 value) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(value.x), "r"(value.y) : "memory");
 }

@@ -22,13 +22,17 @@ constexpr int tile_q = ${tile_q};                       // query rows of the CTA
 constexpr int tile_k = ${tile_k};                       // keys of one tile
 constexpr int warps_q = ${warps_q};                     // warps of a group
 constexpr int warps_k = ${warps_k};                     // groups
+//% if kv_split > 1
 constexpr int kv_split = ${kv_split};                   // CTAs that share the keys of a query tile
+//% end
 constexpr int stages = ${stages};                       // key and value tiles in shared memory for each group
 constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query rows of a warp
 constexpr int key_tiles = tile_k / 8;                   // score tiles of 8 keys
 constexpr int o_tiles = head_dim / 8;                   // output tiles of 8 columns
 constexpr int group_threads = 32 * warps_q;
+//% if register_cap == 0 || q_operand != 'global' || warps_k > 1
 constexpr int threads = group_threads * warps_k;
+//% end
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int tile_bytes = ${tile_bytes};               // of a key or value tile in shared memory
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
@@ -79,7 +83,11 @@ __device__ __forceinline__ void sync_group(int group) {
 //% end
 }
 
-//% include "tiles.cuh"
+//% include "include/tiles.cuh"
+//% if copy == 'plain' && prefetch
+//%   include "prefetch.cuh"
+//% end
+//% include "include/row_product.cuh"
 //% include "scores.cuh"
 //% include "values.cuh"
 //% include "output.cuh"
@@ -92,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
     const e4m3* __restrict__ q, const e4m3* __restrict__ k, const e4m3* __restrict__ v, const float* __restrict__ q_scale,
     const float* __restrict__ k_scale, const float* __restrict__ v_scale, half_bits* __restrict__ o,
     float* __restrict__ partial_o, float* __restrict__ partial_max, float* __restrict__ partial_sum, int S) {
-  extern __shared__ __align__(128) unsigned char smem_bytes[];
+  extern __shared__ __align__(128) unsigned char smem_storage[];
   const int lane = threadIdx.x % 32;
   const int warp_q = threadIdx.x / 32 % warps_q;
   const int group = threadIdx.x / group_threads;
@@ -101,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   const int first_row = blockIdx.x * tile_q;
   const int warp_row = warp_q * 16 * m_tiles;
 
-  const shared_address smem = shared_address_of(smem_bytes);
+  const shared_address smem = shared_address_of(smem_storage);
   const shared_address k_tiles = smem + q_bytes + group * group_bytes;
   const shared_address v_tiles = k_tiles + stages * tile_bytes;
 //% if v_operand == 'fragments'
@@ -169,12 +177,12 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   const float scale = q_scale[head] * k_scale[head] * (1.4426950408889634f * units_per_octave * ${D == 64 ? '0.125f' : '0.08838834764831845f'});
 
 //% if q_operand == 'global'
-  QueryHalf query[halves][m_tiles];
+  RowsHalf query[halves][m_tiles];
 #pragma unroll
   for (int half = 0; half < halves; ++half) {
 #pragma unroll
     for (int m = 0; m < m_tiles; ++m) {
-      load_query_half(query[half][m], q_head, first_row + warp_row + 16 * m, S, half, lane);
+      load_rows_half(query[half][m], q_head, first_row + warp_row + 16 * m, S, half, lane);
     }
   }
 //% else
@@ -183,11 +191,11 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //%   end
   __syncthreads();
 //%   if q_operand == 'registers'
-  QueryHalf query[halves][m_tiles];
+  RowsHalf query[halves][m_tiles];
 #pragma unroll
   for (int half = 0; half < halves; ++half) {
 #pragma unroll
-    for (int m = 0; m < m_tiles; ++m) load_query_half(query[half][m], smem, warp_row + 16 * m, half, lane);
+    for (int m = 0; m < m_tiles; ++m) load_rows_half(query[half][m], smem, warp_row + 16 * m, half, lane);
   }
 //%   end
 //% end
@@ -231,12 +239,12 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 #pragma unroll
     for (int half = 0; half < halves; ++half) {
 //% if q_operand == 'smem'
-      QueryHalf query[m_tiles];
+      RowsHalf query[m_tiles];
 #pragma unroll
-      for (int m = 0; m < m_tiles; ++m) load_query_half(query[m], smem, warp_row + 16 * m, half, lane);
-      multiply_half(scores, query, k_tile, half, lane);
+      for (int m = 0; m < m_tiles; ++m) load_rows_half(query[m], smem, warp_row + 16 * m, half, lane);
+      multiply_half(scores, query, k_tile, 0, half, lane);
 //% else
-      multiply_half(scores, query[half], k_tile, half, lane);
+      multiply_half(scores, query[half], k_tile, 0, half, lane);
 //% end
     }
     if (S - first_key < tile_k) mask_scores(scores, S - first_key, lane);

@@ -41,12 +41,20 @@ __device__ __forceinline__ void finish_rows(const Output& output, const float (&
 }
 //% else
 
-// Groups leave their partial rows in shared memory: [group][row][head_dim + 16] accumulators (the 64 bytes more spread
-// the rows over the banks), then [group][row] pairs of maximum and sum.
-constexpr int partial_row_bytes = (head_dim + 16) * 4;
+//% if merge_type == 'f16'
+// Groups leave their partial rows in shared memory: [group][row] normalised rows in f16 (32 bytes more than a row spread the
+// rows over the banks), then [group][row] pairs of maximum and sum.
+constexpr int partial_row_bytes = head_dim * 2 + 32;
+constexpr int partial_bytes = 2;
+//% else
+// Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row spread the rows over
+// the banks), then [group][row] pairs of maximum and sum.
+constexpr int partial_row_bytes = head_dim * 4 + 64;
+constexpr int partial_bytes = 4;
+//% end
 
 __device__ __forceinline__ shared_address partial_address(shared_address smem, int group, int row, int column) {
-  return smem + (group * tile_q + row) * partial_row_bytes + column * 4;
+  return smem + (group * tile_q + row) * partial_row_bytes + column * partial_bytes;
 }
 
 __device__ __forceinline__ shared_address statistics_address(shared_address smem, int group, int row) {
@@ -61,12 +69,20 @@ __device__ __forceinline__ void leave_partial_rows(shared_address smem, const fl
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int row = warp_row + 16 * m + 8 * r + lane / 4;
+//% if merge_type == 'f16'
+      const float factor = row_sum[m][r] > 0.0f ? reciprocal(row_sum[m][r]) : 0.0f;  // a group may have had no key
+//% end
 #pragma unroll
       for (int block = 0; block < o_tiles / 2; ++block) {
         const float(&even)[4] = acc_o[m][2 * block];
         const float(&odd)[4] = acc_o[m][2 * block + 1];
-        store_shared(partial_address(smem, group, row, 16 * block + 4 * (lane % 4)),
-                     make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]));
+        const shared_address to = partial_address(smem, group, row, 16 * block + 4 * (lane % 4));
+//% if merge_type == 'f16'
+        store_shared(to, make_uint2(f16x2_from_f32(even[2 * r] * factor, odd[2 * r] * factor),
+                                    f16x2_from_f32(even[2 * r + 1] * factor, odd[2 * r + 1] * factor)));
+//% else
+        store_shared(to, make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]));
+//% end
       }
       if (lane % 4 == 0) store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
     }
@@ -93,9 +109,17 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
     float4 acc = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int group = 0; group < warps_k; ++group) {
+//% if merge_type == 'f16'
+      const float weight =
+          exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave)) * statistics[group].y;
+      const uint2 pairs = load_shared_u32x2(partial_address(smem, group, row, column));
+      const float4 part = make_float4(first_of(pairs.x), second_of(pairs.x), first_of(pairs.y), second_of(pairs.y));
+      row_sum += weight;
+//% else
       const float weight = exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave));
       const float4 part = load_shared_f32x4(partial_address(smem, group, row, column));
       row_sum = fmaf(weight, statistics[group].y, row_sum);
+//% end
       acc.x = fmaf(weight, part.x, acc.x);
       acc.y = fmaf(weight, part.y, acc.y);
       acc.z = fmaf(weight, part.z, acc.z);
