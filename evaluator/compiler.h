@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "evaluator/device.h"
 
@@ -22,5 +23,8 @@ class Compiler {
 /// Looks in $EVO_NVRTC, the loader's path, $CUDA_HOME, /usr/local/cuda and Python's nvidia packages. Throws
 /// machine_error that says where it looked and how to install it.
 std::unique_ptr<Compiler> make_nvrtc_compiler();
+
+/// What NVRTC is called with. Part of a program's identity: another set of options is another binary.
+std::vector<std::string> compile_options(std::string_view arch, int max_registers);
 
 }  // namespace evo
