@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "cli/restore.h"
 #include "engine/error.h"
+#include "evaluator/compiler.h"
 
 namespace evo::cli {
 namespace {
@@ -76,6 +77,13 @@ void refuse_invalid(const CandidateRow& row) {
                                 evaluation.reason.empty() ? "" : fmt::format(": {}", evaluation.reason)));
 }
 
+/// The architecture and the register cap are told apart: they differ between programs.
+std::vector<std::string> flags_beside_arch(const std::string& arch) {
+  std::vector<std::string> flags = compile_options(arch, 0);
+  std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("--gpu-architecture"); });
+  return flags;
+}
+
 ExportRequest export_request(const Restored& restored) {
   const RunInfo& info = restored.run.info;
   const Evaluation& evaluation = restored.row.evaluation;
@@ -99,7 +107,7 @@ ExportRequest export_request(const Restored& restored) {
                         .candidate = restored.row.id,
                         .evo_version = info.evo_version,
                         .nvrtc_version = info.nvrtc_version,
-                        .compile_flags = {}};
+                        .compile_flags = flags_beside_arch(info.device.arch)};
   for (Timing& timing : request.provenance.timings) timing.samples_us.clear();
   return request;
 }

@@ -348,13 +348,15 @@ std::string verify_json(const Finding& finding) {
   return text_of(json);
 }
 
-std::string doctor_json(const std::vector<Check>& checks) {
+std::string doctor_json(const Diagnosis& diagnosis) {
   Json json = document("doctor");
+  json["can_run"] = diagnosis.can_run;
+  json["can_measure"] = diagnosis.can_measure;
   json["checks"] = Json::array();
-  for (const Check& check : checks) {
-    json["checks"].push_back({{"subject", check.subject},
-                              {"state", name_of(check.state)},
-                              {"finding", check.finding},
+  for (const Check& check : diagnosis.checks) {
+    json["checks"].push_back({{"name", check.name},
+                              {"ok", check.ok},
+                              {"found", check.found},
                               {"fix", check.fix.empty() ? Json(nullptr) : Json(check.fix)}});
   }
   return text_of(json);

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/doctor.h"
 #include "cli/listings.h"
 #include "cli/run_summary.h"
 #include "cli/verify.h"
+#include "evaluator/doctor.h"
 #include "population/store.h"
 
 namespace evo::cli {
@@ -26,6 +26,12 @@ std::string runs_json(const std::vector<RunRow>& rows);
 /// One run with every candidate in brief.
 std::string runs_json(const RunRow& row, const std::vector<OutcomeRow>& outcomes);
 std::string verify_json(const Finding& finding);
-std::string doctor_json(const std::vector<Check>& checks);
+/// What `evo doctor` found: of the machine, and of the templates and the database that were named.
+struct Diagnosis {
+  std::vector<Check> checks;
+  bool can_run = false;      ///< Some device can be searched on.
+  bool can_measure = false;  ///< It is a GPU.
+};
+std::string doctor_json(const Diagnosis& diagnosis);
 
 }  // namespace evo::cli
