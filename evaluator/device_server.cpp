@@ -120,7 +120,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
   std::unique_ptr<BufferSet> set = acquire(request.plan);
   if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
 
-  std::vector<std::byte> first;
+  protocol::Ran ran;
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
     set->prepare(*inputs, repeat);
     if (auto failure = device_.run(code, request.plan, set->addresses())) return failed(std::move(*failure));
@@ -128,14 +128,15 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
     outputs.reserve(protocol::output_bytes(request.plan));
     if (auto failure = set->collect(*inputs, outputs)) return failed(std::move(*failure));
     if (repeat == 0) {
-      first = std::move(outputs);
-    } else if (outputs != first) {
-      const auto [a, b] = std::ranges::mismatch(outputs, first);
-      return failed(unrepeatable(request.plan, static_cast<std::size_t>(a - outputs.begin())));
+      ran.outputs = std::move(outputs);
+    } else if (outputs != ran.outputs) {
+      const auto [a, b] = std::ranges::mismatch(outputs, ran.outputs);
+      ran.unrepeatable = unrepeatable(request.plan, static_cast<std::size_t>(a - outputs.begin()));
+      break;
     }
   }
   release(std::move(set));
-  return protocol::Ran{std::move(first)};
+  return ran;
 }
 
 protocol::Reply DeviceServer::time(const protocol::Time& request) {

@@ -396,7 +396,7 @@ struct ReplyWriter {
   json operator()(Done&) const { return json::object(); }
   json operator()(Ran& reply) const {
     frame.payload = std::move(reply.outputs);
-    return json::object();
+    return {{"unrepeatable", reply.unrepeatable ? write(*reply.unrepeatable) : json()}};
   }
   json operator()(Timed& reply) const {
     frame.payload = std::move(reply.outputs);
@@ -411,7 +411,11 @@ Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>
   if (kind == "started") return Started{};
   if (kind == "compiled") return Compiled{read_binary(from)};
   if (kind == "done") return Done{};
-  if (kind == "ran") return Ran{std::move(payload)};
+  if (kind == "ran") {
+    Ran ran{std::move(payload), std::nullopt};
+    if (const json& other = field(from, "unrepeatable"); !other.is_null()) ran.unrepeatable = read_failure(other);
+    return ran;
+  }
   if (kind == "timed") return Timed{read_timing(from), std::move(payload)};
   if (kind == "failed") return Failed{read_failure(field(from, "failure"))};
   if (kind == "broken") return Broken{text(from, "message")};

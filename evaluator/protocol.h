@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -70,7 +71,9 @@ struct Compiled {
 };
 struct Done {};  ///< To Load and Unload.
 struct Ran {
-  std::vector<std::byte> outputs;  ///< Every output of the plan, one after another.
+  std::vector<std::byte> outputs;  ///< Every output of the plan, one after another: of the first repeat.
+  /// A later repeat gave other bits. Beside the outputs, because whether those are right is the better reason.
+  std::optional<Failure> unrepeatable;
 };
 struct Timed {
   Timing timing;

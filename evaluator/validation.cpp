@@ -87,6 +87,7 @@ class Trial {
       const Case& one = plan_.cases[order[done]];
       if (ran.failure) return at(one, std::move(*ran.failure));
       if (auto failure = judge(order[done], ran.reply.outputs)) return failure;
+      if (ran.reply.unrepeatable) return at(one, std::move(*ran.reply.unrepeatable));
     }
     return std::nullopt;
   }

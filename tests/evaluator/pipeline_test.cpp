@@ -1,0 +1,291 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "evaluator/pipeline.h"
+#include "toy_task.h"
+
+using namespace evo;
+using namespace evo::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// Short, because hanging workers are waited for; long enough for a worker on a busy machine.
+constexpr double kShortDeadline = 1.5;
+
+Evaluation verdict_on(const std::string& source) {
+  PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  return evaluate_one(*pipeline, toy_candidate(options, source));
+}
+
+void check_rejected(const std::string& source, Verdict verdict, const std::string& reason) {
+  const Evaluation evaluation = verdict_on(source);
+  INFO(source << ": " << name_of(evaluation.verdict) << ": " << evaluation.reason);
+  CHECK(evaluation.verdict == verdict);
+  CHECK_THAT(evaluation.reason, ContainsSubstring(reason));
+  CHECK(evaluation.latency_us == 0);
+}
+
+}  // namespace
+
+TEST_CASE("an honest candidate is valid, with its errors, timings and builds") {
+  const Evaluation evaluation = verdict_on("honest us=12");
+  INFO(evaluation.reason);
+  REQUIRE(evaluation.verdict == Verdict::valid);
+  CHECK(evaluation.reason.empty());
+  CHECK_THAT(evaluation.latency_us, Catch::Matchers::WithinRel(12.0, 1e-9));
+  CHECK(evaluation.worst_relative_l2 == 0);
+  CHECK(evaluation.salt == 42);
+  REQUIRE(evaluation.builds.size() == 1);
+  CHECK(evaluation.builds[0].registers == 32);
+  REQUIRE(evaluation.timings.size() == 2);
+  CHECK(!evaluation.timings[0].cold);
+  CHECK(evaluation.timings[1].cold);
+  CHECK(evaluation.timings[0].shape == "large");
+  // Three shapes x five regimes x three seeds, and the two sets of buffers rechecked after each timing.
+  CHECK(evaluation.errors.size() == 3 * 5 * 3 + 4);
+}
+
+TEST_CASE("wrong answers are rejected in every disguise") {
+  check_rejected("zeros", Verdict::wrong_answer, "relative L2");
+  check_rejected("mean", Verdict::wrong_answer, "relative L2");
+  check_rejected("scaled", Verdict::wrong_answer, "relative L2");
+  check_rejected("half", Verdict::wrong_answer, "relative L2");
+  check_rejected("nan", Verdict::wrong_answer, "not finite");
+  check_rejected("last_wrong", Verdict::wrong_answer, "c:");
+}
+
+TEST_CASE("a kernel that writes nothing cannot live on an earlier answer") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const auto evaluations = evaluate_all(*pipeline, {toy_candidate(options, "honest"), toy_candidate(options, "noop")});
+  CHECK(evaluations[0].verdict == Verdict::valid);
+  CHECK(evaluations[1].verdict == Verdict::wrong_answer);
+  CHECK_THAT(evaluations[1].reason, ContainsSubstring("not finite"));
+}
+
+TEST_CASE("an answer remembered by the address of its input is wrong for the next input") {
+  check_rejected("stale", Verdict::wrong_answer, "relative L2");
+}
+
+TEST_CASE("a changed input is detected even when the answer agrees with it") {
+  check_rejected("mutate", Verdict::wrong_answer, "changed its input a");
+}
+
+TEST_CASE("writes outside of an output are detected") {
+  check_rejected("overrun", Verdict::crashed, "behind c");
+  check_rejected("underrun", Verdict::crashed, "before c");
+}
+
+TEST_CASE("answers that differ from run to run are rejected though each is within the limits") {
+  check_rejected("unstable", Verdict::unrepeatable, "differ in c");
+}
+
+TEST_CASE("a kernel that is right when checked and wrong when timed is rejected") {
+  check_rejected("wrong_when_timed", Verdict::wrong_answer, "while timing large");
+}
+
+TEST_CASE("a time below the physical floor is a measurement error") {
+  check_rejected("honest fast", Verdict::impossible_time, "cannot do it in less than");
+}
+
+TEST_CASE("what the compiler does wrong is the candidate's outcome") {
+  const Evaluation evaluation = verdict_on("compile_error");
+  CHECK(evaluation.verdict == Verdict::compile_failed);
+  CHECK_THAT(evaluation.reason, ContainsSubstring("error: compile_error"));
+  REQUIRE(evaluation.builds.size() == 1);
+  CHECK(evaluation.builds[0].log == "the log");
+  check_rejected("compile_crash", Verdict::crashed, "SIGSEGV");
+  check_rejected("honest spills", Verdict::over_resources, "spills");
+}
+
+TEST_CASE("a compiler that does not end is killed at its deadline") {
+  PipelineOptions options = toy_options();
+  options.compile_deadline_s = kShortDeadline;
+  const auto pipeline = make_pipeline(options);
+  const auto evaluations =
+      evaluate_all(*pipeline, {toy_candidate(options, "compile_hang"), toy_candidate(options, "honest")});
+  CHECK(evaluations[0].verdict == Verdict::timed_out);
+  CHECK(evaluations[1].verdict == Verdict::valid);
+}
+
+TEST_CASE("a crash on the device is the candidate's outcome and names the signal") {
+  check_rejected("crash", Verdict::crashed, "SIGSEGV");
+  check_rejected("exit", Verdict::crashed, "exited with code 0");
+  check_rejected("fault", Verdict::crashed, "trap");
+  check_rejected("lost", Verdict::crashed, "illegal address");
+  check_rejected("unsupported", Verdict::unsupported, "frobnicate");
+}
+
+TEST_CASE("a hanging kernel costs its deadline and nothing else") {
+  PipelineOptions options = toy_options();
+  options.run_deadline_s = kShortDeadline;
+  const auto pipeline = make_pipeline(options);
+  const auto evaluations = evaluate_all(*pipeline, {toy_candidate(options, "hang"), toy_candidate(options, "honest")});
+  CHECK(evaluations[0].verdict == Verdict::timed_out);
+  CHECK_THAT(evaluations[0].reason, ContainsSubstring("no answer within"));
+  CHECK(evaluations[1].verdict == Verdict::valid);
+}
+
+TEST_CASE("a worker that somebody else kills is tried once more") {
+  const auto mark = std::filesystem::temp_directory_path() / ("evo_pipeline_test_" + std::to_string(::getpid()));
+  std::filesystem::remove(mark);
+  const Evaluation evaluation = verdict_on("honest kill_once mark=" + mark.string());
+  CHECK(std::filesystem::exists(mark));  // It was killed.
+  CHECK(evaluation.verdict == Verdict::valid);
+  std::filesystem::remove(mark);
+}
+
+TEST_CASE("a search in which every second candidate ends its worker gives the same results as without them") {
+  PipelineOptions options = toy_options();
+  options.run_deadline_s = kShortDeadline;
+  std::vector<Candidate> honest, mixed;
+  const std::vector<std::string> bad = {"crash", "lost", "exit", "hang", "fault", "overrun", "compile_crash", "nan"};
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    honest.push_back(toy_candidate(options, "honest us=" + std::to_string(10 + i)));
+    mixed.push_back(toy_candidate(options, bad[i]));
+    mixed.push_back(honest.back());
+  }
+  const auto alone = evaluate_all(*make_pipeline(options), honest);
+  const auto among = evaluate_all(*make_pipeline(options), mixed);
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    INFO(bad[i] << ": " << among[2 * i].reason);
+    CHECK(among[2 * i].verdict != Verdict::valid);
+    CHECK(among[2 * i].verdict != Verdict::harness_failed);
+    CHECK(among[2 * i + 1].verdict == Verdict::valid);
+    CHECK(among[2 * i + 1].latency_us == alone[i].latency_us);
+    CHECK(among[2 * i + 1].errors.size() == alone[i].errors.size());
+  }
+  CHECK(no_children_left());
+}
+
+TEST_CASE("the second candidate with the same source is a duplicate with the first one's numbers") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const Candidate honest = toy_candidate(options, "honest us=7"), wrong = toy_candidate(options, "zeros");
+  const auto evaluations = evaluate_all(*pipeline, {honest, wrong, honest, wrong});
+  CHECK(evaluations[2].verdict == Verdict::duplicate);
+  CHECK(evaluations[2].reason == "same source as candidate 0: valid");
+  CHECK(evaluations[2].latency_us == evaluations[0].latency_us);
+  CHECK(evaluations[3].verdict == Verdict::duplicate);
+  CHECK_THAT(evaluations[3].reason, ContainsSubstring("same source as candidate 1: wrong_answer"));
+  CHECK(evaluations[3].latency_us == 0);
+}
+
+TEST_CASE("two sources that compile to the same cubin are duplicates unless they are launched differently") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  Candidate other_launch = toy_candidate(options, "honest cubin=same third");
+  for (auto& [shape, plan] : other_launch.programs[0].plans) plan.launches[0].block[0] = 256;
+  const auto evaluations = evaluate_all(*pipeline, {toy_candidate(options, "honest cubin=same first"),
+                                                    toy_candidate(options, "honest cubin=same second"), other_launch});
+  CHECK(evaluations[0].verdict == Verdict::valid);
+  CHECK(evaluations[1].verdict == Verdict::duplicate);
+  CHECK_THAT(evaluations[1].reason, ContainsSubstring("same cubin as candidate 0"));
+  CHECK(evaluations[2].verdict == Verdict::valid);
+}
+
+TEST_CASE("with deduplication off every candidate is built and measured") {
+  PipelineOptions options = toy_options();
+  options.dedup = false;
+  const auto pipeline = make_pipeline(options);
+  const Candidate honest = toy_candidate(options, "honest");
+  for (const Evaluation& evaluation : evaluate_all(*pipeline, {honest, honest})) {
+    CHECK(evaluation.verdict == Verdict::valid);
+  }
+}
+
+TEST_CASE("a launch beyond the device's limits is refused before it is compiled") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  Candidate candidate = toy_candidate(options, "compile_crash");
+  candidate.programs[0].plans.begin()->second.launches[0].block = {2048, 1, 1};
+  const Evaluation evaluation = evaluate_one(*pipeline, candidate);
+  CHECK(evaluation.verdict == Verdict::illegal);
+  CHECK(evaluation.builds.empty());
+}
+
+TEST_CASE("a workspace that does not fit is the candidate's fault") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  Candidate candidate = toy_candidate(options, "honest");
+  for (auto& [shape, plan] : candidate.programs[0].plans) plan.workspaces = {{"partial", std::uint64_t{3} << 30, false}};
+  const Evaluation evaluation = evaluate_one(*pipeline, candidate);
+  CHECK(evaluation.verdict == Verdict::over_resources);
+  CHECK_THAT(evaluation.reason, ContainsSubstring("partial"));
+}
+
+TEST_CASE("results come in the order of submission and do not depend on the number of compile workers") {
+  std::vector<std::vector<Evaluation>> runs;
+  for (const int workers : {1, 4}) {
+    PipelineOptions options = toy_options();
+    options.compile_workers = workers;
+    std::vector<Candidate> candidates;
+    for (const char* source : {"honest us=3", "zeros", "honest us=4", "honest us=3", "nan", "honest us=5 cubin=x", "honest us=6 cubin=x"}) {
+      candidates.push_back(toy_candidate(options, source));
+    }
+    runs.push_back(evaluate_all(*make_pipeline(options), candidates));
+  }
+  for (std::size_t i = 0; i < runs[0].size(); ++i) {
+    CHECK(runs[0][i].verdict == runs[1][i].verdict);
+    CHECK(runs[0][i].reason == runs[1][i].reason);
+    CHECK(runs[0][i].latency_us == runs[1][i].latency_us);
+    CHECK(runs[0][i].errors.size() == runs[1][i].errors.size());
+  }
+}
+
+TEST_CASE("a failure of the machine is never valid, and several in a row end the run") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const Evaluation first = evaluate_one(*pipeline, toy_candidate(options, "break"));
+  CHECK(first.verdict == Verdict::harness_failed);
+  CHECK_THAT(first.reason, ContainsSubstring("the cable fell out"));
+  const auto fail_often = [&] {
+    for (int i = 0; i < 10; ++i) evaluate_one(*pipeline, toy_candidate(options, "break " + std::to_string(i)));
+  };
+  CHECK_THROWS_AS(fail_often(), Error);
+}
+
+TEST_CASE("a device that does not exist ends the run with what the worker said") {
+  PipelineOptions options = toy_options();
+  options.device.id = "fake:7";
+  const auto pipeline = make_pipeline(options);
+  CHECK_THROWS_WITH(evaluate_one(*pipeline, toy_candidate(options, "honest")), ContainsSubstring("there is no such device"));
+}
+
+TEST_CASE("a reference that fails is the task's fault") {
+  for (const auto& [reference, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"compile_error", "does not compile"}, {"fault", "trap"}, {"nan", "not finite"}, {"crash", "SIGSEGV"}}) {
+    PipelineOptions options = toy_options();
+    options.tree = toy_tree(reference);
+    const auto pipeline = make_pipeline(options);
+    CHECK_THROWS_WITH(evaluate_one(*pipeline, toy_candidate(options, "honest")),
+                      ContainsSubstring("toy/reference.cu") && ContainsSubstring(reason));
+  }
+}
+
+TEST_CASE("a pipeline can be destroyed while candidates hang, and leaves no process behind") {
+  PipelineOptions options = toy_options();
+  {
+    const auto pipeline = make_pipeline(options);
+    pipeline->submit(0, toy_candidate(options, "hang"));
+    pipeline->submit(1, toy_candidate(options, "compile_hang"));
+    pipeline->submit(2, toy_candidate(options, "honest"));
+  }
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a failed candidate's errors end with the case that was wrong") {
+  const Evaluation evaluation = verdict_on("last_wrong");
+  REQUIRE(!evaluation.errors.empty());
+  CHECK(evaluation.errors.back().relative_l2 > 0.001);
+  CHECK(std::all_of(evaluation.errors.begin(), evaluation.errors.end() - 1,
+                    [](const CaseError& error) { return error.relative_l2 <= 0.001; }));
+}

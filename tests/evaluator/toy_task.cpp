@@ -1,0 +1,100 @@
+#include "toy_task.h"
+
+#include <sys/wait.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+
+#include "engine/hash.h"
+#include "worker/fake_tools.h"
+
+namespace evo::testing {
+namespace {
+
+constexpr const char* kTaskJson = R"json({
+  "summary": "c = a + b",
+  "shape_parameters": ["N"],
+  "specialised": [],
+  "options": {},
+  "inputs": [ { "name": "a", "dtype": "f32", "dims": ["N"] }, { "name": "b", "dtype": "f32", "dims": ["N"] } ],
+  "outputs": [ { "name": "c", "dtype": "f32", "dims": ["N"] } ],
+  "shapes": { "tiny": { "N": 5 }, "middle": { "N": 1000 }, "large": { "N": 40000 } },
+  "sets": { "cuda": { "timed": ["large"], "validated": ["tiny", "middle", "large"] },
+            "vgpu": { "timed": ["middle"], "validated": ["tiny", "middle"] } },
+  "seeds": 3,
+  "regimes": {
+    "normal": { "distribution": "normal" },
+    "peaked": { "distribution": "normal", "gain": 4 },
+    "flat":   { "distribution": "normal", "gain": 0.1 },
+    "zeros":  { "distribution": "zero_group" },
+    "sparse": { "distribution": "sparse" }
+  },
+  "limits": { "relative_l2": 0.001, "cosine": 0.9999, "max_abs": 0.01 },
+  "floor": { "flops": "N", "bytes": "12 * N", "math": "f32" },
+  "reference": { "kernel": "add_reference", "grid": ["ceil_div(N, 128)", "1", "1"], "block": ["128", "1", "1"],
+                 "arguments": ["a", "b", "c", "N"] }
+})json";
+
+Plan toy_plan(std::int64_t count) {
+  const auto bytes = static_cast<std::uint64_t>(count) * 4;
+  Plan plan;
+  plan.tensors = {{"a", DType::f32, bytes, false}, {"b", DType::f32, bytes, false}, {"c", DType::f32, bytes, true}};
+  Launch launch;
+  launch.kernel = "add";
+  launch.grid = {static_cast<std::uint32_t>((count + 127) / 128), 1, 1};
+  launch.block = {128, 1, 1};
+  for (std::size_t i = 0; i < 3; ++i) launch.arguments.push_back({Argument::Kind::tensor, i, 0});
+  launch.arguments.push_back({Argument::Kind::i32, 0, static_cast<std::int32_t>(count)});
+  plan.launches.push_back(launch);
+  return plan;
+}
+
+}  // namespace
+
+SourceTree toy_tree(const std::string& reference) {
+  return {{"toy/task.json", kTaskJson}, {"toy/reference.cu", reference}};
+}
+
+PipelineOptions toy_options() {
+  PipelineOptions options;
+  options.tree = toy_tree("honest");
+  options.task = load_task(options.tree, "toy");
+  options.target = make_target(options.task, "cuda", {}, {});
+  options.device = fake_device_info();
+  options.salt = 42;
+  options.compile_workers = 2;
+  options.timing_seconds = 0.1;
+  options.worker_command = {EVO_TEST_WORKER, "fake"};
+  return options;
+}
+
+Candidate toy_candidate(const PipelineOptions& options, const std::string& source) {
+  Program program;
+  program.source = source;
+  program.source_hash = hash_hex(source);
+  for (const Shape& shape : options.target.validated) {
+    program.plans[shape.name] = toy_plan(std::get<std::int64_t>(shape.parameters.at("N")));
+  }
+  return {Genome{"toy", {}}, {program}};
+}
+
+std::vector<Evaluation> evaluate_all(Evaluator& evaluator, const std::vector<Candidate>& candidates) {
+  std::vector<Evaluation> evaluations(candidates.size());
+  std::size_t submitted = 0;
+  for (std::size_t done = 0; done < candidates.size(); ++done) {
+    for (; submitted < candidates.size() && submitted < done + evaluator.width(); ++submitted) {
+      evaluator.submit(submitted, candidates[submitted]);
+    }
+    Evaluator::Done result = evaluator.wait();
+    evaluations.at(result.ticket) = std::move(result.evaluation);
+  }
+  return evaluations;
+}
+
+Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate) {
+  return evaluate_all(evaluator, {candidate}).front();
+}
+
+bool no_children_left() { return ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD; }
+
+}  // namespace evo::testing

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/candidate.h"
+#include "engine/task.h"
+#include "evaluator/pipeline.h"
+
+namespace evo::testing {
+
+/// A task small enough to think about: c = a + b over N f32, with several regimes, seeds and shapes. `reference` is the
+/// text of reference.cu.
+SourceTree toy_tree(const std::string& reference);
+
+/// Device worker and compilers are fakes (tests/evaluator/worker/fake_tools.h).
+PipelineOptions toy_options();
+
+/// A candidate whose only program has this source, with a plan for each shape of the toy target.
+Candidate toy_candidate(const PipelineOptions& options, const std::string& source);
+
+/// Evaluates the candidates in turn, `width` at once, and gives the results in the order of submission.
+std::vector<Evaluation> evaluate_all(Evaluator& evaluator, const std::vector<Candidate>& candidates);
+Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate);
+
+/// True when no child of this process is left, running or dead.
+bool no_children_left();
+
+}  // namespace evo::testing

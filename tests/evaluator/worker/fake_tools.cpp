@@ -1,0 +1,180 @@
+#include "fake_tools.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+
+namespace evo::testing {
+namespace {
+
+/// The words of a source.
+class Words {
+ public:
+  explicit Words(const std::string& text) {
+    std::istringstream stream(text);
+    for (std::string word; stream >> word;) words_.push_back(word);
+  }
+  bool has(const std::string& word) const { return std::ranges::find(words_, word) != words_.end(); }
+  /// The text after "KEY=".
+  std::string value(const std::string& key, const std::string& otherwise) const {
+    for (const std::string& word : words_) {
+      if (word.starts_with(key + "=")) return word.substr(key.size() + 1);
+    }
+    return otherwise;
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+[[noreturn]] void hang() {
+  while (true) ::pause();
+}
+
+[[noreturn]] void crash() {
+  std::signal(SIGSEGV, SIG_DFL);  // Sanitizers catch it otherwise.
+  ::raise(SIGSEGV);
+  std::abort();
+}
+
+class FakeCompiler final : public Compiler {
+ public:
+  std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch, int) override {
+    const Words words{std::string(source)};
+    if (words.has("compile_hang")) hang();
+    if (words.has("compile_crash")) crash();
+    if (words.has("compile_break")) throw machine_error("the compiler's disk is full");
+    if (words.has("compile_error")) return Failure{Verdict::compile_failed, "kernel.cu(1): error: compile_error", false, "the log"};
+    Binary binary;
+    binary.arch = arch;
+    binary.ptx = source;
+    binary.cubin.resize(source.size());
+    std::memcpy(binary.cubin.data(), source.data(), source.size());
+    binary.build.arch = arch;
+    binary.build.registers = 32;
+    binary.build.spill_bytes = words.has("spills") ? 8 : 0;
+    binary.build.cubin_hash = words.value("cubin", std::string(source));
+    return binary;
+  }
+  std::string version() const override { return "0.0"; }
+  std::string path() const override { return "fake"; }
+};
+
+struct FakeModule final : Module {
+  explicit FakeModule(const std::string& source) : words(source) {}
+  Words words;
+};
+
+class FakeDevice final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+
+  DeviceAddress allocate(std::size_t bytes, const std::string& name) override {
+    if (bytes > std::size_t{1} << 30) throw machine_error("fake:0: out of memory for " + name);
+    auto memory = std::make_unique<std::byte[]>(bytes);
+    const auto address = reinterpret_cast<DeviceAddress>(memory.get());
+    memory_[address] = std::move(memory);
+    return address;
+  }
+  void free(DeviceAddress address) override { memory_.erase(address); }
+  void upload(DeviceAddress to, std::span<const std::byte> from) override {
+    std::memcpy(reinterpret_cast<void*>(to), from.data(), from.size());
+  }
+  void download(std::span<std::byte> to, DeviceAddress from) override {
+    std::memcpy(to.data(), reinterpret_cast<const void*>(from), to.size());
+  }
+  void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
+    std::memset(reinterpret_cast<void*>(to), std::to_integer<int>(value), bytes);
+  }
+
+  std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override {
+    if (Words(binary.ptx).has("unsupported")) {
+      failure = Failure{Verdict::unsupported, "line 7: frobnicate is unknown", false, ""};
+      return nullptr;
+    }
+    return std::make_unique<FakeModule>(binary.ptx);
+  }
+
+  std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override {
+    const Words& words = static_cast<const FakeModule&>(module).words;
+    if (words.has("crash")) crash();
+    if (words.has("exit")) ::_exit(0);
+    if (words.has("hang")) hang();
+    if (words.has("break")) throw machine_error("the cable fell out");
+    if (words.has("kill_once")) kill_once(words.value("mark", ""));
+    if (words.has("lost")) return Failure{Verdict::crashed, "illegal address", true, ""};
+    if (words.has("fault")) return Failure{Verdict::crashed, "trap", false, ""};
+    add(words, plan, buffers, false);
+    return std::nullopt;
+  }
+
+  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
+              std::optional<Failure>&) override {
+    const Words& words = static_cast<const FakeModule&>(module).words;
+    for (const Buffers& buffers : rotation) add(words, plan, buffers, true);
+    Timing timing;
+    timing.cold = request.cold;
+    timing.median_us = words.has("fast") ? 0.001 : std::stod(words.value("us", "10")) * (request.cold ? 2 : 1);
+    timing.low_us = timing.high_us = timing.median_us;
+    timing.samples_us.assign(20, timing.median_us);
+    return timing;
+  }
+
+ private:
+  /// Stands for whoever kills processes: the worker dies by SIGKILL, but only the first one that leaves a mark.
+  static void kill_once(const std::string& mark) {
+    if (::mkdir(mark.c_str(), 0700) == 0) ::raise(SIGKILL);
+  }
+
+  void add(const Words& words, const Plan& plan, const Buffers& buffers, bool timed) {
+    auto* a = reinterpret_cast<float*>(buffers.tensors[0]);
+    const auto* b = reinterpret_cast<const float*>(buffers.tensors[1]);
+    auto* c = reinterpret_cast<float*>(buffers.tensors[2]);
+    const std::size_t count = plan.tensors[2].bytes / sizeof(float);
+    if (words.has("noop")) return;
+    if (words.has("mutate")) a[count / 2] += 1.0F;
+    std::vector<float> sum(count);
+    std::transform(a, a + count, b, sum.begin(), std::plus<>());
+    if (words.has("zeros") || (timed && words.has("wrong_when_timed"))) std::ranges::fill(sum, 0.0F);
+    if (words.has("mean")) std::ranges::fill(sum, std::accumulate(sum.begin(), sum.end(), 0.0F) / static_cast<float>(count));
+    if (words.has("scaled")) std::ranges::for_each(sum, [](float& value) { value *= 1.2F; });
+    if (words.has("nan")) sum[count / 3] = std::numeric_limits<float>::quiet_NaN();
+    if (words.has("last_wrong")) sum[count - 1] += 100.0F;
+    if (words.has("half")) std::fill(sum.begin() + static_cast<std::ptrdiff_t>(count / 2), sum.end(), 0.0F);
+    if (words.has("unstable")) sum[0] += static_cast<float>(++runs_) * 1e-6F;
+    if (words.has("stale")) sum = remembered_.try_emplace(buffers.tensors[0], sum).first->second;
+    std::ranges::copy(sum, c);
+    if (words.has("overrun")) c[count] = 0.0F;
+    if (words.has("underrun")) c[-1] = 0.0F;
+  }
+
+  DeviceInfo info_ = fake_device_info();
+  std::map<DeviceAddress, std::unique_ptr<std::byte[]>> memory_;
+  std::map<DeviceAddress, std::vector<float>> remembered_;
+  int runs_ = 0;
+};
+
+}  // namespace
+
+WorkerTools fake_tools() {
+  return {[](const std::string& id) -> std::unique_ptr<Device> {
+            if (id != "fake:0") throw machine_error(id + ": there is no such device");
+            return std::make_unique<FakeDevice>();
+          },
+          [] { return std::make_unique<FakeCompiler>(); }};
+}
+
+}  // namespace evo::testing

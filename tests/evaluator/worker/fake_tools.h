@@ -1,0 +1,29 @@
+#pragma once
+
+#include "evaluator/device.h"
+#include "evaluator/worker.h"
+
+namespace evo::testing {
+
+/// What the fake devices know of themselves: "fake:0" is of kind cuda, so that every gate of a GPU applies.
+DeviceInfo fake_device_info();
+
+/// A compiler and a device for candidates whose source is a list of words. The device adds two f32 vectors,
+/// c = a + b, on the CPU, in the way that the words say:
+///   honest              the right answer
+///   zeros mean scaled nan last_wrong half    wrong answers
+///   noop                writes nothing
+///   stale               remembers its first answer by the address of its input
+///   mutate              changes its input before it computes
+///   overrun underrun    writes behind or before its output
+///   unstable            another answer every time
+///   wrong_when_timed    right when run, wrong when timed
+///   fast                claims a time that no hardware reaches
+///   crash exit hang kill_once   of the device worker
+///   lost fault unsupported break    ends of a run that the device itself reports
+///   compile_error compile_crash compile_hang compile_break spills    of the compiler
+///   us=N                its time
+/// Other words tell candidates apart. The text after "cubin=" is the cubin's hash; without it, the whole source.
+WorkerTools fake_tools();
+
+}  // namespace evo::testing

@@ -1,0 +1,97 @@
+// The worker process of the tests. `evo_test_worker fake ROLE...` serves with fake tools, `real ROLE...` with the real ones;
+// the other modes break the protocol, each in its own way.
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "evaluator/channel.h"
+#include "evaluator/pipeline.h"
+#include "evaluator/process.h"
+#include "evaluator/protocol.h"
+#include "evaluator/worker.h"
+#include "fake_tools.h"
+
+namespace {
+
+using namespace evo;
+
+/// A worker by hand: says that it is ready, then does `then` with each request.
+class Rogue {
+ public:
+  Rogue() : channel_(UniqueFd(kWorkerSocket), UniqueFd(), nullptr) { become_worker(); }
+
+  void say(std::uint64_t id, protocol::Reply reply) {
+    channel_.send(protocol::encode(protocol::ReplyMessage{id, std::move(reply)}), std::nullopt);
+  }
+  std::uint64_t hear() {
+    protocol::Frame frame;
+    if (channel_.receive(frame, std::nullopt, 0) != TransferEnd::complete) std::exit(0);
+    return protocol::decode_request(std::move(frame)).id;
+  }
+
+ private:
+  Channel channel_;
+};
+
+void write_raw(const std::string& bytes) {
+  if (::write(kWorkerSocket, bytes.data(), bytes.size()) < 0) std::exit(1);
+}
+
+int misbehave(const std::string& mode) {
+  if (mode == "never_ready") ::pause();
+  if (mode == "dies_at_start") std::abort();
+  Rogue worker;
+  if (mode == "broken") {
+    worker.say(0, protocol::Broken{"no such device on this machine"});
+    return 3;
+  }
+  worker.say(0, protocol::Ready{"rogue"});
+  const std::uint64_t id = worker.hear();
+  if (mode == "dies_before_start") return 0;
+  if (mode == "answers_at_once") worker.say(id, protocol::Done{});
+  if (mode == "garbage") write_raw(std::string(4096, 'x'));
+  if (mode == "wrong_id") worker.say(id + 1, protocol::Started{});
+  if (mode == "huge") {
+    const auto header = protocol::encode_header({16, std::uint64_t{1} << 60});
+    write_raw(std::string(header.begin(), header.end()));
+  }
+  worker.say(id, protocol::Started{});
+  if (mode == "starts_twice") worker.say(id, protocol::Started{});
+  if (mode == "exits_silently") return 0;
+  if (mode == "hangs") ::pause();
+  if (mode == "says_why") {
+    std::fputs("first line\nassertion failed: tile > 0\n", stderr);
+    std::abort();
+  }
+  if (mode == "half_a_frame") {
+    const auto header = protocol::encode_header({100, 0});
+    write_raw(std::string(header.begin(), header.end()) + "half");
+  }
+  if (mode == "not_cbor") {
+    const auto header = protocol::encode_header({4, 0});
+    write_raw(std::string(header.begin(), header.end()) + "\xff\xff\xff\xff");
+  }
+  if (mode == "floods_stderr") {
+    const std::string line(1000, 'e');
+    for (int i = 0; i < 1000; ++i) std::fprintf(stderr, "%s\n", line.c_str());
+    worker.say(id, protocol::Done{});
+  }
+  worker.hear();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const std::vector<std::string> role(argv + std::min(argc, 2), argv + argc);
+  if (mode == "fake") return evo::serve_worker(role, evo::testing::fake_tools());
+  if (mode == "real") return evo::worker_main(role);
+  return misbehave(mode);
+}
