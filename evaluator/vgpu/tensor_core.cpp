@@ -13,7 +13,7 @@ namespace {
 
 using Row = std::array<std::uint32_t, kLanes>;
 
-constexpr int kMaxGroups = 8;  ///< Words along k of one row of A: 8 registers hold two rows of four words each.
+constexpr int kMaxGroups = 8;  ///< Most words along k: the longest row (32 bytes) of B.
 
 bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
 bool is_int8(MmaType type) { return type == MmaType::s8 || type == MmaType::u8; }
@@ -52,124 +52,160 @@ std::string text_of(const MmaForm& form) {
   return text;
 }
 
-/// The lanes' words as the tile's rows: lane 4 i + t holds row i and the t-th word along k, or (accumulators) the t-th
-/// pair of columns. Register pairs hold rows 0-7 and 8-15.
-void to_rows(Words16& words, const std::uint32_t* low, const std::uint32_t* high, int t) {
-  for (int i = 0; i < 8; ++i) {
-    words[i] = low[4 * i + t];
-    words[i + 8] = high ? high[4 * i + t] : 0;
+/// The lanes' words as the tile's rows: lane 4 i + t holds row i (of `low`, row 8 + i of `high`) and the t-th word along
+/// k, or (accumulators) the t-th pair of columns.
+EVO_CPU_CLONES void to_rows(TileWord* words, int stride, const std::uint32_t* low, const std::uint32_t* high) {
+  std::uint32_t* t0 = words[0].row.data();
+  std::uint32_t* t1 = words[stride].row.data();
+  std::uint32_t* t2 = words[2 * stride].row.data();
+  std::uint32_t* t3 = words[3 * stride].row.data();
+  for (const std::uint32_t* lanes : {low, high}) {
+    EVO_LANE_LOOP
+    for (int i = 0; i < 8; ++i) {
+      t0[i] = lanes[4 * i];
+      t1[i] = lanes[4 * i + 1];
+      t2[i] = lanes[4 * i + 2];
+      t3[i] = lanes[4 * i + 3];
+    }
+    t0 += 8;
+    t1 += 8;
+    t2 += 8;
+    t3 += 8;
+  }
+}
+
+/// The way back.
+EVO_CPU_CLONES void from_rows(const TileWord* words, int stride, std::uint32_t* low, std::uint32_t* high) {
+  const std::uint32_t* t0 = words[0].row.data();
+  const std::uint32_t* t1 = words[stride].row.data();
+  const std::uint32_t* t2 = words[2 * stride].row.data();
+  const std::uint32_t* t3 = words[3 * stride].row.data();
+  for (std::uint32_t* lanes : {low, high}) {
+    EVO_LANE_LOOP
+    for (int i = 0; i < 8; ++i) {
+      lanes[4 * i] = t0[i];
+      lanes[4 * i + 1] = t1[i];
+      lanes[4 * i + 2] = t2[i];
+      lanes[4 * i + 3] = t3[i];
+    }
+    t0 += 8;
+    t1 += 8;
+    t2 += 8;
+    t3 += 8;
   }
 }
 
 /// Fragments as words along k (PTX ISA 9.7.14.5): A's registers come in pairs of rows 0-7 and 8-15, each next pair four
 /// words further along k; B's registers follow each other along k.
 struct TileWords {
-  std::array<Words16, kMaxGroups> a;
-  std::array<Words16, kMaxGroups> b;
+  std::array<TileWord, kMaxGroups> a;
+  std::array<TileWord, kMaxGroups> b;
   int groups = 0;
 
-  template <class Rows>
-  TileWords(const Rows& rows_a, const Rows& rows_b, int registers_b, bool sixteen_rows = true) {
-    groups = 4 * registers_b;
-    for (int r = 0; r < registers_b; ++r)
-      for (int t = 0; t < 4; ++t) {
-        const std::uint32_t* low = sixteen_rows ? &rows_a[2 * r][0] : &rows_a[r][0];
-        to_rows(a[4 * r + t], low, sixteen_rows ? &rows_a[2 * r + 1][0] : nullptr, t);
-        to_rows(b[4 * r + t], &rows_b[r][0], nullptr, t);
-      }
+  using Rows = std::array<const std::uint32_t*, 8>;
+
+  TileWords(const Rows& rows_a, const Rows& rows_b, int registers_b, bool sixteen_rows = true)
+      : groups(4 * registers_b) {
+    for (int r = 0; r < registers_b; ++r) {
+      if (sixteen_rows)
+        to_rows(&a[4 * r], 1, rows_a[2 * r], rows_a[2 * r + 1]);
+      else
+        to_rows(&a[4 * r], 1, rows_a[r], rows_a[r]);
+      to_rows(&b[4 * r], 1, rows_b[r], rows_b[r]);
+    }
   }
 };
 
 /// Chains the rule's blocks over all of k.
-void add_blocks(TileSums& sums, const TileWords& words, MmaType a, MmaType b, MmaType accumulator, const SumRule& rule) {
-  const int per_word = 32 / width_of(a);
+void add_blocks(TileSums& sums, const TileWords& words, const MmaForm& form, const SumRule& rule) {
+  const int per_word = 32 / width_of(form.a);
   const int step = std::min(rule.block_k / per_word, words.groups);
   for (int at = 0; at < words.groups; at += step)
-    add_block(sums, std::span(words.a).subspan(at, step), std::span(words.b).subspan(at, step), a, b, accumulator, rule);
+    add_block(sums,
+              {.a = std::span(words.a).subspan(at, step),
+               .b = std::span(words.b).subspan(at, step),
+               .type_a = form.a,
+               .type_b = form.b,
+               .elements = per_word},
+              form.accumulator, rule);
 }
 
 // ---- Accumulators. f32: four registers, 2 p + q holds rows 8 p + i and columns 2 t + q. f16: two, each a column pair.
 
 void load_f32(TileSums& sums, const MmaOperands& operands) {
-  for (int column = 0; column < 8; ++column)
-    to_rows(sums[column], operands.c[column % 2], operands.c[2 + column % 2], column / 2);
+  to_rows(&sums[0], 2, operands.c[0], operands.c[2]);
+  to_rows(&sums[1], 2, operands.c[1], operands.c[3]);
 }
 
 void store_f32(const TileSums& sums, const MmaOperands& operands) {
-  for (int column = 0; column < 8; ++column)
-    for (int row = 0; row < 16; ++row)
-      operands.d[row / 8 * 2 + column % 2][row % 8 * 4 + column / 2] = sums[column][row];
+  from_rows(&sums[0], 2, operands.d[0], operands.d[2]);
+  from_rows(&sums[1], 2, operands.d[1], operands.d[3]);
 }
 
 void load_f16(TileSums& sums, const MmaOperands& operands) {
-  for (int column = 0; column < 8; ++column) {
-    to_rows(sums[column], operands.c[0], operands.c[1], column / 2);
-    sums[column] = sums[column] >> (16 * (column % 2)) & 0xffffu;
-  }
+  to_rows(&sums[0], 2, operands.c[0], operands.c[1]);
+  for (int column = 0; column < 8; column += 2)
+    for (int row = 0; row < 16; ++row) {
+      sums[column + 1].row[row] = sums[column].row[row] >> 16;
+      sums[column].row[row] &= 0xffffu;
+    }
 }
 
 void store_f16(const TileSums& sums, const MmaOperands& operands) {
-  for (int row = 0; row < 16; ++row)
-    for (int t = 0; t < 4; ++t)
-      operands.d[row / 8][row % 8 * 4 + t] = sums[2 * t][row] | sums[2 * t + 1][row] << 16;
+  TileSums pairs = sums;
+  for (int column = 0; column < 8; column += 2)
+    for (int row = 0; row < 16; ++row) pairs[column].row[row] |= sums[column + 1].row[row] << 16;
+  from_rows(&pairs[0], 2, operands.d[0], operands.d[1]);
 }
 
 // ---- 8-bit floats on Hopper: two products of f16 operands, then an addition.
 
-/// Which two of each word's four elements to widen.
-enum class Pair { lower, upper };
-
-using RowPointers = std::array<const std::uint32_t*, 8>;
-
-void widen(std::array<Row, 8>& wide, const RowPointers& rows, int count, MmaType type, Pair pair) {
-  for (int r = 0; r < count; ++r) {
-    for (int lane = 0; lane < kLanes; ++lane) wide[r][lane] = rows[r][lane] >> (pair == Pair::upper ? 16 : 0);
-    if (type == MmaType::e4m3)
-      row::cvt_f16x2_e4m3x2(wide[r].data(), wide[r].data());
-    else
-      row::cvt_f16x2_e5m2x2(wide[r].data(), wide[r].data());
-  }
-}
-
-/// C + sum with one rounding to nearest; NaN comes out canonical.
+/// sums += c with one rounding to nearest; NaN comes out canonical. Works on rows of 32 lanes: two columns.
 void add_c(TileSums& sums, const TileSums& c, MmaType accumulator) {
-  for (int column = 0; column < 8; ++column)
-    for (int row = 0; row < 16; ++row) {
-      const std::uint32_t x = sums[column][row], y = c[column][row];
-      if (accumulator == MmaType::f16) {
-        sums[column][row] =
-            f16_from_f32(f32_from_f16(static_cast<std::uint16_t>(x)) + f32_from_f16(static_cast<std::uint16_t>(y)));
-      } else {
-        const float sum = std::bit_cast<float>(x) + std::bit_cast<float>(y);
-        sums[column][row] = std::isnan(sum) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(sum);
-      }
+  for (int column = 0; column < 8; column += 2) {
+    Row x, y;
+    std::copy_n(sums[column].row.data(), kLanes, x.data());
+    std::copy_n(c[column].row.data(), kLanes, y.data());
+    if (accumulator == MmaType::f16) {
+      row::cvt_f32_f16(x.data(), x.data());
+      row::cvt_f32_f16(y.data(), y.data());
     }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const float sum = std::bit_cast<float>(x[lane]) + std::bit_cast<float>(y[lane]);
+      x[lane] = sum != sum ? 0x7fffffffu : std::bit_cast<std::uint32_t>(sum);
+    }
+    if (accumulator == MmaType::f16) row::cvt_f16_f32(x.data(), x.data());  // A sum of two f16 is exact enough in f32.
+    std::copy_n(x.data(), kLanes, sums[column].row.data());
+  }
 }
 
-void multiply_fp8_through_f16(TileSums& sums, const MmaForm& form, const TensorCoreNumerics& numerics,
-                              const MmaOperands& operands, const MmaRegisters& registers) {
+void multiply_fp8_through_f16(TileSums& sums, const MmaForm& form, const TileWords& words, const SumRule& half) {
   TileSums products{};
-  for (Pair pair : {Pair::lower, Pair::upper}) {
-    std::array<Row, 8> a, b;
-    widen(a, operands.a, registers.a, form.a, pair);
-    widen(b, operands.b, registers.b, form.b, pair);
-    add_blocks(products, TileWords(a, b, registers.b), MmaType::f16, MmaType::f16, form.accumulator, numerics.half);
-  }
-  const TileSums c = sums;
+  for (int first : {0, 2})
+    add_block(products,
+              {.a = std::span(words.a).first(words.groups),
+               .b = std::span(words.b).first(words.groups),
+               .type_a = form.a,
+               .type_b = form.b,
+               .first_element = first,
+               .elements = 2,
+               .widened = true},
+              form.accumulator, half);
+  add_c(products, sums, form.accumulator);
   sums = products;
-  add_c(sums, c, form.accumulator);
 }
 
 void multiply_float(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands,
                     const MmaRegisters& registers) {
   TileSums sums;
   form.accumulator == MmaType::f16 ? load_f16(sums, operands) : load_f32(sums, operands);
+  const TileWords words(operands.a, operands.b, registers.b);
   if (is_fp8(form.a) && numerics.fp8_through_f16) {
-    multiply_fp8_through_f16(sums, form, numerics, operands, registers);
+    multiply_fp8_through_f16(sums, form, words, numerics.half);
   } else {
     const SumRule& rule =
         is_fp8(form.a) ? numerics.fp8 : form.a == MmaType::tf32 ? numerics.tf32 : numerics.half;
-    add_blocks(sums, TileWords(operands.a, operands.b, registers.b), form.a, form.b, form.accumulator, rule);
+    add_blocks(sums, words, form, rule);
   }
   form.accumulator == MmaType::f16 ? store_f16(sums, operands) : store_f32(sums, operands);
 }
@@ -177,18 +213,19 @@ void multiply_float(const MmaForm& form, const TensorCoreNumerics& numerics, con
 // ---- Integers: exact, then wrapped or saturated.
 
 using Ints16 = std::int32_t __attribute__((vector_size(64)));
+using Words16 = std::uint32_t __attribute__((vector_size(64)));
 
 /// Element e of 16 words, as integers.
-[[gnu::always_inline]] inline void unpack_integers(Ints16& to, const Words16& words, int element, int width,
+[[gnu::always_inline]] inline void unpack_integers(Ints16& to, const TileWord& word, int element, int width,
                                                    bool is_signed) {
-  const Words16 top = words << (32 - width - element * width);
+  const Words16 top = *(const Words16*)word.row.data() << (32 - width - element * width);
   to = is_signed ? (Ints16)top >> (32 - width) : (Ints16)(top >> (32 - width));
 }
 
-/// products[column] = A . B; at most 64 products of 16 bits fit easily.
-EVO_CPU_CLONES void multiply_tile(std::array<Ints16, 8>& products, const TileWords& words, int width, bool signed_a,
-                                  bool signed_b) {
-  for (Ints16& column : products) column = Ints16{};
+/// sums += A . B, wrapping or saturating at the end; 64 products and their sum are far from 32 bits.
+EVO_CPU_CLONES void add_integers(TileSums& sums, const TileWords& words, int width, bool signed_a, bool signed_b,
+                                 bool saturate) {
+  std::array<Ints16, 8> products{};
   for (int group = 0; group < words.groups; ++group)
     for (int e = 0; e < 32 / width; ++e) {
       Ints16 a, b;
@@ -196,21 +233,24 @@ EVO_CPU_CLONES void multiply_tile(std::array<Ints16, 8>& products, const TileWor
       unpack_integers(b, words.b[group], e, width, signed_b);
       for (int column = 0; column < 8; ++column) products[column] += a * b[column];
     }
+  for (int column = 0; column < 8; ++column)
+    for (int row = 0; row < 16; ++row) {
+      std::uint32_t& sum = sums[column].row[row];
+      const std::int64_t exact = std::int64_t{static_cast<std::int32_t>(sum)} + products[column][row];
+      const std::int64_t least = std::numeric_limits<std::int32_t>::min();
+      const std::int64_t most = std::numeric_limits<std::int32_t>::max();
+      sum = static_cast<std::uint32_t>(saturate ? std::clamp(exact, least, most) : exact);
+    }
 }
 
 void multiply_integer(const MmaForm& form, const MmaOperands& operands, const MmaRegisters& registers) {
-  std::array<Ints16, 8> products;
-  multiply_tile(products, TileWords(operands.a, operands.b, registers.b, form.m == 16), width_of(form.a),
-                is_signed(form.a), is_signed(form.b));
-  for (int column = 0; column < 8; ++column)
-    for (int row = 0; row < form.m; ++row) {
-      const int r = row / 8 * 2 + column % 2, lane = row % 8 * 4 + column / 2;
-      std::int64_t sum = std::int64_t{static_cast<std::int32_t>(operands.c[r][lane])} + products[column][row];
-      if (form.saturate)
-        sum = std::clamp<std::int64_t>(sum, std::numeric_limits<std::int32_t>::min(),
-                                       std::numeric_limits<std::int32_t>::max());
-      operands.d[r][lane] = static_cast<std::uint32_t>(sum);
-    }
+  const bool sixteen_rows = form.m == 16;
+  TileSums sums;
+  Row unused;  // Rows 8 to 15, where there are none.
+  for (int q = 0; q < 2; ++q) to_rows(&sums[q], 2, operands.c[q], sixteen_rows ? operands.c[2 + q] : operands.c[q]);
+  add_integers(sums, TileWords(operands.a, operands.b, registers.b, sixteen_rows), width_of(form.a), is_signed(form.a),
+               is_signed(form.b), form.saturate);
+  for (int q = 0; q < 2; ++q) from_rows(&sums[q], 2, operands.d[q], sixteen_rows ? operands.d[2 + q] : unused.data());
 }
 
 // ---- f64: fused multiply-adds in ascending k.

@@ -1,39 +1,40 @@
 #include "evaluator/vgpu/tensor_core_sum.h"
 
-#include <bit>
-#include <cmath>
+#include <algorithm>
 
 #include "evaluator/vgpu/cpu_clones.h"
+
+// Vectors wider than the plain CPU's registers are passed between functions that are all inlined.
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
 
 namespace evo::vgpu {
 namespace {
 
-using Ints16 = std::int32_t __attribute__((vector_size(64)));
-using Doubles16 = double __attribute__((vector_size(128)));
-using Longs16 = std::int64_t __attribute__((vector_size(128)));
-using Floats16 = float __attribute__((vector_size(64)));
-
 constexpr int kRows = 16;
 constexpr int kColumns = 8;
 constexpr int kMaxK = 32;
-/// All sums are held in units of 2^-25 below the largest exponent; a rule with fewer bits cuts earlier.
-constexpr int kSumFractionBits = 25;
 /// Exponent of a zero: below that of any product, so that zeros never set the alignment.
 constexpr int kZeroExponent = -512;
 constexpr int kLowestExponent = -300;
+/// Factors are scaled so that a product has this many bits behind the point before it is cut.
+constexpr int kProductFractionBits = 25;
 
-/// What a type's fields look like; `all` selects its bits from a word.
+/// What a type's fields look like within a word.
 struct Layout {
   int width;
   int fraction_bits;
   int exponent_bits;
   bool infinity;  ///< The top exponent is infinity and NaN; without, only all ones are NaN.
-  int skip;       ///< Low bits of the word that are not looked at.
-  int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-  std::uint32_t magnitude_mask() const { return (1u << (exponent_bits + fraction_bits)) - 1; }
-  std::uint32_t infinity_bits() const { return ((1u << exponent_bits) - 1) << fraction_bits; }
+  int skip;       ///< Low bits that are not looked at.
+  bool normalised = false;  ///< Subnormals (of three fraction bits) get exponents of their own.
+
+  constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  constexpr std::uint32_t sign() const { return 1u << (exponent_bits + fraction_bits); }
+  constexpr std::uint32_t infinity_bits() const { return ((1u << exponent_bits) - 1) << fraction_bits; }
   /// Magnitudes from here on are not numbers.
-  std::uint32_t first_special() const { return infinity ? infinity_bits() : magnitude_mask(); }
+  constexpr std::uint32_t first_special() const { return infinity ? infinity_bits() : sign() - 1; }
 };
 
 constexpr Layout kF16{16, 10, 5, true, 0}, kBf16{16, 7, 8, true, 0}, kTf32{32, 10, 8, true, 13},
@@ -56,193 +57,245 @@ const Layout& layout_of(MmaType type) {
   }
 }
 
-/// 16 numbers as (-1)^sign * magnitude * 2^(exponent - fraction bits); infinities and NaNs as zeros.
-struct Factors {
-  Words16 bits;  ///< What they were made from, sign and all.
-  Words16 magnitude;
-  Ints16 sign;  ///< All ones where negative.
-  Ints16 exponent;
-};
-
-[[gnu::always_inline]] inline void decode(Factors& to, const Words16& bits, const Layout& layout) {
-  const Words16 code = bits & layout.magnitude_mask();
-  const Words16 field = code >> layout.fraction_bits;
-  const Words16 fraction = code & ((1u << layout.fraction_bits) - 1);
-  const Ints16 number = code < layout.first_special();
-  const Ints16 subnormal = field == 0;
-  to.bits = bits;
-  to.magnitude = (fraction | (~(Words16)subnormal & (1u << layout.fraction_bits))) & (Words16)number;
-  to.exponent = (Ints16)(subnormal ? field + 1u : field) - layout.bias();
-  to.exponent = to.magnitude == 0 ? to.exponent * 0 + kZeroExponent : to.exponent;
-  to.sign = -(Ints16)((bits >> (layout.exponent_bits + layout.fraction_bits)) & 1u);
+std::uint32_t element(std::uint32_t word, int index, const Layout& layout) {
+  return (word >> (index * layout.width + layout.skip)) & (2 * layout.sign() - 1);
 }
 
-/// Both operands of a block, unpacked: factor k of A is a column of 16 rows, of B a row of 8 columns.
-struct Operands {
-  Factors a[kMaxK];
-  Factors b[kMaxK];
+/// What one block needs; unpacked so that the inner loop only loads.
+struct Block {
+  BlockOperands operands;
+  Layout a, b, c;
   int k = 0;
-  bool special = false;  ///< Whether there is an infinity or a NaN among them.
+  int fraction_bits = 0;
+  int result_fraction_bits = 0;
+  bool round_to_odd = false;  ///< Keep inexactness in the last bit, for a later rounding to f16.
+  alignas(64) std::uint32_t numbers[kRows];  ///< Out: zero in some lane when an infinity or a NaN takes part.
 };
 
-[[gnu::always_inline]] inline bool any(const Ints16& mask, int lanes) {
-  std::int32_t found = 0;
-  for (int i = 0; i < lanes; ++i) found |= mask[i];
-  return found != 0;
-}
-
-[[gnu::always_inline]] inline void unpack(Factors* to, std::span<const Words16> words, const Layout& layout,
-                                          Ints16& special) {
-  const int per_word = 32 / layout.width;
-  const std::uint32_t mask = layout.width == 32 ? ~0u : (1u << layout.width) - 1;
-  for (const Words16& word : words)
-    for (int e = 0; e < per_word; ++e, ++to) {
-      decode(*to, (word >> (e * layout.width + layout.skip)) & (mask >> layout.skip), layout);
-      special |= (to->bits & layout.magnitude_mask()) >= layout.first_special();
-    }
-}
-
-/// One column of the tile before it is rounded.
-struct ColumnSum {
-  Doubles16 value;  ///< Exact, in units of 2^(exponent - 25).
-  Ints16 exponent;
+/// (-1)^sign * magnitude * 2^exponent (but for a common scale); infinities and NaNs count as zeros.
+struct alignas(64) Factors {
+  std::uint32_t magnitude[kRows];
+  std::int32_t sign[kRows];  ///< All ones where negative.
+  std::int32_t exponent[kRows];
 };
 
-/// Adds the products of a column, cut to the rule's bits, to the cut running sum. Even and odd products are summed
-/// apart, so that each sum fits 32 bits with 25 behind the point: at most 16 products of 8-bit factors (below 3.6) or
-/// 8 of wider ones (below 4), and the running sum.
-[[gnu::always_inline]] inline void sum_column(ColumnSum& result, const Operands& operands, int column,
-                                              const Factors& running, int running_fraction_bits, int product_up,
-                                              int cut) {
-  Ints16 top = running.exponent > kLowestExponent ? running.exponent : running.exponent * 0 + kLowestExponent;
-  for (int k = 0; k < operands.k; ++k) {
-    const Ints16 exponent = operands.a[k].exponent + operands.b[k].exponent[column];
-    top = exponent > top ? exponent : top;
+template <int Lanes>
+struct Vectors {
+  typedef std::uint32_t U __attribute__((vector_size(4 * Lanes)));
+  typedef std::int32_t I __attribute__((vector_size(4 * Lanes)));
+  typedef float F __attribute__((vector_size(4 * Lanes)));
+};
+
+/// Lanes' worth of numbers from their bits; `numbers` loses its bits where one is infinite or NaN.
+template <int Lanes>
+[[gnu::always_inline]] inline void decode(Factors& to, int at, const typename Vectors<Lanes>::U& bits,
+                                          const Layout& layout, int scale, typename Vectors<Lanes>::U& numbers) {
+  using U = typename Vectors<Lanes>::U;
+  using I = typename Vectors<Lanes>::I;
+  const U code = bits & (layout.sign() - 1);
+  const U field = code >> layout.fraction_bits;
+  const U number = (U)(code < layout.first_special());
+  const U normal = (U)(field != 0);
+  const U fraction = code & ((1u << layout.fraction_bits) - 1);
+  U magnitude = (fraction | (normal & (1u << layout.fraction_bits))) & number;
+  I exponent = (I)(field + (~normal & 1u)) - layout.bias();
+  if (layout.normalised) {
+    const I up = (I)~normal & (1 - (I)(fraction < 4) - (I)(fraction < 2));
+    magnitude <<= (U)up;
+    exponent -= up;
   }
-  // Every term is cut towards zero at 2^(top - 25 + cut).
-  const Words16 keep = (Words16{} + ~0u) << cut;
-  const auto add_aligned = [&](Ints16& total, const Words16& magnitude, const Ints16& exponent, const Ints16& sign) {
-    Ints16 shift = top - exponent;
-    shift = shift < 31 ? shift : shift * 0 + 31;
-    const Ints16 term = (Ints16)((magnitude >> (Words16)shift) & keep);
-    total += (term ^ sign) - sign;
-  };
-  const auto add_product = [&](Ints16& total, const Factors& a, const Factors& b) {
-    add_aligned(total, (a.magnitude * b.magnitude[column]) << product_up, a.exponent + b.exponent[column],
-                a.sign ^ b.sign[column]);
-  };
-  Ints16 even{}, odd{};
-  for (int k = 0; k < operands.k; k += 2) {
-    add_product(even, operands.a[k], operands.b[k]);
-    add_product(odd, operands.a[k + 1], operands.b[k + 1]);
+  *(U*)(to.magnitude + at) = magnitude << scale;
+  *(I*)(to.exponent + at) = magnitude == 0 ? I{} + kZeroExponent : exponent;
+  *(I*)(to.sign + at) = -(I)((bits >> (layout.exponent_bits + layout.fraction_bits)) & 1u);
+  numbers &= number;
+}
+
+template <int Lanes>
+[[gnu::always_inline]] inline void unpack(Factors* to, std::span<const TileWord> words, const Layout& layout,
+                                          const Block& block, int rows, int scale, std::uint32_t* numbers) {
+  using U = typename Vectors<Lanes>::U;
+  U all = *(U*)numbers;
+  for (const TileWord& word : words)
+    for (int e = 0; e < block.operands.elements; ++e, ++to)
+      for (int at = 0; at < rows; at += Lanes) {
+        const int skip = (block.operands.first_element + e) * layout.width + layout.skip;
+        const U bits = (*(const U*)(word.row.data() + at) >> skip) & (2 * layout.sign() - 1);
+        decode<Lanes>(*to, at, bits, layout, scale, all);
+      }
+  *(U*)numbers = all;
+}
+
+/// magnitude * 2^(exponent) as f32, cut towards zero (or rounded to odd); overflow gives infinity, underflow +0.
+template <int Lanes>
+[[gnu::always_inline]] inline void to_f32(typename Vectors<Lanes>::U& bits,
+                                          const typename Vectors<Lanes>::U& magnitude,
+                                          const typename Vectors<Lanes>::I& exponent,
+                                          const typename Vectors<Lanes>::I& sign, const Block& block) {
+  using U = typename Vectors<Lanes>::U;
+  using I = typename Vectors<Lanes>::I;
+  using F = typename Vectors<Lanes>::F;
+  // All ones below the 24 bits that f32 keeps.
+  U rest = magnitude >> 24;
+  rest |= rest >> 1;
+  rest |= rest >> 2;
+  rest |= rest >> 4;
+  U kept = magnitude & ~rest;
+  if (block.round_to_odd) kept |= (U)((magnitude & rest) != 0) & (rest + 1u);
+  // Both halves and their sum are exact in f32.
+  const F value = __builtin_convertvector((I)(kept >> 16), F) * 65536.f + __builtin_convertvector((I)(kept & 0xffffu), F);
+  const I field = (I)((U)value >> 23) + exponent;
+  const U normal = ((U)value & 0x7fffffu) | ((U)field << 23);
+  I shift = 1 - field;
+  shift = shift < 0 ? I{} : shift;
+  shift = shift > 31 ? I{} + 31 : shift;
+  const U subnormal = (((U)value & 0x7fffffu) | 0x800000u) >> (U)shift;
+  bits = field > 0 ? normal : subnormal;
+  bits = field > 254 ? U{} + 0x7f800000u : bits;
+  bits &= ~((1u << (23 - block.result_fraction_bits)) - 1);
+  bits = magnitude == 0 ? U{} : bits;
+  bits |= (U)(bits != 0) & (U)sign & 0x80000000u;
+}
+
+/// Sums one column of the tile for Lanes rows from `at`. Even and odd products are summed apart, so that each sum fits
+/// 32 signed bits: at most 16 products of 8-bit factors (below 3.6) or 8 of wider ones (below 4) with 25 bits behind the
+/// point, and the running sum (below 2). The whole fits 32 bits and a sign.
+template <int Lanes>
+[[gnu::always_inline]] inline void sum_column(std::uint32_t* column, const Factors* a, const Factors* b, int at, int j,
+                                              Block& block) {
+  using U = typename Vectors<Lanes>::U;
+  using I = typename Vectors<Lanes>::I;
+  Factors running;
+  decode<Lanes>(running, at, *(const U*)(column + at), block.c, kProductFractionBits - block.c.fraction_bits,
+                *(U*)block.numbers);
+  const I running_exponent = *(const I*)(running.exponent + at);
+
+  I exponents[kMaxK];
+  I top = running_exponent < kLowestExponent ? I{} + kLowestExponent : running_exponent;
+  for (int k = 0; k < block.k; ++k) {
+    exponents[k] = *(const I*)(a[k].exponent + at) + b[k].exponent[j];
+    top = exponents[k] > top ? exponents[k] : top;
   }
-  add_aligned(even, running.magnitude << (kSumFractionBits - running_fraction_bits), running.exponent, running.sign);
-  result.value = __builtin_convertvector(even, Doubles16) + __builtin_convertvector(odd, Doubles16);
-  result.exponent = top;
+
+  // A term that is e below the top keeps what lies above 2^(top - fraction_bits).
+  const I base = top + (kProductFractionBits - block.fraction_bits);
+  const auto add = [&](I& total, const U& magnitude, const I& exponent, const I& sign) __attribute__((always_inline)) {
+    I shift = base - exponent;
+    shift = shift > 31 ? I{} + 31 : shift;
+    total += ((I)(magnitude >> (U)shift) ^ sign) - sign;
+  };
+  const auto add_product = [&](I& total, int k) __attribute__((always_inline)) {
+    add(total, *(const U*)(a[k].magnitude + at) * b[k].magnitude[j], exponents[k],
+        *(const I*)(a[k].sign + at) ^ b[k].sign[j]);
+  };
+  I even{}, odd{};
+  for (int k = 0; k < block.k; k += 2) {
+    add_product(even, k);
+    add_product(odd, k + 1);
+  }
+  add(even, *(const U*)(running.magnitude + at), running_exponent, *(const I*)(running.sign + at));
+
+  const I negative = ((even & odd) + ((even ^ odd) >> 1)) >> 31;  // Sign of the sum, which may need 33 bits.
+  const U magnitude = (((U)even + (U)odd) ^ (U)negative) - (U)negative;
+  U bits;
+  to_f32<Lanes>(bits, magnitude, top - block.fraction_bits, negative, block);
+  *(U*)(column + at) = bits;
 }
 
-[[gnu::always_inline]] inline Doubles16 power_of_two(const Ints16& exponent) {
-  return (Doubles16)((__builtin_convertvector(exponent, Longs16) + 1023) << 52);
+template <int Lanes>
+[[gnu::always_inline]] inline void add_block_with(TileSums& sums, Block& block) {
+  Factors a[kMaxK], b[kMaxK];
+  constexpr int kColumnLanes = Lanes < kColumns ? Lanes : kColumns;
+  std::fill_n(block.numbers, kRows, ~0u);
+  unpack<Lanes>(a, block.operands.a, block.a, block, kRows,
+                kProductFractionBits - block.a.fraction_bits - block.b.fraction_bits, block.numbers);
+  unpack<kColumnLanes>(b, block.operands.b, block.b, block, kColumns, 0, block.numbers);
+  for (int j = 0; j < kColumns; ++j)
+    for (int at = 0; at < kRows; at += Lanes) sum_column<Lanes>(sums[j].row.data(), a, b, at, j, block);
 }
 
-/// Towards zero; overflow gives infinity, underflow +0.
-[[gnu::always_inline]] inline void to_f32(Words16& bits, const ColumnSum& sum, int result_fraction_bits) {
-  const Doubles16 value = sum.value * power_of_two(sum.exponent - kSumFractionBits);
-  const Doubles16 magnitude = value < 0 ? -value : value;
-  const Floats16 nearest = __builtin_convertvector(value, Floats16);
-  const Doubles16 back = __builtin_convertvector(nearest, Doubles16);
-  const Longs16 too_far = ((back < 0 ? -back : back) > magnitude) & (magnitude < 0x1p128);
-  bits = (Words16)nearest + (Words16)__builtin_convertvector(too_far, Ints16);
-  bits &= ~((1u << (23 - result_fraction_bits)) - 1);
-  bits = (bits & 0x7fffffffu) == 0 ? bits & 0u : bits;
-}
+void add_block_plain(TileSums& sums, Block& block) { add_block_with<4>(sums, block); }
 
-/// To nearest, ties to even; overflow gives infinity, underflow +0.
-[[gnu::always_inline]] inline void to_f16(Words16& bits, const ColumnSum& sum) {
-  const Doubles16 value = sum.value * power_of_two(sum.exponent - kSumFractionBits);
-  const Longs16 raw = (Longs16)value;
-  const Longs16 magnitude = raw & 0x7fffffffffffffff;
-  // Adding a number whose last bit weighs what f16's last bit would rounds there.
-  Longs16 exponent = (magnitude >> 52) - 1023;
-  exponent = exponent < -14 ? exponent * 0 - 14 : exponent;
-  const Doubles16 rounder = (Doubles16)((exponent - 10 + 52 + 1023) << 52);
-  const Doubles16 rounded = ((Doubles16)magnitude + rounder) - rounder;
-  // Now exact in f32 and, unless too large, in f16.
-  const Words16 f32 = (Words16)__builtin_convertvector(rounded, Floats16);
-  const Words16 normal = (f32 >> 13) - ((127u - 15u) << 10);
-  const Ints16 small = __builtin_convertvector(rounded * 0x1p24, Ints16);
-  bits = f32 < (113u << 23) ? (Words16)small : normal;
-  bits = f32 >= (143u << 23) ? (bits & 0u) + 0x7c00u : bits;
-  const Words16 sign = (Words16)__builtin_convertvector(raw >> 63, Ints16) & 0x8000u;
-  bits = bits == 0 ? bits : bits | sign;
+#if defined(__x86_64__)
+[[gnu::target("arch=x86-64-v3")]] void add_block_avx2(TileSums& sums, Block& block) { add_block_with<8>(sums, block); }
+[[gnu::target("arch=x86-64-v4")]] void add_block_avx512(TileSums& sums, Block& block) {
+  add_block_with<16>(sums, block);
+}
+#endif
+
+using AddBlock = void (*)(TileSums&, Block&);
+
+AddBlock best_add_block() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    return add_block_avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    return add_block_avx2;
+#endif
+  return add_block_plain;
 }
 
 bool is_nan(std::uint32_t bits, const Layout& layout) {
-  const std::uint32_t magnitude = bits & layout.magnitude_mask();
-  return layout.infinity ? magnitude > layout.infinity_bits() : magnitude == layout.magnitude_mask();
+  const std::uint32_t magnitude = bits & (layout.sign() - 1);
+  return layout.infinity ? magnitude > layout.infinity_bits() : magnitude == layout.sign() - 1;
 }
 bool is_infinite(std::uint32_t bits, const Layout& layout) {
-  return layout.infinity && (bits & layout.magnitude_mask()) == layout.infinity_bits();
+  return layout.infinity && (bits & (layout.sign() - 1)) == layout.infinity_bits();
 }
-bool is_negative(std::uint32_t bits, const Layout& layout) {
-  return (bits >> (layout.exponent_bits + layout.fraction_bits)) & 1;
-}
+bool is_negative(std::uint32_t bits, const Layout& layout) { return (bits & layout.sign()) != 0; }
 
 /// Puts infinities and NaNs where a sum with one belongs; finite sums stay as computed.
-void fix_special(TileSums& sums, const TileSums& before, const Operands& operands, const Layout& a, const Layout& b,
-                 const Layout& c) {
+void fix_special(TileSums& sums, const TileSums& before, const Block& block) {
+  const int first = block.operands.first_element, per_word = block.operands.elements;
   for (int column = 0; column < kColumns; ++column)
     for (int row = 0; row < kRows; ++row) {
-      const std::uint32_t start = before[column][row];
-      bool nan = is_nan(start, c);
+      const std::uint32_t start = before[column].row[row];
+      bool nan = is_nan(start, block.c);
       bool infinite[2] = {false, false};  // Of each sign.
-      if (is_infinite(start, c)) infinite[is_negative(start, c)] = true;
-      for (int k = 0; k < operands.k; ++k) {
-        const std::uint32_t x = operands.a[k].bits[row], y = operands.b[k].bits[column];
-        if (!is_infinite(x, a) && !is_infinite(y, b)) {
-          nan |= is_nan(x, a) || is_nan(y, b);
-          continue;
-        }
-        const bool zero = (x & a.magnitude_mask()) == 0 || (y & b.magnitude_mask()) == 0;
-        nan |= zero || is_nan(x, a) || is_nan(y, b);
-        infinite[is_negative(x, a) != is_negative(y, b)] = true;
+      if (is_infinite(start, block.c)) infinite[is_negative(start, block.c)] = true;
+      for (int k = 0; k < block.k; ++k) {
+        const std::uint32_t x = element(block.operands.a[k / per_word].row[row], first + k % per_word, block.a);
+        const std::uint32_t y = element(block.operands.b[k / per_word].row[column], first + k % per_word, block.b);
+        nan |= is_nan(x, block.a) || is_nan(y, block.b);
+        if (!is_infinite(x, block.a) && !is_infinite(y, block.b)) continue;
+        nan |= (x & (block.a.sign() - 1)) == 0 || (y & (block.b.sign() - 1)) == 0;
+        infinite[is_negative(x, block.a) != is_negative(y, block.b)] = true;
       }
-      const std::uint32_t sign = 1u << (c.exponent_bits + c.fraction_bits);
       if (nan || (infinite[0] && infinite[1]))
-        sums[column][row] = sign - 1;  // The canonical NaN: all ones but the sign.
+        sums[column].row[row] = kF32.sign() - 1;  // The canonical NaN: all ones but the sign.
       else if (infinite[0] || infinite[1])
-        sums[column][row] = c.infinity_bits() | (infinite[1] ? sign : 0);
+        sums[column].row[row] = kF32.infinity_bits() | (infinite[1] ? kF32.sign() : 0);
     }
+}
+
+/// From f32 rounded to odd, which has bits enough for one more rounding. Underflow gives +0.
+void round_to_f16(TileSums& sums) {
+  for (int column = 0; column < kColumns; column += 2) {
+    std::uint32_t* words = sums[column].row.data();  // Two columns are one row of 32 lanes.
+    row::cvt_f16_f32(words, words);
+    for (int lane = 0; lane < kLanes; ++lane) words[lane] = words[lane] == 0x8000u ? 0 : words[lane];
+  }
 }
 
 }  // namespace
 
-EVO_CPU_CLONES void add_block(TileSums& sums, std::span<const Words16> a, std::span<const Words16> b, MmaType type_a,
-                              MmaType type_b, MmaType accumulator, const SumRule& rule) {
-  const Layout &layout_a = layout_of(type_a), &layout_b = layout_of(type_b), &layout_c = layout_of(accumulator);
-  Operands operands;
-  Ints16 special_a{}, special_b{};
-  unpack(operands.a, a, layout_a, special_a);
-  unpack(operands.b, b, layout_b, special_b);
-  operands.k = static_cast<int>(a.size()) * (32 / layout_a.width);
-
-  const int product_up = kSumFractionBits - layout_a.fraction_bits - layout_b.fraction_bits;
-  const int cut = kSumFractionBits - rule.fraction_bits;
+void add_block(TileSums& sums, const BlockOperands& operands, MmaType accumulator, const SumRule& rule) {
+  static const AddBlock kAddBlock = best_add_block();
+  Block block;
+  block.operands = operands;
+  block.a = layout_of(operands.type_a);
+  block.b = layout_of(operands.type_b);
+  block.c = layout_of(accumulator);
+  block.a.normalised = operands.widened && operands.type_a == MmaType::e4m3;
+  block.b.normalised = operands.widened && operands.type_b == MmaType::e4m3;
+  block.k = static_cast<int>(operands.a.size()) * operands.elements;
+  block.fraction_bits = rule.fraction_bits;
+  block.round_to_odd = accumulator == MmaType::f16;
+  block.result_fraction_bits = block.round_to_odd ? 23 : rule.result_fraction_bits;
   const TileSums before = sums;
-  Ints16 special_c{};
-  for (int column = 0; column < kColumns; ++column) {
-    Factors running;
-    decode(running, sums[column], layout_c);
-    special_c |= (sums[column] & layout_c.magnitude_mask()) >= layout_c.first_special();
-    ColumnSum sum;
-    sum_column(sum, operands, column, running, layout_c.fraction_bits, product_up, cut);
-    if (accumulator == MmaType::f16)
-      to_f16(sums[column], sum);
-    else
-      to_f32(sums[column], sum, rule.result_fraction_bits);
-  }
-  if (any(special_a, kRows) || any(special_b, kColumns) || any(special_c, kRows))
-    fix_special(sums, before, operands, layout_a, layout_b, layout_c);
+  kAddBlock(sums, block);
+  if (std::ranges::count(block.numbers, 0u) > 0) fix_special(sums, before, block);
+  if (block.round_to_odd) round_to_f16(sums);
 }
 
 }  // namespace evo::vgpu
