@@ -137,6 +137,26 @@ std::string filled(std::string_view text,
   return result;
 }
 
+std::string wrapped(std::string_view head, const std::vector<std::string>& items, std::string_view tail) {
+  constexpr std::size_t kColumns = 110;
+  const std::string indent(head.find_first_not_of(' ') + 4, ' ');
+  std::string text(head);
+  std::size_t line_start = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool last = i + 1 == items.size();
+    const std::string item = items[i] + (last ? std::string(tail) : ",");
+    if (text.size() - line_start + 1 + item.size() > kColumns) {
+      text += "\n";
+      line_start = text.size();
+      text += indent;
+    } else if (i > 0) {
+      text += " ";
+    }
+    text += item;
+  }
+  return text + "\n";
+}
+
 std::string comment_safe(std::string_view text) {
   std::string safe(text);
   std::replace_if(

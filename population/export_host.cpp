@@ -12,119 +12,6 @@
 namespace evo {
 namespace {
 
-constexpr std::string_view kHelpers = R"cuda(
-// ---- Host side. It is the family's launch plan with this kernel's genes folded into it.
-
-namespace @HOST@ {
-
-struct Launch {
-  long long grid[3];
-  long long block[3];
-  long long cluster[3];
-  long long dynamic_smem_bytes;
-  bool programmatic;  // May start before the launch ahead of it in the stream has ended.
-};
-
-// How much dynamic shared memory a kernel was allowed so far, for each device.
-struct SharedMemoryLimit {
-  std::atomic<long long> bytes[64];
-};
-
-inline bool fits(long long value, long long least, long long most) { return value >= least && value <= most; }
-
-// Anything over 48 KB has to be asked for, once for each kernel and device.
-inline cudaError_t allow_shared_memory(const void* kernel, long long bytes, SharedMemoryLimit& limit) {
-  int device = 0;
-  const cudaError_t found = cudaGetDevice(&device);
-  if (found != cudaSuccess) return found;
-  const bool known = device < 64;
-  if (known && limit.bytes[device].load(std::memory_order_acquire) >= bytes) return cudaSuccess;
-  const cudaError_t set =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-  if (set == cudaSuccess && known) limit.bytes[device].store(bytes, std::memory_order_release);
-  return set;
-}
-
-inline cudaError_t start(const void* kernel, const Launch& launch, void** arguments, SharedMemoryLimit& limit,
-                         cudaStream_t stream) {
-  const long long most[3] = {2147483647LL, 65535LL, 65535LL};
-  for (int i = 0; i < 3; ++i) {
-    if (!fits(launch.grid[i], 1, most[i]) || !fits(launch.block[i], 1, 1024)) return cudaErrorInvalidValue;
-  }
-  if (!fits(launch.dynamic_smem_bytes, 0, 2147483647LL)) return cudaErrorInvalidValue;
-  if (launch.dynamic_smem_bytes > 0) {
-    const cudaError_t allowed = allow_shared_memory(kernel, launch.dynamic_smem_bytes, limit);
-    if (allowed != cudaSuccess) return allowed;
-  }
-
-  cudaLaunchAttribute attributes[2] = {};
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(launch.grid[0]), static_cast<unsigned>(launch.grid[1]),
-                        static_cast<unsigned>(launch.grid[2]));
-  config.blockDim = dim3(static_cast<unsigned>(launch.block[0]), static_cast<unsigned>(launch.block[1]),
-                         static_cast<unsigned>(launch.block[2]));
-  config.dynamicSmemBytes = static_cast<size_t>(launch.dynamic_smem_bytes);
-  config.stream = stream;
-  config.attrs = attributes;
-  const long long cluster_size = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
-  if (cluster_size > 8) {
-    const cudaError_t set = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-    if (set != cudaSuccess) return set;
-  }
-  if (cluster_size > 1) {
-    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = static_cast<unsigned>(launch.cluster[0]);
-    attribute.val.clusterDim.y = static_cast<unsigned>(launch.cluster[1]);
-    attribute.val.clusterDim.z = static_cast<unsigned>(launch.cluster[2]);
-  }
-  if (launch.programmatic) {
-    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-  }
-  return cudaLaunchKernelExC(&config, kernel, arguments);
-}
-)cuda";
-
-constexpr std::string_view kTensorMapHelper = R"cuda(
-// cuTensorMapEncodeTiled comes from the driver through the runtime, so that nothing but cudart is linked.
-inline cudaError_t encode(CUtensorMap* map, CUtensorMapDataType type, int rank, const void* address,
-                          const long long* dims, const long long* strides_bytes, const long long* box,
-                          long long swizzle_bytes) {
-  static void* const entry = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    const cudaError_t error =
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result);
-#else
-    const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &result);
-#endif
-    return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? found : nullptr;
-  }();
-  if (entry == nullptr) return cudaErrorNotSupported;
-  cuuint64_t map_dims[5] = {};
-  cuuint64_t map_strides[5] = {};
-  cuuint32_t map_box[5] = {};
-  cuuint32_t every_element[5] = {1, 1, 1, 1, 1};
-  for (int i = 0; i < rank; ++i) {
-    map_dims[i] = static_cast<cuuint64_t>(dims[i]);
-    map_box[i] = static_cast<cuuint32_t>(box[i]);
-    if (i + 1 < rank) map_strides[i] = static_cast<cuuint64_t>(strides_bytes[i]);
-  }
-  const CUtensorMapSwizzle swizzle = swizzle_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
-                                     : swizzle_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                     : swizzle_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
-                                                           : CU_TENSOR_MAP_SWIZZLE_NONE;
-  const CUresult result = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(entry)(
-      map, type, static_cast<cuuint32_t>(rank), const_cast<void*>(address), map_dims, map_strides, map_box,
-      every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
-}
-)cuda";
-
 std::string_view tensor_map_type(DType dtype) {
   switch (dtype) {
     case DType::u8:
@@ -157,6 +44,35 @@ std::string tail_of(const Specialised& specialised) {
   return specialised.suffix.empty() ? "" : "_" + specialised.suffix;
 }
 
+/// What the launch functions share.
+struct Signature {
+  std::vector<std::string> tensors;    ///< "const void* q"
+  std::vector<std::string> arguments;  ///< "q"
+  std::vector<std::string> sizes;      ///< "int B"
+  std::string shape;                   ///< "B, H, S, D"
+  std::string not_positive;            ///< "B < 1 || H < 1 || ..."
+};
+
+Signature signature_of(const ExportRequest& request) {
+  const Task& task = request.task;
+  Signature signature;
+  for (const auto* tensors : {&task.inputs, &task.outputs}) {
+    for (const Tensor& tensor : *tensors) {
+      const bool output = tensors == &task.outputs;
+      signature.tensors.push_back(parameter_of(tensor, request.provenance.target.options, output));
+      signature.arguments.push_back(tensor.name);
+    }
+  }
+  std::vector<std::string> conditions;
+  for (const std::string& name : task.shape_parameters) {
+    signature.sizes.push_back("int " + name);
+    conditions.push_back(name + " < 1");
+  }
+  signature.shape = fmt::format("{}", fmt::join(task.shape_parameters, ", "));
+  signature.not_positive = fmt::format("{}", fmt::join(conditions, " || "));
+  return signature;
+}
+
 /// Writes the launch function of one specialisation.
 class LaunchWriter {
  public:
@@ -167,9 +83,12 @@ class LaunchWriter {
   }
 
   std::string write() const {
+    std::vector<std::string> parameters = signature_of(request_).tensors;
+    for (const std::string& size : sizes()) parameters.push_back(size);
+    parameters.insert(parameters.end(), {"void* workspace", "cudaStream_t stream"});
     std::string code = workspace_function();
-    code += fmt::format("\ninline cudaError_t launch{}({}, {}, void* workspace, cudaStream_t stream) {{\n",
-                        tail(), tensor_parameters(), shape_parameters("[[maybe_unused]] long long "));
+    code +=
+        "\n" + wrapped(fmt::format("inline cudaError_t launch{}(", tail_of(specialised_)), parameters, ") {");
     code += derived_;
     code += workspaces();
     for (const TensorMapSpec& map : family_.tensor_maps) code += tensor_map(map);
@@ -218,34 +137,25 @@ class LaunchWriter {
     return truth && *truth ? Decided::yes : Decided::no;
   }
 
-  std::string tail() const { return tail_of(specialised_); }
-
-  std::string shape_parameters(std::string_view type) const {
+  std::vector<std::string> sizes() const {
     std::vector<std::string> parameters;
-    for (const std::string& name : request_.task.shape_parameters)
-      parameters.push_back(fmt::format("{}{}", type, name));
-    return fmt::format("{}", fmt::join(parameters, ", "));
-  }
-
-  std::string tensor_parameters() const {
-    std::vector<std::string> parameters;
-    const Bindings& options = request_.provenance.target.options;
-    for (const Tensor& tensor : request_.task.inputs)
-      parameters.push_back(parameter_of(tensor, options, false));
-    for (const Tensor& tensor : request_.task.outputs)
-      parameters.push_back(parameter_of(tensor, options, true));
-    return fmt::format("{}", fmt::join(parameters, ", "));
+    for (const std::string& name : request_.task.shape_parameters) {
+      parameters.push_back("[[maybe_unused]] long long " + name);
+    }
+    return parameters;
   }
 
   /// Sizes of the workspaces, each rounded up so that the next one is aligned; the last element is their sum.
   std::string workspace_function() const {
+    const std::string type = "Workspaces" + tail_of(specialised_);
     std::string code =
-        fmt::format("\n// Bytes of each workspace, and of all together.\nstruct Workspaces{} {{\n", tail());
-    for (const WorkspaceSpec& workspace : family_.workspaces)
+        fmt::format("\n// Bytes of each workspace, and of all together.\nstruct {} {{\n", type);
+    for (const WorkspaceSpec& workspace : family_.workspaces) {
       code += fmt::format("  long long {} = 0;\n", workspace.name);
-    code += fmt::format(
-        "  long long all = 0;\n}};\n\ninline Workspaces{0} workspaces{0}({1}) {{\n  Workspaces{0} bytes;\n",
-        tail(), shape_parameters("[[maybe_unused]] long long "));
+    }
+    code += "  long long all = 0;\n};\n\n";
+    code += wrapped(fmt::format("inline {} workspaces{}(", type, tail_of(specialised_)), sizes(), ") {");
+    code += fmt::format("  {} bytes;\n", type);
     code += derived_;
     for (const WorkspaceSpec& workspace : family_.workspaces) {
       const Decided used = decide(workspace.when);
@@ -264,8 +174,8 @@ class LaunchWriter {
       if (decide(workspace.when) != Decided::no) used.push_back(&workspace);
     }
     if (used.empty()) return "  (void)workspace;\n" + null_workspaces();
-    std::string code =
-        fmt::format("  const Workspaces{0} bytes = workspaces{0}({1});\n", tail(), shape_parameters(""));
+    std::string code = fmt::format("  const Workspaces{0} bytes = workspaces{0}({1});\n",
+                                   tail_of(specialised_), signature_of(request_).shape);
     code += "  if (bytes.all > 0 && workspace == nullptr) return cudaErrorInvalidValue;\n";
     code += "  char* next = static_cast<char*>(workspace);\n";
     for (const WorkspaceSpec* workspace : used) {
@@ -329,9 +239,13 @@ class LaunchWriter {
     const std::string symbol = symbol_of(launch.kernel, specialised_);
     std::string code = used == Decided::yes ? "  {" : fmt::format("  if ({}) {{", cpp(launch.when));
     code += fmt::format("  // {}\n    static SharedMemoryLimit limit;\n", symbol);
-    code += fmt::format("    const Launch launch = {{{{{}}}, {{{}}}, {{{}}}, {}, {}}};\n",
-                        triple(launch.grid), triple(launch.block), triple(launch.cluster),
-                        cpp(launch.dynamic_smem_bytes), cpp(launch.programmatic));
+    code += fmt::format("    const Launch launch = {{{{{}}},  // grid\n", triple(launch.grid));
+    code += fmt::format("                           {{{}}},  // block\n", triple(launch.block));
+    code += fmt::format("                           {{{}}},  // cluster\n", triple(launch.cluster));
+    code += fmt::format("                           {},  // dynamic shared memory\n",
+                        cpp(launch.dynamic_smem_bytes));
+    code += fmt::format("                           {}}};  // programmatic dependent launch\n",
+                        cpp(launch.programmatic));
     code += arguments(launch);
     code += fmt::format(
         "    const cudaError_t error = start((const void*)&{}::{}, launch, arguments, limit, stream);\n",
@@ -360,7 +274,7 @@ class LaunchWriter {
           value, i);
       addresses.push_back(fmt::format("&argument_{}", i));
     }
-    return fmt::format("{}    void* arguments[] = {{{}}};\n", scalars, fmt::join(addresses, ", "));
+    return scalars + wrapped("    void* arguments[] = {", addresses, "};");
   }
 
   const ExportRequest& request_;
@@ -419,35 +333,6 @@ std::string launcher_doc(const ExportRequest& request, const std::vector<Special
   return doc + ".\n";
 }
 
-/// What the public functions share.
-struct Signature {
-  std::vector<std::string> tensors;    ///< "const void* q"
-  std::vector<std::string> arguments;  ///< "q"
-  std::vector<std::string> sizes;      ///< "int B"
-  std::string shape;                   ///< "B, H, S, D"
-  std::string not_positive;            ///< "B < 1 || H < 1 || ..."
-};
-
-Signature signature_of(const ExportRequest& request) {
-  const Task& task = request.task;
-  Signature signature;
-  for (const auto* tensors : {&task.inputs, &task.outputs}) {
-    for (const Tensor& tensor : *tensors) {
-      const bool output = tensors == &task.outputs;
-      signature.tensors.push_back(parameter_of(tensor, request.provenance.target.options, output));
-      signature.arguments.push_back(tensor.name);
-    }
-  }
-  std::vector<std::string> conditions;
-  for (const std::string& name : task.shape_parameters) {
-    signature.sizes.push_back("int " + name);
-    conditions.push_back(name + " < 1");
-  }
-  signature.shape = fmt::format("{}", fmt::join(task.shape_parameters, ", "));
-  signature.not_positive = fmt::format("{}", fmt::join(conditions, " || "));
-  return signature;
-}
-
 std::string workspace_bytes(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
   const std::string& task = request.task.name;
   const Signature signature = signature_of(request);
@@ -470,15 +355,18 @@ std::string launcher(const ExportRequest& request, const std::vector<Specialised
   const Signature signature = signature_of(request);
   std::string code = workspace ? workspace_bytes(request, specialisations) : "";
   code += "\n" + launcher_doc(request, specialisations, workspace);
-  code += fmt::format(
-      "cudaError_t evo_{}({}, {}, {}cudaStream_t stream) {{\n  if ({}) return cudaErrorInvalidValue;\n", task,
-      fmt::join(signature.tensors, ", "), fmt::join(signature.sizes, ", "),
-      workspace ? "void* workspace, " : "", signature.not_positive);
+  std::vector<std::string> parameters = signature.tensors;
+  parameters.insert(parameters.end(), signature.sizes.begin(), signature.sizes.end());
+  if (workspace) parameters.emplace_back("void* workspace");
+  parameters.emplace_back("cudaStream_t stream");
+  code += wrapped(fmt::format("cudaError_t evo_{}(", task), parameters, ") {");
+  code += fmt::format("  if ({}) return cudaErrorInvalidValue;\n", signature.not_positive);
   for (const Specialised& specialised : specialisations) {
-    code += fmt::format("  if ({}) return evo_{}_host::launch{}({}, {}, {}, stream);\n",
-                        condition_of(specialised), task, tail_of(specialised),
-                        fmt::join(signature.arguments, ", "), signature.shape,
-                        workspace ? "workspace" : "nullptr");
+    std::vector<std::string> arguments = signature.arguments;
+    arguments.insert(arguments.end(), {signature.shape, workspace ? "workspace" : "nullptr", "stream"});
+    code += wrapped(fmt::format("  if ({}) return evo_{}_host::launch{}(", condition_of(specialised), task,
+                                tail_of(specialised)),
+                    arguments, ");");
   }
   return code + "  return cudaErrorInvalidValue;\n}\n";
 }
@@ -509,7 +397,7 @@ std::string parameter_of(const Tensor& tensor, const Bindings& options, bool out
 
 std::string host_code(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
   const std::string host = fmt::format("evo_{}_host", request.task.name);
-  std::string code = filled(kHelpers, {{"@HOST@", host}});
+  std::string code = filled(kHostHelpers, {{"@HOST@", host}});
   if (!request.family.tensor_maps.empty()) code += kTensorMapHelper;
   for (const Specialised& specialised : specialisations) code += LaunchWriter(request, specialised).write();
   return code + fmt::format("\n}}  // namespace {}\n", host) + launcher(request, specialisations);

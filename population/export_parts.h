@@ -19,9 +19,20 @@ struct Specialised {
   Bindings scope;          ///< Everything that is known before a launch: folded into the host code.
 };
 
+/// Text that is the same for every task (population/export_text.cpp).
+extern const std::string_view kHostHelpers;  ///< @HOST@
+extern const std::string_view kTensorMapHelper;
+extern const std::string_view kMainHead;   ///< Before the reference's kernels.
+extern const std::string_view kMainTypes;  ///< @RANK@
+extern const std::string_view kMainData;   ///< Drawing, encoding, comparing.
+extern const std::string_view kMainRun;    ///< @RANK@ @TASK@ @RELATIVE_L2@ @COSINE@ @MAX_ABS@ @CLAIMANT@ ...
+
 /// `text` with every @NAME@ replaced.
 std::string filled(std::string_view text,
                    const std::vector<std::pair<std::string_view, std::string>>& values);
+
+/// "head(item, item, ...)tail", broken into lines of at most 110 columns.
+std::string wrapped(std::string_view head, const std::vector<std::string>& items, std::string_view tail);
 
 /// Text that stays within the line comment it is put into.
 std::string comment_safe(std::string_view text);
@@ -57,6 +68,8 @@ std::string provenance_block(const ExportRequest& request);
 /// The lines that enclose source number `index`.
 std::string begin_marker(std::size_t index);
 std::string end_marker(std::size_t index);
+inline constexpr int kExportFormat =
+    1;  ///< Of the provenance block; raised when older readers cannot read it.
 inline constexpr std::string_view kProvenanceBegin = "\n/* evo-provenance\n";
 inline constexpr std::string_view kProvenanceEnd = "\n*/";
 
