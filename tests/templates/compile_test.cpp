@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <memory>
+#include <variant>
+
+#include "engine/error.h"
+#include "evaluator/compiler.h"
+#include "tests/templates/shipped.h"
+
+using namespace evo;
+using namespace evo::test;
+
+namespace {
+
+Compiler& compiler() {
+  static std::unique_ptr<Compiler> nvrtc;
+  try {
+    if (!nvrtc) nvrtc = make_nvrtc_compiler();
+  } catch (const Error& error) {
+    SKIP("no NVRTC: " << error.what());
+  }
+  return *nvrtc;
+}
+
+Binary compile(const Program& program, const std::string& arch) {
+  auto result = compiler().compile(program.source, arch, program.max_registers);
+  if (const auto* failure = std::get_if<Failure>(&result)) FAIL(failure->reason);
+  Binary binary = std::get<Binary>(std::move(result));
+  CHECK(!binary.cubin.empty());
+  CHECK(!binary.ptx.empty());
+  return binary;
+}
+
+}  // namespace
+
+TEST_CASE("random genomes compile for sm_89 and sm_90a, and few spill registers") {
+  int programs = 0;
+  int spilling = 0;
+  for (const char* task : {"fp8_sdpa", "fp8_qkt"}) {
+    for (const Gpu& gpu : {l4(), h200()}) {
+      for (const char* shape : {"mission", "d128"}) {
+        const Aimed aimed(task, gpu, {shape});
+        const Space space = aimed.space();
+        for (const Genome& genome : aimed.sample(space, 3, 11)) {
+          INFO(gpu.arch << " " << shape << " " << to_text(genome));
+          const Candidate candidate = aimed.candidate(space, genome);
+          const Binary binary = compile(candidate.programs.front(), gpu.arch);
+          ++programs;
+          spilling += binary.build.spill_bytes > 0 ? 1 : 0;
+        }
+      }
+    }
+  }
+  INFO(spilling << " of " << programs << " spill");
+  CHECK(spilling * 4 <= programs);
+}
+
+TEST_CASE("every exponential, rescale strategy and epilogue compiles") {
+  for (const auto& [task, slots] : {std::pair{"fp8_sdpa", std::vector<std::string>{"exponential", "rescale"}},
+                                    std::pair{"fp8_qkt", std::vector<std::string>{"epilogue"}}}) {
+    const Aimed aimed(task, l4(), {"mission"});
+    const Space space = aimed.space();
+    for (const std::string& slot : slots) {
+      for (const Value& allele : space.family("mma_sync").gene(slot)->alleles) {
+        Rng rng(2);
+        Genome genome = space.sample(rng);
+        while (genome.genes.at(slot) != allele) genome = space.sample(rng);
+        INFO(to_text(genome));
+        compile(aimed.candidate(space, genome).programs.front(), "sm_89");
+      }
+    }
+  }
+}
+
+TEST_CASE("references compile for every specialisation and option") {
+  for (const std::string& task : task_names(shipped_templates())) {
+    const Aimed aimed(task, l4(), {"mission"});
+    for (const int head_dim : {64, 128}) {
+      for (const Option& option : aimed.task().options) {
+        for (const Value& value : option.values) {
+          Bindings options = aimed.task().default_options();
+          options[option.name] = value;
+          const Bindings specialisation{{"D", std::int64_t{head_dim}}};
+          compile(reference_program(shipped_templates(), aimed.task(), options, specialisation, {}), "sm_89");
+        }
+      }
+    }
+  }
+}

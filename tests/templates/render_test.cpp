@@ -1,0 +1,55 @@
+#include <catch2/catch_test_macros.hpp>
+#include <map>
+#include <set>
+
+#include "tests/templates/shipped.h"
+
+using namespace evo;
+using namespace evo::test;
+
+TEST_CASE("random genomes of every task render to kernels without a directive or an include left") {
+  for (const std::string& task : task_names(shipped_templates())) {
+    for (const Gpu& gpu : {l4(), h200()}) {
+      const Aimed aimed(task, gpu, {"mission", "d128"});
+      const Space space = aimed.space();
+      for (const Genome& genome : aimed.sample(space, 200, 3)) {
+        const Candidate candidate = aimed.candidate(space, genome);
+        REQUIRE(candidate.programs.size() == 2);
+        for (const Program& program : candidate.programs) {
+          INFO(to_text(genome));
+          CHECK(program.source.find("//%") == std::string::npos);
+          CHECK(program.source.find("${") == std::string::npos);
+          CHECK(program.source.find("#include") == std::string::npos);
+          CHECK(program.source.find("extern \"C\" __global__") != std::string::npos);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("different genomes are different programs") {
+  for (const char* task : {"fp8_sdpa", "fp8_qkt"}) {
+    const Aimed aimed(task, h200(), {"mission"});
+    const Space space = aimed.space();
+    std::map<std::string, std::string> genome_of;
+    for (const Genome& genome : aimed.sample(space, 2000, 5)) {
+      const auto [known, added] = genome_of.emplace(aimed.candidate(space, genome).source_hash(), to_text(genome));
+      INFO(to_text(genome) << "\n" << known->second);
+      CHECK((added || known->second == to_text(genome)));
+    }
+  }
+}
+
+TEST_CASE("one step in any gene changes the program") {
+  for (const char* task : {"fp8_sdpa", "fp8_qkt"}) {
+    const Aimed aimed(task, h200(), {"mission"});
+    const Space space = aimed.space();
+    for (const Genome& genome : aimed.sample(space, 20, 7)) {
+      const std::string hash = aimed.candidate(space, genome).source_hash();
+      for (const Genome& neighbour : space.neighbours(genome, Space::Step::any)) {
+        INFO(to_text(genome) << "\n" << to_text(neighbour));
+        CHECK(aimed.candidate(space, neighbour).source_hash() != hash);
+      }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+#include "tests/templates/shipped.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "engine/rng.h"
+
+namespace evo::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+SourceTree read_tree(const fs::path& root) {
+  SourceTree tree;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (!entry.is_regular_file()) continue;
+    std::ostringstream text;
+    text << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+    tree[fs::relative(entry.path(), root).generic_string()] = text.str();
+  }
+  return tree;
+}
+
+}  // namespace
+
+const SourceTree& shipped_templates() {
+  static const SourceTree tree = read_tree(fs::path(EVO_SOURCE_DIR) / "templates");
+  return tree;
+}
+
+Gpu l4() {
+  return {"L4", "sm_89", {.sm = 89,
+                          .smem_per_block_bytes = 101376,
+                          .smem_per_sm_bytes = 102400,
+                          .registers_per_sm = 65536,
+                          .threads_per_block = 1024,
+                          .sm_count = 58}};
+}
+
+Gpu h200() {
+  return {"H200", "sm_90a", {.sm = 90,
+                             .smem_per_block_bytes = 232448,
+                             .smem_per_sm_bytes = 233472,
+                             .registers_per_sm = 65536,
+                             .threads_per_block = 1024,
+                             .sm_count = 132}};
+}
+
+Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes, const Bindings& options)
+    : task_(load_task(shipped_templates(), task_name)),
+      gpu_(std::move(gpu)),
+      target_(make_target(task_, "cuda", shapes, options)) {}
+
+Space Aimed::space() const {
+  Bindings facts = facts_of(gpu_.limits);
+  facts.insert(target_.options.begin(), target_.options.end());
+  return Space(load_families(shipped_templates(), task_), facts, specialisations_of(task_, target_));
+}
+
+std::vector<Genome> Aimed::sample(const Space& space, int count, std::uint64_t seed) const {
+  Rng rng(seed);
+  std::vector<Genome> genomes;
+  for (int i = 0; i < count; ++i) genomes.push_back(space.sample(rng));
+  return genomes;
+}
+
+Candidate Aimed::candidate(const Space& space, const Genome& genome) const {
+  return make_candidate(shipped_templates(), task_, space.family(genome.family), genome, target_,
+                        facts_of(gpu_.limits));
+}
+
+}  // namespace evo::test

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/candidate.h"
+#include "engine/family.h"
+#include "engine/source_tree.h"
+#include "engine/space.h"
+#include "engine/task.h"
+
+namespace evo::test {
+
+/// The templates folder of the source tree.
+const SourceTree& shipped_templates();
+
+/// A GPU as far as templates know it.
+struct Gpu {
+  std::string name;
+  std::string arch;  ///< What NVRTC compiles for.
+  DeviceLimits limits;
+};
+Gpu l4();
+Gpu h200();
+
+/// A shipped task aimed at some of its shapes on a GPU.
+class Aimed {
+ public:
+  Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes, const Bindings& options = {});
+
+  Space space() const;
+  /// Genomes of the space, by seed.
+  std::vector<Genome> sample(const Space& space, int count, std::uint64_t seed) const;
+  Candidate candidate(const Space& space, const Genome& genome) const;
+
+  const Task& task() const { return task_; }
+  const Gpu& gpu() const { return gpu_; }
+  const Target& target() const { return target_; }
+
+ private:
+  Task task_;
+  Gpu gpu_;
+  Target target_;
+};
+
+}  // namespace evo::test
