@@ -290,7 +290,7 @@ Expression::Expression() {
 
 Expression Expression::constant(Value value) {
   Expression result;
-  result.text_ = is_string(value) ? "'" + to_string(value) + "'" : to_string(value);
+  result.text_ = is_string(value) ? fmt::format("'{}'", to_string(value)) : to_string(value);
   result.root_ = constant_node(std::move(value));
   return result;
 }

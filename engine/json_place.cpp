@@ -40,9 +40,21 @@ std::string line_and_column(const std::string& text, std::size_t offset) {
 
 }  // namespace
 
-JsonPlace::JsonPlace(std::shared_ptr<const Json> document, const Json& here, std::string file,
-                     std::string path)
-    : document_(std::move(document)), here_(&here), file_(std::move(file)), path_(std::move(path)) {}
+struct JsonPlace::Here {
+  std::shared_ptr<const Json> document;  // keeps `value` alive
+  const Json* value;
+  std::string file;
+  std::string path;
+
+  Here step(const Json& child, const std::string& step) const {
+    return {document, &child, file, path + step};
+  }
+  Here member(const Json& child, std::string_view key) const {
+    return step(child, fmt::format("{}{}", path.empty() ? "" : ".", key));
+  }
+};
+
+JsonPlace::JsonPlace(Here here) : here_(std::make_shared<const Here>(std::move(here))) {}
 
 JsonPlace JsonPlace::read(const SourceTree& tree, const std::string& file) {
   const auto found = tree.find(file);
@@ -50,7 +62,7 @@ JsonPlace JsonPlace::read(const SourceTree& tree, const std::string& file) {
   try {
     auto document = std::make_shared<const Json>(parse_strictly(found->second));
     const Json& root = *document;
-    return JsonPlace(std::move(document), root, file, "");
+    return JsonPlace({std::move(document), &root, file, ""});
   } catch (const Json::parse_error& error) {
     // The library counts bytes from 1.
     const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
@@ -61,27 +73,19 @@ JsonPlace JsonPlace::read(const SourceTree& tree, const std::string& file) {
 }
 
 void JsonPlace::fail(const std::string& reason) const {
-  throw usage_error(path_.empty() ? fmt::format("{}: {}", file_, reason)
-                                  : fmt::format("{}: {}: {}", file_, path_, reason));
+  throw usage_error(here_->path.empty() ? fmt::format("{}: {}", here_->file, reason)
+                                        : fmt::format("{}: {}: {}", here_->file, here_->path, reason));
 }
 
 void JsonPlace::wrong_type(std::string_view expected) const {
-  std::string found = here_->dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string found = here_->value->dump(-1, ' ', false, Json::error_handler_t::replace);
   if (found.size() > 40) found = found.substr(0, 40) + "...";
   fail(fmt::format("expected {}, not {}", expected, found));
 }
 
-std::string JsonPlace::member_step(std::string_view key) const {
-  return fmt::format("{}{}", path_.empty() ? "" : ".", key);
-}
-
-JsonPlace JsonPlace::child(const Json& json, const std::string& step) const {
-  return JsonPlace(document_, json, file_, path_ + step);
-}
-
 void JsonPlace::allow_only(std::initializer_list<std::string_view> keys) const {
-  if (!here_->is_object()) wrong_type("an object");
-  for (const auto& [key, value] : here_->items()) {
+  if (!here_->value->is_object()) wrong_type("an object");
+  for (const auto& [key, value] : here_->value->items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       fail(fmt::format("unknown key '{}'{}", key, suggestion(key, {keys.begin(), keys.end()})));
     }
@@ -89,10 +93,10 @@ void JsonPlace::allow_only(std::initializer_list<std::string_view> keys) const {
 }
 
 std::optional<JsonPlace> JsonPlace::find(std::string_view key) const {
-  if (!here_->is_object()) wrong_type("an object");
-  const auto found = here_->find(std::string(key));
-  if (found == here_->end()) return std::nullopt;
-  return child(*found, member_step(key));
+  if (!here_->value->is_object()) wrong_type("an object");
+  const auto found = here_->value->find(std::string(key));
+  if (found == here_->value->end()) return std::nullopt;
+  return JsonPlace(here_->member(*found, key));
 }
 
 JsonPlace JsonPlace::at(std::string_view key) const {
@@ -102,53 +106,56 @@ JsonPlace JsonPlace::at(std::string_view key) const {
 }
 
 std::vector<std::pair<std::string, JsonPlace>> JsonPlace::members() const {
-  if (!here_->is_object()) wrong_type("an object");
+  if (!here_->value->is_object()) wrong_type("an object");
   std::vector<std::pair<std::string, JsonPlace>> result;
-  for (const auto& [key, value] : here_->items()) result.emplace_back(key, child(value, member_step(key)));
+  for (const auto& [key, value] : here_->value->items()) {
+    result.emplace_back(key, JsonPlace(here_->member(value, key)));
+  }
   return result;
 }
 
 std::vector<JsonPlace> JsonPlace::items() const {
-  if (!here_->is_array()) wrong_type("a list");
+  if (!here_->value->is_array()) wrong_type("a list");
   std::vector<JsonPlace> result;
-  for (std::size_t i = 0; i < here_->size(); ++i)
-    result.push_back(child((*here_)[i], fmt::format("[{}]", i)));
+  for (std::size_t i = 0; i < here_->value->size(); ++i) {
+    result.push_back(JsonPlace(here_->step((*here_->value)[i], fmt::format("[{}]", i))));
+  }
   return result;
 }
 
 std::string JsonPlace::text() const {
-  if (!here_->is_string()) wrong_type("a string");
-  return here_->get<std::string>();
+  if (!here_->value->is_string()) wrong_type("a string");
+  return here_->value->get<std::string>();
 }
 
 std::int64_t JsonPlace::integer() const {
-  if (!here_->is_number_integer()) wrong_type("an integer");
-  if (here_->is_number_unsigned() && here_->get<std::uint64_t>() > INT64_MAX)
+  if (!here_->value->is_number_integer()) wrong_type("an integer");
+  if (here_->value->is_number_unsigned() && here_->value->get<std::uint64_t>() > INT64_MAX)
     wrong_type("an integer of 64 bits");
-  return here_->get<std::int64_t>();
+  return here_->value->get<std::int64_t>();
 }
 
 double JsonPlace::number() const {
-  if (!here_->is_number() || !std::isfinite(here_->get<double>())) wrong_type("a number");
-  return here_->get<double>();
+  if (!here_->value->is_number() || !std::isfinite(here_->value->get<double>())) wrong_type("a number");
+  return here_->value->get<double>();
 }
 
 bool JsonPlace::boolean() const {
-  if (!here_->is_boolean()) wrong_type("true or false");
-  return here_->get<bool>();
+  if (!here_->value->is_boolean()) wrong_type("true or false");
+  return here_->value->get<bool>();
 }
 
 Value JsonPlace::value() const {
-  if (here_->is_boolean()) return here_->get<bool>();
-  if (here_->is_string()) return text();
-  if (here_->is_number_integer()) return integer();
+  if (here_->value->is_boolean()) return here_->value->get<bool>();
+  if (here_->value->is_string()) return text();
+  if (here_->value->is_number_integer()) return integer();
   wrong_type("an integer, true, false or a string");
 }
 
 Expression JsonPlace::expression() const {
-  if (here_->is_boolean()) return Expression::constant(here_->get<bool>());
-  if (here_->is_number_integer()) return Expression::constant(integer());
-  if (!here_->is_string()) wrong_type("an expression (a string)");
+  if (here_->value->is_boolean()) return Expression::constant(here_->value->get<bool>());
+  if (here_->value->is_number_integer()) return Expression::constant(integer());
+  if (!here_->value->is_string()) wrong_type("an expression (a string)");
   try {
     return Expression::parse(text());
   } catch (const Error& error) {
@@ -166,10 +173,6 @@ std::vector<Expression> JsonPlace::expressions() const {
   std::vector<Expression> result;
   for (const JsonPlace& item : items()) result.push_back(item.expression());
   return result;
-}
-
-bool JsonPlace::is_object() const {
-  return here_->is_object();
 }
 
 }  // namespace evo

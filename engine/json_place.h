@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,19 +41,12 @@ class JsonPlace {
   std::vector<std::string> texts() const;
   std::vector<Expression> expressions() const;
 
-  bool is_object() const;
-
  private:
-  JsonPlace(std::shared_ptr<const nlohmann::ordered_json> document, const nlohmann::ordered_json& here,
-            std::string file, std::string path);
+  struct Here;
+  explicit JsonPlace(Here here);
   [[noreturn]] void wrong_type(std::string_view expected) const;
-  std::string member_step(std::string_view key) const;
-  JsonPlace child(const nlohmann::ordered_json& json, const std::string& step) const;
 
-  std::shared_ptr<const nlohmann::ordered_json> document_;
-  const nlohmann::ordered_json* here_;
-  std::string file_;
-  std::string path_;
+  std::shared_ptr<const Here> here_;
 };
 
 }  // namespace evo

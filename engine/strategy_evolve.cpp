@@ -13,11 +13,12 @@ namespace {
 
 // Figures found with the synthetic landscapes of tests/engine: budgets of 40 to 2000 evaluations, a third
 // failing.
-constexpr std::size_t kFounders = 8;   // random genomes that open an epoch
-constexpr std::size_t kPatience = 80;  // answers without a better best of the epoch, then a restart
-constexpr int kDraws = 12;             // of one operator, for a genome not asked before
-constexpr double kLearningRate = 0.1;  // of an operator's credit
-constexpr double kLeastShare = 0.05;   // of the proposals, that every operator keeps
+constexpr std::size_t kFounders = 8;      // random genomes that open an epoch
+constexpr std::size_t kPatience = 120;    // answers without a better best of the epoch, then a restart
+constexpr int kDraws = 12;                // of one operator, for a genome not asked before
+constexpr double kLearningRate = 0.1;     // of an operator's credit
+constexpr double kLeastShare = 0.02;      // of the proposals, that every operator keeps
+constexpr double kImmigrantCredit = 0.1;  // at the start; other operators have 1
 constexpr double kParentShares[] = {0.5, 0.3, 0.2};  // best first
 
 /// A genome with its measured latency.
