@@ -104,13 +104,13 @@ SourceTree exported_files(const ExportRequest& request) {
   return files;
 }
 
-/// JSON allows "\/" for a slash: without it a string could end the comment or seem to open another.
+/// A slash beside a star is written as its JSON escape: a string can then neither end the comment nor seem to
+/// open another.
 std::string within_comment(const std::string& json) {
   std::string safe;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const bool star_beside = (i > 0 && json[i - 1] == '*') || (i + 1 < json.size() && json[i + 1] == '*');
-    if (json[i] == '/' && star_beside) safe += '\\';
-    safe += json[i];
+    safe += json[i] == '/' && star_beside ? "\\u002f" : std::string(1, json[i]);
   }
   return safe;
 }

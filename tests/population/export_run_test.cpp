@@ -1,0 +1,157 @@
+// Exported files are compiled and run here: with the host's compiler against a CUDA runtime that lives on the
+// CPU (exported/fake_cudart.cpp), and, where the CUDA Toolkit is installed, with nvcc.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/population/export_fixture.h"
+#include "tests/population/fixture.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+Bindings toy_genes(const std::string& apply) {
+  return {{"apply", apply},
+          {"threads", std::int64_t{32}},
+          {"cluster_size", std::int64_t{2}},
+          {"pdl", true},
+          {"swizzle", std::int64_t{64}}};
+}
+
+/// The program of an exported toy, linked with the runtime on the CPU.
+struct ToyProgram {
+  TempFolder folder;
+  explicit ToyProgram(const ExportRequest& request) {
+    const std::string include = cuda_include_folder();
+    if (include.empty()) SKIP("no CUDA headers");
+    write_text(folder / "best.cu", export_cuda(request));
+    const CommandResult built = run_command(
+        fmt::format("c++ -std=c++17 -O1 -w -x c++ -DEVO_MAIN -I'{}' '{}' "
+                    "'{}/tests/population/exported/fake_cudart.cpp' -o '{}'",
+                    include, (folder / "best.cu").string(), EVO_SOURCE_DIR, (folder / "best").string()));
+    INFO(built.output);
+    REQUIRE(built.exit_code == 0);
+  }
+  CommandResult run(const std::string& arguments = "") const {
+    return run_command("'" + (folder / "best").string() + "' " + arguments);
+  }
+};
+
+/// A plan's launches as the runtime on the CPU tells them.
+std::string told(const Plan& plan, const std::string& suffix) {
+  std::string text;
+  for (const Launch& launch : plan.launches) {
+    text +=
+        fmt::format("launch {}_{} grid {} block {} cluster {} smem {} programmatic {}\n", launch.kernel,
+                    suffix, fmt::join(launch.grid, " "), fmt::join(launch.block, " "),
+                    fmt::join(launch.cluster, " "), launch.dynamic_smem_bytes, launch.programmatic ? 1 : 0);
+  }
+  return text;
+}
+
+std::string lines_with(const std::string& text, const std::string& start) {
+  std::string lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (text.compare(at, start.size(), start) == 0) lines += text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("the exported program finds a right kernel right and launches what the plan says") {
+  const ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
+  const ToyProgram program(request);
+  const auto plan = [&](const Shape& shape) {
+    return resolve_plan(request.task, request.family, request.provenance.genome,
+                        request.provenance.target.options, shape, request.provenance.device.facts);
+  };
+
+  // Without arguments: the first timed shape, with its claim beside the finding.
+  const CommandResult first = program.run();
+  INFO(first.output);
+  CHECK(first.exit_code == 0);
+  CHECK_THAT(first.output, ContainsSubstring("toy R=70 N=64 on Fake GPU"));
+  CHECK_THAT(first.output, ContainsSubstring("first call"));
+  CHECK_THAT(first.output, ContainsSubstring("after timing"));
+  CHECK_THAT(first.output,
+             ContainsSubstring("warm latency 5.00 us"));  // The runtime's clock says 0.1 ms for 20 calls.
+  CHECK_THAT(first.output, ContainsSubstring("claimed      8.91 us (narrow, Test GPU)"));
+  CHECK(lines_with(first.output, "launch") == told(plan(request.task.shape("narrow")), "N64"));
+  CHECK(lines_with(first.output, "map") == "map type 0 rank 2 dims 64 70 stride 64 box 64 1 swizzle 2\n");
+  // 64 KB of shared memory are asked for, once.
+  CHECK(lines_with(first.output, "attribute") == "attribute 8 of toy_sum_N64 is 65536\n");
+
+  // The other specialisation, and a size at which the launch plan takes another branch (R > 100).
+  const CommandResult large = program.run("R=101,N=128");
+  INFO(large.output);
+  CHECK(large.exit_code == 0);
+  CHECK(lines_with(large.output, "launch") == told(plan(parse_shape(request.task, "101,128")), "N128"));
+  CHECK_THAT(large.output, !ContainsSubstring("claimed"));
+
+  CHECK(program.run("1,64").exit_code == 0);
+  for (const std::string bad : {"3,65", "0,64", "x", "1,2,3", "Q=1", "R=1 2", "-1,64", "99999999999,64"}) {
+    const CommandResult refused = program.run(bad);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.output,
+               ContainsSubstring("usage: ") && ContainsSubstring("[R,N], with N == 64 or N == 128"));
+  }
+}
+
+TEST_CASE("the exported program finds a wrong kernel wrong") {
+  const ToyProgram program(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("forgets_scale"), 90));
+  const CommandResult result = program.run();
+  INFO(result.output);
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.output, ContainsSubstring("WRONG"));
+}
+
+TEST_CASE("the exported program finds an output that is not written wrong") {
+  SourceTree tree = toy_tree();
+  tree["toy/plain/kernel.cu"].replace(tree["toy/plain/kernel.cu"].find("i < count) y[i]"), 9,
+                                      "i + 1 < count)");
+  const ToyProgram program(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90));
+  const CommandResult result = program.run();
+  INFO(result.output);
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.output, ContainsSubstring("WRONG (not finite)"));
+}
+
+TEST_CASE("nvcc compiles an exported attention kernel of two head sizes, without a warning") {
+  const std::string nvcc = nvcc_path();
+  if (nvcc.empty()) SKIP("no nvcc");
+  const SourceTree tree = load_tree(std::filesystem::path(EVO_SOURCE_DIR) / "templates");
+  const ExportRequest request =
+      export_request(tree, "fp8_sdpa", {"mission", "d128"},
+                     {{"tile_q", std::int64_t{16}}, {"kv_split", std::int64_t{2}}}, 89);
+  const TempFolder folder;
+  write_text(folder / "best.cu", export_cuda(request));
+  const CommandResult result =
+      run_command(fmt::format("'{}' -std=c++17 -arch=sm_89 -DEVO_MAIN '{}' -o '{}'", nvcc,
+                              (folder / "best.cu").string(), (folder / "best").string()));
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK(result.output.empty());
+}
+
+TEST_CASE("nvcc compiles an exported launcher with tensor maps and clusters, without a warning") {
+  const std::string nvcc = nvcc_path();
+  if (nvcc.empty()) SKIP("no nvcc");
+  const ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
+  const TempFolder folder;
+  write_text(folder / "best.cu", export_cuda(request));
+  const CommandResult result =
+      run_command(fmt::format("'{}' -std=c++17 -arch=sm_90a -c '{}' -o '{}'", nvcc,
+                              (folder / "best.cu").string(), (folder / "best.o").string()));
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK(result.output.empty());
+}

@@ -1,0 +1,257 @@
+#include "population/export.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/rng.h"
+#include "tests/population/export_fixture.h"
+#include "tests/population/fixture.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Equals;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+const Bindings kRight = {{"apply", std::string("right")},
+                         {"threads", std::int64_t{32}},
+                         {"cluster_size", std::int64_t{2}},
+                         {"pdl", true},
+                         {"swizzle", std::int64_t{64}}};
+
+ExportRequest toy_request() {
+  return export_request(toy_tree(), "toy", {"narrow", "wide"}, kRight, 90);
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), with);
+}
+
+std::string read_error(const std::string& text) {
+  return error_of([&] { read_export(text, "best.cu"); });
+}
+
+}  // namespace
+
+TEST_CASE("the same request gives the same text") {
+  CHECK(export_cuda(toy_request()) == export_cuda(toy_request()));
+}
+
+TEST_CASE("what is exported can be read back") {
+  const ExportRequest request = toy_request();
+  const Exported exported = read_export(export_cuda(request), "best.cu");
+  const Provenance& want = request.provenance;
+  const Provenance& got = exported.provenance;
+  CHECK_FALSE(exported.edited);
+  CHECK(got.task == "toy");
+  CHECK(got.task_hash == want.task_hash);
+  CHECK(got.genome == want.genome);
+  CHECK(got.target.options == want.target.options);
+  REQUIRE(got.target.timed.size() == 2);
+  CHECK(got.target.timed[1].name == "wide");
+  CHECK(got.target.timed[1].parameters == want.target.timed[1].parameters);
+  CHECK(got.target.validated.size() == want.target.validated.size());
+  CHECK(got.device.name == "Test GPU");
+  CHECK(got.device.uuid == "GPU-1");
+  CHECK(got.device.facts == want.device.facts);
+  CHECK(got.objective == want.objective);
+  CHECK(got.latency_us == want.latency_us);
+  CHECK(got.worst_relative_l2 == want.worst_relative_l2);
+  REQUIRE(got.timings.size() == 2);
+  CHECK(got.timings[0].median_us == 8.91);
+  CHECK(got.timings[0].high_us == 8.95);
+  CHECK(got.salt == want.salt);
+  CHECK(got.run == 3);
+  CHECK(got.candidate == 217);
+  CHECK(got.evo_version == "0.1.0");
+  CHECK(got.nvrtc_version == "13.0");
+  CHECK(got.compile_flags == want.compile_flags);
+  REQUIRE(exported.programs.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(exported.programs[i].source == request.programs[i].source);
+    CHECK(exported.programs[i].source_hash == request.programs[i].source_hash);
+    CHECK(exported.programs[i].specialisation == request.programs[i].specialisation);
+    CHECK(exported.programs[i].max_registers == 64);
+  }
+}
+
+TEST_CASE("task, family, plans and reference come from the exported file alone") {
+  const ExportRequest request = toy_request();
+  const Exported exported = read_export(export_cuda(request), "best.cu");
+  const Task task = load_task(exported.tree, "toy");
+  const std::vector<Family> families = load_families(exported.tree, task);
+  REQUIRE(families.size() == 1);
+  const Shape& shape = exported.provenance.target.timed.at(0);
+  const Plan plan = resolve_plan(task, families[0], exported.provenance.genome,
+                                 exported.provenance.target.options, shape, exported.provenance.device.facts);
+  const Plan& want = request.programs.at(0).plans.at(shape.name);
+  REQUIRE(plan.launches.size() == 2);
+  CHECK(plan.launches[0].grid == want.launches[0].grid);
+  CHECK(plan.launches[0].dynamic_smem_bytes == want.launches[0].dynamic_smem_bytes);
+  CHECK(plan.workspaces.at(0).bytes == want.workspaces.at(0).bytes);
+  const Bindings& options = exported.provenance.target.options;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Bindings& values = exported.programs[i].specialisation;
+    CHECK(reference_program(exported.tree, task, options, values, {}).source == request.references[i].source);
+  }
+}
+
+TEST_CASE("the kernels stand in the file as they were compiled") {
+  const ExportRequest request = toy_request();
+  const std::string text = export_cuda(request);
+  for (const Program& program : request.programs) CHECK(count_of(text, program.source) == 1);
+}
+
+TEST_CASE("people find what, where from, how fast and how to build at the top") {
+  const std::string text = export_cuda(toy_request());
+  const std::string top = text.substr(0, text.find("#include"));
+  CHECK_THAT(top, StartsWith("// toy: y = x x_scale + the sum of x x_scale over the row\n"));
+  CHECK_THAT(top, ContainsSubstring("run 3, candidate 217) on Test GPU (sm_90a, driver 580.1)"));
+  CHECK_THAT(top, ContainsSubstring("latency narrow wide out=f32: 8.91 us, measured"));
+  CHECK_THAT(top, ContainsSubstring("warm wide: 8.91 us [8.90, 8.95]"));
+  CHECK_THAT(top, ContainsSubstring("plain: apply=right cluster_size=2 pdl=true swizzle=64 threads=32"));
+  CHECK_THAT(top,
+             ContainsSubstring(
+                 "nvcc -std=c++17 -arch=sm_90a -maxrregcount=64 -DEVO_MAIN FILE.cu -o best && ./best [R,N]"));
+}
+
+TEST_CASE("a modelled latency is called so") {
+  ExportRequest request = toy_request();
+  request.provenance.device.kind = "vgpu";
+  CHECK_THAT(export_cuda(request), ContainsSubstring("8.91 us, MODELLED, not measured"));
+}
+
+TEST_CASE("the launcher's arguments follow from the task and are documented") {
+  const std::string text = export_cuda(toy_request());
+  const std::size_t start = text.find("size_t evo_toy");
+  const std::string host = text.substr(start, text.find("#ifdef EVO_MAIN") - start);
+  CHECK_THAT(host, StartsWith("size_t evo_toy_workspace_bytes(int R, int N) {"));
+  CHECK_THAT(host,
+             ContainsSubstring("cudaError_t evo_toy(const void* x, const float* x_scale, float* y, int R, "
+                               "int N, void* workspace,\n    cudaStream_t stream) {"));
+  CHECK_THAT(host, ContainsSubstring("//   x        in  s8 [R, N], real value = code * x_scale\n"));
+  CHECK_THAT(host, ContainsSubstring("one that this file has a kernel for: N = 64 or N = 128.\n"));
+}
+
+TEST_CASE("a kernel that was edited is told from the exported one") {
+  const ExportRequest request = toy_request();
+  const std::string text = replaced(export_cuda(request), "code * scale + sum", "code * scale + sum + 0.0f");
+  const Exported exported = read_export(text, "best.cu");
+  CHECK(exported.edited);
+  CHECK(exported.programs[0].source_hash != request.programs[0].source_hash);
+  CHECK(exported.programs[1].source_hash == request.programs[1].source_hash);
+  CHECK_THAT(exported.programs[0].source, ContainsSubstring("sum + 0.0f"));
+}
+
+TEST_CASE("a file without provenance, or with a damaged one, is refused in one line that says so") {
+  const std::string text = export_cuda(toy_request());
+  CHECK_THAT(read_error("__global__ void mine() {}\n"),
+             Equals("best.cu has no evo provenance: only files written by `evo export` can be read"));
+  CHECK_THAT(read_error(""), ContainsSubstring("no evo provenance"));
+  CHECK_THAT(read_error(text.substr(0, text.size() - 10)),
+             Equals("best.cu: its evo provenance is cut off: export it again"));
+  CHECK_THAT(read_error(replaced(text, "\n \"format\": 1", "\n \"format\": 2")),
+             Equals("best.cu was exported by a newer evo (format 2, this evo knows 1): update evo"));
+  CHECK_THAT(read_error(replaced(text, "\n \"run\": 3", "\n \"run\": \"x\"")), StartsWith("best.cu: run: "));
+  CHECK_THAT(read_error(replaced(text, "\n \"salt\": \"", "\n \"salt\": \"g")),
+             StartsWith("best.cu: salt: "));
+  CHECK_THAT(read_error(replaced(text, "\n \"objective\":", "\n \"objectiv\":")),
+             ContainsSubstring("objectiv"));
+  CHECK_THAT(read_error(replaced(text, "==== evo kernel 1 ====", "==== kernel ====")),
+             ContainsSubstring("kernel 1 are missing"));
+  CHECK_THAT(read_error(replaced(text, "\"max_registers\": 64", "\"max_registers\": 64000")),
+             ContainsSubstring("0 to 255"));
+  CHECK_THAT(read_error(replaced(text, "\"toy/plain/family.json\"", "\"toy/other/family.json\"")),
+             ContainsSubstring("best.cu: "));
+  const std::string deep = "\n/* evo-provenance\n" + std::string(200'000, '[') + "\n*/\n";
+  for (const std::string& bad :
+       {deep, std::string("\n/* evo-provenance\n{}\n*/"), std::string("\n/* evo-provenance\n\n*/")}) {
+    CHECK(is_one_line(read_error(bad)));
+    CHECK_THAT(read_error(bad), StartsWith("best.cu"));
+  }
+}
+
+TEST_CASE("no damage to an exported file does more than an error in one line") {
+  const std::string text = export_cuda(toy_request());
+  Rng rng(99);
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = text;
+    const std::size_t provenance = text.rfind("/* evo-provenance");
+    for (std::uint64_t i = 0; i <= rng.below(3); ++i) {
+      const std::size_t at = provenance + rng.below(text.size() - provenance);
+      switch (rng.below(4)) {
+        case 0:
+          damaged[std::min(at, damaged.size() - 1)] = static_cast<char>(rng.below(256));
+          break;
+        case 1:
+          damaged.erase(std::min(at, damaged.size() - 1), 1 + rng.below(20));
+          break;
+        case 2:
+          damaged.insert(std::min(at, damaged.size()), damaged.substr(provenance, rng.below(50)));
+          break;
+        default:
+          damaged.insert(std::min(at, damaged.size()), std::to_string(rng.next()));
+          break;
+      }
+    }
+    const std::string message = read_error(damaged);
+    CHECK(message.find('\n') == std::string::npos);
+    refused += !message.empty();
+  }
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("hostile names stay within their comments and strings") {
+  ExportRequest request = toy_request();
+  request.provenance.device.name = "evil\n#error injected\n*/ \" \\";
+  request.provenance.evo_version = "1 \\";
+  request.provenance.nvrtc_version = "*/ int injected; /*";
+  request.task.summary = "summary\r\n#error injected";
+  request.files["toy/task.json"] =
+      replaced(request.files["toy/task.json"], "y = x", "*/ int injected; /* y = x");
+  const std::string text = export_cuda(request);
+  CHECK(count_of(text, "\n#error") == 0);
+  const std::size_t provenance = text.rfind("/* evo-provenance");
+  CHECK(text.find("*/", provenance) == text.size() - 3);
+  CHECK(text.find("/*", provenance + 2) == std::string::npos);
+  for (std::size_t at = text.find("\\\n"); at != std::string::npos; at = text.find("\\\n", at + 1)) {
+    const std::size_t line = text.rfind('\n', at) + 1;
+    CHECK(text.substr(line, 2) != "//");
+  }
+  const Exported exported = read_export(text, "best.cu");
+  CHECK(exported.provenance.device.name == request.provenance.device.name);
+  CHECK(exported.tree.at("toy/task.json") == request.files["toy/task.json"]);
+}
+
+TEST_CASE("names that host code cannot use are refused by name") {
+  SourceTree tree = toy_tree();
+  std::string& family = tree["toy/plain/family.json"];
+  family = replaced(replaced(family, "{\"name\": \"many\"", "{\"name\": \"stream\""), "\"never\", \"many\"",
+                    "\"never\", \"stream\"");
+  const ExportRequest request = export_request(tree, "toy", {"narrow"}, kRight, 90);
+  CHECK_THAT(error_of([&] { export_cuda(request); }), ContainsSubstring("'stream' cannot be exported"));
+}
+
+TEST_CASE("an incomplete request is refused") {
+  ExportRequest request = toy_request();
+  request.references.pop_back();
+  CHECK_THAT(error_of([&] { export_cuda(request); }), StartsWith("nothing to export"));
+  request = toy_request();
+  request.provenance.target.timed.clear();
+  CHECK_THAT(error_of([&] { export_cuda(request); }), StartsWith("nothing to export"));
+}

@@ -1,0 +1,187 @@
+// A CUDA runtime for one exported file, on the CPU: the launcher and the program of the toy task run without a GPU.
+// Kernels are plain functions here; launches are told on standard error. A captured graph records what it is given.
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+// What device code reads; see device_launch_parameters.h.
+uint3 threadIdx, blockIdx;
+
+struct alignas(64) TensorMap {
+  unsigned long long words[16];
+};
+
+extern "C" {
+using Sum = void(const unsigned char*, const float*, float*, const void*, const void*, int);
+using Apply = void(TensorMap, const float*, const float*, float*, int);
+using Reference = void(const unsigned char*, const float*, float*, int);
+Sum toy_sum_N64, toy_sum_N128;
+Apply toy_apply_N64, toy_apply_N128;
+Reference toy_reference_N64, toy_reference_N128;
+}
+
+namespace {
+
+struct Recording {
+  bool active = false;
+  std::vector<std::function<void()>> steps;
+} recording;
+
+void perform(std::function<void()> step) {
+  if (recording.active) {
+    recording.steps.push_back(std::move(step));
+  } else {
+    step();
+  }
+}
+
+template <class T>
+T argument(void** arguments, int index) {
+  T value;
+  std::memcpy(&value, arguments[index], sizeof value);
+  return value;
+}
+
+void over_grid(dim3 grid, dim3 block, const std::function<void()>& thread) {
+  for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y) {
+    for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
+      for (threadIdx.x = 0; threadIdx.x < block.x; ++threadIdx.x) thread();
+    }
+  }
+}
+
+bool is(const void* kernel, const void* a, const void* b) { return kernel == a || kernel == b; }
+
+cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** a) {
+  std::function<void()> thread;
+  if (is(kernel, (const void*)&toy_sum_N64, (const void*)&toy_sum_N128)) {
+    thread = [=, x = argument<const unsigned char*>(a, 0), scale = argument<const float*>(a, 1),
+              sums = argument<float*>(a, 2), never = argument<void*>(a, 3), many = argument<void*>(a, 4),
+              rows = argument<int>(a, 5)] { ((Sum*)kernel)(x, scale, sums, never, many, rows); };
+  } else if (is(kernel, (const void*)&toy_apply_N64, (const void*)&toy_apply_N128)) {
+    thread = [=, map = argument<TensorMap>(a, 0), scale = argument<const float*>(a, 1),
+              sums = argument<const float*>(a, 2), y = argument<float*>(a, 3),
+              count = argument<int>(a, 4)] { ((Apply*)kernel)(map, scale, sums, y, count); };
+  } else if (is(kernel, (const void*)&toy_reference_N64, (const void*)&toy_reference_N128)) {
+    thread = [=, x = argument<const unsigned char*>(a, 0), scale = argument<const float*>(a, 1),
+              y = argument<float*>(a, 2), count = argument<int>(a, 3)] { ((Reference*)kernel)(x, scale, y, count); };
+  } else {
+    return cudaErrorInvalidDeviceFunction;
+  }
+  perform([=] { over_grid(grid, block, thread); });
+  return cudaSuccess;
+}
+
+const char* name_of(const void* kernel) {
+  if (kernel == (const void*)&toy_sum_N64) return "toy_sum_N64";
+  if (kernel == (const void*)&toy_sum_N128) return "toy_sum_N128";
+  if (kernel == (const void*)&toy_apply_N64) return "toy_apply_N64";
+  if (kernel == (const void*)&toy_apply_N128) return "toy_apply_N128";
+  return "another kernel";
+}
+
+CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* dims,
+                const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
+                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  std::memset(map, 0, sizeof *map);
+  std::memcpy(map, &address, sizeof address);
+  if (!recording.active) {
+    std::fprintf(stderr, "map type %d rank %u dims %llu %llu stride %llu box %u %u swizzle %d\n", type, rank,
+                 (unsigned long long)dims[0], (unsigned long long)dims[1], (unsigned long long)strides[0], box[0], box[1],
+                 swizzle);
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** to, size_t bytes) {
+  *to = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  return *to ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFree(void* from) { std::free(from); return cudaSuccess; }
+cudaError_t cudaMemset(void* to, int value, size_t bytes) { std::memset(to, value, bytes); return cudaSuccess; }
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
+  perform([=] { std::memset(to, value, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  static char text[32];
+  std::snprintf(text, sizeof text, "error %d", error);
+  return text;
+}
+cudaError_t cudaGetDevice(int* device) { *device = 0; return cudaSuccess; }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  std::memset(properties, 0, sizeof *properties);
+  std::strcpy(properties->name, "Fake GPU");
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  std::fprintf(stderr, "attribute %d of %s is %d\n", attribute, name_of(kernel), value);
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
+  unsigned cluster[3] = {1, 1, 1};
+  int programmatic = 0;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == cudaLaunchAttributeClusterDimension) std::memcpy(cluster, &attribute.val.clusterDim, sizeof cluster);
+    if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization) {
+      programmatic = attribute.val.programmaticStreamSerializationAllowed;
+    }
+  }
+  if (!recording.active) {
+    std::fprintf(stderr, "launch %s grid %u %u %u block %u %u %u cluster %u %u %u smem %zu programmatic %d\n", name_of(kernel),
+                 config->gridDim.x, config->gridDim.y, config->gridDim.z, config->blockDim.x, config->blockDim.y,
+                 config->blockDim.z, cluster[0], cluster[1], cluster[2], config->dynamicSmemBytes, programmatic);
+  }
+  return launch(kernel, config->gridDim, config->blockDim, arguments);
+}
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t, cudaStream_t) {
+  return launch(kernel, grid, block, arguments);
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** entry, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
+  *entry = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0 ? (void*)&encode : nullptr;
+  *result = *entry ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { *stream = nullptr; return cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  recording = {true, {}};
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  recording.active = false;
+  *graph = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t, unsigned long long) {
+  *executable = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
+  for (const auto& step : recording.steps) step();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
+cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
+cudaError_t cudaEventCreate(cudaEvent_t* event) { *event = nullptr; return cudaSuccess; }
+cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { *ms = 0.1F; return cudaSuccess; }
+}

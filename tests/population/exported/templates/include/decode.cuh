@@ -1,0 +1,1 @@
+__device__ __forceinline__ double decode(unsigned char code) { return (signed char)code; }
