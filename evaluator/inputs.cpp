@@ -136,7 +136,7 @@ std::byte encode8(DType dtype, float value) {
 
 float encoded_by_scale(DType dtype, float value, float scale) {
   const float ratio = value / scale;
-  return dtype == DType::u8 ? 128.0F + ratio * (255.0F / 896.0F) : ratio;
+  return dtype == DType::u8 ? 127.5F + ratio * (255.0F / 896.0F) : ratio;
 }
 
 float amax(const float* values, std::uint64_t count) {

@@ -422,7 +422,31 @@ Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>
   throw ProtocolError(fmt::format("unknown reply {}", kind));
 }
 
+/// Stops at the first value nested deeper than any message is: the parser calls itself for each level.
+class DepthGuard final : public json::json_sax_t {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool start_array(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  static constexpr int kMaxDepth = 16;
+  int depth_ = 0;
+};
+
 json parse(const Frame& frame) {
+  DepthGuard guard;
+  if (!json::sax_parse(frame.control, &guard, json::input_format_t::cbor)) throw ProtocolError("not CBOR, or nested too deeply");
   json control;
   try {
     control = json::from_cbor(frame.control);

@@ -10,7 +10,7 @@ namespace evo {
 /// words for each 128-bit counter under a 64-bit key. Element i of a tensor can be drawn without its predecessors.
 std::array<std::uint32_t, 4> philox(std::uint64_t key, std::array<std::uint32_t, 4> counter);
 
-/// The normal quantile of (word + 1/2) / 2^32: at most 6.24 in magnitude. Algorithm AS 241 (Wichura 1988), accurate to
+/// The normal quantile of (word + 1/2) / 2^32: at most 6.34 in magnitude. Algorithm AS 241 (Wichura 1988), accurate to
 /// about 1e-15; its logarithm is our own, because the C library's differs between machines in the last bit.
 double normal_from_word(std::uint32_t word);
 

@@ -46,6 +46,8 @@ struct WorkerClient::Link {
 WorkerClient::WorkerClient(WorkerOptions options) : options_(std::move(options)) {}
 WorkerClient::~WorkerClient() = default;
 
+pid_t WorkerClient::pid() const { return link_ ? link_->process.pid() : -1; }
+
 void WorkerClient::stop() {
   link_.reset();
   pending_.clear();

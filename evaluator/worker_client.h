@@ -58,6 +58,8 @@ class WorkerClient {
   /// Ends the process; what is on its way is forgotten.
   void stop();
   bool running() const { return link_ != nullptr; }
+  /// Of the running process; -1 when there is none.
+  pid_t pid() const;
   /// How many processes were started.
   int starts() const { return starts_; }
   /// What the worker said it had opened.

@@ -1,0 +1,175 @@
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+
+#include "engine/rng.h"
+#include "evaluator/protocol.h"
+
+using namespace evo;
+using namespace evo::protocol;
+using nlohmann::json;
+
+namespace {
+
+Plan sample_plan() {
+  Plan plan;
+  plan.tensors = {{"q", DType::e4m3, 4096, false}, {"o", DType::bf16, 8192, true}};
+  plan.workspaces = {{"partial", 1 << 20, true}};
+  plan.tensor_maps = {{"q_map", {Argument::Kind::tensor, 0, 0}, DType::u8, {64, 64}, {64}, {64, 32}, 128}};
+  Launch launch;
+  launch.kernel = "attention";
+  launch.grid = {4, 8, 2};
+  launch.block = {128, 1, 1};
+  launch.cluster = {2, 1, 1};
+  launch.dynamic_smem_bytes = 99000;
+  launch.programmatic = true;
+  launch.arguments = {{Argument::Kind::tensor, 1, 0}, {Argument::Kind::tensor_map, 0, 0}, {Argument::Kind::i32, 0, -7}};
+  plan.launches = {launch};
+  return plan;
+}
+
+CaseRecipe sample_recipe() {
+  CaseRecipe recipe;
+  recipe.seed = 2;
+  recipe.inputs.resize(2);
+  recipe.inputs[0] = {"q", DType::e4m3, 4096, 64, 4096, 4096, Distribution::spikes, 6.5, 0xfedcba9876543210, 1, false};
+  recipe.inputs[1] = {"q_scale", DType::f32, 1, 1, 1, 1, Distribution::normal, 1, 3, std::nullopt, true};
+  return recipe;
+}
+
+Binary sample_binary() {
+  Binary binary;
+  binary.arch = "sm_90a";
+  binary.cubin = {std::byte{0}, std::byte{255}, std::byte{10}};
+  binary.ptx = "// ptx \xff not UTF-8";
+  binary.build = {"D=64", "sm_90a", 168, 8, 1024, 16, "abc", "log\n", 175.5};
+  return binary;
+}
+
+/// Sends through bytes and back.
+RequestMessage round_trip(Request request) { return decode_request(encode(RequestMessage{77, std::move(request)})); }
+ReplyMessage round_trip_reply(Reply reply) { return decode_reply(encode(ReplyMessage{78, std::move(reply)})); }
+
+Frame frame_of(const json& control) { return {json::to_cbor(control), {}}; }
+
+json parsed(const Frame& frame) { return json::from_cbor(frame.control); }
+
+}  // namespace
+
+TEST_CASE("every request arrives as it was sent") {
+  const RequestMessage compile = round_trip(Compile{"source", "sm_89", 128});
+  CHECK(compile.id == 77);
+  CHECK(std::get<Compile>(compile.request).max_registers == 128);
+
+  const auto load = std::get<Load>(round_trip(Load{5, sample_binary()}).request);
+  CHECK(load.module == 5);
+  CHECK(load.binary.cubin == sample_binary().cubin);
+  CHECK(load.binary.ptx == sample_binary().ptx);
+  CHECK(load.binary.build.registers == 168);
+  CHECK(load.binary.build.compile_ms == 175.5);
+
+  // A plan and a recipe have many fields: what is encoded again must be the same bytes.
+  const Frame run = encode(RequestMessage{1, Run{5, sample_plan(), sample_recipe(), 3}});
+  CHECK(encode(decode_request(run)).control == run.control);
+  const Frame time = encode(RequestMessage{1, Time{5, sample_plan(), {sample_recipe()}, {true, 5, 50, 0.25, 0.02}}});
+  CHECK(encode(decode_request(time)).control == time.control);
+  const auto plan = std::get<Run>(decode_request(run).request).plan;
+  CHECK(plan.launches[0].grid == Dim3{4, 8, 2});
+  CHECK(plan.launches[0].arguments[2].value == -7);
+  CHECK(plan.tensor_maps[0].swizzle_bytes == 128);
+  CHECK(std::get<Run>(decode_request(run).request).recipe.inputs[0].stream == 0xfedcba9876543210);
+}
+
+TEST_CASE("every reply arrives as it was sent") {
+  CHECK(std::get<Ready>(round_trip_reply(Ready{"cuda:0"}).reply).what == "cuda:0");
+  CHECK(std::holds_alternative<Started>(round_trip_reply(Started{}).reply));
+  CHECK(std::get<Compiled>(round_trip_reply(Compiled{sample_binary()}).reply).binary.build.cubin_hash == "abc");
+  CHECK(std::get<Ran>(round_trip_reply(Ran{{std::byte{1}, std::byte{2}}, std::nullopt}).reply).outputs.size() == 2);
+  const auto failed = std::get<Failed>(round_trip_reply(Failed{{Verdict::launch_failed, "too big", true, "log"}}).reply);
+  CHECK(failed.failure.verdict == Verdict::launch_failed);
+  CHECK(failed.failure.device_lost);
+  CHECK(failed.failure.log == "log");
+  Timing timing;
+  timing.median_us = 4.5;
+  timing.samples_us = {4, 4.5, 5};
+  const auto timed = std::get<Timed>(round_trip_reply(Timed{timing, {std::byte{9}}}).reply);
+  CHECK(timed.timing.samples_us == timing.samples_us);
+  CHECK(timed.outputs.size() == 1);
+  CHECK(std::get<Broken>(round_trip_reply(Broken{"no GPU"}).reply).message == "no GPU");
+}
+
+TEST_CASE("messages of unknown kind, with missing fields, wrong types or impossible values are refused") {
+  CHECK_THROWS_AS(decode_reply(frame_of({{"id", 1}, {"kind", "launch_missiles"}, {"body", json::object()}})), ProtocolError);
+  CHECK_THROWS_AS(decode_request(frame_of({{"id", 1}, {"kind", "done"}, {"body", json::object()}})), ProtocolError);
+  CHECK_THROWS_AS(decode_reply(frame_of({{"kind", "done"}, {"body", json::object()}})), ProtocolError);
+  CHECK_THROWS_AS(decode_reply(frame_of({{"id", -1}, {"kind", "done"}, {"body", json::object()}})), ProtocolError);
+  CHECK_THROWS_AS(decode_reply(frame_of({{"id", "1"}, {"kind", "done"}, {"body", json::object()}})), ProtocolError);
+  CHECK_THROWS_AS(decode_reply(frame_of({{"id", 1}, {"kind", 3}, {"body", json::object()}})), ProtocolError);
+  CHECK_THROWS_AS(decode_reply(frame_of(json::array({1, 2}))), ProtocolError);
+  CHECK_THROWS_AS(decode_reply(Frame{}), ProtocolError);
+  CHECK_THROWS_AS(decode_request(Frame{encode(RequestMessage{1, Unload{1}}).control, {std::byte{1}}}), ProtocolError);
+}
+
+TEST_CASE("a failure that calls itself valid is refused") {
+  CHECK_THROWS_AS(round_trip_reply(Failed{{Verdict::valid, "", false, ""}}), ProtocolError);
+}
+
+TEST_CASE("a request that would make the worker read or divide out of range is refused") {
+  const json good = parsed(encode(RequestMessage{1, Run{5, sample_plan(), sample_recipe(), 1}}));
+  CHECK_NOTHROW(decode_request(frame_of(good)));
+  const auto refuses = [&](const char* pointer, const json& value) {
+    json bad = good;
+    bad[json::json_pointer(pointer)] = value;
+    INFO(pointer);
+    CHECK_THROWS_AS(decode_request(frame_of(bad)), ProtocolError);
+  };
+  refuses("/body/recipe/inputs/0/scale", 9);
+  refuses("/body/recipe/inputs/0/group", 0);
+  refuses("/body/recipe/inputs/0/group", 64);  // 64 groups for one scale.
+  refuses("/body/recipe/inputs/0/row", 7);
+  refuses("/body/recipe/inputs/0/elements", -4096);
+  refuses("/body/recipe/inputs/0/dtype", 99);
+  refuses("/body/recipe/inputs/0/distribution", 99);
+  refuses("/body/plan/tensors/0/bytes", 1.5);
+  refuses("/body/plan/launches/0/grid", json::array({1, 2}));
+  refuses("/body/plan/launches/0/grid/0", std::uint64_t{1} << 40);
+  refuses("/body/plan/launches/0/arguments/0/kind", 4);
+  refuses("/body/repeats", "three");
+}
+
+TEST_CASE("a frame's head is checked before a byte of it is believed") {
+  const auto good = encode_header({100, 200});
+  CHECK(decode_header(good, 200).payload == 200);
+  CHECK_THROWS_AS(decode_header(good, 199), ProtocolError);
+  auto wrong = good;
+  wrong[0] ^= 1;
+  CHECK_THROWS_AS(decode_header(wrong, 200), ProtocolError);
+  CHECK_THROWS_AS(decode_header(encode_header({kMaxControlBytes + 1, 0}), 0), ProtocolError);
+}
+
+TEST_CASE("damaged messages are refused or read as something well-formed, never worse") {
+  const Frame good = encode(RequestMessage{1, Time{5, sample_plan(), {sample_recipe()}, {}}});
+  Rng rng(7);
+  int refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    Frame damaged = good;
+    for (std::uint64_t i = 0; i <= rng.below(3); ++i) {
+      damaged.control[rng.below(damaged.control.size())] = static_cast<std::uint8_t>(rng.next());
+    }
+    if (rng.below(4) == 0) damaged.control.resize(rng.below(damaged.control.size()));
+    try {
+      decode_request(std::move(damaged));
+    } catch (const ProtocolError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 5000);
+}
+
+TEST_CASE("nesting without end is refused") {
+  CHECK_THROWS_AS(decode_reply(Frame{std::vector<std::uint8_t>(std::size_t{8} << 20, 0x81), {}}), ProtocolError);
+}

@@ -1,0 +1,169 @@
+#include <sys/wait.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <variant>
+
+#include "engine/error.h"
+#include "evaluator/process.h"
+#include "evaluator/worker_client.h"
+#include "toy_task.h"
+
+using namespace evo;
+using evo::testing::no_children_left;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// Far more than a healthy worker needs: only those that hang on purpose get the short one.
+constexpr double kDeadline = 30;
+constexpr double kShortDeadline = 0.3;
+
+WorkerOptions rogue(const std::string& mode) { return {{EVO_TEST_WORKER, mode}, kDeadline, nullptr}; }
+
+WorkerOptions fake_compiler() { return {{EVO_TEST_WORKER, "fake", "compile"}, kDeadline, nullptr}; }
+
+protocol::Compile honest() { return {"honest", "sm_90a", 0}; }
+
+Lost lost_to(const std::string& mode, double deadline = kDeadline) {
+  WorkerClient worker(rogue(mode));
+  auto answer = worker.call(protocol::Unload{1}, deadline);
+  REQUIRE(std::holds_alternative<Lost>(answer));
+  CHECK(!worker.running());
+  return std::get<Lost>(answer);
+}
+
+}  // namespace
+
+TEST_CASE("a worker answers, several requests on their way, in order") {
+  WorkerClient worker(fake_compiler());
+  worker.send(honest());
+  worker.send(protocol::Compile{"compile_error", "sm_90a", 0});
+  worker.send(honest());
+  auto first = worker.receive(kDeadline, 0), second = worker.receive(kDeadline, 0), third = worker.receive(kDeadline, 0);
+  CHECK(std::holds_alternative<protocol::Compiled>(std::get<protocol::Reply>(first)));
+  CHECK(std::holds_alternative<protocol::Failed>(std::get<protocol::Reply>(second)));
+  CHECK(std::holds_alternative<protocol::Compiled>(std::get<protocol::Reply>(third)));
+  CHECK(worker.starts() == 1);
+  CHECK(worker.opened() == "NVRTC 0.0");
+}
+
+TEST_CASE("answers that are none cost the worker and are never taken for one") {
+  for (const char* mode : {"garbage", "wrong_id", "huge", "starts_twice", "answers_at_once", "not_cbor"}) {
+    INFO(mode);
+    const Lost lost = lost_to(mode);
+    CHECK(lost.how == Lost::How::protocol);
+    CHECK(!lost.blameless);
+    CHECK(!lost.reason.empty());
+  }
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a worker that dies before it begins a request blames nobody, one that dies after it does") {
+  CHECK(lost_to("dies_before_start").blameless);
+  const Lost silent = lost_to("exits_silently");
+  CHECK(silent.how == Lost::How::crashed);
+  CHECK(!silent.blameless);
+  CHECK(silent.reason == "exited with code 0");
+}
+
+TEST_CASE("a crash is reported with its signal and the last words on stderr") {
+  const Lost lost = lost_to("says_why");
+  CHECK(lost.how == Lost::How::crashed);
+  CHECK(lost.reason == "killed by SIGABRT: assertion failed: tile > 0");
+}
+
+TEST_CASE("a worker that hangs, also in the middle of an answer, is killed at its deadline") {
+  for (const char* mode : {"hangs", "half_a_frame"}) {
+    INFO(mode);
+    const Lost lost = lost_to(mode, kShortDeadline);
+    CHECK(lost.how == Lost::How::timed_out);
+    CHECK(!lost.blameless);
+  }
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a worker that fills its stderr does not block") {
+  WorkerClient worker(rogue("floods_stderr"));
+  const auto answer = worker.call(protocol::Unload{1}, kDeadline);
+  CHECK(std::holds_alternative<protocol::Reply>(answer));
+}
+
+TEST_CASE("after a loss the next request gets a new worker") {
+  WorkerClient worker(fake_compiler());
+  CHECK(std::holds_alternative<Lost>(worker.call(protocol::Compile{"compile_crash", "sm_90a", 0}, kDeadline)));
+  CHECK(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
+  CHECK(worker.starts() == 2);
+}
+
+TEST_CASE("a worker that dies between two requests loses nothing but one start") {
+  WorkerClient worker(fake_compiler());
+  CHECK(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
+  ::kill(worker.pid(), SIGKILL);
+  const auto answer = worker.call(honest(), kDeadline);
+  REQUIRE(std::holds_alternative<Lost>(answer));
+  CHECK(std::get<Lost>(answer).blameless);
+  CHECK(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
+}
+
+TEST_CASE("a worker that cannot open its device says why") {
+  WorkerClient worker(rogue("broken"));
+  CHECK_THROWS_WITH(worker.send(honest()), "no such device on this machine");
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a worker that does not start is given up after a few attempts, with the reason") {
+  WorkerClient dying(rogue("dies_at_start"));
+  CHECK_THROWS_WITH(dying.send(honest()), ContainsSubstring("SIGABRT"));
+  WorkerOptions silent = rogue("never_ready");
+  silent.start_deadline_s = kShortDeadline;
+  WorkerClient sleeping(silent);
+  CHECK_THROWS_WITH(sleeping.send(honest()), ContainsSubstring("no answer within"));
+  WorkerClient missing({{"/nonexistent/evo"}, kDeadline, nullptr});
+  CHECK_THROWS_WITH(missing.send(honest()), ContainsSubstring("/nonexistent/evo"));
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a raised stop signal ends a wait at once") {
+  StopSignal stop;
+  WorkerOptions options = rogue("hangs");
+  options.stop = &stop;
+  WorkerClient worker(options);
+  worker.send(protocol::Unload{1});
+  std::thread other([&] { stop.raise(); });
+  CHECK_THROWS_AS(worker.receive(kDeadline, 0), Stopped);
+  other.join();
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a client that goes out of scope leaves no process behind") {
+  { WorkerClient(rogue("hangs")).send(protocol::Unload{1}); }
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a worker dies with its parent") {
+  // The parent here is a child of ours that dies by SIGKILL without a chance to clean up; its worker is then ours to reap
+  // no more, so its end is seen on a pipe that it inherited.
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t parent = ::fork();
+  REQUIRE(parent >= 0);
+  if (parent == 0) {
+    WorkerClient worker(rogue("hangs"));
+    worker.send(protocol::Unload{1});
+    ::close(ends[0]);
+    char byte = 'r';
+    [[maybe_unused]] const auto written = ::write(ends[1], &byte, 1);
+    ::raise(SIGKILL);
+  }
+  ::close(ends[1]);
+  char byte = 0;
+  CHECK(::read(ends[0], &byte, 1) == 1);
+  CHECK(::read(ends[0], &byte, 1) == 0);  // The last one that could write is gone.
+  ::close(ends[0]);
+  ::waitpid(parent, nullptr, 0);
+}
