@@ -1,0 +1,114 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "evaluator/vgpu/block.h"
+#include "evaluator/vgpu/lanes.h"
+#include "evaluator/vgpu/memory.h"
+
+/// From a warp's addresses to bytes of this process, every access checked.
+namespace evo::vgpu {
+
+enum class Where : std::uint8_t { generic, global, shared, local, parameter };
+
+/// Instruction::aux0 of memory instructions.
+struct AccessMode {
+  Where where = Where::generic;
+  bool wide_base = true;  ///< The address register has 64 bits.
+  bool writes = false;
+
+  constexpr std::uint32_t encoded() const {
+    return static_cast<std::uint32_t>(where) | (wide_base ? 8u : 0u) | (writes ? 16u : 0u);
+  }
+  static EVO_INLINE AccessMode decoded(std::uint32_t bits) {
+    return {static_cast<Where>(bits & 7u), (bits & 8u) != 0, (bits & 16u) != 0};
+  }
+};
+
+/// Where each lane's access leads. Lanes outside the mask have the bytes of one inside it.
+struct Touched {
+  alignas(64) std::uint64_t address[32];
+  alignas(64) std::byte* at[32];
+};
+
+/// The complete check, lane by lane; fills `touched.at` or fails the warp. For what the fast path does not settle.
+bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                          Touched& touched);
+
+/// Tells the tracer. `touched.address` must be filled.
+void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes, const Touched& touched);
+
+/// Fills `touched` for accesses of `bytes` at register `base` + `offset`. False when the warp has failed.
+EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, Place base,
+                           std::uint64_t offset, std::uint32_t bytes, Touched& touched) {
+  if (mode.wide_base) {
+    const std::uint64_t* row = source_row<std::uint64_t>(warp, base);
+    EVO_LANE_LOOP
+    for (int lane = 0; lane < 32; ++lane) touched.address[lane] = row[lane] + offset;
+  } else {
+    const Word* row = warp.row(base);
+    EVO_LANE_LOOP
+    for (int lane = 0; lane < 32; ++lane) touched.address[lane] = row[lane] + static_cast<Word>(offset);
+  }
+  if (mask != kAllLanes) {
+    const std::uint64_t stand_in = touched.address[std::countr_zero(mask)];
+    EVO_LANE_LOOP
+    for (int lane = 0; lane < 32; ++lane) {
+      touched.address[lane] = (mask >> lane & 1u) != 0 ? touched.address[lane] : stand_in;
+    }
+  }
+  std::uint64_t low = touched.address[0], high = low, all = low;
+  for (int lane = 1; lane < 32; ++lane) {
+    const std::uint64_t address = touched.address[lane];
+    low = address < low ? address : low;
+    high = address > high ? address : high;
+    all |= address;
+  }
+  const std::byte* host = nullptr;
+  std::uint64_t begin = 0, end = 0;
+  bool allowed = (all & (bytes - 1)) == 0;
+  switch (mode.where) {
+    case Where::generic:
+    case Where::global:
+      if (const Allocation* buffer = warp.launch->caches[in.cache]) {
+        host = buffer->host;
+        begin = buffer->begin;
+        end = buffer->end;
+        allowed &= !(mode.writes && buffer->read_only);
+      }
+      break;
+    case Where::shared:
+      host = warp.block->shared.data();
+      begin = kReservedSmemBytes;
+      host += begin;
+      end = warp.block->shared.size();
+      break;
+    default: break;
+  }
+  if (warp.launch->tracer != nullptr) trace_access(warp, mask, mode, bytes, touched);
+  // `end` is at least `bytes` behind every address that passes, so the subtraction cannot wrap where it matters.
+  if (!(allowed && host != nullptr && low >= begin && high < end && end - high >= bytes)) {
+    return resolve_lane_by_lane(warp, in, mask, mode, bytes, touched);
+  }
+  auto* origin = const_cast<std::byte*>(host);
+  EVO_LANE_LOOP
+  for (int lane = 0; lane < 32; ++lane) touched.at[lane] = origin + (touched.address[lane] - begin);
+  return true;
+}
+
+/// The same with the mode in in.aux0 and the offset in in.immediate: for instructions with one address.
+EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, Place base, std::uint32_t bytes, Touched& touched) {
+  return resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), base, static_cast<std::uint64_t>(in.immediate), bytes, touched);
+}
+
+/// Whether lane i's bytes follow lane i - 1's, `bytes` each.
+EVO_INLINE bool is_contiguous(const Touched& touched, std::uint32_t bytes) {
+  const std::uint64_t first = touched.address[0];
+  std::uint64_t differs = 0;
+  for (std::uint64_t lane = 0; lane < 32; ++lane) differs |= touched.address[lane] ^ (first + lane * bytes);
+  return differs == 0;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "evaluator/vgpu/access.h"
+#include "evaluator/vgpu/choose.h"
+#include "evaluator/vgpu/half_lanes.h"
+#include "evaluator/vgpu/memory_decode.h"
+
+// PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is atomic, the
+// lanes' in ascending order.
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+struct Add {
+  template <class T>
+  static T apply(T old, T b, T) { return static_cast<T>(old + b); }
+};
+struct Min {
+  template <class T>
+  static T apply(T old, T b, T) { return std::min(old, b); }
+};
+struct Max {
+  template <class T>
+  static T apply(T old, T b, T) { return std::max(old, b); }
+};
+struct And {
+  template <class T>
+  static T apply(T old, T b, T) { return static_cast<T>(old & b); }
+};
+struct Or {
+  template <class T>
+  static T apply(T old, T b, T) { return static_cast<T>(old | b); }
+};
+struct Xor {
+  template <class T>
+  static T apply(T old, T b, T) { return static_cast<T>(old ^ b); }
+};
+struct Exchange {
+  template <class T>
+  static T apply(T, T b, T) { return b; }
+};
+struct CompareAndSwap {
+  template <class T>
+  static T apply(T old, T b, T c) { return old == b ? c : old; }
+};
+struct Increment {
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) { return old >= b ? 0 : old + 1; }
+};
+struct Decrement {
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) { return old == 0 || old > b ? b : old - 1; }
+};
+/// Global memory's unit flushes subnormals, shared memory's does not.
+struct AddFlushed {
+  static float apply(float old, float b, float) { return finished<true, false>(flushed<true>(old) + flushed<true>(b)); }
+};
+struct AddKept {
+  static float apply(float old, float b, float) { return finished<false, false>(old + b); }
+};
+template <class Format, bool kPair>
+struct AddHalf {
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+    const std::uint32_t low = Format::add(old & 0xffffu, b & 0xffffu);
+    return kPair ? low | Format::add(old >> 16, b >> 16) << 16 : low;
+  }
+};
+template <class Format, bool kPair, bool kMax>
+struct HalfExtreme {
+  static std::uint32_t one(std::uint32_t a, std::uint32_t b) {
+    if (is_nan<Format>(a)) return is_nan<Format>(b) ? Format::kNan : b;
+    if (is_nan<Format>(b)) return a;
+    return (kMax ? ordered_half(a) > ordered_half(b) : ordered_half(a) < ordered_half(b)) ? a : b;
+  }
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+    const std::uint32_t low = one(old & 0xffffu, b & 0xffffu);
+    return kPair ? low | one(old >> 16, b >> 16) << 16 : low;
+  }
+};
+
+/// op: d, base, b, c. Memory holds the low kBytes of a T.
+template <class T, class Op, std::size_t kBytes = sizeof(T)>
+void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  Touched touched;
+  if (!resolve(warp, in, mask, in.op[1], kBytes, touched)) return;
+  Slot<T>* d = own_row<T>(warp, in.op[0]);
+  const Slot<T>* b = source_row<T>(warp, in.op[2]);
+  const Slot<T>* c = source_row<T>(warp, in.op[3]);
+  Slot<T> result[32];
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    T old{};
+    std::memcpy(&old, touched.at[lane], kBytes);
+    const T fresh = Op::apply(old, get<T>(b, lane), get<T>(c, lane));
+    std::memcpy(touched.at[lane], &fresh, kBytes);
+    put<T>(result, lane, old);
+  }
+  blend(d, result, mask);
+}
+
+/// f32: which unit adds depends on where the address leads.
+void execute_add_f32(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const AccessMode mode = AccessMode::decoded(in.aux0);
+  bool shared = mode.where == Where::shared;
+  if (mode.where == Where::generic) {
+    const std::uint64_t address = source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] + static_cast<std::uint64_t>(in.immediate);
+    shared = address - kSharedWindow < kWindowBytes;
+  }
+  if (shared) {
+    execute_atomic<float, AddKept>(warp, in, mask);
+  } else {
+    execute_atomic<float, AddFlushed>(warp, in, mask);
+  }
+}
+
+template <class Op>
+Execute choose_integer_atomic(Form& form, Type type) {
+  switch (type) {
+    case Type::u32: case Type::b32: return execute_atomic<std::uint32_t, Op>;
+    case Type::s32: return execute_atomic<std::int32_t, Op>;
+    case Type::u64: case Type::b64: return execute_atomic<std::uint64_t, Op>;
+    case Type::s64: return execute_atomic<std::int64_t, Op>;
+    default: form.unsupported("type ." + std::string(ptx::name_of(type)));
+  }
+}
+
+Execute choose_add(Form& form, Type type) {
+  switch (type) {
+    case Type::f32: return execute_add_f32;
+    case Type::f64: return execute_atomic<double, Add>;
+    case Type::f16: return execute_atomic<std::uint32_t, AddHalf<F16, false>, 2>;
+    case Type::f16x2: return execute_atomic<std::uint32_t, AddHalf<F16, true>>;
+    case Type::bf16: return execute_atomic<std::uint32_t, AddHalf<BF16, false>, 2>;
+    case Type::bf16x2: return execute_atomic<std::uint32_t, AddHalf<BF16, true>>;
+    case Type::s32: return execute_atomic<std::uint32_t, Add>;
+    case Type::s64: return execute_atomic<std::uint64_t, Add>;
+    default: return choose_integer_atomic<Add>(form, type);
+  }
+}
+
+template <class Op, bool kMax>
+Execute choose_extreme(Form& form, Type type) {
+  switch (type) {
+    case Type::f16: return execute_atomic<std::uint32_t, HalfExtreme<F16, false, kMax>, 2>;
+    case Type::f16x2: return execute_atomic<std::uint32_t, HalfExtreme<F16, true, kMax>>;
+    case Type::bf16: return execute_atomic<std::uint32_t, HalfExtreme<BF16, false, kMax>, 2>;
+    case Type::bf16x2: return execute_atomic<std::uint32_t, HalfExtreme<BF16, true, kMax>>;
+    default: return choose_integer_atomic<Op>(form, type);
+  }
+}
+
+Execute choose(Form& form, std::string_view op, Type type) {
+  if (op == "add") return choose_add(form, type);
+  if (op == "min") return choose_extreme<Min, false>(form, type);
+  if (op == "max") return choose_extreme<Max, true>(form, type);
+  if (op == "inc" && type == Type::u32) return execute_atomic<std::uint32_t, Increment>;
+  if (op == "dec" && type == Type::u32) return execute_atomic<std::uint32_t, Decrement>;
+  if (ptx::is_float(type)) form.unsupported("type ." + std::string(ptx::name_of(type)));
+  if (op == "and") return choose_integer_atomic<And>(form, type);
+  if (op == "or") return choose_integer_atomic<Or>(form, type);
+  if (op == "xor") return choose_integer_atomic<Xor>(form, type);
+  if (op == "exch") return choose_integer_atomic<Exchange>(form, type);
+  if (op == "cas") {
+    return type == Type::b16 ? execute_atomic<std::uint32_t, CompareAndSwap, 2> : choose_integer_atomic<CompareAndSwap>(form, type);
+  }
+  form.unsupported();
+}
+
+void take_atomic(Form& form, bool returns) {
+  const Where where = take_space(form);
+  take_memory_hints(form);
+  form.take("noftz");
+  form.take("async");
+  const std::string_view op = form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
+  const Type type = form.type();
+  std::size_t at = 0;
+  if (returns) {
+    form.destination(at++, type);
+  } else {
+    form.scratch(type);
+  }
+  take_address(form, form.operand(at++), where, true);
+  form.source(at++, type);
+  if (op == "cas") {
+    form.source(at++, type);
+  } else {
+    form.constant(0, type);
+  }
+  form.emit(choose(form, op, type), returns ? OpClass::atomic : OpClass::reduction);
+}
+
+void decode_atom(Form& form) { take_atomic(form, true); }
+void decode_red(Form& form) { take_atomic(form, false); }
+
+constexpr Operation kOperations[] = {
+    {"atom", Operands::any, decode_atom},
+    {"red", Operands::any, decode_red},
+};
+
+}  // namespace
+
+std::span<const Operation> atomic_operations() { return kOperations; }
+
+}  // namespace evo::vgpu

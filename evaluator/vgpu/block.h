@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluator/vgpu/launch.h"
+#include "evaluator/vgpu/warp.h"
+
+namespace evo::vgpu {
+
+constexpr std::uint32_t kBarriers = 16;
+
+/// One of a block's named barriers.
+struct Barrier {
+  std::uint32_t expected = 0;  ///< Threads; 0: every thread of the block that still lives.
+  std::uint32_t arrived = 0;   ///< Threads.
+  std::uint32_t warps = 0;     ///< Mask of the warps that have arrived, with some or all lanes.
+  std::uint32_t votes = 0;     ///< bar.red: threads whose predicate is true.
+  bool waited_for = false;
+};
+
+/// Grows, never shrinks; 64-byte aligned.
+class AlignedWords {
+ public:
+  std::uint32_t* resize(std::size_t words);
+  std::uint32_t* data() { return begin_; }
+
+ private:
+  std::vector<std::uint32_t> storage_;
+  std::uint32_t* begin_ = nullptr;
+};
+
+/// A thread block while it runs. Warps take turns: each runs until it has to wait.
+struct Block {
+  enum class State : std::uint8_t { finished, suspended, failed };
+
+  explicit Block(Launch& launch);
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  /// Makes it the launch's block of that index, as if fresh.
+  void start(std::array<std::uint32_t, 3> block_index);
+  /// Runs until the end, a failure, or for long enough that other blocks should have a turn.
+  State run();
+
+  /// A split's lanes arrive at a barrier. `threads` is 0 for a barrier of the whole block; `votes` counts the true
+  /// predicates of bar.red.
+  void arrive(Warp& warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes, std::uint32_t votes, bool waits);
+  void lanes_exited(std::uint32_t count);
+
+  Launch* launch;
+  std::array<std::uint32_t, 3> index{0, 0, 0};
+  std::uint32_t threads = 0;
+  std::uint32_t live = 0;        ///< Threads that have not exited.
+  std::vector<Warp> warps;
+  std::vector<std::byte> shared;  ///< From shared address 0: the reserved bytes, static, dynamic.
+  std::array<Barrier, kBarriers> barriers{};
+
+ private:
+  void fill_specials(Warp& warp);
+  bool run_warp(Warp& warp);
+  template <bool kTraced>
+  void run_split(Warp& warp, std::uint64_t fuel);
+  void release_if_complete(std::uint32_t id);
+  void deadlock();
+
+  AlignedWords rows_;
+  AlignedWords predicates_;
+  std::vector<std::byte> local_;
+};
+
+}  // namespace evo::vgpu

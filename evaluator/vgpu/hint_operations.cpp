@@ -1,0 +1,63 @@
+#include "evaluator/vgpu/choose.h"
+
+// Instructions that order or hint: the interpreter's memory is sequentially consistent and has no caches, launches run in
+// stream order. PTX ISA 9.0, 9.7.13.4 "membar, fence", 9.7.9 "prefetch, discard, applypriority, createpolicy", 9.7.19.
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+void execute_nothing(Warp&, const Instruction&, std::uint32_t) {}
+
+void execute_sleep(Warp& warp, const Instruction&, std::uint32_t) { warp.stop = Stop::yield; }
+
+void take_everything(Form& form) {
+  while (!form.take_next().empty()) {
+  }
+}
+
+void decode_fence(Form& form) {
+  take_everything(form);
+  form.emit(execute_nothing, OpClass::fence);
+}
+
+void decode_hint(Form& form) {
+  take_everything(form);
+  form.emit(execute_nothing, OpClass::nothing);
+}
+
+void decode_nanosleep(Form& form) {
+  take_everything(form);
+  form.emit(execute_sleep, OpClass::sleep);
+}
+
+/// A cache policy is an opaque number that only hints take.
+void decode_createpolicy(Form& form) {
+  take_everything(form);
+  struct NoPolicy {
+    static EVO_INLINE std::uint64_t apply(std::uint64_t zero) { return zero; }
+  };
+  form.destination(0, Type::b64);
+  form.constant(0, Type::b64);
+  form.emit(elementwise<NoPolicy>(form.simd()), OpClass::integer);
+}
+
+constexpr Operation kOperations[] = {
+    {"membar", Operands::any, decode_fence},
+    {"fence", Operands::any, decode_fence},
+    {"prefetch", Operands::any, decode_hint},
+    {"prefetchu", Operands::any, decode_hint},
+    {"discard", Operands::any, decode_hint},
+    {"applypriority", Operands::any, decode_hint},
+    {"pmevent", Operands::any, decode_hint},
+    {"griddepcontrol", Operands::any, decode_hint},
+    {"setmaxnreg", Operands::any, decode_hint},
+    {"nanosleep", Operands::any, decode_nanosleep},
+    {"createpolicy", Operands::any, decode_createpolicy},
+};
+
+}  // namespace
+
+std::span<const Operation> hint_operations() { return kOperations; }
+
+}  // namespace evo::vgpu

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluator/device.h"
+#include "evaluator/vgpu/kernel.h"
+#include "evaluator/vgpu/memory.h"
+#include "evaluator/vgpu/trace.h"
+
+namespace evo::vgpu {
+
+/// When to call a kernel runaway. An honest warp of the longest kernels here executes some ten million instructions.
+struct Budget {
+  std::uint64_t warp_instructions = 400'000'000;      ///< Of one warp.
+  std::uint64_t launch_instructions = 40'000'000'000;  ///< Of all warps of a launch.
+};
+
+/// One kernel launch and what its blocks share while it runs.
+struct Launch {
+  const Kernel* kernel = nullptr;
+  GlobalMemory* memory = nullptr;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};
+  std::uint32_t dynamic_smem_bytes = 0;
+  std::vector<std::byte> parameters;
+  TensorCoreNumerics numerics;
+  std::uint32_t sm_count = 1;
+  std::uint32_t resident_blocks = 1;  ///< How many blocks may be under way together, for kernels that spin on others.
+  Budget budget;
+
+  std::uint32_t* constants = nullptr;  ///< The kernel's constant rows, aligned.
+  std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
+  std::uint64_t executed = 0;
+  std::optional<Failure> failure;
+  std::string printed;  ///< What printf wrote.
+
+  Tracer* tracer = nullptr;         ///< Set while traced blocks run.
+  MemoryAccess access;              ///< Filled by memory instructions while traced.
+  std::vector<std::uint64_t> sectors;
+  BarrierArrival arrival;           ///< Filled by barriers while traced.
+  std::uint32_t paths = 1;          ///< Filled by branches while traced.
+};
+
+Failure failure_of(Verdict verdict, std::string reason);
+
+/// Runs every block. On return `failure` says what went wrong, if anything.
+void run_blocks(Launch& launch);
+
+/// Runs only the blocks of these linear indices, traced.
+void trace_blocks(Launch& launch, std::span<const std::uint64_t> blocks, Tracer& tracer);
+
+}  // namespace evo::vgpu

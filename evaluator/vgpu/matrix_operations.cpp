@@ -1,0 +1,216 @@
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "evaluator/vgpu/access.h"
+#include "evaluator/vgpu/choose.h"
+#include "evaluator/vgpu/kernel_builder.h"
+#include "evaluator/vgpu/memory_decode.h"
+
+// PTX ISA 9.0, 9.7.14.5: mma.sync, ldmatrix, stmatrix.
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+/// All 32 lanes must take part, together.
+bool gather_whole_warp(Warp& warp, const Instruction& in, std::uint32_t& mask) {
+  if (warp.live() != kAllLanes) {
+    warp.fail(in, "not all 32 lanes of the warp take part: some have exited or do not exist");
+    return false;
+  }
+  return warp.gather(in, mask, kAllLanes);
+}
+
+// ---- ldmatrix and stmatrix: 8x8 matrices of 16-bit elements; lane 8i + r has the address of row r of matrix i.
+
+using MatrixRows = std::uint16_t[8][8];
+
+EVO_INLINE void read_matrix(MatrixRows& rows, const Touched& touched, int matrix) {
+  for (int r = 0; r < 8; ++r) std::memcpy(rows[r], touched.at[8 * matrix + r], 16);
+}
+
+template <int kMatrices, bool kTransposed>
+struct LoadMatrix {
+  /// op: the destinations, then the base.
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    if (!gather_whole_warp(warp, in, mask)) return;
+    constexpr std::uint32_t kAddressing = kMatrices == 4 ? kAllLanes : (1u << 8 * kMatrices) - 1;
+    Touched touched;
+    if (!resolve(warp, in, kAddressing, in.op[kMatrices], 16, touched)) return;
+    for (int m = 0; m < kMatrices; ++m) {
+      Word* d = warp.own(in.op[static_cast<std::size_t>(m)]);
+      if constexpr (kTransposed) {
+        MatrixRows rows;
+        read_matrix(rows, touched, m);
+        for (int lane = 0; lane < 32; ++lane) {
+          const int pair = lane % 4 * 2;
+          d[lane] = rows[pair][lane / 4] | static_cast<Word>(rows[pair + 1][lane / 4]) << 16;
+        }
+      } else {
+        for (int r = 0; r < 8; ++r) std::memcpy(d + 4 * r, touched.at[8 * m + r], 16);
+      }
+    }
+  }
+};
+
+template <int kMatrices, bool kTransposed>
+struct StoreMatrix {
+  /// op: the base, then the sources.
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    if (!gather_whole_warp(warp, in, mask)) return;
+    constexpr std::uint32_t kAddressing = kMatrices == 4 ? kAllLanes : (1u << 8 * kMatrices) - 1;
+    Touched touched;
+    if (!resolve(warp, in, kAddressing, in.op[0], 16, touched)) return;
+    for (int m = 0; m < kMatrices; ++m) {
+      const Word* a = warp.row(in.op[static_cast<std::size_t>(m) + 1]);
+      MatrixRows rows;
+      for (int lane = 0; lane < 32; ++lane) {
+        const auto low = static_cast<std::uint16_t>(a[lane]);
+        const auto high = static_cast<std::uint16_t>(a[lane] >> 16);
+        const int major = lane / 4, pair = lane % 4 * 2;
+        (kTransposed ? rows[pair][major] : rows[major][pair]) = low;
+        (kTransposed ? rows[pair + 1][major] : rows[major][pair + 1]) = high;
+      }
+      for (int r = 0; r < 8; ++r) std::memcpy(touched.at[8 * m + r], rows[r], 16);
+    }
+  }
+};
+
+template <template <int, bool> class Body>
+Execute choose_matrices(Form& form, std::size_t matrices, bool transposed) {
+  switch (matrices) {
+    case 1: return transposed ? Compiled<Body<1, true>>::choose(form.simd()) : Compiled<Body<1, false>>::choose(form.simd());
+    case 2: return transposed ? Compiled<Body<2, true>>::choose(form.simd()) : Compiled<Body<2, false>>::choose(form.simd());
+    case 4: return transposed ? Compiled<Body<4, true>>::choose(form.simd()) : Compiled<Body<4, false>>::choose(form.simd());
+    default: form.unsupported();
+  }
+}
+
+std::size_t take_matrix_modifiers(Form& form, bool& transposed, Where& where) {
+  if (!form.take("sync") || !form.take("aligned") || !form.take("m8n8")) form.unsupported("only .sync.aligned.m8n8");
+  const std::string_view count = form.take_one_of({"x1", "x2", "x4"});
+  transposed = form.take("trans");
+  where = take_space(form);
+  if (!form.take("b16")) form.unsupported("only .b16");
+  return count.empty() ? 0 : static_cast<std::size_t>(count[1] - '0');
+}
+
+void decode_ldmatrix(Form& form) {
+  bool transposed = false;
+  Where where = Where::generic;
+  const std::size_t matrices = take_matrix_modifiers(form, transposed, where);
+  const auto elements = form.elements(0);
+  if (elements.size() != matrices) form.unsupported("the number of registers does not fit");
+  for (const ptx::Operand& element : elements) form.destination(element, Type::b32);
+  take_address(form, form.operand(1), where, false);
+  form.emit(choose_matrices<LoadMatrix>(form, matrices, transposed), OpClass::matrix_load);
+}
+
+void decode_stmatrix(Form& form) {
+  bool transposed = false;
+  Where where = Where::generic;
+  const std::size_t matrices = take_matrix_modifiers(form, transposed, where);
+  const auto elements = form.elements(1);
+  if (elements.size() != matrices) form.unsupported("the number of registers does not fit");
+  take_address(form, form.operand(0), where, true);
+  for (const ptx::Operand& element : elements) form.source(element, Type::b32);
+  form.emit(choose_matrices<StoreMatrix>(form, matrices, transposed), OpClass::matrix_store);
+}
+
+// ---- mma.sync
+
+/// immediate: the form. The list: D's registers, then A's, B's and C's.
+void execute_mma(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  if (!gather_whole_warp(warp, in, mask)) return;
+  const Kernel& kernel = *warp.launch->kernel;
+  const MmaForm& form = kernel.mma_forms[static_cast<std::size_t>(in.immediate)];
+  const MmaRegisters counts = mma_registers(form);
+  const Place* place = kernel.places.data() + in.more;
+  MmaOperands operands;
+  for (int i = 0; i < counts.c; ++i) operands.d[static_cast<std::size_t>(i)] = warp.own(*place++);
+  for (int i = 0; i < counts.a; ++i) operands.a[static_cast<std::size_t>(i)] = warp.row(*place++);
+  for (int i = 0; i < counts.b; ++i) operands.b[static_cast<std::size_t>(i)] = warp.row(*place++);
+  for (int i = 0; i < counts.c; ++i) operands.c[static_cast<std::size_t>(i)] = warp.row(*place++);
+  mma_sync(form, warp.launch->numerics, operands);
+}
+
+struct MmaName {
+  std::string_view name;
+  MmaType type;
+};
+constexpr MmaName kMmaNames[] = {
+    {"f16", MmaType::f16}, {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3},
+    {"e5m2", MmaType::e5m2}, {"f64", MmaType::f64}, {"s8", MmaType::s8},     {"u8", MmaType::u8},
+    {"s4", MmaType::s4},   {"u4", MmaType::u4},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
+};
+
+MmaType take_mma_type(Form& form) {
+  const std::string_view name = form.take_next();
+  for (const MmaName& known : kMmaNames) {
+    if (known.name == name) return known.type;
+  }
+  form.unsupported(name.empty() ? "four types are needed" : "type ." + std::string(name));
+}
+
+/// "m16n8k32"
+void read_shape(Form& form, MmaForm& mma) {
+  const std::string_view shape = form.take_next();
+  const auto number = [&](char letter) {
+    const auto at = shape.find(letter);
+    int value = 0;
+    if (at != std::string_view::npos) std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), value);
+    return value;
+  };
+  mma.m = number('m');
+  mma.n = number('n');
+  mma.k = number('k');
+}
+
+void decode_mma(Form& form) {
+  if (!form.take("sync") || !form.take("aligned")) form.unsupported("only .sync.aligned");
+  MmaForm mma;
+  read_shape(form, mma);
+  if (!form.take("row") || !form.take("col")) form.unsupported("only .row.col");
+  mma.saturate = form.take("satfinite");
+  const MmaType d = take_mma_type(form);
+  mma.a = take_mma_type(form);
+  mma.b = take_mma_type(form);
+  mma.accumulator = take_mma_type(form);
+  if (d != mma.accumulator) form.unsupported("D and C of different types");
+  std::string why;
+  if (!mma_supported(mma, &why)) form.unsupported(why);
+  const MmaRegisters counts = mma_registers(mma);
+  const Type operand_type = mma.a == MmaType::f64 ? Type::b64 : Type::b32;
+  const Type accumulator_type = mma.accumulator == MmaType::f64 ? Type::b64 : Type::b32;
+  form.begin_list();
+  const auto check = [&](std::size_t index, int wanted) {
+    if (static_cast<int>(form.elements(index).size()) != wanted) form.unsupported("the number of registers does not fit");
+  };
+  check(0, counts.c);
+  check(1, counts.a);
+  check(2, counts.b);
+  check(3, counts.c);
+  for (const ptx::Operand& element : form.elements(0)) form.list_destination(element, accumulator_type);
+  for (const ptx::Operand& element : form.elements(1)) form.list_source(element, operand_type);
+  for (const ptx::Operand& element : form.elements(2)) form.list_source(element, operand_type);
+  for (const ptx::Operand& element : form.elements(3)) form.list_source(element, accumulator_type);
+  auto& forms = form.builder().kernel().mma_forms;
+  form.instruction().immediate = static_cast<std::int64_t>(forms.size());
+  forms.push_back(mma);
+  form.mma(mma);
+  form.emit(execute_mma, OpClass::matrix_product);
+}
+
+constexpr Operation kOperations[] = {
+    {"ldmatrix", Operands::any, decode_ldmatrix},
+    {"stmatrix", Operands::any, decode_stmatrix},
+    {"mma", Operands::any, decode_mma},
+};
+
+}  // namespace
+
+std::span<const Operation> matrix_operations() { return kOperations; }
+
+}  // namespace evo::vgpu

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace evo::vgpu {
+
+/// Where the state spaces lie in the generic address space. Shared, local and parameter addresses are window + offset.
+constexpr std::uint64_t kSharedWindow = 0x7a00'0000'0000ull;
+constexpr std::uint64_t kLocalWindow = 0x7b00'0000'0000ull;
+constexpr std::uint64_t kParameterWindow = 0x7c00'0000'0000ull;
+constexpr std::uint64_t kWindowBytes = 1ull << 32;
+constexpr std::uint64_t kGlobalBegin = 0x7f00'0000'0000ull;
+
+/// The first KiB of shared memory belongs to the system on sm_80 and newer; it also makes null pointers findable.
+constexpr std::uint32_t kReservedSmemBytes = 1024;
+
+/// One buffer of global memory.
+struct Allocation {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::byte* host = nullptr;  ///< Where `begin` is in this process.
+  std::string name;
+  bool read_only = false;     ///< Constant memory.
+};
+
+/// Global memory: named buffers with unmapped gaps between them, so that running off one never lands in another.
+class GlobalMemory {
+ public:
+  /// 256-byte aligned, filled with 0xcb. Throws machine_error when memory is exhausted.
+  std::uint64_t allocate(std::size_t bytes, std::string name, bool read_only = false);
+  void free(std::uint64_t address);
+
+  /// The buffer that holds the address; null when there is none.
+  const Allocation* find(std::uint64_t address) const;
+  /// The buffer nearest to the address; null when there is none at all.
+  const Allocation* nearest(std::uint64_t address) const;
+  /// Where the bytes are. Throws machine_error when they are not all inside one buffer.
+  std::byte* at(std::uint64_t address, std::size_t bytes) const;
+
+ private:
+  struct Owned {
+    Allocation allocation;
+    std::unique_ptr<std::byte[]> bytes;
+  };
+  std::vector<std::unique_ptr<Owned>> buffers_;  ///< By ascending address.
+  std::uint64_t next_ = kGlobalBegin;
+};
+
+/// "0x7f0000000100, 16 bytes behind 'q' (0x7f0000000000, 256 bytes)": for reports of bad accesses.
+std::string describe_address(const GlobalMemory& memory, std::uint64_t address);
+
+}  // namespace evo::vgpu

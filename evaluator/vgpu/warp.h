@@ -1,0 +1,119 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evaluator/vgpu/kernel.h"
+
+namespace evo::vgpu {
+
+struct Block;
+struct Launch;
+
+constexpr int kMaxSplits = 40;  ///< At most one for each lane, and room for those being made.
+
+/// Why a warp's instruction loop must look up.
+enum class Stop : std::uint8_t {
+  none,
+  switch_split,  ///< The running lanes wait, arrived somewhere or ended: others of the warp may run.
+  yield,         ///< The warp would only spin: others may run.
+  failed,        ///< The launch has a failure.
+};
+
+/// Lanes that run together. A warp starts as one split; a branch that divides it makes more; they meet again at the
+/// branch's immediate post-dominator.
+struct Split {
+  enum class State : std::uint8_t { free, ready, waits_for_lanes, waits_at_barrier };
+  State state = State::free;
+  std::uint32_t active = 0;
+  std::int32_t join = -1;              ///< Where these lanes are awaited; -1: nowhere.
+  const Instruction* next = nullptr;
+  const Instruction* waits_in = nullptr;
+  std::uint32_t waiting = 0;           ///< The lanes that execute `waits_in`.
+  std::uint32_t required = 0;          ///< waits_for_lanes: who must come.
+  std::uint32_t barrier = 0;
+};
+
+/// A reconvergence point that lanes of a divided split have yet to reach.
+struct Join {
+  bool used = false;
+  std::uint32_t pending = 0;
+  std::uint32_t arrived = 0;
+  std::int32_t parent = -1;
+  const Instruction* at = nullptr;  ///< Null: the paths meet only at their end.
+};
+
+/// cp.async copies of one instruction that have not landed in shared memory.
+struct PendingCopy {
+  std::uint32_t lanes = 0;
+  std::uint32_t group = 0;             ///< Number of the commit group, the same for all lanes.
+  std::uint32_t bytes = 0;             ///< Of each lane: 4, 8 or 16.
+  std::array<std::uint32_t, 32> target{};  ///< Offset in shared memory.
+  std::array<std::array<std::byte, 16>, 32> data{};
+};
+
+struct Warp {
+  std::uint32_t* bases[2] = {nullptr, nullptr};  ///< Own rows; the kernel's constants.
+  std::uint32_t* predicates = nullptr;           ///< One mask of 32 lanes each; number 0 is all ones.
+  const Instruction* next = nullptr;
+  std::uint32_t active = 0;
+  Stop stop = Stop::none;
+  Block* block = nullptr;
+  Launch* launch = nullptr;
+  std::uint32_t index = 0;      ///< In the block.
+  std::uint32_t existing = 0;   ///< Lanes that are threads of the block.
+  std::uint32_t exited = 0;
+  std::uint64_t executed = 0;   ///< Instructions, for the budget and %clock.
+  std::int32_t current = -1;    ///< Running split.
+  std::byte* local = nullptr;   ///< Local memory: thread after thread.
+  std::array<Split, kMaxSplits> splits{};
+  std::array<Join, kMaxSplits> joins{};
+  std::array<std::uint32_t, 32> committed_groups{};  ///< cp.async groups that each lane has committed.
+  std::vector<PendingCopy> copies;
+
+  const std::uint32_t* row(Place place) const { return bases[place >> 31] + (place & ~kConstantBit); }
+  std::uint32_t* own(Place place) const { return bases[0] + place; }
+
+  std::uint32_t live() const { return existing & ~exited; }
+  bool finished() const { return live() == 0; }
+
+  /// Makes the warp one split of all its lanes at the kernel's first instruction.
+  void start(const Instruction* first);
+
+  /// Sends the lanes of `taken` to `target` while the others go on; they meet at `reconverge` (may be null).
+  void diverge(std::uint32_t taken, const Instruction* target, const Instruction* reconverge);
+  /// The running split is at a reconvergence point: it waits there when other lanes are still to come.
+  void reconverge(const Instruction* here);
+  void exit_lanes(std::uint32_t lanes);
+
+  /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live are here:
+  /// `mask` then holds all of them that execute it. Otherwise the split waits, and the call comes again or is done for
+  /// it by the split that completes the set. Lanes meet at the same instruction or, with `anywhere`, at any of its kind.
+  enum class Meet : std::uint8_t { here, anywhere };
+  bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet = Meet::here);
+  /// Parks the running split until its barrier releases it.
+  void wait_at_barrier(const Instruction& instruction, std::uint32_t mask, std::uint32_t barrier);
+
+  /// Chooses another split to run. False when none can.
+  bool resume();
+  /// After a long run: lets lanes that wait at reconvergence points go ahead, and takes turns between splits.
+  void take_turns();
+  /// Gives lanes that only wait to reconverge to the scheduler. False when there are none.
+  bool release_joins();
+
+  void fail(const Instruction& instruction, const std::string& what, int lane = -1);
+  /// What the waiting lanes wait for, for the report of a deadlock. Empty when the warp has ended.
+  std::string describe_wait() const;
+
+ private:
+  std::int32_t new_split(std::uint32_t active, const Instruction* next, std::int32_t join);
+  std::int32_t new_join(std::uint32_t pending, const Instruction* at, std::int32_t parent);
+  void load(std::int32_t split);
+  void save();
+  void arrive(std::int32_t join, std::uint32_t lanes);
+};
+
+}  // namespace evo::vgpu
