@@ -13,6 +13,12 @@ __device__ __forceinline__ uint4 load_global(const void* from) {
   return value;
 }
 
+__device__ __forceinline__ uint2 load_global_u32x2(const void* from) {
+  uint2 value;
+  asm volatile("ld.global.nc.v2.b32 {%0, %1}, [%2];" : "=r"(value.x), "=r"(value.y) : "l"(from));
+  return value;
+}
+
 __device__ __forceinline__ u32 load_global_u32(const void* from) {
   u32 value;
   asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(value) : "l"(from));

@@ -1,5 +1,5 @@
 // Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3 codes, operands e4m3 or
-// f16 (`qk_math`). The products run over the depth in halves of 64 codes: one ldmatrix brings eight b rows' half.
+// f16 (`qk_math`). The products run over the depth in halves of 64 codes.
 
 //% if qk_math == 'f16'
 constexpr int half_steps = 4;  // f16 products of depth 16
@@ -27,7 +27,20 @@ __device__ __forceinline__ void set_rows(RowsHalf& rows, int j, const e4m3x4 (&c
 //% end
 }
 
-//% if q_operand == 'global'
+//% if copy == 'direct'
+// Rows `row` .. `row` + 15 straight from global memory, each lane 16 neighbouring codes of its rows: depths are dealt out to lanes
+// so, for b rows too. Rows from `end` on are zero.
+__device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half, int lane) {
+  const int quad_row = row + lane / 4;
+  const e4m3* source = matrix + (long long)quad_row * head_dim + 64 * half + lane % 4 * 16;
+  uint4 upper = make_uint4(0, 0, 0, 0);
+  uint4 lower = make_uint4(0, 0, 0, 0);
+  if (quad_row < end) upper = load_global(source);
+  if (quad_row + 8 < end) lower = load_global(source + 8 * head_dim);
+  set_rows(rows, 0, {upper.x, lower.x, upper.y, lower.y});
+  set_rows(rows, 1, {upper.z, lower.z, upper.w, lower.w});
+}
+//% elif q_operand == 'global'
 // Rows `row` .. `row` + 15 straight from global memory; rows from `end` on are zero.
 __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half, int lane) {
   const int quad_row = row + lane / 4;
@@ -58,19 +71,16 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address ti
 }
 //% end
 
-// One half of the depth, with b rows `row`, `row` + 1, ... of a shared tile. Products that add to the same scores wait for each
-// other, so those of ${qk_interleave} tile(s) of 8 b rows take turns.
-template <int m_tiles, int n_tiles>
-__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles],
-                                              shared_address b_tile, int row, int half, int lane) {
+// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add to the same scores wait
+// for each other, so those of ${qk_interleave} tile(s) take turns.
+template <int m_tiles, int n_tiles, typename LoadB>
+__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles], LoadB load_b) {
   constexpr int interleave = ${qk_interleave};
 #pragma unroll
   for (int n = 0; n < n_tiles; n += interleave) {
     e4m3x4 b[interleave][4];
 #pragma unroll
-    for (int i = 0; i < interleave; ++i) {
-      load_matrices(b[i], chunk_address(b_tile, row + 8 * (n + i) + lane % 8, 4 * half + lane / 8));
-    }
+    for (int i = 0; i < interleave; ++i) load_b(b[i], n + i);
 //% if qk_math == 'f16'
 #pragma unroll
     for (int step = 0; step < 4; ++step) {
@@ -94,3 +104,10 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
 //% end
   }
 }
+//% if copy != 'direct'
+
+// The half of eight rows from `row` on of a shared tile.
+__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half, int lane) {
+  load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
+}
+//% end

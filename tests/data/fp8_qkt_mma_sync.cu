@@ -9,6 +9,7 @@ typedef unsigned int e4m3x4;           // four E4M3 codes, the first in the low 
 typedef unsigned int f16x2;            // two f16, the first in the low half
 typedef unsigned int u32;
 typedef unsigned int shared_address;   // a byte address in the shared window
+
 // Conversions between f32, 16-bit and 8-bit floats (PTX ISA, cvt). The first element is always the low one.
 
 __device__ __forceinline__ f16x2 f16x2_from_f32(float first, float second) {
@@ -70,6 +71,7 @@ __device__ __forceinline__ u32 pick_bytes(u32 low, u32 high) {
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(low), "r"(high), "n"(selector));
   return bytes;
 }
+
 // Vector loads and stores, 16 bytes unless the name says otherwise. Addresses are aligned to the access.
 
 __device__ __forceinline__ shared_address shared_address_of(const void* pointer) {
@@ -82,6 +84,12 @@ __device__ __forceinline__ uint4 load_global(const void* from) {
   asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
                : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
                : "l"(from));
+  return value;
+}
+
+__device__ __forceinline__ uint2 load_global_u32x2(const void* from) {
+  uint2 value;
+  asm volatile("ld.global.nc.v2.b32 {%0, %1}, [%2];" : "=r"(value.x), "=r"(value.y) : "l"(from));
   return value;
 }
 
@@ -153,6 +161,7 @@ __device__ __forceinline__ void store_shared(shared_address to, float2 value) {
 __device__ __forceinline__ void store_shared(shared_address to, uint2 value) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(value.x), "r"(value.y) : "memory");
 }
+
 // Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128. ldmatrix
 // reads one chunk column of eight successive rows at once; it is free of bank conflicts when their addresses differ
 // modulo 128.
@@ -176,6 +185,7 @@ __device__ __forceinline__ int xor_offset(int row, int chunk) {
   const int line = row * row_bytes / 128;
   return row * row_bytes + ((chunk ^ (line % chunks)) * 16);
 }
+
 // Copies from global to shared memory that run beside the threads (PTX ISA, cp.async; sm_80 and newer).
 
 // 16 bytes; zeros where `there` is false, and then nothing is read: `from` need only be a valid address.
@@ -192,6 +202,7 @@ template <int pending>
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
+
 // Four 8 x 8 matrices of 16-bit elements from shared memory (PTX ISA, ldmatrix). Lane 8 i + r gives the address of row
 // r (16 bytes, aligned) of matrix i. Afterwards a lane holds bytes 4 (lane % 4) .. + 3 of row lane / 4 of each matrix.
 __device__ __forceinline__ void load_matrices(u32 (&matrix)[4], shared_address row) {
@@ -208,6 +219,7 @@ __device__ __forceinline__ void load_matrices_transposed(u32 (&matrix)[4], share
                : "r"(row)
                : "memory");
 }
+
 // Warp-wide matrix products on tensor cores: d += a b, 16 rows by 8 columns (PTX ISA, mma.m16n8k16 and m16n8k32).
 // With row = lane / 4 and quad = lane % 4 a lane holds
 //   d[0], d[1]: (row, 2 quad + 0..1)     d[2], d[3]: (row + 8, 2 quad + 0..1)
@@ -227,6 +239,7 @@ __device__ __forceinline__ void mma_f16(float (&d)[4], const f16x2 (&a)[4], f16x
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
 // Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and newer): a launch starts while the one ahead of it
 // in the stream still runs.
 
@@ -273,8 +286,9 @@ __device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matri
     copy_async(chunk_address(tile, row, chunk), source, there);
   }
 }
+
 // Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3 codes, operands e4m3 or
-// f16 (`qk_math`). The products run over the depth in halves of 64 codes: one ldmatrix brings eight b rows' half.
+// f16 (`qk_math`). The products run over the depth in halves of 64 codes.
 
 constexpr int half_steps = 2;  // e4m3 products of depth 32
 constexpr int halves = head_dim / 64;
@@ -298,19 +312,16 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address ti
   }
 }
 
-// One half of the depth, with b rows `row`, `row` + 1, ... of a shared tile. Products that add to the same scores wait for each
-// other, so those of 2 tile(s) of 8 b rows take turns.
-template <int m_tiles, int n_tiles>
-__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles],
-                                              shared_address b_tile, int row, int half, int lane) {
+// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add to the same scores wait
+// for each other, so those of 2 tile(s) take turns.
+template <int m_tiles, int n_tiles, typename LoadB>
+__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles], LoadB load_b) {
   constexpr int interleave = 2;
 #pragma unroll
   for (int n = 0; n < n_tiles; n += interleave) {
     e4m3x4 b[interleave][4];
 #pragma unroll
-    for (int i = 0; i < interleave; ++i) {
-      load_matrices(b[i], chunk_address(b_tile, row + 8 * (n + i) + lane % 8, 4 * half + lane / 8));
-    }
+    for (int i = 0; i < interleave; ++i) load_b(b[i], n + i);
 #pragma unroll
     for (int step = 0; step < 2; ++step) {
 #pragma unroll
@@ -321,6 +332,12 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
     }
   }
 }
+
+// The half of eight rows from `row` on of a shared tile.
+__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half, int lane) {
+  load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
+}
+
 // Stores of scores, one or several side by side. The vector forms need an address aligned to their size.
 
 __device__ __forceinline__ void store_score(Score* to, float first) {
@@ -348,6 +365,7 @@ __device__ __forceinline__ void store_row_part(Score* row, int key, int N, float
   if (key + 2 < N) store_score(row + key + 2, scores.z);
   if (key + 3 < N) store_score(row + key + 3, scores.w);
 }
+
 // Neighbouring lanes exchange halves of two tiles of 8 keys, so that each stores four neighbouring scores: even lanes of a
 // quad have those of the first tile, odd lanes those of the second.
 __device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4], float scale, int first_row,
@@ -434,7 +452,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
     float scores[m_tiles][n_tiles][4] = {};
 #pragma unroll
     for (int half = 0; half < halves; ++half) {
-      multiply_half(scores, query[half], k_tile, warp_key, half, lane);
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) { load_8_rows_half(codes, k_tile, warp_key + 8 * n, half, lane); };
+      multiply_half(scores, query[half], load_keys);
     }
     if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
     start_copy(i + stages, stage);

@@ -10,6 +10,7 @@ typedef unsigned int e4m3x4;           // four E4M3 codes, the first in the low 
 typedef unsigned int f16x2;            // two f16, the first in the low half
 typedef unsigned int u32;
 typedef unsigned int shared_address;   // a byte address in the shared window
+
 // Conversions between f32, 16-bit and 8-bit floats (PTX ISA, cvt). The first element is always the low one.
 
 __device__ __forceinline__ f16x2 f16x2_from_f32(float first, float second) {
@@ -71,6 +72,7 @@ __device__ __forceinline__ u32 pick_bytes(u32 low, u32 high) {
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(low), "r"(high), "n"(selector));
   return bytes;
 }
+
 // Vector loads and stores, 16 bytes unless the name says otherwise. Addresses are aligned to the access.
 
 __device__ __forceinline__ shared_address shared_address_of(const void* pointer) {
@@ -83,6 +85,12 @@ __device__ __forceinline__ uint4 load_global(const void* from) {
   asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
                : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
                : "l"(from));
+  return value;
+}
+
+__device__ __forceinline__ uint2 load_global_u32x2(const void* from) {
+  uint2 value;
+  asm volatile("ld.global.nc.v2.b32 {%0, %1}, [%2];" : "=r"(value.x), "=r"(value.y) : "l"(from));
   return value;
 }
 
@@ -154,6 +162,24 @@ __device__ __forceinline__ void store_shared(shared_address to, float2 value) {
 __device__ __forceinline__ void store_shared(shared_address to, uint2 value) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(value.x), "r"(value.y) : "memory");
 }
+
+// Copies from global to shared memory that run beside the threads (PTX ISA, cp.async; sm_80 and newer).
+
+// 16 bytes; zeros where `there` is false, and then nothing is read: `from` need only be a valid address.
+__device__ __forceinline__ void copy_async(shared_address to, const void* from, bool there) {
+  const int bytes = there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+// Closes a group of the copies that this thread has started. Groups retire in order.
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits until at most `pending` groups of this thread are under way. Other threads' copies need a barrier after it.
+template <int pending>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
 // Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128. ldmatrix
 // reads one chunk column of eight successive rows at once; it is free of bank conflicts when their addresses differ
 // modulo 128.
@@ -177,22 +203,7 @@ __device__ __forceinline__ int xor_offset(int row, int chunk) {
   const int line = row * row_bytes / 128;
   return row * row_bytes + ((chunk ^ (line % chunks)) * 16);
 }
-// Copies from global to shared memory that run beside the threads (PTX ISA, cp.async; sm_80 and newer).
 
-// 16 bytes; zeros where `there` is false, and then nothing is read: `from` need only be a valid address.
-__device__ __forceinline__ void copy_async(shared_address to, const void* from, bool there) {
-  const int bytes = there ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
-
-// Closes a group of the copies that this thread has started. Groups retire in order.
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-// Waits until at most `pending` groups of this thread are under way. Other threads' copies need a barrier after it.
-template <int pending>
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
-}
 // Four 8 x 8 matrices of 16-bit elements from shared memory (PTX ISA, ldmatrix). Lane 8 i + r gives the address of row
 // r (16 bytes, aligned) of matrix i. Afterwards a lane holds bytes 4 (lane % 4) .. + 3 of row lane / 4 of each matrix.
 __device__ __forceinline__ void load_matrices(u32 (&matrix)[4], shared_address row) {
@@ -209,6 +220,7 @@ __device__ __forceinline__ void load_matrices_transposed(u32 (&matrix)[4], share
                : "r"(row)
                : "memory");
 }
+
 // Warp-wide matrix products on tensor cores: d += a b, 16 rows by 8 columns (PTX ISA, mma.m16n8k16 and m16n8k32).
 // With row = lane / 4 and quad = lane % 4 a lane holds
 //   d[0], d[1]: (row, 2 quad + 0..1)     d[2], d[3]: (row + 8, 2 quad + 0..1)
@@ -228,6 +240,7 @@ __device__ __forceinline__ void mma_f16(float (&d)[4], const f16x2 (&a)[4], f16x
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
 // Fast f32 functions.
 
 // 2^x on the multi-function unit; relative error 2^-22, results below 2^-126 are 0 (PTX ISA, ex2.approx.ftz).
@@ -261,6 +274,7 @@ __device__ __forceinline__ float reciprocal(float x) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+
 // Exchange between the four lanes that share the rows of an mma result.
 
 __device__ __forceinline__ float quad_max(float value) {
@@ -272,6 +286,7 @@ __device__ __forceinline__ float quad_sum(float value) {
   value += __shfl_xor_sync(0xffffffffu, value, 1);
   return value + __shfl_xor_sync(0xffffffffu, value, 2);
 }
+
 // Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and newer): a launch starts while the one ahead of it
 // in the stream still runs.
 
@@ -287,12 +302,12 @@ constexpr int tile_q = 32;                       // query rows of the CTA
 constexpr int tile_k = 64;                       // keys of one tile
 constexpr int warps_q = 1;                     // warps of a group
 constexpr int warps_k = 8;                     // groups
-constexpr int stages = 1;                       // key and value tiles in shared memory for each group
 constexpr int m_tiles = 2;                     // tiles of 16 query rows of a warp
 constexpr int key_tiles = tile_k / 8;                   // score tiles of 8 keys
 constexpr int o_tiles = head_dim / 8;                   // output tiles of 8 columns
 constexpr int group_threads = 32 * warps_q;
 constexpr int threads = group_threads * warps_k;
+constexpr int stages = 1;                       // key and value tiles in shared memory for each group
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int tile_bytes = 4096;               // of a key or value tile in shared memory
 constexpr int q_bytes = 0;                     // of the query tile
@@ -368,8 +383,9 @@ __device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matri
     copy_async(chunk_address(tile, row, chunk), source, there);
   }
 }
+
 // Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3 codes, operands e4m3 or
-// f16 (`qk_math`). The products run over the depth in halves of 64 codes: one ldmatrix brings eight b rows' half.
+// f16 (`qk_math`). The products run over the depth in halves of 64 codes.
 
 constexpr int half_steps = 4;  // f16 products of depth 16
 constexpr int halves = head_dim / 64;
@@ -407,19 +423,16 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matri
   }
 }
 
-// One half of the depth, with b rows `row`, `row` + 1, ... of a shared tile. Products that add to the same scores wait for each
-// other, so those of 2 tile(s) of 8 b rows take turns.
-template <int m_tiles, int n_tiles>
-__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles],
-                                              shared_address b_tile, int row, int half, int lane) {
+// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add to the same scores wait
+// for each other, so those of 2 tile(s) take turns.
+template <int m_tiles, int n_tiles, typename LoadB>
+__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles], LoadB load_b) {
   constexpr int interleave = 2;
 #pragma unroll
   for (int n = 0; n < n_tiles; n += interleave) {
     e4m3x4 b[interleave][4];
 #pragma unroll
-    for (int i = 0; i < interleave; ++i) {
-      load_matrices(b[i], chunk_address(b_tile, row + 8 * (n + i) + lane % 8, 4 * half + lane / 8));
-    }
+    for (int i = 0; i < interleave; ++i) load_b(b[i], n + i);
 #pragma unroll
     for (int step = 0; step < 4; ++step) {
 #pragma unroll
@@ -432,6 +445,12 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
     }
   }
 }
+
+// The half of eight rows from `row` on of a shared tile.
+__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half, int lane) {
+  load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
+}
+
 // The scores of a warp's query rows and one key tile, after the product of q and k.
 
 // Keys from `keys_left` on do not exist: their scores become so low that their weights vanish.
@@ -463,20 +482,23 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2], con
     }
   }
 }
+
 // acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost, but they lie with
-// the head dimension innermost. A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row =
-// lane / 4) of keys 2 quad, 2 quad + 1; picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of
-// keys {2 quad, 2 quad + 1, 8 + 2 quad, 9 + 2 quad}. Two consequences, both free:
+// the head dimension innermost.
+// A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row = lane / 4) of keys 2 quad, 2 quad + 1;
+// picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of keys {2 quad, 2 quad + 1, 8 + 2 quad,
+// 9 + 2 quad}. Two consequences, both free:
 //   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights need no exchange;
 //   - of 16 columns, a product has the even ones and the next one the odd ones, so acc_o[2 b][0], acc_o[2 b + 1][0], acc_o[2 b][1],
 //     acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of one row.
 
-constexpr int key_step = 16;      // depth of a product
-constexpr int load_columns = 32;  // columns that one ldmatrix brings for a key step
-constexpr int load_blocks = load_columns / 16;
+constexpr int key_step = 16;  // depth of a product
+constexpr int load_blocks = 2;  // blocks of 16 columns whose values come at once for a key step
 constexpr int column_blocks = head_dim / 16;
-// Operands of the products with the even and odd columns of a block of 16: {even 0, even 1, odd 0, odd 1}.
+// Operands of two products, those of acc_o[2 b] and acc_o[2 b + 1]: {even 0, even 1, odd 0, odd 1}.
 typedef u32 ValueBlock[4];
+
+typedef shared_address ValueTile;
 
 __device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
                                                  int lane) {
@@ -510,7 +532,7 @@ __device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], f
 
 __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4], float (&row_sum)[m_tiles][2],
                                             const float (&scores)[m_tiles][key_tiles][4], const float (&row_max)[m_tiles][2],
-                                            shared_address values_tile, float scale, int lane) {
+                                            const ValueTile& value_tile, float scale, int lane) {
   float offset[m_tiles][2];
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
@@ -527,7 +549,7 @@ __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4],
 #pragma unroll
     for (int block = 0; block < column_blocks; block += load_blocks) {
       ValueBlock values[load_blocks];
-      load_values(values, values_tile, key, block, lane);
+      load_values(values, value_tile, key, block, lane);
 #pragma unroll
       for (int b = 0; b < load_blocks; ++b) {
 #pragma unroll
@@ -539,6 +561,18 @@ __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4],
     }
   }
 }
+
+// A lane's part `part` of an output row: four neighbouring columns from column_of(part, quad) on.
+__device__ __forceinline__ int column_of(int part, int quad) {
+  return 16 * part + 4 * quad;
+}
+
+__device__ __forceinline__ float4 part_of(const float (&acc_o)[o_tiles][4], int r, int part) {
+  const float(&even)[4] = acc_o[2 * part];
+  const float(&odd)[4] = acc_o[2 * part + 1];
+  return make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]);
+}
+
 // What becomes of the accumulated rows: normalised output, or partial results for the combining kernel.
 
 __device__ __forceinline__ void store_output(half_bits* to, float4 acc, float factor) {
@@ -554,10 +588,11 @@ __device__ __forceinline__ void finish_columns(const Output& output, long long r
 // Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row spread the rows over
 // the banks), then [group][row] pairs of maximum and sum.
 constexpr int partial_row_bytes = head_dim * 4 + 64;
-constexpr int partial_bytes = 4;
+constexpr int slot_bytes = 16;
 
-__device__ __forceinline__ shared_address partial_address(shared_address smem, int group, int row, int column) {
-  return smem + (group * tile_q + row) * partial_row_bytes + column * partial_bytes;
+// Slot 4 part + quad of a row holds four columns.
+__device__ __forceinline__ shared_address partial_address(shared_address smem, int group, int row, int slot) {
+  return smem + (group * tile_q + row) * partial_row_bytes + slot * slot_bytes;
 }
 
 __device__ __forceinline__ shared_address statistics_address(shared_address smem, int group, int row) {
@@ -573,11 +608,10 @@ __device__ __forceinline__ void leave_partial_rows(shared_address smem, const fl
     for (int r = 0; r < 2; ++r) {
       const int row = warp_row + 16 * m + 8 * r + lane / 4;
 #pragma unroll
-      for (int block = 0; block < o_tiles / 2; ++block) {
-        const float(&even)[4] = acc_o[m][2 * block];
-        const float(&odd)[4] = acc_o[m][2 * block + 1];
-        const shared_address to = partial_address(smem, group, row, 16 * block + 4 * (lane % 4));
-        store_shared(to, make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]));
+      for (int part = 0; part < o_tiles / 2; ++part) {
+        const float4 acc = part_of(acc_o[m], r, part);
+        const shared_address to = partial_address(smem, group, row, 4 * part + lane % 4);
+        store_shared(to, acc);
       }
       if (lane % 4 == 0) store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
     }
@@ -591,7 +625,7 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
   for (int i = 0; i < (items + threads - 1) / threads; ++i) {
     const int item = threadIdx.x + i * threads;
     const int row = item / (head_dim / 4);
-    const int column = item % (head_dim / 4) * 4;
+    const int slot = item % (head_dim / 4);
     if (row >= rows) break;
     float2 statistics[warps_k];  // x: maximum, y: sum
     float row_max = lowest_score;
@@ -605,14 +639,14 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
 #pragma unroll
     for (int group = 0; group < warps_k; ++group) {
       const float weight = exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave));
-      const float4 part = load_shared_f32x4(partial_address(smem, group, row, column));
+      const float4 part = load_shared_f32x4(partial_address(smem, group, row, slot));
       row_sum = fmaf(weight, statistics[group].y, row_sum);
       acc.x = fmaf(weight, part.x, acc.x);
       acc.y = fmaf(weight, part.y, acc.y);
       acc.z = fmaf(weight, part.z, acc.z);
       acc.w = fmaf(weight, part.w, acc.w);
     }
-    finish_columns(output, first_row + row, column, acc, row_max, row_sum);
+    finish_columns(output, first_row + row, column_of(slot / 4, slot % 4), acc, row_max, row_sum);
   }
 }
 
@@ -621,6 +655,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
     const float* __restrict__ k_scale, const float* __restrict__ v_scale, half_bits* __restrict__ o,
     float* __restrict__ partial_o, float* __restrict__ partial_max, float* __restrict__ partial_sum, int S) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
+  const shared_address smem = shared_address_of(smem_storage);
   const int lane = threadIdx.x % 32;
   const int warp_q = threadIdx.x / 32 % warps_q;
   const int group = threadIdx.x / group_threads;
@@ -629,7 +664,6 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
   const int first_row = blockIdx.x * tile_q;
   const int warp_row = warp_q * 16 * m_tiles;
 
-  const shared_address smem = shared_address_of(smem_storage);
   const shared_address k_tiles = smem + q_bytes + group * group_bytes;
   const shared_address v_tiles = k_tiles + stages * tile_bytes;
 
@@ -687,7 +721,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
     float scores[m_tiles][key_tiles][4] = {};
 #pragma unroll
     for (int half = 0; half < halves; ++half) {
-      multiply_half(scores, query[half], k_tile, 0, half, lane);
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) { load_8_rows_half(codes, k_tile, 8 * n, half, lane); };
+      multiply_half(scores, query[half], load_keys);
     }
     if (S - first_key < tile_k) mask_scores(scores, S - first_key, lane);
 
@@ -697,8 +732,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
 
     wait_for_copies<stages * tile_groups - 2>();
     sync_group(group);
-    const shared_address values_tile = v_tile;
-    multiply_pv(acc_o, row_sum, scores, row_max, values_tile, scale, lane);
+    const ValueTile& value_tile = v_tile;
+    multiply_pv(acc_o, row_sum, scores, row_max, value_tile, scale, lane);
 
     if (i + stages < tiles) sync_group(group);  // every warp is done with the stage
     start_copy(i + stages, stage);

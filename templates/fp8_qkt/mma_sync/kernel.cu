@@ -2,18 +2,25 @@
 // A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of ${tile_n} keys; ${warps_m} x ${warps_n} warps share each tile.
 
 //% include "include/types.cuh"
+
 //% include "include/convert.cuh"
+
 //% include "include/memory.cuh"
+
 //% include "include/swizzle.cuh"
+
 //% if copy == 'cp_async'
 //%   include "include/cp_async.cuh"
+
 //% end
 //% include "include/ldmatrix.cuh"
+
 //% include "include/mma.cuh"
+
 //% if sm >= 90 && pdl
 //%   include "include/grid_dependency.cuh"
-//% end
 
+//% end
 constexpr int head_dim = ${D};
 constexpr int tile_m = ${tile_m};                       // query rows of the CTA
 constexpr int tile_n = ${tile_n};                       // keys of one tile
@@ -34,8 +41,11 @@ typedef float Score;
 //% end
 
 //% include "include/tiles.cuh"
+
 //% include "include/row_product.cuh"
+
 //% include "stores.cuh"
+
 //% slot epilogue
 
 //% if register_cap > 0
@@ -144,13 +154,14 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
     float scores[m_tiles][n_tiles][4] = {};
 #pragma unroll
     for (int half = 0; half < halves; ++half) {
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) { load_8_rows_half(codes, k_tile, warp_key + 8 * n, half, lane); };
 //% if q_operand == 'smem'
       RowsHalf query[m_tiles];
 #pragma unroll
       for (int m = 0; m < m_tiles; ++m) load_rows_half(query[m], smem, warp_row + 16 * m, half, lane);
-      multiply_half(scores, query, k_tile, warp_key, half, lane);
+      multiply_half(scores, query, load_keys);
 //% else
-      multiply_half(scores, query[half], k_tile, warp_key, half, lane);
+      multiply_half(scores, query[half], load_keys);
 //% end
     }
 //% if copy == 'cp_async' && walk > 1

@@ -3,20 +3,31 @@
 // docs/kernels/mma_sync.md tells the algorithm and the layouts.
 
 //% include "include/types.cuh"
+
 //% include "include/convert.cuh"
+
 //% include "include/memory.cuh"
-//% include "include/swizzle.cuh"
+
 //% if copy == 'cp_async'
 //%   include "include/cp_async.cuh"
+
 //% end
-//% include "include/ldmatrix.cuh"
+//% if copy != 'direct'
+//%   include "include/swizzle.cuh"
+
+//%   include "include/ldmatrix.cuh"
+
+//% end
 //% include "include/mma.cuh"
+
 //% include "include/math.cuh"
+
 //% include "include/warp.cuh"
+
 //% if sm >= 90 && pdl
 //%   include "include/grid_dependency.cuh"
-//% end
 
+//% end
 constexpr int head_dim = ${D};
 constexpr int tile_q = ${tile_q};                       // query rows of the CTA
 constexpr int tile_k = ${tile_k};                       // keys of one tile
@@ -25,7 +36,6 @@ constexpr int warps_k = ${warps_k};                     // groups
 //% if kv_split > 1
 constexpr int kv_split = ${kv_split};                   // CTAs that share the keys of a query tile
 //% end
-constexpr int stages = ${stages};                       // key and value tiles in shared memory for each group
 constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query rows of a warp
 constexpr int key_tiles = tile_k / 8;                   // score tiles of 8 keys
 constexpr int o_tiles = head_dim / 8;                   // output tiles of 8 columns
@@ -33,10 +43,13 @@ constexpr int group_threads = 32 * warps_q;
 //% if register_cap == 0 || q_operand != 'global' || warps_k > 1
 constexpr int threads = group_threads * warps_k;
 //% end
+//% if copy != 'direct'
+constexpr int stages = ${stages};                       // key and value tiles in shared memory for each group
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int tile_bytes = ${tile_bytes};               // of a key or value tile in shared memory
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
 constexpr int group_bytes = ${group_bytes};             // of a group's tiles
+//% end
 constexpr float lowest_score = -1e30f;                  // stands for minus infinity: differences of two stay finite
 
 struct Output {
@@ -72,6 +85,7 @@ __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float
 
 //% slot rescale
 
+//% if copy != 'direct'
 // Waits for the other warps of a group, and makes what they wrote to shared memory visible.
 __device__ __forceinline__ void sync_group(int group) {
 //% if warps_q == 1
@@ -84,12 +98,22 @@ __device__ __forceinline__ void sync_group(int group) {
 }
 
 //% include "include/tiles.cuh"
+
+//% end
 //% if copy == 'plain' && prefetch
 //%   include "prefetch.cuh"
+
 //% end
 //% include "include/row_product.cuh"
+
 //% include "scores.cuh"
+
 //% include "values.cuh"
+
+//% if copy == 'direct'
+//%   include "direct.cuh"
+
+//% end
 //% include "output.cuh"
 
 //% if register_cap > 0
@@ -100,18 +124,24 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
     const e4m3* __restrict__ q, const e4m3* __restrict__ k, const e4m3* __restrict__ v, const float* __restrict__ q_scale,
     const float* __restrict__ k_scale, const float* __restrict__ v_scale, half_bits* __restrict__ o,
     float* __restrict__ partial_o, float* __restrict__ partial_max, float* __restrict__ partial_sum, int S) {
+//% if copy != 'direct' || warps_k > 1
   extern __shared__ __align__(128) unsigned char smem_storage[];
+  const shared_address smem = shared_address_of(smem_storage);
+//% end
   const int lane = threadIdx.x % 32;
   const int warp_q = threadIdx.x / 32 % warps_q;
   const int group = threadIdx.x / group_threads;
+//% if copy != 'direct'
   const int group_thread = threadIdx.x % group_threads;
+//% end
   const int head = blockIdx.y;
   const int first_row = blockIdx.x * tile_q;
   const int warp_row = warp_q * 16 * m_tiles;
 
-  const shared_address smem = shared_address_of(smem_storage);
+//% if copy != 'direct'
   const shared_address k_tiles = smem + q_bytes + group * group_bytes;
   const shared_address v_tiles = k_tiles + stages * tile_bytes;
+//% end
 //% if v_operand == 'fragments'
   const shared_address v_fragments = v_tiles + stages * tile_bytes;
 //% end
@@ -165,6 +195,17 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //%   end
 #pragma unroll
   for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
+//% elif copy == 'direct'
+  KeyTile keys;
+  ValueTile values;
+//%   if prefetch
+  if (tiles > 0) {
+    load_key_tile(keys, k_head, first_key_of(0), S, lane);
+//%     if arrival == 'together'
+    load_value_tile(values, v_head, first_key_of(0), S, lane);
+//%     end
+  }
+//%   end
 //% elif prefetch
   uint4 next_k[prefetched_chunks];
   uint4 next_v[prefetched_chunks];
@@ -208,17 +249,26 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 
 //% if stages > 1
   int stage = 0;
-//% else
+//% elif copy != 'direct'
   constexpr int stage = 0;
 //% end
 #pragma unroll ${unroll}
   for (int i = 0; i < tiles; ++i) {
     const int first_key = first_key_of(i);
+//% if copy != 'direct'
     const shared_address k_tile = k_tiles + stage * tile_bytes;
     const shared_address v_tile = v_tiles + stage * tile_bytes;
+//% end
 //% if copy == 'cp_async'
     wait_for_copies<stages * tile_groups - 1>();
     sync_group(group);
+//% elif copy == 'direct'
+//%   if !prefetch
+    load_key_tile(keys, k_head, first_key, S, lane);
+//%     if arrival == 'together'
+    load_value_tile(values, v_head, first_key, S, lane);
+//%     end
+//%   end
 //% elif prefetch
     sync_group(group);  // the tile before is done with
     put_tile(k_tile, next_k, group_thread);
@@ -238,35 +288,52 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
     float scores[m_tiles][key_tiles][4] = {};
 #pragma unroll
     for (int half = 0; half < halves; ++half) {
+//% if copy == 'direct'
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) {
+        codes[0] = keys[half][n].x;
+        codes[1] = keys[half][n].y;
+        codes[2] = keys[half][n].z;
+        codes[3] = keys[half][n].w;
+      };
+//% else
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) { load_8_rows_half(codes, k_tile, 8 * n, half, lane); };
+//% end
 //% if q_operand == 'smem'
       RowsHalf query[m_tiles];
 #pragma unroll
       for (int m = 0; m < m_tiles; ++m) load_rows_half(query[m], smem, warp_row + 16 * m, half, lane);
-      multiply_half(scores, query, k_tile, 0, half, lane);
+      multiply_half(scores, query, load_keys);
 //% else
-      multiply_half(scores, query[half], k_tile, 0, half, lane);
+      multiply_half(scores, query[half], load_keys);
 //% end
     }
+//% if copy == 'direct' && prefetch
+    if (i + 1 < tiles) load_key_tile(keys, k_head, first_key_of(i + 1), S, lane);
+//% end
     if (S - first_key < tile_k) mask_scores(scores, S - first_key, lane);
 
     float tile_max[m_tiles][2];
     find_tile_max(tile_max, scores, scale);
     raise_row_max(row_max, tile_max, row_sum, acc_o);
 
-//% if arrival == 'split'
+//% if copy == 'cp_async' && arrival == 'split'
     wait_for_copies<stages * tile_groups - 2>();
     sync_group(group);
+//% elif copy == 'direct' && arrival == 'split'
+    load_value_tile(values, v_head, first_key, S, lane);
 //% end
 //% if v_operand == 'fragments'
     transpose_tile(v_fragments, v_tile, warp_q, lane);
     sync_group(group);
-    const shared_address values_tile = v_fragments;
+    const ValueTile& value_tile = v_fragments;
+//% elif copy == 'direct'
+    const ValueTile& value_tile = values;
 //% else
-    const shared_address values_tile = v_tile;
+    const ValueTile& value_tile = v_tile;
 //% end
 //% if pv_math == 'e4m3' && promote
     float tile_o[m_tiles][o_tiles][4] = {};
-    multiply_pv(tile_o, row_sum, scores, row_max, values_tile, scale, lane);
+    multiply_pv(tile_o, row_sum, scores, row_max, value_tile, scale, lane);
 #pragma unroll
     for (int m = 0; m < m_tiles; ++m) {
 #pragma unroll
@@ -276,7 +343,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
       }
     }
 //% else
-    multiply_pv(acc_o, row_sum, scores, row_max, values_tile, scale, lane);
+    multiply_pv(acc_o, row_sum, scores, row_max, value_tile, scale, lane);
+//% end
+//% if copy == 'direct' && prefetch && arrival == 'together'
+    if (i + 1 < tiles) load_value_tile(values, v_head, first_key_of(i + 1), S, lane);
 //% end
 //% if copy == 'cp_async'
 
@@ -305,7 +375,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   const long long first_output_row = (long long)head * S + first_row;
   const int rows = min(tile_q, S - first_row);
 //% if warps_k > 1
+//%   if copy != 'direct'
   __syncthreads();  // key and value tiles are done with: their room serves the partial rows
+//%   end
   leave_partial_rows(smem, acc_o, row_max, row_sum, group, warp_row, lane);
   __syncthreads();
   merge_rows(output, smem, first_output_row, rows);

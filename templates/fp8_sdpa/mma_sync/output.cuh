@@ -30,11 +30,9 @@ __device__ __forceinline__ void finish_rows(const Output& output, const float (&
       const int row = warp_row + 16 * m + 8 * r + lane / 4;
       if (row >= rows) continue;
 #pragma unroll
-      for (int block = 0; block < o_tiles / 2; ++block) {
-        const float(&even)[4] = acc_o[m][2 * block];
-        const float(&odd)[4] = acc_o[m][2 * block + 1];
-        const float4 acc = make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]);
-        finish_columns(output, first_row + row, 16 * block + 4 * (lane % 4), acc, row_max[m][r], row_sum[m][r]);
+      for (int part = 0; part < o_tiles / 2; ++part) {
+        finish_columns(output, first_row + row, column_of(part, lane % 4), part_of(acc_o[m], r, part), row_max[m][r],
+                       row_sum[m][r]);
       }
     }
   }
@@ -45,16 +43,17 @@ __device__ __forceinline__ void finish_rows(const Output& output, const float (&
 // Groups leave their partial rows in shared memory: [group][row] normalised rows in f16 (32 bytes more than a row spread the
 // rows over the banks), then [group][row] pairs of maximum and sum.
 constexpr int partial_row_bytes = head_dim * 2 + 32;
-constexpr int partial_bytes = 2;
+constexpr int slot_bytes = 8;
 //% else
 // Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row spread the rows over
 // the banks), then [group][row] pairs of maximum and sum.
 constexpr int partial_row_bytes = head_dim * 4 + 64;
-constexpr int partial_bytes = 4;
+constexpr int slot_bytes = 16;
 //% end
 
-__device__ __forceinline__ shared_address partial_address(shared_address smem, int group, int row, int column) {
-  return smem + (group * tile_q + row) * partial_row_bytes + column * partial_bytes;
+// Slot 4 part + quad of a row holds four columns.
+__device__ __forceinline__ shared_address partial_address(shared_address smem, int group, int row, int slot) {
+  return smem + (group * tile_q + row) * partial_row_bytes + slot * slot_bytes;
 }
 
 __device__ __forceinline__ shared_address statistics_address(shared_address smem, int group, int row) {
@@ -73,15 +72,14 @@ __device__ __forceinline__ void leave_partial_rows(shared_address smem, const fl
       const float factor = row_sum[m][r] > 0.0f ? reciprocal(row_sum[m][r]) : 0.0f;  // a group may have had no key
 //% end
 #pragma unroll
-      for (int block = 0; block < o_tiles / 2; ++block) {
-        const float(&even)[4] = acc_o[m][2 * block];
-        const float(&odd)[4] = acc_o[m][2 * block + 1];
-        const shared_address to = partial_address(smem, group, row, 16 * block + 4 * (lane % 4));
+      for (int part = 0; part < o_tiles / 2; ++part) {
+        const float4 acc = part_of(acc_o[m], r, part);
+        const shared_address to = partial_address(smem, group, row, 4 * part + lane % 4);
 //% if merge_type == 'f16'
-        store_shared(to, make_uint2(f16x2_from_f32(even[2 * r] * factor, odd[2 * r] * factor),
-                                    f16x2_from_f32(even[2 * r + 1] * factor, odd[2 * r + 1] * factor)));
+        store_shared(to, make_uint2(f16x2_from_f32(acc.x * factor, acc.y * factor),
+                                    f16x2_from_f32(acc.z * factor, acc.w * factor)));
 //% else
-        store_shared(to, make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]));
+        store_shared(to, acc);
 //% end
       }
       if (lane % 4 == 0) store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
@@ -96,7 +94,7 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
   for (int i = 0; i < (items + threads - 1) / threads; ++i) {
     const int item = threadIdx.x + i * threads;
     const int row = item / (head_dim / 4);
-    const int column = item % (head_dim / 4) * 4;
+    const int slot = item % (head_dim / 4);
     if (row >= rows) break;
     float2 statistics[warps_k];  // x: maximum, y: sum
     float row_max = lowest_score;
@@ -112,12 +110,12 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
 //% if merge_type == 'f16'
       const float weight =
           exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave)) * statistics[group].y;
-      const uint2 pairs = load_shared_u32x2(partial_address(smem, group, row, column));
+      const uint2 pairs = load_shared_u32x2(partial_address(smem, group, row, slot));
       const float4 part = make_float4(first_of(pairs.x), second_of(pairs.x), first_of(pairs.y), second_of(pairs.y));
       row_sum += weight;
 //% else
       const float weight = exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave));
-      const float4 part = load_shared_f32x4(partial_address(smem, group, row, column));
+      const float4 part = load_shared_f32x4(partial_address(smem, group, row, slot));
       row_sum = fmaf(weight, statistics[group].y, row_sum);
 //% end
       acc.x = fmaf(weight, part.x, acc.x);
@@ -125,7 +123,7 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
       acc.z = fmaf(weight, part.z, acc.z);
       acc.w = fmaf(weight, part.w, acc.w);
     }
-    finish_columns(output, first_row + row, column, acc, row_max, row_sum);
+    finish_columns(output, first_row + row, column_of(slot / 4, slot % 4), acc, row_max, row_sum);
   }
 }
 //% end

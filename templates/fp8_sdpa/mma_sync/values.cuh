@@ -1,22 +1,72 @@
 // acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost, but they lie with
-// the head dimension innermost. A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row =
-// lane / 4) of keys 2 quad, 2 quad + 1; picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of
-// keys {2 quad, 2 quad + 1, 8 + 2 quad, 9 + 2 quad}. Two consequences, both free:
+// the head dimension innermost.
+//% if copy == 'direct'
+// A lane loads ${D / 8} neighbouring columns of keys {0, 1, 8, 9} + 2 quad of each 16 and transposes them byte by byte: column c of
+// its columns goes to product c. Two consequences, both free:
+//   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights need no exchange;
+//   - acc_o[c][0..1] are columns ${D / 8} (2 quad + 0..1) + c, so that a lane ends with neighbouring columns of a row.
+//% else
+// A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row = lane / 4) of keys 2 quad, 2 quad + 1;
+// picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of keys {2 quad, 2 quad + 1, 8 + 2 quad,
+// 9 + 2 quad}. Two consequences, both free:
 //   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights need no exchange;
 //   - of 16 columns, a product has the even ones and the next one the odd ones, so acc_o[2 b][0], acc_o[2 b + 1][0], acc_o[2 b][1],
 //     acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of one row.
-
-//% if pv_math == 'f16'
-constexpr int key_step = 16;      // depth of a product
-constexpr int load_columns = 32;  // columns that one ldmatrix brings for a key step
-//% else
-constexpr int key_step = 32;
-constexpr int load_columns = 16;
 //% end
-constexpr int load_blocks = load_columns / 16;
+
+//% let depth = pv_math == 'f16' ? 16 : 32
+constexpr int key_step = ${depth};  // depth of a product
+//% if pv_math == 'f16' || copy == 'direct'
+constexpr int load_blocks = 2;  // blocks of 16 columns whose values come at once for a key step
+//% else
+constexpr int load_blocks = 1;
+//% end
 constexpr int column_blocks = head_dim / 16;
-// Operands of the products with the even and odd columns of a block of 16: {even 0, even 1, odd 0, odd 1}.
+// Operands of two products, those of acc_o[2 b] and acc_o[2 b + 1]: {even 0, even 1, odd 0, odd 1}.
 typedef u32 ValueBlock[4];
+
+//% if copy == 'direct'
+constexpr int lane_words = head_dim / 32;  // words of a row that a lane holds
+// What a lane holds of a value tile: of keys {0, 1, 8, 9} + 2 quad of each 16.
+typedef u32 ValueTile[tile_k / 16][4][lane_words];
+
+// Words `word` of four keys, four columns each: column by column, four keys each.
+__device__ __forceinline__ void transpose_word(e4m3x4 (&columns)[4], const u32 (&keys)[4][lane_words], int word) {
+  const u32 first_low = pick_bytes<0x5140>(keys[0][word], keys[1][word]);
+  const u32 first_high = pick_bytes<0x7362>(keys[0][word], keys[1][word]);
+  const u32 second_low = pick_bytes<0x5140>(keys[2][word], keys[3][word]);
+  const u32 second_high = pick_bytes<0x7362>(keys[2][word], keys[3][word]);
+  columns[0] = pick_bytes<0x5410>(first_low, second_low);
+  columns[1] = pick_bytes<0x7632>(first_low, second_low);
+  columns[2] = pick_bytes<0x5410>(first_high, second_high);
+  columns[3] = pick_bytes<0x7632>(first_high, second_high);
+}
+
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], const ValueTile& tile, int key, int block, int) {
+  e4m3x4 first[4];
+  transpose_word(first, tile[key / 16], block / 2);
+//%   if pv_math == 'f16'
+#pragma unroll
+  for (int b = 0; b < 2; ++b) {
+    values[b][0] = first_pair(first[2 * b]);
+    values[b][1] = second_pair(first[2 * b]);
+    values[b][2] = first_pair(first[2 * b + 1]);
+    values[b][3] = second_pair(first[2 * b + 1]);
+  }
+//%   else
+  e4m3x4 second[4];
+  transpose_word(second, tile[key / 16 + 1], block / 2);
+#pragma unroll
+  for (int b = 0; b < 2; ++b) {
+    values[b][0] = first[2 * b];
+    values[b][1] = second[2 * b];
+    values[b][2] = first[2 * b + 1];
+    values[b][3] = second[2 * b + 1];
+  }
+//%   end
+}
+//% else
+typedef shared_address ValueTile;
 
 //% if v_operand == 'gather'
 // Column `column` of keys {0, 1, 8, 9} + `key` + 2 quad, byte by byte.
@@ -119,6 +169,7 @@ __device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], s
 }
 //%   end
 //% end
+//% end
 
 // The weights of one key step as the product's operand; `s` are the step's scores of the warp's 16 rows.
 __device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], float scale, const float (&offset)[2],
@@ -152,7 +203,7 @@ __device__ __forceinline__ void add_row_sum(float (&row_sum)[2], const u32 (&p)[
 
 __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4], float (&row_sum)[m_tiles][2],
                                             const float (&scores)[m_tiles][key_tiles][4], const float (&row_max)[m_tiles][2],
-                                            shared_address values_tile, float scale, int lane) {
+                                            const ValueTile& value_tile, float scale, int lane) {
   float offset[m_tiles][2];
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
@@ -172,7 +223,7 @@ __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4],
 #pragma unroll
     for (int block = 0; block < column_blocks; block += load_blocks) {
       ValueBlock values[load_blocks];
-      load_values(values, values_tile, key, block, lane);
+      load_values(values, value_tile, key, block, lane);
 #pragma unroll
       for (int b = 0; b < load_blocks; ++b) {
 #pragma unroll
@@ -183,4 +234,25 @@ __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4],
       }
     }
   }
+}
+
+// A lane's part `part` of an output row: four neighbouring columns from column_of(part, quad) on.
+__device__ __forceinline__ int column_of(int part, int quad) {
+//% if copy == 'direct'
+  return head_dim / 4 * quad + 4 * part;
+//% else
+  return 16 * part + 4 * quad;
+//% end
+}
+
+__device__ __forceinline__ float4 part_of(const float (&acc_o)[o_tiles][4], int r, int part) {
+//% if copy == 'direct'
+  const int tile = 4 * part % o_tiles;
+  const int i = 2 * r + 4 * part / o_tiles;
+  return make_float4(acc_o[tile][i], acc_o[tile + 1][i], acc_o[tile + 2][i], acc_o[tile + 3][i]);
+//% else
+  const float(&even)[4] = acc_o[2 * part];
+  const float(&odd)[4] = acc_o[2 * part + 1];
+  return make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]);
+//% end
 }
