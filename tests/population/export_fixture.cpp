@@ -35,8 +35,8 @@ ExportRequest export_request(const SourceTree& tree, const std::string& task,
   Provenance& provenance = request.provenance;
   provenance.target = make_target(request.task, "cuda", shapes, {});
   const DeviceLimits limits{sm, 101376, 102400, 65536, 1024, 58};
-  provenance.device = {"cuda:0", "cuda",  "Test GPU",      "sm_" + std::to_string(sm),
-                       "GPU-1",  "580.1", facts_of(limits)};
+  const std::string arch = "sm_" + std::to_string(sm) + (sm == 90 ? "a" : "");
+  provenance.device = {"cuda:0", "cuda", "Test GPU", arch, "GPU-1", "580.1", facts_of(limits)};
   Bindings facts = provenance.device.facts;
   facts.insert(provenance.target.options.begin(), provenance.target.options.end());
   const Space space(load_families(tree, request.task), facts,

@@ -32,7 +32,7 @@ struct ToyProgram {
     if (include.empty()) SKIP("no CUDA headers");
     write_text(folder / "best.cu", export_cuda(request));
     const CommandResult built = run_command(
-        fmt::format("c++ -std=c++17 -O1 -w -x c++ -DEVO_MAIN -I'{}' '{}' "
+        fmt::format("c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -DEVO_MAIN -I'{}' '{}' "
                     "'{}/tests/population/exported/fake_cudart.cpp' -o '{}'",
                     include, (folder / "best.cu").string(), EVO_SOURCE_DIR, (folder / "best").string()));
     INFO(built.output);
@@ -117,7 +117,7 @@ TEST_CASE("the exported program finds a wrong kernel wrong") {
 TEST_CASE("the exported program finds an output that is not written wrong") {
   SourceTree tree = toy_tree();
   tree["toy/plain/kernel.cu"].replace(tree["toy/plain/kernel.cu"].find("i < count) y[i]"), 9,
-                                      "i + 1 < count)");
+                                      "i + 1 < count");
   const ToyProgram program(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90));
   const CommandResult result = program.run();
   INFO(result.output);

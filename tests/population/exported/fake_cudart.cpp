@@ -20,9 +20,9 @@ extern "C" {
 using Sum = void(const unsigned char*, const float*, float*, const void*, const void*, int);
 using Apply = void(TensorMap, const float*, const float*, float*, int);
 using Reference = void(const unsigned char*, const float*, float*, int);
-Sum toy_sum_N64, toy_sum_N128;
-Apply toy_apply_N64, toy_apply_N128;
-Reference toy_reference_N64, toy_reference_N128;
+__attribute__((weak)) Sum toy_sum_N64, toy_sum_N128;  // Weak: a file may have one of them only.
+__attribute__((weak)) Apply toy_apply_N64, toy_apply_N128;
+__attribute__((weak)) Reference toy_reference_N64, toy_reference_N128;
 }
 
 namespace {
