@@ -65,7 +65,8 @@ class NvrtcCompiler final : public Compiler {
     require(api().supported_archs(archs_.data()), "nvrtcGetSupportedArchs");
   }
 
-  std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch, int max_registers) override;
+  std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch,
+                                        int max_registers) override;
   std::string version() const override { return version_; }
   std::string path() const override { return nvrtc_.path; }
 
@@ -74,8 +75,9 @@ class NvrtcCompiler final : public Compiler {
 
   void require(nvrtcResult result, const char* what) const {
     if (result == NVRTC_SUCCESS) return;
-    throw machine_error(fmt::format("NVRTC ({}): {} failed: {}; reinstall NVRTC, or set EVO_NVRTC to another one",
-                                    nvrtc_.path, what, api().error_string(result)));
+    throw machine_error(
+        fmt::format("NVRTC ({}): {} failed: {}; reinstall NVRTC, or set EVO_NVRTC to another one",
+                    nvrtc_.path, what, api().error_string(result)));
   }
 
   /// Reads the log, the PTX or the cubin: NVRTC gives each as a size and a copy.
@@ -87,14 +89,16 @@ class NvrtcCompiler final : public Compiler {
     Container content(size, {});
     if (size > 0) require(copy(program.get(), reinterpret_cast<char*>(content.data())), what);
     // Texts come with their terminating zero.
-    if constexpr (std::is_same_v<Container, std::string>) content.resize(std::min(content.size(), content.find('\0')));
+    if constexpr (std::is_same_v<Container, std::string>)
+      content.resize(std::min(content.size(), content.find('\0')));
     return content;
   }
 
   void require_arch(std::string_view arch) const {
     if (std::find(archs_.begin(), archs_.end(), number_of_arch(arch)) != archs_.end()) return;
-    throw machine_error(fmt::format("NVRTC {} ({}) cannot compile for {}; install another version and set EVO_NVRTC to it",
-                                    version_, nvrtc_.path, arch));
+    throw machine_error(
+        fmt::format("NVRTC {} ({}) cannot compile for {}; install another version and set EVO_NVRTC to it",
+                    version_, nvrtc_.path, arch));
   }
 
   Nvrtc nvrtc_;
@@ -110,7 +114,8 @@ Failure compile_failure(std::string reason, std::string log) {
   return failure;
 }
 
-std::variant<Binary, Failure> NvrtcCompiler::compile(std::string_view source, std::string_view arch, int max_registers) {
+std::variant<Binary, Failure> NvrtcCompiler::compile(std::string_view source, std::string_view arch,
+                                                     int max_registers) {
   require_arch(arch);
   const std::vector<std::string> options = compile_options(arch, max_registers);
   std::vector<const char*> option_pointers;
@@ -124,15 +129,18 @@ std::variant<Binary, Failure> NvrtcCompiler::compile(std::string_view source, st
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
 
   if (is_machine_fault(result)) require(result, "nvrtcCompileProgram");
-  std::string log = repeatable_log(fetch<std::string>(program, api().log_size, api().log, "nvrtcGetProgramLog"));
+  std::string log =
+      repeatable_log(fetch<std::string>(program, api().log_size, api().log, "nvrtcGetProgramLog"));
   if (result == NVRTC_ERROR_COMPILATION) return compile_failure(first_error(log), log);
-  if (result != NVRTC_SUCCESS) return compile_failure(fmt::format("NVRTC: {}", api().error_string(result)), std::move(log));
+  if (result != NVRTC_SUCCESS)
+    return compile_failure(fmt::format("NVRTC: {}", api().error_string(result)), std::move(log));
 
   Binary binary;
   binary.arch = arch;
   binary.ptx = fetch<std::string>(program, api().ptx_size, api().ptx, "nvrtcGetPTX");
   binary.cubin = fetch<std::vector<std::byte>>(program, api().cubin_size, api().cubin, "nvrtcGetCUBIN");
-  if (binary.cubin.empty()) return compile_failure("NVRTC reported success but made an empty cubin", std::move(log));
+  if (binary.cubin.empty())
+    return compile_failure("NVRTC reported success but made an empty cubin", std::move(log));
   if (binary.ptx.empty()) return compile_failure("NVRTC reported success but made no PTX", std::move(log));
 
   const PtxasUsage usage = parse_ptxas_usage(log);
@@ -163,8 +171,12 @@ std::vector<std::string> compile_options(std::string_view arch, int max_register
   return options;
 }
 
-std::unique_ptr<Compiler> make_compiler(Nvrtc nvrtc) { return std::make_unique<NvrtcCompiler>(std::move(nvrtc)); }
+std::unique_ptr<Compiler> make_compiler(Nvrtc nvrtc) {
+  return std::make_unique<NvrtcCompiler>(std::move(nvrtc));
+}
 
-std::unique_ptr<Compiler> make_nvrtc_compiler() { return make_compiler(load_nvrtc(NvrtcEnvironment::of_process())); }
+std::unique_ptr<Compiler> make_nvrtc_compiler() {
+  return make_compiler(load_nvrtc(NvrtcEnvironment::of_process()));
+}
 
 }  // namespace evo

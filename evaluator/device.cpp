@@ -3,12 +3,12 @@
 namespace evo {
 namespace {
 
-/// Dense tensor-core rates of one SM in flop per clock (vendor's architecture whitepapers). Where a rate depends on the
-/// accumulator the faster one is given: these are bounds, not expectations.
+/// Dense tensor-core rates of one SM in flop per clock (vendor's architecture whitepapers). Where a rate
+/// depends on the accumulator the faster one is given: these are bounds, not expectations.
 struct TensorRates {
   double f64 = 0;
-  double half = 0;   ///< f16 and bf16.
-  double fp8 = 0;    ///< e4m3 and e5m2.
+  double half = 0;  ///< f16 and bf16.
+  double fp8 = 0;   ///< e4m3 and e5m2.
   double int8 = 0;
 };
 
@@ -26,15 +26,20 @@ TensorRates tensor_rates(int sm) {
 
 double rate_of(const TensorRates& rates, DType dtype) {
   switch (dtype) {
-    case DType::f64: return rates.f64;
+    case DType::f64:
+      return rates.f64;
     case DType::f16:
-    case DType::bf16: return rates.half;
+    case DType::bf16:
+      return rates.half;
     case DType::e4m3:
-    case DType::e5m2: return rates.fp8;
+    case DType::e5m2:
+      return rates.fp8;
     case DType::u8:
-    case DType::s8: return rates.int8;
+    case DType::s8:
+      return rates.int8;
     case DType::s32:
-    case DType::f32: return 0;
+    case DType::f32:
+      return 0;
   }
   return 0;
 }

@@ -20,7 +20,8 @@ namespace {
 constexpr std::array kLibraryNames = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
 
 constexpr std::string_view kHowToInstall =
-    "install the CUDA Toolkit, or `pip install nvidia-cuda-nvrtc`, or set EVO_NVRTC to libnvrtc.so.13 or its folder";
+    "install the CUDA Toolkit, or `pip install nvidia-cuda-nvrtc`, or set EVO_NVRTC to libnvrtc.so.13 or its "
+    "folder";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -48,7 +49,8 @@ void add_if_there(std::vector<fs::path>& folders, const fs::path& folder) {
 void add_python_folders(std::vector<fs::path>& folders, const fs::path& prefix) {
   for (const fs::path& python : entries_of(prefix / "lib", "python3")) {
     for (const char* packages : {"site-packages", "dist-packages"}) {
-      for (const fs::path& package : entries_of(python / packages / "nvidia", "cu")) add_if_there(folders, package / "lib");
+      for (const fs::path& package : entries_of(python / packages / "nvidia", "cu"))
+        add_if_there(folders, package / "lib");
     }
   }
 }
@@ -73,16 +75,18 @@ bool bind_all(const SharedLibrary& library, NvrtcApi& api) {
          library.bind(api.create_program, "nvrtcCreateProgram") &&
          library.bind(api.destroy_program, "nvrtcDestroyProgram") &&
          library.bind(api.compile_program, "nvrtcCompileProgram") &&
-         library.bind(api.log_size, "nvrtcGetProgramLogSize") && library.bind(api.log, "nvrtcGetProgramLog") &&
-         library.bind(api.ptx_size, "nvrtcGetPTXSize") && library.bind(api.ptx, "nvrtcGetPTX") &&
-         library.bind(api.cubin_size, "nvrtcGetCUBINSize") && library.bind(api.cubin, "nvrtcGetCUBIN");
+         library.bind(api.log_size, "nvrtcGetProgramLogSize") &&
+         library.bind(api.log, "nvrtcGetProgramLog") && library.bind(api.ptx_size, "nvrtcGetPTXSize") &&
+         library.bind(api.ptx, "nvrtcGetPTX") && library.bind(api.cubin_size, "nvrtcGetCUBINSize") &&
+         library.bind(api.cubin, "nvrtcGetCUBIN");
 }
 
-/// NVRTC opens its builtins by bare name at the first compilation, which fails outside the loader's path unless the
-/// library is already in the process.
+/// NVRTC opens its builtins by bare name at the first compilation, which fails outside the loader's path
+/// unless the library is already in the process.
 SharedLibrary open_builtins(const fs::path& folder) {
   for (const fs::path& file : entries_of(folder, "libnvrtc-builtins.so")) {
-    if (SharedLibrary library = SharedLibrary::open(file.string(), nullptr, SharedLibrary::Symbols::global)) return library;
+    if (SharedLibrary library = SharedLibrary::open(file.string(), nullptr, SharedLibrary::Symbols::global))
+      return library;
   }
   return {};
 }
@@ -94,7 +98,8 @@ bool open_file(const std::string& file, Nvrtc& nvrtc, std::vector<std::string>& 
   Nvrtc opened;
   if (!folder.empty()) opened.builtins = open_builtins(folder);
   opened.library = SharedLibrary::open(file, &why_not);
-  if (opened.library && !bind_all(opened.library, opened.api)) why_not = file + ": lacks functions of NVRTC 11.2 or newer";
+  if (opened.library && !bind_all(opened.library, opened.api))
+    why_not = file + ": lacks functions of NVRTC 11.2 or newer";
   if (!why_not.empty()) {
     tried.push_back(why_not);
     return false;
@@ -120,8 +125,9 @@ Nvrtc load_chosen(const std::string& chosen) {
   const bool is_folder = fs::is_directory(chosen, ignored);
   if (is_folder ? open_folder(chosen, nvrtc, tried) : open_file(chosen, nvrtc, tried)) return nvrtc;
   if (tried.empty()) tried.push_back("no libnvrtc.so.13 or libnvrtc.so.12 in that folder");
-  throw machine_error(fmt::format("NVRTC: EVO_NVRTC={}: {}; set it to libnvrtc.so.13 or its folder, or unset it", chosen,
-                                  fmt::join(tried, "; ")));
+  throw machine_error(
+      fmt::format("NVRTC: EVO_NVRTC={}: {}; set it to libnvrtc.so.13 or its folder, or unset it", chosen,
+                  fmt::join(tried, "; ")));
 }
 
 }  // namespace
@@ -130,15 +136,20 @@ NvrtcEnvironment NvrtcEnvironment::of_process() {
   NvrtcEnvironment environment;
   environment.evo_nvrtc = variable("EVO_NVRTC");
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const std::string folder = variable(name); !folder.empty()) environment.toolkit_folders.emplace_back(folder);
+    if (const std::string folder = variable(name); !folder.empty())
+      environment.toolkit_folders.emplace_back(folder);
   }
   environment.toolkit_folders.emplace_back("/usr/local/cuda");
-  for (const fs::path& folder : entries_of("/usr/local", "cuda-")) environment.toolkit_folders.push_back(folder);
+  for (const fs::path& folder : entries_of("/usr/local", "cuda-"))
+    environment.toolkit_folders.push_back(folder);
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const std::string prefix = variable(name); !prefix.empty()) environment.python_prefixes.emplace_back(prefix);
+    if (const std::string prefix = variable(name); !prefix.empty())
+      environment.python_prefixes.emplace_back(prefix);
   }
-  if (const fs::path prefix = python_on_path(); !prefix.empty()) environment.python_prefixes.push_back(prefix);
-  if (const std::string home = variable("HOME"); !home.empty()) environment.python_prefixes.push_back(fs::path(home) / ".local");
+  if (const fs::path prefix = python_on_path(); !prefix.empty())
+    environment.python_prefixes.push_back(prefix);
+  if (const std::string home = variable("HOME"); !home.empty())
+    environment.python_prefixes.push_back(fs::path(home) / ".local");
   environment.python_prefixes.emplace_back("/usr/local");
   environment.python_prefixes.emplace_back("/usr");
   std::error_code ignored;

@@ -16,9 +16,12 @@ void for_each_line(std::string_view text, Visit visit) {
   }
 }
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
-/// The number that stands right before `unit`: "16 bytes smem" with " bytes smem" is 16. Zero when it is not there.
+/// The number that stands right before `unit`: "16 bytes smem" with " bytes smem" is 16. Zero when it is not
+/// there.
 int number_before(std::string_view line, std::string_view unit) {
   const std::size_t end = line.find(unit);
   if (end == std::string_view::npos) return 0;

@@ -9,7 +9,8 @@ namespace evo {
 SharedLibrary SharedLibrary::open(const std::string& path, std::string* why_not, Symbols symbols) {
   SharedLibrary library;
   library.name_ = path;
-  library.handle_ = dlopen(path.c_str(), RTLD_NOW | (symbols == Symbols::global ? RTLD_GLOBAL : RTLD_LOCAL));
+  const int visibility = symbols == Symbols::global ? RTLD_GLOBAL : RTLD_LOCAL;
+  library.handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_NODELETE | visibility);
   if (library.handle_ == nullptr && why_not != nullptr) {
     const char* message = dlerror();
     *why_not = message != nullptr ? message : path + ": cannot be loaded";
@@ -30,12 +31,15 @@ SharedLibrary& SharedLibrary::operator=(SharedLibrary&& other) noexcept {
   return *this;
 }
 
-void* SharedLibrary::symbol(const char* name) const { return handle_ != nullptr ? dlsym(handle_, name) : nullptr; }
+void* SharedLibrary::symbol(const char* name) const {
+  return handle_ != nullptr ? dlsym(handle_, name) : nullptr;
+}
 
 std::string SharedLibrary::path_of(const char* symbol_name) const {
   Dl_info where{};
   void* address = symbol(symbol_name);
-  if (address != nullptr && dladdr(address, &where) != 0 && where.dli_fname != nullptr) return where.dli_fname;
+  if (address != nullptr && dladdr(address, &where) != 0 && where.dli_fname != nullptr)
+    return where.dli_fname;
   return name_;
 }
 

@@ -4,7 +4,8 @@
 
 namespace evo {
 
-/// A library loaded at run time, closed with the object.
+/// A library loaded at run time. Its code stays in the process when the object ends: NVRTC and the driver
+/// keep state of their own that cannot be unloaded.
 class SharedLibrary {
  public:
   enum class Symbols {
@@ -32,7 +33,8 @@ class SharedLibrary {
     return function != nullptr;
   }
 
-  /// The file that the loader picked for the library holding `symbol_name`; the name it was opened by if unknown.
+  /// The file that the loader picked for the library holding `symbol_name`; the name it was opened by if
+  /// unknown.
   std::string path_of(const char* symbol_name) const;
 
  private:

@@ -8,7 +8,8 @@ namespace {
 
 constexpr double kTail = 0.025;
 
-/// The largest rank l (from 1) for which fewer than l of n samples lie below the median with at most 2.5 %; 1 at least.
+/// The largest rank l (from 1) for which fewer than l of n samples lie below the median with at most 2.5 %; 1
+/// at least.
 std::size_t lower_rank(std::size_t n) {
   // Binomial(n, 1/2) summed from below; logarithms, since 2^-n underflows beyond a thousand samples.
   double log_probability = -static_cast<double>(n) * std::log(2.0);
@@ -35,7 +36,8 @@ MedianInterval median_interval(std::span<const double> samples) {
 }
 
 void ThrottledSamples::mark_throttled(std::size_t count) {
-  for (std::size_t i = taken_.size() - std::min(count, taken_.size()); i < taken_.size(); ++i) taken_[i].throttled = true;
+  for (std::size_t i = taken_.size() - std::min(count, taken_.size()); i < taken_.size(); ++i)
+    taken_[i].throttled = true;
 }
 
 std::vector<double> ThrottledSamples::unthrottled() const {

@@ -6,7 +6,9 @@
 namespace evo {
 namespace {
 
-bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
+}
 
 /// The declared name: the last identifier before "[", "=", "," or ";".
 std::string_view declared_name(std::string_view declaration) {
@@ -17,7 +19,9 @@ std::string_view declared_name(std::string_view declaration) {
   return head.substr(begin);
 }
 
-bool is_string_literal(std::string_view name) { return name.starts_with("$str") || name.starts_with("__unnamed_"); }
+bool is_string_literal(std::string_view name) {
+  return name.starts_with("$str") || name.starts_with("__unnamed_");
+}
 
 /// Whether a statement at module scope declares a variable in global memory: linkage words, then ".global".
 bool declares_global(std::string_view line) {

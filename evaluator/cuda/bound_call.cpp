@@ -18,8 +18,8 @@ Failure refusal(std::string reason) {
   return failure;
 }
 
-/// An argument's address, or a failure of the harness: plans are resolved by the engine, so an index out of range is
-/// never the candidate's doing.
+/// An argument's address, or a failure of the harness: plans are resolved by the engine, so an index out of
+/// range is never the candidate's doing.
 DeviceAddress address_of(const Argument& argument, const Buffers& buffers) {
   const std::vector<DeviceAddress>& addresses =
       argument.kind == Argument::Kind::tensor ? buffers.tensors : buffers.workspaces;
@@ -29,14 +29,19 @@ DeviceAddress address_of(const Argument& argument, const Buffers& buffers) {
 std::size_t size_of(Argument::Kind kind) {
   switch (kind) {
     case Argument::Kind::tensor:
-    case Argument::Kind::workspace: return sizeof(CUdeviceptr);
-    case Argument::Kind::tensor_map: return sizeof(CUtensorMap);
-    case Argument::Kind::i32: return sizeof(std::int32_t);
+    case Argument::Kind::workspace:
+      return sizeof(CUdeviceptr);
+    case Argument::Kind::tensor_map:
+      return sizeof(CUtensorMap);
+    case Argument::Kind::i32:
+      return sizeof(std::int32_t);
   }
   return 0;
 }
 
-std::uint32_t volume(const Dim3& dims) { return dims[0] * dims[1] * dims[2]; }
+std::uint32_t volume(const Dim3& dims) {
+  return dims[0] * dims[1] * dims[2];
+}
 
 // Without the attribute the driver grants clusters of eight CTAs at most.
 constexpr std::uint32_t kPortableClusterSize = 8;
@@ -67,8 +72,10 @@ std::optional<Failure> BoundCall::bind_launch(CUmodule module, const Plan& plan,
   BoundLaunch bound;
   bound.launch = launch;
   const CUresult found = driver_->module_function(&bound.function, module, launch.kernel.c_str());
-  if (found == CUDA_ERROR_NOT_FOUND) return refusal(fmt::format("the program has no kernel {}", launch.kernel));
-  if (found != CUDA_SUCCESS) return candidate_failure(*driver_, found, fmt::format("kernel {}", launch.kernel));
+  if (found == CUDA_ERROR_NOT_FOUND)
+    return refusal(fmt::format("the program has no kernel {}", launch.kernel));
+  if (found != CUDA_SUCCESS)
+    return candidate_failure(*driver_, found, fmt::format("kernel {}", launch.kernel));
   if (std::optional<Failure> failure = bind_arguments(plan, buffers, bound)) return failure;
   if (std::optional<Failure> failure = check_signature(bound)) return failure;
   if (std::optional<Failure> failure = opt_in(bound, plan)) return failure;
@@ -76,14 +83,19 @@ std::optional<Failure> BoundCall::bind_launch(CUmodule module, const Plan& plan,
   return std::nullopt;
 }
 
-std::optional<Failure> BoundCall::bind_arguments(const Plan& plan, const Buffers& buffers, BoundLaunch& bound) const {
+std::optional<Failure> BoundCall::bind_arguments(const Plan& plan, const Buffers& buffers,
+                                                 BoundLaunch& bound) const {
   for (const Argument& argument : bound.launch.arguments) {
     Value value{};
     std::optional<Failure> failure;
     switch (argument.kind) {
       case Argument::Kind::tensor:
-      case Argument::Kind::workspace: value.address = address_of(argument, buffers); break;
-      case Argument::Kind::i32: value.i32 = argument.value; break;
+      case Argument::Kind::workspace:
+        value.address = address_of(argument, buffers);
+        break;
+      case Argument::Kind::i32:
+        value.i32 = argument.value;
+        break;
       case Argument::Kind::tensor_map: {
         const TensorMap& map = plan.tensor_maps.at(argument.index);
         value.map = encode_tensor_map(*driver_, map, address_of(map.source, buffers), failure);
@@ -102,22 +114,25 @@ std::optional<Failure> BoundCall::check_signature(const BoundLaunch& bound) cons
   std::size_t offset = 0, bytes = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (driver_->function_parameter(bound.function, i, &offset, &bytes) != CUDA_SUCCESS) {
-      return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", bound.launch.kernel, i, arguments.size()));
+      return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", bound.launch.kernel, i,
+                                 arguments.size()));
     }
     if (bytes != size_of(arguments[i].kind)) {
-      return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}", bound.launch.kernel, i, bytes,
-                                 size_of(arguments[i].kind)));
+      return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}",
+                                 bound.launch.kernel, i, bytes, size_of(arguments[i].kind)));
     }
   }
   if (driver_->function_parameter(bound.function, arguments.size(), &offset, &bytes) == CUDA_SUCCESS) {
-    return refusal(fmt::format("kernel {} takes more than the {} arguments of the plan", bound.launch.kernel, arguments.size()));
+    return refusal(fmt::format("kernel {} takes more than the {} arguments of the plan", bound.launch.kernel,
+                               arguments.size()));
   }
   return std::nullopt;
 }
 
 std::optional<Failure> BoundCall::opt_in(const BoundLaunch& bound, const Plan& plan) const {
   const Launch& launch = bound.launch;
-  const auto set = [&](CUfunction_attribute which, std::uint32_t value, const char* what) -> std::optional<Failure> {
+  const auto set = [&](CUfunction_attribute which, std::uint32_t value,
+                       const char* what) -> std::optional<Failure> {
     const CUresult result = driver_->function_set_attribute(bound.function, which, static_cast<int>(value));
     if (result == CUDA_SUCCESS) return std::nullopt;
     return candidate_failure(*driver_, result, fmt::format("kernel {}: {} {}", launch.kernel, value, what));
@@ -128,7 +143,8 @@ std::optional<Failure> BoundCall::opt_in(const BoundLaunch& bound, const Plan& p
     if (other.kernel == launch.kernel) smem_bytes = std::max(smem_bytes, other.dynamic_smem_bytes);
   }
   if (smem_bytes > 0) {
-    auto failure = set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes, "bytes of dynamic shared memory");
+    auto failure =
+        set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes, "bytes of dynamic shared memory");
     if (failure) return failure;
   }
   if (volume(launch.cluster) > kPortableClusterSize) {
@@ -180,11 +196,12 @@ std::optional<Failure> BoundCall::enqueue(const BoundLaunch& bound, CUstream str
   for (const Value& value : bound.values) parameters.push_back(const_cast<Value*>(&value));
   const CUresult result = driver_->launch(&config, bound.function, parameters.data(), nullptr);
   if (result == CUDA_SUCCESS) return std::nullopt;
-  return candidate_failure(*driver_, result,
-                           fmt::format("kernel {}: grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} B of dynamic shared memory",
-                                       launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0],
-                                       launch.block[1], launch.block[2], launch.cluster[0], launch.cluster[1],
-                                       launch.cluster[2], launch.dynamic_smem_bytes));
+  return candidate_failure(
+      *driver_, result,
+      fmt::format("kernel {}: grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} B of dynamic shared memory",
+                  launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0],
+                  launch.block[1], launch.block[2], launch.cluster[0], launch.cluster[1], launch.cluster[2],
+                  launch.dynamic_smem_bytes));
 }
 
 }  // namespace evo::cuda

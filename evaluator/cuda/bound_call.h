@@ -11,16 +11,18 @@
 
 namespace evo::cuda {
 
-/// One call of a plan, bound to loaded code and to one set of buffers: everything that can be prepared is, so that
-/// validation and timing put exactly the same work into a stream. Driver and module must outlive it.
+/// One call of a plan, bound to loaded code and to one set of buffers: everything that can be prepared is, so
+/// that validation and timing put exactly the same work into a stream. Driver and module must outlive it.
 class BoundCall {
  public:
-  /// Finds the kernels, encodes the tensor maps, opts into large shared memory. Sets `failure` where the candidate asks
-  /// for what there is not: an unknown kernel, arguments that do not fit its signature, too much shared memory.
+  /// Finds the kernels, encodes the tensor maps, opts into large shared memory. Sets `failure` where the
+  /// candidate asks for what there is not: an unknown kernel, arguments that do not fit its signature, too
+  /// much shared memory.
   BoundCall(const Driver& driver, CUmodule module, const Plan& plan, const Buffers& buffers,
             std::optional<Failure>& failure);
 
-  /// Puts one call into the stream (or into the graph being captured): zeroes what must be zero, then launches.
+  /// Puts one call into the stream (or into the graph being captured): zeroes what must be zero, then
+  /// launches.
   std::optional<Failure> enqueue(CUstream stream) const;
 
  private:
@@ -42,7 +44,8 @@ class BoundCall {
   };
 
   std::optional<Failure> bind(CUmodule module, const Plan& plan, const Buffers& buffers);
-  std::optional<Failure> bind_launch(CUmodule module, const Plan& plan, const Buffers& buffers, const Launch& launch);
+  std::optional<Failure> bind_launch(CUmodule module, const Plan& plan, const Buffers& buffers,
+                                     const Launch& launch);
   std::optional<Failure> bind_arguments(const Plan& plan, const Buffers& buffers, BoundLaunch& bound) const;
   std::optional<Failure> check_signature(const BoundLaunch& bound) const;
   std::optional<Failure> opt_in(const BoundLaunch& bound, const Plan& plan) const;

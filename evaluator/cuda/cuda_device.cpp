@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -17,7 +18,8 @@
 namespace evo::cuda {
 namespace {
 
-/// At least twice the L2 cache is written between cold launches: what was in it is gone whatever it replaces first.
+/// At least twice the L2 cache is written between cold launches: what was in it is gone whatever it replaces
+/// first.
 constexpr std::size_t kFlushFactor = 2;
 constexpr std::size_t kMinFlushBytes = std::size_t{64} << 20;
 
@@ -30,19 +32,18 @@ class LoadedModule final : public Module {
   OwnedModule module_;
 };
 
-CUmodule handle_of(const Module& module) { return dynamic_cast<const LoadedModule&>(module).get(); }
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+CUmodule handle_of(const Module& module) {
+  return dynamic_cast<const LoadedModule&>(module).get();
 }
 
 class CudaDevice final : public Device {
  public:
   CudaDevice(std::shared_ptr<const Driver> driver, DeviceInfo info, CUdevice device,
-             std::unique_ptr<ThrottleMonitor> throttle)
+             std::unique_ptr<ThrottleMonitor> throttle, std::function<double()> seconds)
       : driver_(std::move(driver)),
         info_(std::move(info)),
         throttle_(std::move(throttle)),
+        seconds_(std::move(seconds)),
         context_(*driver_, device, info_.id),
         stream_(make_stream(*driver_)) {}
 
@@ -67,7 +68,8 @@ class CudaDevice final : public Device {
   }
   void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
     if (bytes == 0) return;
-    finish(driver_->memory_set(to, std::to_integer<unsigned char>(value), bytes, stream_.get()), "filling memory");
+    finish(driver_->memory_set(to, std::to_integer<unsigned char>(value), bytes, stream_.get()),
+           "filling memory");
   }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override {
@@ -75,7 +77,8 @@ class CudaDevice final : public Device {
     CUmodule module = nullptr;
     const CUresult result = driver_->module_load(&module, binary.cubin.data());
     if (result == CUDA_SUCCESS) return std::make_unique<LoadedModule>(OwnedModule(*driver_, module));
-    failure = candidate_failure(*driver_, result, fmt::format("loading a cubin for {} on {}", binary.arch, info_.arch));
+    failure = candidate_failure(*driver_, result,
+                                fmt::format("loading a cubin for {} on {}", binary.arch, info_.arch));
     return nullptr;
   }
 
@@ -87,8 +90,8 @@ class CudaDevice final : public Device {
     return failure;
   }
 
-  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
-              std::optional<Failure>& failure) override {
+  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
+              const TimingRequest& request, std::optional<Failure>& failure) override {
     failure.reset();
     std::vector<BoundCall> calls;
     calls.reserve(rotation.size());
@@ -96,7 +99,7 @@ class CudaDevice final : public Device {
       calls.emplace_back(*driver_, handle_of(module), plan, buffers, failure);
       if (failure) return {};
     }
-    const TimingContext context{*driver_, stream_.get(), throttle_.get(), steady_seconds};
+    const TimingContext context{*driver_, stream_.get(), throttle_.get(), seconds_};
     Timing timing = request.cold ? time_cold(context, calls, flush_buffer(), request, failure)
                                  : time_warm(context, calls, request, failure);
     if (failure) settle(failure);
@@ -108,17 +111,17 @@ class CudaDevice final : public Device {
     CUdeviceptr address = 0;
     const CUresult result = driver_->memory_allocate(&address, std::max<std::size_t>(bytes, 1));
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-      throw machine_error(fmt::format("{}: out of memory: {:.1f} MB for {} do not fit into {:.1f} GB; use smaller shapes, or "
-                                      "end other programs on this GPU",
-                                      info_.id, static_cast<double>(bytes) * 1e-6, name,
-                                      static_cast<double>(info_.memory_bytes) * 1e-9));
+      throw machine_error(fmt::format(
+          "{}: out of memory: {:.1f} MB for {} do not fit into {:.1f} GB; use smaller shapes, or "
+          "end other programs on this GPU",
+          info_.id, static_cast<double>(bytes) * 1e-6, name, static_cast<double>(info_.memory_bytes) * 1e-9));
     }
     require(*driver_, result, fmt::format("{}: allocating {}", info_.id, name));
     return {*driver_, address};
   }
 
-  /// Waits for all that was put into the stream, also after a refused launch: buffers may be freed then. A fault on the
-  /// device outweighs a refusal.
+  /// Waits for all that was put into the stream, also after a refused launch: buffers may be freed then. A
+  /// fault on the device outweighs a refusal.
   void settle(std::optional<Failure>& failure) {
     const CUresult waited = driver_->stream_synchronize(stream_.get());
     if (waited == CUDA_SUCCESS || (failure && failure->device_lost)) return;
@@ -132,7 +135,8 @@ class CudaDevice final : public Device {
   }
 
   FlushBuffer flush_buffer() {
-    const std::size_t bytes = std::max(kFlushFactor * static_cast<std::size_t>(info_.l2_bytes), kMinFlushBytes);
+    const std::size_t bytes =
+        std::max(kFlushFactor * static_cast<std::size_t>(info_.l2_bytes), kMinFlushBytes);
     if (flush_.get() == 0) flush_ = allocate_memory(bytes, "the buffer that flushes L2");
     return {flush_.get(), bytes};
   }
@@ -140,6 +144,7 @@ class CudaDevice final : public Device {
   std::shared_ptr<const Driver> driver_;
   DeviceInfo info_;
   std::unique_ptr<ThrottleMonitor> throttle_;
+  std::function<double()> seconds_;
   PrimaryContext context_;
   OwnedStream stream_;
   OwnedMemory flush_;
@@ -147,6 +152,10 @@ class CudaDevice final : public Device {
 };
 
 }  // namespace
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 std::vector<DeviceInfo> list_devices(const Driver& driver, std::string* why_none) {
   std::vector<DeviceInfo> devices;
@@ -161,7 +170,8 @@ std::vector<DeviceInfo> list_devices(std::string* why_none) {
 }
 
 std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int ordinal,
-                                    std::unique_ptr<ThrottleMonitor> throttle) {
+                                    std::unique_ptr<ThrottleMonitor> throttle,
+                                    std::function<double()> seconds) {
   std::string why_none;
   const int count = count_devices(*driver, &why_none);
   if (count == 0) throw machine_error(fmt::format("cuda:{}: {}", ordinal, why_none));
@@ -172,7 +182,8 @@ std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int or
   DeviceInfo info = query_device(*driver, ordinal);
   CUdevice device = 0;
   require(*driver, driver->device_get(&device, ordinal), info.id + ": cuDeviceGet");
-  return std::make_unique<CudaDevice>(std::move(driver), std::move(info), device, std::move(throttle));
+  return std::make_unique<CudaDevice>(std::move(driver), std::move(info), device, std::move(throttle),
+                                      std::move(seconds));
 }
 
 std::unique_ptr<Device> make_device(int ordinal) {

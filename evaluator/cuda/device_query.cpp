@@ -12,7 +12,9 @@ constexpr double kLaunchFloorUs = 0.5;
 
 }  // namespace
 
-std::string arch_name(int major, int minor) { return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : ""); }
+std::string arch_name(int major, int minor) {
+  return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : "");
+}
 
 std::string uuid_text(const CUuuid& uuid) {
   std::string text = "GPU-";
@@ -30,11 +32,14 @@ int count_devices(const Driver& driver, std::string* why_none) {
   };
   const CUresult started = driver.init(0);
   if (started == CUDA_ERROR_NO_DEVICE) return none("NVIDIA driver found, but no GPU");
-  if (started == CUDA_ERROR_STUB_LIBRARY) return none("no NVIDIA driver: libcuda.so.1 is the CUDA Toolkit's stub");
-  if (started != CUDA_SUCCESS) return none("NVIDIA driver found, but it does not start: " + describe(driver, started));
+  if (started == CUDA_ERROR_STUB_LIBRARY)
+    return none("no NVIDIA driver: libcuda.so.1 is the CUDA Toolkit's stub");
+  if (started != CUDA_SUCCESS)
+    return none("NVIDIA driver found, but it does not start: " + describe(driver, started));
   int count = 0;
   const CUresult counted = driver.device_count(&count);
-  if (counted != CUDA_SUCCESS) return none("NVIDIA driver found, but it lists no GPU: " + describe(driver, counted));
+  if (counted != CUDA_SUCCESS)
+    return none("NVIDIA driver found, but it lists no GPU: " + describe(driver, counted));
   if (count == 0) return none("NVIDIA driver found, but no GPU");
   return count;
 }

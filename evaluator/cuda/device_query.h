@@ -8,8 +8,8 @@
 
 namespace evo::cuda {
 
-/// What NVRTC compiles for: the architecture with its specific instructions where it has any (wgmma and tcgen05 need
-/// the "a" of sm_90a and newer).
+/// What NVRTC compiles for: the architecture with its specific instructions where it has any (wgmma and
+/// tcgen05 need the "a" of sm_90a and newer).
 std::string arch_name(int major, int minor);
 
 /// "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi writes it.

@@ -107,7 +107,8 @@ std::shared_ptr<const Driver> load_driver(std::string* why_not) {
   std::string why;
   if (!driver->library) {
     const bool absent = loader_message.find("No such file") != std::string::npos;
-    why = absent ? "no NVIDIA driver: libcuda.so.1 not found" : "the NVIDIA driver does not load: " + loader_message;
+    why = absent ? "no NVIDIA driver: libcuda.so.1 not found"
+                 : "the NVIDIA driver does not load: " + loader_message;
   } else if (const char* missing = bind_all(driver->library, *driver)) {
     why = fmt::format("the NVIDIA driver is older than CUDA 12.0: libcuda.so.1 has no {}", missing);
   }
@@ -135,9 +136,9 @@ Failure candidate_failure(const Driver& driver, CUresult result, const std::stri
   Failure failure;
   failure.reason = fmt::format("{}: {}", what, describe(driver, result));
   failure.device_lost = is_fault(result);
-  failure.verdict = !failure.device_lost                    ? Verdict::launch_failed
+  failure.verdict = !failure.device_lost                  ? Verdict::launch_failed
                     : result == CUDA_ERROR_LAUNCH_TIMEOUT ? Verdict::timed_out
-                                                            : Verdict::crashed;
+                                                          : Verdict::crashed;
   return failure;
 }
 

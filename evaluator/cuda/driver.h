@@ -70,11 +70,13 @@ std::shared_ptr<const Driver> load_driver(std::string* why_not);
 /// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
 std::string describe(const Driver& driver, CUresult result);
 
-/// Throws machine_error "what: CUDA_ERROR_..." unless the call succeeded. For calls that no candidate can make fail.
+/// Throws machine_error "what: CUDA_ERROR_..." unless the call succeeded. For calls that no candidate can
+/// make fail.
 void require(const Driver& driver, CUresult result, const std::string& what);
 
-/// What a failed launch or wait says of the candidate: a fault on the device poisons the context (device_lost), anything
-/// else was refused before it ran. Throws machine_error where the GPU itself failed (memory error, lost from the bus).
+/// What a failed launch or wait says of the candidate: a fault on the device poisons the context
+/// (device_lost), anything else was refused before it ran. Throws machine_error where the GPU itself failed
+/// (memory error, lost from the bus).
 Failure candidate_failure(const Driver& driver, CUresult result, const std::string& what);
 
 }  // namespace evo::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,8 +14,12 @@ namespace evo::cuda {
 /// The GPUs of a driver: the real one, or fakes in tests.
 std::vector<DeviceInfo> list_devices(const Driver& driver, std::string* why_none);
 
+/// Seconds of a steady clock.
+double steady_seconds();
+
 /// Opens a GPU of a driver. `throttle` may be null. Throws machine_error when there is no such GPU.
 std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int ordinal,
-                                    std::unique_ptr<ThrottleMonitor> throttle);
+                                    std::unique_ptr<ThrottleMonitor> throttle,
+                                    std::function<double()> seconds = steady_seconds);
 
 }  // namespace evo::cuda

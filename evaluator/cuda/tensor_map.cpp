@@ -13,23 +13,34 @@ CUtensorMapDataType data_type_of(DType dtype) {
     case DType::u8:
     case DType::s8:
     case DType::e4m3:
-    case DType::e5m2: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    case DType::s32: return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case DType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case DType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    case DType::f32: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case DType::f64: return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    case DType::e5m2:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case DType::s32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case DType::f16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DType::bf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case DType::f32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case DType::f64:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
   }
   return CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
 std::optional<CUtensorMapSwizzle> swizzle_of(std::uint32_t bytes) {
   switch (bytes) {
-    case 0: return CU_TENSOR_MAP_SWIZZLE_NONE;
-    case 32: return CU_TENSOR_MAP_SWIZZLE_32B;
-    case 64: return CU_TENSOR_MAP_SWIZZLE_64B;
-    case 128: return CU_TENSOR_MAP_SWIZZLE_128B;
-    default: return std::nullopt;
+    case 0:
+      return CU_TENSOR_MAP_SWIZZLE_NONE;
+    case 32:
+      return CU_TENSOR_MAP_SWIZZLE_32B;
+    case 64:
+      return CU_TENSOR_MAP_SWIZZLE_64B;
+    case 128:
+      return CU_TENSOR_MAP_SWIZZLE_128B;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -64,13 +75,15 @@ CUtensorMap encode_tensor_map(const Driver& driver, const TensorMap& map, Device
   const std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
   const std::vector<cuuint32_t> every_element(map.dims.size(), 1);
   const CUresult result = driver.encode_tensor_map(
-      &encoded, data_type_of(map.dtype), static_cast<cuuint32_t>(dims.size()), reinterpret_cast<void*>(address),
-      dims.data(), strides.data(), box.data(), every_element.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-      *swizzle_of(map.swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      &encoded, data_type_of(map.dtype), static_cast<cuuint32_t>(dims.size()),
+      reinterpret_cast<void*>(address), dims.data(), strides.data(), box.data(), every_element.data(),
+      CU_TENSOR_MAP_INTERLEAVE_NONE, *swizzle_of(map.swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
-    failure = refusal(fmt::format("tensor map {} ({} dims {}, strides {} B, box {}, swizzle {} B): {}", map.name,
-                                  name_of(map.dtype), fmt::join(map.dims, "x"), fmt::join(map.strides_bytes, "/"),
-                                  fmt::join(map.box, "x"), map.swizzle_bytes, describe(driver, result)));
+    failure =
+        refusal(fmt::format("tensor map {} ({} dims {}, strides {} B, box {}, swizzle {} B): {}", map.name,
+                            name_of(map.dtype), fmt::join(map.dims, "x"), fmt::join(map.strides_bytes, "/"),
+                            fmt::join(map.box, "x"), map.swizzle_bytes, describe(driver, result)));
   }
   return encoded;
 }

@@ -11,7 +11,8 @@
 namespace evo::cuda {
 namespace {
 
-// The toolkit does not always bring nvml.h; these few declarations are its documented ABI (NVML API reference).
+// The toolkit does not always bring nvml.h; these few declarations are its documented ABI (NVML API
+// reference).
 using NvmlReturn = int;  // 0: NVML_SUCCESS
 using NvmlDevice = void*;
 
@@ -113,9 +114,11 @@ std::unique_ptr<ThrottleMonitor> make_nvml_monitor(const std::string& uuid, std:
   std::optional<Nvml> nvml = Nvml::start(why_not);
   if (!nvml) return nullptr;
   NvmlDevice device = nvml->device(uuid);
-  if (device != nullptr && nvml->clock_reasons(device)) return std::make_unique<NvmlMonitor>(*std::move(nvml), device);
+  if (device != nullptr && nvml->clock_reasons(device))
+    return std::make_unique<NvmlMonitor>(*std::move(nvml), device);
   if (why_not != nullptr) {
-    *why_not = device == nullptr ? "NVML knows no GPU " + uuid : "NVML does not tell why clocks change on " + uuid;
+    *why_not =
+        device == nullptr ? "NVML knows no GPU " + uuid : "NVML does not tell why clocks change on " + uuid;
   }
   return nullptr;
 }

@@ -15,13 +15,17 @@ constexpr std::size_t kDefaultCalls = 20;
 constexpr std::size_t kMaxCalls = 1000;
 constexpr double kMinReplayUs = 50;
 constexpr double kMaxReplayUs = 4000;
-constexpr int kWarmReplays = 3;
-constexpr int kColdWarmUps = 2;
+/// Untimed repetitions ahead of the samples: clocks that fell while the GPU was idle need milliseconds to
+/// rise again.
+constexpr int kMinWarmUps = 3;
+constexpr double kWarmUpSeconds = 0.01;
 /// Samples between two looks at the clocks: a look takes longer than a replay.
 constexpr std::size_t kSamplesPerLook = 5;
 
 /// Puts work into a stream; a failure when the driver refuses it.
 using Work = std::function<std::optional<Failure>()>;
+/// Takes one sample, in microseconds per call.
+using Sampler = std::function<double(std::optional<Failure>&)>;
 
 /// Two events and what lies between them.
 class Stopwatch {
@@ -35,10 +39,12 @@ class Stopwatch {
     failure = work();
     if (failure) return 0;
     const CUresult recorded = context_.driver.event_record(end_.get(), context_.stream);
-    const CUresult waited = recorded != CUDA_SUCCESS ? recorded : context_.driver.stream_synchronize(context_.stream);
+    const CUresult waited =
+        recorded != CUDA_SUCCESS ? recorded : context_.driver.stream_synchronize(context_.stream);
     float milliseconds = 0;
-    const CUresult read =
-        waited != CUDA_SUCCESS ? waited : context_.driver.event_elapsed(&milliseconds, begin_.get(), end_.get());
+    const CUresult read = waited != CUDA_SUCCESS
+                              ? waited
+                              : context_.driver.event_elapsed(&milliseconds, begin_.get(), end_.get());
     if (read != CUDA_SUCCESS) failure = candidate_failure(context_.driver, read, "while it was timed");
     return milliseconds * 1e3;
   }
@@ -53,8 +59,10 @@ class Stopwatch {
 OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> calls, std::size_t count,
                        std::optional<Failure>& failure) {
   const Driver& driver = context.driver;
-  require(driver, driver.capture_begin(context.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture");
-  for (std::size_t i = 0; i < count && !failure; ++i) failure = calls[i % calls.size()].enqueue(context.stream);
+  require(driver, driver.capture_begin(context.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+          "cuStreamBeginCapture");
+  for (std::size_t i = 0; i < count && !failure; ++i)
+    failure = calls[i % calls.size()].enqueue(context.stream);
   // A capture must be ended even when a launch in it was refused.
   CUgraph captured = nullptr;
   const CUresult ended = driver.capture_end(context.stream, &captured);
@@ -67,16 +75,17 @@ OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> 
   return {driver, executable};
 }
 
-/// Takes samples until the criterion is met. `sample` gives microseconds per call.
-Timing collect(const TimingContext& context, const TimingRequest& request,
-               const std::function<double(std::optional<Failure>&)>& sample, std::optional<Failure>& failure) {
+/// Takes samples until the criterion is met.
+Timing collect(const TimingContext& context, const TimingRequest& request, const Sampler& sample,
+               std::optional<Failure>& failure) {
   const StoppingCriterion criterion(request);
   const auto minimum = static_cast<std::size_t>(std::max(request.min_samples, 1));
   ThrottledSamples samples;
   const double begin_s = context.seconds();
   std::size_t unlooked = 0;
   const auto look = [&] {
-    if (context.throttle != nullptr && unlooked > 0 && context.throttle->throttled()) samples.mark_throttled(unlooked);
+    if (context.throttle != nullptr && unlooked > 0 && context.throttle->throttled())
+      samples.mark_throttled(unlooked);
     unlooked = 0;
   };
   while (!criterion.finished(samples.unthrottled(), samples.taken(), context.seconds() - begin_s)) {
@@ -99,14 +108,20 @@ Timing collect(const TimingContext& context, const TimingRequest& request,
 }
 
 /// Runs every set of buffers once, which loads the code and meets faults early; microseconds per call.
-double warm_up(const Stopwatch& stopwatch, const TimingContext& context, std::span<const BoundCall> calls,
-               std::optional<Failure>& failure) {
+double run_each(const Stopwatch& stopwatch, const TimingContext& context, std::span<const BoundCall> calls,
+                std::optional<Failure>& failure) {
   double call_us = 0;
   for (const BoundCall& call : calls) {
     call_us = stopwatch.measure_us([&] { return call.enqueue(context.stream); }, failure);
     if (failure) return 0;
   }
   return call_us;
+}
+
+void warm_up(const TimingContext& context, const Sampler& sample, std::optional<Failure>& failure) {
+  const double begin_s = context.seconds();
+  for (int i = 0; !failure && (i < kMinWarmUps || context.seconds() - begin_s < kWarmUpSeconds); ++i)
+    sample(failure);
 }
 
 }  // namespace
@@ -125,52 +140,45 @@ std::size_t calls_per_graph(double call_us, std::size_t buffer_sets) {
 Timing time_warm(const TimingContext& context, std::span<const BoundCall> calls, const TimingRequest& request,
                  std::optional<Failure>& failure) {
   const Stopwatch stopwatch(context);
-  const double first_us = warm_up(stopwatch, context, calls, failure);
+  std::size_t count = calls_per_graph(run_each(stopwatch, context, calls, failure), calls.size());
+  OwnedGraphExec graph;
+  if (!failure) graph = capture(context, calls, count, failure);
   if (failure) return {};
-  std::size_t count = calls_per_graph(first_us, calls.size());
-  OwnedGraphExec graph = capture(context, calls, count, failure);
-  if (failure) return {};
-
-  const auto replay_us = [&](std::optional<Failure>& failed) {
-    return stopwatch.measure_us(
-        [&]() -> std::optional<Failure> {
-          const CUresult result = context.driver.graph_launch(graph.get(), context.stream);
-          if (result == CUDA_SUCCESS) return std::nullopt;
-          return candidate_failure(context.driver, result, "launching a CUDA graph");
-        },
-        failed);
+  const Work launch_graph = [&]() -> std::optional<Failure> {
+    const CUresult result = context.driver.graph_launch(graph.get(), context.stream);
+    if (result == CUDA_SUCCESS) return std::nullopt;
+    return candidate_failure(context.driver, result, "launching a CUDA graph");
   };
-  double warm_us = 0;
-  for (int i = 0; i < kWarmReplays && !failure; ++i) warm_us = replay_us(failure);
-  if (failure) return {};
+  const Sampler sample = [&](std::optional<Failure>& failed) {
+    return stopwatch.measure_us(launch_graph, failed) / static_cast<double>(count);
+  };
+
   // A single launch takes longer than one among many, so the first guess may have been too low.
-  const std::size_t wanted = calls_per_graph(warm_us / static_cast<double>(count), calls.size());
-  if (wanted > count) {
+  sample(failure);
+  const std::size_t wanted = failure ? count : calls_per_graph(sample(failure), calls.size());
+  if (!failure && wanted > count) {
     count = wanted;
     graph = capture(context, calls, count, failure);
-    for (int i = 0; i < kWarmReplays && !failure; ++i) replay_us(failure);
-    if (failure) return {};
   }
-  return collect(
-      context, request,
-      [&](std::optional<Failure>& failed) { return replay_us(failed) / static_cast<double>(count); }, failure);
+  warm_up(context, sample, failure);
+  return failure ? Timing{} : collect(context, request, sample, failure);
 }
 
 Timing time_cold(const TimingContext& context, std::span<const BoundCall> calls, const FlushBuffer& flush,
                  const TimingRequest& request, std::optional<Failure>& failure) {
   const Stopwatch stopwatch(context);
   std::size_t taken = 0;
-  const auto cold_us = [&](std::optional<Failure>& failed) {
-    // The write keeps the GPU busy while the host prepares the launch, so no launch latency is measured.
+  const Sampler sample = [&](std::optional<Failure>& failed) {
+    // While the GPU writes, the host prepares the launch: its own part is not measured.
     const auto pattern = static_cast<unsigned char>(taken);
-    require(context.driver, context.driver.memory_set(flush.address, pattern, flush.bytes, context.stream), "flushing L2");
+    require(context.driver, context.driver.memory_set(flush.address, pattern, flush.bytes, context.stream),
+            "flushing L2");
     const BoundCall& call = calls[taken++ % calls.size()];
     return stopwatch.measure_us([&] { return call.enqueue(context.stream); }, failed);
   };
-  warm_up(stopwatch, context, calls, failure);
-  for (int i = 0; i < kColdWarmUps && !failure; ++i) cold_us(failure);
-  if (failure) return {};
-  return collect(context, request, cold_us, failure);
+  run_each(stopwatch, context, calls, failure);
+  warm_up(context, sample, failure);
+  return failure ? Timing{} : collect(context, request, sample, failure);
 }
 
 }  // namespace evo::cuda

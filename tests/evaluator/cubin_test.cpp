@@ -24,7 +24,9 @@ TEST_CASE("what is not an ELF file is hashed whole") {
 }
 
 TEST_CASE("a damaged ELF file is hashed whole instead of being read past its end") {
-  std::vector<std::byte> header = bytes_of("\x7f" "ELF\x02");
+  std::vector<std::byte> header = bytes_of(
+      "\x7f"
+      "ELF\x02");
   CHECK(cubin_hash(header).size() == 32);
   header.resize(64, std::byte{0xff});
   std::vector<std::byte> other = header;

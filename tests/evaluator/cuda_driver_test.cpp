@@ -39,7 +39,9 @@ struct Opened {
     module = device->load({}, failure);
     REQUIRE_FALSE(failure);
   }
-  std::optional<Failure> run(const Plan& plan, const Buffers& buffers = {}) { return device->run(*module, plan, buffers); }
+  std::optional<Failure> run(const Plan& plan, const Buffers& buffers = {}) {
+    return device->run(*module, plan, buffers);
+  }
 };
 
 const CUlaunchAttribute* attribute(const FakeGpu::Seen& seen, CUlaunchAttributeID id) {
@@ -96,7 +98,8 @@ TEST_CASE("a machine without a usable GPU says which part is missing") {
   gpu.results["init"] = CUDA_ERROR_OUT_OF_MEMORY;
   cuda::list_devices(*gpu.driver(), &why);
   CHECK_THAT(why, ContainsSubstring("does not start") && ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY"));
-  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error, MessageMatches(ContainsSubstring("cuda:0")));
+  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error,
+                       MessageMatches(ContainsSubstring("cuda:0")));
 }
 
 TEST_CASE("a GPU that is not there is refused by its number") {
@@ -106,7 +109,8 @@ TEST_CASE("a GPU that is not there is refused by its number") {
                        MessageMatches(ContainsSubstring("cuda:2") && ContainsSubstring("2 GPUs")));
   CHECK_THROWS_AS(cuda::make_device(gpu.driver(), -1, nullptr), Error);
   gpu.results["context_retain"] = CUDA_ERROR_OUT_OF_MEMORY;
-  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error, MessageMatches(ContainsSubstring("cannot be opened")));
+  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error,
+                       MessageMatches(ContainsSubstring("cannot be opened")));
 }
 
 TEST_CASE("memory is allocated, filled, copied and freed") {
@@ -192,7 +196,8 @@ TEST_CASE("grid, block, cluster and programmatic launch reach the driver") {
   const CUlaunchAttribute* cluster = attribute(second, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   REQUIRE(cluster != nullptr);
   CHECK(cluster->value.clusterDim.x == 2);
-  const CUlaunchAttribute* programmatic = attribute(second, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  const CUlaunchAttribute* programmatic =
+      attribute(second, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
   REQUIRE(programmatic != nullptr);
   CHECK(programmatic->value.programmaticStreamSerializationAllowed == 1);
 }
@@ -236,7 +241,8 @@ TEST_CASE("tensor maps are encoded over their tensor or workspace and passed by 
   opened.gpu.kernels["k"].body = [&](void** parameters) { std::memcpy(&seen, parameters[0], sizeof seen); };
   Plan plan = one_launch();
   plan.workspaces = {{"v_t", 4096, false}};
-  plan.tensor_maps = {{"v_map", {Argument::Kind::workspace, 0, 0}, DType::e4m3, {64, 64}, {64}, {64, 32}, 64}};
+  plan.tensor_maps = {
+      {"v_map", {Argument::Kind::workspace, 0, 0}, DType::e4m3, {64, 64}, {64}, {64, 32}, 64}};
   plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0, 0}};
   CHECK_FALSE(opened.run(plan, {{}, {0x4000}}));
   CHECK(seen.opaque[0] == 0x4000);
@@ -250,7 +256,8 @@ TEST_CASE("a tensor map that makes no sense is the candidate's failure and says 
   Plan plan = one_launch();
   plan.workspaces = {{"w", 4096, false}};
   plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0, 0}};
-  const TensorMap sound{"w_map", {Argument::Kind::workspace, 0, 0}, DType::f16, {64, 64}, {128}, {64, 32}, 128};
+  const TensorMap sound{"w_map", {Argument::Kind::workspace, 0, 0}, DType::f16, {64, 64}, {128}, {64, 32},
+                        128};
   const auto failure_of = [&](const TensorMap& map) {
     plan.tensor_maps = {map};
     const std::optional<Failure> failure = opened.run(plan, {{}, {0x4000}});
@@ -308,7 +315,8 @@ TEST_CASE("a refused launch leaves the device usable") {
   REQUIRE(failure);
   CHECK(failure->verdict == Verdict::launch_failed);
   CHECK_FALSE(failure->device_lost);
-  CHECK_THAT(failure->reason, ContainsSubstring("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES") && ContainsSubstring("block 1x1x1"));
+  CHECK_THAT(failure->reason,
+             ContainsSubstring("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES") && ContainsSubstring("block 1x1x1"));
   opened.gpu.results.clear();
   CHECK_FALSE(opened.run(one_launch()));
 }
@@ -360,7 +368,8 @@ TEST_CASE("the driver's own time limit is a time-out") {
 TEST_CASE("a failing GPU is never held against the candidate") {
   Opened opened;
   opened.gpu.kernels["k"].fault = CUDA_ERROR_ECC_UNCORRECTABLE;
-  CHECK_THROWS_MATCHES(opened.run(one_launch()), Error, MessageMatches(ContainsSubstring("CUDA_ERROR_ECC_UNCORRECTABLE")));
+  CHECK_THROWS_MATCHES(opened.run(one_launch()), Error,
+                       MessageMatches(ContainsSubstring("CUDA_ERROR_ECC_UNCORRECTABLE")));
 }
 
 TEST_CASE("a cubin that does not load is a failure with both architectures") {

@@ -1,10 +1,9 @@
-#include "evaluator/cuda/timing.h"
-
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "evaluator/cuda/driver_device.h"
+#include "evaluator/cuda/timing.h"
 #include "tests/evaluator/fake_driver.h"
 
 using namespace evo;
@@ -37,11 +36,14 @@ struct Bench {
     gpu.kernels["k"].us = kernel_us;
     plan.launches.resize(1);
     plan.launches[0].kernel = "k";
-    device = cuda::make_device(gpu.driver(), 0, std::make_unique<FakeThrottle>(throttled));
+    device = cuda::make_device(gpu.driver(), 0, std::make_unique<FakeThrottle>(throttled),
+                               [this] { return gpu.now_us * 1e-6; });
     module = device->load({}, failure);
   }
 
-  Timing time(const TimingRequest& request = {}) { return device->time(*module, plan, rotation, request, failure); }
+  Timing time(const TimingRequest& request = {}) {
+    return device->time(*module, plan, rotation, request, failure);
+  }
   Timing cold() {
     TimingRequest request;
     request.cold = true;
@@ -76,7 +78,6 @@ TEST_CASE("a warm time is the time of a call within a graph, without launch late
   CHECK_FALSE(timing.modelled);
   CHECK(timing.samples_us.size() == 20);
   CHECK(bench.gpu.graph_sizes == std::vector<std::size_t>{20});
-  CHECK(bench.gpu.replays == 3 + 20);
 }
 
 TEST_CASE("a call that is shorter than its launch gets a longer graph") {
@@ -120,7 +121,7 @@ TEST_CASE("before each cold launch at least twice the L2 cache is written") {
   REQUIRE_FALSE(bench.failure);
   CHECK(timing.cold);
   CHECK(timing.median_us == Approx(5 + bench.gpu.launch_latency_us));
-  REQUIRE(bench.gpu.memsets.size() == timing.samples_us.size() + 2);
+  CHECK(bench.gpu.memsets.size() > timing.samples_us.size());
   for (std::size_t bytes : bench.gpu.memsets) CHECK(bytes >= 2 * (std::size_t{60} << 20));
   CHECK(bench.gpu.replays == 0);
 }
@@ -130,21 +131,40 @@ TEST_CASE("noise is sampled until the interval is tight or the maximum is reache
   bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.replays % 2 == 0 ? 0 : 20; };
   TimingRequest request;
   request.max_samples = 77;
-  request.max_seconds = 1e9;
   const Timing timing = bench.time(request);
   CHECK(timing.samples_us.size() == 77);
   CHECK(timing.low_us == Approx(5));
   CHECK(timing.high_us == Approx(6));
 }
 
+TEST_CASE("noise is sampled no longer than the request's seconds") {
+  Bench bench(100);
+  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.replays % 2 == 0 ? 0 : 2000; };
+  TimingRequest request;
+  request.max_seconds = 0.1;
+  const Timing timing = bench.time(request);
+  // Replays of 20 calls take 2 and 4 ms in turn.
+  CHECK(timing.samples_us.size() > 30);
+  CHECK(timing.samples_us.size() < 36);
+}
+
+TEST_CASE("clocks that rise slowly are waited for before the first sample") {
+  Bench bench(5);
+  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us < 9000 ? 300 : 0; };
+  const Timing timing = bench.time();
+  CHECK(timing.samples_us.size() == 20);
+  CHECK(timing.high_us == Approx(5));
+}
+
 TEST_CASE("samples under lowered clocks are dropped and counted") {
   Bench bench(5);
+  // From 11 to 12 ms: after the untimed repetitions, which take 10 ms, a replay takes twice as long.
   bench.gpu.on_replay = [&] {
-    bench.throttled = bench.gpu.replays > 8 && bench.gpu.replays <= 13;
-    if (bench.throttled) bench.gpu.now_us += 200;
+    bench.throttled = bench.gpu.now_us > 11000 && bench.gpu.now_us < 12000;
+    if (bench.throttled) bench.gpu.now_us += 100;
   };
   const Timing timing = bench.time();
-  CHECK(timing.throttled == 5);
+  CHECK(timing.throttled >= 5);
   CHECK(timing.samples_us.size() >= 20);
   CHECK(timing.high_us == Approx(5));
 }
@@ -154,7 +174,6 @@ TEST_CASE("when the clocks never recover every sample is kept") {
   bench.throttled = true;
   TimingRequest request;
   request.max_samples = 40;
-  request.max_seconds = 1e9;
   const Timing timing = bench.time(request);
   CHECK(timing.throttled == 0);
   CHECK(timing.samples_us.size() == 40);

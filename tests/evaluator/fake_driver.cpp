@@ -32,7 +32,9 @@ struct State {
 };
 State state;
 
-FakeGpu& gpu() { return *state.gpu; }
+FakeGpu& gpu() {
+  return *state.gpu;
+}
 
 template <typename Handle>
 Handle new_handle() {
@@ -40,7 +42,9 @@ Handle new_handle() {
   return reinterpret_cast<Handle>(state.next_handle++);
 }
 
-CUresult released() { return --gpu().live_handles, state.sticky; }
+CUresult released() {
+  return --gpu().live_handles, state.sticky;
+}
 
 /// The result that the test ordered for this function, or the poisoned context's.
 CUresult ordered(const char* function) {
@@ -65,9 +69,12 @@ CUresult submit(Operation operation) {
 
 CUresult name_of_error(CUresult result, const char** name) {
   static const std::map<CUresult, const char*> names = {
-      {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
-      {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},     {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
-      {CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT"},   {CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+      {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+      {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+      {CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+      {CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE"},
       {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}};
   const auto found = names.find(result);
   if (found == names.end()) return CUDA_ERROR_INVALID_VALUE;
@@ -171,7 +178,9 @@ void fill_devices(cuda::Driver& driver) {
   driver.init = [](unsigned) { return ordered("init"); };
   driver.driver_version = [](int* version) { return *version = 13000, CUDA_SUCCESS; };
   driver.error_name = name_of_error;
-  driver.error_string = [](CUresult, const char** text) { return *text = "in the words of the fake", CUDA_SUCCESS; };
+  driver.error_string = [](CUresult, const char** text) {
+    return *text = "in the words of the fake", CUDA_SUCCESS;
+  };
   driver.device_count = [](int* count) { return *count = gpu().devices, ordered("device_count"); };
   driver.device_get = [](CUdevice* device, int ordinal) { return *device = ordinal, ordered("device_get"); };
   driver.device_name = [](char* name, int size, CUdevice) {
@@ -186,7 +195,9 @@ void fill_devices(cuda::Driver& driver) {
     *value = gpu().attributes[which];
     return ordered("device_attribute");
   };
-  driver.device_total_memory = [](std::size_t* bytes, CUdevice) { return *bytes = gpu().memory_limit, CUDA_SUCCESS; };
+  driver.device_total_memory = [](std::size_t* bytes, CUdevice) {
+    return *bytes = gpu().memory_limit, CUDA_SUCCESS;
+  };
   driver.context_retain = [](CUcontext* context, CUdevice) {
     if (const CUresult result = ordered("context_retain"); result != CUDA_SUCCESS) return result;
     return *context = new_handle<CUcontext>(), CUDA_SUCCESS;
@@ -219,9 +230,10 @@ void fill_memory_and_code(cuda::Driver& driver) {
   };
   driver.function_parameter = parameter_of;
   driver.launch = launch;
-  driver.encode_tensor_map = [](CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t*,
-                                const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
-                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  driver.encode_tensor_map = [](CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                const cuuint64_t*, const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
+                                CUtensorMapInterleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                CUtensorMapFloatOOBfill) {
     map->opaque[0] = reinterpret_cast<cuuint64_t>(address);
     map->opaque[1] = rank;
     map->opaque[2] = type;
@@ -231,7 +243,9 @@ void fill_memory_and_code(cuda::Driver& driver) {
 }
 
 void fill_streams_and_graphs(cuda::Driver& driver) {
-  driver.stream_create = [](CUstream* stream, unsigned) { return *stream = new_handle<CUstream>(), CUDA_SUCCESS; };
+  driver.stream_create = [](CUstream* stream, unsigned) {
+    return *stream = new_handle<CUstream>(), CUDA_SUCCESS;
+  };
   driver.stream_destroy = [](CUstream) { return released(); };
   driver.stream_synchronize = synchronize;
   driver.capture_begin = [](CUstream, CUstreamCaptureMode) {
@@ -245,7 +259,9 @@ void fill_streams_and_graphs(cuda::Driver& driver) {
   driver.graph_exec_destroy = [](CUgraphExec) { return released(); };
   driver.event_create = [](CUevent* event, unsigned) { return *event = new_handle<CUevent>(), CUDA_SUCCESS; };
   driver.event_destroy = [](CUevent) { return released(); };
-  driver.event_record = [](CUevent event, CUstream) { return state.events[event] = gpu().now_us, ordered("event_record"); };
+  driver.event_record = [](CUevent event, CUstream) {
+    return state.events[event] = gpu().now_us, ordered("event_record");
+  };
   driver.event_elapsed = [](float* milliseconds, CUevent begin, CUevent end) {
     *milliseconds = static_cast<float>((state.events.at(end) - state.events.at(begin)) * 1e-3);
     return ordered("event_elapsed");

@@ -13,8 +13,8 @@
 
 namespace evo::test {
 
-/// A CUDA driver without a GPU. Device memory is host memory; kernels are functions of the test; time is simulated. What
-/// a test wants to go wrong goes wrong by the name of the driver's function.
+/// A CUDA driver without a GPU. Device memory is host memory; kernels are functions of the test; time is
+/// simulated. What a test wants to go wrong goes wrong by the name of the driver's function.
 class FakeGpu {
  public:
   /// A kernel: its parameters' sizes, what it does with them, how long it takes, and the fault it causes.
@@ -43,9 +43,9 @@ class FakeGpu {
   std::vector<Seen> launches;
   std::vector<std::size_t> graph_sizes;  ///< Kernels and memsets of each instantiated graph.
   std::vector<std::pair<CUfunction_attribute, int>> function_attributes;
-  std::vector<std::size_t> memsets;      ///< Bytes of each, outside of captures.
+  std::vector<std::size_t> memsets;  ///< Bytes of each, outside of captures.
   std::size_t replays = 0;
-  int live_handles = 0;                  ///< Allocations, modules, streams, events, graphs, contexts.
+  int live_handles = 0;  ///< Allocations, modules, streams, events, graphs, contexts.
   double now_us = 0;
 
   FakeGpu();

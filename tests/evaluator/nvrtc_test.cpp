@@ -38,7 +38,9 @@ class Folder {
   fs::path path_;
 };
 
-void write(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
+void write(const fs::path& file, const std::string& text) {
+  std::ofstream(file) << text;
+}
 
 NvrtcEnvironment nowhere() {
   NvrtcEnvironment environment;
@@ -72,9 +74,8 @@ std::unique_ptr<Compiler> fake_compiler() {
   api.version = [](int* major, int* minor) { return *major = 13, *minor = 7, NVRTC_SUCCESS; };
   api.supported_arch_count = [](int* count) { return *count = 1, NVRTC_SUCCESS; };
   api.supported_archs = [](int* archs) { return archs[0] = 90, NVRTC_SUCCESS; };
-  api.create_program = [](nvrtcProgram* program, const char*, const char*, int, const char* const*, const char* const*) {
-    return *program = nullptr, NVRTC_SUCCESS;
-  };
+  api.create_program = [](nvrtcProgram* program, const char*, const char*, int, const char* const*,
+                          const char* const*) { return *program = nullptr, NVRTC_SUCCESS; };
   api.destroy_program = [](nvrtcProgram*) { return NVRTC_SUCCESS; };
   api.compile_program = [](nvrtcProgram, int, const char* const*) { return fake.result; };
   api.log_size = size_of<&FakeNvrtc::log>;
@@ -105,16 +106,18 @@ TEST_CASE("a library that does not load is named with the loader's reason") {
   NvrtcEnvironment environment = nowhere();
   environment.toolkit_folders = {toolkit.path()};
   write(toolkit.with("lib64") / "libnvrtc.so.13", "not a library");
-  CHECK_THROWS_MATCHES(load_nvrtc(environment), Error,
-                       MessageMatches(ContainsSubstring("libnvrtc.so.13") && (ContainsSubstring("invalid ELF header") ||
-                                                                              ContainsSubstring("file too short"))));
+  CHECK_THROWS_MATCHES(
+      load_nvrtc(environment), Error,
+      MessageMatches(ContainsSubstring("libnvrtc.so.13") &&
+                     (ContainsSubstring("invalid ELF header") || ContainsSubstring("file too short"))));
 }
 
 TEST_CASE("EVO_NVRTC is obeyed or refused, never ignored") {
   const Folder folder;
   NvrtcEnvironment environment = NvrtcEnvironment::of_process();
   environment.evo_nvrtc = folder.path().string();
-  CHECK_THROWS_MATCHES(load_nvrtc(environment), Error, MessageMatches(ContainsSubstring("EVO_NVRTC=" + folder.path().string())));
+  CHECK_THROWS_MATCHES(load_nvrtc(environment), Error,
+                       MessageMatches(ContainsSubstring("EVO_NVRTC=" + folder.path().string())));
   environment.evo_nvrtc = (folder.path() / "libnvrtc.so.13").string();
   CHECK_THROWS_MATCHES(load_nvrtc(environment), Error, MessageMatches(ContainsSubstring("EVO_NVRTC")));
 }
@@ -155,7 +158,8 @@ TEST_CASE("NVRTC compiles from a folder that the loader does not know") {
   environment.evo_nvrtc = folder.path().string();
   Nvrtc nvrtc = load_nvrtc(environment);
   CHECK(nvrtc.builtins);
-  const auto result = make_compiler(std::move(nvrtc))->compile("extern \"C\" __global__ void k() {}", "sm_90", 0);
+  const auto result =
+      make_compiler(std::move(nvrtc))->compile("extern \"C\" __global__ void k() {}", "sm_90", 0);
   CHECK(std::holds_alternative<Binary>(result));
 }
 
@@ -172,7 +176,8 @@ TEST_CASE("success without a cubin or without PTX is a failure") {
 
 TEST_CASE("what NVRTC cannot do on this machine is thrown, what it cannot compile is returned") {
   fake = {NVRTC_ERROR_BUILTIN_OPERATION_FAILURE, "", "", ""};
-  CHECK_THROWS_MATCHES(fake_compiler()->compile("", "sm_90a", 0), Error, MessageMatches(ContainsSubstring("the fake says no")));
+  CHECK_THROWS_MATCHES(fake_compiler()->compile("", "sm_90a", 0), Error,
+                       MessageMatches(ContainsSubstring("the fake says no")));
   fake.result = NVRTC_ERROR_OUT_OF_MEMORY;
   CHECK_THROWS_AS(fake_compiler()->compile("", "sm_90a", 0), Error);
   fake.result = NVRTC_ERROR_INTERNAL_ERROR;

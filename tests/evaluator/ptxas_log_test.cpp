@@ -7,7 +7,8 @@ using namespace evo;
 namespace {
 
 // As ptxas 13.0 writes it, for two kernels of one source.
-constexpr const char* kTwoKernels = R"(kernel.cu(4): warning #177-D: variable "unused" was declared but never referenced
+constexpr const char* kTwoKernels =
+    R"(kernel.cu(4): warning #177-D: variable "unused" was declared but never referenced
 
 ptxas info    : 31 bytes gmem, 16 bytes cmem[3]
 ptxas info    : Compiling entry function 'b' for 'sm_90a'
@@ -49,9 +50,10 @@ TEST_CASE("the kept log is the same from one compilation to the next") {
 }
 
 TEST_CASE("the first error is found behind warnings, in the words of the front end and of ptxas") {
-  CHECK(first_error("kernel.cu(1): warning #177-D: unused\nkernel.cu(2): error: identifier \"x\" is undefined\n  o[0]=x;\n") ==
-        "kernel.cu(2): error: identifier \"x\" is undefined");
-  CHECK(first_error("ptxas info    : 0 bytes gmem\nptxas application ptx input, line 29; error   : Unknown modifier '.bar'\n") ==
+  CHECK(first_error("kernel.cu(1): warning #177-D: unused\nkernel.cu(2): error: identifier \"x\" is "
+                    "undefined\n  o[0]=x;\n") == "kernel.cu(2): error: identifier \"x\" is undefined");
+  CHECK(first_error("ptxas info    : 0 bytes gmem\nptxas application ptx input, line 29; error   : Unknown "
+                    "modifier '.bar'\n") ==
         "ptxas application ptx input, line 29; error   : Unknown modifier '.bar'");
   CHECK(first_error("ptxas fatal   : Ptx assembly aborted due to errors") ==
         "ptxas fatal   : Ptx assembly aborted due to errors");
@@ -62,12 +64,15 @@ TEST_CASE("the first error is found behind warnings, in the words of the front e
 TEST_CASE("ptxas messages that wgmma was serialised or setmaxnreg ignored are performance warnings") {
   const auto serialised = performance_warning(
       "ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n"
-      "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
+      "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due "
+      "to "
       "insufficient register resources for the wgmma pipeline in the function 'w'\n");
   REQUIRE(serialised);
   CHECK(serialised->find("(C7511)") != std::string::npos);
-  CHECK(performance_warning("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to "
-                            "determine register count at entry.\n"));
+  CHECK(performance_warning(
+      "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to "
+      "determine register count at entry.\n"));
   CHECK_FALSE(performance_warning(kTwoKernels));
-  CHECK_FALSE(performance_warning("ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n"));
+  CHECK_FALSE(
+      performance_warning("ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n"));
 }

@@ -28,7 +28,8 @@ TEST_CASE("the median of an even count lies between the middle two") {
 }
 
 TEST_CASE("the interval's ranks are those of the published tables") {
-  // Two-sided 95 % for the median: n = 6: 1 and 6; n = 10: 2 and 9; n = 20: 6 and 15; n = 50: 18 and 33; n = 100: 40 and 61.
+  // Two-sided 95 % for the median: n = 6: 1 and 6; n = 10: 2 and 9; n = 20: 6 and 15; n = 50: 18 and 33; n =
+  // 100: 40 and 61.
   struct Row {
     int n;
     double low, high;

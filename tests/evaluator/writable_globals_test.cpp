@@ -12,9 +12,11 @@ using namespace evo;
 using Names = std::vector<std::string>;
 
 TEST_CASE("variables in global memory are found by name") {
-  CHECK(writable_globals(".version 9.0\n.global .align 4 .u32 counter;\n.visible .global .align 4 .b8 table[16] = {0, 1};\n"
-                         ".global .attribute(.managed) .align 8 .u64 shared_with_host = 7;\n") ==
-        Names{"counter", "table", "shared_with_host"});
+  CHECK(
+      writable_globals(
+          ".version 9.0\n.global .align 4 .u32 counter;\n.visible .global .align 4 .b8 table[16] = {0, 1};\n"
+          ".global .attribute(.managed) .align 8 .u64 shared_with_host = 7;\n") ==
+      Names{"counter", "table", "shared_with_host"});
 }
 
 TEST_CASE("constants, shared memory, string literals and instructions are no global variables") {
@@ -37,10 +39,14 @@ TEST_CASE("what NVRTC makes of device and static variables is found, of constant
     REQUIRE(std::holds_alternative<Binary>(result));
     return writable_globals(std::get<Binary>(result).ptx);
   };
-  CHECK(globals_of("__device__ int cache; extern \"C\" __global__ void k(int* o) { o[0] = cache; cache = 1; }") == Names{"cache"});
-  CHECK(globals_of("extern \"C\" __global__ void k(int* o) { static int hidden; o[0] = hidden++; }").size() == 1);
-  CHECK(globals_of("__constant__ int table[4] = {1, 2, 3, 4};\n"
-                   "extern \"C\" __global__ void k(int* o) { __shared__ int s[32]; s[threadIdx.x] = table[o[0]]; "
-                   "__syncthreads(); o[0] = s[o[1]]; }")
+  CHECK(globals_of(
+            "__device__ int cache; extern \"C\" __global__ void k(int* o) { o[0] = cache; cache = 1; }") ==
+        Names{"cache"});
+  CHECK(globals_of("extern \"C\" __global__ void k(int* o) { static int hidden; o[0] = hidden++; }").size() ==
+        1);
+  CHECK(globals_of(
+            "__constant__ int table[4] = {1, 2, 3, 4};\n"
+            "extern \"C\" __global__ void k(int* o) { __shared__ int s[32]; s[threadIdx.x] = table[o[0]]; "
+            "__syncthreads(); o[0] = s[o[1]]; }")
             .empty());
 }

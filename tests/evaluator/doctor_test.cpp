@@ -1,0 +1,85 @@
+#include "evaluator/doctor.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+
+#include "engine/error.h"
+#include "evaluator/cuda/driver_device.h"
+#include "tests/evaluator/fake_driver.h"
+
+using namespace evo;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// A compiler that compiles everything, to nothing.
+class FakeCompiler final : public Compiler {
+ public:
+  std::variant<Binary, Failure> compile(std::string_view, std::string_view, int) override {
+    if (missing) throw machine_error("no such architecture");
+    return Binary{};
+  }
+  std::string version() const override { return "0"; }
+  std::string path() const override { return "fake"; }
+  bool missing = false;
+};
+
+/// A GPU whose probe kernel writes thread * slope + 1.
+struct Probed {
+  test::FakeGpu gpu;
+  FakeCompiler compiler;
+
+  explicit Probed(int slope) {
+    test::FakeGpu::Kernel& kernel = gpu.kernels["evo_probe"];
+    kernel.parameter_bytes = {8, 4};
+    kernel.body = [slope](void** parameters) {
+      auto* out = reinterpret_cast<std::int32_t*>(*static_cast<DeviceAddress*>(parameters[0]));
+      for (int i = 0; i < 64; ++i) out[i] = slope * i + 1;
+    };
+  }
+  Check check() { return check_device(*cuda::make_device(gpu.driver(), 0, nullptr), compiler); }
+};
+
+}  // namespace
+
+TEST_CASE("a device that computes the test kernel right is in order") {
+  Probed probed(3);
+  const Check check = probed.check();
+  CHECK(check.ok);
+  CHECK(check.name == "cuda:0");
+  CHECK_THAT(check.found, ContainsSubstring("132 SMs") && ContainsSubstring("227 KB"));
+  CHECK(check.fix.empty());
+}
+
+TEST_CASE("a device that computes the test kernel wrong is not in order") {
+  Probed probed(2);
+  const Check check = probed.check();
+  CHECK_FALSE(check.ok);
+  CHECK_THAT(check.found, ContainsSubstring("computed 3 for thread 1"));
+  CHECK_FALSE(check.fix.empty());
+}
+
+TEST_CASE("a device that refuses the test kernel is not in order") {
+  Probed probed(3);
+  probed.gpu.results["launch"] = CUDA_ERROR_OUT_OF_MEMORY;
+  CHECK_FALSE(probed.check().ok);
+  probed.gpu.results = {{"memory_allocate", CUDA_ERROR_OUT_OF_MEMORY}};
+  CHECK_THAT(probed.check().found, ContainsSubstring("out of memory"));
+  probed.compiler.missing = true;
+  CHECK_THAT(probed.check().found, ContainsSubstring("no such architecture"));
+}
+
+TEST_CASE("the report covers driver, NVRTC and virtual GPU, and says how to mend what is missing") {
+  const DoctorReport report = examine_machine();
+  for (const char* name : {"NVIDIA driver", "NVRTC", "virtual GPU"}) {
+    CHECK(std::any_of(report.checks.begin(), report.checks.end(),
+                      [&](const Check& check) { return check.name == name; }));
+  }
+  for (const Check& check : report.checks) {
+    INFO(check.name << ": " << check.found);
+    CHECK_FALSE(check.found.empty());
+    CHECK(check.fix.empty() == check.ok);
+  }
+}
