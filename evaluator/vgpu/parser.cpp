@@ -16,7 +16,6 @@ constexpr std::uint64_t kMaxRegisters = 4'000'000;
 constexpr std::uint64_t kMaxVariableBytes = 1ull << 30;
 constexpr int kMaxNesting = 64;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 Space parse_space(std::string_view name) {
   if (name == "global") return Space::global;

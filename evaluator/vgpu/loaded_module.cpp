@@ -1,0 +1,66 @@
+#include "evaluator/vgpu/loaded_module.h"
+
+#include <cstring>
+#include <utility>
+
+#include "evaluator/vgpu/load_error.h"
+#include "evaluator/vgpu/parser.h"
+
+namespace evo::vgpu {
+
+LoadedModule::LoadedModule(GlobalMemory& memory, std::string ptx, Build build, const DecodeOptions& options)
+    : memory_(&memory), build_(std::move(build)) {
+  const std::unique_ptr<ptx::Module> module = ptx::parse(std::move(ptx));
+  try {
+    place_variables(*module);
+    for (const ptx::Function& function : module->functions) {
+      if (!function.entry || !function.defined) continue;
+      kernels_[std::string(function.name)] = decode_kernel(*module, function, layout_, options);
+    }
+  } catch (...) {
+    for (const std::uint64_t address : owned_) memory_->free(address);
+    throw;
+  }
+}
+
+LoadedModule::~LoadedModule() {
+  for (const std::uint64_t address : owned_) memory_->free(address);
+}
+
+const Kernel* LoadedModule::kernel(std::string_view name) const {
+  const auto found = kernels_.find(std::string(name));
+  return found == kernels_.end() ? nullptr : found->second.get();
+}
+
+void LoadedModule::place_variables(const ptx::Module& module) {
+  for (const ptx::Variable& variable : module.variables) {
+    std::uint64_t address = 0;
+    if (variable.space == ptx::Space::global || variable.space == ptx::Space::constant) {
+      if (variable.unsized) throw LoadError("variable '" + std::string(variable.name) + "' is not defined in the module");
+      address = memory_->allocate(variable.bytes, std::string(variable.name), variable.space == ptx::Space::constant);
+      owned_.push_back(address);
+    }
+    layout_.address.push_back(address);
+  }
+  for (std::size_t i = 0; i < module.variables.size(); ++i) {
+    if (layout_.address[i] != 0) initialise(module, module.variables[i], layout_.address[i]);
+  }
+}
+
+void LoadedModule::initialise(const ptx::Module& module, const ptx::Variable& variable, std::uint64_t address) {
+  if (variable.bytes == 0) return;
+  std::byte* bytes = memory_->at(address, variable.bytes);
+  std::memset(bytes, 0, variable.bytes);
+  std::memcpy(bytes, variable.data.data(), variable.data.size());
+  for (const ptx::Variable::Relocation& relocation : variable.relocations) {
+    const auto target = module.variable_index.find(relocation.target);
+    if (target == module.variable_index.end() || layout_.address[target->second] == 0 || relocation.bytes != 8) {
+      throw LoadError("variable '" + std::string(variable.name) + "' holds the address of '" +
+                      std::string(relocation.target) + "': not supported");
+    }
+    const std::uint64_t value = layout_.address[target->second] + static_cast<std::uint64_t>(relocation.addend);
+    std::memcpy(bytes + relocation.offset, &value, sizeof value);
+  }
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "evaluator/device.h"
+#include "evaluator/vgpu/decoder.h"
+#include "evaluator/vgpu/memory.h"
+
+namespace evo::vgpu {
+
+/// A PTX module with its kernels decoded and its variables in global memory, which it gives back at its end.
+class LoadedModule : public Module {
+ public:
+  /// Throws LoadError for what the virtual GPU cannot load.
+  LoadedModule(GlobalMemory& memory, std::string ptx, Build build, const DecodeOptions& options = {});
+  ~LoadedModule() override;
+  LoadedModule(const LoadedModule&) = delete;
+  LoadedModule& operator=(const LoadedModule&) = delete;
+
+  /// Null when there is none of that name.
+  const Kernel* kernel(std::string_view name) const;
+  const Build& build() const { return build_; }
+
+ private:
+  void place_variables(const ptx::Module& module);
+  void initialise(const ptx::Module& module, const ptx::Variable& variable, std::uint64_t address);
+
+  GlobalMemory* memory_;
+  Build build_;
+  ModuleLayout layout_;
+  std::vector<std::uint64_t> owned_;
+  std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels_;
+};
+
+}  // namespace evo::vgpu

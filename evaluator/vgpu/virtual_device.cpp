@@ -1,0 +1,236 @@
+#include "evaluator/vgpu/virtual_device.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "engine/error.h"
+#include "evaluator/vgpu/cost_model.h"
+#include "evaluator/vgpu/device_models.h"
+#include "evaluator/vgpu/launch.h"
+#include "evaluator/vgpu/load_error.h"
+#include "evaluator/vgpu/loaded_module.h"
+
+namespace evo::vgpu {
+namespace {
+
+std::uint64_t volume(const Dim3& dims) { return std::uint64_t{dims[0]} * dims[1] * dims[2]; }
+
+class VirtualDevice : public Device {
+ public:
+  explicit VirtualDevice(const DeviceModel& model) : model_(model), info_(device_info(model)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+  DeviceAddress allocate(std::size_t bytes, const std::string& name) override { return memory_.allocate(bytes, name); }
+  void free(DeviceAddress address) override { memory_.free(address); }
+  void upload(DeviceAddress to, std::span<const std::byte> from) override {
+    if (!from.empty()) std::memcpy(memory_.at(to, from.size()), from.data(), from.size());
+  }
+  void download(std::span<std::byte> to, DeviceAddress from) override {
+    if (!to.empty()) std::memcpy(to.data(), memory_.at(from, to.size()), to.size());
+  }
+  void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
+    if (bytes > 0) std::memset(memory_.at(to, bytes), std::to_integer<int>(value), bytes);
+  }
+
+  std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override;
+  std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override;
+  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
+              std::optional<Failure>& failure) override;
+
+ private:
+  std::optional<Failure> prepare(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
+                                 const Buffers& buffers, Launch& launch);
+  std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
+  std::optional<Failure> bind(const Kernel& kernel, const evo::Launch& planned, const Buffers& buffers,
+                              std::vector<std::byte>& parameters) const;
+  std::uint32_t resident_blocks(const evo::Launch& planned) const;
+  void zero_workspaces(const Plan& plan, const Buffers& buffers);
+
+  const DeviceModel& model_;
+  DeviceInfo info_;
+  GlobalMemory memory_;
+};
+
+Failure refusal(const std::string& reason) { return failure_of(Verdict::launch_failed, reason); }
+
+std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<Failure>& failure) {
+  if (binary.ptx.empty()) {
+    failure = failure_of(Verdict::unsupported, "the program has no PTX, which is what the virtual GPU runs");
+    return nullptr;
+  }
+  try {
+    return std::make_unique<LoadedModule>(memory_, binary.ptx, binary.build);
+  } catch (const LoadError& error) {
+    failure = failure_of(Verdict::unsupported, error.what());
+    return nullptr;
+  }
+}
+
+/// What the driver would refuse on the model GPU.
+std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const {
+  const std::uint64_t threads = volume(planned.block);
+  const auto refuse = [&](const std::string& why) { return refusal(fmt::format("kernel {}: {}", kernel.name, why)); };
+  if (threads == 0 || volume(planned.grid) == 0) return refuse("an empty grid or block");
+  if (threads > static_cast<std::uint64_t>(info_.limits.threads_per_block) || planned.block[2] > 64) {
+    return refuse(fmt::format("a block of {} threads", threads));
+  }
+  if (planned.grid[0] > 0x7fff'ffffu || planned.grid[1] > 65535 || planned.grid[2] > 65535) return refuse("a grid too large");
+  const std::uint64_t limit = std::uint64_t{kernel.maximum_block[0]} * kernel.maximum_block[1] * kernel.maximum_block[2];
+  if (limit != 0 && threads > limit) return refuse(fmt::format("{} threads, built for at most {}", threads, limit));
+  if (kernel.required_block[0] != 0 && !std::equal(planned.block.begin(), planned.block.end(), kernel.required_block.begin())) {
+    return refuse("a block of another size than the kernel requires");
+  }
+  const std::int64_t smem = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes;
+  if (smem > info_.limits.smem_per_block_bytes) {
+    return refuse(fmt::format("{} bytes of shared memory, a block can have {}", smem, info_.limits.smem_per_block_bytes));
+  }
+  // Registers are given to warps in units of 256.
+  const std::int64_t registers = (std::int64_t{std::max(build.registers, 1)} * 32 + 255) / 256 * 256;
+  if (registers * static_cast<std::int64_t>((threads + 31) / 32) > info_.limits.registers_per_sm) {
+    return refuse(fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
+  }
+  if (volume(planned.cluster) > 1) {
+    if (model_.sm < 90) return refuse("clusters need sm_90");
+    return failure_of(Verdict::unsupported, fmt::format("kernel {}: clusters are not supported yet", kernel.name));
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const evo::Launch& planned, const Buffers& buffers,
+                                           std::vector<std::byte>& parameters) const {
+  if (kernel.parameters.size() != planned.arguments.size()) {
+    return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", kernel.name, kernel.parameters.size(),
+                               planned.arguments.size()));
+  }
+  parameters.assign(kernel.parameter_bytes, std::byte{0});
+  for (std::size_t i = 0; i < planned.arguments.size(); ++i) {
+    const Argument& argument = planned.arguments[i];
+    std::uint64_t bits = 0;
+    std::uint32_t bytes = 8;
+    switch (argument.kind) {
+      case Argument::Kind::tensor: bits = buffers.tensors.at(argument.index); break;
+      case Argument::Kind::workspace: bits = buffers.workspaces.at(argument.index); break;
+      case Argument::Kind::i32:
+        bits = static_cast<std::uint32_t>(argument.value);
+        bytes = 4;
+        break;
+      case Argument::Kind::tensor_map:
+        return failure_of(Verdict::unsupported, fmt::format("kernel {}: tensor maps are not supported yet", kernel.name));
+    }
+    if (kernel.parameters[i].bytes != bytes) {
+      return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}", kernel.name, i,
+                                 kernel.parameters[i].bytes, bytes));
+    }
+    std::memcpy(parameters.data() + kernel.parameters[i].offset, &bits, bytes);
+  }
+  return std::nullopt;
+}
+
+std::uint32_t VirtualDevice::resident_blocks(const evo::Launch& planned) const {
+  const auto warps = static_cast<std::uint32_t>((volume(planned.block) + 31) / 32);
+  const int blocks = std::clamp(model_.warps_per_sm / static_cast<int>(std::max(warps, 1u)), 1, model_.blocks_per_sm);
+  return static_cast<std::uint32_t>(blocks * model_.sm_count);
+}
+
+std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const Plan&, const evo::Launch& planned,
+                                              const Buffers& buffers, Launch& launch) {
+  const Kernel* kernel = module.kernel(planned.kernel);
+  if (kernel == nullptr) return refusal(fmt::format("the program has no kernel {}", planned.kernel));
+  if (auto failure = check_limits(*kernel, planned, module.build())) return failure;
+  launch.kernel = kernel;
+  launch.memory = &memory_;
+  launch.grid = planned.grid;
+  launch.block = planned.block;
+  launch.cluster = planned.cluster;
+  launch.dynamic_smem_bytes = planned.dynamic_smem_bytes;
+  launch.numerics = tensor_core_numerics(model_.sm);
+  launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
+  launch.resident_blocks = resident_blocks(planned);
+  return bind(*kernel, planned, buffers, launch.parameters);
+}
+
+void VirtualDevice::zero_workspaces(const Plan& plan, const Buffers& buffers) {
+  for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
+    const Workspace& workspace = plan.workspaces[i];
+    if (workspace.zeroed) fill(buffers.workspaces.at(i), std::byte{0}, workspace.bytes);
+  }
+}
+
+std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan, const Buffers& buffers) {
+  const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+  zero_workspaces(plan, buffers);
+  for (const evo::Launch& planned : plan.launches) {
+    Launch launch;
+    if (auto failure = prepare(loaded, plan, planned, buffers, launch)) return failure;
+    run_blocks(launch);
+    if (launch.failure) return launch.failure;
+  }
+  return std::nullopt;
+}
+
+/// Distinct bytes that a launch can touch: the buffers that it is given.
+std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
+  std::int64_t bytes = 0;
+  for (const Argument& argument : planned.arguments) {
+    if (argument.kind == Argument::Kind::tensor) bytes += static_cast<std::int64_t>(plan.tensors.at(argument.index).bytes);
+    if (argument.kind == Argument::Kind::workspace) bytes += static_cast<std::int64_t>(plan.workspaces.at(argument.index).bytes);
+  }
+  return bytes;
+}
+
+Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
+                           const TimingRequest& request, std::optional<Failure>& failure) {
+  Timing timing;
+  timing.modelled = true;
+  timing.cold = request.cold;
+  if (rotation.empty()) throw machine_error("nothing to time: no buffers");
+  const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+  const Buffers& buffers = rotation.front();
+  zero_workspaces(plan, buffers);
+  std::vector<LaunchCost> costs;
+  std::vector<bool> programmatic;
+  for (const evo::Launch& planned : plan.launches) {
+    Launch launch;
+    failure = prepare(loaded, plan, planned, buffers, launch);
+    if (failure) return timing;
+    LaunchConfig config;
+    config.kernel = planned.kernel;
+    config.blocks = volume(planned.grid);
+    config.threads_per_block = static_cast<std::uint32_t>(volume(planned.block));
+    config.registers_per_thread = static_cast<std::uint32_t>(std::max(loaded.build().registers, 16));
+    config.smem_bytes = std::int64_t{launch.kernel->static_smem_bytes} + planned.dynamic_smem_bytes;
+    config.programmatic = planned.programmatic;
+    config.cold = request.cold;
+    config.footprint_bytes = footprint_of(plan, planned);
+    TraceRecorder recorder;
+    const std::vector<std::uint64_t> blocks = blocks_to_trace(config.blocks);
+    trace_blocks(launch, blocks, recorder);
+    if (launch.failure) {
+      failure = launch.failure;
+      return timing;
+    }
+    costs.push_back(model_launch(model_, config, recorder));
+    programmatic.push_back(planned.programmatic);
+  }
+  const PlanCost cost = model_plan(model_, std::move(costs), programmatic);
+  timing.median_us = timing.low_us = timing.high_us = cost.latency_us;
+  timing.samples_us = {cost.latency_us};
+  return timing;
+}
+
+}  // namespace
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const DeviceModel& model : device_models()) names.emplace_back(model.name);
+  return names;
+}
+
+DeviceInfo model_info(std::string_view model) { return device_info(device_model(model)); }
+
+std::unique_ptr<Device> make_device(std::string_view model) { return std::make_unique<VirtualDevice>(device_model(model)); }
+
+}  // namespace evo::vgpu
