@@ -1,4 +1,5 @@
-// s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''}: one thread for each score, in double precision on the exactly decoded codes.
+// s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''}: one thread for each score, in double precision on
+// the exactly decoded codes.
 
 __device__ double decode_e4m3(unsigned char code) {
   const int exponent = (code >> 3) & 15;
@@ -9,8 +10,9 @@ __device__ double decode_e4m3(unsigned char code) {
   return code & 128 ? -magnitude : magnitude;
 }
 
-extern "C" __global__ void fp8_qkt_reference(const unsigned char* q, const unsigned char* k, const float* q_scale,
-                                             const float* k_scale, float* s, int M, int N) {
+extern "C" __global__ void fp8_qkt_reference(const unsigned char* q, const unsigned char* k,
+                                             const float* q_scale, const float* k_scale, float* s, int M,
+                                             int N) {
   constexpr int D = ${D};
   const int column = blockIdx.x * 64 + threadIdx.x;
   const int row = blockIdx.y;

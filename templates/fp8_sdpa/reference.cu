@@ -1,6 +1,7 @@
-// o = softmax(q k^T / sqrt(D)) v for one query row and head: one block of D threads, everything in double precision on the
-// exactly decoded codes. Keys come in groups of D: thread t computes the score of key t of the group, then gathers
-// column t of v. The softmax is online: what was gathered shrinks whenever a larger score turns up.
+// o = softmax(q k^T / sqrt(D)) v for one query row and head: one block of D threads, everything in double
+// precision on the exactly decoded codes. Keys come in groups of D: thread t computes the score of key t of
+// the group, then gathers column t of v. The softmax is online: what was gathered shrinks whenever a larger
+// score turns up.
 
 __device__ double decode_e4m3(unsigned char code) {
   const int exponent = (code >> 3) & 15;
@@ -11,9 +12,9 @@ __device__ double decode_e4m3(unsigned char code) {
   return code & 128 ? -magnitude : magnitude;
 }
 
-extern "C" __global__ void fp8_sdpa_reference(const unsigned char* q, const unsigned char* k, const unsigned char* v,
-                                              const float* q_scale, const float* k_scale, const float* v_scale,
-                                              float* o, int S) {
+extern "C" __global__ void fp8_sdpa_reference(const unsigned char* q, const unsigned char* k,
+                                              const unsigned char* v, const float* q_scale,
+                                              const float* k_scale, const float* v_scale, float* o, int S) {
   constexpr int D = ${D};
   __shared__ double query[D];
   __shared__ double score[D];

@@ -20,7 +20,9 @@ __device__ __forceinline__ f16x2 f16x2_from_e4m3x2(e4m3x2 codes) {
 }
 
 __device__ __forceinline__ f16x2 first_pair(e4m3x4 codes) { return f16x2_from_e4m3x2((e4m3x2)codes); }
-__device__ __forceinline__ f16x2 second_pair(e4m3x4 codes) { return f16x2_from_e4m3x2((e4m3x2)(codes >> 16)); }
+__device__ __forceinline__ f16x2 second_pair(e4m3x4 codes) {
+  return f16x2_from_e4m3x2((e4m3x2)(codes >> 16));
+}
 
 __device__ __forceinline__ e4m3x4 join(e4m3x2 first, e4m3x2 second) {
   e4m3x4 codes;
@@ -42,17 +44,22 @@ __device__ __forceinline__ e4m3x2 e4m3x2_from_f16x2(f16x2 pair) {
 
 __device__ __forceinline__ float first_of(f16x2 pair) {
   float value;
-  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, first; }" : "=f"(value) : "r"(pair));
+  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, first; }"
+      : "=f"(value)
+      : "r"(pair));
   return value;
 }
 
 __device__ __forceinline__ float second_of(f16x2 pair) {
   float value;
-  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, second; }" : "=f"(value) : "r"(pair));
+  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, second; }"
+      : "=f"(value)
+      : "r"(pair));
   return value;
 }
 
-// Picks four of the eight bytes of {low, high}; each hex digit of the selector names one, the lowest digit first.
+// Picks four of the eight bytes of {low, high}; each hex digit of the selector names one, the lowest digit
+// first.
 template <u32 selector>
 __device__ __forceinline__ u32 pick_bytes(u32 low, u32 high) {
   u32 bytes;

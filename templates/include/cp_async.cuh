@@ -9,7 +9,8 @@ __device__ __forceinline__ void copy_async(shared_address to, const void* from, 
 // Closes a group of the copies that this thread has started. Groups retire in order.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until at most `pending` groups of this thread are under way. Other threads' copies need a barrier after it.
+// Waits until at most `pending` groups of this thread are under way. Other threads' copies need a barrier
+// after it.
 template <int pending>
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");

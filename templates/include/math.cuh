@@ -14,8 +14,8 @@ __device__ __forceinline__ f16x2 exp2_approximate(f16x2 x) {
   return y;
 }
 
-// 2^x for x in [-126, 127] on the FMA pipe: x = n + f with |f| <= 1/2, a cubic in f (minimax, relative error 7.5e-5),
-// n added to the exponent bits. 1.5 * 2^23 leaves round(x) in the low bits of the sum.
+// 2^x for x in [-126, 127] on the FMA pipe: x = n + f with |f| <= 1/2, a cubic in f (minimax, relative error
+// 7.5e-5), n added to the exponent bits. 1.5 * 2^23 leaves round(x) in the low bits of the sum.
 __device__ __forceinline__ float exp2_polynomial(float x) {
   x = fmaxf(x, -126.0f);
   const float shifted = x + 12582912.0f;

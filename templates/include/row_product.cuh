@@ -1,5 +1,5 @@
-// Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3 codes, operands e4m3 or
-// f16 (`qk_math`). The products run over the depth in halves of 64 codes.
+// Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3
+// codes, operands e4m3 or f16 (`qk_math`). The products run over the depth in halves of 64 codes.
 
 //% if qk_math == 'f16'
 constexpr int half_steps = 4;  // f16 products of depth 16
@@ -10,8 +10,9 @@ constexpr int halves = head_dim / 64;
 // 16 rows of a, 64 codes of each.
 typedef u32 RowsHalf[half_steps][4];
 
-// Codes of depth 32 j .. 32 j + 31 as the products' operand. The f16 product of step 2 j takes codes 0, 1 of each register for its
-// first eight depths and codes 2, 3 for the others; b rows are dealt out in the same order.
+// Codes of depth 32 j .. 32 j + 31 as the products' operand. The f16 product of step 2 j takes codes 0, 1 of
+// each register for its first eight depths and codes 2, 3 for the others; b rows are dealt out in the same
+// order.
 __device__ __forceinline__ void set_rows(RowsHalf& rows, int j, const e4m3x4 (&codes)[4]) {
 //% if qk_math == 'f16'
 #pragma unroll
@@ -28,9 +29,10 @@ __device__ __forceinline__ void set_rows(RowsHalf& rows, int j, const e4m3x4 (&c
 }
 
 //% if copy == 'direct'
-// Rows `row` .. `row` + 15 straight from global memory, each lane 16 neighbouring codes of its rows: depths are dealt out to lanes
-// so, for b rows too. Rows from `end` on are zero.
-__device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half, int lane) {
+// Rows `row` .. `row` + 15 straight from global memory, each lane 16 neighbouring codes of its rows: depths
+// are dealt out to lanes so, for b rows too. Rows from `end` on are zero.
+__device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half,
+                                               int lane) {
   const int quad_row = row + lane / 4;
   const e4m3* source = matrix + (long long)quad_row * head_dim + 64 * half + lane % 4 * 16;
   uint4 upper = make_uint4(0, 0, 0, 0);
@@ -42,7 +44,8 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matri
 }
 //% elif q_operand == 'global'
 // Rows `row` .. `row` + 15 straight from global memory; rows from `end` on are zero.
-__device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half, int lane) {
+__device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half,
+                                               int lane) {
   const int quad_row = row + lane / 4;
   const e4m3* source = matrix + (long long)quad_row * head_dim + 64 * half + lane % 4 * 4;
 #pragma unroll
@@ -61,7 +64,8 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matri
 }
 //% else
 // Rows `row` .. `row` + 15 of a shared tile.
-__device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address tile, int row, int half, int lane) {
+__device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address tile, int row, int half,
+                                               int lane) {
 #pragma unroll
   for (int j = 0; j < 2; ++j) {
     e4m3x4 codes[4];
@@ -71,10 +75,11 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address ti
 }
 //% end
 
-// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add to the same scores wait
-// for each other, so those of ${qk_interleave} tile(s) take turns.
+// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add
+// to the same scores wait for each other, so those of ${qk_interleave} tile(s) take turns.
 template <int m_tiles, int n_tiles, typename LoadB>
-__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles], LoadB load_b) {
+__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles],
+                                              LoadB load_b) {
   constexpr int interleave = ${qk_interleave};
 #pragma unroll
   for (int n = 0; n < n_tiles; n += interleave) {
@@ -98,7 +103,8 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
 #pragma unroll
       for (int i = 0; i < interleave; ++i) {
 #pragma unroll
-        for (int m = 0; m < m_tiles; ++m) mma_e4m3(acc[m][n + i], a[m][step], b[i][2 * step], b[i][2 * step + 1]);
+        for (int m = 0; m < m_tiles; ++m)
+          mma_e4m3(acc[m][n + i], a[m][step], b[i][2 * step], b[i][2 * step + 1]);
       }
     }
 //% end
@@ -107,7 +113,8 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
 //% if copy != 'direct'
 
 // The half of eight rows from `row` on of a shared tile.
-__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half, int lane) {
+__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half,
+                                                 int lane) {
   load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
 }
 //% end

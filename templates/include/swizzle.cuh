@@ -1,6 +1,6 @@
-// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128. ldmatrix
-// reads one chunk column of eight successive rows at once; it is free of bank conflicts when their addresses differ
-// modulo 128.
+// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128.
+// ldmatrix reads one chunk column of eight successive rows at once; it is free of bank conflicts when their
+// addresses differ modulo 128.
 
 // Plain rows: eight rows meet in two banks groups (64 bytes a row) or in one (128).
 template <int row_bytes>

@@ -1,5 +1,5 @@
-// Tiles in shared memory: rows of head_dim codes in 16-byte chunks. Rows past the end of the tensor are zero, so that a
-// product with them is defined and harmless.
+// Tiles in shared memory: rows of head_dim codes in 16-byte chunks. Rows past the end of the tensor are zero,
+// so that a product with them is defined and harmless.
 
 __device__ __forceinline__ shared_address chunk_address(shared_address tile, int row, int chunk) {
   return tile + ${smem_layout}_offset<head_dim>(row, chunk);
@@ -7,7 +7,8 @@ __device__ __forceinline__ shared_address chunk_address(shared_address tile, int
 
 // Copies `rows` rows from row `first` on of a matrix with `end` rows; `thread` of `copiers` takes part.
 template <int rows, int copiers>
-__device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end, int thread) {
+__device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end,
+                                          int thread) {
 #pragma unroll
   for (int i = 0; i < (rows * row_chunks + copiers - 1) / copiers; ++i) {
     const int item = thread + i * copiers;

@@ -1,4 +1,5 @@
-// The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction of a second.
+// The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction
+// of a second.
 typedef unsigned char e4m3;            // one OCP E4M3 code
 typedef unsigned short half_bits;      // the bits of one f16 or bf16
 typedef unsigned short e4m3x2;         // two E4M3 codes, the first in the low byte

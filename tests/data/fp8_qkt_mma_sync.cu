@@ -1,7 +1,9 @@
-// fp8_qkt/mma_sync: s = (q k^T) q_scale k_scale with e4m3 q, k and one scale a head, f32 scores.
-// A CTA has 64 query rows of one head and works through 2 tile(s) of 64 keys; 2 x 2 warps share each tile.
+// fp8_qkt/mma_sync: s = (q k^T) q_scale k_scale with e4m3 q, k and one scale a
+// head, f32 scores. A CTA has 64 query rows of one head and works through 2 tile(s) of
+// 64 keys; 2 x 2 warps share each tile.
 
-// The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction of a second.
+// The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction
+// of a second.
 typedef unsigned char e4m3;            // one OCP E4M3 code
 typedef unsigned short half_bits;      // the bits of one f16 or bf16
 typedef unsigned short e4m3x2;         // two E4M3 codes, the first in the low byte
@@ -32,7 +34,9 @@ __device__ __forceinline__ f16x2 f16x2_from_e4m3x2(e4m3x2 codes) {
 }
 
 __device__ __forceinline__ f16x2 first_pair(e4m3x4 codes) { return f16x2_from_e4m3x2((e4m3x2)codes); }
-__device__ __forceinline__ f16x2 second_pair(e4m3x4 codes) { return f16x2_from_e4m3x2((e4m3x2)(codes >> 16)); }
+__device__ __forceinline__ f16x2 second_pair(e4m3x4 codes) {
+  return f16x2_from_e4m3x2((e4m3x2)(codes >> 16));
+}
 
 __device__ __forceinline__ e4m3x4 join(e4m3x2 first, e4m3x2 second) {
   e4m3x4 codes;
@@ -54,17 +58,22 @@ __device__ __forceinline__ e4m3x2 e4m3x2_from_f16x2(f16x2 pair) {
 
 __device__ __forceinline__ float first_of(f16x2 pair) {
   float value;
-  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, first; }" : "=f"(value) : "r"(pair));
+  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, first; }"
+      : "=f"(value)
+      : "r"(pair));
   return value;
 }
 
 __device__ __forceinline__ float second_of(f16x2 pair) {
   float value;
-  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, second; }" : "=f"(value) : "r"(pair));
+  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, second; }"
+      : "=f"(value)
+      : "r"(pair));
   return value;
 }
 
-// Picks four of the eight bytes of {low, high}; each hex digit of the selector names one, the lowest digit first.
+// Picks four of the eight bytes of {low, high}; each hex digit of the selector names one, the lowest digit
+// first.
 template <u32 selector>
 __device__ __forceinline__ u32 pick_bytes(u32 low, u32 high) {
   u32 bytes;
@@ -104,7 +113,8 @@ __device__ __forceinline__ void store_global_u32x2(void* to, u32 first, u32 seco
 }
 
 __device__ __forceinline__ void store_global(float* to, float4 value) {
-  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(value.x), "f"(value.y),
+               "f"(value.z), "f"(value.w)
                : "memory");
 }
 
@@ -145,12 +155,14 @@ __device__ __forceinline__ u32 load_shared_u8(shared_address from) {
 }
 
 __device__ __forceinline__ void store_shared(shared_address to, uint4 value) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(value.x), "r"(value.y),
+               "r"(value.z), "r"(value.w)
                : "memory");
 }
 
 __device__ __forceinline__ void store_shared(shared_address to, float4 value) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(value.x), "f"(value.y),
+               "f"(value.z), "f"(value.w)
                : "memory");
 }
 
@@ -162,9 +174,9 @@ __device__ __forceinline__ void store_shared(shared_address to, uint2 value) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(value.x), "r"(value.y) : "memory");
 }
 
-// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128. ldmatrix
-// reads one chunk column of eight successive rows at once; it is free of bank conflicts when their addresses differ
-// modulo 128.
+// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128.
+// ldmatrix reads one chunk column of eight successive rows at once; it is free of bank conflicts when their
+// addresses differ modulo 128.
 
 // Plain rows: eight rows meet in two banks groups (64 bytes a row) or in one (128).
 template <int row_bytes>
@@ -197,14 +209,16 @@ __device__ __forceinline__ void copy_async(shared_address to, const void* from, 
 // Closes a group of the copies that this thread has started. Groups retire in order.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until at most `pending` groups of this thread are under way. Other threads' copies need a barrier after it.
+// Waits until at most `pending` groups of this thread are under way. Other threads' copies need a barrier
+// after it.
 template <int pending>
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-// Four 8 x 8 matrices of 16-bit elements from shared memory (PTX ISA, ldmatrix). Lane 8 i + r gives the address of row
-// r (16 bytes, aligned) of matrix i. Afterwards a lane holds bytes 4 (lane % 4) .. + 3 of row lane / 4 of each matrix.
+// Four 8 x 8 matrices of 16-bit elements from shared memory (PTX ISA, ldmatrix). Lane 8 i + r gives the
+// address of row r (16 bytes, aligned) of matrix i. Afterwards a lane holds bytes 4 (lane % 4) .. + 3 of row
+// lane / 4 of each matrix.
 __device__ __forceinline__ void load_matrices(u32 (&matrix)[4], shared_address row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(matrix[0]), "=r"(matrix[1]), "=r"(matrix[2]), "=r"(matrix[3])
@@ -212,7 +226,8 @@ __device__ __forceinline__ void load_matrices(u32 (&matrix)[4], shared_address r
                : "memory");
 }
 
-// The same, each matrix transposed: a lane holds the 16-bit elements of column lane / 4 in rows 2 (lane % 4) and + 1.
+// The same, each matrix transposed: a lane holds the 16-bit elements of column lane / 4 in rows 2 (lane % 4)
+// and + 1.
 __device__ __forceinline__ void load_matrices_transposed(u32 (&matrix)[4], shared_address row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(matrix[0]), "=r"(matrix[1]), "=r"(matrix[2]), "=r"(matrix[3])
@@ -220,8 +235,8 @@ __device__ __forceinline__ void load_matrices_transposed(u32 (&matrix)[4], share
                : "memory");
 }
 
-// Warp-wide matrix products on tensor cores: d += a b, 16 rows by 8 columns (PTX ISA, mma.m16n8k16 and m16n8k32).
-// With row = lane / 4 and quad = lane % 4 a lane holds
+// Warp-wide matrix products on tensor cores: d += a b, 16 rows by 8 columns (PTX ISA, mma.m16n8k16 and
+// m16n8k32). With row = lane / 4 and quad = lane % 4 a lane holds
 //   d[0], d[1]: (row, 2 quad + 0..1)     d[2], d[3]: (row + 8, 2 quad + 0..1)
 //   e4m3:  a[0], a[1]: (row | row + 8, 4 quad + 0..3)   a[2], a[3]: the same rows, k + 16
 //          b0, b1:     (4 quad + 0..3 | k + 16, column row)
@@ -229,26 +244,30 @@ __device__ __forceinline__ void load_matrices_transposed(u32 (&matrix)[4], share
 //          b0, b1:     (2 quad + 0..1 | k + 8, column row)
 
 __device__ __forceinline__ void mma_e4m3(float (&d)[4], const e4m3x4 (&a)[4], e4m3x4 b0, e4m3x4 b1) {
-  asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 __device__ __forceinline__ void mma_f16(float (&d)[4], const f16x2 (&a)[4], f16x2 b0, f16x2 b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and newer): a launch starts while the one ahead of it
-// in the stream still runs.
+// Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and newer): a launch starts while the one
+// ahead of it in the stream still runs.
 
-// Until everything of the launch ahead has ended and can be seen. Nothing it wrote may be read, and nothing it reads
-// may be written, before.
+// Until everything of the launch ahead has ended and can be seen. Nothing it wrote may be read, and nothing
+// it reads may be written, before.
 __device__ __forceinline__ void wait_for_launch_ahead() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // Lets the launch behind start as soon as every block has come here and there is room.
-__device__ __forceinline__ void start_launch_behind() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+__device__ __forceinline__ void start_launch_behind() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
 
 constexpr int head_dim = 64;
 constexpr int tile_m = 64;                       // query rows of the CTA
@@ -265,8 +284,8 @@ constexpr int tile_bytes = 4096;               // of a key tile in shared memory
 constexpr int q_bytes = 4096;                     // of the query tile
 typedef float Score;
 
-// Tiles in shared memory: rows of head_dim codes in 16-byte chunks. Rows past the end of the tensor are zero, so that a
-// product with them is defined and harmless.
+// Tiles in shared memory: rows of head_dim codes in 16-byte chunks. Rows past the end of the tensor are zero,
+// so that a product with them is defined and harmless.
 
 __device__ __forceinline__ shared_address chunk_address(shared_address tile, int row, int chunk) {
   return tile + xor_offset<head_dim>(row, chunk);
@@ -274,7 +293,8 @@ __device__ __forceinline__ shared_address chunk_address(shared_address tile, int
 
 // Copies `rows` rows from row `first` on of a matrix with `end` rows; `thread` of `copiers` takes part.
 template <int rows, int copiers>
-__device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end, int thread) {
+__device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end,
+                                          int thread) {
 #pragma unroll
   for (int i = 0; i < (rows * row_chunks + copiers - 1) / copiers; ++i) {
     const int item = thread + i * copiers;
@@ -287,23 +307,25 @@ __device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matri
   }
 }
 
-// Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3 codes, operands e4m3 or
-// f16 (`qk_math`). The products run over the depth in halves of 64 codes.
+// Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3
+// codes, operands e4m3 or f16 (`qk_math`). The products run over the depth in halves of 64 codes.
 
 constexpr int half_steps = 2;  // e4m3 products of depth 32
 constexpr int halves = head_dim / 64;
 // 16 rows of a, 64 codes of each.
 typedef u32 RowsHalf[half_steps][4];
 
-// Codes of depth 32 j .. 32 j + 31 as the products' operand. The f16 product of step 2 j takes codes 0, 1 of each register for its
-// first eight depths and codes 2, 3 for the others; b rows are dealt out in the same order.
+// Codes of depth 32 j .. 32 j + 31 as the products' operand. The f16 product of step 2 j takes codes 0, 1 of
+// each register for its first eight depths and codes 2, 3 for the others; b rows are dealt out in the same
+// order.
 __device__ __forceinline__ void set_rows(RowsHalf& rows, int j, const e4m3x4 (&codes)[4]) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) rows[j][i] = codes[i];
 }
 
 // Rows `row` .. `row` + 15 of a shared tile.
-__device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address tile, int row, int half, int lane) {
+__device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address tile, int row, int half,
+                                               int lane) {
 #pragma unroll
   for (int j = 0; j < 2; ++j) {
     e4m3x4 codes[4];
@@ -312,10 +334,11 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address ti
   }
 }
 
-// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add to the same scores wait
-// for each other, so those of 2 tile(s) take turns.
+// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add
+// to the same scores wait for each other, so those of 2 tile(s) take turns.
 template <int m_tiles, int n_tiles, typename LoadB>
-__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles], LoadB load_b) {
+__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles],
+                                              LoadB load_b) {
   constexpr int interleave = 2;
 #pragma unroll
   for (int n = 0; n < n_tiles; n += interleave) {
@@ -327,14 +350,16 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
 #pragma unroll
       for (int i = 0; i < interleave; ++i) {
 #pragma unroll
-        for (int m = 0; m < m_tiles; ++m) mma_e4m3(acc[m][n + i], a[m][step], b[i][2 * step], b[i][2 * step + 1]);
+        for (int m = 0; m < m_tiles; ++m)
+          mma_e4m3(acc[m][n + i], a[m][step], b[i][2 * step], b[i][2 * step + 1]);
       }
     }
   }
 }
 
 // The half of eight rows from `row` on of a shared tile.
-__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half, int lane) {
+__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half,
+                                                 int lane) {
   load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
 }
 
@@ -349,12 +374,13 @@ __device__ __forceinline__ void store_2_scores(Score* to, float first, float sec
 }
 
 __device__ __forceinline__ void store_4_scores(Score* to, float4 scores) {
-  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(scores.x), "f"(scores.y), "f"(scores.z),
-               "f"(scores.w)
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(scores.x), "f"(scores.y),
+               "f"(scores.z), "f"(scores.w)
                : "memory");
 }
 
-// Four neighbouring scores of a row from key `key` on: at once where a row's length keeps them aligned, else one by one.
+// Four neighbouring scores of a row from key `key` on: at once where a row's length keeps them aligned, else
+// one by one.
 __device__ __forceinline__ void store_row_part(Score* row, int key, int N, float4 scores) {
   if (N % 4 == 0) {
     if (key < N) store_4_scores(row + key, scores);
@@ -366,11 +392,11 @@ __device__ __forceinline__ void store_row_part(Score* row, int key, int N, float
   if (key + 3 < N) store_score(row + key + 3, scores.w);
 }
 
-// Neighbouring lanes exchange halves of two tiles of 8 keys, so that each stores four neighbouring scores: even lanes of a
-// quad have those of the first tile, odd lanes those of the second.
-__device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4], float scale, int first_row,
-                                             int first_key, int warp_row, int warp_key, int M, int N, int lane,
-                                             shared_address) {
+// Neighbouring lanes exchange halves of two tiles of 8 keys, so that each stores four neighbouring scores:
+// even lanes of a quad have those of the first tile, odd lanes those of the second.
+__device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4],
+                                             float scale, int first_row, int first_key, int warp_row,
+                                             int warp_key, int M, int N, int lane, shared_address) {
   const bool odd = lane % 2 != 0;
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
@@ -420,10 +446,12 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
 
   copy_tile<tile_m, threads>(smem, q_head, first_row, M, threadIdx.x);
   commit_copies();
-  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same all the way.
+  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is
+  // the same all the way.
   const auto start_copy = [&](int i, int stage) {
     if (i < tiles) {
-      copy_tile<tile_n, threads>(k_tiles + stage * tile_bytes, k_head, (first_tile + i) * tile_n, N, threadIdx.x);
+      copy_tile<tile_n, threads>(k_tiles + stage * tile_bytes, k_head, (first_tile + i) * tile_n, N,
+                                 threadIdx.x);
     }
     commit_copies();
   };
@@ -452,12 +480,15 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
     float scores[m_tiles][n_tiles][4] = {};
 #pragma unroll
     for (int half = 0; half < halves; ++half) {
-      const auto load_keys = [&](e4m3x4(&codes)[4], int n) { load_8_rows_half(codes, k_tile, warp_key + 8 * n, half, lane); };
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) {
+        load_8_rows_half(codes, k_tile, warp_key + 8 * n, half, lane);
+      };
       multiply_half(scores, query[half], load_keys);
     }
     if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
     start_copy(i + stages, stage);
-    store_scores(s_head, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane, smem + q_bytes + stages * tile_bytes);
+    store_scores(s_head, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane,
+                 smem + q_bytes + stages * tile_bytes);
     stage = stage + 1 == stages ? 0 : stage + 1;
   }
 }

@@ -1,8 +1,9 @@
-// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass over the keys.
-// A CTA has 32 query rows of one head: 1 warp(s) side by side over the rows, 8 group(s) of them over the keys.
-// docs/kernels/mma_sync.md tells the algorithm and the layouts.
+// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass over
+// the keys. A CTA has 32 query rows of one head: 1 warp(s) side by side over the rows,
+// 8 group(s) of them over the keys. docs/kernels/mma_sync.md tells the algorithm and the layouts.
 
-// The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction of a second.
+// The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction
+// of a second.
 typedef unsigned char e4m3;            // one OCP E4M3 code
 typedef unsigned short half_bits;      // the bits of one f16 or bf16
 typedef unsigned short e4m3x2;         // two E4M3 codes, the first in the low byte
@@ -33,7 +34,9 @@ __device__ __forceinline__ f16x2 f16x2_from_e4m3x2(e4m3x2 codes) {
 }
 
 __device__ __forceinline__ f16x2 first_pair(e4m3x4 codes) { return f16x2_from_e4m3x2((e4m3x2)codes); }
-__device__ __forceinline__ f16x2 second_pair(e4m3x4 codes) { return f16x2_from_e4m3x2((e4m3x2)(codes >> 16)); }
+__device__ __forceinline__ f16x2 second_pair(e4m3x4 codes) {
+  return f16x2_from_e4m3x2((e4m3x2)(codes >> 16));
+}
 
 __device__ __forceinline__ e4m3x4 join(e4m3x2 first, e4m3x2 second) {
   e4m3x4 codes;
@@ -55,17 +58,22 @@ __device__ __forceinline__ e4m3x2 e4m3x2_from_f16x2(f16x2 pair) {
 
 __device__ __forceinline__ float first_of(f16x2 pair) {
   float value;
-  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, first; }" : "=f"(value) : "r"(pair));
+  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, first; }"
+      : "=f"(value)
+      : "r"(pair));
   return value;
 }
 
 __device__ __forceinline__ float second_of(f16x2 pair) {
   float value;
-  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, second; }" : "=f"(value) : "r"(pair));
+  asm("{ .reg .b16 first, second; mov.b32 {first, second}, %1; cvt.f32.f16 %0, second; }"
+      : "=f"(value)
+      : "r"(pair));
   return value;
 }
 
-// Picks four of the eight bytes of {low, high}; each hex digit of the selector names one, the lowest digit first.
+// Picks four of the eight bytes of {low, high}; each hex digit of the selector names one, the lowest digit
+// first.
 template <u32 selector>
 __device__ __forceinline__ u32 pick_bytes(u32 low, u32 high) {
   u32 bytes;
@@ -105,7 +113,8 @@ __device__ __forceinline__ void store_global_u32x2(void* to, u32 first, u32 seco
 }
 
 __device__ __forceinline__ void store_global(float* to, float4 value) {
-  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(value.x), "f"(value.y),
+               "f"(value.z), "f"(value.w)
                : "memory");
 }
 
@@ -146,12 +155,14 @@ __device__ __forceinline__ u32 load_shared_u8(shared_address from) {
 }
 
 __device__ __forceinline__ void store_shared(shared_address to, uint4 value) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(value.x), "r"(value.y),
+               "r"(value.z), "r"(value.w)
                : "memory");
 }
 
 __device__ __forceinline__ void store_shared(shared_address to, float4 value) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(value.x), "f"(value.y),
+               "f"(value.z), "f"(value.w)
                : "memory");
 }
 
@@ -174,15 +185,16 @@ __device__ __forceinline__ void copy_async(shared_address to, const void* from, 
 // Closes a group of the copies that this thread has started. Groups retire in order.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until at most `pending` groups of this thread are under way. Other threads' copies need a barrier after it.
+// Waits until at most `pending` groups of this thread are under way. Other threads' copies need a barrier
+// after it.
 template <int pending>
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128. ldmatrix
-// reads one chunk column of eight successive rows at once; it is free of bank conflicts when their addresses differ
-// modulo 128.
+// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128.
+// ldmatrix reads one chunk column of eight successive rows at once; it is free of bank conflicts when their
+// addresses differ modulo 128.
 
 // Plain rows: eight rows meet in two banks groups (64 bytes a row) or in one (128).
 template <int row_bytes>
@@ -204,8 +216,9 @@ __device__ __forceinline__ int xor_offset(int row, int chunk) {
   return row * row_bytes + ((chunk ^ (line % chunks)) * 16);
 }
 
-// Four 8 x 8 matrices of 16-bit elements from shared memory (PTX ISA, ldmatrix). Lane 8 i + r gives the address of row
-// r (16 bytes, aligned) of matrix i. Afterwards a lane holds bytes 4 (lane % 4) .. + 3 of row lane / 4 of each matrix.
+// Four 8 x 8 matrices of 16-bit elements from shared memory (PTX ISA, ldmatrix). Lane 8 i + r gives the
+// address of row r (16 bytes, aligned) of matrix i. Afterwards a lane holds bytes 4 (lane % 4) .. + 3 of row
+// lane / 4 of each matrix.
 __device__ __forceinline__ void load_matrices(u32 (&matrix)[4], shared_address row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(matrix[0]), "=r"(matrix[1]), "=r"(matrix[2]), "=r"(matrix[3])
@@ -213,7 +226,8 @@ __device__ __forceinline__ void load_matrices(u32 (&matrix)[4], shared_address r
                : "memory");
 }
 
-// The same, each matrix transposed: a lane holds the 16-bit elements of column lane / 4 in rows 2 (lane % 4) and + 1.
+// The same, each matrix transposed: a lane holds the 16-bit elements of column lane / 4 in rows 2 (lane % 4)
+// and + 1.
 __device__ __forceinline__ void load_matrices_transposed(u32 (&matrix)[4], shared_address row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(matrix[0]), "=r"(matrix[1]), "=r"(matrix[2]), "=r"(matrix[3])
@@ -221,8 +235,8 @@ __device__ __forceinline__ void load_matrices_transposed(u32 (&matrix)[4], share
                : "memory");
 }
 
-// Warp-wide matrix products on tensor cores: d += a b, 16 rows by 8 columns (PTX ISA, mma.m16n8k16 and m16n8k32).
-// With row = lane / 4 and quad = lane % 4 a lane holds
+// Warp-wide matrix products on tensor cores: d += a b, 16 rows by 8 columns (PTX ISA, mma.m16n8k16 and
+// m16n8k32). With row = lane / 4 and quad = lane % 4 a lane holds
 //   d[0], d[1]: (row, 2 quad + 0..1)     d[2], d[3]: (row + 8, 2 quad + 0..1)
 //   e4m3:  a[0], a[1]: (row | row + 8, 4 quad + 0..3)   a[2], a[3]: the same rows, k + 16
 //          b0, b1:     (4 quad + 0..3 | k + 16, column row)
@@ -230,13 +244,15 @@ __device__ __forceinline__ void load_matrices_transposed(u32 (&matrix)[4], share
 //          b0, b1:     (2 quad + 0..1 | k + 8, column row)
 
 __device__ __forceinline__ void mma_e4m3(float (&d)[4], const e4m3x4 (&a)[4], e4m3x4 b0, e4m3x4 b1) {
-  asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 __device__ __forceinline__ void mma_f16(float (&d)[4], const f16x2 (&a)[4], f16x2 b0, f16x2 b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
@@ -257,8 +273,8 @@ __device__ __forceinline__ f16x2 exp2_approximate(f16x2 x) {
   return y;
 }
 
-// 2^x for x in [-126, 127] on the FMA pipe: x = n + f with |f| <= 1/2, a cubic in f (minimax, relative error 7.5e-5),
-// n added to the exponent bits. 1.5 * 2^23 leaves round(x) in the low bits of the sum.
+// 2^x for x in [-126, 127] on the FMA pipe: x = n + f with |f| <= 1/2, a cubic in f (minimax, relative error
+// 7.5e-5), n added to the exponent bits. 1.5 * 2^23 leaves round(x) in the low bits of the sum.
 __device__ __forceinline__ float exp2_polynomial(float x) {
   x = fmaxf(x, -126.0f);
   const float shifted = x + 12582912.0f;
@@ -287,15 +303,17 @@ __device__ __forceinline__ float quad_sum(float value) {
   return value + __shfl_xor_sync(0xffffffffu, value, 2);
 }
 
-// Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and newer): a launch starts while the one ahead of it
-// in the stream still runs.
+// Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and newer): a launch starts while the one
+// ahead of it in the stream still runs.
 
-// Until everything of the launch ahead has ended and can be seen. Nothing it wrote may be read, and nothing it reads
-// may be written, before.
+// Until everything of the launch ahead has ended and can be seen. Nothing it wrote may be read, and nothing
+// it reads may be written, before.
 __device__ __forceinline__ void wait_for_launch_ahead() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // Lets the launch behind start as soon as every block has come here and there is room.
-__device__ __forceinline__ void start_launch_behind() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+__device__ __forceinline__ void start_launch_behind() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
 
 constexpr int head_dim = 64;
 constexpr int tile_q = 32;                       // query rows of the CTA
@@ -312,7 +330,7 @@ constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in
 constexpr int tile_bytes = 4096;               // of a key or value tile in shared memory
 constexpr int q_bytes = 0;                     // of the query tile
 constexpr int group_bytes = 8192;             // of a group's tiles
-constexpr float lowest_score = -1e30f;                  // stands for minus infinity: differences of two stay finite
+constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
 
 struct Output {
   half_bits* o;
@@ -324,7 +342,8 @@ constexpr float units_per_octave = 1.0f;
 __device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
 __device__ __forceinline__ float weight_offset(float row_max) { return -row_max; }
 
-__device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset, float& row_sum) {
+__device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,
+                                         float& row_sum) {
   const float p0 = exp2_approximate(fmaf(first, scale, offset));
   const float p1 = exp2_approximate(fmaf(second, scale, offset));
   row_sum += p0 + p1;
@@ -332,8 +351,8 @@ __device__ __forceinline__ f16x2 weights(float first, float second, float scale,
 }
 
 // Rows follow their tile's maximum: what they have accumulated shrinks by the difference.
-__device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float (&tile_max)[2], float (&row_sum)[2],
-                                                float (&acc_o)[o_tiles][4]) {
+__device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float (&tile_max)[2],
+                                                float (&row_sum)[2], float (&acc_o)[o_tiles][4]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float new_max = fmaxf(row_max[r], tile_max[r]);
@@ -349,8 +368,10 @@ __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float
 }
 
 // Every tile: the running maximum follows the tile's, and all that was accumulated shrinks by the difference.
-__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2], const float (&tile_max)[m_tiles][2],
-                                              float (&row_sum)[m_tiles][2], float (&acc_o)[m_tiles][o_tiles][4]) {
+__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2],
+                                              const float (&tile_max)[m_tiles][2],
+                                              float (&row_sum)[m_tiles][2],
+                                              float (&acc_o)[m_tiles][o_tiles][4]) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
     follow_tile_max(row_max[m], tile_max[m], row_sum[m], acc_o[m]);
@@ -362,8 +383,8 @@ __device__ __forceinline__ void sync_group(int group) {
   __syncwarp();
 }
 
-// Tiles in shared memory: rows of head_dim codes in 16-byte chunks. Rows past the end of the tensor are zero, so that a
-// product with them is defined and harmless.
+// Tiles in shared memory: rows of head_dim codes in 16-byte chunks. Rows past the end of the tensor are zero,
+// so that a product with them is defined and harmless.
 
 __device__ __forceinline__ shared_address chunk_address(shared_address tile, int row, int chunk) {
   return tile + xor_offset<head_dim>(row, chunk);
@@ -371,7 +392,8 @@ __device__ __forceinline__ shared_address chunk_address(shared_address tile, int
 
 // Copies `rows` rows from row `first` on of a matrix with `end` rows; `thread` of `copiers` takes part.
 template <int rows, int copiers>
-__device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end, int thread) {
+__device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end,
+                                          int thread) {
 #pragma unroll
   for (int i = 0; i < (rows * row_chunks + copiers - 1) / copiers; ++i) {
     const int item = thread + i * copiers;
@@ -384,16 +406,17 @@ __device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matri
   }
 }
 
-// Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3 codes, operands e4m3 or
-// f16 (`qk_math`). The products run over the depth in halves of 64 codes.
+// Products of rows with rows on tensor cores: acc[i][j] += <row i of a, row j of b>, rows of head_dim e4m3
+// codes, operands e4m3 or f16 (`qk_math`). The products run over the depth in halves of 64 codes.
 
 constexpr int half_steps = 4;  // f16 products of depth 16
 constexpr int halves = head_dim / 64;
 // 16 rows of a, 64 codes of each.
 typedef u32 RowsHalf[half_steps][4];
 
-// Codes of depth 32 j .. 32 j + 31 as the products' operand. The f16 product of step 2 j takes codes 0, 1 of each register for its
-// first eight depths and codes 2, 3 for the others; b rows are dealt out in the same order.
+// Codes of depth 32 j .. 32 j + 31 as the products' operand. The f16 product of step 2 j takes codes 0, 1 of
+// each register for its first eight depths and codes 2, 3 for the others; b rows are dealt out in the same
+// order.
 __device__ __forceinline__ void set_rows(RowsHalf& rows, int j, const e4m3x4 (&codes)[4]) {
 #pragma unroll
   for (int step = 0; step < 2; ++step) {
@@ -405,7 +428,8 @@ __device__ __forceinline__ void set_rows(RowsHalf& rows, int j, const e4m3x4 (&c
 }
 
 // Rows `row` .. `row` + 15 straight from global memory; rows from `end` on are zero.
-__device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half, int lane) {
+__device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half,
+                                               int lane) {
   const int quad_row = row + lane / 4;
   const e4m3* source = matrix + (long long)quad_row * head_dim + 64 * half + lane % 4 * 4;
 #pragma unroll
@@ -423,10 +447,11 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matri
   }
 }
 
-// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add to the same scores wait
-// for each other, so those of 2 tile(s) take turns.
+// One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add
+// to the same scores wait for each other, so those of 2 tile(s) take turns.
 template <int m_tiles, int n_tiles, typename LoadB>
-__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles], LoadB load_b) {
+__device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4], const RowsHalf (&a)[m_tiles],
+                                              LoadB load_b) {
   constexpr int interleave = 2;
 #pragma unroll
   for (int n = 0; n < n_tiles; n += interleave) {
@@ -447,7 +472,8 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
 }
 
 // The half of eight rows from `row` on of a shared tile.
-__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half, int lane) {
+__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half,
+                                                 int lane) {
   load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
 }
 
@@ -469,28 +495,30 @@ __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][
 }
 
 // The largest score of each row in the tile, scaled.
-__device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2], const float (&scores)[m_tiles][key_tiles][4],
-                                              float scale) {
+__device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2],
+                                              const float (&scores)[m_tiles][key_tiles][4], float scale) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float largest = fmaxf(scores[m][0][2 * r], scores[m][0][2 * r + 1]);
 #pragma unroll
-      for (int n = 1; n < key_tiles; ++n) largest = fmaxf(largest, fmaxf(scores[m][n][2 * r], scores[m][n][2 * r + 1]));
+      for (int n = 1; n < key_tiles; ++n)
+        largest = fmaxf(largest, fmaxf(scores[m][n][2 * r], scores[m][n][2 * r + 1]));
       tile_max[m][r] = rounded_max(quad_max(largest) * scale);
     }
   }
 }
 
-// acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost, but they lie with
-// the head dimension innermost.
-// A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row = lane / 4) of keys 2 quad, 2 quad + 1;
-// picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of keys {2 quad, 2 quad + 1, 8 + 2 quad,
-// 9 + 2 quad}. Two consequences, both free:
-//   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights need no exchange;
-//   - of 16 columns, a product has the even ones and the next one the odd ones, so acc_o[2 b][0], acc_o[2 b + 1][0], acc_o[2 b][1],
-//     acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of one row.
+// acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost,
+// but they lie with the head dimension innermost.
+// A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row = lane / 4) of keys
+// 2 quad, 2 quad + 1; picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of keys {2
+// quad, 2 quad + 1, 8 + 2 quad, 9 + 2 quad}. Two consequences, both free:
+//   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights
+//     need no exchange;
+//   - of 16 columns, a product has the even ones and the next one the odd ones, so acc_o[2 b][0],
+//     acc_o[2 b + 1][0], acc_o[2 b][1], acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of a row.
 
 constexpr int key_step = 16;  // depth of a product
 constexpr int load_blocks = 2;  // blocks of 16 columns whose values come at once for a key step
@@ -500,8 +528,8 @@ typedef u32 ValueBlock[4];
 
 typedef shared_address ValueTile;
 
-__device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
-                                                 int lane) {
+__device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_blocks], shared_address v_tile,
+                                                 int key, int block, int lane) {
   u32 pairs[4];
   // Keys 0-7 and 8-15 of a block of 16 columns, then of the next.
   load_matrices_transposed(pairs, chunk_address(v_tile, key + lane % 16, block + lane / 16));
@@ -516,14 +544,14 @@ __device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_block
   }
 }
 
-__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
-                                            int lane) {
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key,
+                                            int block, int lane) {
   transpose_values(values, v_tile, key, block, lane);
 }
 
 // The weights of one key step as the product's operand; `s` are the step's scores of the warp's 16 rows.
-__device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], float scale, const float (&offset)[2],
-                                             float (&row_sum)[2]) {
+__device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], float scale,
+                                             const float (&offset)[2], float (&row_sum)[2]) {
   p[0] = weights(s[0][0], s[0][1], scale, offset[0], row_sum[0]);
   p[1] = weights(s[0][2], s[0][3], scale, offset[1], row_sum[1]);
   p[2] = weights(s[1][0], s[1][1], scale, offset[0], row_sum[0]);
@@ -531,8 +559,9 @@ __device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], f
 }
 
 __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4], float (&row_sum)[m_tiles][2],
-                                            const float (&scores)[m_tiles][key_tiles][4], const float (&row_max)[m_tiles][2],
-                                            const ValueTile& value_tile, float scale, int lane) {
+                                            const float (&scores)[m_tiles][key_tiles][4],
+                                            const float (&row_max)[m_tiles][2], const ValueTile& value_tile,
+                                            float scale, int lane) {
   float offset[m_tiles][2];
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
@@ -576,17 +605,18 @@ __device__ __forceinline__ float4 part_of(const float (&acc_o)[o_tiles][4], int 
 // What becomes of the accumulated rows: normalised output, or partial results for the combining kernel.
 
 __device__ __forceinline__ void store_output(half_bits* to, float4 acc, float factor) {
-  store_global_u32x2(to, f16x2_from_f32(acc.x * factor, acc.y * factor), f16x2_from_f32(acc.z * factor, acc.w * factor));
+  store_global_u32x2(to, f16x2_from_f32(acc.x * factor, acc.y * factor),
+                     f16x2_from_f32(acc.z * factor, acc.w * factor));
 }
 
 // Four columns of one row: `row` counts rows of all heads.
-__device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc, float row_max,
-                                               float row_sum) {
+__device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc,
+                                               float row_max, float row_sum) {
   store_output(output.o + row * head_dim + column, acc, output.v_scale * reciprocal(row_sum));
 }
 
-// Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row spread the rows over
-// the banks), then [group][row] pairs of maximum and sum.
+// Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row
+// spread the rows over the banks), then [group][row] pairs of maximum and sum.
 constexpr int partial_row_bytes = head_dim * 4 + 64;
 constexpr int slot_bytes = 16;
 
@@ -599,9 +629,11 @@ __device__ __forceinline__ shared_address statistics_address(shared_address smem
   return smem + warps_k * tile_q * partial_row_bytes + (group * tile_q + row) * 8;
 }
 
-__device__ __forceinline__ void leave_partial_rows(shared_address smem, const float (&acc_o)[m_tiles][o_tiles][4],
-                                                   const float (&row_max)[m_tiles][2], const float (&row_sum)[m_tiles][2],
-                                                   int group, int warp_row, int lane) {
+__device__ __forceinline__ void leave_partial_rows(shared_address smem,
+                                                   const float (&acc_o)[m_tiles][o_tiles][4],
+                                                   const float (&row_max)[m_tiles][2],
+                                                   const float (&row_sum)[m_tiles][2], int group,
+                                                   int warp_row, int lane) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
 #pragma unroll
@@ -613,13 +645,15 @@ __device__ __forceinline__ void leave_partial_rows(shared_address smem, const fl
         const shared_address to = partial_address(smem, group, row, 4 * part + lane % 4);
         store_shared(to, acc);
       }
-      if (lane % 4 == 0) store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
+      if (lane % 4 == 0)
+        store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
     }
   }
 }
 
 // All threads share the merged rows, four columns at a time.
-__device__ __forceinline__ void merge_rows(const Output& output, shared_address smem, long long first_row, int rows) {
+__device__ __forceinline__ void merge_rows(const Output& output, shared_address smem, long long first_row,
+                                           int rows) {
   constexpr int items = tile_q * head_dim / 4;
 #pragma unroll
   for (int i = 0; i < (items + threads - 1) / threads; ++i) {
@@ -651,9 +685,10 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
 }
 
 extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
-    const e4m3* __restrict__ q, const e4m3* __restrict__ k, const e4m3* __restrict__ v, const float* __restrict__ q_scale,
-    const float* __restrict__ k_scale, const float* __restrict__ v_scale, half_bits* __restrict__ o,
-    float* __restrict__ partial_o, float* __restrict__ partial_max, float* __restrict__ partial_sum, int S) {
+    const e4m3* __restrict__ q, const e4m3* __restrict__ k, const e4m3* __restrict__ v,
+    const float* __restrict__ q_scale, const float* __restrict__ k_scale, const float* __restrict__ v_scale,
+    half_bits* __restrict__ o, float* __restrict__ partial_o, float* __restrict__ partial_max,
+    float* __restrict__ partial_sum, int S) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
   const shared_address smem = shared_address_of(smem_storage);
   const int lane = threadIdx.x % 32;
@@ -681,18 +716,27 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
   const int tiles = max(0, (end_tile - first_tile - group + warps_k - 1) / warps_k);
   const auto first_key_of = [&](int i) { return (first_tile + group + i * warps_k) * tile_k; };
 
-  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same all the way.
+  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is
+  // the same all the way.
   const auto start_copy = [&](int i, int stage) {
-    if (i < tiles) copy_tile<tile_k, group_threads>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S, group_thread);
+    if (i < tiles) {
+      copy_tile<tile_k, group_threads>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S,
+                                       group_thread);
+    }
     commit_copies();
-    if (i < tiles) copy_tile<tile_k, group_threads>(v_tiles + stage * tile_bytes, v_head, first_key_of(i), S, group_thread);
+    if (i < tiles) {
+      copy_tile<tile_k, group_threads>(v_tiles + stage * tile_bytes, v_head, first_key_of(i), S,
+                                       group_thread);
+    }
     commit_copies();
   };
   constexpr int tile_groups = 2;  // copy groups of a tile
 #pragma unroll
   for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
 
-  const float scale = q_scale[head] * k_scale[head] * (1.4426950408889634f * units_per_octave * 0.125f);
+  constexpr float inverse_root = 0.125f;  // 1 / sqrt(head_dim)
+  constexpr float log2_e = 1.4426950408889634f;
+  const float scale = q_scale[head] * k_scale[head] * (inverse_root * log2_e * units_per_octave);
 
   RowsHalf query[halves][m_tiles];
 #pragma unroll
@@ -721,7 +765,9 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
     float scores[m_tiles][key_tiles][4] = {};
 #pragma unroll
     for (int half = 0; half < halves; ++half) {
-      const auto load_keys = [&](e4m3x4(&codes)[4], int n) { load_8_rows_half(codes, k_tile, 8 * n, half, lane); };
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) {
+        load_8_rows_half(codes, k_tile, 8 * n, half, lane);
+      };
       multiply_half(scores, query[half], load_keys);
     }
     if (S - first_key < tile_k) mask_scores(scores, S - first_key, lane);

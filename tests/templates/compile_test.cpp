@@ -1,10 +1,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <memory>
 #include <variant>
 
-#include "engine/error.h"
-#include "evaluator/compiler.h"
 #include "tests/templates/shipped.h"
 
 using namespace evo;
@@ -12,18 +9,8 @@ using namespace evo::test;
 
 namespace {
 
-Compiler& compiler() {
-  static std::unique_ptr<Compiler> nvrtc;
-  try {
-    if (!nvrtc) nvrtc = make_nvrtc_compiler();
-  } catch (const Error& error) {
-    SKIP("no NVRTC: " << error.what());
-  }
-  return *nvrtc;
-}
-
 Binary compile(const Program& program, const std::string& arch) {
-  auto result = compiler().compile(program.source, arch, program.max_registers);
+  auto result = nvrtc_or_skip().compile(program.source, arch, program.max_registers);
   if (const auto* failure = std::get_if<Failure>(&result)) FAIL(failure->reason);
   Binary binary = std::get<Binary>(std::move(result));
   CHECK(!binary.cubin.empty());

@@ -1,9 +1,12 @@
 #include "tests/templates/shipped.h"
 
+#include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
+#include "engine/error.h"
 #include "engine/rng.h"
 
 namespace evo::test {
@@ -29,25 +32,40 @@ const SourceTree& shipped_templates() {
   return tree;
 }
 
+Compiler& nvrtc_or_skip() {
+  static std::unique_ptr<Compiler> nvrtc;
+  try {
+    if (!nvrtc) nvrtc = make_nvrtc_compiler();
+  } catch (const Error& error) {
+    SKIP("no NVRTC: " << error.what());
+  }
+  return *nvrtc;
+}
+
 Gpu l4() {
-  return {"L4", "sm_89", {.sm = 89,
-                          .smem_per_block_bytes = 101376,
-                          .smem_per_sm_bytes = 102400,
-                          .registers_per_sm = 65536,
-                          .threads_per_block = 1024,
-                          .sm_count = 58}};
+  return {"L4",
+          "sm_89",
+          {.sm = 89,
+           .smem_per_block_bytes = 101376,
+           .smem_per_sm_bytes = 102400,
+           .registers_per_sm = 65536,
+           .threads_per_block = 1024,
+           .sm_count = 58}};
 }
 
 Gpu h200() {
-  return {"H200", "sm_90a", {.sm = 90,
-                             .smem_per_block_bytes = 232448,
-                             .smem_per_sm_bytes = 233472,
-                             .registers_per_sm = 65536,
-                             .threads_per_block = 1024,
-                             .sm_count = 132}};
+  return {"H200",
+          "sm_90a",
+          {.sm = 90,
+           .smem_per_block_bytes = 232448,
+           .smem_per_sm_bytes = 233472,
+           .registers_per_sm = 65536,
+           .threads_per_block = 1024,
+           .sm_count = 132}};
 }
 
-Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes, const Bindings& options)
+Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes,
+             const Bindings& options)
     : task_(load_task(shipped_templates(), task_name)),
       gpu_(std::move(gpu)),
       target_(make_target(task_, "cuda", shapes, options)) {}

@@ -9,11 +9,15 @@
 #include "engine/source_tree.h"
 #include "engine/space.h"
 #include "engine/task.h"
+#include "evaluator/compiler.h"
 
 namespace evo::test {
 
 /// The templates folder of the source tree.
 const SourceTree& shipped_templates();
+
+/// One compiler for all tests; skips the test where there is none.
+Compiler& nvrtc_or_skip();
 
 /// A GPU as far as templates know it.
 struct Gpu {
@@ -27,7 +31,8 @@ Gpu h200();
 /// A shipped task aimed at some of its shapes on a GPU.
 class Aimed {
  public:
-  Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes, const Bindings& options = {});
+  Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes,
+        const Bindings& options = {});
 
   Space space() const;
   /// Genomes of the space, by seed.

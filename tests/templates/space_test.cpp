@@ -5,7 +5,9 @@
 using namespace evo;
 using namespace evo::test;
 
-TEST_CASE("fp8_sdpa has at least hundreds of thousands of legal mma_sync genomes on either GPU and head dimension") {
+TEST_CASE(
+    "fp8_sdpa has at least hundreds of thousands of legal mma_sync genomes on either GPU and head "
+    "dimension") {
   for (const Gpu& gpu : {l4(), h200()}) {
     for (const char* shape : {"mission", "d128"}) {
       const Space space = Aimed("fp8_sdpa", gpu, {shape}).space();
@@ -35,7 +37,8 @@ TEST_CASE("every allele of every mma_sync gene occurs in a legal genome") {
           const Genome genome = space.complete({"mma_sync", {{gene.name, allele}}}, rng);
           const auto found = genome.genes.find(gene.name);
           INFO(task << " " << gpu.name << " " << gene.name << "=" << expr::to_string(allele));
-          // A gene under a condition needs the right genes before it: then sampling must come upon the allele.
+          // A gene under a condition needs the right genes before it: then sampling must come upon the
+          // allele.
           bool occurs = found != genome.genes.end() && found->second == allele;
           for (int i = 0; i < 3000 && !occurs; ++i) {
             const Genome other = space.sample(rng);

@@ -1,5 +1,6 @@
-// fp8_qkt/mma_sync: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale a head, ${out} scores.
-// A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of ${tile_n} keys; ${warps_m} x ${warps_n} warps share each tile.
+// fp8_qkt/mma_sync: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale a
+// head, ${out} scores. A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of
+// ${tile_n} keys; ${warps_m} x ${warps_n} warps share each tile.
 
 //% include "include/types.cuh"
 
@@ -87,10 +88,12 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
 //%   end
 //% end
 //% if copy == 'cp_async'
-  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same all the way.
+  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is
+  // the same all the way.
   const auto start_copy = [&](int i, int stage) {
     if (i < tiles) {
-      copy_tile<tile_n, threads>(k_tiles + stage * tile_bytes, k_head, (first_tile + i) * tile_n, N, threadIdx.x);
+      copy_tile<tile_n, threads>(k_tiles + stage * tile_bytes, k_head, (first_tile + i) * tile_n, N,
+                                 threadIdx.x);
     }
     commit_copies();
   };
@@ -99,7 +102,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
 //% end
 
 //% if scaled
-  const float scale = q_scale[head] * k_scale[head] * ${D == 64 ? '0.125f' : '0.08838834764831845f'};  // 1 / sqrt(D)
+  constexpr float inverse_root = ${D == 64 ? '0.125f' : '0.08838834764831845f'};  // 1 / sqrt(D)
+  const float scale = q_scale[head] * k_scale[head] * inverse_root;
 //% else
   const float scale = q_scale[head] * k_scale[head];
 //% end
@@ -154,7 +158,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
     float scores[m_tiles][n_tiles][4] = {};
 #pragma unroll
     for (int half = 0; half < halves; ++half) {
-      const auto load_keys = [&](e4m3x4(&codes)[4], int n) { load_8_rows_half(codes, k_tile, warp_key + 8 * n, half, lane); };
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) {
+        load_8_rows_half(codes, k_tile, warp_key + 8 * n, half, lane);
+      };
 //% if q_operand == 'smem'
       RowsHalf query[m_tiles];
 #pragma unroll
@@ -168,7 +174,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
     if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
     start_copy(i + stages, stage);
 //% end
-    store_scores(s_head, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane, smem + q_bytes + stages * tile_bytes);
+    store_scores(s_head, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane,
+                 smem + q_bytes + stages * tile_bytes);
 //% if stages > 1
     stage = stage + 1 == stages ? 0 : stage + 1;
 //% end

@@ -24,13 +24,14 @@ __device__ __forceinline__ void store_4_scores(Score* to, float4 scores) {
                "r"(f16x2_from_f32(scores.z, scores.w))
                : "memory");
 //% else
-  asm volatile("st.global${hint}.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(scores.x), "f"(scores.y), "f"(scores.z),
-               "f"(scores.w)
+  asm volatile("st.global${hint}.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(scores.x), "f"(scores.y),
+               "f"(scores.z), "f"(scores.w)
                : "memory");
 //% end
 }
 
-// Four neighbouring scores of a row from key `key` on: at once where a row's length keeps them aligned, else one by one.
+// Four neighbouring scores of a row from key `key` on: at once where a row's length keeps them aligned, else
+// one by one.
 __device__ __forceinline__ void store_row_part(Score* row, int key, int N, float4 scores) {
   if (N % 4 == 0) {
     if (key < N) store_4_scores(row + key, scores);

@@ -1,8 +1,8 @@
 // Combines the partial results of the CTAs that shared a query tile: each thread four columns of one row.
 extern "C" __global__ void __launch_bounds__(128)
     fp8_sdpa_combine(const float* __restrict__ partial_o, const float* __restrict__ partial_max,
-                     const float* __restrict__ partial_sum, const float* __restrict__ v_scale, half_bits* __restrict__ o,
-                     int rows, int S) {
+                     const float* __restrict__ partial_sum, const float* __restrict__ v_scale,
+                     half_bits* __restrict__ o, int rows, int S) {
 //% if sm >= 90 && pdl
   wait_for_launch_ahead();
   start_launch_behind();

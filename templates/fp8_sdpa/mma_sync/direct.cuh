@@ -1,5 +1,5 @@
-// Key and value tiles straight from global memory to registers, each lane what its products need: no shared memory, no barrier. Rows from
-// `end` on are zero.
+// Key and value tiles straight from global memory to registers, each lane what its products need: no shared
+// memory, no barrier. Rows from `end` on are zero.
 
 // Of each eight keys, codes 16 quad .. + 15 of each half of key `row`.
 typedef uint4 KeyTile[halves][key_tiles];
@@ -16,7 +16,8 @@ __device__ __forceinline__ void load_key_tile(KeyTile& keys, const e4m3* k, int 
   }
 }
 
-__device__ __forceinline__ void load_value_tile(ValueTile& values, const e4m3* v, int first, int end, int lane) {
+__device__ __forceinline__ void load_value_tile(ValueTile& values, const e4m3* v, int first, int end,
+                                                int lane) {
 #pragma unroll
   for (int step = 0; step < tile_k / 16; ++step) {
 #pragma unroll

@@ -1,6 +1,6 @@
-// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass over the keys.
-// A CTA has ${tile_q} query rows of one head: ${warps_q} warp(s) side by side over the rows, ${warps_k} group(s) of them over the keys.
-// docs/kernels/mma_sync.md tells the algorithm and the layouts.
+// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass over
+// the keys. A CTA has ${tile_q} query rows of one head: ${warps_q} warp(s) side by side over the rows,
+// ${warps_k} group(s) of them over the keys. docs/kernels/mma_sync.md tells the algorithm and the layouts.
 
 //% include "include/types.cuh"
 
@@ -50,7 +50,7 @@ constexpr int tile_bytes = ${tile_bytes};               // of a key or value til
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
 constexpr int group_bytes = ${group_bytes};             // of a group's tiles
 //% end
-constexpr float lowest_score = -1e30f;                  // stands for minus infinity: differences of two stay finite
+constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
 
 struct Output {
 //% if kv_split > 1
@@ -67,8 +67,8 @@ struct Output {
 //% slot exponential
 
 // Rows follow their tile's maximum: what they have accumulated shrinks by the difference.
-__device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float (&tile_max)[2], float (&row_sum)[2],
-                                                float (&acc_o)[o_tiles][4]) {
+__device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float (&tile_max)[2],
+                                                float (&row_sum)[2], float (&acc_o)[o_tiles][4]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float new_max = fmaxf(row_max[r], tile_max[r]);
@@ -121,9 +121,10 @@ extern "C" __global__ void fp8_sdpa(
 //% else
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //% end
-    const e4m3* __restrict__ q, const e4m3* __restrict__ k, const e4m3* __restrict__ v, const float* __restrict__ q_scale,
-    const float* __restrict__ k_scale, const float* __restrict__ v_scale, half_bits* __restrict__ o,
-    float* __restrict__ partial_o, float* __restrict__ partial_max, float* __restrict__ partial_sum, int S) {
+    const e4m3* __restrict__ q, const e4m3* __restrict__ k, const e4m3* __restrict__ v,
+    const float* __restrict__ q_scale, const float* __restrict__ k_scale, const float* __restrict__ v_scale,
+    half_bits* __restrict__ o, float* __restrict__ partial_o, float* __restrict__ partial_max,
+    float* __restrict__ partial_sum, int S) {
 //% if copy != 'direct' || warps_k > 1
   extern __shared__ __align__(128) unsigned char smem_storage[];
   const shared_address smem = shared_address_of(smem_storage);
@@ -179,13 +180,20 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //%   end
 //% end
 //% if copy == 'cp_async'
-  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same all the way.
+  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is
+  // the same all the way.
   const auto start_copy = [&](int i, int stage) {
-    if (i < tiles) copy_tile<tile_k, group_threads>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S, group_thread);
+    if (i < tiles) {
+      copy_tile<tile_k, group_threads>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S,
+                                       group_thread);
+    }
 //%   if arrival == 'split'
     commit_copies();
 //%   end
-    if (i < tiles) copy_tile<tile_k, group_threads>(v_tiles + stage * tile_bytes, v_head, first_key_of(i), S, group_thread);
+    if (i < tiles) {
+      copy_tile<tile_k, group_threads>(v_tiles + stage * tile_bytes, v_head, first_key_of(i), S,
+                                       group_thread);
+    }
     commit_copies();
   };
 //%   if arrival == 'split'
@@ -215,7 +223,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   }
 //% end
 
-  const float scale = q_scale[head] * k_scale[head] * (1.4426950408889634f * units_per_octave * ${D == 64 ? '0.125f' : '0.08838834764831845f'});
+  constexpr float inverse_root = ${D == 64 ? '0.125f' : '0.08838834764831845f'};  // 1 / sqrt(head_dim)
+  constexpr float log2_e = 1.4426950408889634f;
+  const float scale = q_scale[head] * k_scale[head] * (inverse_root * log2_e * units_per_octave);
 
 //% if q_operand == 'global'
   RowsHalf query[halves][m_tiles];
@@ -296,7 +306,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
         codes[3] = keys[half][n].w;
       };
 //% else
-      const auto load_keys = [&](e4m3x4(&codes)[4], int n) { load_8_rows_half(codes, k_tile, 8 * n, half, lane); };
+      const auto load_keys = [&](e4m3x4(&codes)[4], int n) {
+        load_8_rows_half(codes, k_tile, 8 * n, half, lane);
+      };
 //% end
 //% if q_operand == 'smem'
       RowsHalf query[m_tiles];

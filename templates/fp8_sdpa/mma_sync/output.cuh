@@ -1,12 +1,13 @@
 // What becomes of the accumulated rows: normalised output, or partial results for the combining kernel.
 
 __device__ __forceinline__ void store_output(half_bits* to, float4 acc, float factor) {
-  store_global_u32x2(to, ${out}x2_from_f32(acc.x * factor, acc.y * factor), ${out}x2_from_f32(acc.z * factor, acc.w * factor));
+  store_global_u32x2(to, ${out}x2_from_f32(acc.x * factor, acc.y * factor),
+                     ${out}x2_from_f32(acc.z * factor, acc.w * factor));
 }
 
 // Four columns of one row: `row` counts rows of all heads.
-__device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc, float row_max,
-                                               float row_sum) {
+__device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc,
+                                               float row_max, float row_sum) {
 //% if kv_split > 1
   const long long partial_row = output.first_partial_row + row;
   store_global(output.partial_o + partial_row * head_dim + column, acc);
@@ -21,8 +22,9 @@ __device__ __forceinline__ void finish_columns(const Output& output, long long r
 //% if warps_k == 1
 
 __device__ __forceinline__ void finish_rows(const Output& output, const float (&acc_o)[m_tiles][o_tiles][4],
-                                            const float (&row_max)[m_tiles][2], const float (&row_sum)[m_tiles][2],
-                                            long long first_row, int warp_row, int rows, int lane) {
+                                            const float (&row_max)[m_tiles][2],
+                                            const float (&row_sum)[m_tiles][2], long long first_row,
+                                            int warp_row, int rows, int lane) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
 #pragma unroll
@@ -31,8 +33,8 @@ __device__ __forceinline__ void finish_rows(const Output& output, const float (&
       if (row >= rows) continue;
 #pragma unroll
       for (int part = 0; part < o_tiles / 2; ++part) {
-        finish_columns(output, first_row + row, column_of(part, lane % 4), part_of(acc_o[m], r, part), row_max[m][r],
-                       row_sum[m][r]);
+        finish_columns(output, first_row + row, column_of(part, lane % 4), part_of(acc_o[m], r, part),
+                       row_max[m][r], row_sum[m][r]);
       }
     }
   }
@@ -40,13 +42,13 @@ __device__ __forceinline__ void finish_rows(const Output& output, const float (&
 //% else
 
 //% if merge_type == 'f16'
-// Groups leave their partial rows in shared memory: [group][row] normalised rows in f16 (32 bytes more than a row spread the
-// rows over the banks), then [group][row] pairs of maximum and sum.
+// Groups leave their partial rows in shared memory: [group][row] normalised rows in f16 (32 bytes more than a
+// row spread the rows over the banks), then [group][row] pairs of maximum and sum.
 constexpr int partial_row_bytes = head_dim * 2 + 32;
 constexpr int slot_bytes = 8;
 //% else
-// Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row spread the rows over
-// the banks), then [group][row] pairs of maximum and sum.
+// Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row
+// spread the rows over the banks), then [group][row] pairs of maximum and sum.
 constexpr int partial_row_bytes = head_dim * 4 + 64;
 constexpr int slot_bytes = 16;
 //% end
@@ -60,16 +62,19 @@ __device__ __forceinline__ shared_address statistics_address(shared_address smem
   return smem + warps_k * tile_q * partial_row_bytes + (group * tile_q + row) * 8;
 }
 
-__device__ __forceinline__ void leave_partial_rows(shared_address smem, const float (&acc_o)[m_tiles][o_tiles][4],
-                                                   const float (&row_max)[m_tiles][2], const float (&row_sum)[m_tiles][2],
-                                                   int group, int warp_row, int lane) {
+__device__ __forceinline__ void leave_partial_rows(shared_address smem,
+                                                   const float (&acc_o)[m_tiles][o_tiles][4],
+                                                   const float (&row_max)[m_tiles][2],
+                                                   const float (&row_sum)[m_tiles][2], int group,
+                                                   int warp_row, int lane) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int row = warp_row + 16 * m + 8 * r + lane / 4;
 //% if merge_type == 'f16'
-      const float factor = row_sum[m][r] > 0.0f ? reciprocal(row_sum[m][r]) : 0.0f;  // a group may have had no key
+      const float factor =
+          row_sum[m][r] > 0.0f ? reciprocal(row_sum[m][r]) : 0.0f;  // a group may have had no key
 //% end
 #pragma unroll
       for (int part = 0; part < o_tiles / 2; ++part) {
@@ -82,13 +87,15 @@ __device__ __forceinline__ void leave_partial_rows(shared_address smem, const fl
         store_shared(to, acc);
 //% end
       }
-      if (lane % 4 == 0) store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
+      if (lane % 4 == 0)
+        store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
     }
   }
 }
 
 // All threads share the merged rows, four columns at a time.
-__device__ __forceinline__ void merge_rows(const Output& output, shared_address smem, long long first_row, int rows) {
+__device__ __forceinline__ void merge_rows(const Output& output, shared_address smem, long long first_row,
+                                           int rows) {
   constexpr int items = tile_q * head_dim / 4;
 #pragma unroll
   for (int i = 0; i < (items + threads - 1) / threads; ++i) {
@@ -111,7 +118,8 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
       const float weight =
           exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave)) * statistics[group].y;
       const uint2 pairs = load_shared_u32x2(partial_address(smem, group, row, slot));
-      const float4 part = make_float4(first_of(pairs.x), second_of(pairs.x), first_of(pairs.y), second_of(pairs.y));
+      const float4 part =
+          make_float4(first_of(pairs.x), second_of(pairs.x), first_of(pairs.y), second_of(pairs.y));
       row_sum += weight;
 //% else
       const float weight = exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave));

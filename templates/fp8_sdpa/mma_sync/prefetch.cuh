@@ -1,8 +1,9 @@
 constexpr int prefetched_chunks = (tile_k * row_chunks + group_threads - 1) / group_threads;
 
-// The two halves of copy_tile for a key or value tile: global memory to registers, and later registers to shared memory.
-__device__ __forceinline__ void fetch_tile(uint4 (&codes)[prefetched_chunks], const e4m3* matrix, int first, int end,
-                                           int thread) {
+// The two halves of copy_tile for a key or value tile: global memory to registers, and later registers to
+// shared memory.
+__device__ __forceinline__ void fetch_tile(uint4 (&codes)[prefetched_chunks], const e4m3* matrix, int first,
+                                           int end, int thread) {
 #pragma unroll
   for (int i = 0; i < prefetched_chunks; ++i) {
     const int item = thread + i * group_threads;
@@ -14,7 +15,8 @@ __device__ __forceinline__ void fetch_tile(uint4 (&codes)[prefetched_chunks], co
   }
 }
 
-__device__ __forceinline__ void put_tile(shared_address tile, const uint4 (&codes)[prefetched_chunks], int thread) {
+__device__ __forceinline__ void put_tile(shared_address tile, const uint4 (&codes)[prefetched_chunks],
+                                         int thread) {
 #pragma unroll
   for (int i = 0; i < prefetched_chunks; ++i) {
     const int item = thread + i * group_threads;

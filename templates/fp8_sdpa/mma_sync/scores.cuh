@@ -16,15 +16,16 @@ __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][
 }
 
 // The largest score of each row in the tile, scaled.
-__device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2], const float (&scores)[m_tiles][key_tiles][4],
-                                              float scale) {
+__device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2],
+                                              const float (&scores)[m_tiles][key_tiles][4], float scale) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float largest = fmaxf(scores[m][0][2 * r], scores[m][0][2 * r + 1]);
 #pragma unroll
-      for (int n = 1; n < key_tiles; ++n) largest = fmaxf(largest, fmaxf(scores[m][n][2 * r], scores[m][n][2 * r + 1]));
+      for (int n = 1; n < key_tiles; ++n)
+        largest = fmaxf(largest, fmaxf(scores[m][n][2 * r], scores[m][n][2 * r + 1]));
       tile_max[m][r] = rounded_max(quad_max(largest) * scale);
     }
   }

@@ -1,17 +1,19 @@
-// acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost, but they lie with
-// the head dimension innermost.
+// acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost,
+// but they lie with the head dimension innermost.
 //% if copy == 'direct'
-// A lane loads ${D / 8} neighbouring columns of keys {0, 1, 8, 9} + 2 quad of each 16 and transposes them byte by byte: column c of
-// its columns goes to product c. Two consequences, both free:
-//   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights need no exchange;
-//   - acc_o[c][0..1] are columns ${D / 8} (2 quad + 0..1) + c, so that a lane ends with neighbouring columns of a row.
+// A lane loads ${D / 8} neighbouring columns of keys {0, 1, 8, 9} + 2 quad of each 16 and transposes them
+// byte by byte: column c of its columns goes to product c. Two consequences, both free:
+//   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights
+//     need no exchange;
+//   - acc_o[c][0..1] are columns ${D / 8} (2 quad + 0..1) + c: a lane ends with neighbouring columns of a row.
 //% else
-// A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row = lane / 4) of keys 2 quad, 2 quad + 1;
-// picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of keys {2 quad, 2 quad + 1, 8 + 2 quad,
-// 9 + 2 quad}. Two consequences, both free:
-//   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights need no exchange;
-//   - of 16 columns, a product has the even ones and the next one the odd ones, so acc_o[2 b][0], acc_o[2 b + 1][0], acc_o[2 b][1],
-//     acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of one row.
+// A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row = lane / 4) of keys
+// 2 quad, 2 quad + 1; picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of keys {2
+// quad, 2 quad + 1, 8 + 2 quad, 9 + 2 quad}. Two consequences, both free:
+//   - e4m3 products take the keys in that order, which is the order in which a lane's scores lie: weights
+//     need no exchange;
+//   - of 16 columns, a product has the even ones and the next one the odd ones, so acc_o[2 b][0],
+//     acc_o[2 b + 1][0], acc_o[2 b][1], acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of a row.
 //% end
 
 //% let depth = pv_math == 'f16' ? 16 : 32
@@ -31,7 +33,8 @@ constexpr int lane_words = head_dim / 32;  // words of a row that a lane holds
 typedef u32 ValueTile[tile_k / 16][4][lane_words];
 
 // Words `word` of four keys, four columns each: column by column, four keys each.
-__device__ __forceinline__ void transpose_word(e4m3x4 (&columns)[4], const u32 (&keys)[4][lane_words], int word) {
+__device__ __forceinline__ void transpose_word(e4m3x4 (&columns)[4], const u32 (&keys)[4][lane_words],
+                                               int word) {
   const u32 first_low = pick_bytes<0x5140>(keys[0][word], keys[1][word]);
   const u32 first_high = pick_bytes<0x7362>(keys[0][word], keys[1][word]);
   const u32 second_low = pick_bytes<0x5140>(keys[2][word], keys[3][word]);
@@ -42,7 +45,8 @@ __device__ __forceinline__ void transpose_word(e4m3x4 (&columns)[4], const u32 (
   columns[3] = pick_bytes<0x7632>(first_high, second_high);
 }
 
-__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], const ValueTile& tile, int key, int block, int) {
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], const ValueTile& tile, int key,
+                                            int block, int) {
   e4m3x4 first[4];
   transpose_word(first, tile[key / 16], block / 2);
 //%   if pv_math == 'f16'
@@ -81,8 +85,8 @@ __device__ __forceinline__ e4m3x4 gather_column(shared_address v_tile, int key, 
   return codes;
 }
 
-__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
-                                            int lane) {
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key,
+                                            int block, int lane) {
 #pragma unroll
   for (int b = 0; b < load_blocks; ++b) {
     const int column = 16 * (block + b) + 2 * (lane / 4);
@@ -102,8 +106,8 @@ __device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], s
   }
 }
 //% else
-__device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
-                                                 int lane) {
+__device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_blocks], shared_address v_tile,
+                                                 int key, int block, int lane) {
   u32 pairs[4];
 //%   if pv_math == 'f16'
   // Keys 0-7 and 8-15 of a block of 16 columns, then of the next.
@@ -127,13 +131,16 @@ __device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_block
 }
 
 //%   if v_operand == 'fragments'
-// Each lane's operands lie together, 16 bytes, in the order of the lanes: read and written without bank conflicts.
-__device__ __forceinline__ shared_address fragment_address(shared_address fragments, int key, int block, int lane) {
+// Each lane's operands lie together, 16 bytes, in the order of the lanes: read and written without bank
+// conflicts.
+__device__ __forceinline__ shared_address fragment_address(shared_address fragments, int key, int block,
+                                                           int lane) {
   return fragments + (key / key_step * column_blocks + block) * 512 + lane * 16;
 }
 
 // The warps of a group share the work of transposing a tile.
-__device__ __forceinline__ void transpose_tile(shared_address fragments, shared_address v_tile, int warp_q, int lane) {
+__device__ __forceinline__ void transpose_tile(shared_address fragments, shared_address v_tile, int warp_q,
+                                               int lane) {
   constexpr int loads = tile_k / key_step * column_blocks / load_blocks;
 #pragma unroll
   for (int i = 0; i < (loads + warps_q - 1) / warps_q; ++i) {
@@ -151,8 +158,8 @@ __device__ __forceinline__ void transpose_tile(shared_address fragments, shared_
   }
 }
 
-__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address fragments, int key, int block,
-                                            int lane) {
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address fragments,
+                                            int key, int block, int lane) {
 #pragma unroll
   for (int b = 0; b < load_blocks; ++b) {
     const uint4 operands = load_shared(fragment_address(fragments, key, block + b, lane));
@@ -163,8 +170,8 @@ __device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], s
   }
 }
 //%   else
-__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key, int block,
-                                            int lane) {
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key,
+                                            int block, int lane) {
   transpose_values(values, v_tile, key, block, lane);
 }
 //%   end
@@ -172,8 +179,8 @@ __device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], s
 //% end
 
 // The weights of one key step as the product's operand; `s` are the step's scores of the warp's 16 rows.
-__device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], float scale, const float (&offset)[2],
-                                             float (&row_sum)[2]) {
+__device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], float scale,
+                                             const float (&offset)[2], float (&row_sum)[2]) {
 //% if pv_math == 'f16'
   p[0] = weights(s[0][0], s[0][1], scale, offset[0], row_sum[0]);
   p[1] = weights(s[0][2], s[0][3], scale, offset[1], row_sum[1]);
@@ -188,7 +195,8 @@ __device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], f
 }
 //% if sum_by == 'ones'
 
-// A product with a column of ones sums the weights just as the output's products see them; every lane of the quad gets it.
+// A product with a column of ones sums the weights just as the output's products see them; every lane of the
+// quad gets it.
 __device__ __forceinline__ void add_row_sum(float (&row_sum)[2], const u32 (&p)[4]) {
   float sum[4] = {row_sum[0], 0.0f, row_sum[1], 0.0f};
 //%   if pv_math == 'f16'
@@ -202,8 +210,9 @@ __device__ __forceinline__ void add_row_sum(float (&row_sum)[2], const u32 (&p)[
 //% end
 
 __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4], float (&row_sum)[m_tiles][2],
-                                            const float (&scores)[m_tiles][key_tiles][4], const float (&row_max)[m_tiles][2],
-                                            const ValueTile& value_tile, float scale, int lane) {
+                                            const float (&scores)[m_tiles][key_tiles][4],
+                                            const float (&row_max)[m_tiles][2], const ValueTile& value_tile,
+                                            float scale, int lane) {
   float offset[m_tiles][2];
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {

@@ -1,10 +1,10 @@
-// Through shared memory: the CTA's tile is laid out there row by row (16 bytes more than a row spread the rows over the
-// banks), then successive threads store successive parts of a row.
+// Through shared memory: the CTA's tile is laid out there row by row (16 bytes more than a row spread the
+// rows over the banks), then successive threads store successive parts of a row.
 constexpr int staged_row_bytes = tile_n * 4 + 16;
 
-__device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4], float scale, int first_row,
-                                             int first_key, int warp_row, int warp_key, int M, int N, int lane,
-                                             shared_address staging) {
+__device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4],
+                                             float scale, int first_row, int first_key, int warp_row,
+                                             int warp_key, int M, int N, int lane, shared_address staging) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
 #pragma unroll

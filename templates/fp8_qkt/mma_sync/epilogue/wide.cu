@@ -1,8 +1,8 @@
-// Neighbouring lanes exchange halves of two tiles of 8 keys, so that each stores four neighbouring scores: even lanes of a
-// quad have those of the first tile, odd lanes those of the second.
-__device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4], float scale, int first_row,
-                                             int first_key, int warp_row, int warp_key, int M, int N, int lane,
-                                             shared_address) {
+// Neighbouring lanes exchange halves of two tiles of 8 keys, so that each stores four neighbouring scores:
+// even lanes of a quad have those of the first tile, odd lanes those of the second.
+__device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4],
+                                             float scale, int first_row, int first_key, int warp_row,
+                                             int warp_key, int M, int N, int lane, shared_address) {
   const bool odd = lane % 2 != 0;
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {

@@ -1,10 +1,12 @@
-// Two f16 on the multi-function unit at once: half the instructions, and the f16 results are operands as they are.
+// Two f16 on the multi-function unit at once: half the instructions, and the f16 results are operands as they
+// are.
 constexpr float units_per_octave = 1.0f;
 __device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
 //% if pv_math == 'f16'
 __device__ __forceinline__ float weight_offset(float row_max) { return -row_max; }
 
-__device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset, float& row_sum) {
+__device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,
+                                         float& row_sum) {
   const f16x2 p = exp2_approximate(f16x2_from_f32(fmaf(first, scale, offset), fmaf(second, scale, offset)));
 //%   if sum_by == 'adds'
   row_sum += first_of(p) + second_of(p);
@@ -14,7 +16,8 @@ __device__ __forceinline__ f16x2 weights(float first, float second, float scale,
 //% else
 __device__ __forceinline__ float weight_offset(float row_max) { return ${p_exponent}.0f - row_max; }
 
-__device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset, float& row_sum) {
+__device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset,
+                                          float& row_sum) {
   const f16x2 p01 = exp2_approximate(f16x2_from_f32(fmaf(s0, scale, offset), fmaf(s1, scale, offset)));
   const f16x2 p23 = exp2_approximate(f16x2_from_f32(fmaf(s2, scale, offset), fmaf(s3, scale, offset)));
 //%   if sum_by == 'adds'

@@ -4,7 +4,8 @@ __device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
 //% if pv_math == 'f16'
 __device__ __forceinline__ float weight_offset(float row_max) { return -row_max; }
 
-__device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset, float& row_sum) {
+__device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,
+                                         float& row_sum) {
   const float p0 = exp2_approximate(fmaf(first, scale, offset));
   const float p1 = exp2_approximate(fmaf(second, scale, offset));
 //%   if sum_by == 'adds'
@@ -15,7 +16,8 @@ __device__ __forceinline__ f16x2 weights(float first, float second, float scale,
 //% else
 __device__ __forceinline__ float weight_offset(float row_max) { return ${p_exponent}.0f - row_max; }
 
-__device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset, float& row_sum) {
+__device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset,
+                                          float& row_sum) {
   const float p0 = exp2_approximate(fmaf(s0, scale, offset));
   const float p1 = exp2_approximate(fmaf(s1, scale, offset));
   const float p2 = exp2_approximate(fmaf(s2, scale, offset));

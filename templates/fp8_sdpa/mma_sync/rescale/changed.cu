@@ -1,6 +1,8 @@
 // Only where the maximum of one of the warp's rows has grown: soon that is rare.
-__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2], const float (&tile_max)[m_tiles][2],
-                                              float (&row_sum)[m_tiles][2], float (&acc_o)[m_tiles][o_tiles][4]) {
+__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2],
+                                              const float (&tile_max)[m_tiles][2],
+                                              float (&row_sum)[m_tiles][2],
+                                              float (&acc_o)[m_tiles][o_tiles][4]) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
     const bool grown = tile_max[m][0] > row_max[m][0] || tile_max[m][1] > row_max[m][1];

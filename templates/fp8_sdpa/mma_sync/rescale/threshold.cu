@@ -1,7 +1,9 @@
-// Only where the maximum of one of the warp's rows has grown by more than 2^${rescale_threshold}: until then weights may exceed the one
-// of the maximum by that factor, which their type holds.
-__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2], const float (&tile_max)[m_tiles][2],
-                                              float (&row_sum)[m_tiles][2], float (&acc_o)[m_tiles][o_tiles][4]) {
+// Only where the maximum of one of the warp's rows has grown by more than 2^${rescale_threshold}: until then
+// weights may exceed the one of the maximum by that factor, which their type holds.
+__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2],
+                                              const float (&tile_max)[m_tiles][2],
+                                              float (&row_sum)[m_tiles][2],
+                                              float (&acc_o)[m_tiles][o_tiles][4]) {
   constexpr float let_pass = ${rescale_threshold} * units_per_octave;
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
