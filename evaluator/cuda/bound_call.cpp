@@ -18,12 +18,11 @@ Failure refusal(std::string reason) {
   return failure;
 }
 
-/// An argument's address, or a failure of the harness: plans are resolved by the engine, so an index out of
-/// range is never the candidate's doing.
-DeviceAddress address_of(const Argument& argument, const Buffers& buffers) {
-  const std::vector<DeviceAddress>& addresses =
-      argument.kind == Argument::Kind::tensor ? buffers.tensors : buffers.workspaces;
-  return addresses.at(argument.index);
+/// An argument's address; null for a workspace that this genome does without. Plans are resolved by the
+/// engine, so an index out of range is our own bug.
+DeviceAddress address_of(const Argument& argument, const Plan& plan, const Buffers& buffers) {
+  if (argument.kind == Argument::Kind::tensor) return buffers.tensors.at(argument.index);
+  return plan.workspaces.at(argument.index).bytes > 0 ? buffers.workspaces.at(argument.index) : 0;
 }
 
 std::size_t size_of(Argument::Kind kind) {
@@ -91,14 +90,14 @@ std::optional<Failure> BoundCall::bind_arguments(const Plan& plan, const Buffers
     switch (argument.kind) {
       case Argument::Kind::tensor:
       case Argument::Kind::workspace:
-        value.address = address_of(argument, buffers);
+        value.address = address_of(argument, plan, buffers);
         break;
       case Argument::Kind::i32:
         value.i32 = argument.value;
         break;
       case Argument::Kind::tensor_map: {
         const TensorMap& map = plan.tensor_maps.at(argument.index);
-        value.map = encode_tensor_map(*driver_, map, address_of(map.source, buffers), failure);
+        value.map = encode_tensor_map(*driver_, map, address_of(map.source, plan, buffers), failure);
         break;
       }
     }

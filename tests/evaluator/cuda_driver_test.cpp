@@ -155,7 +155,8 @@ TEST_CASE("closing a device releases everything, also what was not freed") {
   CHECK(gpu.live_handles == 0);
 }
 
-TEST_CASE("a kernel sees tensors, workspaces and numbers in the plan's order") {
+TEST_CASE(
+    "a kernel sees tensors, workspaces and numbers in the plan's order, and null for an absent workspace") {
   Opened opened;
   const DeviceAddress x = opened.device->allocate(4, "x");
   const DeviceAddress scratch = opened.device->allocate(4, "scratch");
@@ -175,7 +176,7 @@ TEST_CASE("a kernel sees tensors, workspaces and numbers in the plan's order") {
                                 {Argument::Kind::i32, 0, -7},
                                 {Argument::Kind::tensor, 0, 0},
                                 {Argument::Kind::workspace, 1, 0}};
-  CHECK_FALSE(opened.run(plan, {{x}, {scratch, 0}}));
+  CHECK_FALSE(opened.run(plan, {{x}, {scratch, 0x5000}}));
   CHECK(called);
 }
 
