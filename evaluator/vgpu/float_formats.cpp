@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint32_t kF32Magnitude = 0x7fffffffu;
 constexpr std::uint32_t kF32Infinity = 0x7f800000u;
 constexpr std::uint32_t kF32Nan = 0x7fffffffu;
+constexpr std::uint32_t kTf32Nan = 0x7fffe000u;
 
 /// A binary format: sign, ExponentBits, FractionBits.
 template <int ExponentBits, int FractionBits, bool HasInfinity>
@@ -161,6 +162,15 @@ std::uint32_t narrow_f32(float value, Narrowing how) {
   return narrow<To>(value, how);
 }
 
+/// From f64 alone a NaN keeps its sign and the upper bits of its payload, and becomes quiet.
+template <class To>
+std::uint32_t narrow_f64(double value, Narrowing how) {
+  if (!std::isnan(value)) return narrow<To>(value, how);
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto payload = static_cast<std::uint32_t>((bits & 0xfffffffffffff) >> (52 - To::kFractionBits));
+  return (bits >> 63 ? To::kSign : 0) | To::kTop | 1u << (To::kFractionBits - 1) | payload;
+}
+
 Narrowing saturating(Narrowing how) {
   how.saturate_finite = true;
   return how;
@@ -188,16 +198,21 @@ std::uint8_t e5m2_from_f32(float value, Narrowing how) {
   return static_cast<std::uint8_t>(narrow_f32<E5m2>(value, saturating(how)));
 }
 std::uint32_t tf32_from_f32(float value, Narrowing how) {
-  if (std::isnan(value)) return kF32Nan;
-  return narrow_f32<Tf32>(value, how) << 13;
+  if (!std::isnan(value)) return narrow_f32<Tf32>(value, how) << 13;
+  if (how.rounding != Rounding::rna) return kTf32Nan;
+  // The hardware adds half a step to the bits, whatever they are; saturation takes one step off again.
+  const std::uint32_t bits = (std::bit_cast<std::uint32_t>(value) + 0x1000u) & ~0x1fffu;
+  return how.saturate_finite ? bits - 0x2000u : bits;
 }
 
-std::uint16_t f16_from_f64(double value, Narrowing how) { return static_cast<std::uint16_t>(narrow<F16>(value, how)); }
+std::uint16_t f16_from_f64(double value, Narrowing how) {
+  return static_cast<std::uint16_t>(narrow_f64<F16>(value, how));
+}
 std::uint16_t bf16_from_f64(double value, Narrowing how) {
-  return static_cast<std::uint16_t>(narrow<Bf16>(value, how));
+  return static_cast<std::uint16_t>(narrow_f64<Bf16>(value, how));
 }
 float f32_from_f64(double value, Rounding rounding) {
-  return std::bit_cast<float>(narrow<F32>(value, {.rounding = rounding}));
+  return std::bit_cast<float>(narrow_f64<F32>(value, {.rounding = rounding}));
 }
 
 std::uint8_t e4m3_from_f16(std::uint16_t bits, Narrowing how) { return e4m3_from_f32(f32_from_f16(bits), how); }

@@ -8,7 +8,7 @@
 /// |---|---|---|---|
 /// | f16  | 1-5-10 | yes | 0x7fff |
 /// | bf16 | 1-8-7  | yes | 0x7fff |
-/// | tf32 | 1-8-10, in the upper 19 bits of 32 | yes | 0x7fffffff |
+/// | tf32 | 1-8-10, in the upper 19 bits of 32 | yes | 0x7fffe000; .rna rounds a NaN's bits like a number's |
 /// | e4m3 | 1-4-3  | no: 448 is the largest | 0x7f |
 /// | e5m2 | 1-5-2  | yes, but `cvt` saturates | 0x7f |
 ///
@@ -49,6 +49,7 @@ std::uint8_t e4m3_from_f32(float value, Narrowing how = {});
 std::uint8_t e5m2_from_f32(float value, Narrowing how = {});
 std::uint32_t tf32_from_f32(float value, Narrowing how = {});  ///< The 13 low bits come out zero.
 
+/// A NaN from f64 keeps its sign and the upper bits of its payload.
 std::uint16_t f16_from_f64(double value, Narrowing how = {});
 std::uint16_t bf16_from_f64(double value, Narrowing how = {});
 float f32_from_f64(double value, Rounding rounding = Rounding::rn);
