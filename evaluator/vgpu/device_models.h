@@ -19,9 +19,8 @@ struct PipeRates {
   double double_fma = 2;
   double special = 16;         ///< MUFU.
   double convert = 16;         ///< Between integer and float, or f64.
-  double convert_pack = 64;    ///< f32 pairs to f16x2 or bf16x2.
-  double convert_pack_fp8 = 64;    ///< To e4m3x2 or e5m2x2.
-  double convert_unpack_fp8 = 64;  ///< From e4m3x2 or e5m2x2 to f16x2.
+  double convert_pack = 64;    ///< Packing conversions.
+  double convert_unpack_fp8 = 64;  ///< e4m3x2 or e5m2x2 to f16x2.
   double shuffle = 32;
   double vote = 64;
   double shared_bytes = 128;   ///< Bytes per clock through the shared-memory banks: one wavefront.
@@ -59,7 +58,7 @@ struct Latencies {
   double atomic = 300;
   double mma = 18;           ///< Fixed part; the occupied clocks of the tensor core are added.
   double barrier = 22;
-  double fence = 300;
+  double fence = 20;         ///< Of the block; wider ones cost a trip to L2.
   double branch = 8;
   double special_register = 18;
 };

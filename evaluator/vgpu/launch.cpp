@@ -52,7 +52,34 @@ Failure failure_of(Verdict verdict, std::string reason) {
   return failure;
 }
 
-void run_blocks(Launch& launch) {
+namespace {
+
+/// Traces a block while this lives.
+class Traced {
+ public:
+  Traced(Launch& launch, Block& block, Tracer* tracer) : launch_(launch) {
+    launch.tracer = tracer;
+    if (tracer == nullptr) return;
+    TracedBlock traced;
+    std::copy(block.index.begin(), block.index.end(), traced.index);
+    traced.warps = static_cast<std::uint32_t>(block.warps.size());
+    traced.registers = launch.kernel->rows + launch.kernel->predicates;
+    tracer->begin_block(traced);
+  }
+  ~Traced() {
+    if (launch_.tracer != nullptr) launch_.tracer->end_block();
+    launch_.tracer = nullptr;
+  }
+  Traced(const Traced&) = delete;
+  Traced& operator=(const Traced&) = delete;
+
+ private:
+  Launch& launch_;
+};
+
+}  // namespace
+
+void run_blocks(Launch& launch, const Sampling& sampling) {
   const Prepared prepared(launch);
   const std::uint64_t count = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   std::uint64_t next = 0;
@@ -62,38 +89,25 @@ void run_blocks(Launch& launch) {
   // as a real device would hold.
   while (next < count || !suspended.empty()) {
     std::unique_ptr<Block> block;
+    bool sampled = false;
     if (next < count && suspended.size() < std::max(launch.resident_blocks, 1u)) {
       if (idle.empty()) idle.push_back(std::make_unique<Block>(launch));
       block = std::move(idle.back());
       idle.pop_back();
+      sampled = std::find(sampling.blocks.begin(), sampling.blocks.end(), next) != sampling.blocks.end();
       block->start(index_of(launch, next++));
     } else {
       block = std::move(suspended.front());
       suspended.erase(suspended.begin());
     }
-    const Block::State state = block->run();
+    Block::State state = Block::State::failed;
+    {
+      const Traced traced(launch, *block, sampled ? sampling.tracer : nullptr);
+      state = block->run();
+    }
     if (state == Block::State::failed || over_budget(launch)) return;
     (state == Block::State::finished ? idle : suspended).push_back(std::move(block));
   }
-}
-
-void trace_blocks(Launch& launch, std::span<const std::uint64_t> blocks, Tracer& tracer) {
-  const Prepared prepared(launch);
-  Block block(launch);
-  launch.tracer = &tracer;
-  for (const std::uint64_t linear : blocks) {
-    block.start(index_of(launch, linear));
-    TracedBlock traced;
-    std::copy(block.index.begin(), block.index.end(), traced.index);
-    traced.warps = static_cast<std::uint32_t>(block.warps.size());
-    traced.registers = launch.kernel->rows + launch.kernel->predicates;
-    tracer.begin_block(traced);
-    Block::State state = Block::State::suspended;
-    while (state == Block::State::suspended && !over_budget(launch)) state = block.run();
-    tracer.end_block();
-    if (launch.failure) break;
-  }
-  launch.tracer = nullptr;
 }
 
 }  // namespace evo::vgpu

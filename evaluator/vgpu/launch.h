@@ -41,7 +41,7 @@ struct Launch {
   std::optional<Failure> failure;
   std::string printed;  ///< What printf wrote.
 
-  Tracer* tracer = nullptr;         ///< Set while traced blocks run.
+  Tracer* tracer = nullptr;         ///< Set while a sampled block runs.
   MemoryAccess access;              ///< Filled by memory instructions while traced.
   std::vector<std::uint64_t> sectors;
   BarrierArrival arrival;           ///< Filled by barriers while traced.
@@ -50,10 +50,13 @@ struct Launch {
 
 Failure failure_of(Verdict verdict, std::string reason);
 
-/// Runs every block. On return `failure` says what went wrong, if anything.
-void run_blocks(Launch& launch);
+/// Blocks that a tracer wants to see while they run.
+struct Sampling {
+  Tracer* tracer = nullptr;
+  std::span<const std::uint64_t> blocks;  ///< Linear indices.
+};
 
-/// Runs only the blocks of these linear indices, traced.
-void trace_blocks(Launch& launch, std::span<const std::uint64_t> blocks, Tracer& tracer);
+/// Runs every block. On return `failure` says what went wrong, if anything.
+void run_blocks(Launch& launch, const Sampling& sampling = {});
 
 }  // namespace evo::vgpu

@@ -41,8 +41,10 @@ class VirtualDevice : public Device {
               std::optional<Failure>& failure) override;
 
  private:
-  std::optional<Failure> prepare(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
-                                 const Buffers& buffers, Launch& launch);
+  std::optional<Failure> prepare(const LoadedModule& module, const evo::Launch& planned, const Buffers& buffers,
+                                 Launch& launch);
+  std::optional<Failure> cost_of(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
+                                 const Buffers& buffers, bool cold, LaunchCost& cost);
   std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
   std::optional<Failure> bind(const Kernel& kernel, const evo::Launch& planned, const Buffers& buffers,
                               std::vector<std::byte>& parameters) const;
@@ -135,7 +137,7 @@ std::uint32_t VirtualDevice::resident_blocks(const evo::Launch& planned) const {
   return static_cast<std::uint32_t>(blocks * model_.sm_count);
 }
 
-std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const Plan&, const evo::Launch& planned,
+std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned,
                                               const Buffers& buffers, Launch& launch) {
   const Kernel* kernel = module.kernel(planned.kernel);
   if (kernel == nullptr) return refusal(fmt::format("the program has no kernel {}", planned.kernel));
@@ -164,7 +166,7 @@ std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan
   zero_workspaces(plan, buffers);
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
-    if (auto failure = prepare(loaded, plan, planned, buffers, launch)) return failure;
+    if (auto failure = prepare(loaded, planned, buffers, launch)) return failure;
     run_blocks(launch);
     if (launch.failure) return launch.failure;
   }
@@ -181,6 +183,28 @@ std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
   return bytes;
 }
 
+/// Runs a launch like any other, a few of its blocks traced, and models what it would cost.
+std::optional<Failure> VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
+                                              const Buffers& buffers, bool cold, LaunchCost& cost) {
+  Launch launch;
+  if (auto failure = prepare(module, planned, buffers, launch)) return failure;
+  LaunchConfig config;
+  config.kernel = planned.kernel;
+  config.blocks = volume(planned.grid);
+  config.threads_per_block = static_cast<std::uint32_t>(volume(planned.block));
+  config.registers_per_thread = static_cast<std::uint32_t>(std::max(module.build().registers, 16));
+  config.smem_bytes = std::int64_t{launch.kernel->static_smem_bytes} + planned.dynamic_smem_bytes;
+  config.programmatic = planned.programmatic;
+  config.cold = cold;
+  config.footprint_bytes = footprint_of(plan, planned);
+  TraceRecorder recorder;
+  const std::vector<std::uint64_t> blocks = blocks_to_trace(config.blocks);
+  run_blocks(launch, {&recorder, blocks});
+  if (launch.failure) return launch.failure;
+  cost = model_launch(model_, config, recorder);
+  return std::nullopt;
+}
+
 Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
                            const TimingRequest& request, std::optional<Failure>& failure) {
   Timing timing;
@@ -188,32 +212,18 @@ Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<con
   timing.cold = request.cold;
   if (rotation.empty()) throw machine_error("nothing to time: no buffers");
   const auto& loaded = dynamic_cast<const LoadedModule&>(module);
-  const Buffers& buffers = rotation.front();
-  zero_workspaces(plan, buffers);
+  zero_workspaces(plan, rotation.front());
   std::vector<LaunchCost> costs;
   std::vector<bool> programmatic;
   for (const evo::Launch& planned : plan.launches) {
-    Launch launch;
-    failure = prepare(loaded, plan, planned, buffers, launch);
+    failure = cost_of(loaded, plan, planned, rotation.front(), request.cold, costs.emplace_back());
     if (failure) return timing;
-    LaunchConfig config;
-    config.kernel = planned.kernel;
-    config.blocks = volume(planned.grid);
-    config.threads_per_block = static_cast<std::uint32_t>(volume(planned.block));
-    config.registers_per_thread = static_cast<std::uint32_t>(std::max(loaded.build().registers, 16));
-    config.smem_bytes = std::int64_t{launch.kernel->static_smem_bytes} + planned.dynamic_smem_bytes;
-    config.programmatic = planned.programmatic;
-    config.cold = request.cold;
-    config.footprint_bytes = footprint_of(plan, planned);
-    TraceRecorder recorder;
-    const std::vector<std::uint64_t> blocks = blocks_to_trace(config.blocks);
-    trace_blocks(launch, blocks, recorder);
-    if (launch.failure) {
-      failure = launch.failure;
-      return timing;
-    }
-    costs.push_back(model_launch(model_, config, recorder));
     programmatic.push_back(planned.programmatic);
+  }
+  // The model needs one set; what the timed launches leave in the others is checked too.
+  for (const Buffers& buffers : rotation.subspan(1)) {
+    failure = run(module, plan, buffers);
+    if (failure) return timing;
   }
   const PlanCost cost = model_plan(model_, std::move(costs), programmatic);
   timing.median_us = timing.low_us = timing.high_us = cost.latency_us;
