@@ -1,0 +1,75 @@
+#include "evaluator/vgpu/device_models.h"
+
+#include <set>
+#include <string>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "engine/error.h"
+#include "evaluator/vgpu/virtual_device.h"
+
+namespace evo::vgpu {
+namespace {
+
+TEST_CASE("the models are h200 by default, h100, a100, l4 and rtx4090") {
+  CHECK(model_names() == std::vector<std::string>{"h200", "h100", "a100", "l4", "rtx4090"});
+  for (const DeviceModel& model : device_models()) CHECK(&device_model(model.name) == &model);
+}
+
+TEST_CASE("an unknown model is refused with the names that there are") {
+  try {
+    device_model("b200");
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK(error.fault() == Fault::usage);
+    CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("b200") &&
+                                 Catch::Matchers::ContainsSubstring("h200, h100, a100, l4, rtx4090"));
+  }
+}
+
+TEST_CASE("each model compiles for its own architecture") {
+  CHECK(model_info("h200").arch == "sm_90a");
+  CHECK(model_info("h100").arch == "sm_90a");
+  CHECK(model_info("a100").arch == "sm_80");
+  CHECK(model_info("l4").arch == "sm_89");
+  CHECK(model_info("rtx4090").arch == "sm_89");
+}
+
+TEST_CASE("a model's facts are complete and consistent") {
+  std::set<std::string> ids;
+  for (const DeviceModel& model : device_models()) {
+    const DeviceInfo info = device_info(model);
+    CAPTURE(info.id);
+    CHECK(ids.insert(info.id).second);
+    CHECK(info.kind == "vgpu");
+    CHECK(info.arch.substr(3, 2) == std::to_string(info.limits.sm));
+    CHECK(info.limits.sm_count > 0);
+    CHECK(info.limits.smem_per_block_bytes + model.smem_reserved_bytes <= info.limits.smem_per_sm_bytes);
+    CHECK(info.limits.smem_per_sm_bytes <= model.l1_and_smem_bytes);
+    CHECK(info.limits.registers_per_sm == 65536);
+    CHECK(info.l2_bytes >= 40'000'000);
+    CHECK(info.memory_bytes > info.l2_bytes);
+    CHECK(info.launch_floor_us > 0);
+    CHECK(model.dependent_launch_us <= model.launch_floor_us);
+    CHECK(model.sustained_clock_ghz <= model.clock_ghz);
+    CHECK(model.mma.half > 0);
+    CHECK(model.latencies.shared < model.latencies.l2);
+    CHECK(model.latencies.l2 < model.latencies.memory);
+  }
+}
+
+TEST_CASE("the H200's peaks are the vendor's at its maximum clock") {
+  const DeviceInfo h200 = model_info("h200");
+  CHECK(h200.limits.sm_count == 132);
+  CHECK(h200.peak_tflops(DType::e4m3) == Catch::Approx(8192 * 132 * 1.98e-3).epsilon(1e-6));
+  CHECK(h200.peak_tflops(DType::bf16) == Catch::Approx(h200.peak_tflops(DType::e4m3) / 2));
+  CHECK(model_info("a100").peak_tflops(DType::e4m3) == 0);
+  CHECK(model_info("a100").peak_tflops(DType::f16) == Catch::Approx(312).epsilon(0.01));
+  CHECK(model_info("l4").peak_tflops(DType::e4m3) == Catch::Approx(242).epsilon(0.01));
+}
+
+}  // namespace
+}  // namespace evo::vgpu
