@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "process.h"
+
+namespace evo::testing {
+
+/// A folder of its own for one test, removed at its end.
+class Bench {
+ public:
+  Bench();
+  ~Bench();
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path operator/(const std::string& name) const { return folder_ / name; }
+
+  void write(const std::string& name, const std::string& text) const;
+  std::string read(const std::string& name) const;
+  /// Every file below the folder, by relative path.
+  std::vector<std::string> files() const;
+
+  /// Runs `evo` in the folder.
+  Outcome evo(const std::vector<std::string>& arguments, ProcessOptions options = {}) const;
+  /// Runs it with --json and reads what it prints. Fails the test unless it exits with `code`.
+  nlohmann::json json(std::vector<std::string> arguments, int code = 0) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// Writes templates/toy: c = a + b over N f32, with 26 legal genomes. `with_wrong` adds a gene that makes half of twice as
+/// many give wrong answers.
+void write_toy_task(const Bench& bench, bool with_wrong = false);
+
+/// Checks that `evo` refused: the exit code, nothing on standard output, and one line on standard error that starts with "evo: "
+/// and holds every one of `parts`.
+void check_refused(const Outcome& outcome, int code, const std::vector<std::string>& parts);
+
+}  // namespace evo::testing

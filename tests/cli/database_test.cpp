@@ -1,0 +1,106 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "bench.h"
+#include "population/store.h"
+
+using namespace evo::testing;
+
+namespace {
+
+/// Commands that read a database, with whatever else they need.
+const std::vector<std::vector<std::string>> kReaders = {{"elites"},       {"runs"},      {"runs", "1"},  {"show", "1"},
+                                                        {"lineage", "1"}, {"diff", "1", "2"}, {"export"},    {"export", "1"},
+                                                        {"verify", "1"}};
+
+std::vector<std::string> with_database(std::vector<std::string> arguments, const std::string& database) {
+  arguments.push_back("--db");
+  arguments.push_back(database);
+  return arguments;
+}
+
+void make_empty_database(const Bench& bench, const std::string& name) {
+  evo::Store::open(bench / name, evo::Store::Mode::write);
+}
+
+}  // namespace
+
+TEST_CASE("reading a database that is not there says so and makes none") {
+  const Bench bench;
+  for (const auto& reader : kReaders) {
+    INFO(reader.front());
+    check_refused(bench.evo(with_database(reader, "none.db")), 2, {"none.db"});
+  }
+  CHECK(bench.files().empty());
+}
+
+TEST_CASE("an empty database has no elites and no runs, which is no error") {
+  const Bench bench;
+  make_empty_database(bench, "empty.db");
+  const Outcome elites = bench.evo({"elites", "--db", "empty.db"});
+  CHECK(elites.code == 0);
+  CHECK(elites.out == "no elites yet: evo run --task T finds some\n");
+  const Outcome runs = bench.evo({"runs", "--db", "empty.db"});
+  CHECK(runs.code == 0);
+  CHECK(runs.out == "no runs yet: evo run --task T starts one\n");
+  CHECK(bench.json({"elites", "--db", "empty.db"})["elites"] == nlohmann::json::array());
+  CHECK(bench.json({"runs", "--db", "empty.db"})["runs"] == nlohmann::json::array());
+}
+
+TEST_CASE("numbers that an empty database does not know are refused") {
+  const Bench bench;
+  make_empty_database(bench, "empty.db");
+  check_refused(bench.evo({"show", "7", "--db", "empty.db"}), 2, {"no candidate 7", "evo elites"});
+  check_refused(bench.evo({"lineage", "7", "--db", "empty.db"}), 2, {"no candidate 7"});
+  check_refused(bench.evo({"diff", "7", "8", "--db", "empty.db"}), 2, {"no candidate 7"});
+  check_refused(bench.evo({"verify", "7", "--db", "empty.db"}), 2, {"no candidate 7"});
+  check_refused(bench.evo({"runs", "7", "--db", "empty.db"}), 2, {"no run 7"});
+  check_refused(bench.evo({"run", "--resume", "7", "--db", "empty.db"}), 2, {"no run 7"});
+  check_refused(bench.evo({"export", "--db", "empty.db", "-o", "best.cu"}), 2, {"no elite", "evo run"});
+  check_refused(bench.evo({"export", "--task", "toy", "--device", "vgpu", "--db", "empty.db"}), 2, {"of task toy", "on vgpu"});
+  CHECK(bench.files() == std::vector<std::string>{"empty.db"});
+}
+
+TEST_CASE("a database from a newer evo is refused and left alone") {
+  const Bench bench;
+  make_empty_database(bench, "newer.db");
+  SQLite::Database(bench / "newer.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 999");
+  const std::string before = bench.read("newer.db");
+  for (const auto& reader : kReaders) {
+    INFO(reader.front());
+    check_refused(bench.evo(with_database(reader, "newer.db")), 2, {"newer.db", "newer"});
+  }
+  CHECK(bench.read("newer.db") == before);
+}
+
+TEST_CASE("a run does not touch a database from a newer evo") {
+  const Bench bench;
+  write_toy_task(bench);
+  make_empty_database(bench, "newer.db");
+  SQLite::Database(bench / "newer.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 999");
+  const std::string before = bench.read("newer.db");
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "newer.db", "--quiet"}), 2, {"newer.db", "newer"});
+  CHECK(bench.read("newer.db") == before);
+}
+
+TEST_CASE("a file that is no database is refused and left alone") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("letter.txt", "Dear reader, this is a letter and no database, however long you look at it. " + std::string(5000, '.'));
+  const std::string before = bench.read("letter.txt");
+  const Outcome outcome = bench.evo({"elites", "--db", "letter.txt"});
+  check_refused(outcome, 2, {"letter.txt"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "letter.txt", "--quiet"}), 2, {"letter.txt"});
+  CHECK(bench.read("letter.txt") == before);
+}
+
+TEST_CASE("a place where no database can be made is refused before the search") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("file", "a file, not a folder");
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "file/evo.db", "--quiet"}), 3, {"file", "--db"});
+  // /proc refuses new files even to root.
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo/evo.db", "--quiet"}), 3, {"/proc/evo", "--db"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo.db", "--quiet"}), 3, {"/proc/evo.db"});
+}

@@ -1,0 +1,163 @@
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+void run_toy(const Bench& bench, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments = {"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1", "--quiet"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Outcome outcome = bench.evo(arguments);
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+}
+
+std::string best_of(const Bench& bench) {
+  return std::to_string(bench.json({"elites"})["elites"][0]["candidate"].get<int>());
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the best elite is exported as one file, which is replaced as a whole") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench);
+  bench.write("best.cu", "what was here before");
+  const Outcome outcome = bench.evo({"export", "-o", "best.cu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(holds(outcome.out, "candidate " + best_of(bench)));
+  CHECK(holds(outcome.out, "nvcc "));
+  const std::string text = bench.read("best.cu");
+  CHECK(holds(text, "evo_toy("));
+  CHECK(holds(text, "EVO_MAIN"));
+  CHECK(bench.evo({"export"}).out == text);
+  CHECK(bench.evo({"export", best_of(bench)}).out == text);
+  for (const std::string& file : bench.files()) CHECK_FALSE(holds(file, ".tmp"));
+}
+
+TEST_CASE("an export that cannot be written leaves nothing half-written") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench);
+  const std::vector<std::string> before = bench.files();
+  check_refused(bench.evo({"export", "-o", "absent/best.cu"}), 3, {"absent/best.cu", "No such file"});
+  check_refused(bench.evo({"export", "-o", "templates"}), 3, {"templates", "it is a folder"});
+  check_refused(bench.evo({"export", "-o", "/dev/full"}), 3, {"/dev/full", "No space left"});
+  check_refused(bench.evo({"export", "-o", "/proc/best.cu"}), 3, {"/proc/best.cu"});
+  CHECK(bench.files() == before);
+}
+
+TEST_CASE("an export through a link replaces what the link leads to") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench);
+  bench.write("kernels/best.cu", "old");
+  std::filesystem::create_symlink("kernels/best.cu", bench / "link.cu");
+  REQUIRE(bench.evo({"export", "-o", "link.cu"}).code == 0);
+  CHECK(std::filesystem::is_symlink(bench / "link.cu"));
+  CHECK(holds(bench.read("kernels/best.cu"), "evo_toy("));
+}
+
+TEST_CASE("of several objectives the newest run's best is exported, and the others are named") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench);
+  run_toy(bench, {"--shapes", "large"});
+  const Outcome newest = bench.evo({"export"});
+  CHECK(newest.code == 0);
+  CHECK(holds(newest.err, "not exported: candidate "));
+  CHECK(holds(newest.err, "latency middle"));
+  const Outcome chosen = bench.evo({"export", "--objective", "latency middle mode=exact"});
+  CHECK(chosen.code == 0);
+  CHECK(chosen.err.empty());
+  CHECK(chosen.out != newest.out);
+}
+
+TEST_CASE("a candidate that is not valid is not exported and claims nothing") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  run_toy(bench, {"--strategy", "random"});
+  std::string wrong;
+  for (const auto& outcome : bench.json({"runs", "1"})["runs"][0]["outcomes"]) {
+    if (outcome["verdict"] == "wrong_answer") wrong = std::to_string(outcome["candidate"].get<int>());
+  }
+  REQUIRE_FALSE(wrong.empty());
+  check_refused(bench.evo({"export", wrong}), 2, {"candidate " + wrong + " is not valid", "wrong_answer"});
+  check_refused(bench.evo({"verify", wrong}), 2, {"claims nothing", "wrong_answer"});
+}
+
+TEST_CASE("a stored claim reproduces exactly on the virtual GPU") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench);
+  const Outcome outcome = bench.evo({"verify", best_of(bench)});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  for (const char* part : {"claimed", "found", "middle warm, us", "reproduced: correct, and its latency is the same"}) {
+    CHECK(holds(outcome.out, part));
+  }
+  const nlohmann::json json = bench.json({"verify", best_of(bench)});
+  CHECK(json["reproduced"] == true);
+  CHECK(json["tolerance"] == 0);
+  CHECK(json["claim"]["latency_us"] == json["found"]["latency_us"]);
+  // The seeds are fresh each time.
+  CHECK(json["found"]["salt"] != bench.json({"verify", best_of(bench)})["found"]["salt"]);
+}
+
+TEST_CASE("an exported file is verified without database and templates") {
+  const Bench bench, elsewhere;
+  write_toy_task(bench);
+  run_toy(bench);
+  elsewhere.write("best.cu", bench.evo({"export"}).out);
+  const Outcome outcome = elsewhere.evo({"verify", "best.cu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(holds(outcome.out, "best.cu: toy on vgpu:h200 (modelled)"));
+  CHECK(elsewhere.files() == std::vector<std::string>{"best.cu"});
+}
+
+TEST_CASE("a kernel that was spoiled after its export is found out") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench);
+  std::string text = bench.evo({"export"}).out;
+  const std::size_t plus = text.find("] + b[");
+  REQUIRE(plus != std::string::npos);
+  text.replace(plus, 6, "] - b[");
+  bench.write("spoiled.cu", text);
+  const Outcome outcome = bench.evo({"verify", "spoiled.cu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(holds(outcome.out, "edited after the export"));
+  CHECK(holds(outcome.out, "not reproduced: wrong_answer"));
+}
+
+TEST_CASE("a claim that was embellished after its export is found out") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench);
+  std::string text = bench.evo({"export"}).out;
+  const std::string key = "\"latency_us\":";
+  const std::size_t at = text.find(key);
+  REQUIRE(at != std::string::npos);
+  text.insert(at + key.size() + (text[at + key.size()] == ' ' ? 1 : 0), "0.1e-3, \"was\": ");
+  bench.write("embellished.cu", text);
+  const Outcome outcome = bench.evo({"verify", "embellished.cu"});
+  INFO(outcome.out << outcome.err);
+  CHECK((outcome.code == 1 || outcome.code == 2));
+  CHECK_FALSE(holds(outcome.out, "reproduced: correct, and its latency is the same"));
+}
+
+TEST_CASE("verify refuses what is neither a candidate nor an exported file") {
+  const Bench bench;
+  bench.write("plain.cu", "__global__ void kernel() {}\n");
+  check_refused(bench.evo({"verify", "plain.cu"}), 2, {"plain.cu"});
+  check_refused(bench.evo({"verify", "absent.cu"}), 2, {"'absent.cu' is neither a candidate's number nor a file"});
+  check_refused(bench.evo({"verify", "."}), 2, {"'.' is neither"});
+}

@@ -1,0 +1,62 @@
+#include <catch2/catch_test_macros.hpp>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+const std::vector<std::string> kCommands = {"run",  "elites", "show",  "export", "verify", "lineage",
+                                            "diff", "tasks",  "space", "runs",   "doctor"};
+}
+
+TEST_CASE("evo alone greets a newcomer with the commands and first steps") {
+  const Outcome outcome = run_evo({});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+  for (const std::string& command : kCommands) CHECK(outcome.out.find("  " + command + " ") != std::string::npos);
+  CHECK(outcome.out.find("evo run --task fp8_sdpa") != std::string::npos);
+  CHECK(outcome.out.find("Exit codes:") != std::string::npos);
+  CHECK(outcome.out == run_evo({"--help"}).out);
+}
+
+TEST_CASE("the hidden worker command is not listed") { CHECK(run_evo({"--help"}).out.find("worker") == std::string::npos); }
+
+TEST_CASE("evo --version prints the version") {
+  const Outcome outcome = run_evo({"--version"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out == "evo 0.1.0\n");
+}
+
+TEST_CASE("every command explains itself") {
+  for (const std::string& command : kCommands) {
+    INFO(command);
+    const Outcome outcome = run_evo({command, "--help"});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.out.find("evo " + command) != std::string::npos);
+    CHECK(run_evo({"help", command}).out == outcome.out);
+  }
+}
+
+TEST_CASE("a mistyped command is refused with the nearest one") {
+  check_refused(run_evo({"elite"}), 2, {"unknown command 'elite'", "did you mean 'elites'?"});
+  check_refused(run_evo({"frobnicate"}), 2, {"unknown command 'frobnicate'", "run, elites, show"});
+}
+
+TEST_CASE("a mistyped option is refused with the nearest one") {
+  check_refused(run_evo({"run", "--taks", "x"}), 2, {"evo run has no option '--taks'", "'--task'"});
+  check_refused(run_evo({"show", "1", "--sorce"}), 2, {"evo show has no option '--sorce'", "'--source'"});
+  check_refused(run_evo({"--frobnicate"}), 2, {"unknown option '--frobnicate'", "evo --help"});
+}
+
+TEST_CASE("a superfluous argument is refused") {
+  check_refused(run_evo({"show", "1", "2"}), 2, {"evo show takes no further argument '2'"});
+}
+
+TEST_CASE("a missing argument is refused") {
+  check_refused(run_evo({"diff", "1"}), 2, {"B is required", "evo diff --help"});
+  check_refused(run_evo({"run", "--task"}), 2, {"--task", "evo run --help"});
+}
+
+TEST_CASE("only one part of a candidate can be asked for at once") {
+  check_refused(run_evo({"show", "1", "--source", "--log"}), 2, {"evo show --help"});
+}

@@ -1,0 +1,88 @@
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+/// Long enough that it cannot end by itself before the signal comes.
+const std::vector<std::string> kLongRun = {"run", "--task", "toy", "--device", "vgpu", "--evals", "52", "--seed", "1"};
+
+ProcessOptions in(const Bench& bench) { return {.folder = bench.folder()}; }
+
+}  // namespace
+
+TEST_CASE("Ctrl-C ends a run cleanly and says how to go on") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  Process process(kLongRun, in(bench));
+  process.wait_for_error_text("(new best)");
+  process.send(SIGINT);
+  const Outcome outcome = process.finish();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 130);
+  CHECK(outcome.err.find("finishing what is in flight") != std::string::npos);
+  CHECK(outcome.out.find("evo run --resume 1") != std::string::npos);
+  const auto run = bench.json({"runs"})["runs"][0];
+  CHECK(run["status"] == "interrupted");
+  CHECK(run["evaluated"] > 0);
+  CHECK(run["evaluated"] < 52);
+}
+
+TEST_CASE("an interrupted run goes on as if nothing had happened") {
+  const Bench interrupted, whole;
+  write_toy_task(interrupted, true);
+  write_toy_task(whole, true);
+  REQUIRE(whole.evo(kLongRun).code == 0);
+  {
+    Process process(kLongRun, in(interrupted));
+    process.wait_for_error_text("(new best)");
+    process.send(SIGTERM);
+    REQUIRE(process.finish().code == 130);
+  }
+  const Outcome outcome = interrupted.evo({"run", "--resume", "1"});
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  const auto essence = [](const Bench& bench) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const auto& elite : bench.json({"elites"})["elites"]) rows.push_back({elite["genome"], elite["latency_us"]});
+    return rows;
+  };
+  CHECK(essence(interrupted) == essence(whole));
+  CHECK(interrupted.json({"runs"})["runs"][0]["evaluated"] == 52);
+  CHECK(interrupted.json({"runs"})["runs"][0]["status"] == "finished");
+}
+
+TEST_CASE("a second Ctrl-C ends at once and loses nothing that was recorded") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  Process process(kLongRun, in(bench));
+  process.wait_for_error_text("(new best)");
+  process.send(SIGINT);
+  process.wait_for_error_text("Ctrl-C again stops at once");
+  process.send(SIGINT);
+  const Outcome outcome = process.finish();
+  CHECK(outcome.code == 130);
+  const auto run = bench.json({"runs"})["runs"][0];
+  CHECK(run["evaluated"] > 0);
+  CHECK(bench.evo({"run", "--resume", "1", "--quiet"}).code == 0);
+  CHECK(bench.json({"runs"})["runs"][0]["evaluated"] == 52);
+}
+
+TEST_CASE("a killed run can be resumed") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  {
+    Process process(kLongRun, in(bench));
+    process.wait_for_error_text("(new best)");
+    process.send(SIGKILL);
+    REQUIRE(process.finish().signal == SIGKILL);
+  }
+  CHECK(bench.json({"runs"})["runs"][0]["status"] == "running");
+  const Outcome outcome = bench.evo({"run", "--resume", "1", "--quiet"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(bench.json({"runs"})["runs"][0]["evaluated"] == 52);
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace evo::testing {
+
+/// How a process ended and what it said.
+struct Outcome {
+  int code = -1;         ///< Exit code; -1 when a signal ended it.
+  int signal = 0;        ///< The signal that ended it, or 0.
+  std::string out;       ///< Standard output.
+  std::string err;       ///< Standard error.
+};
+
+struct ProcessOptions {
+  std::filesystem::path folder = ".";                   ///< Working directory.
+  std::map<std::string, std::string> environment = {};  ///< Set beside what the tests run with.
+  std::string output = {};                              ///< Standard output goes to this file instead.
+  bool terminal = false;                                ///< Standard error is a terminal of 100 columns.
+  std::chrono::seconds deadline{300};                   ///< Killed after this; the test then fails.
+};
+
+/// A running `evo`, started without a shell. GPUs are hidden from it and variables that evo reads are unset, so that tests
+/// mean the same everywhere. Killed in the destructor when it still runs.
+class Process {
+ public:
+  Process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Reads until standard error holds the text. Fails the test when the process ends or its deadline comes first.
+  void wait_for_error_text(const std::string& text);
+  void send(int signal) const;
+  /// Waits for the end.
+  Outcome finish();
+
+ private:
+  bool read_some();  ///< False once both streams are closed.
+  void kill_now();
+
+  pid_t pid_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+  std::chrono::steady_clock::time_point end_;
+  Outcome outcome_;
+};
+
+/// Runs `evo` to its end.
+Outcome run_evo(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+
+}  // namespace evo::testing

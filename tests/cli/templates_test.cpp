@@ -1,0 +1,138 @@
+#include <filesystem>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+TEST_CASE("evo tasks lists families, options and shapes") {
+  const Bench bench;
+  write_toy_task(bench);
+  const Outcome outcome = bench.evo({"tasks"});
+  CHECK(outcome.code == 0);
+  for (const char* part : {"toy  c = a + b", "plain", "mode=exact|loose", "middle (700)"}) {
+    INFO(outcome.out);
+    CHECK(outcome.out.find(part) != std::string::npos);
+  }
+  const nlohmann::json json = bench.json({"tasks"});
+  CHECK(json["command"] == "tasks");
+  REQUIRE(json["tasks"].size() == 1);
+  CHECK(json["tasks"][0]["name"] == "toy");
+  CHECK(json["tasks"][0]["options"]["mode"] == nlohmann::json({"exact", "loose"}));
+  CHECK(json["tasks"][0]["shapes"][1]["sizes"]["N"] == 700);
+  CHECK(json["tasks"][0]["families"][0]["genes"] == 5);
+}
+
+TEST_CASE("evo space counts the legal genomes and shows every gene") {
+  const Bench bench;
+  write_toy_task(bench);
+  const Outcome outcome = bench.evo({"space", "--task", "toy", "--device", "vgpu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  for (const char* part : {"26 legal genomes", "threads", "32 64 128 256", "items > 1"}) {
+    INFO(part);
+    CHECK(outcome.out.find(part) != std::string::npos);
+  }
+  const nlohmann::json json = bench.json({"space", "--task", "toy", "--device", "vgpu"});
+  CHECK(json["legal"] == 26);
+  CHECK(json["families"][0]["left_out"] == nullptr);
+  CHECK(json["families"][0]["genes"][0]["alleles"] == nlohmann::json({32, 64, 128, 256}));
+}
+
+TEST_CASE("evo space says why a family is left out") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string family = bench.read("templates/toy/plain/family.json");
+  family.replace(family.find("sm >= 80"), 8, "sm >= 99");
+  bench.write("templates/toy/future/family.json", family);
+  bench.write("templates/toy/future/kernel.cu", bench.read("templates/toy/plain/kernel.cu"));
+  const Outcome outcome = bench.evo({"space", "--task", "toy", "--device", "vgpu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.out.find("future  left out: needs sm >= 99") != std::string::npos);
+  CHECK(outcome.out.find("26 legal genomes") != std::string::npos);
+}
+
+TEST_CASE("a malformed task is listed with its problem, and the others as usual") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("templates/broken/task.json", "{ \"summary\": ");
+  const Outcome outcome = bench.evo({"tasks"});
+  CHECK(outcome.code == 2);
+  CHECK(outcome.out.find("broken/task.json") != std::string::npos);
+  CHECK(outcome.out.find("c = a + b") != std::string::npos);
+  check_refused(bench.evo({"run", "--task", "broken"}), 2, {"broken/task.json"});
+}
+
+TEST_CASE("an unknown key of a task is refused with file and key") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string task = bench.read("templates/toy/task.json");
+  task.replace(task.find("\"seeds\""), 7, "\"sedes\"");
+  bench.write("templates/toy/task.json", task);
+  check_refused(bench.evo({"run", "--task", "toy"}), 2, {"toy/task.json", "sedes"});
+}
+
+TEST_CASE("a malformed family is refused with file and reason") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string family = bench.read("templates/toy/plain/family.json");
+  family.replace(family.find("tile <= 512"), 11, "tyle <= 512");
+  bench.write("templates/toy/plain/family.json", family);
+  check_refused(bench.evo({"space", "--task", "toy", "--device", "vgpu"}), 2, {"toy/plain/family.json", "tyle"});
+}
+
+TEST_CASE("a malformed kernel template is refused with file and line, and the run can be seen") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("templates/toy/plain/kernel.cu", "// one\n//% iff items\n");
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--quiet"}), 2, {"toy/plain/kernel.cu:2", "iff"});
+}
+
+TEST_CASE("a folder without templates is refused with what was looked for") {
+  const Bench bench;
+  bench.write("empty/readme.txt", "nothing here");
+  check_refused(bench.evo({"tasks", "--templates", "empty"}), 2, {"--templates", "no task in 'empty'", "task.json"});
+  check_refused(bench.evo({"tasks", "--templates", "absent"}), 2, {"'absent' is no folder"});
+  check_refused(bench.evo({"tasks"}, {.environment = {{"EVO_TEMPLATES", "empty"}}}), 2, {"EVO_TEMPLATES", "'empty'"});
+}
+
+TEST_CASE("templates are found by option, environment and place, in this order") {
+  const Bench bench;
+  write_toy_task(bench);
+  for (const char* name : {"by_option", "by_environment"}) {
+    std::filesystem::create_directories(bench / name / name);
+    bench.write(std::string(name) + "/" + name + "/task.json", bench.read("templates/toy/task.json"));
+    bench.write(std::string(name) + "/" + name + "/reference.cu", bench.read("templates/toy/reference.cu"));
+  }
+  const ProcessOptions with_variable{.environment = {{"EVO_TEMPLATES", "by_environment"}}};
+  CHECK(bench.evo({"tasks", "--templates", "by_option"}, with_variable).out.find("in by_option") != std::string::npos);
+  CHECK(bench.evo({"tasks"}, with_variable).out.find("in by_environment") != std::string::npos);
+  CHECK(bench.evo({"tasks"}).out.find("in templates") != std::string::npos);
+}
+
+TEST_CASE("a link that leaves the templates folder is refused") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("secret.cu", "private");
+  std::filesystem::create_symlink(bench / "secret.cu", bench / "templates" / "toy" / "plain" / "stolen.cu");
+  check_refused(bench.evo({"tasks"}), 2, {"stolen.cu", "leaves the templates folder"});
+}
+
+TEST_CASE("a template of unreasonable size is refused") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("templates/toy/plain/huge.cu", std::string((1 << 20) + 1, ' '));
+  check_refused(bench.evo({"tasks"}), 2, {"huge.cu", "1048577 bytes"});
+}
+
+TEST_CASE("hidden files and files of other kinds are no templates") {
+  const Bench bench;
+  write_toy_task(bench);
+  const std::string hash = bench.json({"tasks"})["tasks"][0]["hash"];
+  bench.write("templates/toy/.notes/old.cu", "//% nonsense");
+  bench.write("templates/toy/plain/.#kernel.cu", "//% nonsense");
+  bench.write("templates/toy/plain/kernel.cu~", "//% nonsense");
+  bench.write("templates/toy/README.md", "words");
+  CHECK(bench.json({"tasks"})["tasks"][0]["hash"] == hash);
+}
