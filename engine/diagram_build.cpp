@@ -15,8 +15,9 @@ constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
 // A diagram of this size takes seconds and a gigabyte; real families stay orders of magnitude below.
 constexpr std::size_t kMaxStates = 3'000'000;
 
+// Both at most 2^63, whose sum would wrap.
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
-  return std::min(kSaturated, a + b);
+  return a >= kSaturated - b ? kSaturated : a + b;
 }
 
 struct SequenceHash {

@@ -38,8 +38,9 @@ Genome genome_of(const Family& family, const Path& path) {
   return genome;
 }
 
+// Both at most 2^63, whose sum would wrap.
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
-  return std::min(Space::kSaturated, a + b);
+  return a >= Space::kSaturated - b ? Space::kSaturated : a + b;
 }
 
 Bindings joined(const Bindings& a, const Bindings& b) {

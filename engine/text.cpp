@@ -54,7 +54,8 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& names) {
-  const std::size_t close = std::max<std::size_t>(1, wrong.size() / 3);
+  // Two swapped letters are two edits.
+  const std::size_t close = wrong.size() < 4 ? 1 : std::max<std::size_t>(2, wrong.size() / 3);
   const std::string* best = nullptr;
   std::size_t best_distance = close + 1;
   for (const std::string& name : names) {

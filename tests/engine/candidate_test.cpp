@@ -1,0 +1,206 @@
+#include "engine/candidate.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/engine/support.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// The scale task with everything that making a candidate takes.
+struct Scale {
+  SourceTree tree = scale_task();
+  Task task = load_task(tree, "scale");
+  Family family = load_families(tree, task).front();
+  Bindings facts = {{"sm", number(90)}};
+  Target target = make_target(task, "cuda", {}, {});
+
+  explicit Scale(SourceTree from = scale_task()) : tree(std::move(from)) {
+    family = load_families(tree, task).front();
+  }
+
+  Candidate candidate(const Genome& genome) const {
+    return make_candidate(tree, task, family, genome, target, facts);
+  }
+  Plan plan(const Genome& genome, const std::string& shape) const {
+    return resolve_plan(task, family, genome, target.options, task.shape(shape), facts);
+  }
+};
+
+std::vector<std::string> names(const std::vector<Shape>& shapes) {
+  std::vector<std::string> result;
+  for (const Shape& shape : shapes) result.push_back(shape.name);
+  return result;
+}
+
+Genome genome(int threads, int vector, int split = 0, const std::string& store = "plain") {
+  Genome result{"plain", {{"threads", number(threads)}, {"vector", number(vector)}, {"store", store}}};
+  if (split > 0) result.genes["split"] = number(split);
+  return result;
+}
+
+std::vector<Argument::Kind> kinds(const Launch& launch) {
+  std::vector<Argument::Kind> result;
+  for (const Argument& argument : launch.arguments) result.push_back(argument.kind);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a target takes the shapes of the device kind, validated ones of the timed specialisations only") {
+  const Task task = load_task(scale_task(), "scale");
+  const Target cuda = make_target(task, "cuda", {}, {});
+  CHECK(names(cuda.timed) == std::vector<std::string>{"large"});
+  CHECK(names(cuda.validated) == std::vector<std::string>{"small", "large"});
+  CHECK(cuda.options == task.default_options());
+  CHECK(names(make_target(task, "vgpu", {}, {}).timed) == std::vector<std::string>{"small"});
+
+  const Target both = make_target(task, "cuda", {"wide", "small", "2,128"}, {{"out", std::string("f32")}});
+  CHECK(names(both.timed) == std::vector<std::string>{"wide", "small"});
+  CHECK(names(both.validated) == std::vector<std::string>{"small", "wide"});
+  CHECK(both.options.at("out") == Value(std::string("f32")));
+  CHECK(specialisations_of(task, both) == std::vector<Bindings>{{{"M", number(128)}}, {{"M", number(64)}}});
+}
+
+TEST_CASE("a target refuses unknown options, values, shapes and device kinds without shapes") {
+  const Task task = load_task(scale_task(), "scale");
+  const auto complaint = [&](std::string_view kind, std::vector<std::string> shapes, Bindings options) {
+    return complaint_of([&] { make_target(task, kind, shapes, options); });
+  };
+  CHECK_THAT(complaint("cuda", {}, {{"outt", true}}),
+             ContainsSubstring("task scale has no option 'outt'; there are fused, out"));
+  CHECK_THAT(complaint("cuda", {}, {{"out", std::string("s8")}}),
+             ContainsSubstring("option out cannot be 's8'; there are f16, f32"));
+  CHECK_THAT(complaint("cuda", {"tiny"}, {}), ContainsSubstring("shape 'tiny'"));
+  CHECK_THAT(complaint("abacus", {}, {}), ContainsSubstring("no shapes for abacus devices"));
+  CHECK(complaint("abacus", {"small"}, {}).empty());
+}
+
+TEST_CASE("the rendered source sees genes, derived values, options and specialised parameters") {
+  const Scale scale;
+  const Candidate candidate = scale.candidate(genome(32, 2));
+  REQUIRE(candidate.programs.size() == 1);
+  const Program& program = candidate.programs[0];
+  CHECK(program.source ==
+        "using e4m3 = unsigned char;\n"
+        "constexpr int columns = 64;  // M = 64, out = f16\n"
+        "// plain store of 2\n");
+  CHECK(program.specialisation == Bindings{{"M", number(64)}});
+  CHECK(program.max_registers == 64);
+  CHECK(program.plans.size() == 2);
+  CHECK(program.plans.contains("large"));
+  CHECK(program.plans.contains("small"));
+}
+
+TEST_CASE("one program for each specialisation, with the plans of its shapes") {
+  Scale scale;
+  scale.target = make_target(scale.task, "cuda", {"wide", "small"}, {});
+  const Candidate candidate = scale.candidate(genome(32, 2));
+  REQUIRE(candidate.programs.size() == 2);
+  CHECK_THAT(candidate.programs[0].source, ContainsSubstring("M = 128"));
+  CHECK(candidate.programs[0].plans.size() == 1);
+  CHECK_THAT(candidate.programs[1].source, ContainsSubstring("M = 64"));
+}
+
+TEST_CASE("a plan resolves sizes, workspaces, maps and arguments") {
+  const Scale scale;
+  const Plan plan = scale.plan(genome(64, 1, 2), "small");
+  REQUIRE(plan.tensors.size() == 3);
+  CHECK(plan.tensors[0].bytes == 192);
+  CHECK(plan.tensors[1].bytes == 12);
+  CHECK(plan.tensors[2].name == "y");
+  CHECK(plan.tensors[2].bytes == 384);
+  CHECK(plan.tensors[2].output);
+  REQUIRE(plan.workspaces.size() == 1);
+  CHECK(plan.workspaces[0].bytes == 24);
+  CHECK(plan.workspaces[0].zeroed);
+  CHECK(plan.tensor_maps.empty());
+  REQUIRE(plan.launches.size() == 2);
+  CHECK(plan.launches[0].grid == Dim3{3, 2, 1});
+  CHECK(plan.launches[0].block == Dim3{64, 1, 1});
+  CHECK(plan.launches[0].dynamic_smem_bytes == 256);
+  CHECK(!plan.launches[0].programmatic);
+  CHECK(plan.launches[1].programmatic);
+  using enum Argument::Kind;
+  CHECK(kinds(plan.launches[0]) == std::vector{tensor, tensor, tensor, workspace, i32, i32});
+  CHECK(plan.launches[0].arguments[4].value == 3);
+  CHECK(plan.launches[0].arguments[5].value == 1);
+  CHECK(plan.launches[1].arguments[1].index == 2);
+}
+
+TEST_CASE("what a genome does not use is left out: launches, maps, the bytes of workspaces") {
+  const Scale scale;
+  const Plan plan = scale.plan(genome(32, 2), "small");
+  CHECK(plan.launches.size() == 1);
+  REQUIRE(plan.workspaces.size() == 1);
+  CHECK(plan.workspaces[0].bytes == 0);
+  CHECK(plan.launches[0].arguments[3].kind == Argument::Kind::workspace);
+  CHECK(plan.launches[0].grid == Dim3{3, 1, 1});  // `split` is inactive and reads as 1
+}
+
+TEST_CASE("a tensor map is encoded innermost dimension first") {
+  const Scale scale;
+  const Plan plan = scale.plan(genome(32, 4), "wide");
+  REQUIRE(plan.tensor_maps.size() == 1);
+  const TensorMap& map = plan.tensor_maps[0];
+  CHECK(map.dtype == DType::e4m3);
+  CHECK(map.source.kind == Argument::Kind::tensor);
+  CHECK(map.source.index == 0);
+  CHECK(map.dims == std::vector<std::uint64_t>{128, 2});
+  CHECK(map.strides_bytes == std::vector<std::uint64_t>{128});
+  CHECK(map.box == std::vector<std::uint32_t>{64, 1});
+  CHECK(map.swizzle_bytes == 64);
+}
+
+TEST_CASE("plans beyond what the driver's types hold are refused, naming file and launch") {
+  const auto complaint = [](const std::string& from, const std::string& to) {
+    const Scale scale(edited(scale_task(), "scale/plain/family.json", from, to));
+    return complaint_of([&] { scale.candidate(genome(32, 2)); });
+  };
+  const std::string file = "scale/plain/family.json: ";
+  CHECK(complaint("\"ceil_div(N, 1)\"", "\"N - N\"") ==
+        file + "launch scale: grid 'N - N' is 0: must be 1 to 2^31 - 1");
+  CHECK_THAT(complaint("\"ceil_div(N, 1)\"", "\"N << 40\""), ContainsSubstring("launch scale: grid"));
+  CHECK_THAT(complaint("[\"threads\", \"1\", \"1\"]", "[\"-threads\", \"1\", \"1\"]"),
+             ContainsSubstring("launch scale: block '-threads' is -32"));
+  CHECK_THAT(complaint("\"columns * 4\"", "\"-4\""),
+             ContainsSubstring("dynamic shared memory '-4' is -4: must be 0"));
+  CHECK_THAT(complaint("\"N\", \"rows_left\"", "\"N << 33\""), ContainsSubstring("argument 'N << 33'"));
+  CHECK_THAT(complaint("\"4 * N * split\", \"when\": \"split > 1\"", "\"N - N\""),
+             ContainsSubstring("workspace partial: workspace size 'N - N' is 0"));
+  CHECK_THAT(complaint("\"32 * vector\"", "\"300\""),
+             ContainsSubstring("max_registers: '300' is 300: must be 0 (none) to 255"));
+  CHECK_THAT(complaint("\"ceil_div(N, 1)\"", "\"N / (vector - 2)\""),
+             ContainsSubstring("launch scale: 'N / (vector - 2)': division by zero"));
+}
+
+TEST_CASE("hashes tell apart what does different work") {
+  const Scale scale;
+  const Candidate a = scale.candidate(genome(32, 2));
+  CHECK(a.source_hash() == scale.candidate(genome(32, 2)).source_hash());
+  CHECK(a.source_hash() != scale.candidate(genome(32, 2, 0, "streamed")).source_hash());
+  // Same source, other plan.
+  const Candidate one = scale.candidate(genome(64, 1, 1));
+  const Candidate two = scale.candidate(genome(64, 1, 2));
+  CHECK(one.programs[0].source_hash == two.programs[0].source_hash);
+  CHECK(one.plans_hash() != two.plans_hash());
+  CHECK(one.source_hash() != two.source_hash());
+}
+
+TEST_CASE("the reference is rendered for a specialisation and writes f32") {
+  const Scale scale;
+  const Program program = reference_program(scale.tree, scale.task, scale.target.options, {{"M", number(64)}},
+                                            {scale.task.shape("small"), scale.task.shape("large")});
+  CHECK(program.source == "// reference for 64\n");
+  const Plan& plan = program.plans.at("small");
+  CHECK(plan.tensors[2].dtype == DType::f32);
+  CHECK(plan.tensors[2].bytes == 768);
+  CHECK(plan.launches[0].kernel == "scale_reference");
+  CHECK(plan.launches[0].grid == Dim3{3, 1, 1});
+  CHECK(plan.launches[0].block == Dim3{64, 1, 1});
+  CHECK(plan.launches[0].arguments[3].value == 192);
+}

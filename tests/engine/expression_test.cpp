@@ -1,0 +1,247 @@
+#include "engine/expression.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/engine/support.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const Bindings kKnown = {{"a", number(7)},   {"b", number(3)},    {"zero", number(0)},
+                         {"yes", true},      {"no", false},       {"layout", std::string("xor")},
+                         {"big", INT64_MAX}, {"small", INT64_MIN}};
+
+std::string value_of(std::string_view text) {
+  return expr::to_string(parse(text).evaluate(kKnown));
+}
+std::string evaluation_complaint(std::string_view text) {
+  return complaint_of([&] { parse(text).evaluate(kKnown); });
+}
+std::string parse_complaint(std::string_view text) {
+  return complaint_of([&] { parse(text); });
+}
+
+}  // namespace
+
+TEST_CASE("arithmetic follows C, and // follows Python") {
+  CHECK(value_of("a + b * 2") == "13");
+  CHECK(value_of("(a + b) * 2") == "20");
+  CHECK(value_of("a - b - 1") == "3");
+  CHECK(value_of("a / b") == "2");
+  CHECK(value_of("-a / b") == "-2");
+  CHECK(value_of("-a % b") == "-1");
+  CHECK(value_of("-a // b") == "-3");
+  CHECK(value_of("a // -b") == "-3");
+  CHECK(value_of("a // b") == "2");
+  CHECK(value_of("1 << 4 >> 1") == "8");
+  CHECK(value_of("0x1F & 6 | 8") == "14");
+  CHECK(value_of("- -a") == "7");
+}
+
+TEST_CASE("bitwise operators bind tighter than comparisons, comparisons tighter than not, and, or") {
+  CHECK(value_of("a & 1 == 1") == "true");
+  CHECK(value_of("not a == 8") == "true");
+  CHECK(value_of("!no == yes") == "true");
+  CHECK(value_of("yes || no && no") == "true");
+  CHECK(value_of("yes ? 1 : no ? 2 : 3") == "1");
+  CHECK(value_of("1 + 1 << 1 == 4") == "true");
+}
+
+TEST_CASE("functions of the language") {
+  CHECK(value_of("min(a, b, 5)") == "3");
+  CHECK(value_of("max(a, b, 5)") == "7");
+  CHECK(value_of("ceil_div(a, b)") == "3");
+  CHECK(value_of("ceil_div(6, b)") == "2");
+  CHECK(value_of("ceil_div(-a, b)") == "-2");
+  CHECK(value_of("ceil_div(0, b)") == "0");
+  CHECK(value_of("pow2(64) && !pow2(48) && !pow2(0) && !pow2(-4)") == "true");
+  CHECK(value_of("log2(1)") == "0");
+  CHECK(value_of("log2(255)") == "7");
+  CHECK(value_of("log2(256)") == "8");
+}
+
+TEST_CASE("strings compare with strings, in either kind of quotes") {
+  CHECK(value_of("layout == 'xor'") == "true");
+  CHECK(value_of("layout != \"xor\"") == "false");
+  CHECK(value_of("layout in ('none', 'xor')") == "true");
+  CHECK(value_of("yes ? 'left' : 'right'") == "left");
+  CHECK_THAT(evaluation_complaint("layout == 1"),
+             ContainsSubstring("compares the string 'xor' with an integer"));
+  CHECK_THAT(evaluation_complaint("layout + 1"),
+             ContainsSubstring("the string 'xor' stands where a number is needed"));
+  CHECK_THAT(complaint_of([] { parse("layout").evaluate_bool(kKnown); }), ContainsSubstring("true or false"));
+  CHECK_THAT(complaint_of([] { parse("layout").evaluate_int(kKnown); }), ContainsSubstring("number"));
+}
+
+TEST_CASE("Python's forms of constraints are read") {
+  CHECK(value_of("yes and not no or no") == "true");
+  CHECK(value_of("True and not False") == "true");
+  CHECK(value_of("1 < b <= 3 < a") == "true");
+  CHECK(value_of("1 < b < 3") == "false");
+  CHECK(value_of("b in (1, 2, 3)") == "true");
+  CHECK(value_of("b in [1, 2,]") == "false");
+  CHECK(value_of("b not in (1, 2)") == "true");
+  CHECK(value_of("b in ()") == "false");
+  // Constraints as they stand in Kernel Tuner's T1 files.
+  const Bindings gemm = {
+      {"MWG", number(64)},          {"MDIMC", number(16)},       {"NDIMC", number(8)},
+      {"MDIMA", number(16)},        {"KWG", number(32)},         {"VWM", number(2)},
+      {"block_size_x", number(64)}, {"block_size_y", number(8)}, {"use_padding", number(0)}};
+  CHECK(parse("KWG % ((MDIMC * NDIMC)/MDIMA) == 0").evaluate_bool(gemm));
+  CHECK(parse("MWG % (MDIMC * VWM) == 0").evaluate_bool(gemm));
+  CHECK(parse("32 <= block_size_x * block_size_y <= 1024").evaluate_bool(gemm));
+  CHECK(parse("use_padding == 0 or block_size_x % 32 != 0").evaluate_bool(gemm));
+  CHECK(parse("not use_padding").evaluate_bool(gemm));
+}
+
+TEST_CASE("booleans count as 0 and 1, integers are true unless zero") {
+  CHECK(value_of("a + yes") == "8");
+  CHECK(value_of("yes == 1") == "true");
+  CHECK(value_of("a && zero") == "false");
+  CHECK(value_of("a || zero") == "true");
+  CHECK(parse("a").evaluate_bool(kKnown));
+  CHECK(parse("yes").evaluate_int(kKnown) == 1);
+}
+
+TEST_CASE("what leaves 64 bits is an error, never another number") {
+  CHECK_THAT(evaluation_complaint("big + 1"), ContainsSubstring("exceeds 64 bits"));
+  CHECK_THAT(evaluation_complaint("small - 1"), ContainsSubstring("exceeds 64 bits"));
+  CHECK_THAT(evaluation_complaint("big * 2"), ContainsSubstring("exceeds 64 bits"));
+  CHECK_THAT(evaluation_complaint("-small"), ContainsSubstring("exceeds 64 bits"));
+  CHECK_THAT(evaluation_complaint("small / -1"), ContainsSubstring("exceeds 64 bits"));
+  CHECK_THAT(evaluation_complaint("1 << 63"), ContainsSubstring("must be 0 to 62"));
+  CHECK_THAT(evaluation_complaint("2 << 62"), ContainsSubstring("exceeds 64 bits"));
+  CHECK_THAT(evaluation_complaint("1 << -1"), ContainsSubstring("must be 0 to 62"));
+  CHECK(value_of("small % -1") == "0");
+  CHECK(value_of("big - 1 + 1") == std::to_string(INT64_MAX));
+  CHECK(value_of("1 << 62") == std::to_string(std::int64_t{1} << 62));
+}
+
+TEST_CASE("undefined operations are errors that show the expression") {
+  CHECK(evaluation_complaint("a / zero") == "'a / zero': division by zero");
+  CHECK_THAT(evaluation_complaint("a % zero"), ContainsSubstring("division by zero"));
+  CHECK_THAT(evaluation_complaint("a // zero"), ContainsSubstring("division by zero"));
+  CHECK_THAT(evaluation_complaint("ceil_div(a, 0)"), ContainsSubstring("must be positive"));
+  CHECK_THAT(evaluation_complaint("log2(zero)"), ContainsSubstring("must be positive"));
+  CHECK_THAT(evaluation_complaint("a + nobody"), ContainsSubstring("unknown name 'nobody'"));
+}
+
+TEST_CASE("what is not reached is not evaluated") {
+  CHECK(value_of("no && a / zero > 1") == "false");
+  CHECK(value_of("yes || nobody") == "true");
+  CHECK(value_of("yes ? a : a / zero") == "7");
+  CHECK(value_of("9 < a < nobody") == "false");
+  CHECK(value_of("a in (7, nobody)") == "true");
+}
+
+TEST_CASE("malformed text is refused with its column") {
+  CHECK(parse_complaint("a + ") == "expression 'a + ', column 5: expected a value at the end");
+  CHECK_THAT(parse_complaint("(a + b"), ContainsSubstring("column 7: expected ')' at the end"));
+  CHECK_THAT(parse_complaint("a b"), ContainsSubstring("column 3: unexpected 'b'"));
+  CHECK_THAT(parse_complaint("a = b"), ContainsSubstring("comparison is written '=='"));
+  CHECK_THAT(parse_complaint("a @ b"), ContainsSubstring("column 3: unexpected character '@'"));
+  CHECK_THAT(parse_complaint("1.5 * a"), ContainsSubstring("numbers are integers"));
+  CHECK_THAT(parse_complaint("12ab"), ContainsSubstring("'12ab' is not an integer"));
+  CHECK_THAT(parse_complaint("9223372036854775808"), ContainsSubstring("does not fit 64 bits"));
+  CHECK_THAT(parse_complaint("'open"), ContainsSubstring("string without an end"));
+  CHECK_THAT(parse_complaint("sqrt(a)"), ContainsSubstring("unknown function 'sqrt'"));
+  CHECK_THAT(parse_complaint("ceil_div(a)"), ContainsSubstring("ceil_div takes 2 arguments, not 1"));
+  CHECK_THAT(parse_complaint("pow2()"), ContainsSubstring("pow2 takes 1 argument, not 0"));
+  CHECK_THAT(parse_complaint("a in b"), ContainsSubstring("expected a list"));
+  CHECK_THAT(parse_complaint("a ? b"), ContainsSubstring("expected ':'"));
+  CHECK_THAT(parse_complaint(""), ContainsSubstring("expected a value"));
+  CHECK_THAT(parse_complaint("and"), ContainsSubstring("expected a value, found 'and'"));
+  CHECK_THAT(parse_complaint("a not b"), ContainsSubstring("expected 'in' after 'not'"));
+}
+
+TEST_CASE("depth and length are bounded") {
+  CHECK_THAT(parse_complaint(std::string(2000, '(') + "a" + std::string(2000, ')')),
+             ContainsSubstring("nested deeper"));
+  CHECK_THAT(parse_complaint(std::string(3000, '-') + "a"), ContainsSubstring("nested deeper"));
+  CHECK_THAT(parse_complaint(std::string(5000, 'a')), ContainsSubstring("the limit is 4096"));
+  std::string sum = "a";
+  for (int i = 0; i < 1000; ++i) sum += "+a";
+  CHECK_THAT(parse_complaint(sum), ContainsSubstring("nested deeper"));
+}
+
+TEST_CASE("names are listed once and sorted") {
+  CHECK(parse("b + a * b + min(c, a)").names() == std::vector<std::string>{"a", "b", "c"});
+  CHECK(parse("1 + 2").names().empty());
+}
+
+TEST_CASE("partial evaluation decides as soon as the known names do") {
+  const auto partial = [](std::string_view text) -> std::string {
+    const auto value = parse(text).evaluate_partially(kKnown);
+    return value ? expr::to_string(*value) : "?";
+  };
+  CHECK(partial("no && x") == "false");
+  CHECK(partial("x && no") == "false");
+  CHECK(partial("x || yes") == "true");
+  CHECK(partial("x && yes") == "?");
+  CHECK(partial("x ? 5 : 5") == "5");
+  CHECK(partial("x ? 5 : 6") == "?");
+  CHECK(partial("9 < a < x") == "false");
+  CHECK(partial("x < 5 < 4") == "false");
+  CHECK(partial("a in (x, 7)") == "true");
+  CHECK(partial("a in (x, 8)") == "?");
+  CHECK(partial("x > 0 && a / x > 1") == "?");
+  CHECK(partial("x && a / zero") == "?");
+  CHECK(partial("a + 1") == "8");
+}
+
+TEST_CASE("partial evaluation never contradicts full evaluation") {
+  Rng rng(20240517);
+  const std::vector<std::string> names = {"p", "q", "r", "s"};
+  int decided = 0;
+  int failed = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const Expression expression = parse(random_expression(rng, names, 4));
+    Bindings all;
+    Bindings some;
+    for (const std::string& name : names) {
+      all[name] =
+          name == "s" ? Value(rng.below(2) == 1) : number(static_cast<std::int64_t>(rng.below(11)) - 3);
+      if (rng.below(2)) some[name] = all[name];
+    }
+    std::optional<Value> full;
+    if (complaint_of([&] { full = expression.evaluate(all); }) != "") ++failed;
+    std::optional<Value> partial;
+    const bool refused = !complaint_of([&] { partial = expression.evaluate_partially(some); }).empty();
+    INFO(expression.text());
+    if (refused) CHECK(!full);
+    if (partial && full) CHECK(*partial == *full);
+    if (partial && some.size() < all.size()) ++decided;
+    CHECK(complaint_of([&] { partial = expression.evaluate_partially(all); }).empty() == full.has_value());
+    if (full) CHECK(partial == full);
+  }
+  CHECK(decided > 1000);
+  CHECK(failed > 1000);
+}
+
+TEST_CASE("expressions become C++ with the known names folded in") {
+  const Bindings known = {
+      {"tile", number(64)}, {"split", number(4)}, {"causal", false}, {"layout", std::string("xor")}};
+  const auto cpp = [&](std::string_view text) { return parse(text).to_cpp(known); };
+  CHECK(cpp("S") == "S");
+  CHECK(cpp("tile * split") == "256LL");
+  CHECK(cpp("B * H + tile") == "((B * H) + 64LL)");
+  CHECK(cpp("ceil_div(S, tile)") == "(S / 64LL + (S > 0 && S % 64LL != 0))");
+  CHECK(cpp("S // tile") == "(S / 64LL - (S % 64LL != 0 && (S < 0) != (64LL < 0)))");
+  CHECK(cpp("min(S, tile, B)") == "((S < 64LL ? S : 64LL) < B ? (S < 64LL ? S : 64LL) : B)");
+  CHECK(cpp("pow2(S)") == "(S > 0 && (S & (S - 1)) == 0)");
+  CHECK(cpp("log2(S)") == "(63LL - __builtin_clzll(S))");
+  CHECK(cpp("split > 1 && S > 8") == "(S > 8LL)");
+  CHECK(cpp("S > 8 || causal") == "(S > 8LL)");
+  CHECK(cpp("causal && S > 8") == "false");
+  CHECK(cpp("split > 1 ? S : B") == "S");
+  CHECK(cpp("S > 8 ? S : -B") == "((S > 8LL) ? S : (-B))");
+  CHECK(cpp("0 < S <= tile") == "((0LL < S) && (S <= 64LL))");
+  CHECK(cpp("S in (1, 2)") == "((S == 1LL) || (S == 2LL))");
+  CHECK(cpp("!(S == B)") == "(!(S == B))");
+  CHECK(cpp("layout == 'xor' ? S : 0") == "S");
+  CHECK_THAT(complaint_of([&] { cpp("layout"); }), ContainsSubstring("cannot become C++"));
+}

@@ -1,0 +1,331 @@
+#include "engine/search.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <deque>
+#include <map>
+
+#include "tests/engine/support.h"
+
+using namespace evo;
+using namespace evo::test;
+
+namespace {
+
+const Family kFamily = family("f",
+                              {gene("a", {number(0), number(1), number(2), number(3)}),
+                               gene("b", {number(0), number(1), number(2), number(3)}),
+                               gene("c", {number(0), number(1), number(2), number(3)})},
+                              {"a + b + c > 1"});
+
+double latency_us(const Genome& genome) {
+  double sum = 1;
+  for (const auto& [name, allele] : genome.genes)
+    sum += static_cast<double>(std::get<std::int64_t>(allele)) * (name == "b" ? 3 : 1);
+  return sum;
+}
+
+bool fails(const Genome& genome) {
+  return genome.genes.at("c") == number(3);
+}
+
+enum class Order { first_in_first_out, last_in_first_out, random };
+
+/// Evaluates by formula. Finishes what is in flight in some order; notes what happened.
+class FakeEvaluator : public Evaluator {
+ public:
+  FakeEvaluator(std::size_t width, Order order) : width_(width), order_(order) {}
+
+  std::size_t width() const override { return width_; }
+
+  void submit(std::uint64_t ticket, const Candidate& candidate) override {
+    in_flight_.push_back({ticket, evaluate(candidate.genome)});
+    submitted.push_back(ticket);
+    most_in_flight = std::max(most_in_flight, in_flight_.size());
+  }
+
+  Done wait() override {
+    REQUIRE(!in_flight_.empty());
+    if (lose_machine_after == 0) throw machine_error("the device is gone");
+    --lose_machine_after;
+    std::size_t chosen = 0;
+    if (order_ == Order::last_in_first_out) chosen = in_flight_.size() - 1;
+    if (order_ == Order::random) chosen = rng_.below(in_flight_.size());
+    const Done done = in_flight_[chosen];
+    in_flight_.erase(in_flight_.begin() + static_cast<std::ptrdiff_t>(chosen));
+    return done;
+  }
+
+  std::vector<std::uint64_t> submitted;
+  std::size_t most_in_flight = 0;
+  int lose_machine_after = -1;
+
+ private:
+  static Evaluation evaluate(const Genome& genome) {
+    Evaluation evaluation;
+    evaluation.verdict = fails(genome) ? Verdict::wrong_answer : Verdict::valid;
+    if (!fails(genome)) evaluation.latency_us = latency_us(genome);
+    return evaluation;
+  }
+
+  std::size_t width_;
+  Order order_;
+  Rng rng_{17};
+  std::vector<Done> in_flight_;
+};
+
+/// Keeps records in memory, in the order they came.
+class FakeArchive : public Archive {
+ public:
+  std::optional<Evaluation> recall(const Proposal& proposal) override {
+    const auto found = stored.find(proposal.ticket);
+    if (found == stored.end() || found->second.first != proposal.genome) return std::nullopt;
+    return found->second.second;
+  }
+
+  void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
+    CHECK(candidate.genome == proposal.genome);
+    stored[proposal.ticket] = {proposal.genome, evaluation};
+    recorded.push_back(to_text(proposal.genome));
+    tickets.push_back(proposal.ticket);
+  }
+
+  std::map<std::uint64_t, std::pair<Genome, Evaluation>> stored;
+  std::vector<std::string> recorded;
+  std::vector<std::uint64_t> tickets;
+};
+
+/// Notes the order of asks and tells of the strategy inside.
+class Listening : public Strategy {
+ public:
+  explicit Listening(std::unique_ptr<Strategy> inner) : inner_(std::move(inner)) {}
+
+  std::optional<Proposal> ask() override {
+    auto proposal = inner_->ask();
+    if (proposal) log.push_back("ask " + std::to_string(proposal->ticket));
+    return proposal;
+  }
+  void tell(const Answer& answer) override {
+    log.push_back("tell " + std::to_string(answer.ticket));
+    told.push_back(answer);
+    inner_->tell(answer);
+  }
+
+  std::vector<std::string> log;
+  std::vector<Answer> told;
+
+ private:
+  std::unique_ptr<Strategy> inner_;
+};
+
+Candidate build(const Genome& genome) {
+  return Candidate{genome, {}};
+}
+
+struct Outcome {
+  SearchResult result;
+  std::vector<std::string> recorded;
+};
+
+Outcome run(std::size_t width, Order order, FakeArchive& archive, std::uint64_t evaluations,
+            std::string_view name = "evolve", std::uint64_t seed = 1) {
+  const Space space({kFamily}, {}, {});
+  const auto strategy = make_strategy(name, space, seed);
+  FakeEvaluator evaluator(width, order);
+  SearchLimits limits;
+  limits.evaluations = evaluations;
+  const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
+  CHECK(evaluator.most_in_flight <= width);
+  return {result, archive.recorded};
+}
+
+Outcome run(std::size_t width, Order order, std::uint64_t evaluations = 40) {
+  FakeArchive archive;
+  return run(width, order, archive, evaluations);
+}
+
+}  // namespace
+
+TEST_CASE("results are recorded and told in ask order, whatever order they arrive in") {
+  for (const Order order : {Order::first_in_first_out, Order::last_in_first_out, Order::random}) {
+    const Space space({kFamily}, {}, {});
+    Listening strategy(make_strategy("evolve", space, 1));
+    FakeEvaluator evaluator(3, order);
+    FakeArchive archive;
+    SearchLimits limits;
+    limits.evaluations = 6;
+    search(strategy, evaluator, archive, build, limits, {});
+    CHECK(archive.tickets == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5});
+    // Proposal i + width is asked right after answer i is told.
+    CHECK(strategy.log == std::vector<std::string>{"ask 0", "ask 1", "ask 2", "tell 0", "ask 3", "tell 1",
+                                                   "ask 4", "tell 2", "ask 5", "tell 3", "tell 4", "tell 5"});
+  }
+}
+
+TEST_CASE("a seed gives the same search whichever candidate finishes first") {
+  const Outcome expected = run(4, Order::first_in_first_out);
+  CHECK(expected.recorded.size() == 40);
+  CHECK(run(4, Order::last_in_first_out).recorded == expected.recorded);
+  CHECK(run(4, Order::random).recorded == expected.recorded);
+  FakeArchive other;
+  CHECK(run(4, Order::random, other, 40, "evolve", 2).recorded != expected.recorded);
+}
+
+TEST_CASE("a resumed search evaluates only what is not stored and ends as if never interrupted") {
+  for (const char* strategy : {"evolve", "random"}) {
+    FakeArchive whole;
+    const Outcome expected = run(4, Order::random, whole, 40, strategy);
+    for (const std::uint64_t stopped_at : {1, 7, 20, 39}) {
+      FakeArchive archive;
+      run(4, Order::random, archive, stopped_at, strategy);
+      REQUIRE(archive.recorded.size() == stopped_at);
+      const Outcome resumed = run(4, Order::last_in_first_out, archive, 40, strategy);
+      CHECK(resumed.recorded == expected.recorded);
+      CHECK(resumed.result.told == 40);
+      CHECK(resumed.result.valid == expected.result.valid);
+    }
+  }
+}
+
+TEST_CASE("what the archive recalls is told but neither built, evaluated nor recorded again") {
+  FakeArchive archive;
+  run(2, Order::first_in_first_out, archive, 10);
+  const Space space({kFamily}, {}, {});
+  Listening strategy(make_strategy("evolve", space, 1));
+  FakeEvaluator evaluator(2, Order::first_in_first_out);
+  SearchLimits limits;
+  limits.evaluations = 10;
+  int built = 0;
+  const auto counting = [&](const Genome& genome) {
+    ++built;
+    return build(genome);
+  };
+  const SearchResult result = search(strategy, evaluator, archive, counting, limits, {});
+  CHECK(result.told == 10);
+  CHECK(strategy.told.size() == 10);
+  CHECK(built == 0);
+  CHECK(evaluator.submitted.empty());
+  CHECK(archive.recorded.size() == 10);
+}
+
+TEST_CASE("failures are told without a latency, duplicates with the one they copy") {
+  Evaluation evaluation;
+  evaluation.latency_us = 5;
+  for (const Verdict verdict :
+       {Verdict::wrong_answer, Verdict::harness_failed, Verdict::illegal, Verdict::crashed}) {
+    evaluation.verdict = verdict;
+    CHECK(!latency_of(evaluation));
+  }
+  evaluation.verdict = Verdict::valid;
+  CHECK(latency_of(evaluation) == 5);
+  evaluation.verdict = Verdict::duplicate;
+  CHECK(latency_of(evaluation) == 5);
+  evaluation.latency_us = 0;  // a duplicate of a failure
+  CHECK(!latency_of(evaluation));
+  evaluation.verdict = Verdict::valid;
+  evaluation.latency_us = std::numeric_limits<double>::quiet_NaN();
+  CHECK(!latency_of(evaluation));
+}
+
+TEST_CASE("a search of a whole space says that it is exhausted, having told every genome once") {
+  const Space space({kFamily}, {}, {});
+  for (const char* strategy : {"evolve", "random"}) {
+    FakeArchive archive;
+    const Outcome outcome = run(4, Order::random, archive, 1000, strategy);
+    CHECK(outcome.result.exhausted);
+    CHECK(outcome.result.told == space.size());
+    CHECK(archive.recorded.size() == space.size());
+    std::sort(archive.recorded.begin(), archive.recorded.end());
+    CHECK(std::unique(archive.recorded.begin(), archive.recorded.end()) == archive.recorded.end());
+    CHECK(outcome.result.valid < outcome.result.told);
+  }
+}
+
+TEST_CASE("after stop nothing starts, and what is in flight is finished and recorded") {
+  const Space space({kFamily}, {}, {});
+  const auto strategy = make_strategy("evolve", space, 1);
+  FakeEvaluator evaluator(4, Order::random);
+  FakeArchive archive;
+  std::atomic<bool> stop = false;
+  SearchLimits limits;
+  limits.evaluations = 40;
+  limits.stop = &stop;
+  const SearchResult result =
+      search(*strategy, evaluator, archive, build, limits, [&](const SearchProgress& progress) {
+        if (progress.told == 5) stop = true;
+      });
+  CHECK(result.interrupted);
+  CHECK(!result.exhausted);
+  CHECK(result.told == 8);
+  CHECK(evaluator.submitted.size() == 8);
+  CHECK(archive.recorded.size() == 8);
+}
+
+TEST_CASE("when time is out nothing starts any more") {
+  const Space space({kFamily}, {}, {});
+  const auto strategy = make_strategy("evolve", space, 1);
+  FakeEvaluator evaluator(2, Order::random);
+  FakeArchive archive;
+  SearchLimits limits;
+  limits.evaluations = 40;
+  int questions = 0;
+  limits.out_of_time = [&] { return ++questions > 10; };
+  const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
+  CHECK(!result.interrupted);
+  CHECK(result.told == 10);
+  CHECK(archive.recorded.size() == 10);
+}
+
+TEST_CASE("progress tells counts and the best so far after each result") {
+  const Space space({kFamily}, {}, {});
+  const auto strategy = make_strategy("evolve", space, 1);
+  FakeEvaluator evaluator(3, Order::random);
+  FakeArchive archive;
+  SearchLimits limits;
+  limits.evaluations = 30;
+  std::uint64_t calls = 0;
+  std::uint64_t valid = 0;
+  std::optional<double> best;
+  search(*strategy, evaluator, archive, build, limits, [&](const SearchProgress& progress) {
+    CHECK(progress.told == ++calls);
+    CHECK(progress.last->ticket == calls - 1);
+    if (!fails(progress.last->genome)) {
+      ++valid;
+      best = std::min(best.value_or(1e9), latency_us(progress.last->genome));
+      CHECK(progress.last_evaluation->verdict == Verdict::valid);
+    }
+    CHECK(progress.valid == valid);
+    CHECK(progress.best_us == best);
+  });
+  CHECK(calls == 30);
+}
+
+TEST_CASE("an error of the user's templates ends the search; what was recorded before stays") {
+  const Space space({kFamily}, {}, {});
+  const auto strategy = make_strategy("evolve", space, 1);
+  FakeEvaluator evaluator(2, Order::first_in_first_out);
+  FakeArchive archive;
+  SearchLimits limits;
+  limits.evaluations = 40;
+  int built = 0;
+  const auto breaking = [&](const Genome& genome) {
+    if (++built == 6) throw usage_error("t/f/kernel.cu:3: unknown name 'x'");
+    return build(genome);
+  };
+  CHECK(complaint_of([&] { search(*strategy, evaluator, archive, breaking, limits, {}); }) ==
+        "t/f/kernel.cu:3: unknown name 'x'");
+  CHECK(archive.recorded.size() == 4);
+}
+
+TEST_CASE("a lost machine ends the search; what was recorded before stays") {
+  const Space space({kFamily}, {}, {});
+  const auto strategy = make_strategy("evolve", space, 1);
+  FakeEvaluator evaluator(2, Order::first_in_first_out);
+  evaluator.lose_machine_after = 5;
+  FakeArchive archive;
+  SearchLimits limits;
+  limits.evaluations = 40;
+  CHECK(complaint_of([&] { search(*strategy, evaluator, archive, build, limits, {}); }) ==
+        "the device is gone");
+  CHECK(archive.recorded.size() == 5);
+}

@@ -1,0 +1,156 @@
+#include "engine/task.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/engine/support.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Task scale() {
+  return load_task(scale_task(), "scale");
+}
+
+// What loading says when one place of task.json is changed.
+std::string load_complaint(const std::string& from, const std::string& to) {
+  const SourceTree tree = edited(scale_task(), "scale/task.json", from, to);
+  return complaint_of([&] { load_task(tree, "scale"); });
+}
+
+}  // namespace
+
+TEST_CASE("a task is read as it is written") {
+  const Task task = scale();
+  CHECK(task.summary == "y = a x, row by row");
+  CHECK(task.shape_parameters == std::vector<std::string>{"N", "M"});
+  CHECK(task.specialised == std::vector<std::string>{"M"});
+  CHECK(task.default_options() == Bindings{{"out", std::string("f16")}, {"fused", false}});
+  CHECK(task.inputs.size() == 2);
+  CHECK(task.inputs[0].scale == "a");
+  CHECK(task.outputs[0].dtype == "out");
+  CHECK(task.shape("wide").parameters == Bindings{{"N", number(2)}, {"M", number(128)}});
+  CHECK(task.shape_sets.at("cuda").validated == std::vector<std::string>{"small", "wide"});
+  CHECK(task.seeds == 2);
+  CHECK(task.regimes[0].gain == 1.0);
+  CHECK(task.regimes[1].distribution == Distribution::outliers);
+  CHECK(task.regimes[1].gain == 8.0);
+  CHECK(task.limits.relative_l2 == 0.01);
+  CHECK(task.limits.max_abs == 0.0);
+  CHECK(task.flops.evaluate_int({{"N", number(3)}, {"M", number(5)}}) == 15);
+  CHECK(task.math == "f32");
+  CHECK(task.reference == "scale/reference.cu");
+  CHECK(task.reference_arguments == std::vector<std::string>{"x", "a", "y", "N * M"});
+}
+
+TEST_CASE("tasks are found by their files") {
+  SourceTree tree = scale_task();
+  tree["another/task.json"] = "{}";
+  tree["another/deep/task.json"] = "{}";
+  CHECK(task_names(tree) == std::vector<std::string>{"another", "scale"});
+  CHECK_THAT(complaint_of([&] { load_task(tree, "scal"); }),
+             ContainsSubstring("unknown task 'scal'; did you mean 'scale'?"));
+  CHECK_THAT(complaint_of([&] { load_task(tree, "zzzzzz"); }), ContainsSubstring("there are another, scale"));
+}
+
+TEST_CASE("dims, element counts and dtypes follow shape and options") {
+  const Task task = scale();
+  Bindings known = task.shape("small").parameters;
+  CHECK(dims_of(*task.tensor("x"), known) == std::vector<std::int64_t>{3, 64});
+  CHECK(element_count(*task.tensor("x"), known) == 192);
+  CHECK(dtype_of(*task.tensor("x"), task.default_options()) == DType::e4m3);
+  CHECK(dtype_of(*task.tensor("y"), task.default_options()) == DType::f16);
+  CHECK(dtype_of(*task.tensor("y"), {{"out", std::string("f32")}}) == DType::f32);
+  CHECK(task.tensor("nobody") == nullptr);
+  known["N"] = number(std::int64_t{1} << 40);
+  known["M"] = number(std::int64_t{1} << 40);
+  CHECK_THAT(complaint_of([&] { element_count(*task.tensor("x"), known); }),
+             ContainsSubstring("more elements"));
+}
+
+TEST_CASE("a shape is a name, values in order, or values by name") {
+  const Task task = scale();
+  CHECK(parse_shape(task, "wide").name == "wide");
+  CHECK(parse_shape(task, "5,64").parameters == Bindings{{"N", number(5)}, {"M", number(64)}});
+  CHECK(parse_shape(task, "M=64, N=5").name == "N=5,M=64");
+  CHECK(parse_shape(task, "2,128").name == "wide");
+  for (const char* text :
+       {"5", "5,64,1", "N=5,N=6", "N=5,X=6", "", "wide,small", "5,-1", "5,0", "5,x", "5,99999999999"}) {
+    INFO(text);
+    CHECK_THAT(complaint_of([&] { parse_shape(task, text); }),
+               ContainsSubstring("shape '" + std::string(text) + "'"));
+  }
+}
+
+TEST_CASE("the hash follows every file of the task and of include, and no other") {
+  const std::string hash = scale().hash;
+  const auto hash_with = [](const std::string& path, const std::string& content) {
+    SourceTree tree = scale_task();
+    tree[path] = content;
+    return load_task(tree, "scale").hash;
+  };
+  CHECK(hash.size() == 32);
+  CHECK(hash == scale().hash);
+  CHECK(hash_with("other/task.json", "{}") == hash);
+  CHECK(hash_with("scale/reference.cu", "// changed\n") != hash);
+  CHECK(hash_with("scale/plain/kernel.cu", "// changed\n") != hash);
+  CHECK(hash_with("scale/plain/store/another.cu", "") != hash);
+  CHECK(hash_with("include/types.cuh", "") != hash);
+}
+
+TEST_CASE("mistakes in task.json are named with file, key and reason") {
+  const std::string file = "scale/task.json: ";
+  CHECK(load_complaint("\"seeds\": 2", "\"seedz\": 2") ==
+        file + "unknown key 'seedz'; did you mean 'seeds'?");
+  CHECK(load_complaint("\"seeds\": 2", "\"seeds\": \"2\"") == file + "seeds: expected an integer, not \"2\"");
+  CHECK(load_complaint("\"seeds\": 2", "\"seeds\": 0") == file + "seeds: must be 1 to 1000");
+  CHECK(load_complaint("\"seeds\": 2", "\"seeds\": 2, \"seeds\": 3") == file + "key 'seeds' is given twice");
+  CHECK(load_complaint("\"seeds\": 2,", "\"seeds\": 2") == file + "line 21, column 11: not valid JSON");
+  CHECK_THAT(load_complaint("\"dtype\": \"e4m3\"", "\"dtype\": \"e4m4\""),
+             ContainsSubstring(file + "inputs[0].dtype: unknown dtype 'e4m4'"));
+  CHECK_THAT(load_complaint("\"dtype\": \"out\"", "\"dtype\": \"fused\""),
+             ContainsSubstring("option 'fused' has values that are no dtypes"));
+  CHECK(load_complaint("\"scale\": \"a\"", "\"scale\": \"b\"") ==
+        file + "inputs[0].scale: unknown input 'b'; did you mean 'x'?");
+  CHECK_THAT(load_complaint("\"dims\": [\"N\"]", "\"dims\": [\"M\"]"),
+             ContainsSubstring("inputs[0].scale: the dims of 'a' must be leading dims of 'x'"));
+  CHECK(load_complaint("\"dims\": [\"N\"]", "\"dims\": [\"K\"]") ==
+        file + "inputs[1].dims[0]: 'K' reads unknown name 'K'; did you mean 'M'?");
+  CHECK_THAT(load_complaint("\"dims\": [\"N\"]", "\"dims\": [\"N +\"]"),
+             ContainsSubstring(file + "inputs[1].dims[0]: expression 'N +'"));
+  CHECK(load_complaint("\"name\": \"y\"", "\"name\": \"x\"") ==
+        file + "outputs[0].name: the name 'x' is already taken");
+  CHECK(load_complaint("\"name\": \"y\"", "\"name\": \"N\"") ==
+        file + "outputs[0].name: the name 'N' is already taken");
+  CHECK(load_complaint("[\"N\", \"M\"],\n  \"spec", "[\"N\", \"in\"],\n  \"spec") ==
+        file + "shape_parameters[1]: 'in' is a word of the expression language");
+  CHECK_THAT(load_complaint("\"specialised\": [\"M\"]", "\"specialised\": [\"Q\"]"),
+             ContainsSubstring("specialised[0]: unknown shape parameter 'Q'"));
+  CHECK(load_complaint("{ \"N\": 3, \"M\": 64 }", "{ \"N\": 3 }") ==
+        file + "shapes.small: key 'M' is missing");
+  CHECK(load_complaint("{ \"N\": 3, \"M\": 64 }", "{ \"N\": 0, \"M\": 64 }") ==
+        file + "shapes.small.N: must be positive and fit 31 bits");
+  CHECK_THAT(load_complaint("\"timed\": [\"large\"]", "\"timed\": [\"huge\"]"),
+             ContainsSubstring("sets.cuda.timed[0]: unknown shape 'huge'"));
+  CHECK_THAT(load_complaint("\"vgpu\": {", "\"tpu\": {"), ContainsSubstring("sets: unknown key 'tpu'"));
+  CHECK_THAT(load_complaint("\"outliers\"", "\"outlier\""),
+             ContainsSubstring(
+                 "regimes.hard.distribution: unknown distribution 'outlier'; did you mean 'outliers'?"));
+  CHECK_THAT(load_complaint("\"tensors\": [\"x\"]", "\"tensors\": [\"y\"]"),
+             ContainsSubstring("regimes.hard.tensors[0]: unknown input 'y'"));
+  CHECK(load_complaint("\"cosine\": 0.99", "\"cosine\": 1.5") == file + "limits.cosine: must be 0 to 1");
+  CHECK(load_complaint("\"bytes\": \"3 * N * M\"", "\"bytes\": \"3 * N * K\"") ==
+        file + "floor.bytes: '3 * N * K' reads unknown name 'K'; did you mean 'M'?");
+  CHECK(load_complaint("[\"N\", \"1\", \"1\"]", "[\"N\", \"1\"]") ==
+        file + "reference.grid: three dimensions are needed");
+  CHECK(load_complaint("\"y\", \"N * M\"]", "\"y\", \"N * L\"]") ==
+        file + "reference.arguments[3]: 'N * L' reads unknown name 'L'; did you mean 'M'?");
+  CHECK_THAT(load_complaint("\"kernel\": \"scale_reference\", ", ""),
+             ContainsSubstring("reference: key 'kernel' is missing"));
+  SourceTree tree = scale_task();
+  tree.erase("scale/reference.cu");
+  CHECK(complaint_of([&] { load_task(tree, "scale"); }) == file + "reference: scale/reference.cu is missing");
+}

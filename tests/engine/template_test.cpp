@@ -1,0 +1,167 @@
+#include "engine/template.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/engine/support.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const Bindings kBindings = {{"tile", number(64)},
+                            {"stages", number(3)},
+                            {"swizzle", true},
+                            {"layout", std::string("xor")},
+                            {"rescale", std::string("lazy")}};
+
+std::string render(const std::string& source) {
+  return render_template({{"t/f/kernel.cu", source}}, "t/f/kernel.cu", kBindings);
+}
+
+std::string render_complaint(const std::string& source) {
+  return complaint_of([&] { render(source); });
+}
+
+}  // namespace
+
+TEST_CASE("text without directives comes out as it went in") {
+  const std::string source = "int a;\n\n  // comment % with ${'$'} and {braces}\n\tfloat b;\n";
+  CHECK(render(source) == "int a;\n\n  // comment % with $ and {braces}\n\tfloat b;\n");
+  CHECK(render("") == "");
+  CHECK(render("no newline") == "no newline\n");
+  CHECK(render("windows\r\nlines\r\n") == "windows\nlines\n");
+}
+
+TEST_CASE("expressions in ${} are replaced by their values") {
+  CHECK(render("int tile = ${tile}, half = ${ tile / 2 };\n") == "int tile = 64, half = 32;\n");
+  CHECK(render("${layout}_${swizzle}\n") == "xor_true\n");
+  CHECK(render("${layout == 'xor' ? '}' : \"{\"}\n") == "}\n");
+}
+
+TEST_CASE("if, elif and else leave only the branch taken") {
+  const auto chosen = [](const std::string& stages) {
+    return render("//% let n = " + stages +
+                  "\na\n//% if n > 3\nmany\n//% elif n > 1\nfew\n//% else\none\n//% end\nz\n");
+  };
+  CHECK(chosen("5") == "a\nmany\nz\n");
+  CHECK(chosen("2") == "a\nfew\nz\n");
+  CHECK(chosen("1") == "a\none\nz\n");
+  CHECK(render("//% if stages > 9\nx\n//% end\n") == "");
+  CHECK(render("//% if swizzle\n  //% if tile == 64\n  y\n  //% end\n//% end\n") == "  y\n");
+}
+
+TEST_CASE("for runs from the first value up to and without the last") {
+  CHECK(render("//% for i in 0..stages\nbuf${i};\n//% end\n") == "buf0;\nbuf1;\nbuf2;\n");
+  CHECK(render("//% for i in stages - 1..tile / 16 + 1\n${i}\n//% end\n") == "2\n3\n4\n");
+  CHECK(render("//% for i in 3..3\nx\n//% end\n") == "");
+  CHECK(render("//% for i in 3..1\nx\n//% end\n") == "");
+  CHECK(render("//% for i in 0..2\n//% for j in 0..i + 1\n${i}${j}\n//% end\n//% end\n") == "00\n10\n11\n");
+}
+
+TEST_CASE("let defines a name until its block ends") {
+  CHECK(render("//% let half = tile / 2\n${half}\n") == "32\n");
+  CHECK(render("//% for i in 0..2\n//% let twice = 2 * i\n${twice}\n//% end\n") == "0\n2\n");
+  CHECK_THAT(render_complaint("//% if swizzle\n//% let x = 1\n//% end\n${x}\n"),
+             ContainsSubstring("t/f/kernel.cu:4: 'x': unknown name 'x'"));
+  CHECK(render_complaint("//% let tile = 3\n") == "t/f/kernel.cu:1: 'tile' is already defined");
+  CHECK(render_complaint("//% for tile in 0..2\n//% end\n") == "t/f/kernel.cu:1: 'tile' is already defined");
+}
+
+TEST_CASE("a directive that starts with # is a remark") {
+  CHECK(render("a\n//% # nobody sees this\nb\n") == "a\nb\n");
+}
+
+TEST_CASE("include finds files beside the including one first, then from the templates folder") {
+  const SourceTree tree = {
+      {"t/f/kernel.cu",
+       "//% include \"part.cuh\"\n//% include \"include/mma.cuh\"\n//% include \"sub/deep.cuh\"\n"},
+      {"t/f/part.cuh", "part ${tile}\n//% let own = 1\n"},
+      {"t/f/sub/deep.cuh", "//% include \"near.cuh\"\n//% include \"part.cuh\"\n"},
+      {"t/f/sub/near.cuh", "near\n"},
+      {"part.cuh", "root part\n"},
+      {"include/mma.cuh", "mma\n//% let own = 2\n"},
+  };
+  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "part 64\nmma\nnear\nroot part\n");
+}
+
+TEST_CASE("slot includes the file of the gene's allele") {
+  SourceTree tree = {{"t/f/kernel.cu", "a\n//% if swizzle\n//%   slot rescale\n//% end\nb\n"},
+                     {"t/f/rescale/lazy.cu", "lazy ${tile}\n"},
+                     {"t/f/rescale/eager.cu", "eager\n"}};
+  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "a\nlazy 64\nb\n");
+  const auto complaint = [&](Bindings bindings) {
+    return complaint_of([&] { render_template(tree, "t/f/kernel.cu", bindings); });
+  };
+  CHECK(complaint({{"swizzle", true}, {"rescale", std::string("other")}}) ==
+        "t/f/kernel.cu:3: slot 'rescale': no file t/f/rescale/other.cu");
+  CHECK_THAT(complaint({{"swizzle", true}, {"rescale", std::string("../secret")}}),
+             ContainsSubstring("not a file's name"));
+  CHECK_THAT(complaint({{"swizzle", true}, {"rescale", number(1)}}), ContainsSubstring("not a file's name"));
+  CHECK_THAT(complaint({{"swizzle", true}}), ContainsSubstring("no gene of this name"));
+}
+
+TEST_CASE("errors name the file and line they are in") {
+  CHECK(render_complaint("a\n//% iff x\n") ==
+        "t/f/kernel.cu:2: unknown directive 'iff'; there are if, elif, else, for, let, include, slot, end");
+  CHECK_THAT(render_complaint("a\n\nb ${tile + }\n"),
+             ContainsSubstring("t/f/kernel.cu:3: expression 'tile +'"));
+  CHECK_THAT(render_complaint("${tile / (stages - 3)}\n"),
+             ContainsSubstring("t/f/kernel.cu:1: 'tile / (stages - 3)': division by zero"));
+  CHECK(render_complaint("a ${tile\n") == "t/f/kernel.cu:1: '${' without '}'");
+  CHECK(render_complaint("//% if swizzle\na\n") == "t/f/kernel.cu:1: 'if' without 'end'");
+  CHECK(render_complaint("a\n//% for i in 0..2\n") == "t/f/kernel.cu:2: 'for' without 'end'");
+  CHECK(render_complaint("//% end\n") == "t/f/kernel.cu:1: 'end' without an open block");
+  CHECK(render_complaint("//% else\n") == "t/f/kernel.cu:1: 'else' without an open block");
+  CHECK_THAT(render_complaint("//% for i in 0..2\n//% else\n//% end\n"),
+             ContainsSubstring(":2: 'else' where 'end' of 'for' is expected"));
+  CHECK_THAT(render_complaint("//% if swizzle\n//% else\n//% else\n//% end\n"),
+             ContainsSubstring(":3: 'else' where 'end' of 'if'"));
+  CHECK(render_complaint("//% if swizzle\n//% end swizzle\n") ==
+        "t/f/kernel.cu:2: unexpected 'swizzle' after 'end'");
+  CHECK(render_complaint("//% if\n//% end\n") == "t/f/kernel.cu:1: expression expected");
+  CHECK(render_complaint("//% for i = 0..2\n//% end\n") ==
+        "t/f/kernel.cu:1: expected 'for NAME in FIRST..END'");
+  CHECK(render_complaint("//% let x\n") == "t/f/kernel.cu:1: expected 'let NAME = EXPRESSION'");
+  CHECK(render_complaint("//% let 2x = 1\n") == "t/f/kernel.cu:1: '2x' is not a name");
+  CHECK(render_complaint("//% let min = 1\n") == "t/f/kernel.cu:1: 'min' is not a name");
+  CHECK(render_complaint("//% include part.cuh\n") == "t/f/kernel.cu:1: expected 'include \"PATH\"'");
+  CHECK_THAT(render_complaint("//% include \"part.cuh\"\n"), ContainsSubstring(":1: no file \"part.cuh\""));
+  CHECK(complaint_of([] { render_template({}, "t/f/kernel.cu", {}); }) == "t/f/kernel.cu: no such template");
+}
+
+TEST_CASE("an error in an included file names that file") {
+  const SourceTree tree = {{"t/f/kernel.cu", "//% include \"part.cuh\"\n"},
+                           {"t/f/part.cuh", "a\n${nobody}\n"}};
+  CHECK(complaint_of([&] { render_template(tree, "t/f/kernel.cu", {}); }) ==
+        "t/f/part.cuh:2: 'nobody': unknown name 'nobody'");
+}
+
+TEST_CASE("syntax is checked in branches that are not taken") {
+  CHECK_THAT(render_complaint("//% if false\n${tile +}\n//% end\n"), ContainsSubstring(":2: expression"));
+  CHECK_THAT(render_complaint("//% if false\n//% wrong\n//% end\n"),
+             ContainsSubstring(":2: unknown directive"));
+}
+
+TEST_CASE("paths cannot leave the templates folder") {
+  for (const char* path : {"../secret.cuh", "/etc/passwd", "include/../../x", "a//b", "./x", "a\\b"}) {
+    INFO(path);
+    CHECK_THAT(render_complaint("//% include \"" + std::string(path) + "\"\n"),
+               ContainsSubstring("a path inside the templates folder"));
+  }
+}
+
+TEST_CASE("loops, includes, blocks and output are bounded") {
+  CHECK_THAT(render_complaint("//% for i in 0..1000000000\n//% end\n"), ContainsSubstring("loop iterations"));
+  CHECK_THAT(render_complaint("//% for i in 0..1000\n//% for j in 0..1000\n//% end\n//% end\n"),
+             ContainsSubstring("loop iterations"));
+  CHECK_THAT(render_complaint("//% include \"kernel.cu\"\n"),
+             ContainsSubstring("does t/f/kernel.cu include itself?"));
+  std::string nested;
+  for (int i = 0; i < 100; ++i) nested += "//% if true\n";
+  CHECK_THAT(render_complaint(nested), ContainsSubstring("blocks nested deeper"));
+  CHECK_THAT(render_complaint("//% for i in 0..90000\n" + std::string(100, 'x') + "\n//% end\n"),
+             ContainsSubstring("characters of output"));
+}
