@@ -45,6 +45,25 @@ std::shared_future<CompilePool::Result> CompilePool::compile(std::string source,
   return result;
 }
 
+void CompilePool::wait_until_open() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return open_ || open_error_; });
+  if (!open_) std::rethrow_exception(open_error_);
+}
+
+void CompilePool::open(WorkerClient& worker) {
+  std::exception_ptr error;
+  try {
+    worker.start();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  open_ = open_ || !error;
+  if (error && !open_error_) open_error_ = error;
+  changed_.notify_all();
+}
+
 bool CompilePool::next(Job& job) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return closing_ || !jobs_.empty(); });
@@ -57,6 +76,7 @@ bool CompilePool::next(Job& job) {
 void CompilePool::work() {
   // The worker process belongs to this thread: it would die with another one.
   WorkerClient worker(worker_);
+  open(worker);
   for (Job job; next(job);) {
     try {
       job.result.set_value(compile_one(worker, job.request));

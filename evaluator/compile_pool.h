@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <future>
 #include <mutex>
 #include <string>
@@ -25,6 +26,9 @@ class CompilePool {
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
+  /// Waits until the first worker has opened its compiler. Throws what it says when there is none.
+  void wait_until_open();
+
   /// A failure of the machine comes out of the future as the exception it is.
   std::shared_future<Result> compile(std::string source, std::string arch, int max_registers);
 
@@ -35,6 +39,7 @@ class CompilePool {
   };
 
   void work();
+  void open(WorkerClient& worker);
   bool next(Job& job);
   Result compile_one(WorkerClient& worker, const protocol::Compile& request) const;
 
@@ -43,6 +48,8 @@ class CompilePool {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;
+  bool open_ = false;
+  std::exception_ptr open_error_;  ///< Of the first worker that failed.
   bool closing_ = false;
   std::vector<std::thread> threads_;
 };

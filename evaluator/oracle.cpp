@@ -169,6 +169,18 @@ void OracleStore::put(std::size_t number, Expected expected) {
   changed_.notify_all();
 }
 
+void OracleStore::finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void OracleStore::wait_until_finished() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return finished_ || failure_; });
+  if (!finished_) std::rethrow_exception(failure_);
+}
+
 void OracleStore::fail(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   failure_ = std::move(error);

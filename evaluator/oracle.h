@@ -23,16 +23,21 @@ class OracleStore {
   explicit OracleStore(std::size_t cases) : expected_(cases) {}
 
   void put(std::size_t number, Expected expected);
+  /// All are there, and the worker that computed them is gone.
+  void finish();
   /// No further oracle will come; readers that wait get this.
   void fail(std::exception_ptr error);
   /// Waits for it. Throws what `fail` was given.
   std::shared_ptr<const Expected> get(std::size_t number);
+  /// Waits for `finish`: nothing else may run on a GPU while a candidate is timed. Throws what `fail` was given.
+  void wait_until_finished();
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<const Expected>> expected_;
   std::exception_ptr failure_;
+  bool finished_ = false;
 };
 
 /// Compiles the reference and runs it on every case, in worker processes of its own; the smoke case comes first. Throws

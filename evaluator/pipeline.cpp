@@ -40,6 +40,11 @@ int compile_workers(const PipelineOptions& options) {
   return options.device.kind == "vgpu" ? std::max(1, cores - 1) : cores;
 }
 
+PipelineOptions with_defaults(PipelineOptions options) {
+  if (options.run_deadline_s <= 0) options.run_deadline_s = options.device.kind == "vgpu" ? 60 : 15;
+  return options;
+}
+
 std::string name_of_specialisation(const Bindings& specialisation) {
   std::string text;
   for (const auto& [name, value] : specialisation) {
@@ -74,7 +79,7 @@ Evaluation duplicate_of(const Known& known, const char* what) {
 class Pipeline final : public Evaluator {
  public:
   explicit Pipeline(PipelineOptions options)
-      : options_(std::move(options)),
+      : options_(with_defaults(std::move(options))),
         plan_(plan_cases(options_.task, options_.target, options_.device.kind, options_.salt)),
         oracles_(plan_.cases.size()),
         compile_workers_(compile_workers(options_)),
@@ -92,6 +97,14 @@ class Pipeline final : public Evaluator {
     changed_.notify_all();
     oracle_thread_.join();
     device_thread_.join();
+  }
+
+  /// Throws what is missing.
+  void wait_until_open() {
+    pool_.wait_until_open();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return device_open_ || fatal_; });
+    if (!device_open_) std::rethrow_exception(fatal_);
   }
 
   std::size_t width() const override {
@@ -131,6 +144,7 @@ class Pipeline final : public Evaluator {
   void compute_oracles() {
     try {
       evo::compute_oracles(options_, plan_, stop_, oracles_);
+      oracles_.finish();
     } catch (...) {
       oracles_.fail(std::current_exception());
     }
@@ -141,6 +155,8 @@ class Pipeline final : public Evaluator {
   void evaluate_all() {
     try {
       WorkerClient device(worker_options(options_, {"device", options_.device.id}, &stop_));
+      device.start();
+      announce_device();
       Validation validation(options_, plan_, oracles_, device);
       while (std::optional<Job> job = next_job()) {
         Evaluation evaluation = evaluate(*job, validation);
@@ -155,6 +171,12 @@ class Pipeline final : public Evaluator {
       fatal_ = std::current_exception();
       changed_.notify_all();
     }
+  }
+
+  void announce_device() {
+    const std::lock_guard lock(mutex_);
+    device_open_ = true;
+    changed_.notify_all();
   }
 
   std::optional<Job> next_job() {
@@ -271,6 +293,7 @@ class Pipeline final : public Evaluator {
   std::deque<Done> done_;
   std::set<std::string> submitted_sources_;
   std::exception_ptr fatal_;
+  bool device_open_ = false;
   bool closing_ = false;
 
   // Of the device thread alone.
@@ -285,7 +308,9 @@ class Pipeline final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_pipeline(PipelineOptions options) {
-  return std::make_unique<Pipeline>(std::move(options));
+  auto pipeline = std::make_unique<Pipeline>(std::move(options));
+  pipeline->wait_until_open();
+  return pipeline;
 }
 
 }  // namespace evo

@@ -28,7 +28,9 @@ struct PipelineOptions {
   std::uint64_t salt = 0;     ///< Mixed into every seed.
   int compile_workers = 0;    ///< 0: one for each core; one fewer for the virtual GPU, which itself takes a core.
   double compile_deadline_s = 60;
-  double run_deadline_s = 60;   ///< For each request to a device worker: validation of one case, one timing.
+  /// For each request to a device worker: one case, one timing. 0: 15 s on a GPU, where a case takes milliseconds and
+  /// every deadlocked kernel costs a whole deadline; 60 s on the virtual GPU.
+  double run_deadline_s = 0;
   bool dedup = true;            ///< Off for verify: every candidate is built and measured afresh.
   double timing_seconds = 0.5;  ///< Budget of one timing.
   /// The program and first arguments of a worker; empty: this executable with the argument "worker". Its role follows.
@@ -38,7 +40,8 @@ struct PipelineOptions {
 /// The evaluation pipeline: legality, deduplication, compile pool, one device worker, validation in this process.
 /// Results come in the order of submission, and do not depend on which process was faster. A candidate whose worker was
 /// lost before it began is tried once more; an infrastructure failure gives harness_failed, several in a row end the
-/// run. The destructor ends every worker process. wait() throws usage_error when the task's reference is at fault.
+/// run. The destructor ends every worker process. Throws machine_error when the device or the compiler cannot be opened;
+/// wait() throws usage_error when the task's reference is at fault.
 std::unique_ptr<Evaluator> make_pipeline(PipelineOptions options);
 
 /// The hidden command behind worker processes: serves requests on the inherited socket until it closes. `arguments` are

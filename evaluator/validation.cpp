@@ -93,6 +93,7 @@ class Trial {
   }
 
   std::optional<Failure> measure() {
+    oracles_.wait_until_finished();
     for (const TimedShape& timed : plan_.timed) {
       if (auto failure = measure(timed, false)) return failure;
     }

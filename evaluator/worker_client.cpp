@@ -46,7 +46,9 @@ struct WorkerClient::Link {
 WorkerClient::WorkerClient(WorkerOptions options) : options_(std::move(options)) {}
 WorkerClient::~WorkerClient() = default;
 
-pid_t WorkerClient::pid() const { return link_ ? link_->process.pid() : -1; }
+void WorkerClient::kill_process() noexcept {
+  if (link_) link_->process.kill();
+}
 
 void WorkerClient::stop() {
   link_.reset();
@@ -64,7 +66,7 @@ void WorkerClient::start_once() {
   link_.reset(new Link{std::move(process), Channel(std::move(sockets.ours), std::move(errors_ours), options_.stop)});
 }
 
-void WorkerClient::ensure_started() {
+void WorkerClient::start() {
   for (int attempt = 1; !link_; ++attempt) {
     if (options_.stop != nullptr && options_.stop->raised()) throw Stopped{};
     start_once();
@@ -87,7 +89,7 @@ void WorkerClient::ensure_started() {
 }
 
 std::uint64_t WorkerClient::send(protocol::Request request) {
-  ensure_started();
+  start();
   const protocol::RequestMessage message{next_id_++, std::move(request)};
   pending_.push_back({message.id, false});
   // A worker that has just died is noticed, with its reason, when its answer is waited for.

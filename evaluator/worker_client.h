@@ -44,6 +44,9 @@ class WorkerClient {
   explicit WorkerClient(WorkerOptions options);
   ~WorkerClient();
 
+  /// Starts the worker if there is none. Throws machine_error as send does.
+  void start();
+
   /// Starts the worker if there is none and sends. Gives the request's id. A worker that dies before it answers is
   /// reported by receive. Throws machine_error when no worker can be started, with what it said.
   std::uint64_t send(protocol::Request request);
@@ -58,8 +61,8 @@ class WorkerClient {
   /// Ends the process; what is on its way is forgotten.
   void stop();
   bool running() const { return link_ != nullptr; }
-  /// Of the running process; -1 when there is none.
-  pid_t pid() const;
+  /// SIGKILL to the running process, as from outside: the client learns of it like of any other end.
+  void kill_process() noexcept;
   /// How many processes were started.
   int starts() const { return starts_; }
   /// What the worker said it had opened.
@@ -73,7 +76,6 @@ class WorkerClient {
     bool started = false;
   };
 
-  void ensure_started();
   void start_once();
   std::optional<protocol::ReplyMessage> receive_message(double deadline_s, std::uint64_t max_payload, Lost& lost);
   Lost lose(Lost::How how, std::string reason);

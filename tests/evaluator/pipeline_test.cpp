@@ -253,11 +253,14 @@ TEST_CASE("a failure of the machine is never valid, and several in a row end the
   CHECK_THROWS_AS(fail_often(), Error);
 }
 
-TEST_CASE("a device that does not exist ends the run with what the worker said") {
+TEST_CASE("a device or a compiler that is missing is said before anything is submitted") {
   PipelineOptions options = toy_options();
   options.device.id = "fake:7";
-  const auto pipeline = make_pipeline(options);
-  CHECK_THROWS_WITH(evaluate_one(*pipeline, toy_candidate(options, "honest")), ContainsSubstring("there is no such device"));
+  CHECK_THROWS_WITH(make_pipeline(options), ContainsSubstring("there is no such device"));
+  options.device.id = "fake:0";
+  options.worker_command = {EVO_TEST_WORKER, "broken"};
+  CHECK_THROWS_WITH(make_pipeline(options), ContainsSubstring("no such device on this machine"));
+  CHECK(no_children_left());
 }
 
 TEST_CASE("a reference that fails is the task's fault") {
