@@ -4,7 +4,6 @@
 #include <string>
 
 #include "engine/error.h"
-#include "evaluator/vgpu/virtual_device.h"
 
 namespace evo::vgpu {
 namespace {
@@ -175,13 +174,5 @@ DeviceInfo device_info(const DeviceModel& model) {
   info.launch_floor_us = model.launch_floor_us;
   return info;
 }
-
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const DeviceModel& model : kModels) names.emplace_back(model.name);
-  return names;
-}
-
-DeviceInfo model_info(std::string_view model) { return device_info(device_model(model)); }
 
 }  // namespace evo::vgpu
