@@ -183,25 +183,24 @@ int Statement::run() {
 }
 
 bool Statement::is_null(int column) const {
-  return statement_->getColumn(column).isNull();
+  return explained(database_.path_, [&] { return statement_->getColumn(column).isNull(); });
 }
 
 std::int64_t Statement::integer(int column) const {
-  return statement_->getColumn(column).getInt64();
+  return explained(database_.path_, [&] { return statement_->getColumn(column).getInt64(); });
 }
 
 double Statement::number(int column) const {
-  const auto value = statement_->getColumn(column);
-  return value.isNull() ? std::nan("") : value.getDouble();
+  return optional_number(column).value_or(std::nan(""));
 }
 
 std::optional<double> Statement::optional_number(int column) const {
   if (is_null(column)) return std::nullopt;
-  return number(column);
+  return explained(database_.path_, [&] { return statement_->getColumn(column).getDouble(); });
 }
 
 std::string Statement::text(int column) const {
-  return statement_->getColumn(column).getString();
+  return explained(database_.path_, [&] { return statement_->getColumn(column).getString(); });
 }
 
 WriteTransaction::WriteTransaction(Database& database) : database_(database) {

@@ -67,9 +67,9 @@ EliteRow elite_of(Database& database, const Statement& row) {
                   row.text(9),
                   row.text(10),
                   row.text(11),
-                  bindings_from_json(row.text(12))};
+                  stored_bindings(database, row.text(12))};
   elite.objective = row.text(13);
-  elite.genome = genome_from_json(row.text(14));
+  elite.genome = stored_genome(database, row.text(14));
   elite.latency_us = row.number(15);
   elite.worst_relative_l2 = row.number(16);
   elite.registers = static_cast<int>(row.integer(17));

@@ -149,7 +149,7 @@ Evaluation read_evaluation(Database& database, CandidateId candidate) {
       "= ?");
   row.bind(candidate);
   if (!row.next()) return evaluation;
-  evaluation.verdict = parse_verdict(row.text(0));
+  evaluation.verdict = stored_verdict(database, row.text(0));
   evaluation.reason = row.text(1);
   evaluation.latency_us = row.number(2);
   evaluation.worst_relative_l2 = row.number(3);

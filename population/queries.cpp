@@ -31,6 +31,16 @@ WHERE ?1 IS NULL OR run.id = ?1
 ORDER BY run.id DESC
 )sql";
 
+template <class Read>
+auto readable(const Database& database, Read&& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw machine_error(
+        fmt::format("database {} has an unreadable row: {}", database.path().string(), error.what()));
+  }
+}
+
 RunStatus status_of(std::string_view name) {
   for (const RunStatus status : {RunStatus::running, RunStatus::finished, RunStatus::interrupted}) {
     if (name_of(status) == name) return status;
@@ -38,7 +48,7 @@ RunStatus status_of(std::string_view name) {
   return RunStatus::failed;
 }
 
-RunInfo info_of(const Statement& row) {
+RunInfo info_of(const Database& database, const Statement& row) {
   RunInfo info;
   info.task = row.text(1);
   info.task_hash = row.text(2);
@@ -49,8 +59,8 @@ RunInfo info_of(const Statement& row) {
                  row.text(7),
                  row.text(8),
                  row.text(9),
-                 bindings_from_json(row.text(10))};
-  info.target = target_from_json(row.text(11));
+                 stored_bindings(database, row.text(10))};
+  info.target = stored_target(database, row.text(11));
   info.strategy = row.text(12);
   info.seed = row.natural(13);
   info.salt = row.natural(14);
@@ -69,8 +79,8 @@ std::vector<RunRow> read_runs(Database& database, std::optional<RunId> only) {
   rows.bind(only);
   std::vector<RunRow> runs;
   while (rows.next()) {
-    runs.push_back({rows.integer(0), info_of(rows), status_of(rows.text(21)), rows.text(22), rows.text(23),
-                    rows.natural(24), rows.natural(25), rows.optional_number(26)});
+    runs.push_back({rows.integer(0), info_of(database, rows), status_of(rows.text(21)), rows.text(22),
+                    rows.text(23), rows.natural(24), rows.natural(25), rows.optional_number(26)});
   }
   return runs;
 }
@@ -91,8 +101,8 @@ std::vector<StoredProgram> programs_of(Database& database, CandidateId candidate
   rows.bind(candidate);
   std::vector<StoredProgram> programs;
   while (rows.next()) {
-    programs.push_back(
-        {bindings_from_json(rows.text(0)), rows.text(1), rows.text(2), static_cast<int>(rows.integer(3))});
+    programs.push_back({stored_bindings(database, rows.text(0)), rows.text(1), rows.text(2),
+                        static_cast<int>(rows.integer(3))});
   }
   return programs;
 }
@@ -116,14 +126,30 @@ std::optional<LineageRow> read_ancestor(Database& database, CandidateId candidat
                       0,
                       row.text(0),
                       parents_of(database, candidate),
-                      genome_from_json(row.text(1)),
-                      parse_verdict(row.text(2)),
+                      stored_genome(database, row.text(1)),
+                      stored_verdict(database, row.text(2)),
                       {}};
   if (ancestor.verdict == Verdict::valid) ancestor.latency_us = row.optional_number(3);
   return ancestor;
 }
 
 }  // namespace
+
+Genome stored_genome(const Database& database, const std::string& json) {
+  return readable(database, [&] { return genome_from_json(json); });
+}
+
+Bindings stored_bindings(const Database& database, const std::string& json) {
+  return readable(database, [&] { return bindings_from_json(json); });
+}
+
+Target stored_target(const Database& database, const std::string& json) {
+  return readable(database, [&] { return target_from_json(json); });
+}
+
+Verdict stored_verdict(const Database& database, const std::string& name) {
+  return readable(database, [&] { return parse_verdict(name); });
+}
 
 std::vector<GeneDifference> differences(const Genome& a, const Genome& b) {
   std::set<std::string> names;
@@ -172,7 +198,7 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
     outcome.candidate = rows.integer(0);
     outcome.ticket = rows.natural(1);
     outcome.op = rows.text(2);
-    outcome.verdict = parse_verdict(rows.text(3));
+    outcome.verdict = stored_verdict(impl_->database, rows.text(3));
     if (outcome.verdict == Verdict::valid) outcome.latency_us = rows.optional_number(4);
     outcome.seconds = rows.number(5);
   }
@@ -193,7 +219,7 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   result.recorded_at = row.text(2);
   result.op = row.text(3);
   result.parents = parents_of(database, candidate);
-  result.genome = genome_from_json(row.text(4));
+  result.genome = stored_genome(database, row.text(4));
   result.source_hash = row.text(5);
   result.programs = programs_of(database, candidate);
   result.evaluation = read_evaluation(database, candidate);

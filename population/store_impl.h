@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "population/database.h"
 #include "population/store.h"
@@ -16,6 +17,13 @@ struct Store::Impl {
 
 /// "now" in SQL: UTC, ISO 8601, milliseconds.
 inline constexpr const char* kNow = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+
+/// Columns in which a text stands for something. A row that was edited by hand may be unreadable: the error
+/// then names the database.
+Genome stored_genome(const Database& database, const std::string& json);
+Bindings stored_bindings(const Database& database, const std::string& json);
+Target stored_target(const Database& database, const std::string& json);
+Verdict stored_verdict(const Database& database, const std::string& name);
 
 /// The id of a text in table text, which is made when missing.
 std::int64_t store_text(Database& database, const std::string& content);

@@ -319,3 +319,24 @@ TEST_CASE("a check finds what was done to the elites behind the store's back") {
   CHECK_THAT(problems_after("PRAGMA foreign_keys = OFF; DELETE FROM task").at(0),
              ContainsSubstring("missing row of task"));
 }
+
+TEST_CASE("a row that was edited into nonsense is an error that names the database") {
+  for (const std::string sql :
+       {"UPDATE candidate SET genome = 'nonsense'", "UPDATE run SET target = '{}'",
+        "UPDATE device SET facts = '[1]'", "UPDATE evaluation SET verdict = 'splendid'"}) {
+    const TempFolder folder;
+    const fs::path path = folder / "evo.db";
+    make_database(path, 1);
+    SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec(sql);
+    const Store store = Store::open(path, Store::Mode::read);
+    const auto read_all = [&] {
+      store.runs();
+      store.elites();
+      store.candidate(1);
+    };
+    INFO(sql);
+    CHECK(fault_of(read_all) == Fault::machine);
+    CHECK_THAT(error_of(read_all), ContainsSubstring("database " + path.string() + " has an unreadable row"));
+    CHECK(is_one_line(error_of(read_all)));
+  }
+}
