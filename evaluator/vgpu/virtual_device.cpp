@@ -233,6 +233,14 @@ Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<con
 
 }  // namespace
 
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const DeviceModel& model : device_models()) names.emplace_back(model.name);
+  return names;
+}
+
+DeviceInfo model_info(std::string_view model) { return device_info(device_model(model)); }
+
 std::unique_ptr<Device> make_device(std::string_view model) { return std::make_unique<VirtualDevice>(device_model(model)); }
 
 }  // namespace evo::vgpu
