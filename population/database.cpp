@@ -101,25 +101,39 @@ bool readable(SQLite::Database& connection) {
   }
 }
 
+bool has_log(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path.string() + "-wal", error);
+  return !error && bytes > 0;
+}
+
+/// Null when the permissions do not allow this way of opening.
+std::unique_ptr<SQLite::Database> try_connect_to_read(const std::filesystem::path& path,
+                                                      std::string_view options, int flags,
+                                                      int busy_timeout_ms) {
+  try {
+    auto connection = connect(path, options, flags, busy_timeout_ms);
+    if (!readable(*connection)) return nullptr;
+    connection->exec("PRAGMA query_only = ON");
+    return connection;
+  } catch (const SQLite::Exception& error) {
+    const int code = error.getErrorCode() & 0xff;
+    if (code == kCannotOpen || code == kReadOnly) return nullptr;
+    throw;
+  }
+}
+
 /// Read access that leaves nothing behind. A connection that may write tidies up SQLite's -wal and -shm files
 /// when it is the last to close, a read-only one cannot; query_only keeps it from changing anything. Where
-/// writing is not permitted: plain read-only, which needs those files to exist; failing that nobody has the
-/// database open and the file is complete by itself, so it may be taken as immutable.
+/// writing is not permitted: plain read-only. That fails when SQLite would have to make those files; without
+/// a log the file is complete by itself and nobody has it open, so it may be taken as immutable.
 std::unique_ptr<SQLite::Database> connect_to_read(const std::filesystem::path& path, int busy_timeout_ms) {
-  for (const std::string_view options : {"mode=rw", "mode=ro", "mode=ro&immutable=1"}) {
-    const bool immutable = options.ends_with("immutable=1");
-    const int flags = options == "mode=rw" ? SQLite::OPEN_READWRITE : SQLite::OPEN_READONLY;
-    try {
-      auto connection = connect(path, options, flags, busy_timeout_ms);
-      if (readable(*connection)) {
-        connection->exec("PRAGMA query_only = ON");
-        return connection;
-      }
-    } catch (const SQLite::Exception& error) {
-      const int code = error.getErrorCode() & 0xff;
-      if (immutable || (code != kCannotOpen && code != kReadOnly)) throw;
-    }
+  auto connection = try_connect_to_read(path, "mode=rw", SQLite::OPEN_READWRITE, busy_timeout_ms);
+  if (!connection) connection = try_connect_to_read(path, "mode=ro", SQLite::OPEN_READONLY, busy_timeout_ms);
+  if (!connection && !has_log(path)) {
+    connection = try_connect_to_read(path, "mode=ro&immutable=1", SQLite::OPEN_READONLY, busy_timeout_ms);
   }
+  if (connection) return connection;
   throw machine_error(fmt::format(
       "database {} cannot be read: check the permissions of the file and its folder", path.string()));
 }

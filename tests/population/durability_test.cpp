@@ -102,6 +102,37 @@ TEST_CASE("nothing reported is lost when the writer is killed at a random moment
   CHECK(reported.size() >= 40);
 }
 
+TEST_CASE("what a killed writer left in its log is read even where nothing may be written") {
+  const TempFolder folder;
+  const fs::path path = folder / "evo.db";
+  const RunId run = Store::open(path, Store::Mode::write).begin_run(run_info());
+  const Child child = start_writer(path, run, 0, 1'000'000);
+  std::uint64_t last = 0;
+  for (int i = 0; i < 5; ++i) last = next_report(child).value();
+  ::kill(child.pid, SIGKILL);
+  wait_for(child);
+  REQUIRE(fs::file_size(folder / "evo.db-wal") > 0);
+  const auto readable = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+  for (const std::string& name : folder.files()) fs::permissions(folder / name, readable);
+  fs::permissions(folder.path(),
+                  readable | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec);
+  const auto read = [&] {
+    const Store store = Store::open(path, Store::Mode::read);
+    if (store.outcomes(run).size() <= last) throw machine_error("reported rows are missing");
+    if (!store.check().empty()) throw machine_error("unsound");
+  };
+  const ChildResult with_index = in_unprivileged_child(read);
+  CHECK(with_index.output.empty());
+  CHECK(with_index.exit_code == 0);
+
+  // Without the log's index SQLite cannot read the log here. Reading on without it would show less than was
+  // reported.
+  fs::permissions(folder.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+  fs::remove(folder / "evo.db-shm");
+  const ChildResult without_index = in_unprivileged_child(read);
+  CHECK((without_index.exit_code == 0 || without_index.output.find("cannot be read") != std::string::npos));
+}
+
 TEST_CASE("a database whose creation was interrupted is created by the next writer") {
   Rng rng(7);
   for (int round = 0; round < 20; ++round) {
