@@ -1,0 +1,227 @@
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "evaluator/inputs.h"
+#include "evaluator/vgpu/virtual_device.h"
+#include "tests/templates/shipped.h"
+
+using namespace evo;
+using namespace evo::test;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// --- an independent implementation on the host, in double precision
+
+// OCP 8-bit formats: E4M3 has bias 7, no infinity; exponent field 0 holds multiples of 2^-9.
+double decode_e4m3(std::byte code) {
+  const int bits = std::to_integer<int>(code);
+  const int exponent = bits >> 3 & 15;
+  const double magnitude = exponent ? std::ldexp(8 + (bits & 7), exponent - 10) : std::ldexp(bits & 7, -9);
+  return bits & 128 ? -magnitude : magnitude;
+}
+
+/// Inputs of a case as real numbers.
+struct Operands {
+  std::vector<Bytes> bytes;  // in the task's order
+  const Task& task;
+
+  const Bytes& of(std::string_view name) const {
+    for (std::size_t i = 0; i < task.inputs.size(); ++i) {
+      if (task.inputs[i].name == name) return bytes[i];
+    }
+    throw std::logic_error("no such input");
+  }
+  /// Real values of an e4m3 input whose scale groups have `group` elements.
+  std::vector<double> decoded(std::string_view name, std::size_t group) const {
+    const Bytes& codes = of(name);
+    const Bytes& scales = of(std::string(name) + "_scale");
+    std::vector<double> values(codes.size());
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      float scale;
+      std::memcpy(&scale, scales.data() + i / group * sizeof scale, sizeof scale);
+      values[i] = decode_e4m3(codes[i]) * scale;
+    }
+    return values;
+  }
+};
+
+std::int64_t parameter(const Shape& shape, const char* name) {
+  return std::get<std::int64_t>(shape.parameters.at(name));
+}
+
+std::vector<double> attention(const Operands& operands, const Shape& shape) {
+  const auto heads = parameter(shape, "B") * parameter(shape, "H");
+  const auto S = parameter(shape, "S");
+  const auto D = parameter(shape, "D");
+  const auto q = operands.decoded("q", S * D), k = operands.decoded("k", S * D),
+             v = operands.decoded("v", S * D);
+  std::vector<double> o(q.size(), 0.0);
+  std::vector<double> weights(S);
+  for (std::int64_t row = 0; row < heads * S; ++row) {
+    const auto head = row / S * S;
+    double largest = -INFINITY;
+    for (std::int64_t j = 0; j < S; ++j) {
+      double score = 0;
+      for (std::int64_t d = 0; d < D; ++d) score += q[row * D + d] * k[(head + j) * D + d];
+      weights[j] = score / std::sqrt(static_cast<double>(D));
+      largest = std::max(largest, weights[j]);
+    }
+    double sum = 0;
+    for (double& weight : weights) sum += weight = std::exp(weight - largest);
+    for (std::int64_t j = 0; j < S; ++j) {
+      for (std::int64_t d = 0; d < D; ++d) o[row * D + d] += weights[j] / sum * v[(head + j) * D + d];
+    }
+  }
+  return o;
+}
+
+std::vector<double> score_product(const Operands& operands, const Shape& shape, bool scaled) {
+  const auto heads = parameter(shape, "B") * parameter(shape, "H");
+  const auto M = parameter(shape, "M"), N = parameter(shape, "N"), D = parameter(shape, "D");
+  const auto q = operands.decoded("q", M * D), k = operands.decoded("k", N * D);
+  std::vector<double> s;
+  for (std::int64_t row = 0; row < heads * M; ++row) {
+    for (std::int64_t j = 0; j < N; ++j) {
+      double score = 0;
+      for (std::int64_t d = 0; d < D; ++d) score += q[row * D + d] * k[(row / M * N + j) * D + d];
+      s.push_back(scaled ? score / std::sqrt(static_cast<double>(D)) : score);
+    }
+  }
+  return s;
+}
+
+// --- the virtual GPU
+
+/// Runs a program once on a virtual GPU and returns the bytes of the task's one output.
+Bytes run(const std::string& model, const Program& program, const Plan& plan, const Operands& operands) {
+  const std::unique_ptr<Device> device = vgpu::make_device(model);
+  auto compiled = nvrtc_or_skip().compile(program.source, device->info().arch, program.max_registers);
+  if (const auto* failure = std::get_if<Failure>(&compiled)) FAIL(failure->reason);
+  std::optional<Failure> failure;
+  const auto module = device->load(std::get<Binary>(compiled), failure);
+  if (failure) FAIL(failure->reason);
+
+  Buffers buffers;
+  std::size_t next_input = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    buffers.tensors.push_back(device->allocate(tensor.bytes, tensor.name));
+    if (tensor.output) {
+      device->fill(buffers.tensors.back(), std::byte{0xff}, tensor.bytes);
+    } else {
+      device->upload(buffers.tensors.back(), operands.bytes[next_input++]);
+    }
+  }
+  for (const Workspace& workspace : plan.workspaces) {
+    buffers.workspaces.push_back(device->allocate(workspace.bytes, workspace.name));
+  }
+  failure = device->run(*module, plan, buffers);
+  if (failure) FAIL(failure->reason);
+  Bytes output(plan.tensors.back().bytes);
+  device->download(output, buffers.tensors.back());
+  return output;
+}
+
+float f16_value(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const int mantissa = bits & 1023;
+  if (exponent == 31) return NAN;  // nothing here is that large
+  const float magnitude =
+      exponent ? std::ldexp(1024.0f + mantissa, exponent - 25) : std::ldexp(1.0f * mantissa, -24);
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+std::vector<double> values_of(const Bytes& bytes, DType dtype) {
+  REQUIRE((dtype == DType::f32 || dtype == DType::f16));
+  std::vector<double> values;
+  for (std::size_t at = 0; at < bytes.size(); at += size_of(dtype)) {
+    if (dtype == DType::f32) {
+      float value;
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+      values.push_back(value);
+    } else {
+      std::uint16_t bits;
+      std::memcpy(&bits, bytes.data() + at, sizeof bits);
+      values.push_back(f16_value(bits));
+    }
+  }
+  return values;
+}
+
+double relative_l2(const std::vector<double>& got, const std::vector<double>& want) {
+  REQUIRE(got.size() == want.size());
+  double difference = 0;
+  double reference = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    difference += (got[i] - want[i]) * (got[i] - want[i]);
+    reference += want[i] * want[i];
+  }
+  return reference == 0 ? (difference == 0 ? 0 : INFINITY) : std::sqrt(difference / reference);
+}
+
+Operands draw(const Aimed& aimed, const Shape& shape, const Regime& regime, std::uint64_t seed) {
+  return {generate_inputs(make_recipe(aimed.task(), aimed.target().options, shape, regime, seed, 17)),
+          aimed.task()};
+}
+
+std::vector<double> expected(const Aimed& aimed, const Operands& operands, const Shape& shape) {
+  if (aimed.task().name == "fp8_sdpa") return attention(operands, shape);
+  return score_product(operands, shape, std::get<bool>(aimed.target().options.at("scaled")));
+}
+
+void check_reference(const Aimed& aimed, const char* shape_name, const Regime& regime) {
+  const Shape& shape = aimed.task().shape(shape_name);
+  const Bindings specialisation{{"D", shape.parameters.at("D")}};
+  const Program program =
+      reference_program(shipped_templates(), aimed.task(), aimed.target().options, specialisation, {shape});
+  const Operands operands = draw(aimed, shape, regime, 1);
+  const Bytes output = run("l4", program, program.plans.at(shape_name), operands);
+  INFO(aimed.task().name << " " << shape_name << " " << regime.name);
+  CHECK(relative_l2(values_of(output, DType::f32), expected(aimed, operands, shape)) < 1e-6);
+}
+
+}  // namespace
+
+TEST_CASE("the references agree with an independent double-precision implementation") {
+  for (const char* shape : {"one", "tail77", "one_d128", "tail77_d128"}) {
+    const Aimed aimed("fp8_sdpa", l4(), {shape});
+    for (const Regime& regime : aimed.task().regimes) check_reference(aimed, shape, regime);
+  }
+  for (const bool scaled : {false, true}) {
+    for (const char* shape : {"founding", "wide", "tall", "wide_d128"}) {
+      const Aimed aimed("fp8_qkt", l4(), {shape}, {{"scaled", scaled}});
+      for (const Regime& regime : aimed.task().regimes) check_reference(aimed, shape, regime);
+    }
+  }
+}
+
+TEST_CASE("random genomes compute what an independent double-precision implementation computes") {
+  for (const auto& [task, shapes] :
+       {std::pair{"fp8_sdpa", std::vector<std::string>{"one", "tail77", "tail129", "tail77_d128"}},
+        std::pair{"fp8_qkt", std::vector<std::string>{"founding", "wide", "tall", "wide_d128"}}}) {
+    for (const auto& [gpu, model] : {std::pair{l4(), "l4"}, std::pair{h200(), "h200"}}) {
+      for (const std::string& name : shapes) {
+        const Aimed aimed(task, gpu, {name});
+        const Space space = aimed.space();
+        const Shape& shape = aimed.task().shape(name);
+        const Operands operands = draw(aimed, shape, aimed.task().regimes.front(), 2);
+        const std::vector<double> want = expected(aimed, operands, shape);
+        for (const Genome& genome : aimed.sample(space, 3, 23)) {
+          const Candidate candidate = aimed.candidate(space, genome);
+          const Program& program = candidate.programs.front();
+          INFO(gpu.name << " " << name << " " << to_text(genome));
+          const Plan& plan = program.plans.at(name);
+          const Bytes output = run(model, program, plan, operands);
+          CHECK(relative_l2(values_of(output, plan.tensors.back().dtype), want) <
+                aimed.task().limits.relative_l2);
+        }
+      }
+    }
+  }
+}
