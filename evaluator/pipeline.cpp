@@ -71,7 +71,7 @@ struct Known {
 Evaluation duplicate_of(const Known& known, const char* what) {
   Evaluation evaluation = known.evaluation;
   evaluation.verdict = Verdict::duplicate;
-  evaluation.reason = fmt::format("same {} as candidate {}: {}", what, known.ticket, name_of(known.evaluation.verdict));
+  evaluation.reason = fmt::format("same {} as proposal {}: {}", what, known.ticket, name_of(known.evaluation.verdict));
   if (!known.evaluation.reason.empty()) evaluation.reason += ", " + known.evaluation.reason;
   return evaluation;
 }

@@ -172,10 +172,10 @@ TEST_CASE("the second candidate with the same source is a duplicate with the fir
   const Candidate honest = toy_candidate(options, "honest us=7"), wrong = toy_candidate(options, "zeros");
   const auto evaluations = evaluate_all(*pipeline, {honest, wrong, honest, wrong});
   CHECK(evaluations[2].verdict == Verdict::duplicate);
-  CHECK(evaluations[2].reason == "same source as candidate 0: valid");
+  CHECK(evaluations[2].reason == "same source as proposal 0: valid");
   CHECK(evaluations[2].latency_us == evaluations[0].latency_us);
   CHECK(evaluations[3].verdict == Verdict::duplicate);
-  CHECK_THAT(evaluations[3].reason, ContainsSubstring("same source as candidate 1: wrong_answer"));
+  CHECK_THAT(evaluations[3].reason, ContainsSubstring("same source as proposal 1: wrong_answer"));
   CHECK(evaluations[3].latency_us == 0);
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("two sources that compile to the same cubin are duplicates unless they
                                                     toy_candidate(options, "honest cubin=same second"), other_launch});
   CHECK(evaluations[0].verdict == Verdict::valid);
   CHECK(evaluations[1].verdict == Verdict::duplicate);
-  CHECK_THAT(evaluations[1].reason, ContainsSubstring("same cubin as candidate 0"));
+  CHECK_THAT(evaluations[1].reason, ContainsSubstring("same cubin as proposal 0"));
   CHECK(evaluations[2].verdict == Verdict::valid);
 }
 
