@@ -22,14 +22,14 @@ struct Request {
 };
 
 std::string best_text(const RunRow& row) {
-  return row.best_us ? fmt::format("{} {}", microseconds(*row.best_us), timing_word(row.info.device.kind == "vgpu")) : "-";
+  return row.best_us ? fmt::format("{} us {}", microseconds(*row.best_us), timing_word(row.info.device.kind == "vgpu")) : "-";
 }
 
 std::string runs_text(const std::vector<RunRow>& rows, const Terminal& terminal) {
   if (rows.empty()) return "no runs yet: evo run --task T starts one\n";
   using Align = Table::Align;
   Table table({{"id", Align::right}, {"started (UTC)"}, {"status"}, {"task"}, {"device"}, {"strategy"}, {"seed", Align::right},
-               {"evaluated", Align::right}, {"valid", Align::right}, {"best us"}, {"objective"}});
+               {"evaluated", Align::right}, {"valid", Align::right}, {"best"}, {"objective"}});
   for (const RunRow& row : rows) {
     const RunInfo& info = row.info;
     table.add({std::to_string(row.id), row.started_at, std::string(name_of(row.status)), info.task, info.device.id,
@@ -64,7 +64,8 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
   facts.add({"objective", info.objective});
   facts.add({"search", fmt::format("{}, seed {}, {} in flight", info.strategy, info.seed, info.width)});
   facts.add({"versions", fmt::format("evo {}, NVRTC {}", info.evo_version, info.nvrtc_version)});
-  facts.add({"evaluated", fmt::format("{}, {} valid, best {} us", row.evaluated, row.valid, best_text(row))});
+  facts.add({"evaluated", fmt::format("{}, {} valid{}", row.evaluated, row.valid,
+                                      row.best_us ? fmt::format(", best {}", best_text(row)) : "")});
   std::string text = styled(terminal, Style::bold, fmt::format("run {}", row.id)) + '\n' + facts.text(terminal, 2);
   if (!outcomes.empty()) text += '\n' + verdict_table(store, outcomes, terminal);
   return text;

@@ -84,7 +84,8 @@ TEST_CASE("a candidate that is not valid is not exported and claims nothing") {
   write_toy_task(bench, true);
   run_toy(bench, {"--strategy", "random"});
   std::string wrong;
-  for (const auto& outcome : bench.json({"runs", "1"})["runs"][0]["outcomes"]) {
+  const nlohmann::json outcomes = bench.json({"runs", "1"})["runs"][0]["outcomes"];
+  for (const auto& outcome : outcomes) {
     if (outcome["verdict"] == "wrong_answer") wrong = std::to_string(outcome["candidate"].get<int>());
   }
   REQUIRE_FALSE(wrong.empty());

@@ -47,7 +47,8 @@ TEST_CASE("an interrupted run goes on as if nothing had happened") {
   REQUIRE(outcome.code == 0);
   const auto essence = [](const Bench& bench) {
     nlohmann::json rows = nlohmann::json::array();
-    for (const auto& elite : bench.json({"elites"})["elites"]) rows.push_back({elite["genome"], elite["latency_us"]});
+    const nlohmann::json elites = bench.json({"elites"});
+    for (const auto& elite : elites["elites"]) rows.push_back({elite["genome"], elite["latency_us"]});
     return rows;
   };
   CHECK(essence(interrupted) == essence(whole));
