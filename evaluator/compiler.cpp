@@ -163,7 +163,6 @@ std::vector<std::string> compile_options(std::string_view arch, int max_register
   std::vector<std::string> options = {
       fmt::format("--gpu-architecture={}", arch),
       "--std=c++17",
-      "--device-as-default-execution-space",
       "--generate-line-info",  // The virtual GPU and the sanitiser name source lines.
       "--ptxas-options=-v",    // Registers and spills in the log.
   };

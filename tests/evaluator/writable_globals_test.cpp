@@ -11,18 +11,25 @@
 using namespace evo;
 using Names = std::vector<std::string>;
 
-TEST_CASE("variables in global memory are found by name") {
-  CHECK(
-      writable_globals(
-          ".version 9.0\n.global .align 4 .u32 counter;\n.visible .global .align 4 .b8 table[16] = {0, 1};\n"
-          ".global .attribute(.managed) .align 8 .u64 shared_with_host = 7;\n") ==
-      Names{"counter", "table", "shared_with_host"});
+TEST_CASE("variables that are stored to, or whose address is taken, are found by name") {
+  CHECK(writable_globals(".version 9.0\n.global .align 4 .u32 counter;\n"
+                         ".visible .global .align 4 .b8 table[16] = {0, 1};\n"
+                         ".global .attribute(.managed) .align 8 .u64 shared_with_host = 7;\n"
+                         "\tst.global.u32 [counter], %r1;\n\tmov.u64 %rd1, table;\n"
+                         "\t@%p1 atom.global.add.u64 %rd2, [shared_with_host], 1;\n") ==
+        Names{"counter", "table", "shared_with_host"});
 }
 
-TEST_CASE("constants, shared memory, string literals and instructions are no global variables") {
+TEST_CASE("variables that are only read by name, or never named, are constants") {
+  CHECK(writable_globals(".global .align 4 .u32 tile_k = 64;\n.global .align 4 .b8 table[16] = {0, 1};\n"
+                         "\tld.global.u32 %r1, [table+4];\n\t@!%p2 ld.global.nc.u32 %r2, [table];\n"
+                         "\tst.global.u32 [table_copy], %r1;\n")
+            .empty());
+}
+
+TEST_CASE("constants, shared memory and instructions are no global variables") {
   CHECK(writable_globals(".const .align 4 .b8 table[16];\n.shared .align 4 .b8 tile[64];\n"
-                         ".global .align 1 .b8 $str[7] = {104, 105};\n\tcvta.to.global.u64 %rd1, %rd2;\n"
-                         "\tst.global.u32 [%rd1], 1;\n")
+                         "\tcvta.to.global.u64 %rd1, %rd2;\n\tst.global.u32 [%rd1], 1;\n\tst.shared.u32 [tile], 1;\n")
             .empty());
   CHECK(writable_globals("").empty());
 }
@@ -42,6 +49,9 @@ TEST_CASE("what NVRTC makes of device and static variables is found, of constant
   CHECK(globals_of(
             "__device__ int cache; extern \"C\" __global__ void k(int* o) { o[0] = cache; cache = 1; }") ==
         Names{"cache"});
+  CHECK(globals_of("constexpr int limit = 7; __device__ const int& smaller(const int& a, const int& b) { return a < b ? a : b; }"
+                   " extern \"C\" __global__ void k(int* o) { o[0] = smaller(o[1], limit); }")
+            .empty());
   CHECK(globals_of("extern \"C\" __global__ void k(int* o) { static int hidden; o[0] = hidden++; }").size() ==
         1);
   CHECK(globals_of(
