@@ -1,0 +1,499 @@
+#include "evaluator/vgpu/sm_simulation.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <queue>
+
+namespace evo::vgpu {
+namespace {
+
+constexpr int kPartitions = 4;
+/// Simulated events of one launch: about a tenth of a second.
+constexpr std::uint64_t kEventBudget = 1'500'000;
+/// How far the queue in front of the shared-memory pipe may back up before issue stalls, in clocks.
+constexpr double kMemoryQueueClocks = 32;
+constexpr double kSpecialQueueClocks = 8;
+
+double flops_of(const MmaForm& form) { return 2.0 * form.m * form.n * form.k; }
+bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
+
+double mma_rate(const MmaRates& rates, const MmaForm& form) {
+  const bool f16 = form.accumulator == MmaType::f16;
+  switch (form.a) {
+    case MmaType::e4m3:
+    case MmaType::e5m2:
+      return f16 ? rates.fp8_f16 : rates.fp8;
+    case MmaType::tf32:
+      return rates.tf32;
+    case MmaType::f64:
+      return rates.f64;
+    case MmaType::s8:
+    case MmaType::u8:
+      return rates.int8;
+    case MmaType::s4:
+    case MmaType::u4:
+      return 2 * rates.int8;
+    default:
+      return f16 ? rates.half_f16 : rates.half;
+  }
+}
+
+/// What one machine instruction of a class asks of an SM.
+struct Demand {
+  Pipe pipe = Pipe::issue;
+  double clocks = 1;   ///< That the pipe (of a sub-partition, or of the SM) is busy.
+  double latency = 4;  ///< From issue until the result can be read.
+  Stall cause = Stall::dependence;
+};
+
+Demand per_lane(Pipe pipe, double rate, double latency, Stall cause = Stall::dependence) {
+  return {pipe, 32.0 * kPartitions / rate, latency, cause};
+}
+
+Demand demand_of(const DeviceModel& model, OpClass op_class) {
+  const PipeRates& rates = model.rates;
+  const Latencies& latencies = model.latencies;
+  switch (op_class) {
+    case OpClass::integer:
+    case OpClass::float_compare:
+    case OpClass::fence:
+      return per_lane(Pipe::alu, rates.alu, latencies.alu);
+    case OpClass::half_compare:
+      return per_lane(Pipe::float_fma, rates.half_fma, latencies.alu);
+    case OpClass::integer_multiply:
+      return per_lane(Pipe::float_fma, rates.integer_multiply, latencies.integer_multiply);
+    case OpClass::bit_search:
+      return per_lane(Pipe::convert, rates.convert, latencies.convert);
+    case OpClass::float_fma:
+      return per_lane(Pipe::float_fma, rates.float_fma, latencies.fma);
+    case OpClass::half_fma:
+      return per_lane(Pipe::float_fma, rates.half_fma, latencies.fma);
+    case OpClass::double_fma:
+      return per_lane(Pipe::double_fma, rates.double_fma, latencies.double_fma);
+    case OpClass::special:
+      return per_lane(Pipe::special, rates.special, latencies.special, Stall::special);
+    case OpClass::convert:
+      return per_lane(Pipe::convert, rates.convert, latencies.convert);
+    case OpClass::convert_pack:
+      return per_lane(Pipe::convert, rates.convert_pack, latencies.convert_pack);
+    case OpClass::shuffle:
+      return {Pipe::shared_memory, 32.0 / rates.shuffle, latencies.shuffle, Stall::shared_memory};
+    case OpClass::vote:
+      return per_lane(Pipe::alu, rates.vote, latencies.vote);
+    case OpClass::redux:
+      return per_lane(Pipe::alu, rates.vote / 2, latencies.redux);
+    case OpClass::special_register:
+      return {Pipe::issue, 1, latencies.special_register, Stall::dependence};
+    default:
+      return {Pipe::issue, 1, latencies.alu, Stall::dependence};
+  }
+}
+
+/// The demands of all classes, looked up once.
+struct Demands {
+  std::array<Demand, 40> of;
+  explicit Demands(const DeviceModel& model) {
+    for (std::size_t i = 0; i < of.size(); ++i) of[i] = demand_of(model, static_cast<OpClass>(i));
+  }
+};
+static_assert(static_cast<int>(OpClass::sleep) < 40);
+
+struct Register {
+  double ready = 0;
+  Stall cause = Stall::dependence;
+  bool widened = false;  ///< 8-bit floats that have been converted to f16 since they were written.
+};
+
+struct Warp {
+  const std::vector<Event>* events = nullptr;
+  std::size_t at = 0;
+  int slot = 0;        ///< Of the block among the resident ones.
+  int partition = 0;
+  double next = 0;     ///< Earliest issue: after the instruction ahead.
+  double last = 0;     ///< When the instruction ahead issued.
+  Stall waited = Stall::none;  ///< Why `next` or the operands are late.
+  std::vector<Register> registers;
+  double group = 0;            ///< When the copies since the last commit will have landed.
+  std::deque<double> groups;   ///< The same of the committed groups that may be in flight.
+};
+
+struct BarrierState {
+  double last_arrival = 0;
+  std::uint32_t arrived = 0;
+  std::vector<int> waiting;
+};
+
+struct Slot {
+  int first_warp = 0;
+  int warps = 0;
+  int running = 0;
+  std::array<BarrierState, 16> barriers;
+};
+
+struct Turn {
+  double time;
+  int warp;
+  bool operator>(const Turn& other) const { return time != other.time ? time > other.time : warp > other.warp; }
+};
+
+class Simulation {
+ public:
+  Simulation(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work)
+      : model_(model), recording_(recording), work_(work), demands_(model) {}
+
+  SmResult run(std::uint64_t blocks) {
+    blocks_left_ = blocks;
+    const int resident = static_cast<int>(std::min<std::uint64_t>(blocks, static_cast<std::uint64_t>(work_.resident)));
+    slots_.resize(static_cast<std::size_t>(resident));
+    for (int slot = 0; slot < resident; ++slot) start_block(slot, slot * model_.block_launch_clocks);
+    while (!turns_.empty()) {
+      const Turn turn = turns_.top();
+      turns_.pop();
+      step(turn.warp, turn.time);
+    }
+    return result_;
+  }
+
+ private:
+  void start_block(int slot, double time) {
+    const std::size_t which = started_++ % recording_.blocks.size();
+    const RecordedBlock& block = recording_.blocks[which];
+    --blocks_left_;
+    Slot& to = slots_[static_cast<std::size_t>(slot)];
+    if (to.warps < static_cast<int>(block.warps)) {  // The first block of the slot: all blocks have as many warps.
+      to.first_warp = static_cast<int>(warps_.size());
+      to.warps = static_cast<int>(block.warps);
+      warps_.resize(warps_.size() + block.warps);
+    }
+    to.running = static_cast<int>(block.warps);
+    to.barriers = {};
+    for (int w = 0; w < static_cast<int>(block.warps); ++w) {
+      const int index = to.first_warp + w;
+      Warp& warp = warps_[static_cast<std::size_t>(index)];
+      warp = Warp{};
+      warp.events = &block.events[static_cast<std::size_t>(w)];
+      warp.slot = slot;
+      warp.partition = index % kPartitions;
+      warp.next = warp.last = time;
+      warp.registers.assign(block.registers, Register{time, Stall::dependence, false});
+      turns_.push({time, index});
+    }
+  }
+
+  void end_warp(Warp& warp, double time) {
+    result_.clocks = std::max(result_.clocks, time);
+    Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+    if (--slot.running == 0 && blocks_left_ > 0) start_block(warp.slot, time + model_.block_launch_clocks);
+  }
+
+  /// Tries to issue a warp's next instruction at `time`; when it cannot yet, comes back later.
+  void step(int index, double time) {
+    Warp& warp = warps_[static_cast<std::size_t>(index)];
+    skip_nothings(warp);
+    if (warp.at == warp.events->size()) return end_warp(warp, std::max(time, warp.next));
+    const Event& event = (*warp.events)[warp.at];
+    const RecordedInstruction& instruction = recording_.instructions[event.instruction];
+    Stall why = warp.waited == Stall::none ? Stall::dependence : warp.waited;
+    double start = std::max(time, warp.next);
+    for (std::uint16_t r : needed_at_issue(instruction)) {
+      const Register& source = warp.registers[r];
+      if (source.ready > start) {
+        start = source.ready;
+        why = source.cause;
+      }
+    }
+    if (instruction.op_class == OpClass::async_wait) start = std::max(start, groups_done(warp, instruction, why));
+    const double free = free_at(warp, event, instruction);
+    if (free > start) {
+      start = free;
+      why = Stall::pipe_busy;
+    }
+    if (start > time) {  // Others may be first.
+      warp.waited = why;
+      turns_.push({start, index});
+      return;
+    }
+    account(warp, start, why);
+    issue(index, warp, event, instruction, start);
+  }
+
+  void account(Warp& warp, double start, Stall why) {
+    const double waited = start - warp.last;
+    if (waited > 0) {
+      result_.stalls[static_cast<std::size_t>(waited > 1 ? why : Stall::none)] += waited;
+      result_.warp_clocks += waited;
+    }
+    warp.last = start;
+    warp.waited = Stall::none;
+  }
+
+  /// Hopper's 8-bit floats need the accumulator only for the addition at the end.
+  bool through_f16(const RecordedInstruction& instruction) const {
+    return instruction.op_class == OpClass::matrix_product && is_fp8(instruction.mma.a) && model_.sm >= 90;
+  }
+
+  std::span<const std::uint16_t> needed_at_issue(const RecordedInstruction& instruction) const {
+    const std::span<const std::uint16_t> all = instruction.reads;
+    if (!through_f16(instruction)) return all;
+    const MmaRegisters counts = mma_registers(instruction.mma);
+    return all.first(std::min(all.size(), static_cast<std::size_t>(counts.a + counts.b)));
+  }
+
+  /// What ptxas removes takes no time: results are there when the operands are.
+  void skip_nothings(Warp& warp) {
+    for (; warp.at < warp.events->size(); ++warp.at) {
+      const RecordedInstruction& instruction = recording_.instructions[(*warp.events)[warp.at].instruction];
+      if (instruction.op_class != OpClass::nothing) return;
+      Register latest;
+      for (std::uint16_t r : instruction.reads)
+        if (warp.registers[r].ready >= latest.ready) latest = warp.registers[r];
+      for (std::uint16_t r : instruction.writes) warp.registers[r] = latest;
+    }
+  }
+
+  double groups_done(const Warp& warp, const RecordedInstruction& instruction, Stall& why) const {
+    double done = 0;
+    const std::size_t pending = instruction.pending_groups;
+    const std::size_t waited = warp.groups.size() > pending ? warp.groups.size() - pending : 0;
+    for (std::size_t i = 0; i < waited; ++i) done = std::max(done, warp.groups[i]);
+    if (done > warp.next) why = Stall::async_copy;
+    return done;
+  }
+
+  double& pipe(Pipe which, int partition) {
+    return free_[static_cast<std::size_t>(which)][static_cast<std::size_t>(partition)];
+  }
+
+  /// When the scheduler and the pipe can take the instruction.
+  double free_at(const Warp& warp, const Event& event, const RecordedInstruction& instruction) {
+    double free = pipe(Pipe::issue, warp.partition);
+    const Demand& demand = demands_.of[static_cast<std::size_t>(instruction.op_class)];
+    switch (instruction.op_class) {
+      case OpClass::matrix_product:
+        free = std::max(free, pipe(Pipe::tensor_core, warp.partition));
+        if (through_f16(instruction)) free = std::max(free, pipe(Pipe::convert, warp.partition));
+        break;
+      case OpClass::load:
+      case OpClass::store:
+      case OpClass::atomic:
+      case OpClass::reduction:
+      case OpClass::async_copy:
+      case OpClass::matrix_load:
+      case OpClass::matrix_store:
+      case OpClass::shuffle:
+        free = std::max(free, pipe(Pipe::shared_memory, 0) - kMemoryQueueClocks);
+        if (event.l2_sectors > 0) free = std::max(free, pipe(Pipe::global_memory, 0) - 8 * kMemoryQueueClocks);
+        break;
+      default:
+        if (demand.pipe != Pipe::issue)
+          free = std::max(free, pipe(demand.pipe, warp.partition) - (demand.pipe == Pipe::special ? kSpecialQueueClocks : 0));
+    }
+    return free;
+  }
+
+  /// Occupies a pipe from `start` on; returns when it began.
+  double occupy(Pipe which, int partition, double start, double clocks) {
+    double& free = pipe(which, partition);
+    const double begin = std::max(free, start);
+    free = begin + clocks;
+    const bool shared = which == Pipe::shared_memory || which == Pipe::global_memory;
+    result_.busy[static_cast<std::size_t>(which)] += clocks / (shared ? 1 : kPartitions);
+    return begin;
+  }
+
+  void occupy_issue(Warp& warp, double start, double slots) {
+    occupy(Pipe::issue, warp.partition, start, slots);
+    result_.instructions += slots;
+    warp.next = start + slots;
+  }
+
+  void write(Warp& warp, const RecordedInstruction& instruction, double ready, Stall cause) {
+    for (std::uint16_t r : instruction.writes) warp.registers[r] = {ready, cause, false};
+  }
+
+  void issue(int index, Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
+    ++warp.at;
+    switch (instruction.op_class) {
+      case OpClass::matrix_product:
+        multiply(warp, instruction, start);
+        break;
+      case OpClass::load:
+      case OpClass::store:
+      case OpClass::atomic:
+      case OpClass::reduction:
+      case OpClass::async_copy:
+      case OpClass::matrix_load:
+      case OpClass::matrix_store:
+        access(warp, event, instruction, start);
+        break;
+      case OpClass::async_commit:
+        occupy_issue(warp, start, 1);
+        warp.groups.push_back(warp.group);
+        warp.group = 0;
+        break;
+      case OpClass::async_wait:
+        occupy_issue(warp, start, 1);
+        while (warp.groups.size() > instruction.pending_groups) warp.groups.pop_front();
+        break;
+      case OpClass::barrier:
+        occupy_issue(warp, start, 1);
+        if (event.expected_warps > 0 && !arrive(index, warp, event, start)) return;
+        break;
+      case OpClass::fence:
+        occupy_issue(warp, start, 1);
+        warp.next = start + model_.latencies.fence;
+        break;
+      case OpClass::branch:
+        occupy_issue(warp, start, instruction.count);
+        warp.next = start + model_.latencies.branch * event.paths;
+        break;
+      case OpClass::sleep:
+        occupy_issue(warp, start, 1);
+        warp.next = start + model_.latencies.l2;
+        break;
+      default:
+        compute(warp, instruction, start);
+    }
+    turns_.push({warp.next, index});
+  }
+
+  void compute(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const Demand& demand = demands_.of[static_cast<std::size_t>(instruction.op_class)];
+    occupy_issue(warp, start, instruction.count);
+    double begin = start;
+    if (demand.pipe != Pipe::issue) {
+      const int partition = demand.pipe == Pipe::shared_memory ? 0 : warp.partition;
+      begin = occupy(demand.pipe, partition, start, demand.clocks * instruction.count);
+    }
+    // A sequence of several instructions is a chain of which each waits for the one ahead.
+    const double chain = instruction.count > 2 ? demand.latency * (instruction.count - 1) : instruction.count - 1;
+    write(warp, instruction, begin + demand.latency + chain, demand.cause);
+  }
+
+  void multiply(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const MmaForm& form = instruction.mma;
+    if (through_f16(instruction)) return multiply_through_f16(warp, instruction, start);
+    const double clocks = flops_of(form) / (std::max(mma_rate(model_.mma, form), 1.0) / kPartitions);
+    occupy_issue(warp, start, instruction.count);
+    const double begin = occupy(Pipe::tensor_core, warp.partition, start, clocks);
+    write(warp, instruction, begin + model_.latencies.mma + clocks, Stall::tensor_core);
+  }
+
+  /// Operands that are not yet f16 are widened, two conversions for each register; two products follow each other on
+  /// the tensor core, and ordinary additions put C on top.
+  void multiply_through_f16(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const MmaForm& form = instruction.mma;
+    int conversions = 0;
+    for (std::uint16_t r : needed_at_issue(instruction)) {
+      if (warp.registers[r].widened) continue;
+      warp.registers[r].widened = true;
+      conversions += 2;
+    }
+    const double rate = form.accumulator == MmaType::f16 ? model_.mma.half_f16 : model_.mma.half;
+    const double clocks = flops_of(form) / 2 / (rate / kPartitions);
+    const int additions = mma_registers(form).c;
+    double operands = start;
+    if (conversions > 0) {
+      const double each = 32.0 * kPartitions / model_.rates.convert_unpack_fp8;
+      operands = occupy(Pipe::convert, warp.partition, start, conversions * each) + conversions * each +
+                 model_.latencies.convert_pack;
+    }
+    occupy_issue(warp, start, conversions + 2 + additions);
+    const double begin = occupy(Pipe::tensor_core, warp.partition, operands, 2 * clocks);
+    occupy(Pipe::float_fma, warp.partition, begin, additions * 32.0 * kPartitions / model_.rates.float_fma);
+    double ready = begin + 2 * (model_.latencies.mma + clocks);
+    for (std::uint16_t r : instruction.reads) ready = std::max(ready, warp.registers[r].ready);
+    write(warp, instruction, ready + model_.latencies.fma, Stall::tensor_core);
+  }
+
+  void access(Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
+    occupy_issue(warp, start, instruction.count);
+    const Latencies& latencies = model_.latencies;
+    if (event.space == TracedSpace::parameter || (event.space == TracedSpace::constant && event.l2_sectors == 0)) {
+      write(warp, instruction, start + latencies.constant, Stall::dependence);
+      return;
+    }
+    const bool shared = event.space == TracedSpace::shared;
+    const double wavefronts = std::max<double>(event.wavefronts, shared ? 1 : (event.l1_sectors + event.l2_sectors + 3) / 4);
+    const double begin = occupy(Pipe::shared_memory, 0, start, wavefronts);
+    double ready = begin + wavefronts - 1;
+    Stall cause = Stall::shared_memory;
+    if (shared) {
+      ready += instruction.op_class == OpClass::atomic ? 2 * latencies.shared : latencies.shared;
+    } else {
+      cause = Stall::global_memory;
+      double arrival = begin;
+      if (event.l2_sectors > 0)
+        arrival = occupy(Pipe::global_memory, 0, begin, event.l2_sectors * 32.0 / model_.rates.l1_bytes) +
+                  event.l2_sectors * 32.0 / model_.rates.l1_bytes;
+      const double away = work_.from_memory ? latencies.memory : latencies.l2;
+      if (instruction.op_class == OpClass::atomic)
+        ready = arrival + latencies.atomic;
+      else
+        ready = event.l2_sectors > 0 ? arrival + away : begin + latencies.l1;
+    }
+    if (instruction.op_class == OpClass::async_copy)
+      warp.group = std::max(warp.group, ready);
+    else
+      write(warp, instruction, ready, cause);
+  }
+
+  /// False when the warp has to wait: whoever arrives last wakes it.
+  bool arrive(int index, Warp& warp, const Event& event, double start) {
+    Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+    BarrierState& barrier = slot.barriers[event.barrier % slot.barriers.size()];
+    barrier.last_arrival = std::max(barrier.last_arrival, start);
+    ++barrier.arrived;
+    if (event.waits) barrier.waiting.push_back(index);
+    if (barrier.arrived < event.expected_warps) return !event.waits;
+    const double release = barrier.last_arrival + model_.latencies.barrier;
+    for (int waiting : barrier.waiting) {
+      Warp& other = warps_[static_cast<std::size_t>(waiting)];
+      other.next = release;
+      other.waited = Stall::barrier;
+      if (waiting != index) turns_.push({release, waiting});
+    }
+    barrier = BarrierState{};
+    return true;
+  }
+
+  const DeviceModel& model_;
+  const TraceRecorder::Recording& recording_;
+  const SmWork& work_;
+  const Demands demands_;
+  std::vector<Slot> slots_;
+  std::vector<Warp> warps_;
+  std::array<std::array<double, kPartitions>, kPipes> free_{};
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  std::uint64_t blocks_left_ = 0;
+  std::size_t started_ = 0;
+  SmResult result_;
+};
+
+}  // namespace
+
+SmResult simulate_sm(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work) {
+  std::uint64_t kept = 0, issued = 0;
+  for (const RecordedBlock& block : recording.blocks) {
+    kept += block.kept;
+    issued += block.issued;
+  }
+  const double per_block = static_cast<double>(kept) / static_cast<double>(recording.blocks.size());
+  // At least one full house, and all waves while they are cheap: then the tail of the last is exact.
+  const auto resident = std::min<std::uint64_t>(work.blocks, static_cast<std::uint64_t>(work.resident));
+  const auto affordable = static_cast<std::uint64_t>(static_cast<double>(kEventBudget) / std::max(per_block, 1.0));
+  const std::uint64_t blocks = std::clamp(affordable / resident * resident, resident, std::max(work.blocks, resident));
+  const std::uint64_t simulated = std::min(work.blocks, blocks);
+  SmResult result = Simulation(model, recording, work).run(simulated);
+  const double more = static_cast<double>(work.blocks) / static_cast<double>(simulated) *
+                      (kept == 0 ? 1.0 : static_cast<double>(issued) / static_cast<double>(kept));
+  result.clocks *= more;
+  result.instructions *= more;
+  result.warp_clocks *= more;
+  for (double& busy : result.busy) busy *= more;
+  for (double& stall : result.stalls) stall *= more;
+  return result;
+}
+
+}  // namespace evo::vgpu

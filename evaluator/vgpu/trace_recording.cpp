@@ -1,0 +1,80 @@
+#include "evaluator/vgpu/trace_recording.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace evo::vgpu {
+namespace {
+
+std::uint16_t narrow(std::uint64_t value) {
+  return static_cast<std::uint16_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::uint16_t>::max()));
+}
+
+RecordedInstruction recorded(const TracedInstruction& instruction) {
+  RecordedInstruction kept;
+  kept.op_class = instruction.op_class;
+  kept.count = instruction.count;
+  kept.mma = instruction.mma;
+  kept.pending_groups = instruction.pending_groups;
+  kept.reads.assign(instruction.reads.begin(), instruction.reads.end());
+  kept.writes.assign(instruction.writes.begin(), instruction.writes.end());
+  return kept;
+}
+
+bool reads_through_l1(OpClass op_class) { return op_class == OpClass::load; }
+
+}  // namespace
+
+TraceRecorder::TraceRecorder() : recording_(std::make_unique<Recording>()) {}
+TraceRecorder::~TraceRecorder() = default;
+TraceRecorder::TraceRecorder(TraceRecorder&&) noexcept = default;
+TraceRecorder& TraceRecorder::operator=(TraceRecorder&&) noexcept = default;
+
+void TraceRecorder::begin_block(const TracedBlock& block) {
+  RecordedBlock& recorded = recording_->blocks.emplace_back();
+  recorded.warps = block.warps;
+  recorded.registers = block.registers;
+  recorded.events.resize(block.warps);
+  recording_->touched.clear();
+}
+
+void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& issue) {
+  RecordedBlock& block = recording_->blocks.back();
+  ++block.issued;
+  const auto [found, added] = recording_->by_index.try_emplace(
+      instruction.index, static_cast<std::uint32_t>(recording_->instructions.size()));
+  if (added) recording_->instructions.push_back(recorded(instruction));
+
+  Event event;
+  event.instruction = found->second;
+  event.paths = static_cast<std::uint8_t>(std::min(issue.branch_paths, 32u));
+  if (issue.memory != nullptr) {
+    const MemoryAccess& memory = *issue.memory;
+    event.space = memory.space;
+    event.wavefronts = narrow(memory.wavefronts);
+    const std::uint64_t bytes = std::uint64_t{memory.bytes_per_lane} * static_cast<std::uint64_t>(std::popcount(memory.lanes));
+    const std::uint64_t needed = (bytes + 127) / 128;
+    if (memory.wavefronts > needed) block.conflicts += memory.wavefronts - needed;
+    std::uint64_t known = 0;
+    if (reads_through_l1(instruction.op_class)) {
+      if (recording_->touched.size() > Recording::kL1Sectors) recording_->touched.clear();
+      for (std::uint64_t sector : memory.sectors) known += recording_->touched.insert(sector).second ? 0 : 1;
+    }
+    event.l1_sectors = narrow(known);
+    event.l2_sectors = narrow(memory.sectors.size() - known);
+    block.global_sectors += memory.sectors.size() - known;
+  }
+  if (issue.barrier != nullptr) {
+    event.barrier = narrow(issue.barrier->id);
+    event.expected_warps = narrow(issue.barrier->expected_warps);
+    event.waits = issue.barrier->waits;
+  }
+  if (block.kept >= Recording::kMaxEvents || issue.warp >= block.events.size()) return;
+  ++block.kept;
+  block.events[issue.warp].push_back(event);
+}
+
+void TraceRecorder::end_block() {}
+
+}  // namespace evo::vgpu

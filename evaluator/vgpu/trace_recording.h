@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "evaluator/vgpu/cost_model.h"
+
+/// Traces as the cost model keeps them: compact, so that millions of events fit.
+namespace evo::vgpu {
+
+struct RecordedInstruction {
+  OpClass op_class = OpClass::nothing;
+  std::uint8_t count = 1;
+  MmaForm mma;
+  std::uint32_t pending_groups = 0;
+  std::vector<std::uint16_t> reads;
+  std::vector<std::uint16_t> writes;
+};
+
+/// One issued instruction of one warp.
+struct Event {
+  std::uint32_t instruction = 0;   ///< Index into Recording::instructions.
+  std::uint16_t wavefronts = 0;    ///< Through the shared-memory banks.
+  std::uint16_t l2_sectors = 0;    ///< That have to come from (or go to) L2.
+  std::uint16_t l1_sectors = 0;    ///< That the block has touched before.
+  TracedSpace space = TracedSpace::none;
+  std::uint8_t paths = 1;
+  std::uint16_t barrier = 0;
+  std::uint16_t expected_warps = 0;  ///< 0: not a barrier.
+  bool waits = true;
+};
+
+struct RecordedBlock {
+  std::uint32_t warps = 0;
+  std::uint32_t registers = 0;
+  std::vector<std::vector<Event>> events;  ///< By warp, in program order.
+  std::uint64_t issued = 0;                ///< All instructions, those beyond the limit included.
+  std::uint64_t kept = 0;
+  std::uint64_t global_sectors = 0;
+  std::uint64_t conflicts = 0;             ///< Wavefronts beyond what the bytes need.
+};
+
+struct TraceRecorder::Recording {
+  /// Events kept of one block; what comes later only counts. About ten times the largest block that is usually searched.
+  static constexpr std::uint64_t kMaxEvents = 4'000'000;
+  /// Sectors remembered as being in L1: 128 KiB.
+  static constexpr std::size_t kL1Sectors = 4096;
+
+  std::vector<RecordedInstruction> instructions;
+  std::vector<RecordedBlock> blocks;
+  std::unordered_map<std::uint32_t, std::uint32_t> by_index;  ///< TracedInstruction::index to instructions.
+  std::unordered_set<std::uint64_t> touched;                  ///< Sectors that the current block has loaded.
+};
+
+}  // namespace evo::vgpu
