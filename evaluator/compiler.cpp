@@ -71,6 +71,7 @@ class NvrtcCompiler final : public Compiler {
   std::string path() const override { return nvrtc_.path; }
 
  private:
+  nvrtcResult run(const Program& program, const std::vector<std::string>& options) const;
   const NvrtcApi& api() const { return nvrtc_.api; }
 
   void require(nvrtcResult result, const char* what) const {
@@ -114,18 +115,27 @@ Failure compile_failure(std::string reason, std::string log) {
   return failure;
 }
 
+nvrtcResult NvrtcCompiler::run(const Program& program, const std::vector<std::string>& options) const {
+  std::vector<const char*> pointers;
+  for (const std::string& option : options) pointers.push_back(option.c_str());
+  // NVRTC 12.9 and newer keep results on disk, and what comes from there has no ptxas log; older ones have neither the
+  // cache nor the option.
+  pointers.push_back("--no-cache");
+  const nvrtcResult result = api().compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
+  if (result != NVRTC_ERROR_INVALID_OPTION) return result;
+  pointers.pop_back();
+  return api().compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
+}
+
 std::variant<Binary, Failure> NvrtcCompiler::compile(std::string_view source, std::string_view arch,
                                                      int max_registers) {
   require_arch(arch);
   const std::vector<std::string> options = compile_options(arch, max_registers);
-  std::vector<const char*> option_pointers;
-  for (const std::string& option : options) option_pointers.push_back(option.c_str());
 
   const auto begin = std::chrono::steady_clock::now();
   const Program program(api(), std::string(source));
   require(program.created(), "nvrtcCreateProgram");
-  const nvrtcResult result =
-      api().compile_program(program.get(), static_cast<int>(option_pointers.size()), option_pointers.data());
+  const nvrtcResult result = run(program, options);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
 
   if (is_machine_fault(result)) require(result, "nvrtcCompileProgram");
