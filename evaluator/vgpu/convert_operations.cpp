@@ -237,7 +237,8 @@ struct SingleToDouble {
 };
 template <bool kFlush, bool kSaturate>
 struct DoubleToSingle {
-  static EVO_INLINE float apply(double a) { return finished<kFlush, kSaturate>(static_cast<float>(a)); }
+  // A NaN keeps its sign and the upper bits of its payload, on the CPU as on the GPU.
+  static EVO_INLINE float apply(double a) { return saturated<kSaturate>(flushed<kFlush>(static_cast<float>(a))); }
 };
 
 Execute choose_double_to_single(Form& form, const Style& style) {

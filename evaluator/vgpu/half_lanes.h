@@ -29,7 +29,7 @@ template <class T>
 EVO_INLINE T to_odd(ExactSum<T> sum) {
   const BitsOf<T> bits = bits_in(sum.value);
   const bool inexact = sum.error != 0 && sum.error - sum.error == 0;
-  const bool away = (sum.error > 0) == (sum.value > 0);
+  const bool away = (sum.error > 0) == ((bits & kSignBit<T>) == 0);  // From zero.
   const BitsOf<T> neighbour = away ? bits + 1 : bits - 1;
   return with_bits<T>(inexact && (bits & 1u) == 0 ? neighbour : bits);
 }
