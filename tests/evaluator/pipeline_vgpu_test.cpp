@@ -1,0 +1,119 @@
+// The pipeline with nothing faked: NVRTC compiles, the virtual GPU runs.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "evaluator/compiler.h"
+#include "evaluator/pipeline.h"
+#include "toy_task.h"
+
+using namespace evo;
+using namespace evo::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr const char* kReference = R"cu(
+extern "C" __global__ void add_reference(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = (float)((double)a[i] + (double)b[i]);
+}
+)cu";
+
+/// A kernel around one statement; `i` is the thread's element.
+std::string kernel(const std::string& statement, const std::string& before = "") {
+  return before + R"cu(
+extern "C" __global__ void add(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+)cu" + "  " + statement + "\n}\n";
+}
+
+bool has_nvrtc() {
+  try {
+    make_nvrtc_compiler();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+PipelineOptions vgpu_options() {
+  PipelineOptions options = toy_options();
+  options.tree = toy_tree(kReference);
+  options.task = load_task(options.tree, "toy");
+  options.device = resolve_device("vgpu:h200");
+  options.target = make_target(options.task, "vgpu", {}, {});
+  options.worker_command = {EVO_TEST_WORKER, "real"};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("on the virtual GPU a right kernel is valid and has a modelled time") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  const PipelineOptions options = vgpu_options();
+  const auto pipeline = make_pipeline(options);
+  const Evaluation evaluation = evaluate_one(*pipeline, toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")));
+  INFO(evaluation.reason);
+  REQUIRE(evaluation.verdict == Verdict::valid);
+  REQUIRE(evaluation.timings.size() == 1);
+  CHECK(evaluation.timings[0].modelled);
+  CHECK(evaluation.latency_us >= options.device.launch_floor_us);
+  CHECK(evaluation.worst_relative_l2 < 1e-6);
+  REQUIRE(evaluation.builds.size() == 1);
+  CHECK(evaluation.builds[0].registers > 0);
+  CHECK(evaluation.builds[0].cubin_hash.size() == 32);
+  CHECK_THAT(evaluation.sass_summary, ContainsSubstring("add: "));
+}
+
+TEST_CASE("on the virtual GPU every kind of wrong kernel is rejected for its own reason, and the pipeline lives on") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  PipelineOptions options = vgpu_options();
+  options.run_deadline_s = 5;
+  const auto pipeline = make_pipeline(options);
+  struct Planted {
+    std::string source;
+    Verdict verdict;
+    std::string reason;
+  };
+  const std::vector<Planted> planted = {
+      {kernel("if (i < n) c[i] = a[i] - b[i];"), Verdict::wrong_answer, "relative L2"},
+      {kernel("if (i < n - 1) c[i] = a[i] + b[i];"), Verdict::wrong_answer, "not finite"},
+      {kernel("if (i < n) c[i] = 0.0f;"), Verdict::wrong_answer, "relative L2"},
+      {kernel("if (i <= n) c[i] = i < n ? a[i] + b[i] : 0.0f;"), Verdict::crashed, "c"},
+      {kernel("if (i < n) c[i] = a[i + 1] + b[i];"), Verdict::crashed, "a"},
+      {kernel("if (i < n) *(float*)((char*)c + 4 * i + 2) = a[i] + b[i];"), Verdict::crashed, "align"},
+      {kernel("if (i < n) ((float*)a)[i] += 1.0f; if (i < n) c[i] = a[i] + b[i] - 1.0f;"), Verdict::wrong_answer, "changed its input a"},
+      {kernel("volatile int spin = 1; while (spin) {} if (i < n) c[i] = a[i] + b[i];"), Verdict::timed_out, ""},
+      {kernel("if (i < n) c[i] = a[i] + b[i]; asm volatile(\"trap;\");"), Verdict::crashed, "trap"},
+      {kernel("if (i < n) { c[i] = a[i] + b[i] + remembered; remembered = 0.0f; }", "__device__ float remembered;"), Verdict::illegal, "remembered"},
+      {kernel("if (i < n) c[i] = a[i] +;"), Verdict::compile_failed, "error"},
+      {kernel("if (i < n) c[i] = a[i] + b[i] * 0.0f;"), Verdict::wrong_answer, "relative L2"},
+  };
+  std::vector<Candidate> candidates;
+  for (const Planted& one : planted) candidates.push_back(toy_candidate(options, one.source));
+  candidates.push_back(toy_candidate(options, kernel("if (i < n) c[i] = b[i] + a[i];")));
+  const auto evaluations = evaluate_all(*pipeline, candidates);
+  for (std::size_t i = 0; i < planted.size(); ++i) {
+    INFO(planted[i].source << name_of(evaluations[i].verdict) << ": " << evaluations[i].reason);
+    CHECK(evaluations[i].verdict == planted[i].verdict);
+    CHECK_THAT(evaluations[i].reason, ContainsSubstring(planted[i].reason));
+  }
+  INFO(evaluations.back().reason);
+  CHECK(evaluations.back().verdict == Verdict::valid);
+}
+
+TEST_CASE("two sources that differ only in names compile to the same cubin and are evaluated once") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  const PipelineOptions options = vgpu_options();
+  const auto pipeline = make_pipeline(options);
+  const auto evaluations = evaluate_all(
+      *pipeline, {toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
+                  toy_candidate(options, kernel("const float sum = a[min(i, n - 1)] + 0.0f; (void)sum; if (i < n) c[i] = a[i] + b[i];"))});
+  CHECK(evaluations[0].verdict == Verdict::valid);
+  CHECK(evaluations[1].verdict == Verdict::duplicate);
+  CHECK(evaluations[1].latency_us == evaluations[0].latency_us);
+}
