@@ -16,7 +16,6 @@ constexpr std::uint64_t kMaxRegisters = 4'000'000;
 constexpr std::uint64_t kMaxVariableBytes = 1ull << 30;
 constexpr int kMaxNesting = 64;
 
-
 Space parse_space(std::string_view name) {
   if (name == "global") return Space::global;
   if (name == "shared") return Space::shared;
@@ -410,7 +409,7 @@ void Parser::body_directive(Function& function) {
     file();
   } else if (name == "reg") {
     declare_registers(function);
-  } else if (name == "pragma") {
+  } else if (name == "pragma" || name == "callprototype" || name == "calltargets") {
     lexer_.skip_statement();
   } else if (const Space space = parse_space(name); space != Space::none) {
     declare_body_variable(function, space);
