@@ -144,7 +144,7 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
     }
     case Kind::special: {
       const auto special = parse_special(operand.name);
-      if (!special) unsupported("special register " + std::string(operand.name));
+      if (!special) unsupported("unknown register " + std::string(operand.name));
       if (is_wide(type)) unsupported("special register " + std::string(operand.name) + " is not 64 bits wide");
       fill(builder_.special(*special), false, in_list);
       return;
@@ -178,6 +178,7 @@ void Form::place_destination(const ptx::Operand& operand, ptx::Type type, bool i
     fill(builder_.new_register(rows), true, in_list);
     return;
   }
+  if (operand.kind == Kind::special) unsupported("unknown register " + std::string(operand.name));
   if (operand.kind != Kind::reg || operand.negated) unsupported("a register is expected as destination");
   const ptx::Type declared = builder_.type_of(operand.index);
   if (declared == ptx::Type::pred) unsupported("a predicate stands where a register is expected");
