@@ -19,8 +19,8 @@ std::uint64_t parse_number(std::string_view option, std::string_view text, std::
 /// "90s", "10m", "1h", "1h30m", "1.5h": positive, with units.
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
 
-/// Splits "mission,1,8,512,64,B=1,H=8,S=77,D=64" into the names and sizes it lists, in parse_shape's syntax, and checks
-/// each against the task.
+/// Splits "mission,1,8,512,64,B=1,H=8,S=77,D=64" into the names and sizes it lists, in parse_shape's syntax,
+/// and checks each against the task.
 std::vector<std::string> parse_shapes(const Task& task, const std::vector<std::string>& arguments);
 
 /// {"out=bf16"} as option values of the task, checked against its options.

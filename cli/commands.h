@@ -13,7 +13,8 @@ namespace evo::cli {
 using Action = std::function<int()>;
 
 // Help of the options that several commands share.
-inline constexpr const char* kTemplatesHelp = "Folder of tasks (default: $EVO_TEMPLATES, ./templates, the installed one)";
+inline constexpr const char* kTemplatesHelp =
+    "Folder of tasks (default: $EVO_TEMPLATES, ./templates, the installed one)";
 inline constexpr const char* kDatabaseHelp = "Database of runs and elites";
 inline constexpr const char* kJsonHelp = "Print JSON (docs/json.md)";
 

@@ -23,9 +23,13 @@ struct Request {
   bool json = false;
 };
 
-std::string allele_text(const std::optional<Value>& allele) { return allele ? expr::to_string(*allele) : "-"; }
+std::string allele_text(const std::optional<Value>& allele) {
+  return allele ? expr::to_string(*allele) : "-";
+}
 
-std::string label(const CandidateRow& row) { return fmt::format("candidate {}", row.id); }
+std::string label(const CandidateRow& row) {
+  return fmt::format("candidate {}", row.id);
+}
 
 std::string genes_text(const CandidateRow& a, const CandidateRow& b, const std::vector<GeneDifference>& genes,
                        const Terminal& terminal) {
@@ -39,10 +43,14 @@ std::string coloured(const std::string& diff, const Terminal& terminal) {
   std::string out, line;
   for (std::istringstream lines(diff); std::getline(lines, line);) {
     Style style = Style::plain;
-    if (line.starts_with("---") || line.starts_with("+++")) style = Style::bold;
-    else if (line.starts_with('-')) style = Style::bad;
-    else if (line.starts_with('+')) style = Style::good;
-    else if (line.starts_with('@')) style = Style::dim;
+    if (line.starts_with("---") || line.starts_with("+++"))
+      style = Style::bold;
+    else if (line.starts_with('-'))
+      style = Style::bad;
+    else if (line.starts_with('+'))
+      style = Style::good;
+    else if (line.starts_with('@'))
+      style = Style::dim;
     out += styled(terminal, style, line) + '\n';
   }
   return out;
@@ -70,10 +78,11 @@ int diff(const Request& request) {
 
 void add_diff(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("diff", "Show the genes and source lines in which two candidates differ");
-  command->add_option("A", request->a, "A candidate")->required();
-  command->add_option("B", request->b, "Another")->required();
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str();
+  CLI::App* command =
+      app.add_subcommand("diff", "Show the genes and source lines in which two candidates differ");
+  command->add_option("A", request->a, "A candidate")->required()->type_name("");
+  command->add_option("B", request->b, "Another")->required()->type_name("");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return diff(*request); }; });
 }

@@ -43,11 +43,14 @@ int elites(const Request& request) {
 void add_elites(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("elites", "List the three best for each task, device and objective");
-  command->add_option("--task", request->filter.task, "Of this task");
-  command->add_option("--device", request->filter.device, "Of this device: an id, cuda or vgpu, or a part of its name");
+  command->add_option("--task", request->filter.task, "Of this task")->type_name("TASK");
+  command
+      ->add_option("--device", request->filter.device,
+                   "Of this device: an id, cuda or vgpu, or a part of its name")
+      ->type_name("DEVICE");
   command->add_option("--objective", request->filter.objective, "Of this objective, as listed");
   command->add_flag("--all", request->all, "Also elites of tasks that have changed since");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str();
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return elites(*request); }; });
 }

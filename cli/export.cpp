@@ -62,7 +62,8 @@ CandidateId choose(const Store& store, const Request& request) {
                                   filter_text(request.filter), store.path().string()));
   }
   for (std::size_t i = 1; i < best.size(); ++i) {
-    fmt::print(stderr, "not exported: candidate {}, {} (choose with an ID, --task, --device or --objective)\n",
+    fmt::print(stderr,
+               "not exported: candidate {}, {} (choose with an ID, --task, --device or --objective)\n",
                best[i].candidate, elite_heading(best[i]));
   }
   return best.front().candidate;
@@ -114,7 +115,8 @@ ExportRequest export_request(const Restored& restored) {
 
 std::string compile_hint(const std::string& output, const std::string& arch) {
   const std::string virtual_arch = "compute_" + arch.substr(arch.find('_') + 1);
-  return fmt::format("nvcc -std=c++17 -gencode=arch={},code={} -DEVO_MAIN {} -o best && ./best", virtual_arch, arch, output);
+  return fmt::format("nvcc -std=c++17 -gencode=arch={},code={} -DEVO_MAIN {} -o best && ./best", virtual_arch,
+                     arch, output);
 }
 
 int export_kernel(const Request& request) {
@@ -129,8 +131,8 @@ int export_kernel(const Request& request) {
   }
   write_file(request.output, text);
   const RunInfo& info = restored.run.info;
-  fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output, restored.row.id, info.task,
-             info.device.name, microseconds(restored.row.evaluation.latency_us),
+  fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output,
+             restored.row.id, info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
              timing_word(info.device.kind == "vgpu"), compile_hint(request.output, info.device.arch));
   return kDone;
 }
@@ -139,13 +141,20 @@ int export_kernel(const Request& request) {
 
 void add_export(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("export", "Write one self-contained .cu file: kernel, launcher, provenance");
-  command->add_option("ID", request->id, "A candidate (default: the best elite of the newest run's objective)");
-  command->add_option("--task", request->filter.task, "The best of this task");
-  command->add_option("--device", request->filter.device, "The best of this device");
-  command->add_option("--objective", request->filter.objective, "The best of this objective, as evo elites lists it");
-  command->add_option("-o,--output", request->output, "The file; it is replaced as a whole (default: standard output)");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str();
+  CLI::App* command =
+      app.add_subcommand("export", "Write one self-contained .cu file: kernel, launcher, provenance");
+  command
+      ->add_option("ID", request->id, "A candidate (default: the best elite of the newest run's objective)")
+      ->type_name("");
+  command->add_option("--task", request->filter.task, "The best of this task")->type_name("TASK");
+  command->add_option("--device", request->filter.device, "The best of this device")->type_name("DEVICE");
+  command->add_option("--objective", request->filter.objective,
+                      "The best of this objective, as evo elites lists it");
+  command
+      ->add_option("-o,--output", request->output,
+                   "The file; it is replaced as a whole (default: standard output)")
+      ->type_name("FILE");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->callback([request, &action] { action = [request] { return export_kernel(*request); }; });
 }
 

@@ -9,8 +9,8 @@
 
 namespace evo::cli {
 
-/// An evaluator of another width. Answers are told a width of proposals late, so a search depends on it: with the width
-/// that a run was started with, the run repeats on a machine with more or fewer cores.
+/// An evaluator of another width. Answers are told a width of proposals late, so a search depends on it: with
+/// the width that a run was started with, the run repeats on a machine with more or fewer cores.
 class FixedWidth : public Evaluator {
  public:
   FixedWidth(std::unique_ptr<Evaluator> inner, std::size_t width) : inner_(std::move(inner)), width_(width) {}

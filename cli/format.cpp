@@ -29,9 +29,13 @@ std::string grouped(double number) {
   return fmt::format("{:.2g}", number);
 }
 
-std::string error_figure(double relative_l2) { return fmt::format("{:.3g}", relative_l2); }
+std::string error_figure(double relative_l2) {
+  return fmt::format("{:.3g}", relative_l2);
+}
 
-std::string percent(double share) { return share < 0.1 ? fmt::format("{:.1f} %", share * 100) : fmt::format("{:.0f} %", share * 100); }
+std::string percent(double share) {
+  return share < 0.1 ? fmt::format("{:.1f} %", share * 100) : fmt::format("{:.0f} %", share * 100);
+}
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::max(seconds, 0.0)));
@@ -40,11 +44,14 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-std::string timing_word(bool modelled) { return modelled ? "modelled" : "measured"; }
+std::string timing_word(bool modelled) {
+  return modelled ? "modelled" : "measured";
+}
 
 std::string verdict_counts(const std::map<Verdict, std::uint64_t>& counts) {
   std::vector<std::pair<Verdict, std::uint64_t>> ordered(counts.begin(), counts.end());
-  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   for (const auto& [verdict, count] : ordered) parts.push_back(fmt::format("{} {}", count, name_of(verdict)));
   return fmt::format("{}", fmt::join(parts, ", "));

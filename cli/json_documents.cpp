@@ -13,13 +13,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json document(const char* command) { return {{"evo", EVO_VERSION}, {"command", command}}; }
+Json document(const char* command) {
+  return {{"evo", EVO_VERSION}, {"command", command}};
+}
 
 /// Stored text may hold any bytes (a compiler's log): what is no UTF-8 is replaced.
-std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 /// 64-bit numbers that are identities, not quantities: JSON readers that use doubles would round them.
-std::string hex(std::uint64_t number) { return fmt::format("{:016x}", number); }
+std::string hex(std::uint64_t number) {
+  return fmt::format("{:016x}", number);
+}
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {
@@ -47,7 +53,8 @@ Json device_json(const DeviceRecord& device) {
 
 Json shapes_json(const std::vector<Shape>& shapes) {
   Json json = Json::array();
-  for (const Shape& shape : shapes) json.push_back({{"name", shape.name}, {"sizes", bindings_json(shape.parameters)}});
+  for (const Shape& shape : shapes)
+    json.push_back({{"name", shape.name}, {"sizes", bindings_json(shape.parameters)}});
   return json;
 }
 
@@ -82,7 +89,9 @@ Json elites_array(const std::vector<EliteRow>& rows) {
   return json;
 }
 
-Json limit_json(double limit) { return limit > 0 ? Json(limit) : Json(nullptr); }
+Json limit_json(double limit) {
+  return limit > 0 ? Json(limit) : Json(nullptr);
+}
 
 Json run_row_json(const RunRow& row) {
   const RunInfo& info = row.info;
@@ -112,18 +121,18 @@ Json run_row_json(const RunRow& row) {
 }
 
 Json outcome_json(const OutcomeRow& row) {
-  return {{"candidate", row.candidate},         {"ticket", row.ticket},   {"op", row.op},
-          {"verdict", name_of(row.verdict)},    {"latency_us", or_null(row.latency_us)},
+  return {{"candidate", row.candidate},
+          {"ticket", row.ticket},
+          {"op", row.op},
+          {"verdict", name_of(row.verdict)},
+          {"latency_us", or_null(row.latency_us)},
           {"seconds", row.seconds}};
 }
 
 Json timing_json(const Timing& timing, bool with_samples) {
-  Json json = {{"shape", timing.shape},
-               {"timing", timing_word(timing.modelled)},
-               {"cold", timing.cold},
-               {"median_us", timing.median_us},
-               {"low_us", timing.low_us},
-               {"high_us", timing.high_us},
+  Json json = {{"shape", timing.shape},        {"timing", timing_word(timing.modelled)},
+               {"cold", timing.cold},          {"median_us", timing.median_us},
+               {"low_us", timing.low_us},      {"high_us", timing.high_us},
                {"throttled", timing.throttled}};
   if (with_samples) json["samples_us"] = timing.samples_us;
   return json;
@@ -148,8 +157,13 @@ Json build_json(const Build& build) {
 }
 
 Json case_json(const CaseError& error) {
-  return {{"shape", error.shape},     {"seed", error.seed},         {"regime", error.regime}, {"output", error.output},
-          {"relative_l2", error.relative_l2}, {"max_abs", error.max_abs}, {"cosine", error.cosine}};
+  return {{"shape", error.shape},
+          {"seed", error.seed},
+          {"regime", error.regime},
+          {"output", error.output},
+          {"relative_l2", error.relative_l2},
+          {"max_abs", error.max_abs},
+          {"cosine", error.cosine}};
 }
 
 Json evaluation_json(const Evaluation& evaluation) {
@@ -180,12 +194,8 @@ Json gene_json(const Gene& gene) {
 }
 
 Json info_json(const DeviceInfo& device) {
-  return {{"id", device.id},
-          {"kind", device.kind},
-          {"name", device.name},
-          {"arch", device.arch},
-          {"uuid", device.uuid},
-          {"driver", device.driver}};
+  return {{"id", device.id},     {"kind", device.kind}, {"name", device.name},
+          {"arch", device.arch}, {"uuid", device.uuid}, {"driver", device.driver}};
 }
 
 Json task_json(const TaskListing& listing) {
@@ -203,10 +213,11 @@ Json task_json(const TaskListing& listing) {
     for (const Value& value : option.values) options[option.name].push_back(value_json(value));
   }
   Json sets = Json::object();
-  for (const auto& [kind, set] : task.shape_sets) sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};
-  return {{"name", task.name},       {"problem", nullptr},      {"summary", task.summary},
-          {"hash", task.hash},       {"options", options},      {"shapes", shapes_json(task.shapes)},
-          {"shape_sets", sets},      {"families", families}};
+  for (const auto& [kind, set] : task.shape_sets)
+    sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};
+  return {{"name", task.name},  {"problem", nullptr},  {"summary", task.summary},
+          {"hash", task.hash},  {"options", options},  {"shapes", shapes_json(task.shapes)},
+          {"shape_sets", sets}, {"families", families}};
 }
 
 }  // namespace
@@ -217,7 +228,8 @@ std::string run_json(const RunSummary& summary) {
   json["interrupted"] = summary.result.interrupted;
   json["exhausted"] = summary.result.exhausted;
   json["verdicts"] = Json::object();
-  for (const auto& [verdict, count] : summary.verdicts) json["verdicts"][std::string(name_of(verdict))] = count;
+  for (const auto& [verdict, count] : summary.verdicts)
+    json["verdicts"][std::string(name_of(verdict))] = count;
   json["first_valid"] = summary.first_valid ? outcome_json(*summary.first_valid) : Json(nullptr);
   json["best"] = summary.best ? outcome_json(*summary.best) : Json(nullptr);
   json["improvement"] = or_null(summary.improvement());
@@ -242,13 +254,14 @@ std::string space_json(const SpaceListing& space) {
   for (const FamilyListing& listing : space.families) {
     Json genes = Json::array();
     for (const Gene& gene : listing.family.genes) genes.push_back(gene_json(gene));
-    json["families"].push_back({{"name", listing.family.name},
-                                {"summary", listing.family.summary},
-                                {"requires", listing.family.requires_device.text()},
-                                {"left_out", listing.left_out.empty() ? Json(nullptr) : Json(listing.left_out)},
-                                {"legal", listing.legal},
-                                {"product", listing.product},
-                                {"genes", genes}});
+    json["families"].push_back(
+        {{"name", listing.family.name},
+         {"summary", listing.family.summary},
+         {"requires", listing.family.requires_device.text()},
+         {"left_out", listing.left_out.empty() ? Json(nullptr) : Json(listing.left_out)},
+         {"legal", listing.legal},
+         {"product", listing.product},
+         {"genes", genes}});
   }
   return text_of(json);
 }

@@ -11,8 +11,8 @@
 
 namespace evo::cli {
 
-// The documents that --json prints, as docs/json.md describes them: each is one object with "evo", "command" and the
-// command's own members, ends with a newline, and changes only by additions.
+// The documents that --json prints, as docs/json.md describes them: each is one object with "evo", "command"
+// and the command's own members, ends with a newline, and changes only by additions.
 
 std::string run_json(const RunSummary& summary);
 std::string tasks_json(const std::vector<TaskListing>& tasks);

@@ -22,7 +22,9 @@ struct Request {
   bool json = false;
 };
 
-std::string allele_text(const std::optional<Value>& allele) { return allele ? expr::to_string(*allele) : "-"; }
+std::string allele_text(const std::optional<Value>& allele) {
+  return allele ? expr::to_string(*allele) : "-";
+}
 
 /// What a candidate changed of its first parent: "stages 2 -> 3".
 std::string change_text(const LineageRow& row, const std::vector<LineageRow>& rows) {
@@ -36,15 +38,21 @@ std::string change_text(const LineageRow& row, const std::vector<LineageRow>& ro
     changes.push_back(fmt::format("family {} -> {}", parent->genome.family, row.genome.family));
   }
   for (const GeneDifference& difference : differences(parent->genome, row.genome)) {
-    changes.push_back(fmt::format("{} {} -> {}", difference.gene, allele_text(difference.a), allele_text(difference.b)));
+    changes.push_back(
+        fmt::format("{} {} -> {}", difference.gene, allele_text(difference.a), allele_text(difference.b)));
   }
   return changes.empty() ? "nothing" : fmt::format("{}", fmt::join(changes, ", "));
 }
 
 std::string lineage_text(const std::vector<LineageRow>& rows, const Terminal& terminal) {
   using Align = Table::Align;
-  Table table({{"id", Align::right}, {"back", Align::right}, {"operator"}, {"parents"}, {"latency us", Align::right},
-               {"verdict"}, {"changed of the first parent"}});
+  Table table({{"id", Align::right},
+               {"back", Align::right},
+               {"operator"},
+               {"parents"},
+               {"latency us", Align::right},
+               {"verdict"},
+               {"changed of the first parent"}});
   for (const LineageRow& row : rows) {
     table.add({std::to_string(row.candidate), std::to_string(row.distance), row.op,
                row.parents.empty() ? "-" : fmt::format("{}", fmt::join(row.parents, " ")),
@@ -67,9 +75,10 @@ int lineage(const Request& request) {
 
 void add_lineage(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("lineage", "Show a candidate's ancestors and what each step changed");
-  command->add_option("ID", request->id, "A candidate")->required();
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str();
+  CLI::App* command =
+      app.add_subcommand("lineage", "Show a candidate's ancestors and what each step changed");
+  command->add_option("ID", request->id, "A candidate")->required()->type_name("");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return lineage(*request); }; });
 }

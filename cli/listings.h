@@ -24,9 +24,9 @@ std::vector<TaskListing> list_tasks(const SourceTree& tree);
 /// A family and how much of it there is to search on a device.
 struct FamilyListing {
   Family family;
-  std::string left_out;      ///< Why the device or the options exclude it; empty when it takes part.
-  std::uint64_t legal = 0;   ///< Genomes.
-  double product = 0;        ///< Size of the product of all alleles.
+  std::string left_out;     ///< Why the device or the options exclude it; empty when it takes part.
+  std::uint64_t legal = 0;  ///< Genomes.
+  double product = 0;       ///< Size of the product of all alleles.
 };
 
 struct SpaceListing {
@@ -38,7 +38,7 @@ struct SpaceListing {
   std::uint64_t legal() const;  ///< Over all families; saturates.
 };
 /// `family`: only that one; empty: all.
-SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
-                        const std::string& family);
+SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceInfo& device,
+                        const Target& target, const std::string& family);
 
 }  // namespace evo::cli

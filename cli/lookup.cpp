@@ -15,7 +15,8 @@ namespace evo::cli {
 
 Task find_task(const SourceTree& tree, const std::string& name) {
   const std::vector<std::string> names = task_names(tree);
-  if (name.empty()) throw usage_error(fmt::format("--task is missing (there are: {})", fmt::join(names, ", ")));
+  if (name.empty())
+    throw usage_error(fmt::format("--task is missing (there are: {})", fmt::join(names, ", ")));
   if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name("task", name, names);
   return load_task(tree, name);
 }
@@ -44,7 +45,8 @@ Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& dev
     std::vector<std::string> names;
     for (const Family& known : families) names.push_back(known.name);
     const auto chosen = std::find(names.begin(), names.end(), family);
-    if (chosen == names.end()) throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
+    if (chosen == names.end())
+      throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
     families = {families[static_cast<std::size_t>(chosen - names.begin())]};
   }
   return Space(std::move(families), known_to_space(device, target), specialisations_of(task, target));

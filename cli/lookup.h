@@ -21,11 +21,13 @@ Task find_task(const SourceTree& tree, const std::string& name);
 /// The device that was named; `notice` says, in one line, when "auto" fell back to the virtual GPU and why.
 DeviceInfo find_device(const std::string& name, std::string* notice = nullptr);
 
-/// The legal genomes of a task on a device for a target. `family`: only that one; empty: all that the device can run.
+/// The legal genomes of a task on a device for a target. `family`: only that one; empty: all that the device
+/// can run.
 Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
                  const std::string& family);
 
-/// Device facts and options together: what a space's expressions may read beside genes and specialised parameters.
+/// Device facts and options together: what a space's expressions may read beside genes and specialised
+/// parameters.
 Bindings known_to_space(const DeviceInfo& device, const Target& target);
 
 DeviceRecord record_of(const DeviceInfo& device);

@@ -24,7 +24,8 @@ namespace evo::cli {
 namespace {
 
 constexpr const char* kAbout =
-    "evo evolves the fastest correct CUDA kernel for a task on the GPU in front of you. Without a GPU, a virtual one "
+    "evo evolves the fastest correct CUDA kernel for a task on the GPU in front of you. Without a GPU, a "
+    "virtual one "
     "runs the candidates and models their latency.";
 
 constexpr const char* kFooter = R"(First steps:
@@ -55,7 +56,8 @@ void log_to_stderr() {
 std::string command_line_of(const std::vector<std::string>& arguments) {
   std::string line = "evo";
   for (const std::string& argument : arguments) {
-    const bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == std::string::npos;
+    const bool plain =
+        !argument.empty() && argument.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == std::string::npos;
     if (plain) {
       line.append(" ").append(argument);
       continue;
@@ -69,7 +71,8 @@ std::string command_line_of(const std::vector<std::string>& arguments) {
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
@@ -78,7 +81,8 @@ std::vector<std::string> option_names(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back(fmt::format("--{}", name));
   }
-  for (const CLI::App* group : command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
+  for (const CLI::App* group :
+       command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
     for (const std::string& name : option_names(*group)) names.push_back(name);
   }
   return names;
@@ -95,10 +99,12 @@ std::string unexpected(const CLI::App& app) {
   }
   const CLI::App& command = *parsed.front();
   if (!word.starts_with('-')) {
-    return fmt::format("evo {} takes no further argument '{}': evo {} --help", command.get_name(), word, command.get_name());
+    return fmt::format("evo {} takes no further argument '{}': evo {} --help", command.get_name(), word,
+                       command.get_name());
   }
   const std::string name = word.substr(0, word.find('='));
-  return fmt::format("evo {} has no option '{}'{}", command.get_name(), name, suggestion(name, option_names(command)));
+  return fmt::format("evo {} has no option '{}'{}", command.get_name(), name,
+                     suggestion(name, option_names(command)));
 }
 
 /// Help and version are no errors.
@@ -106,7 +112,8 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return complain(unexpected(app), kWrongUsage);
   const std::vector<CLI::App*> parsed = app.get_subcommands();
-  const std::string help = parsed.empty() ? "evo --help" : fmt::format("evo {} --help", parsed.front()->get_name());
+  const std::string help =
+      parsed.empty() ? "evo --help" : fmt::format("evo {} --help", parsed.front()->get_name());
   return complain(fmt::format("{} ({})", error.what(), help), kWrongUsage);
 }
 
@@ -139,11 +146,13 @@ int run_command(std::vector<std::string> arguments) {
   if (arguments.empty()) arguments.push_back("--help");
 
   CLI::App app(kAbout, "evo");
-  app.footer(kFooter);
-  app.set_version_flag("--version", "evo " EVO_VERSION);
-  app.get_formatter()->column_width(26);
+  app.set_version_flag("--version", "evo " EVO_VERSION, "Print the version");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.get_formatter()->column_width(28);
   Action action;
   add_commands(app, action, command_line_of(arguments));
+  // After the commands, which would inherit it.
+  app.footer(kFooter);
   try {
     // CLI11 takes its arguments from the back.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

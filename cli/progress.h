@@ -10,8 +10,8 @@
 
 namespace evo::cli {
 
-/// Tells a person how a search goes, on stderr: one live line in a terminal; elsewhere a line whenever the best improves
-/// and every so many evaluations.
+/// Tells a person how a search goes, on stderr: one live line in a terminal; elsewhere a line whenever the
+/// best improves and every so many evaluations.
 class ProgressReport {
  public:
   struct Settings {
@@ -20,7 +20,8 @@ class ProgressReport {
     bool modelled = false;
     std::uint64_t evaluations = 0;  ///< The run's limit; 0: none.
     std::optional<std::chrono::milliseconds> time_limit;
-    std::uint64_t recalled = 0;     ///< Stored answers that are told again first: they say nothing about the rate.
+    std::uint64_t recalled =
+        0;  ///< Stored answers that are told again first: they say nothing about the rate.
   };
   explicit ProgressReport(Settings settings);
 

@@ -16,8 +16,9 @@ bool same_key(const EliteRow& a, const EliteRow& b) {
 }  // namespace
 
 std::string elite_heading(const EliteRow& row) {
-  return fmt::format("{} on {} ({}, {}): {}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
-                     row.objective, row.current ? "" : "  [the task has changed since]");
+  return fmt::format("{} on {} ({}, {}): {}{}", row.task, row.device.id, row.device.name,
+                     timing_word(row.modelled), row.objective,
+                     row.current ? "" : "  [the task has changed since]");
 }
 
 std::string alleles_text(const Genome& genome) {
@@ -30,9 +31,14 @@ std::string alleles_text(const Genome& genome) {
 
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal) {
   using Align = Table::Align;
-  const std::string unit = rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
-  Table table({{"rank", Align::right}, {"id", Align::right}, {unit, Align::right}, {"error", Align::right},
-               {"registers", Align::right}, {"genome", Align::left}});
+  const std::string unit =
+      rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
+  Table table({{"rank", Align::right},
+               {"id", Align::right},
+               {unit, Align::right},
+               {"error", Align::right},
+               {"registers", Align::right},
+               {"genome", Align::left}});
   for (const EliteRow& row : rows) {
     table.add({std::to_string(row.rank), std::to_string(row.candidate), microseconds(row.latency_us),
                error_figure(row.worst_relative_l2), std::to_string(row.registers), to_text(row.genome)},

@@ -10,8 +10,8 @@
 
 namespace evo::cli {
 
-/// A stored candidate with all that its row refers to, rebuilt from the database alone: no templates are needed, and
-/// templates that have changed since make no difference.
+/// A stored candidate with all that its row refers to, rebuilt from the database alone: no templates are
+/// needed, and templates that have changed since make no difference.
 struct Restored {
   CandidateRow row;
   RunRow run;
@@ -27,8 +27,8 @@ Restored restore(const Store& store, CandidateId id);
 std::vector<Program> stored_programs(const CandidateRow& row);
 
 /// Sources exactly as given, with plans resolved for every shape of the target.
-Candidate with_plans(const Task& task, const Family& family, const Genome& genome, std::vector<Program> programs,
-                     const Target& target, const Bindings& facts);
+Candidate with_plans(const Task& task, const Family& family, const Genome& genome,
+                     std::vector<Program> programs, const Target& target, const Bindings& facts);
 
 /// The oracle for each specialisation, in order, for the target's shapes.
 std::vector<Program> references_of(const SourceTree& tree, const Task& task, const Target& target,

@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <random>
 
@@ -58,9 +60,9 @@ struct Prepared {
   RunInfo info;
   Task task;
   DeviceInfo device;
-  std::string notice;             ///< For people, before it starts.
+  std::string notice;  ///< For people, before it starts.
   std::optional<RunId> resumed;
-  std::uint64_t recalled = 0;     ///< Stored answers of the resumed run.
+  std::uint64_t recalled = 0;  ///< Stored answers of the resumed run.
   std::optional<std::chrono::milliseconds> time_limit;
 };
 
@@ -70,10 +72,15 @@ std::uint64_t random_number() {
 }
 
 /// Seeds that were not given are short enough to type again.
-std::uint64_t random_seed() { return random_number() >> 32; }
+std::uint64_t random_seed() {
+  return random_number() >> 32;
+}
 
-/// The same seed must give the same inputs; drawn from a stream of its own, as the strategy uses the seed itself.
-std::uint64_t salt_of(std::uint64_t seed) { return Rng(seed ^ 0x73616c7473616c74).next(); }
+/// The same seed must give the same inputs; drawn from a stream of its own, as the strategy uses the seed
+/// itself.
+std::uint64_t salt_of(std::uint64_t seed) {
+  return Rng(seed ^ 0x73616c7473616c74).next();
+}
 
 std::string checked_strategy(const std::string& name) {
   const std::vector<std::string> names = strategy_names();
@@ -122,7 +129,9 @@ Prepared prepare_new(const Request& request, const std::string& command_line) {
 /// A resumed run takes everything from the database: an argument that says otherwise is a misunderstanding.
 void refuse_other_arguments(const Request& request) {
   const auto refuse = [](const char* option, bool given) {
-    if (given) throw usage_error(fmt::format("{} cannot be combined with --resume: a resumed run keeps its own", option));
+    if (given)
+      throw usage_error(
+          fmt::format("{} cannot be combined with --resume: a resumed run keeps its own", option));
   };
   refuse("--task", !request.task.empty());
   refuse("--device", !request.device.empty());
@@ -140,8 +149,9 @@ DeviceInfo same_device(const RunRow& row) {
   for (const DeviceInfo& device : all_devices()) {
     if (device.kind == record.kind && device.uuid == record.uuid) return device;
   }
-  throw machine_error(fmt::format("run {} was made on {} ({}), which is not in this machine: start a new run instead",
-                                  row.id, record.name, record.uuid));
+  throw machine_error(
+      fmt::format("run {} was made on {} ({}), which is not in this machine: start a new run instead", row.id,
+                  record.name, record.uuid));
 }
 
 /// Changed templates do not change a run that was started before: it goes on with the files it has stored.
@@ -152,8 +162,9 @@ std::string changed_templates_notice(const Request& request, const Task& stored)
   } catch (const Error&) {
     return {};  // Without templates there is nothing that could have changed.
   }
-  return fmt::format("the templates of {} have changed since: the run goes on with its own (start a new run for the others)",
-                     stored.name);
+  return fmt::format(
+      "the templates of {} have changed since: the run goes on with its own (start a new run for the others)",
+      stored.name);
 }
 
 Prepared prepare_resumed(const Request& request) {
@@ -168,12 +179,19 @@ Prepared prepare_resumed(const Request& request) {
   run.info.files = store.task_files(row.info.task_hash);
   run.task = load_task(run.info.files, row.info.task);
   if (run.task.hash != row.info.task_hash) {
-    throw usage_error(fmt::format("run {}: its stored files of {} give another task hash ({} instead of {}): start a new run",
-                                  id, row.info.task, run.task.hash, row.info.task_hash));
+    throw usage_error(fmt::format(
+        "run {}: its stored files of {} give another task hash ({} instead of {}): start a new run", id,
+        row.info.task, run.task.hash, row.info.task_hash));
   }
   run.device = same_device(row);
   run.notice = changed_templates_notice(request, run.task);
-  if (!request.evaluations.empty()) run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
+  if (request.evaluations.empty() && row.info.evaluation_limit > 0 &&
+      row.evaluated >= row.info.evaluation_limit) {
+    run.notice = fmt::format("run {} has had its {} evaluations: give --evals a larger number to go on", id,
+                             row.evaluated);
+  }
+  if (!request.evaluations.empty())
+    run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
   run.time_limit = time_limit(request);
   const bool any_limit = run.info.evaluation_limit > 0 || run.time_limit;
   if (!any_limit && row.info.time_limit_s > 0) {
@@ -200,8 +218,9 @@ void make_parent_folder(const std::string& database) {
   std::error_code error;
   std::filesystem::create_directories(parent, error);
   if (error) {
-    throw machine_error(fmt::format("cannot make the folder {} for the database: {} (choose another with --db)",
-                                    parent.string(), error.message()));
+    throw machine_error(
+        fmt::format("cannot make the folder {} for the database: {} (choose another with --db)",
+                    parent.string(), error.message()));
   }
 }
 
@@ -222,8 +241,9 @@ void announce(const Prepared& run, RunId id, const Space& space, const Request& 
   const RunInfo& info = run.info;
   std::vector<std::string> timed;
   for (const Shape& shape : info.target.timed) timed.push_back(shape.name);
-  fmt::print(stderr, "run {}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, info.task,
-             run.device.id, run.device.name, fmt::join(timed, ","),
+  const std::string begun = run.resumed ? fmt::format(" goes on after {} evaluations", run.recalled) : "";
+  fmt::print(stderr, "run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun,
+             info.task, run.device.id, run.device.name, fmt::join(timed, ","),
              info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as there is time for",
              grouped(space.size()), info.strategy, info.seed);
 }
@@ -234,8 +254,8 @@ SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluat
                              ProgressReport& progress) {
   const std::unique_ptr<Archive> archive = store.archive(id);
   try {
-    const SearchResult result =
-        search(strategy, evaluator, *archive, build, limits, [&](const SearchProgress& now) { progress.update(now); });
+    const SearchResult result = search(strategy, evaluator, *archive, build, limits,
+                                       [&](const SearchProgress& now) { progress.update(now); });
     progress.finish();
     store.finish_run(id, result.interrupted ? RunStatus::interrupted : RunStatus::finished);
     return result;
@@ -246,9 +266,18 @@ SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluat
     } catch (const Error&) {
       // The first error is the one to tell; an unfinished run can be resumed just the same.
     }
-    throw Error(error.fault(), fmt::format("{} (run {} keeps its {} results: evo run --resume {})", error.what(), id,
-                                           store.outcomes(id).size(), id));
+    if (error.fault() == Fault::usage) throw;
+    throw machine_error(
+        fmt::format("{} (what was evaluated is kept: evo run --resume {})", error.what(), id));
   }
+}
+
+/// Renders one genome of a family: a malformed template throws here instead of in the middle of the search.
+void try_family(const Space& space, const std::string& family,
+                const std::function<Candidate(const Genome&)>& build) {
+  if (space.size(family) == 0) return;
+  Rng rng(0);
+  build(space.sample(rng, family));
 }
 
 int exit_code_of(const SearchResult& result) {
@@ -267,7 +296,14 @@ int run(const Request& request, const std::string& command_line) {
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
   const std::unique_ptr<Strategy> strategy = make_strategy(run.info.strategy, space, run.info.seed);
 
-  // The compiler and the workers: what is missing here is found before anything is written.
+  // Candidates from genomes. What is wrong with a template, or missing for compiling, is found before
+  // anything is written.
+  const Bindings facts = facts_of(run.device.limits);
+  const auto build = [&](const Genome& genome) {
+    return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target,
+                          facts);
+  };
+  for (const Family& family : space.families()) try_family(space, family.name, build);
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
   const std::unique_ptr<Evaluator> evaluator = start_evaluator(run);
 
@@ -279,10 +315,6 @@ int run(const Request& request, const std::string& command_line) {
   announce(run, id, space, request);
 
   // The search.
-  const Bindings facts = facts_of(run.device.limits);
-  const auto build = [&](const Genome& genome) {
-    return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target, facts);
-  };
   ProgressReport progress({.terminal = terminal_of(stderr),
                            .quiet = request.quiet,
                            .modelled = run.device.kind == "vgpu",
@@ -294,7 +326,8 @@ int run(const Request& request, const std::string& command_line) {
 
   // The report.
   const RunSummary summary = summarise(store, id, result);
-  fmt::print("{}", request.json ? run_json(summary) : run_text(summary, request.database, terminal_of(stdout)));
+  fmt::print("{}",
+             request.json ? run_json(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
 }
 
@@ -302,24 +335,35 @@ int run(const Request& request, const std::string& command_line) {
 
 void add_run(CLI::App& app, Action& action, const std::string& command_line) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("run", "Evolve kernels for a task; the three best are kept as elites");
-  command->add_option("--task", request->task, "What to compute (evo tasks lists them)");
-  command->add_option("--device", request->device,
-                      "auto: the first CUDA GPU, else the virtual one; cuda:N; vgpu[:h200|h100|a100|l4|rtx4090]");
+  CLI::App* command =
+      app.add_subcommand("run", "Evolve kernels for a task; the three best are kept as elites");
+  command->add_option("--task", request->task, "What to compute (evo tasks lists them)")->type_name("TASK");
+  command
+      ->add_option("--device", request->device,
+                   "auto: the first CUDA GPU, else the virtual one; cuda:N; vgpu[:h200|h100|a100|l4|rtx4090]")
+      ->type_name("DEVICE");
   command->add_option("--shapes", request->shapes, "Shapes to time: names or sizes, as mission or 1,8,512,64")
-      ->allow_extra_args(false);
-  command->add_option("--evals", request->evaluations,
-                      fmt::format("Candidates to evaluate (default: {} on a GPU, {} on a virtual one)",
-                                  kEvaluationsOnCuda, kEvaluationsOnVgpu));
-  command->add_option("--time", request->time, "Stop after this long: 90s, 10m, 1h");
-  command->add_option("--seed", request->seed, "Repeat the same search (default: random, and printed)");
-  command->add_option("--strategy", request->strategy, "evolve (default) or random");
+      ->allow_extra_args(false)
+      ->type_name("A,B");
+  command
+      ->add_option("--evals", request->evaluations,
+                   fmt::format("Candidates to evaluate (default: {} on a GPU, {} on a virtual one)",
+                               kEvaluationsOnCuda, kEvaluationsOnVgpu))
+      ->type_name("N");
+  command->add_option("--time", request->time, "Stop after this long: 90s, 10m, 1h")->type_name("DURATION");
+  command->add_option("--seed", request->seed, "Repeat the same search (default: random, and printed)")
+      ->type_name("S");
+  command->add_option("--strategy", request->strategy, "evolve (default) or random")->type_name("NAME");
   command->add_option("--option", request->options, "An option of the task, as out=bf16; may be repeated")
-      ->allow_extra_args(false);
-  command->add_option("--family", request->family, "Search this family only");
-  command->add_option("--resume", request->resume, "Go on with this run (evo runs lists them); --evals may raise its limit");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str();
-  command->add_option("--templates", request->templates, kTemplatesHelp);
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  command->add_option("--family", request->family, "Search this family only")->type_name("NAME");
+  command
+      ->add_option("--resume", request->resume,
+                   "Go on with this run (evo runs lists them); --evals may raise its limit")
+      ->type_name("RUN");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--quiet", request->quiet, "No progress");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action, command_line] {

@@ -44,9 +44,13 @@ InterruptGuard::InterruptGuard() {
   handle_all(on_signal);
 }
 
-InterruptGuard::~InterruptGuard() { handle_all(SIG_DFL); }
+InterruptGuard::~InterruptGuard() {
+  handle_all(SIG_DFL);
+}
 
-const std::atomic<bool>& InterruptGuard::requested() const { return interrupted; }
+const std::atomic<bool>& InterruptGuard::requested() const {
+  return interrupted;
+}
 
 void ignore_interrupts() {
   // SIGTERM stays: it is how a parent or an administrator ends a worker.

@@ -45,7 +45,8 @@ std::string gene_table(const Family& family, const Terminal& terminal) {
 std::string family_text(const FamilyListing& listing, const Terminal& terminal) {
   const std::string name = styled(terminal, Style::bold, listing.family.name);
   if (!listing.left_out.empty()) {
-    return fmt::format("{}  left out: {}\n", name, styled(terminal, Style::warning, one_line(listing.left_out)));
+    return fmt::format("{}  left out: {}\n", name,
+                       styled(terminal, Style::warning, one_line(listing.left_out)));
   }
   return fmt::format("{}  {}\n  {} legal genomes of {} in the product of all alleles\n{}", name,
                      one_line(listing.family.summary), grouped(listing.legal), grouped(listing.product),
@@ -59,9 +60,10 @@ std::string space_text(const SpaceListing& space, const Terminal& terminal) {
       specialisations.push_back(fmt::format("{}={}", name, expr::to_string(value)));
     }
   }
-  std::string text = fmt::format("{} on {} ({}): {} legal genomes", space.task.name, space.device.id, space.device.name,
-                                 grouped(space.legal()));
-  if (!specialisations.empty()) text += fmt::format(", each compiled for {}", fmt::join(specialisations, " and "));
+  std::string text = fmt::format("{} on {} ({}): {} legal genomes", space.task.name, space.device.id,
+                                 space.device.name, grouped(space.legal()));
+  if (!specialisations.empty())
+    text += fmt::format(", each compiled for {}", fmt::join(specialisations, " and "));
   text += "\n";
   for (const FamilyListing& listing : space.families) text += "\n" + family_text(listing, terminal);
   return text;
@@ -83,13 +85,20 @@ int space(const Request& request) {
 
 void add_space(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("space", "Show what there is to search: families, genes, legal genomes");
-  command->add_option("--task", request->task, "The task (evo tasks lists them)");
-  command->add_option("--device", request->device, "Device whose limits apply")->capture_default_str();
-  command->add_option("--family", request->family, "This family only");
-  command->add_option("--shapes", request->shapes, "Shapes that a run would time")->allow_extra_args(false);
-  command->add_option("--option", request->options, "An option of the task, as out=bf16")->allow_extra_args(false);
-  command->add_option("--templates", request->templates, kTemplatesHelp);
+  CLI::App* command =
+      app.add_subcommand("space", "Show what there is to search: families, genes, legal genomes");
+  command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");
+  command->add_option("--device", request->device, "Device whose limits apply")
+      ->capture_default_str()
+      ->type_name("DEVICE");
+  command->add_option("--family", request->family, "This family only")->type_name("NAME");
+  command->add_option("--shapes", request->shapes, "Shapes that a run would time")
+      ->allow_extra_args(false)
+      ->type_name("A,B");
+  command->add_option("--option", request->options, "An option of the task, as out=bf16")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return space(*request); }; });
 }

@@ -7,8 +7,8 @@
 
 namespace evo::cli {
 
-/// Aligned columns for people. The last column is wrapped to the terminal's width with a hanging indent. Without any
-/// heading there is no heading line: a list of labels and values.
+/// Aligned columns for people. The last column is wrapped to the terminal's width with a hanging indent.
+/// Without any heading there is no heading line: a list of labels and values.
 class Table {
  public:
   enum class Align { left, right };

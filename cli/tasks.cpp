@@ -57,9 +57,10 @@ std::string task_text(const TaskListing& listing, const Terminal& terminal) {
   Table facts({{""}, {""}});
   facts.add({"families", names_of(listing)});
   facts.add({"options", options_of(listing.task)});
-  facts.add({"shapes", fmt::format("{}  ({})", shapes_of(listing.task), fmt::join(listing.task.shape_parameters, ","))});
-  return fmt::format("{}  {}\n{}", styled(terminal, Style::bold, listing.name), one_line(listing.task.summary),
-                     facts.text(terminal, 2));
+  facts.add({"shapes", fmt::format("{}  ({})", shapes_of(listing.task),
+                                   fmt::join(listing.task.shape_parameters, ","))});
+  return fmt::format("{}  {}\n{}", styled(terminal, Style::bold, listing.name),
+                     one_line(listing.task.summary), facts.text(terminal, 2));
 }
 
 int tasks(const Request& request) {
@@ -81,7 +82,7 @@ int tasks(const Request& request) {
 void add_tasks(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("tasks", "List the tasks: families, options, shapes");
-  command->add_option("--templates", request->templates, kTemplatesHelp);
+  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return tasks(*request); }; });
 }

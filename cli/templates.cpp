@@ -44,7 +44,8 @@ std::vector<fs::path> usual_places() {
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
     const fs::path beside = executable.parent_path();
-    for (const char* relative : {"../templates", "../../templates", "../../../templates", "../share/evo/templates"}) {
+    for (const char* relative :
+         {"../templates", "../../templates", "../../../templates", "../share/evo/templates"}) {
       places.push_back((beside / relative).lexically_normal());
     }
   }
@@ -76,12 +77,14 @@ void check_file(const fs::path& file, const fs::path& root) {
   const fs::path real = fs::canonical(file, error);
   if (error) throw usage_error(fmt::format("cannot read {}: {}", file.string(), error.message()));
   if (!is_inside(real, root)) {
-    throw usage_error(fmt::format("{} is a link that leaves the templates folder: copy the file instead", file.string()));
+    throw usage_error(
+        fmt::format("{} is a link that leaves the templates folder: copy the file instead", file.string()));
   }
   const std::uintmax_t bytes = fs::file_size(real, error);
   if (error) throw usage_error(fmt::format("cannot read {}: {}", file.string(), error.message()));
   if (bytes > kLargestFileBytes) {
-    throw usage_error(fmt::format("{} has {} bytes: a template has at most {}", file.string(), bytes, kLargestFileBytes));
+    throw usage_error(
+        fmt::format("{} has {} bytes: a template has at most {}", file.string(), bytes, kLargestFileBytes));
   }
 }
 
@@ -97,7 +100,8 @@ fs::path find_templates(const std::string& wish) {
     if (holds_a_task(place)) return place;
     looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
   }
-  throw usage_error(fmt::format("no templates found (looked in {}): name the folder with --templates DIR", looked));
+  throw usage_error(
+      fmt::format("no templates found (looked in {}): name the folder with --templates DIR", looked));
 }
 
 SourceTree read_templates(const fs::path& folder) {
@@ -109,7 +113,8 @@ SourceTree read_templates(const fs::path& folder) {
   fs::recursive_directory_iterator entry(root, error), end;
   for (; !error && entry != end; entry.increment(error)) {
     if (++entries > kMostEntries) {
-      throw usage_error(fmt::format("{} has more than {} files: is it a templates folder?", folder.string(), kMostEntries));
+      throw usage_error(
+          fmt::format("{} has more than {} files: is it a templates folder?", folder.string(), kMostEntries));
     }
     const fs::path& file = entry->path();
     if (file.filename().string().starts_with('.')) {
@@ -129,6 +134,8 @@ SourceTree read_templates(const fs::path& folder) {
   return tree;
 }
 
-SourceTree load_templates(const std::string& wish) { return read_templates(find_templates(wish)); }
+SourceTree load_templates(const std::string& wish) {
+  return read_templates(find_templates(wish));
+}
 
 }  // namespace evo::cli

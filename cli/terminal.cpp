@@ -16,12 +16,18 @@ bool set_in_environment(const char* name) {
 
 std::string_view escape_of(Style style) {
   switch (style) {
-    case Style::plain: return "";
-    case Style::bold: return "\x1b[1m";
-    case Style::dim: return "\x1b[2m";
-    case Style::good: return "\x1b[32m";
-    case Style::bad: return "\x1b[31m";
-    case Style::warning: return "\x1b[33m";
+    case Style::plain:
+      return "";
+    case Style::bold:
+      return "\x1b[1m";
+    case Style::dim:
+      return "\x1b[2m";
+    case Style::good:
+      return "\x1b[32m";
+    case Style::bad:
+      return "\x1b[31m";
+    case Style::warning:
+      return "\x1b[33m";
   }
   return "";
 }

@@ -10,8 +10,8 @@ namespace evo::cli {
 /// What an output stream can show. Not a terminal: no colour, no live line, no width.
 struct Terminal {
   bool interactive = false;
-  bool colour = false;       ///< Off when NO_COLOR is set or TERM is dumb.
-  std::size_t columns = 0;   ///< 0: unlimited.
+  bool colour = false;      ///< Off when NO_COLOR is set or TERM is dumb.
+  std::size_t columns = 0;  ///< 0: unlimited.
 };
 Terminal terminal_of(std::FILE* stream);
 

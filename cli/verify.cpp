@@ -108,9 +108,10 @@ DeviceInfo device_like(const Claim& claim) {
     if (!alike && device_key(record_of(device)) == device_key(record)) alike = device;
   }
   if (alike) return *alike;
-  throw machine_error(fmt::format("{} was measured on {}, which this machine does not have: --device vgpu checks its answers "
-                                  "without timing it",
-                                  claim.origin, record.name));
+  throw machine_error(
+      fmt::format("{} was measured on {}, which this machine does not have: --device vgpu checks its answers "
+                  "without timing it",
+                  claim.origin, record.name));
 }
 
 std::uint64_t fresh_salt() {
@@ -129,7 +130,8 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   options.dedup = false;
   const std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
   // The plans are the claim's: they were resolved with the facts of its device.
-  pipeline->submit(0, with_plans(claim.task, claim.family, claim.genome, claim.programs, claim.target, claim.device.facts));
+  pipeline->submit(0, with_plans(claim.task, claim.family, claim.genome, claim.programs, claim.target,
+                                 claim.device.facts));
   return pipeline->wait().evaluation;
 }
 
@@ -146,7 +148,9 @@ Finding check(Claim claim, const std::string& device_name) {
 }
 
 const Timing* find_timing(const std::vector<Timing>& timings, const Timing& like) {
-  const auto same = [&](const Timing& timing) { return timing.shape == like.shape && timing.cold == like.cold; };
+  const auto same = [&](const Timing& timing) {
+    return timing.shape == like.shape && timing.cold == like.cold;
+  };
   const auto found = std::find_if(timings.begin(), timings.end(), same);
   return found == timings.end() ? nullptr : &*found;
 }
@@ -158,15 +162,16 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
   Table table({{""}, {"claimed", Align::right}, {"found", Align::right}});
   for (const Timing& claimed : claim.timings) {
     const Timing* found = find_timing(evaluation.timings, claimed);
-    table.add({fmt::format("{} {}, us", claimed.shape, claimed.cold ? "cold" : "warm"), microseconds(claimed.median_us),
-               found ? microseconds(found->median_us) : "-"});
+    table.add({fmt::format("{} {}, us", claimed.shape, claimed.cold ? "cold" : "warm"),
+               microseconds(claimed.median_us), found ? microseconds(found->median_us) : "-"});
   }
   const bool valid = evaluation.verdict == Verdict::valid;
-  table.add({"objective, us", microseconds(claim.latency_us), valid ? microseconds(evaluation.latency_us) : "-"});
+  table.add(
+      {"objective, us", microseconds(claim.latency_us), valid ? microseconds(evaluation.latency_us) : "-"});
   table.add({"worst relative error", error_figure(claim.worst_relative_l2),
              evaluation.errors.empty() ? "-" : error_figure(evaluation.worst_relative_l2)});
-  std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds\n", claim.origin, claim.task.name,
-                                 finding.device.id, timing_word(finding.modelled));
+  std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds\n", claim.origin,
+                                 claim.task.name, finding.device.id, timing_word(finding.modelled));
   if (claim.edited) text += "the kernels in the file were edited after the export\n";
   text += table.text(terminal, 2);
   return text + fmt::format("{}: {}\n",
@@ -186,10 +191,16 @@ int verify(const Request& request) {
 
 void add_verify(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("verify", "Compile, validate on fresh seeds and time again: does a claim hold?");
-  command->add_option("ID|FILE.cu", request->subject, "A candidate or an exported file")->required();
-  command->add_option("--device", request->device, "Check on this device (default: the claim's own, or one of its model)");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str();
+  CLI::App* command =
+      app.add_subcommand("verify", "Compile, validate on fresh seeds and time again: does a claim hold?");
+  command->add_option("ID|FILE.cu", request->subject, "A candidate or an exported file")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--device", request->device,
+                   "Check on this device (default: the claim's own, or one of its model)")
+      ->type_name("DEVICE");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return verify(*request); }; });
 }

@@ -12,8 +12,8 @@ namespace evo::cli {
 
 /// What is claimed of a kernel, and all that is needed to check it.
 struct Claim {
-  std::string origin;     ///< "candidate 17", "best.cu".
-  bool edited = false;    ///< An exported file whose kernels are no longer those that were exported.
+  std::string origin;   ///< "candidate 17", "best.cu".
+  bool edited = false;  ///< An exported file whose kernels are no longer those that were exported.
   SourceTree tree;
   Task task;
   Family family;
@@ -31,15 +31,15 @@ struct Finding {
   Claim claim;
   DeviceInfo device;
   Evaluation evaluation;
-  bool comparable = true;     ///< The same device model as the claim's: latencies can be compared.
+  bool comparable = true;  ///< The same device model as the claim's: latencies can be compared.
   bool modelled = false;
-  double tolerance = 0;       ///< Relative; 0: exact.
+  double tolerance = 0;  ///< Relative; 0: exact.
   bool reproduced = false;
-  std::string why;            ///< In words, for either result.
+  std::string why;  ///< In words, for either result.
 };
 
-/// Latencies agree when they differ by no more than `tolerance` of the claim, in either direction: a kernel that is much
-/// faster than claimed shows that one of the two measurements is wrong.
+/// Latencies agree when they differ by no more than `tolerance` of the claim, in either direction: a kernel
+/// that is much faster than claimed shows that one of the two measurements is wrong.
 bool agrees(double claimed_us, double found_us, double tolerance);
 
 /// Fills in reproduced and why from the rest.

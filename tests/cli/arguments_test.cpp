@@ -27,7 +27,8 @@ TEST_CASE("a duration without a unit, without an amount or without length is ref
     INFO(text);
     CHECK_THROWS_MATCHES(parse_duration("--time", text), Error, MessageMatches(ContainsSubstring("--time")));
   }
-  CHECK_THROWS_MATCHES(parse_duration("--time", "9999999h"), Error, MessageMatches(ContainsSubstring("at most a year")));
+  CHECK_THROWS_MATCHES(parse_duration("--time", "9999999h"), Error,
+                       MessageMatches(ContainsSubstring("at most a year")));
 }
 
 TEST_CASE("numbers are whole, without sign and in range") {
@@ -37,7 +38,8 @@ TEST_CASE("numbers are whole, without sign and in range") {
     INFO(text);
     CHECK_THROWS_MATCHES(parse_number("--seed", text), Error, MessageMatches(ContainsSubstring("--seed")));
   }
-  CHECK_THROWS_MATCHES(parse_number("--evals", "0", 1), Error, MessageMatches(ContainsSubstring("at least 1")));
+  CHECK_THROWS_MATCHES(parse_number("--evals", "0", 1), Error,
+                       MessageMatches(ContainsSubstring("at least 1")));
 }
 
 TEST_CASE("a candidate may be named with or without its number sign") {
@@ -60,7 +62,8 @@ TEST_CASE("bad arguments of a run are refused before anything is written") {
   };
   refused({}, {"--task is missing", "toy"});
   refused({"--task", "toi"}, {"unknown task 'toi'", "did you mean 'toy'?"});
-  refused({"--task", "toy", "--shapes", "midle"}, {"unknown shape 'midle'", "did you mean 'middle'?", "tiny, middle, large"});
+  refused({"--task", "toy", "--shapes", "midle"},
+          {"unknown shape 'midle'", "did you mean 'middle'?", "tiny, middle, large"});
   refused({"--task", "toy", "--shapes", ""}, {"unknown shape ''"});
   refused({"--task", "toy", "--shapes", "0"}, {"0"});
   refused({"--task", "toy", "--option", "mod=exact"}, {"unknown option 'mod'", "did you mean 'mode'?"});

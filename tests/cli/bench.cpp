@@ -31,7 +31,8 @@ constexpr const char* kToyTask = R"json({
                  "arguments": ["a", "b", "c", "N"] }
 })json";
 
-constexpr const char* kToyReference = R"cuda(extern "C" __global__ void toy_reference(const float* a, const float* b, float* c, int N) {
+constexpr const char* kToyReference =
+    R"cuda(extern "C" __global__ void toy_reference(const float* a, const float* b, float* c, int N) {
   const int i = blockIdx.x * 128 + threadIdx.x;
   if (i < N) c[i] = a[i] + b[i];
 }
@@ -58,7 +59,8 @@ std::string toy_family(const std::string& wrong) {
 })json";
 }
 
-constexpr const char* kToyKernel = R"cuda(extern "C" __global__ void toy(const float* a, const float* b, float* c, int N) {
+constexpr const char* kToyKernel =
+    R"cuda(extern "C" __global__ void toy(const float* a, const float* b, float* c, int N) {
   volatile int idle = 0;
   for (int i = 0; i < ${padding} * 8; ++i) idle = idle + 1;
 //% for item in 0..items

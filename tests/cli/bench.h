@@ -34,12 +34,12 @@ class Bench {
   std::filesystem::path folder_;
 };
 
-/// Writes templates/toy: c = a + b over N f32, with 26 legal genomes. `with_wrong` adds a gene that makes half of twice as
-/// many give wrong answers.
+/// Writes templates/toy: c = a + b over N f32, with 26 legal genomes. `with_wrong` adds a gene that makes
+/// half of twice as many give wrong answers.
 void write_toy_task(const Bench& bench, bool with_wrong = false);
 
-/// Checks that `evo` refused: the exit code, nothing on standard output, and one line on standard error that starts with "evo: "
-/// and holds every one of `parts`.
+/// Checks that `evo` refused: the exit code, nothing on standard output, and one line on standard error that
+/// starts with "evo: " and holds every one of `parts`.
 void check_refused(const Outcome& outcome, int code, const std::vector<std::string>& parts);
 
 }  // namespace evo::testing

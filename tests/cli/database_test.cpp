@@ -10,9 +10,9 @@ using namespace evo::testing;
 namespace {
 
 /// Commands that read a database, with whatever else they need.
-const std::vector<std::vector<std::string>> kReaders = {{"elites"},       {"runs"},      {"runs", "1"},  {"show", "1"},
-                                                        {"lineage", "1"}, {"diff", "1", "2"}, {"export"},    {"export", "1"},
-                                                        {"verify", "1"}};
+const std::vector<std::vector<std::string>> kReaders = {{"elites"},    {"runs"},         {"runs", "1"},
+                                                        {"show", "1"}, {"lineage", "1"}, {"diff", "1", "2"},
+                                                        {"export"},    {"export", "1"},  {"verify", "1"}};
 
 std::vector<std::string> with_database(std::vector<std::string> arguments, const std::string& database) {
   arguments.push_back("--db");
@@ -58,7 +58,8 @@ TEST_CASE("numbers that an empty database does not know are refused") {
   check_refused(bench.evo({"runs", "7", "--db", "empty.db"}), 2, {"no run 7"});
   check_refused(bench.evo({"run", "--resume", "7", "--db", "empty.db"}), 2, {"no run 7"});
   check_refused(bench.evo({"export", "--db", "empty.db", "-o", "best.cu"}), 2, {"no elite", "evo run"});
-  check_refused(bench.evo({"export", "--task", "toy", "--device", "vgpu", "--db", "empty.db"}), 2, {"of task toy", "on vgpu"});
+  check_refused(bench.evo({"export", "--task", "toy", "--device", "vgpu", "--db", "empty.db"}), 2,
+                {"of task toy", "on vgpu"});
   CHECK(bench.files() == std::vector<std::string>{"empty.db"});
 }
 
@@ -80,18 +81,21 @@ TEST_CASE("a run does not touch a database from a newer evo") {
   make_empty_database(bench, "newer.db");
   SQLite::Database(bench / "newer.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 999");
   const std::string before = bench.read("newer.db");
-  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "newer.db", "--quiet"}), 2, {"newer.db", "newer"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "newer.db", "--quiet"}), 2,
+                {"newer.db", "newer"});
   CHECK(bench.read("newer.db") == before);
 }
 
 TEST_CASE("a file that is no database is refused and left alone") {
   const Bench bench;
   write_toy_task(bench);
-  bench.write("letter.txt", "Dear reader, this is a letter and no database, however long you look at it. " + std::string(5000, '.'));
+  bench.write("letter.txt", "Dear reader, this is a letter and no database, however long you look at it. " +
+                                std::string(5000, '.'));
   const std::string before = bench.read("letter.txt");
   const Outcome outcome = bench.evo({"elites", "--db", "letter.txt"});
   check_refused(outcome, 2, {"letter.txt"});
-  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "letter.txt", "--quiet"}), 2, {"letter.txt"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "letter.txt", "--quiet"}), 2,
+                {"letter.txt"});
   CHECK(bench.read("letter.txt") == before);
 }
 
@@ -99,8 +103,12 @@ TEST_CASE("a place where no database can be made is refused before the search") 
   const Bench bench;
   write_toy_task(bench);
   bench.write("file", "a file, not a folder");
-  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "file/evo.db", "--quiet"}), 3, {"file", "--db"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "file/evo.db", "--quiet"}), 3,
+                {"file", "--db"});
   // /proc refuses new files even to root.
-  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo/evo.db", "--quiet"}), 3, {"/proc/evo", "--db"});
-  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo.db", "--quiet"}), 3, {"/proc/evo.db"});
+  check_refused(
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo/evo.db", "--quiet"}), 3,
+      {"/proc/evo", "--db"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo.db", "--quiet"}), 3,
+                {"/proc/evo.db"});
 }

@@ -8,7 +8,8 @@ using namespace evo::testing;
 namespace {
 
 void run_toy(const Bench& bench, std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments = {"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1", "--quiet"};
+  std::vector<std::string> arguments = {"run",     "--task", "toy",    "--device", "vgpu",
+                                        "--evals", "8",      "--seed", "1",        "--quiet"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Outcome outcome = bench.evo(arguments);
   INFO(outcome.out << outcome.err);
@@ -19,7 +20,9 @@ std::string best_of(const Bench& bench) {
   return std::to_string(bench.json({"elites"})["elites"][0]["candidate"].get<int>());
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -100,7 +103,8 @@ TEST_CASE("a stored claim reproduces exactly on the virtual GPU") {
   const Outcome outcome = bench.evo({"verify", best_of(bench)});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
-  for (const char* part : {"claimed", "found", "middle warm, us", "reproduced: correct, and its latency is the same"}) {
+  for (const char* part :
+       {"claimed", "found", "middle warm, us", "reproduced: correct, and its latency is the same"}) {
     CHECK(holds(outcome.out, part));
   }
   const nlohmann::json json = bench.json({"verify", best_of(bench)});
@@ -159,6 +163,7 @@ TEST_CASE("verify refuses what is neither a candidate nor an exported file") {
   const Bench bench;
   bench.write("plain.cu", "__global__ void kernel() {}\n");
   check_refused(bench.evo({"verify", "plain.cu"}), 2, {"plain.cu"});
-  check_refused(bench.evo({"verify", "absent.cu"}), 2, {"'absent.cu' is neither a candidate's number nor a file"});
+  check_refused(bench.evo({"verify", "absent.cu"}), 2,
+                {"'absent.cu' is neither a candidate's number nor a file"});
   check_refused(bench.evo({"verify", "."}), 2, {"'.' is neither"});
 }

@@ -8,9 +8,12 @@ using namespace evo::testing;
 namespace {
 
 /// Long enough that it cannot end by itself before the signal comes.
-const std::vector<std::string> kLongRun = {"run", "--task", "toy", "--device", "vgpu", "--evals", "52", "--seed", "1"};
+const std::vector<std::string> kLongRun = {"run",     "--task", "toy",    "--device", "vgpu",
+                                           "--evals", "52",     "--seed", "1"};
 
-ProcessOptions in(const Bench& bench) { return {.folder = bench.folder()}; }
+ProcessOptions in(const Bench& bench) {
+  return {.folder = bench.folder()};
+}
 
 }  // namespace
 

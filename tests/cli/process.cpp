@@ -72,7 +72,8 @@ Ends make_terminal() {
   return {controller, terminal};
 }
 
-/// Appends what is there; closes and resets the descriptor at its end. A terminal whose other side is closed gives EIO.
+/// Appends what is there; closes and resets the descriptor at its end. A terminal whose other side is closed
+/// gives EIO.
 void drain(int& descriptor, std::string& text) {
   std::array<char, 4096> buffer{};
   const ssize_t count = read(descriptor, buffer.data(), buffer.size());
@@ -104,7 +105,8 @@ Process::Process(const std::vector<std::string>& arguments, const ProcessOptions
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.c_str(), O_WRONLY, 0);
   }
   posix_spawn_file_actions_adddup2(&actions, err.writing, STDERR_FILENO);
-  const int error = posix_spawn(&pid_, EVO_BINARY, &actions, nullptr, pointers_to(words).data(), pointers_to(variables).data());
+  const int error = posix_spawn(&pid_, EVO_BINARY, &actions, nullptr, pointers_to(words).data(),
+                                pointers_to(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(out.writing);
   close(err.writing);
@@ -143,11 +145,14 @@ bool Process::read_some() {
 
 void Process::wait_for_error_text(const std::string& text) {
   while (outcome_.err.find(text) == std::string::npos) {
-    if (!read_some()) FAIL("evo ended without saying '" << text << "'; it said:\n" << outcome_.out << outcome_.err);
+    if (!read_some())
+      FAIL("evo ended without saying '" << text << "'; it said:\n" << outcome_.out << outcome_.err);
   }
 }
 
-void Process::send(int signal) const { REQUIRE(kill(pid_, signal) == 0); }
+void Process::send(int signal) const {
+  REQUIRE(kill(pid_, signal) == 0);
+}
 
 Outcome Process::finish() {
   while (read_some()) {

@@ -12,10 +12,10 @@ namespace evo::testing {
 
 /// How a process ended and what it said.
 struct Outcome {
-  int code = -1;         ///< Exit code; -1 when a signal ended it.
-  int signal = 0;        ///< The signal that ended it, or 0.
-  std::string out;       ///< Standard output.
-  std::string err;       ///< Standard error.
+  int code = -1;    ///< Exit code; -1 when a signal ended it.
+  int signal = 0;   ///< The signal that ended it, or 0.
+  std::string out;  ///< Standard output.
+  std::string err;  ///< Standard error.
 };
 
 struct ProcessOptions {
@@ -26,8 +26,8 @@ struct ProcessOptions {
   std::chrono::seconds deadline{300};                   ///< Killed after this; the test then fails.
 };
 
-/// A running `evo`, started without a shell. GPUs are hidden from it and variables that evo reads are unset, so that tests
-/// mean the same everywhere. Killed in the destructor when it still runs.
+/// A running `evo`, started without a shell. GPUs are hidden from it and variables that evo reads are unset,
+/// so that tests mean the same everywhere. Killed in the destructor when it still runs.
 class Process {
  public:
   Process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
@@ -35,7 +35,8 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Reads until standard error holds the text. Fails the test when the process ends or its deadline comes first.
+  /// Reads until standard error holds the text. Fails the test when the process ends or its deadline comes
+  /// first.
   void wait_for_error_text(const std::string& text);
   void send(int signal) const;
   /// Waits for the end.

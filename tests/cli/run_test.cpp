@@ -8,7 +8,8 @@ using namespace evo::testing;
 
 namespace {
 
-const std::vector<std::string> kToyRun = {"run", "--task", "toy", "--device", "vgpu", "--evals", "12", "--seed", "1"};
+const std::vector<std::string> kToyRun = {"run",     "--task", "toy",    "--device", "vgpu",
+                                          "--evals", "12",     "--seed", "1"};
 
 Outcome run_toy(const Bench& bench, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = kToyRun;
@@ -19,7 +20,9 @@ Outcome run_toy(const Bench& bench, std::vector<std::string> more = {}) {
   return outcome;
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 std::string best_of(const Bench& bench) {
   return std::to_string(bench.json({"elites"})["elites"][0]["candidate"].get<int>());
@@ -29,7 +32,8 @@ std::string best_of(const Bench& bench) {
 nlohmann::json essence(const nlohmann::json& elites) {
   nlohmann::json essence = nlohmann::json::array();
   for (const auto& elite : elites["elites"]) {
-    essence.push_back({elite["rank"], elite["genome"], elite["latency_us"], elite["relative_l2"], elite["source_hash"]});
+    essence.push_back(
+        {elite["rank"], elite["genome"], elite["latency_us"], elite["relative_l2"], elite["source_hash"]});
   }
   return essence;
 }
@@ -127,8 +131,8 @@ TEST_CASE("wrong candidates are counted and none becomes an elite") {
 TEST_CASE("a space that is smaller than the limit is searched to its end") {
   const Bench bench;
   write_toy_task(bench);
-  const Outcome outcome =
-      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1000", "--strategy", "random", "--quiet"});
+  const Outcome outcome = bench.evo(
+      {"run", "--task", "toy", "--device", "vgpu", "--evals", "1000", "--strategy", "random", "--quiet"});
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.out, "26 evaluated"));
   CHECK(holds(outcome.out, "every legal genome was tried"));
@@ -175,7 +179,8 @@ TEST_CASE("a resumed run keeps its own files when the templates have changed") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed", "1"}).code == 0);
-  bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
+  bench.write("templates/toy/plain/kernel.cu",
+              bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
   const Outcome outcome = bench.evo({"run", "--resume", "1", "--evals", "6"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
@@ -187,7 +192,8 @@ TEST_CASE("elites of a task that has changed are listed only on request") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
-  bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
+  bench.write("templates/toy/plain/kernel.cu",
+              bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
   run_toy(bench);
   CHECK(bench.json({"elites"})["elites"].size() == 3);
   CHECK(bench.json({"elites", "--all"})["elites"].size() == 6);
@@ -198,9 +204,13 @@ TEST_CASE("a run of one family goes on with that family alone") {
   const Bench bench;
   write_toy_task(bench);
   for (const char* file : {"family.json", "kernel.cu"}) {
-    bench.write(std::string("templates/toy/other/") + file, bench.read(std::string("templates/toy/plain/") + file));
+    bench.write(std::string("templates/toy/other/") + file,
+                bench.read(std::string("templates/toy/plain/") + file));
   }
-  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--family", "other", "--evals", "4", "--seed", "3"}).code == 0);
+  REQUIRE(bench
+              .evo({"run", "--task", "toy", "--device", "vgpu", "--family", "other", "--evals", "4", "--seed",
+                    "3"})
+              .code == 0);
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "8"}).code == 0);
   const nlohmann::json elites = bench.json({"elites"})["elites"];
   REQUIRE_FALSE(elites.empty());
@@ -221,7 +231,8 @@ TEST_CASE("the elites can be looked at from every side") {
   const std::string b = std::to_string(elites[1]["candidate"].get<int>());
 
   const Outcome table = bench.evo({"elites"});
-  for (const char* heading : {"rank", "id", "modelled us", "error", "registers", "genome"}) CHECK(holds(table.out, heading));
+  for (const char* heading : {"rank", "id", "modelled us", "error", "registers", "genome"})
+    CHECK(holds(table.out, heading));
   CHECK(holds(table.out, "plain: "));
 
   const Outcome shown = bench.evo({"show", a});

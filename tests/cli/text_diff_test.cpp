@@ -43,13 +43,16 @@ std::string patched(const std::string& a, const std::string& diff) {
 
 std::string random_text(Rng& rng, std::size_t lines) {
   std::string text;
-  for (std::size_t i = 0; i < lines; ++i) text += std::string(1, static_cast<char>('a' + rng.below(6))) + "\n";
+  for (std::size_t i = 0; i < lines; ++i)
+    text += std::string(1, static_cast<char>('a' + rng.below(6))) + "\n";
   return text;
 }
 
 }  // namespace
 
-TEST_CASE("equal texts have no diff") { CHECK(unified_diff("a\nb\n", "a\nb\n", "x", "y").empty()); }
+TEST_CASE("equal texts have no diff") {
+  CHECK(unified_diff("a\nb\n", "a\nb\n", "x", "y").empty());
+}
 
 TEST_CASE("a diff has headers, line numbers and three lines of context") {
   CHECK(unified_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n", "old", "new") ==
