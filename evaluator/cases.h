@@ -36,9 +36,9 @@ struct CasePlan {
 /// The work of one call in flops, with 8 for each compulsory byte so that tasks that only move data count too.
 double work_of(const Task& task, const Bindings& options, const Shape& shape);
 
-/// What the whole grid may cost for one candidate, in the unit of work_of. The virtual GPU interprets roughly 0.3 GFLOP of
+/// What the whole grid may cost for one candidate, in the unit of work_of. The virtual GPU interprets roughly 1 GFLOP of
 /// tensor-core work a second; on a GPU the limit is the oracle, computed once by a plain kernel in double precision.
-inline constexpr double kGridWorkVgpu = 0.6e9;
+inline constexpr double kGridWorkVgpu = 1.2e9;
 inline constexpr double kGridWorkCuda = 8e12;
 
 /// Chooses the cases. Each shape gets an equal part of the device kind's grid work:

@@ -36,8 +36,7 @@ constexpr std::size_t kVirtualWidth = 4;
 
 int compile_workers(const PipelineOptions& options) {
   if (options.compile_workers > 0) return options.compile_workers;
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return options.device.kind == "vgpu" ? std::max(1, cores - 1) : cores;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 PipelineOptions with_defaults(PipelineOptions options) {

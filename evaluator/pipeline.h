@@ -26,7 +26,7 @@ struct PipelineOptions {
   Target target;
   DeviceInfo device;
   std::uint64_t salt = 0;     ///< Mixed into every seed.
-  int compile_workers = 0;    ///< 0: one for each core; one fewer for the virtual GPU, which itself takes a core.
+  int compile_workers = 0;    ///< 0: one for each core.
   double compile_deadline_s = 60;
   /// For each request to a device worker: one case, one timing. 0: 15 s on a GPU, where a case takes milliseconds and
   /// every deadlocked kernel costs a whole deadline; 60 s on the virtual GPU.
