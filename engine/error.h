@@ -13,12 +13,20 @@ enum class Fault {
 
 /// What the user or the machine did wrong, in one line: what, where, what to do.
 /// What a *candidate* does wrong is never an Error but a Verdict (engine/evaluation.h).
+/// Line breaks and other control characters in quoted input become blanks.
 class Error : public std::runtime_error {
  public:
-  Error(Fault fault, const std::string& message) : std::runtime_error(message), fault_(fault) {}
+  Error(Fault fault, const std::string& message) : std::runtime_error(one_line(message)), fault_(fault) {}
   Fault fault() const { return fault_; }
 
  private:
+  static std::string one_line(std::string message) {
+    for (char& c : message) {
+      if (static_cast<unsigned char>(c) < ' ') c = ' ';
+    }
+    return message;
+  }
+
   Fault fault_;
 };
 

@@ -67,6 +67,8 @@ JsonPlace JsonPlace::read(const SourceTree& tree, const std::string& file) {
     // The library counts bytes from 1.
     const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
     throw usage_error(fmt::format("{}: {}: not valid JSON", file, line_and_column(found->second, offset)));
+  } catch (const Json::exception&) {
+    throw usage_error(fmt::format("{}: holds a number beyond what a double can", file));
   } catch (const Error& error) {
     throw usage_error(fmt::format("{}: {}", file, error.what()));
   }
@@ -78,7 +80,9 @@ void JsonPlace::fail(const std::string& reason) const {
 }
 
 void JsonPlace::wrong_type(std::string_view expected) const {
-  std::string found = here_->value->dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string found = here_->value->is_object() ? "an object" : "a list";
+  if (!here_->value->is_structured())
+    found = here_->value->dump(-1, ' ', false, Json::error_handler_t::replace);
   if (found.size() > 40) found = found.substr(0, 40) + "...";
   fail(fmt::format("expected {}, not {}", expected, found));
 }
