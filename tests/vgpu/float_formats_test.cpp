@@ -4,11 +4,15 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+
+#include "recorded_numerics.h"
 
 namespace evo::vgpu {
 namespace {
@@ -251,6 +255,82 @@ TEST_CASE("a row converts in place, and packed halves keep their order") {
       }
     }
   }
+}
+
+TEST_CASE("conversions from f32 equal an H200, NaNs and all") {
+  const RecordedSection section = recorded_sections("convert.bin").at("from.f32");
+  const auto rn = Rounding::rn;
+  using Column = std::function<std::uint32_t(float)>;
+  // Packed records hold the conversion of -x above that of x.
+  const auto pair = [](int width, std::function<std::uint32_t(float)> convert) {
+    return Column([=](float x) { return convert(-x) << width | convert(x); });
+  };
+  const auto f16 = [](Narrowing how) { return Column([=](float x) { return f16_from_f32(x, how); }); };
+  const auto bf16 = [](Narrowing how) { return Column([=](float x) { return bf16_from_f32(x, how); }); };
+  const auto tf32 = [](Narrowing how) { return Column([=](float x) { return tf32_from_f32(x, how); }); };
+  const auto e4m3 = [](Narrowing how) { return Column([=](float x) { return e4m3_from_f32(x, how); }); };
+  const auto e5m2 = [](Narrowing how) { return Column([=](float x) { return e5m2_from_f32(x, how); }); };
+  const Narrowing nearest{rn, false, false}, saturate{rn, true, false}, relu{rn, false, true}, cut{Rounding::rz, false, false};
+  const Column columns[] = {
+      f16(nearest), f16(cut), f16({Rounding::rm, false, false}), f16({Rounding::rp, false, false}),
+      [](float x) { return f16_from_f32(flush_subnormal(x)); }, f16(relu), f16(saturate), bf16(nearest), bf16(cut),
+      bf16({Rounding::rm, false, false}), bf16({Rounding::rp, false, false}), bf16(relu), bf16(saturate),
+      tf32({Rounding::rna, false, false}), tf32(nearest), tf32(cut), tf32(relu), pair(16, f16(nearest)), pair(16, f16(cut)),
+      pair(16, f16(relu)), pair(16, f16(saturate)), pair(16, bf16(nearest)), pair(16, bf16(cut)), pair(8, e4m3(nearest)),
+      pair(8, e4m3(relu)), pair(8, e5m2(nearest)), pair(8, e5m2(relu)), tf32({Rounding::rna, true, false})};
+  REQUIRE(section.words_out == std::size(columns));
+  for (std::size_t i = 0; i < section.records(); ++i)
+    for (std::size_t column = 0; column < std::size(columns); ++column) {
+      CAPTURE(*section.in(i), column);
+      REQUIRE(columns[column](std::bit_cast<float>(*section.in(i))) == section.out(i)[column]);
+    }
+}
+
+TEST_CASE("conversions from f64 equal an H200, payloads of NaNs included") {
+  const RecordedSection section = recorded_sections("convert.bin").at("from.f64");
+  const Narrowing cut{Rounding::rz, false, false};
+  for (std::size_t i = 0; i < section.records(); ++i) {
+    double x = 0;
+    std::memcpy(&x, section.in(i), 8);
+    const std::uint32_t got[] = {f16_from_f64(x),
+                                 f16_from_f64(x, cut),
+                                 bf16_from_f64(x),
+                                 bits_of(f32_from_f64(x)),
+                                 bits_of(f32_from_f64(x, Rounding::rz)),
+                                 bits_of(f32_from_f64(x, Rounding::rm)),
+                                 bits_of(f32_from_f64(x, Rounding::rp)),
+                                 bits_of(flush_subnormal(f32_from_f64(x)))};
+    REQUIRE(section.words_out == std::size(got));
+    for (std::size_t column = 0; column < std::size(got); ++column) {
+      CAPTURE(x, column);
+      REQUIRE(got[column] == section.out(i)[column]);
+    }
+  }
+}
+
+TEST_CASE("conversions from every 8-bit and 16-bit code equal an H200") {
+  const auto checksums = recorded_checksums();
+  std::vector<std::uint32_t> halves(65536), bytes(256);
+  for (std::uint32_t i = 0; i < 65536; ++i) halves[i] = i | i << 16;
+  for (std::uint32_t i = 0; i < 256; ++i) bytes[i] = i | i << 8;
+  const Narrowing relu{Rounding::rn, false, true};
+  using Convert = std::function<void(std::uint32_t*, const std::uint32_t*)>;
+  const auto check = [&](const char* name, const std::vector<std::uint32_t>& inputs, const Convert& convert) {
+    CAPTURE(name);
+    CHECK(checksum_of(map_rows(inputs, convert)) == checksums.at(name));
+  };
+  using P = std::uint32_t*;
+  using C = const std::uint32_t*;
+  check("from.16bits.4", halves, row::cvt_f32_f16);
+  check("from.16bits.5", halves, row::cvt_f32_bf16);
+  check("from.16bits.6", halves, [&](P d, C a) { row::cvt_e4m3x2_f16x2(d, a); });
+  check("from.16bits.7", halves, [&](P d, C a) { row::cvt_e4m3x2_f16x2(d, a, relu); });
+  check("from.16bits.8", halves, [&](P d, C a) { row::cvt_e5m2x2_f16x2(d, a); });
+  check("from.16bits.9", halves, [&](P d, C a) { row::cvt_e5m2x2_f16x2(d, a, relu); });
+  check("from.8bits.0", bytes, [&](P d, C a) { row::cvt_f16x2_e4m3x2(d, a); });
+  check("from.8bits.1", bytes, [&](P d, C a) { row::cvt_f16x2_e4m3x2(d, a, true); });
+  check("from.8bits.2", bytes, [&](P d, C a) { row::cvt_f16x2_e5m2x2(d, a); });
+  check("from.8bits.3", bytes, [&](P d, C a) { row::cvt_f16x2_e5m2x2(d, a, true); });
 }
 
 TEST_CASE("flushing takes subnormals only and keeps the sign") {
