@@ -97,6 +97,9 @@ class Evaluator {
   /// Blocks until one ends. At least one must be in flight. Throws machine_error only when no further
   /// evaluation is possible.
   virtual Done wait() = 0;
+  /// Forgets the candidates that have not begun to run and returns their tickets; wait() will not return them. For a
+  /// search that ends early.
+  virtual std::vector<std::uint64_t> withdraw() { return {}; }
 };
 
 }  // namespace evo

@@ -25,6 +25,7 @@ class Search {
   SearchResult run() {
     while (true) {
       while (may_start()) start();
+      if (ends_early()) withdraw_waiting();
       if (window_.empty()) return result_;
       finish_oldest();
     }
@@ -44,6 +45,15 @@ class Search {
     result_.interrupted = limits_.stop && limits_.stop->load();
     return !result_.interrupted &&
            !(out_of_time_ = out_of_time_ || (limits_.out_of_time && limits_.out_of_time()));
+  }
+
+  bool ends_early() const { return result_.interrupted || out_of_time_; }
+
+  /// What has not begun to run is not waited for. It was never told, so a resumed run asks for it again.
+  void withdraw_waiting() {
+    for (const std::uint64_t ticket : evaluator_.withdraw()) {
+      std::erase_if(window_, [&](const Entry& entry) { return entry.proposal.ticket == ticket; });
+    }
   }
 
   void start() {

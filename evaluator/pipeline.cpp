@@ -133,6 +133,14 @@ class Pipeline final : public Evaluator {
     return done;
   }
 
+  std::vector<std::uint64_t> withdraw() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::uint64_t> tickets;
+    for (const Job& job : jobs_) tickets.push_back(job.ticket);
+    jobs_.clear();
+    return tickets;
+  }
+
  private:
   void start_compiling(Job& job) {
     for (const Program& program : job.candidate.programs) {

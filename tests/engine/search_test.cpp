@@ -56,9 +56,19 @@ class FakeEvaluator : public Evaluator {
     return done;
   }
 
+  std::vector<std::uint64_t> withdraw() override {
+    std::vector<std::uint64_t> tickets;
+    while (can_withdraw && in_flight_.size() > 1) {
+      tickets.push_back(in_flight_.back().ticket);
+      in_flight_.pop_back();
+    }
+    return tickets;
+  }
+
   std::vector<std::uint64_t> submitted;
   std::size_t most_in_flight = 0;
   int lose_machine_after = -1;
+  bool can_withdraw = false;  ///< Else everything in flight has begun to run.
 
  private:
   static Evaluation evaluate(const Genome& genome) {
@@ -259,6 +269,32 @@ TEST_CASE("after stop nothing starts, and what is in flight is finished and reco
   CHECK(result.told == 8);
   CHECK(evaluator.submitted.size() == 8);
   CHECK(archive.recorded.size() == 8);
+}
+
+TEST_CASE("after stop, what has not begun to run is withdrawn, and a resumed search evaluates it") {
+  const Space space({kFamily}, {}, {});
+  FakeArchive archive, uninterrupted;
+  std::atomic<bool> stop = false;
+  SearchLimits limits;
+  limits.evaluations = 20;
+  FakeEvaluator whole(4, Order::first_in_first_out);
+  search(*make_strategy("evolve", space, 1), whole, uninterrupted, build, limits, {});
+
+  FakeEvaluator evaluator(4, Order::first_in_first_out);
+  evaluator.can_withdraw = true;
+  limits.stop = &stop;
+  const SearchResult first = search(*make_strategy("evolve", space, 1), evaluator, archive, build, limits,
+                                    [&](const SearchProgress& progress) { stop = progress.told == 5; });
+  CHECK(first.interrupted);
+  CHECK(first.told == 6);  // the sixth was running
+  CHECK(evaluator.submitted.size() == 8);
+
+  FakeEvaluator rest(4, Order::first_in_first_out);
+  stop = false;
+  const SearchResult second = search(*make_strategy("evolve", space, 1), rest, archive, build, limits, {});
+  CHECK(second.told == 20);
+  CHECK(rest.submitted.size() == 14);
+  CHECK(archive.recorded == uninterrupted.recorded);
 }
 
 TEST_CASE("when time is out nothing starts any more") {
