@@ -196,9 +196,8 @@ class Store {
     read,   ///< The file must exist. Nothing is changed and no file is left behind.
     write,  ///< Created when missing, brought to this schema when older.
   };
-  /// Throws usage_error when the file is missing (read), another program's, or has a newer schema;
-  /// machine_error when it is no database at all or cannot be opened. ":memory:" is a private database for
-  /// tests.
+  /// Throws usage_error when the file is missing (read), no database, another program's, or has a newer schema;
+  /// machine_error when it cannot be opened. ":memory:" is a private database for tests.
   static Store open(const std::filesystem::path& path, Mode mode, const StoreOptions& options = {});
   ~Store();
   Store(Store&&) noexcept;

@@ -113,7 +113,7 @@ TEST_CASE("a file that is no database is left alone") {
   write_text(path, text);
   for (const Store::Mode mode : {Store::Mode::read, Store::Mode::write}) {
     const auto open = [&] { Store::open(path, mode); };
-    CHECK(fault_of(open) == Fault::machine);
+    CHECK(fault_of(open) == Fault::usage);
     CHECK_THAT(error_of(open), Equals(path.string() + " is not a database: choose another --db"));
   }
   CHECK(read_text(path) == text);
