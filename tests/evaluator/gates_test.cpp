@@ -138,7 +138,7 @@ TEST_CASE("spills, serialised wgmma, too much shared memory and global variables
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
       "insufficient register resources for the wgmma pipeline in the function 'attention'\n";
   CHECK(check(launch_of("attention", 128, 0), kLog + warning)->verdict == Verdict::over_resources);
-  const auto global = check(launch_of("attention", 128, 0), kLog, 0, ".visible .global .align 4 .u32 counter;\n");
+  const auto global = check(launch_of("attention", 128, 0), kLog, 0, ".visible .global .align 4 .u32 counter;\n\tst.global.u32 [counter], %r1;\n");
   REQUIRE(global);
   CHECK(global->verdict == Verdict::illegal);
   CHECK_THAT(global->reason, ContainsSubstring("counter"));
