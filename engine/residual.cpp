@@ -184,6 +184,11 @@ TermId ResidualStore::strict(Op op, std::array<TermId, 3> children, std::size_t 
     if (!term.may_fail && term.interval.single()) {
       return is_boolean(op) ? constant(term.interval.lo != 0) : constant(term.interval.lo);
     }
+    if (!term.may_fail && count == 2) {
+      if (is_commutative(op) && !in_order(children[0], children[1]))
+        std::swap(term.children[0], term.children[1]);
+      if (const auto simpler = rewrite(op, term.children[0], term.children[1])) return *simpler;
+    }
   } else {
     // Strings can only be compared for equality with strings.
     const bool sound =

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -82,6 +83,18 @@ class ResidualStore {
   TermId fold(expr::Op op, std::array<TermId, 3> children, std::size_t count);
   TermId junction(expr::Op op, TermId a, TermId b);
   TermId conditional(TermId condition, TermId yes, TermId no);
+  // residual_rewrite.cpp; empty: leave it as it is.
+  static bool is_commutative(expr::Op op);
+  bool in_order(TermId a, TermId b) const;
+  bool ends_in_constant(TermId id, expr::Op op) const;
+  std::optional<TermId> sound(expr::Op op, TermId a, TermId b);
+  std::optional<TermId> sound(expr::Op op, std::optional<TermId> a, std::optional<TermId> b);
+  std::optional<TermId> rewrite(expr::Op op, TermId a, TermId b);
+  std::optional<TermId> rewrite_sum(TermId a, TermId b);
+  std::optional<TermId> rewrite_difference(TermId a, TermId b);
+  std::optional<TermId> rewrite_product(TermId a, TermId b);
+  std::optional<TermId> rewrite_comparison(expr::Op op, TermId a, TermId b);
+
   TermId substitute(TermId id, std::size_t gene, std::size_t allele);
 
   std::vector<Term> terms_;
