@@ -23,4 +23,12 @@ Evaluator::Done FixedWidth::wait() {
   return done;
 }
 
+std::vector<std::uint64_t> FixedWidth::withdraw() {
+  std::vector<std::uint64_t> tickets = inner_->withdraw();
+  in_flight_ -= tickets.size();
+  for (const auto& [ticket, candidate] : waiting_) tickets.push_back(ticket);
+  waiting_.clear();
+  return tickets;
+}
+
 }  // namespace evo::cli

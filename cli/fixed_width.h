@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "engine/evaluation.h"
 
@@ -18,6 +19,7 @@ class FixedWidth : public Evaluator {
   std::size_t width() const override { return width_; }
   void submit(std::uint64_t ticket, const Candidate& candidate) override;
   Done wait() override;
+  std::vector<std::uint64_t> withdraw() override;
 
  private:
   std::unique_ptr<Evaluator> inner_;

@@ -83,6 +83,7 @@ class Pipeline final : public Evaluator {
         oracles_(plan_.cases.size()),
         compile_workers_(compile_workers(options_)),
         pool_(worker_options(options_, {"compile"}, &stop_), compile_workers_, options_.compile_deadline_s) {
+    for (const Finished& finished : options_.finished) recall(finished);
     oracle_thread_ = std::thread([this] { compute_oracles(); });
     device_thread_ = std::thread([this] { evaluate_all(); });
   }
@@ -209,7 +210,7 @@ class Pipeline final : public Evaluator {
     const std::vector<Binary> binaries = build(job, evaluation);
     if (evaluation.verdict != Verdict::valid) return remember(by_source_, job.source_key, job, std::move(evaluation));
 
-    const std::string binary_key = key_of_binaries(job.candidate, binaries);
+    const std::string binary_key = key_of_builds(job.candidate, evaluation.builds);
     if (const Known* twin = known(by_binary_, binary_key)) {
       Evaluation copy = duplicate_of(*twin, "cubin");
       copy.builds = std::move(evaluation.builds);
@@ -256,10 +257,25 @@ class Pipeline final : public Evaluator {
   }
 
   /// The same code launched in another way is another candidate.
-  static std::string key_of_binaries(const Candidate& candidate, const std::vector<Binary>& binaries) {
+  static std::string key_of_builds(const Candidate& candidate, const std::vector<Build>& builds) {
     std::string key = candidate.plans_hash();
-    for (const Binary& binary : binaries) key += " " + binary.build.cubin_hash;
+    for (const Build& build : builds) key.append(" ").append(build.cubin_hash);
     return key;
+  }
+
+  /// Puts a candidate of a former pipeline where this one would have remembered it.
+  void recall(const Finished& finished) {
+    const Verdict verdict = finished.evaluation.verdict;
+    if (verdict == Verdict::duplicate || verdict == Verdict::harness_failed) return;
+    const Known remembered{finished.ticket, finished.evaluation};
+    const std::string source_key = finished.candidate.source_hash();
+    submitted_sources_.insert(source_key);
+    by_source_.insert_or_assign(source_key, remembered);
+    const bool was_run =
+        verdict != Verdict::illegal && verdict != Verdict::compile_failed && verdict != Verdict::over_resources;
+    if (was_run) {
+      by_binary_.insert_or_assign(key_of_builds(finished.candidate, finished.evaluation.builds), remembered);
+    }
   }
 
   static Evaluation failed(const Failure& failure) {

@@ -20,6 +20,13 @@ std::vector<DeviceInfo> all_devices();
 /// and machine_error, saying what is missing, when it is not there.
 DeviceInfo resolve_device(std::string_view name);
 
+/// A candidate that a former pipeline of the same run has evaluated.
+struct Finished {
+  std::uint64_t ticket = 0;
+  Candidate candidate;
+  Evaluation evaluation;
+};
+
 struct PipelineOptions {
   Task task;
   SourceTree tree;        ///< For the reference.
@@ -32,6 +39,8 @@ struct PipelineOptions {
   /// every deadlocked kernel costs a whole deadline; 60 s on the virtual GPU.
   double run_deadline_s = 0;
   bool dedup = true;            ///< Off for verify: every candidate is built and measured afresh.
+  /// Of a resumed run: copies of these are recognised, so that the run goes on as if it had never stopped.
+  std::vector<Finished> finished = {};
   double timing_seconds = 0.5;  ///< Budget of one timing.
   /// The program and first arguments of a worker; empty: this executable with the argument "worker". Its role follows.
   std::vector<std::string> worker_command;

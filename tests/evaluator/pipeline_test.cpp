@@ -192,6 +192,22 @@ TEST_CASE("two sources that compile to the same cubin are duplicates unless they
   CHECK(evaluations[2].verdict == Verdict::valid);
 }
 
+TEST_CASE("copies of what a former pipeline has evaluated are duplicates") {
+  PipelineOptions options = toy_options();
+  const std::vector<Candidate> before = {toy_candidate(options, "honest us=7"), toy_candidate(options, "zeros"),
+                                         toy_candidate(options, "honest cubin=same first")};
+  const auto evaluated = evaluate_all(*make_pipeline(options), before);
+  for (std::size_t i = 0; i < before.size(); ++i) options.finished.push_back({i, before[i], evaluated[i]});
+  const auto evaluations = evaluate_all(
+      *make_pipeline(options), {before[0], before[1], toy_candidate(options, "honest cubin=same second"),
+                                toy_candidate(options, "honest us=9")});
+  CHECK(evaluations[0].verdict == Verdict::duplicate);
+  CHECK(evaluations[0].latency_us == evaluated[0].latency_us);
+  CHECK_THAT(evaluations[1].reason, ContainsSubstring("same source as proposal 1: wrong_answer"));
+  CHECK_THAT(evaluations[2].reason, ContainsSubstring("same cubin as proposal 2: valid"));
+  CHECK(evaluations[3].verdict == Verdict::valid);
+}
+
 TEST_CASE("with deduplication off every candidate is built and measured") {
   PipelineOptions options = toy_options();
   options.dedup = false;

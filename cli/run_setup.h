@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/lookup.h"
+#include "engine/task.h"
+#include "evaluator/device.h"
+#include "population/store.h"
+
+namespace evo::cli {
+
+inline constexpr std::uint64_t kEvaluationsOnCuda = 200;
+inline constexpr std::uint64_t kEvaluationsOnVgpu = 40;
+
+/// As typed; empty where nothing was said.
+struct RunRequest {
+  std::string task;
+  std::string device;
+  std::vector<std::string> shapes;
+  std::string evaluations;
+  std::string time;
+  std::string seed;
+  std::string strategy;
+  std::vector<std::string> options;
+  std::string resume;
+  std::string database = kDefaultDatabase;
+  std::string templates;
+  std::string family;
+  bool quiet = false;
+  bool json = false;
+};
+
+/// A run that is ready to start: a new one, or one that is resumed.
+struct PreparedRun {
+  RunInfo info;
+  Task task;
+  DeviceInfo device;
+  std::string notice;  ///< For people, before it starts.
+  std::optional<RunId> resumed;
+  std::uint64_t recalled = 0;  ///< Stored answers of the resumed run.
+  std::optional<std::chrono::milliseconds> time_limit;
+};
+
+/// Throws usage_error for what was typed wrong and machine_error for a device that is not there.
+PreparedRun prepare_new(const RunRequest& request, const std::string& command_line);
+
+/// Takes everything from the database. Throws usage_error when there is no such run, or arguments speak
+/// against it, and machine_error when its GPU is not in this machine.
+PreparedRun prepare_resumed(const RunRequest& request);
+
+}  // namespace evo::cli
