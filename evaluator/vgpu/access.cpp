@@ -17,7 +17,8 @@ struct Space {
 
 Space shared_space(const Warp& warp, std::uint64_t window) {
   Block& block = *warp.block;
-  return {block.shared.data() + kReservedSmemBytes, window + kReservedSmemBytes, window + block.shared.size(), "shared memory"};
+  return {block.shared.data() + kReservedSmemBytes, window + kReservedSmemBytes, window + block.shared.size(),
+          "shared memory"};
 }
 
 Space local_space(const Warp& warp, int lane, std::uint64_t window) {
@@ -30,7 +31,9 @@ Space parameter_space(const Warp& warp, std::uint64_t window) {
   return {parameters.data(), window, window + parameters.size(), "the kernel's parameters"};
 }
 
-bool in_window(std::uint64_t address, std::uint64_t window) { return address - window < kWindowBytes; }
+bool in_window(std::uint64_t address, std::uint64_t window) {
+  return address - window < kWindowBytes;
+}
 
 std::string what_of(AccessMode mode, std::uint32_t bytes) {
   return fmt::format("{} {} byte{}", mode.writes ? "writes" : "reads", bytes, bytes == 1 ? "" : "s");
@@ -39,11 +42,19 @@ std::string what_of(AccessMode mode, std::uint32_t bytes) {
 /// The space of one lane's access; nothing for global memory.
 bool other_space(const Warp& warp, AccessMode mode, int lane, std::uint64_t address, Space& space) {
   switch (mode.where) {
-    case Where::shared: space = shared_space(warp, 0); return true;
-    case Where::local: space = local_space(warp, lane, 0); return true;
-    case Where::parameter: space = parameter_space(warp, 0); return true;
-    case Where::global: return false;
-    case Where::generic: break;
+    case Where::shared:
+      space = shared_space(warp, 0);
+      return true;
+    case Where::local:
+      space = local_space(warp, lane, 0);
+      return true;
+    case Where::parameter:
+      space = parameter_space(warp, 0);
+      return true;
+    case Where::global:
+      return false;
+    case Where::generic:
+      break;
   }
   if (in_window(address, kSharedWindow)) {
     space = shared_space(warp, kSharedWindow);
@@ -60,16 +71,18 @@ bool other_space(const Warp& warp, AccessMode mode, int lane, std::uint64_t addr
 std::byte* resolve_other(Warp& warp, const Instruction& in, AccessMode mode, std::uint32_t bytes, int lane,
                          std::uint64_t address, const Space& space) {
   if (address < space.begin || address >= space.end || bytes > space.end - address) {
-    warp.fail(in,
-              fmt::format("{} at byte {} of {}, which has {} bytes", what_of(mode, bytes),
-                          static_cast<std::int64_t>(address - space.begin), space.name, space.end - space.begin),
-              lane);
+    warp.fail(
+        in,
+        fmt::format("{} at byte {} of {}, which has {} bytes", what_of(mode, bytes),
+                    static_cast<std::int64_t>(address - space.begin), space.name, space.end - space.begin),
+        lane);
     return nullptr;
   }
   return space.host + (address - space.begin);
 }
 
-std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, std::uint32_t bytes, int lane, std::uint64_t address) {
+std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, std::uint32_t bytes, int lane,
+                          std::uint64_t address) {
   const GlobalMemory& memory = *warp.launch->memory;
   const Allocation* buffer = memory.find(address);
   if (buffer == nullptr || bytes > buffer->end - address) {
@@ -77,7 +90,9 @@ std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, st
     return nullptr;
   }
   if (mode.writes && buffer->read_only) {
-    warp.fail(in, fmt::format("{} at {}: constant memory", what_of(mode, bytes), describe_address(memory, address)), lane);
+    warp.fail(
+        in, fmt::format("{} at {}: constant memory", what_of(mode, bytes), describe_address(memory, address)),
+        lane);
     return nullptr;
   }
   warp.launch->caches[in.cache] = buffer;
@@ -86,8 +101,8 @@ std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, st
 
 }  // namespace
 
-bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
-                          Touched& touched) {
+bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
+                          std::uint32_t bytes, Touched& touched) {
   std::byte* any = nullptr;
   for (int lane = 0; lane < 32; ++lane) {
     if ((mask >> lane & 1u) == 0) continue;
@@ -115,8 +130,8 @@ bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask,
 
 namespace {
 
-/// Passes through 32 banks of 4 bytes. Wide accesses go in groups of lanes that together ask for 128 bytes; in a group a
-/// bank serves one word at a time, to everybody who wants that word.
+/// Passes through 32 banks of 4 bytes. Wide accesses go in groups of lanes that together ask for 128 bytes;
+/// in a group a bank serves one word at a time, to everybody who wants that word.
 std::uint32_t wavefronts(std::uint32_t mask, std::uint32_t bytes, const std::uint64_t* address) {
   const std::uint32_t words = std::max(bytes / 4, 1u);
   const int lanes_in_group = static_cast<int>(32 / words);
@@ -140,7 +155,8 @@ std::uint32_t wavefronts(std::uint32_t mask, std::uint32_t bytes, const std::uin
   return total;
 }
 
-void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool local, const std::uint64_t* address) {
+void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool local,
+                     const std::uint64_t* address) {
   auto& sectors = warp.launch->sectors;
   sectors.clear();
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -162,11 +178,16 @@ void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool l
 
 TracedSpace traced_space(AccessMode mode, std::uint64_t address) {
   switch (mode.where) {
-    case Where::shared: return TracedSpace::shared;
-    case Where::local: return TracedSpace::local;
-    case Where::parameter: return TracedSpace::parameter;
-    case Where::global: return TracedSpace::global;
-    case Where::generic: break;
+    case Where::shared:
+      return TracedSpace::shared;
+    case Where::local:
+      return TracedSpace::local;
+    case Where::parameter:
+      return TracedSpace::parameter;
+    case Where::global:
+      return TracedSpace::global;
+    case Where::generic:
+      break;
   }
   if (in_window(address, kSharedWindow)) return TracedSpace::shared;
   if (in_window(address, kLocalWindow)) return TracedSpace::local;
@@ -176,7 +197,8 @@ TracedSpace traced_space(AccessMode mode, std::uint64_t address) {
 
 }  // namespace
 
-void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes, const Touched& touched) {
+void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                  const Touched& touched) {
   MemoryAccess& access = warp.launch->access;
   const TracedSpace space = traced_space(mode, touched.address[std::countr_zero(mask)]);
   if (space == TracedSpace::shared) {

@@ -33,12 +33,14 @@ struct Touched {
   alignas(64) std::byte* at[32];
 };
 
-/// The complete check, lane by lane; fills `touched.at` or fails the warp. For what the fast path does not settle.
-bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
-                          Touched& touched);
+/// The complete check, lane by lane; fills `touched.at` or fails the warp. For what the fast path does not
+/// settle.
+bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
+                          std::uint32_t bytes, Touched& touched);
 
 /// Tells the tracer. `touched.address` must be filled.
-void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes, const Touched& touched);
+void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                  const Touched& touched);
 
 /// Fills `touched` for accesses of `bytes` at register `base` + `offset`. False when the warp has failed.
 EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, Place base,
@@ -85,10 +87,12 @@ EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask
       host += begin;
       end = warp.block->shared.size();
       break;
-    default: break;
+    default:
+      break;
   }
   if (warp.launch->tracer != nullptr) trace_access(warp, mask, mode, bytes, touched);
-  // `end` is at least `bytes` behind every address that passes, so the subtraction cannot wrap where it matters.
+  // `end` is at least `bytes` behind every address that passes, so the subtraction cannot wrap where it
+  // matters.
   if (!(allowed && host != nullptr && low >= begin && high < end && end - high >= bytes)) {
     return resolve_lane_by_lane(warp, in, mask, mode, bytes, touched);
   }
@@ -99,8 +103,10 @@ EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask
 }
 
 /// The same with the mode in in.aux0 and the offset in in.immediate: for instructions with one address.
-EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, Place base, std::uint32_t bytes, Touched& touched) {
-  return resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), base, static_cast<std::uint64_t>(in.immediate), bytes, touched);
+EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, Place base,
+                        std::uint32_t bytes, Touched& touched) {
+  return resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), base,
+                    static_cast<std::uint64_t>(in.immediate), bytes, touched);
 }
 
 /// Whether lane i's bytes follow lane i - 1's, `bytes` each.

@@ -5,15 +5,16 @@
 #include "evaluator/vgpu/choose.h"
 #include "evaluator/vgpu/memory_decode.h"
 
-// PTX ISA 9.0, 9.7.9.25 "Data Movement and Conversion Instructions: Asynchronous copy" (non-bulk). A copy reads its source
-// when it is issued and writes its target when it is waited for, the latest moment that the ISA allows: a missing wait
-// shows as old data.
+// PTX ISA 9.0, 9.7.9.25 "Data Movement and Conversion Instructions: Asynchronous copy" (non-bulk). A copy
+// reads its source when it is issued and writes its target when it is waited for, the latest moment that the
+// ISA allows: a missing wait shows as old data.
 namespace evo::vgpu {
 namespace {
 
 using ptx::Type;
 
-void copy_lanes(PendingCopy& copy, std::uint32_t lanes, const Word* source_bytes, const Touched& from, std::uint32_t bytes) {
+void copy_lanes(PendingCopy& copy, std::uint32_t lanes, const Word* source_bytes, const Touched& from,
+                std::uint32_t bytes) {
   for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(left));
     const std::uint32_t taken = std::min(source_bytes[lane], bytes);
@@ -25,11 +26,13 @@ void copy_lanes(PendingCopy& copy, std::uint32_t lanes, const Word* source_bytes
 /// Lanes of `mask` whose source has exactly `bytes`.
 std::uint32_t lanes_with(const Word* source_bytes, std::uint32_t bytes, std::uint32_t mask) {
   std::uint32_t lanes = 0;
-  for (int lane = 0; lane < 32; ++lane) lanes |= static_cast<std::uint32_t>(source_bytes[lane] == bytes) << lane;
+  for (int lane = 0; lane < 32; ++lane)
+    lanes |= static_cast<std::uint32_t>(source_bytes[lane] == bytes) << lane;
   return lanes & mask;
 }
 
-/// op: target base, source base, bytes to read. aux0: the target's mode, aux1 the source's; `more` is the target's offset.
+/// op: target base, source base, bytes to read. aux0: the target's mode, aux1 the source's; `more` is the
+/// target's offset.
 template <std::uint32_t kBytes>
 struct AsyncCopy {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
@@ -39,15 +42,19 @@ struct AsyncCopy {
     const AccessMode source_mode = AccessMode::decoded(in.aux1);
     const auto source_offset = static_cast<std::uint64_t>(in.immediate);
     Touched from, to;
-    if (whole != 0 && !resolve_at(warp, in, whole, source_mode, in.op[1], source_offset, kBytes, from)) return;
-    const auto target_offset = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(in.more)));
-    if (!resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), in.op[0], target_offset, kBytes, to)) return;
+    if (whole != 0 && !resolve_at(warp, in, whole, source_mode, in.op[1], source_offset, kBytes, from))
+      return;
+    const auto target_offset =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(in.more)));
+    if (!resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), in.op[0], target_offset, kBytes, to))
+      return;
 
     PendingCopy& copy = warp.copies.emplace_back();
     copy.lanes = mask;
     copy.bytes = kBytes;
     const std::byte* shared = warp.block->shared.data();
-    for (std::size_t lane = 0; lane < 32; ++lane) copy.target[lane] = static_cast<std::uint32_t>(to.at[lane] - shared);
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      copy.target[lane] = static_cast<std::uint32_t>(to.at[lane] - shared);
     if (whole != 0) copy_lanes(copy, whole, source_bytes, from, kBytes);
     for (std::uint32_t left = none; left != 0; left &= left - 1) {
       std::memset(copy.data[static_cast<std::size_t>(std::countr_zero(left))].data(), 0, kBytes);
@@ -60,7 +67,9 @@ struct AsyncCopy {
         return;
       }
       Touched last;
-      if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset + source_bytes[lane] - 1, 1, last)) return;
+      if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset + source_bytes[lane] - 1, 1,
+                      last))
+        return;
       if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset, 1, from)) return;
       copy_lanes(copy, 1u << lane, source_bytes, from, kBytes);
     }
@@ -72,9 +81,11 @@ struct AsyncCopy {
     PendingCopy rest = warp.copies.back();
     warp.copies.pop_back();
     while (rest.lanes != 0) {
-      const std::uint32_t group = warp.committed_groups[static_cast<std::size_t>(std::countr_zero(rest.lanes))];
+      const std::uint32_t group =
+          warp.committed_groups[static_cast<std::size_t>(std::countr_zero(rest.lanes))];
       std::uint32_t same = 0;
-      for (std::size_t lane = 0; lane < 32; ++lane) same |= static_cast<std::uint32_t>(warp.committed_groups[lane] == group) << lane;
+      for (std::size_t lane = 0; lane < 32; ++lane)
+        same |= static_cast<std::uint32_t>(warp.committed_groups[lane] == group) << lane;
       PendingCopy& copy = warp.copies.emplace_back(rest);
       copy.lanes = rest.lanes & same;
       copy.group = group;
@@ -127,10 +138,10 @@ void decode_copy(Form& form) {
   const AddressForm source = take_base(form, form.operand(1), Where::global, false);
   const ptx::Operand& size = form.operand(2);
   if (size.kind != ptx::Operand::Kind::integer) form.unsupported("the size must be a number");
-  const bool has_source_size = form.operand_count() > 3 &&
-                               (form.operand(3).kind == ptx::Operand::Kind::integer ||
-                                (form.operand(3).kind == ptx::Operand::Kind::reg &&
-                                 ptx::bits_of(form.register_type(form.operand(3))) == 32));
+  const bool has_source_size =
+      form.operand_count() > 3 && (form.operand(3).kind == ptx::Operand::Kind::integer ||
+                                   (form.operand(3).kind == ptx::Operand::Kind::reg &&
+                                    ptx::bits_of(form.register_type(form.operand(3))) == 32));
   if (form.operand_count() > 3 && !has_source_size && form.register_type(form.operand(3)) == Type::pred) {
     form.unsupported("ignore-src");
   }
@@ -145,10 +156,14 @@ void decode_copy(Form& form) {
   form.instruction().more = static_cast<std::uint32_t>(target.offset);
   form.instruction().cache = form.new_cache();
   switch (size.bits) {
-    case 4: return form.emit(Compiled<AsyncCopy<4>>::choose(form.simd()), OpClass::async_copy);
-    case 8: return form.emit(Compiled<AsyncCopy<8>>::choose(form.simd()), OpClass::async_copy);
-    case 16: return form.emit(Compiled<AsyncCopy<16>>::choose(form.simd()), OpClass::async_copy);
-    default: form.unsupported("a size of " + std::to_string(size.bits));
+    case 4:
+      return form.emit(Compiled<AsyncCopy<4>>::choose(form.simd()), OpClass::async_copy);
+    case 8:
+      return form.emit(Compiled<AsyncCopy<8>>::choose(form.simd()), OpClass::async_copy);
+    case 16:
+      return form.emit(Compiled<AsyncCopy<16>>::choose(form.simd()), OpClass::async_copy);
+    default:
+      form.unsupported("a size of " + std::to_string(size.bits));
   }
 }
 
@@ -173,6 +188,8 @@ constexpr Operation kOperations[] = {{"cp", Operands::any, decode_cp}};
 
 }  // namespace
 
-std::span<const Operation> async_operations() { return kOperations; }
+std::span<const Operation> async_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

@@ -7,8 +7,8 @@
 #include "evaluator/vgpu/half_lanes.h"
 #include "evaluator/vgpu/memory_decode.h"
 
-// PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is atomic, the
-// lanes' in ascending order.
+// PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is
+// atomic, the lanes' in ascending order.
 namespace evo::vgpu {
 namespace {
 
@@ -16,45 +16,67 @@ using ptx::Type;
 
 struct Add {
   template <class T>
-  static T apply(T old, T b, T) { return static_cast<T>(old + b); }
+  static T apply(T old, T b, T) {
+    return static_cast<T>(old + b);
+  }
 };
 struct Min {
   template <class T>
-  static T apply(T old, T b, T) { return std::min(old, b); }
+  static T apply(T old, T b, T) {
+    return std::min(old, b);
+  }
 };
 struct Max {
   template <class T>
-  static T apply(T old, T b, T) { return std::max(old, b); }
+  static T apply(T old, T b, T) {
+    return std::max(old, b);
+  }
 };
 struct And {
   template <class T>
-  static T apply(T old, T b, T) { return static_cast<T>(old & b); }
+  static T apply(T old, T b, T) {
+    return static_cast<T>(old & b);
+  }
 };
 struct Or {
   template <class T>
-  static T apply(T old, T b, T) { return static_cast<T>(old | b); }
+  static T apply(T old, T b, T) {
+    return static_cast<T>(old | b);
+  }
 };
 struct Xor {
   template <class T>
-  static T apply(T old, T b, T) { return static_cast<T>(old ^ b); }
+  static T apply(T old, T b, T) {
+    return static_cast<T>(old ^ b);
+  }
 };
 struct Exchange {
   template <class T>
-  static T apply(T, T b, T) { return b; }
+  static T apply(T, T b, T) {
+    return b;
+  }
 };
 struct CompareAndSwap {
   template <class T>
-  static T apply(T old, T b, T c) { return old == b ? c : old; }
+  static T apply(T old, T b, T c) {
+    return old == b ? c : old;
+  }
 };
 struct Increment {
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) { return old >= b ? 0 : old + 1; }
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+    return old >= b ? 0 : old + 1;
+  }
 };
 struct Decrement {
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) { return old == 0 || old > b ? b : old - 1; }
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+    return old == 0 || old > b ? b : old - 1;
+  }
 };
 /// Global memory's unit flushes subnormals, shared memory's does not.
 struct AddFlushed {
-  static float apply(float old, float b, float) { return finished<true, false>(flushed<true>(old) + flushed<true>(b)); }
+  static float apply(float old, float b, float) {
+    return finished<true, false>(flushed<true>(old) + flushed<true>(b));
+  }
 };
 struct AddKept {
   static float apply(float old, float b, float) { return finished<false, false>(old + b); }
@@ -104,7 +126,8 @@ void execute_add_f32(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const AccessMode mode = AccessMode::decoded(in.aux0);
   bool shared = mode.where == Where::shared;
   if (mode.where == Where::generic) {
-    const std::uint64_t address = source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] + static_cast<std::uint64_t>(in.immediate);
+    const std::uint64_t address = source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] +
+                                  static_cast<std::uint64_t>(in.immediate);
     shared = address - kSharedWindow < kWindowBytes;
   }
   if (shared) {
@@ -117,36 +140,57 @@ void execute_add_f32(Warp& warp, const Instruction& in, std::uint32_t mask) {
 template <class Op>
 Execute choose_integer_atomic(Form& form, Type type) {
   switch (type) {
-    case Type::u32: case Type::b32: return execute_atomic<std::uint32_t, Op>;
-    case Type::s32: return execute_atomic<std::int32_t, Op>;
-    case Type::u64: case Type::b64: return execute_atomic<std::uint64_t, Op>;
-    case Type::s64: return execute_atomic<std::int64_t, Op>;
-    default: form.unsupported("type ." + std::string(ptx::name_of(type)));
+    case Type::u32:
+    case Type::b32:
+      return execute_atomic<std::uint32_t, Op>;
+    case Type::s32:
+      return execute_atomic<std::int32_t, Op>;
+    case Type::u64:
+    case Type::b64:
+      return execute_atomic<std::uint64_t, Op>;
+    case Type::s64:
+      return execute_atomic<std::int64_t, Op>;
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
 }
 
 Execute choose_add(Form& form, Type type) {
   switch (type) {
-    case Type::f32: return execute_add_f32;
-    case Type::f64: return execute_atomic<double, Add>;
-    case Type::f16: return execute_atomic<std::uint32_t, AddHalf<F16, false>, 2>;
-    case Type::f16x2: return execute_atomic<std::uint32_t, AddHalf<F16, true>>;
-    case Type::bf16: return execute_atomic<std::uint32_t, AddHalf<BF16, false>, 2>;
-    case Type::bf16x2: return execute_atomic<std::uint32_t, AddHalf<BF16, true>>;
-    case Type::s32: return execute_atomic<std::uint32_t, Add>;
-    case Type::s64: return execute_atomic<std::uint64_t, Add>;
-    default: return choose_integer_atomic<Add>(form, type);
+    case Type::f32:
+      return execute_add_f32;
+    case Type::f64:
+      return execute_atomic<double, Add>;
+    case Type::f16:
+      return execute_atomic<std::uint32_t, AddHalf<F16, false>, 2>;
+    case Type::f16x2:
+      return execute_atomic<std::uint32_t, AddHalf<F16, true>>;
+    case Type::bf16:
+      return execute_atomic<std::uint32_t, AddHalf<BF16, false>, 2>;
+    case Type::bf16x2:
+      return execute_atomic<std::uint32_t, AddHalf<BF16, true>>;
+    case Type::s32:
+      return execute_atomic<std::uint32_t, Add>;
+    case Type::s64:
+      return execute_atomic<std::uint64_t, Add>;
+    default:
+      return choose_integer_atomic<Add>(form, type);
   }
 }
 
 template <class Op, bool kMax>
 Execute choose_extreme(Form& form, Type type) {
   switch (type) {
-    case Type::f16: return execute_atomic<std::uint32_t, HalfExtreme<F16, false, kMax>, 2>;
-    case Type::f16x2: return execute_atomic<std::uint32_t, HalfExtreme<F16, true, kMax>>;
-    case Type::bf16: return execute_atomic<std::uint32_t, HalfExtreme<BF16, false, kMax>, 2>;
-    case Type::bf16x2: return execute_atomic<std::uint32_t, HalfExtreme<BF16, true, kMax>>;
-    default: return choose_integer_atomic<Op>(form, type);
+    case Type::f16:
+      return execute_atomic<std::uint32_t, HalfExtreme<F16, false, kMax>, 2>;
+    case Type::f16x2:
+      return execute_atomic<std::uint32_t, HalfExtreme<F16, true, kMax>>;
+    case Type::bf16:
+      return execute_atomic<std::uint32_t, HalfExtreme<BF16, false, kMax>, 2>;
+    case Type::bf16x2:
+      return execute_atomic<std::uint32_t, HalfExtreme<BF16, true, kMax>>;
+    default:
+      return choose_integer_atomic<Op>(form, type);
   }
 }
 
@@ -162,7 +206,8 @@ Execute choose(Form& form, std::string_view op, Type type) {
   if (op == "xor") return choose_integer_atomic<Xor>(form, type);
   if (op == "exch") return choose_integer_atomic<Exchange>(form, type);
   if (op == "cas") {
-    return type == Type::b16 ? execute_atomic<std::uint32_t, CompareAndSwap, 2> : choose_integer_atomic<CompareAndSwap>(form, type);
+    return type == Type::b16 ? execute_atomic<std::uint32_t, CompareAndSwap, 2>
+                             : choose_integer_atomic<CompareAndSwap>(form, type);
   }
   form.unsupported();
 }
@@ -172,7 +217,8 @@ void take_atomic(Form& form, bool returns) {
   take_memory_hints(form);
   form.take("noftz");
   form.take("async");
-  const std::string_view op = form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
+  const std::string_view op =
+      form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
   const Type type = form.type();
   std::size_t at = 0;
   if (returns) {
@@ -190,8 +236,12 @@ void take_atomic(Form& form, bool returns) {
   form.emit(choose(form, op, type), returns ? OpClass::atomic : OpClass::reduction);
 }
 
-void decode_atom(Form& form) { take_atomic(form, true); }
-void decode_red(Form& form) { take_atomic(form, false); }
+void decode_atom(Form& form) {
+  take_atomic(form, true);
+}
+void decode_red(Form& form) {
+  take_atomic(form, false);
+}
 
 constexpr Operation kOperations[] = {
     {"atom", Operands::any, decode_atom},
@@ -200,6 +250,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> atomic_operations() { return kOperations; }
+std::span<const Operation> atomic_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

@@ -93,20 +93,28 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes, std::uint32_t arrived) {
+void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes,
+                    std::uint32_t arrived) {
   switch (static_cast<Kind>(in.aux0)) {
     case Kind::popc: {
       Word* d = warp.own(in.op[0]);
       for (std::uint32_t left = mask; left != 0; left &= left - 1) d[std::countr_zero(left)] = votes;
       break;
     }
-    case Kind::logical_and: put_predicate(warp, in.op[0], votes == arrived ? kAllLanes : 0, mask); break;
-    case Kind::logical_or: put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask); break;
+    case Kind::logical_and:
+      put_predicate(warp, in.op[0], votes == arrived ? kAllLanes : 0, mask);
+      break;
+    case Kind::logical_or:
+      put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
+      break;
     case Kind::sync:
-    case Kind::arrive: break;
+    case Kind::arrive:
+      break;
   }
 }
 
-std::span<const Operation> barrier_operations() { return kOperations; }
+std::span<const Operation> barrier_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

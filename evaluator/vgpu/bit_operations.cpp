@@ -51,7 +51,9 @@ struct ShiftRight {
   }
 };
 
-EVO_INLINE std::uint32_t clamp_or_wrap(std::uint32_t by, bool wrap) { return wrap ? by & 31u : (by > 32 ? 32 : by); }
+EVO_INLINE std::uint32_t clamp_or_wrap(std::uint32_t by, bool wrap) {
+  return wrap ? by & 31u : (by > 32 ? 32 : by);
+}
 template <bool kWrap>
 struct FunnelLeft {
   static EVO_INLINE std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t by) {
@@ -75,7 +77,8 @@ struct Lop3 {
     const Word* c = warp.row(in.op[3]);
     const auto table = static_cast<std::uint32_t>(in.immediate);
     const auto when = [&](int row) { return 0u - (table >> row & 1u); };
-    const Word t0 = when(0), t1 = when(1), t2 = when(2), t3 = when(3), t4 = when(4), t5 = when(5), t6 = when(6), t7 = when(7);
+    const Word t0 = when(0), t1 = when(1), t2 = when(2), t3 = when(3), t4 = when(4), t5 = when(5),
+               t6 = when(6), t7 = when(7);
     alignas(64) Word result[32];
     EVO_LANE_LOOP
     for (int lane = 0; lane < 32; ++lane) {
@@ -111,12 +114,24 @@ struct PermuteAs {
     for (std::uint32_t i = 0; i < 4; ++i) {
       std::uint32_t byte = 0;
       switch (kMode) {
-        case PermuteMode::f4e: byte = n + i; break;
-        case PermuteMode::b4e: byte = (n - i) & 7u; break;
-        case PermuteMode::rc8: byte = n; break;
-        case PermuteMode::ecl: byte = i > n ? i : n; break;
-        case PermuteMode::ecr: byte = i < n ? i : n; break;
-        case PermuteMode::rc16: byte = (n & 1u) * 2 + (i & 1u); break;
+        case PermuteMode::f4e:
+          byte = n + i;
+          break;
+        case PermuteMode::b4e:
+          byte = (n - i) & 7u;
+          break;
+        case PermuteMode::rc8:
+          byte = n;
+          break;
+        case PermuteMode::ecl:
+          byte = i > n ? i : n;
+          break;
+        case PermuteMode::ecr:
+          byte = i < n ? i : n;
+          break;
+        case PermuteMode::rc16:
+          byte = (n & 1u) * 2 + (i & 1u);
+          break;
       }
       selector |= byte << 4 * i;
     }
@@ -176,7 +191,8 @@ template <class T>
 struct Reverse {
   static EVO_INLINE T apply(T a) {
     T result = 0;
-    for (std::size_t i = 0; i < 8 * sizeof(T); ++i) result |= static_cast<T>((a >> i & 1u) << (8 * sizeof(T) - 1 - i));
+    for (std::size_t i = 0; i < 8 * sizeof(T); ++i)
+      result |= static_cast<T>((a >> i & 1u) << (8 * sizeof(T) - 1 - i));
     return result;
   }
 };
@@ -217,7 +233,7 @@ struct FindNthSet {
     if (base > 31) return kAllLanes;
     if (n == 0) return (mask >> base & 1u) != 0 ? base : kAllLanes;
     std::int32_t left = n > 0 ? n : -n;
-    for (auto at = static_cast<std::int32_t>(base); at >= 0 && at < 32; at += n > 0 ? 1 : -1) {
+    for (auto at = static_cast<std::int32_t>(base); at >= 0 && at<32; at += n> 0 ? 1 : -1) {
       if ((mask >> at & 1u) != 0 && --left == 0) return static_cast<std::uint32_t>(at);
     }
     return kAllLanes;
@@ -229,7 +245,8 @@ struct FindNthSet {
 template <class Op>
 struct PredicateOp {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
-    put_predicate(warp, in.op[0], Op::apply(get_predicate(warp, in.op[1]), get_predicate(warp, in.op[2])), mask);
+    put_predicate(warp, in.op[0], Op::apply(get_predicate(warp, in.op[1]), get_predicate(warp, in.op[2])),
+                  mask);
   }
 };
 struct PredicateNot {
@@ -290,8 +307,10 @@ void decode_shf(Form& form) {
   const bool wrap = form.take_one_of({"wrap", "clamp"}) == "wrap";
   form.type();
   take_operands(form, Type::b32, 3);
-  Execute execute = wrap ? elementwise<FunnelRight<true>>(form.simd()) : elementwise<FunnelRight<false>>(form.simd());
-  if (left) execute = wrap ? elementwise<FunnelLeft<true>>(form.simd()) : elementwise<FunnelLeft<false>>(form.simd());
+  Execute execute =
+      wrap ? elementwise<FunnelRight<true>>(form.simd()) : elementwise<FunnelRight<false>>(form.simd());
+  if (left)
+    execute = wrap ? elementwise<FunnelLeft<true>>(form.simd()) : elementwise<FunnelLeft<false>>(form.simd());
   form.emit(execute, OpClass::integer);
 }
 
@@ -345,8 +364,8 @@ void decode_bfind(Form& form) {
   form.destination(0, Type::u32);
   form.source(1, type);
   if (ptx::bits_of(type) < 32) form.unsupported("only 32 and 64 bits");
-  form.emit(shift_amount ? choose_integer<FindShift>(form, type) : choose_integer<FindBit>(form, type), OpClass::bit_search,
-            words_of(type));
+  form.emit(shift_amount ? choose_integer<FindShift>(form, type) : choose_integer<FindBit>(form, type),
+            OpClass::bit_search, words_of(type));
 }
 
 void decode_brev(Form& form) {
@@ -367,7 +386,8 @@ void decode_bmsk(Form& form) {
   const bool wrap = form.take_one_of({"wrap", "clamp"}) == "wrap";
   form.type();
   take_operands(form, Type::b32, 2);
-  form.emit(wrap ? elementwise<BitMask<true>>(form.simd()) : elementwise<BitMask<false>>(form.simd()), OpClass::integer);
+  form.emit(wrap ? elementwise<BitMask<true>>(form.simd()) : elementwise<BitMask<false>>(form.simd()),
+            OpClass::integer);
 }
 
 void decode_szext(Form& form) {
@@ -413,6 +433,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> bit_operations() { return kOperations; }
+std::span<const Operation> bit_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

@@ -11,14 +11,17 @@
 namespace evo::vgpu {
 namespace {
 
-/// Instructions after which a warp that has not waited gives way, so that one that spins on another's store ends.
+/// Instructions after which a warp that has not waited gives way, so that one that spins on another's store
+/// ends.
 constexpr std::uint64_t kTurn = 65'536;
 /// Instructions after which a block that has not ended lets others begin.
 constexpr std::uint64_t kBlockTurn = 64'000'000;
 // Shared memory holds whatever the last block left; a pattern makes reliance on zeros visible.
 constexpr int kFreshByte = 0xcb;
 
-std::uint32_t lanes_below(std::uint32_t lane) { return lane >= 32 ? kAllLanes : (1u << lane) - 1; }
+std::uint32_t lanes_below(std::uint32_t lane) {
+  return lane >= 32 ? kAllLanes : (1u << lane) - 1;
+}
 
 }  // namespace
 
@@ -80,42 +83,77 @@ std::uint32_t special_value(const Block& block, const Warp& warp, Special specia
     return triple[static_cast<std::size_t>(value) - static_cast<std::size_t>(first)];
   };
   switch (special) {
-    case Special::tid_x: return thread % size[0];
-    case Special::tid_y: return thread / size[0] % size[1];
-    case Special::tid_z: return thread / size[0] / size[1];
-    case Special::ntid_x: case Special::ntid_y: case Special::ntid_z: return at(size, special, Special::ntid_x);
-    case Special::ctaid_x: case Special::ctaid_y: case Special::ctaid_z: return at(block.index, special, Special::ctaid_x);
-    case Special::nctaid_x: case Special::nctaid_y: case Special::nctaid_z:
+    case Special::tid_x:
+      return thread % size[0];
+    case Special::tid_y:
+      return thread / size[0] % size[1];
+    case Special::tid_z:
+      return thread / size[0] / size[1];
+    case Special::ntid_x:
+    case Special::ntid_y:
+    case Special::ntid_z:
+      return at(size, special, Special::ntid_x);
+    case Special::ctaid_x:
+    case Special::ctaid_y:
+    case Special::ctaid_z:
+      return at(block.index, special, Special::ctaid_x);
+    case Special::nctaid_x:
+    case Special::nctaid_y:
+    case Special::nctaid_z:
       return at(launch.grid, special, Special::nctaid_x);
-    case Special::laneid: return lane;
-    case Special::warpid: return warp.index;
-    case Special::nwarpid: return 64;
+    case Special::laneid:
+      return lane;
+    case Special::warpid:
+      return warp.index;
+    case Special::nwarpid:
+      return 64;
     case Special::smid: {
-      const std::uint32_t linear = (block.index[2] * launch.grid[1] + block.index[1]) * launch.grid[0] + block.index[0];
+      const std::uint32_t linear =
+          (block.index[2] * launch.grid[1] + block.index[1]) * launch.grid[0] + block.index[0];
       return linear % launch.sm_count;
     }
-    case Special::nsmid: return launch.sm_count;
-    case Special::gridid: return 1;
-    case Special::lanemask_eq: return 1u << lane;
-    case Special::lanemask_le: return lanes_below(lane + 1);
-    case Special::lanemask_lt: return lanes_below(lane);
-    case Special::lanemask_ge: return ~lanes_below(lane);
-    case Special::lanemask_gt: return ~lanes_below(lane + 1);
-    case Special::dynamic_smem_size: return launch.dynamic_smem_bytes;
-    case Special::total_smem_size: return launch.kernel->static_smem_bytes + launch.dynamic_smem_bytes;
-    case Special::clusterid_x: case Special::clusterid_y: case Special::clusterid_z:
+    case Special::nsmid:
+      return launch.sm_count;
+    case Special::gridid:
+      return 1;
+    case Special::lanemask_eq:
+      return 1u << lane;
+    case Special::lanemask_le:
+      return lanes_below(lane + 1);
+    case Special::lanemask_lt:
+      return lanes_below(lane);
+    case Special::lanemask_ge:
+      return ~lanes_below(lane);
+    case Special::lanemask_gt:
+      return ~lanes_below(lane + 1);
+    case Special::dynamic_smem_size:
+      return launch.dynamic_smem_bytes;
+    case Special::total_smem_size:
+      return launch.kernel->static_smem_bytes + launch.dynamic_smem_bytes;
+    case Special::clusterid_x:
+    case Special::clusterid_y:
+    case Special::clusterid_z:
       return at(block.index, special, Special::clusterid_x) / at(cluster, special, Special::clusterid_x);
-    case Special::nclusterid_x: case Special::nclusterid_y: case Special::nclusterid_z:
+    case Special::nclusterid_x:
+    case Special::nclusterid_y:
+    case Special::nclusterid_z:
       return at(launch.grid, special, Special::nclusterid_x) / at(cluster, special, Special::nclusterid_x);
-    case Special::cluster_ctaid_x: case Special::cluster_ctaid_y: case Special::cluster_ctaid_z:
-      return at(block.index, special, Special::cluster_ctaid_x) % at(cluster, special, Special::cluster_ctaid_x);
-    case Special::cluster_nctaid_x: case Special::cluster_nctaid_y: case Special::cluster_nctaid_z:
+    case Special::cluster_ctaid_x:
+    case Special::cluster_ctaid_y:
+    case Special::cluster_ctaid_z:
+      return at(block.index, special, Special::cluster_ctaid_x) %
+             at(cluster, special, Special::cluster_ctaid_x);
+    case Special::cluster_nctaid_x:
+    case Special::cluster_nctaid_y:
+    case Special::cluster_nctaid_z:
       return at(cluster, special, Special::cluster_nctaid_x);
     case Special::cluster_ctarank:
       return (block.index[2] % cluster[2] * cluster[1] + block.index[1] % cluster[1]) * cluster[0] +
              block.index[0] % cluster[0];
-    case Special::cluster_nctarank: return cluster[0] * cluster[1] * cluster[2];
-    case Special::is_explicit_cluster: return cluster[0] * cluster[1] * cluster[2] > 1 ? 1 : 0;
+    case Special::cluster_nctarank:
+      return cluster[0] * cluster[1] * cluster[2];
+    case Special::is_explicit_cluster:
+      return cluster[0] * cluster[1] * cluster[2] > 1 ? 1 : 0;
   }
   return 0;
 }
@@ -125,7 +163,8 @@ std::uint32_t special_value(const Block& block, const Warp& warp, Special specia
 void Block::fill_specials(Warp& warp) {
   for (const SpecialRow& row : launch->kernel->specials) {
     std::uint32_t* lanes = warp.own(row.place);
-    for (std::uint32_t lane = 0; lane < 32; ++lane) lanes[lane] = special_value(*this, warp, row.special, lane);
+    for (std::uint32_t lane = 0; lane < 32; ++lane)
+      lanes[lane] = special_value(*this, warp, row.special, lane);
   }
 }
 
@@ -191,8 +230,9 @@ Block::State Block::run() {
       if (launch->failure) return State::failed;
       if (warp.executed > launch->budget.warp_instructions) {
         launch->failure = failure_of(
-            Verdict::timed_out, fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions",
-                                            launch->kernel->name, warp.index, index[0], index[1], index[2], warp.executed));
+            Verdict::timed_out,
+            fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions",
+                        launch->kernel->name, warp.index, index[0], index[1], index[2], warp.executed));
         return State::failed;
       }
     }
@@ -218,21 +258,23 @@ void Block::deadlock() {
     if (!waits.empty()) waits += "; ";
     waits += text;
   }
-  launch->failure =
-      failure_of(Verdict::crashed, fmt::format("kernel {}, block ({}, {}, {}): deadlock: no warp can advance: {}",
-                                               launch->kernel->name, index[0], index[1], index[2], waits));
+  launch->failure = failure_of(Verdict::crashed,
+                               fmt::format("kernel {}, block ({}, {}, {}): deadlock: no warp can advance: {}",
+                                           launch->kernel->name, index[0], index[1], index[2], waits));
 }
 
 // ---- Barriers
 
-void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t lanes, std::uint32_t votes,
-                   bool waits) {
+void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t lanes,
+                   std::uint32_t votes, bool waits) {
   Barrier& barrier = barriers[id];
   const std::uint32_t bit = 1u << warp.index;
   barrier.expected = count;
   barrier.arrived += static_cast<std::uint32_t>(std::popcount(lanes));
-  // Explicit counts are in whole warps: lanes that have exited, or never were, arrive with the first of their warp.
-  if (count != 0 && (barrier.warps & bit) == 0) barrier.arrived += 32u - static_cast<std::uint32_t>(std::popcount(warp.live()));
+  // Explicit counts are in whole warps: lanes that have exited, or never were, arrive with the first of their
+  // warp.
+  if (count != 0 && (barrier.warps & bit) == 0)
+    barrier.arrived += 32u - static_cast<std::uint32_t>(std::popcount(warp.live()));
   barrier.warps |= bit;
   barrier.votes += votes;
   barrier.waited_for |= waits;

@@ -47,15 +47,16 @@ struct Block {
   /// Runs until the end, a failure, or for long enough that other blocks should have a turn.
   State run();
 
-  /// A split's lanes arrive at a barrier. `threads` is 0 for a barrier of the whole block; `votes` counts the true
-  /// predicates of bar.red.
-  void arrive(Warp& warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes, std::uint32_t votes, bool waits);
+  /// A split's lanes arrive at a barrier. `threads` is 0 for a barrier of the whole block; `votes` counts the
+  /// true predicates of bar.red.
+  void arrive(Warp& warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes, std::uint32_t votes,
+              bool waits);
   void lanes_exited(std::uint32_t count);
 
   Launch* launch;
   std::array<std::uint32_t, 3> index{0, 0, 0};
   std::uint32_t threads = 0;
-  std::uint32_t live = 0;        ///< Threads that have not exited.
+  std::uint32_t live = 0;  ///< Threads that have not exited.
   std::vector<Warp> warps;
   std::vector<std::byte> shared;  ///< From shared address 0: the reserved bytes, static, dynamic.
   std::array<Barrier, kBarriers> barriers{};

@@ -2,8 +2,8 @@
 
 #include "evaluator/vgpu/choose.h"
 
-// PTX ISA 9.0, 9.7.2 "Extended-Precision Integer Arithmetic Instructions". The carry is a register of its own, 0 or 1 in
-// every lane; after sub.cc it holds the borrow.
+// PTX ISA 9.0, 9.7.2 "Extended-Precision Integer Arithmetic Instructions". The carry is a register of its
+// own, 0 or 1 in every lane; after sub.cc it holds the borrow.
 namespace evo::vgpu {
 namespace {
 
@@ -17,10 +17,12 @@ EVO_INLINE T high_product(T a, T b) {
   return static_cast<T>(static_cast<Double>(a) * b >> (8 * sizeof(T)));
 }
 EVO_INLINE std::uint32_t signed_high(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::uint32_t>(std::int64_t{static_cast<std::int32_t>(a)} * static_cast<std::int32_t>(b) >> 32);
+  return static_cast<std::uint32_t>(
+      std::int64_t{static_cast<std::int32_t>(a)} * static_cast<std::int32_t>(b) >> 32);
 }
 EVO_INLINE std::uint64_t signed_high(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::uint64_t>(Int128{static_cast<std::int64_t>(a)} * static_cast<std::int64_t>(b) >> 64);
+  return static_cast<std::uint64_t>(Int128{static_cast<std::int64_t>(a)} * static_cast<std::int64_t>(b) >>
+                                    64);
 }
 
 /// op: destination, carry out, carry in, then a, b and, for mad, c.
@@ -77,18 +79,33 @@ void emit_with_carry(Form& form, bool uses_carry, bool sets_carry, std::size_t s
   for (std::size_t i = 1; i <= sources; ++i) form.source(i, type);
   Execute execute = nullptr;
   switch (type) {
-    case Type::u32: case Type::b32: execute = Compiled<WithCarry<std::uint32_t, kStep, false>>::choose(form.simd()); break;
-    case Type::s32: execute = Compiled<WithCarry<std::uint32_t, kStep, true>>::choose(form.simd()); break;
-    case Type::u64: case Type::b64: execute = Compiled<WithCarry<std::uint64_t, kStep, false>>::choose(form.simd()); break;
-    case Type::s64: execute = Compiled<WithCarry<std::uint64_t, kStep, true>>::choose(form.simd()); break;
-    default: form.unsupported("only 32- and 64-bit integers");
+    case Type::u32:
+    case Type::b32:
+      execute = Compiled<WithCarry<std::uint32_t, kStep, false>>::choose(form.simd());
+      break;
+    case Type::s32:
+      execute = Compiled<WithCarry<std::uint32_t, kStep, true>>::choose(form.simd());
+      break;
+    case Type::u64:
+    case Type::b64:
+      execute = Compiled<WithCarry<std::uint64_t, kStep, false>>::choose(form.simd());
+      break;
+    case Type::s64:
+      execute = Compiled<WithCarry<std::uint64_t, kStep, true>>::choose(form.simd());
+      break;
+    default:
+      form.unsupported("only 32- and 64-bit integers");
   }
   const bool multiplies = kStep == Step::mad_low || kStep == Step::mad_high;
   form.emit(execute, multiplies ? OpClass::integer_multiply : OpClass::integer, words_of(type));
 }
 
-void decode_addc(Form& form) { decode_add_with_carry(form, true, form.take("cc")); }
-void decode_subc(Form& form) { decode_sub_with_borrow(form, true, form.take("cc")); }
+void decode_addc(Form& form) {
+  decode_add_with_carry(form, true, form.take("cc"));
+}
+void decode_subc(Form& form) {
+  decode_sub_with_borrow(form, true, form.take("cc"));
+}
 void decode_madc(Form& form) {
   const std::string_view part = form.take_one_of({"lo", "hi"});
   decode_mad_with_carry(form, part, true, form.take("cc"));
@@ -116,6 +133,8 @@ void decode_mad_with_carry(Form& form, std::string_view part, bool uses_carry, b
   form.unsupported("one of .lo, .hi is needed");
 }
 
-std::span<const Operation> carry_operations() { return kOperations; }
+std::span<const Operation> carry_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

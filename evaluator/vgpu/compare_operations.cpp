@@ -12,14 +12,28 @@ enum class Cmp { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan 
 template <Cmp kCmp, class T>
 EVO_INLINE bool ordered_compare(T a, T b) {
   switch (kCmp) {
-    case Cmp::eq: case Cmp::equ: return a == b;
-    case Cmp::ne: case Cmp::neu: return a != b;
-    case Cmp::lt: case Cmp::ltu: return a < b;
-    case Cmp::le: case Cmp::leu: return a <= b;
-    case Cmp::gt: case Cmp::gtu: return a > b;
-    case Cmp::ge: case Cmp::geu: return a >= b;
-    case Cmp::num: return true;
-    case Cmp::nan: return false;
+    case Cmp::eq:
+    case Cmp::equ:
+      return a == b;
+    case Cmp::ne:
+    case Cmp::neu:
+      return a != b;
+    case Cmp::lt:
+    case Cmp::ltu:
+      return a < b;
+    case Cmp::le:
+    case Cmp::leu:
+      return a <= b;
+    case Cmp::gt:
+    case Cmp::gtu:
+      return a > b;
+    case Cmp::ge:
+    case Cmp::geu:
+      return a >= b;
+    case Cmp::num:
+      return true;
+    case Cmp::nan:
+      return false;
   }
   return false;
 }
@@ -59,10 +73,14 @@ struct Half {
 constexpr std::int64_t kNoBool = 0, kAnd = 1, kOr = 2, kXor = 3;
 EVO_INLINE std::uint32_t combined(std::uint32_t compared, std::uint32_t with, std::int64_t how) {
   switch (how) {
-    case kAnd: return compared & with;
-    case kOr: return compared | with;
-    case kXor: return compared ^ with;
-    default: return compared;
+    case kAnd:
+      return compared & with;
+    case kOr:
+      return compared | with;
+    case kXor:
+      return compared ^ with;
+    default:
+      return compared;
   }
 }
 
@@ -91,7 +109,8 @@ struct SetPredicatePair {
 template <class Op>
 struct SetValue {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
-    const std::uint32_t bits = combined(lanes_where<Op>(warp, in, 3), get_predicate(warp, in.op[2]), in.immediate);
+    const std::uint32_t bits =
+        combined(lanes_where<Op>(warp, in, 3), get_predicate(warp, in.op[2]), in.immediate);
     Word* d = warp.own(in.op[0]);
     for (int lane = 0; lane < 32; ++lane) {
       if ((mask >> lane & 1u) != 0) d[lane] = (bits >> lane & 1u) != 0 ? in.aux0 : 0;
@@ -148,28 +167,44 @@ Chosen chosen(Form& form) {
 template <template <class, Cmp> class Op, class T>
 Chosen choose_ordered(Form& form, Cmp cmp) {
   switch (cmp) {
-    case Cmp::eq: return chosen<Op<T, Cmp::eq>>(form);
-    case Cmp::ne: return chosen<Op<T, Cmp::ne>>(form);
-    case Cmp::lt: return chosen<Op<T, Cmp::lt>>(form);
-    case Cmp::le: return chosen<Op<T, Cmp::le>>(form);
-    case Cmp::gt: return chosen<Op<T, Cmp::gt>>(form);
-    case Cmp::ge: return chosen<Op<T, Cmp::ge>>(form);
-    default: form.unsupported("this comparison is for floating point");
+    case Cmp::eq:
+      return chosen<Op<T, Cmp::eq>>(form);
+    case Cmp::ne:
+      return chosen<Op<T, Cmp::ne>>(form);
+    case Cmp::lt:
+      return chosen<Op<T, Cmp::lt>>(form);
+    case Cmp::le:
+      return chosen<Op<T, Cmp::le>>(form);
+    case Cmp::gt:
+      return chosen<Op<T, Cmp::gt>>(form);
+    case Cmp::ge:
+      return chosen<Op<T, Cmp::ge>>(form);
+    default:
+      form.unsupported("this comparison is for floating point");
   }
 }
 
 template <template <class, Cmp> class Op, class T>
 Chosen choose_float(Form& form, Cmp cmp) {
   switch (cmp) {
-    case Cmp::equ: return chosen<Op<T, Cmp::equ>>(form);
-    case Cmp::neu: return chosen<Op<T, Cmp::neu>>(form);
-    case Cmp::ltu: return chosen<Op<T, Cmp::ltu>>(form);
-    case Cmp::leu: return chosen<Op<T, Cmp::leu>>(form);
-    case Cmp::gtu: return chosen<Op<T, Cmp::gtu>>(form);
-    case Cmp::geu: return chosen<Op<T, Cmp::geu>>(form);
-    case Cmp::num: return chosen<Op<T, Cmp::num>>(form);
-    case Cmp::nan: return chosen<Op<T, Cmp::nan>>(form);
-    default: return choose_ordered<Op, T>(form, cmp);
+    case Cmp::equ:
+      return chosen<Op<T, Cmp::equ>>(form);
+    case Cmp::neu:
+      return chosen<Op<T, Cmp::neu>>(form);
+    case Cmp::ltu:
+      return chosen<Op<T, Cmp::ltu>>(form);
+    case Cmp::leu:
+      return chosen<Op<T, Cmp::leu>>(form);
+    case Cmp::gtu:
+      return chosen<Op<T, Cmp::gtu>>(form);
+    case Cmp::geu:
+      return chosen<Op<T, Cmp::geu>>(form);
+    case Cmp::num:
+      return chosen<Op<T, Cmp::num>>(form);
+    case Cmp::nan:
+      return chosen<Op<T, Cmp::nan>>(form);
+    default:
+      return choose_ordered<Op, T>(form, cmp);
   }
 }
 
@@ -178,43 +213,74 @@ Chosen chosen_half(Form& form, bool pair) {
   using Low = Half<Format, kCmp, 0>;
   using High = Half<Format, kCmp, 16>;
   if (!pair) return chosen<Low>(form);
-  return {Compiled<SetPredicatePair<Low, High>>::choose(form.simd()), Compiled<SetValuePair<Low, High>>::plain};
+  return {Compiled<SetPredicatePair<Low, High>>::choose(form.simd()),
+          Compiled<SetValuePair<Low, High>>::plain};
 }
 
 template <class Format>
 Chosen choose_half(Form& form, Cmp cmp, bool pair) {
   switch (cmp) {
-    case Cmp::eq: return chosen_half<Format, Cmp::eq>(form, pair);
-    case Cmp::ne: return chosen_half<Format, Cmp::ne>(form, pair);
-    case Cmp::lt: return chosen_half<Format, Cmp::lt>(form, pair);
-    case Cmp::le: return chosen_half<Format, Cmp::le>(form, pair);
-    case Cmp::gt: return chosen_half<Format, Cmp::gt>(form, pair);
-    case Cmp::ge: return chosen_half<Format, Cmp::ge>(form, pair);
-    case Cmp::equ: return chosen_half<Format, Cmp::equ>(form, pair);
-    case Cmp::neu: return chosen_half<Format, Cmp::neu>(form, pair);
-    case Cmp::ltu: return chosen_half<Format, Cmp::ltu>(form, pair);
-    case Cmp::leu: return chosen_half<Format, Cmp::leu>(form, pair);
-    case Cmp::gtu: return chosen_half<Format, Cmp::gtu>(form, pair);
-    case Cmp::geu: return chosen_half<Format, Cmp::geu>(form, pair);
-    case Cmp::num: return chosen_half<Format, Cmp::num>(form, pair);
-    case Cmp::nan: return chosen_half<Format, Cmp::nan>(form, pair);
+    case Cmp::eq:
+      return chosen_half<Format, Cmp::eq>(form, pair);
+    case Cmp::ne:
+      return chosen_half<Format, Cmp::ne>(form, pair);
+    case Cmp::lt:
+      return chosen_half<Format, Cmp::lt>(form, pair);
+    case Cmp::le:
+      return chosen_half<Format, Cmp::le>(form, pair);
+    case Cmp::gt:
+      return chosen_half<Format, Cmp::gt>(form, pair);
+    case Cmp::ge:
+      return chosen_half<Format, Cmp::ge>(form, pair);
+    case Cmp::equ:
+      return chosen_half<Format, Cmp::equ>(form, pair);
+    case Cmp::neu:
+      return chosen_half<Format, Cmp::neu>(form, pair);
+    case Cmp::ltu:
+      return chosen_half<Format, Cmp::ltu>(form, pair);
+    case Cmp::leu:
+      return chosen_half<Format, Cmp::leu>(form, pair);
+    case Cmp::gtu:
+      return chosen_half<Format, Cmp::gtu>(form, pair);
+    case Cmp::geu:
+      return chosen_half<Format, Cmp::geu>(form, pair);
+    case Cmp::num:
+      return chosen_half<Format, Cmp::num>(form, pair);
+    case Cmp::nan:
+      return chosen_half<Format, Cmp::nan>(form, pair);
   }
   form.unsupported();
 }
 
 Chosen choose(Form& form, Cmp cmp, Type type, bool flush) {
   switch (type) {
-    case Type::b16: case Type::u16: return choose_ordered<Integer, std::uint16_t>(form, cmp);
-    case Type::s16: return choose_ordered<Integer, std::int16_t>(form, cmp);
-    case Type::b32: case Type::u32: return choose_ordered<Integer, std::uint32_t>(form, cmp);
-    case Type::s32: return choose_ordered<Integer, std::int32_t>(form, cmp);
-    case Type::b64: case Type::u64: return choose_ordered<Integer, std::uint64_t>(form, cmp);
-    case Type::s64: return choose_ordered<Integer, std::int64_t>(form, cmp);
-    case Type::f32: return flush ? choose_float<FlushedFloat, float>(form, cmp) : choose_float<Float, float>(form, cmp);
-    case Type::f64: return choose_float<Float, double>(form, cmp);
-    case Type::f16: case Type::f16x2: return choose_half<F16>(form, cmp, type == Type::f16x2);
-    case Type::bf16: case Type::bf16x2: return choose_half<BF16>(form, cmp, type == Type::bf16x2);
-    default: form.unsupported("type ." + std::string(ptx::name_of(type)));
+    case Type::b16:
+    case Type::u16:
+      return choose_ordered<Integer, std::uint16_t>(form, cmp);
+    case Type::s16:
+      return choose_ordered<Integer, std::int16_t>(form, cmp);
+    case Type::b32:
+    case Type::u32:
+      return choose_ordered<Integer, std::uint32_t>(form, cmp);
+    case Type::s32:
+      return choose_ordered<Integer, std::int32_t>(form, cmp);
+    case Type::b64:
+    case Type::u64:
+      return choose_ordered<Integer, std::uint64_t>(form, cmp);
+    case Type::s64:
+      return choose_ordered<Integer, std::int64_t>(form, cmp);
+    case Type::f32:
+      return flush ? choose_float<FlushedFloat, float>(form, cmp) : choose_float<Float, float>(form, cmp);
+    case Type::f64:
+      return choose_float<Float, double>(form, cmp);
+    case Type::f16:
+    case Type::f16x2:
+      return choose_half<F16>(form, cmp, type == Type::f16x2);
+    case Type::bf16:
+    case Type::bf16x2:
+      return choose_half<BF16>(form, cmp, type == Type::bf16x2);
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
 }
 
@@ -223,9 +289,10 @@ struct CmpName {
   Cmp cmp;
 };
 constexpr CmpName kCmpNames[] = {
-    {"eq", Cmp::eq},   {"ne", Cmp::ne},   {"lt", Cmp::lt},   {"le", Cmp::le},   {"gt", Cmp::gt},   {"ge", Cmp::ge},
-    {"lo", Cmp::lt},   {"ls", Cmp::le},   {"hi", Cmp::gt},   {"hs", Cmp::ge},   {"equ", Cmp::equ}, {"neu", Cmp::neu},
-    {"ltu", Cmp::ltu}, {"leu", Cmp::leu}, {"gtu", Cmp::gtu}, {"geu", Cmp::geu}, {"num", Cmp::num}, {"nan", Cmp::nan},
+    {"eq", Cmp::eq},   {"ne", Cmp::ne},   {"lt", Cmp::lt},   {"le", Cmp::le},   {"gt", Cmp::gt},
+    {"ge", Cmp::ge},   {"lo", Cmp::lt},   {"ls", Cmp::le},   {"hi", Cmp::gt},   {"hs", Cmp::ge},
+    {"equ", Cmp::equ}, {"neu", Cmp::neu}, {"ltu", Cmp::ltu}, {"leu", Cmp::leu}, {"gtu", Cmp::gtu},
+    {"geu", Cmp::geu}, {"num", Cmp::num}, {"nan", Cmp::nan},
 };
 
 Cmp take_comparison(Form& form) {
@@ -269,12 +336,22 @@ void decode_setp(Form& form) {
 
 std::uint32_t true_value(Form& form, Type type) {
   switch (type) {
-    case Type::u32: case Type::s32: return 0xffff'ffffu;
-    case Type::u16: case Type::s16: return 0xffffu;
-    case Type::f32: return 0x3f80'0000u;
-    case Type::f16: case Type::f16x2: return F16::kOne;
-    case Type::bf16: case Type::bf16x2: return BF16::kOne;
-    default: form.unsupported("result type ." + std::string(ptx::name_of(type)));
+    case Type::u32:
+    case Type::s32:
+      return 0xffff'ffffu;
+    case Type::u16:
+    case Type::s16:
+      return 0xffffu;
+    case Type::f32:
+      return 0x3f80'0000u;
+    case Type::f16:
+    case Type::f16x2:
+      return F16::kOne;
+    case Type::bf16:
+    case Type::bf16x2:
+      return BF16::kOne;
+    default:
+      form.unsupported("result type ." + std::string(ptx::name_of(type)));
   }
 }
 
@@ -321,7 +398,9 @@ void decode_slct(Form& form) {
   form.source(3, by);
   if (by != Type::s32 && by != Type::f32) form.unsupported("selects by .s32 or .f32");
   Execute execute = choose_bits<SelectBySign>(form, type);
-  if (by == Type::f32) execute = flush ? choose_bits<SelectByFlushedFloat>(form, type) : choose_bits<SelectByKeptFloat>(form, type);
+  if (by == Type::f32)
+    execute =
+        flush ? choose_bits<SelectByFlushedFloat>(form, type) : choose_bits<SelectByKeptFloat>(form, type);
   form.emit(execute, OpClass::integer, words_of(type));
 }
 
@@ -334,6 +413,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> compare_operations() { return kOperations; }
+std::span<const Operation> compare_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

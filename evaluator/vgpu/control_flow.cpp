@@ -6,7 +6,9 @@
 namespace evo::vgpu {
 namespace {
 
-bool ends_block(const Flow& flow) { return flow.kind != Flow::Kind::next; }
+bool ends_block(const Flow& flow) {
+  return flow.kind != Flow::Kind::next;
+}
 
 std::vector<char> reachable_blocks(const std::vector<BasicBlock>& blocks) {
   std::vector<char> reached(blocks.size(), 0);
@@ -49,12 +51,14 @@ std::vector<BasicBlock> basic_blocks(const std::vector<Flow>& flows) {
     }
     for (const std::uint32_t target : flow.targets) block.successors.push_back(block_of[target]);
     std::sort(block.successors.begin(), block.successors.end());
-    block.successors.erase(std::unique(block.successors.begin(), block.successors.end()), block.successors.end());
+    block.successors.erase(std::unique(block.successors.begin(), block.successors.end()),
+                           block.successors.end());
   }
   return blocks;
 }
 
-std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock>& blocks, const std::vector<Flow>& flows) {
+std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock>& blocks,
+                                                    const std::vector<Flow>& flows) {
   const std::size_t exit = blocks.size();  // A virtual block behind every end.
   std::vector<std::vector<std::uint32_t>> predecessors(blocks.size() + 1);
   const std::vector<char> reachable = reachable_blocks(blocks);
@@ -63,7 +67,8 @@ std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock
     leaves |= reachable[i] != 0 && flows[blocks[i].last].kind == Flow::Kind::leave;
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    for (const std::uint32_t successor : blocks[i].successors) predecessors[successor].push_back(static_cast<std::uint32_t>(i));
+    for (const std::uint32_t successor : blocks[i].successors)
+      predecessors[successor].push_back(static_cast<std::uint32_t>(i));
     const Flow::Kind kind = flows[blocks[i].last].kind;
     if (kind == Flow::Kind::leave || (!leaves && kind == Flow::Kind::trap)) {
       predecessors[exit].push_back(static_cast<std::uint32_t>(i));
@@ -93,8 +98,10 @@ std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock
   dominator[exit] = static_cast<std::int32_t>(exit);
   const auto common = [&](std::int32_t a, std::int32_t b) {
     while (a != b) {
-      while (number[static_cast<std::size_t>(a)] < number[static_cast<std::size_t>(b)]) a = dominator[static_cast<std::size_t>(a)];
-      while (number[static_cast<std::size_t>(b)] < number[static_cast<std::size_t>(a)]) b = dominator[static_cast<std::size_t>(b)];
+      while (number[static_cast<std::size_t>(a)] < number[static_cast<std::size_t>(b)])
+        a = dominator[static_cast<std::size_t>(a)];
+      while (number[static_cast<std::size_t>(b)] < number[static_cast<std::size_t>(a)])
+        b = dominator[static_cast<std::size_t>(b)];
     }
     return a;
   };
@@ -110,7 +117,8 @@ std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock
       std::int32_t best = leads_to_exit(node) ? static_cast<std::int32_t>(exit) : -1;
       for (const std::uint32_t successor : blocks[node].successors) {
         if (dominator[successor] < 0) continue;
-        best = best < 0 ? static_cast<std::int32_t>(successor) : common(best, static_cast<std::int32_t>(successor));
+        best = best < 0 ? static_cast<std::int32_t>(successor)
+                        : common(best, static_cast<std::int32_t>(successor));
       }
       if (best != dominator[node]) {
         dominator[node] = best;

@@ -21,16 +21,17 @@ struct Flow {
 /// A stretch of instructions entered only at its start and left only at its end.
 struct BasicBlock {
   std::uint32_t first = 0;
-  std::uint32_t last = 0;  ///< Inclusive.
+  std::uint32_t last = 0;                 ///< Inclusive.
   std::vector<std::uint32_t> successors;  ///< Blocks.
 };
 
 /// `flows` has one entry for each instruction; the last must not continue.
 std::vector<BasicBlock> basic_blocks(const std::vector<Flow>& flows);
 
-/// For each block, the block where all paths from it that end in `leave` meet first; -1 where they meet only at the end
-/// of the kernel. Paths that trap do not count, for their lanes never arrive. (Cooper, Harvey and Kennedy, "A simple,
-/// fast dominance algorithm", on the reversed graph.)
-std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock>& blocks, const std::vector<Flow>& flows);
+/// For each block, the block where all paths from it that end in `leave` meet first; -1 where they meet only
+/// at the end of the kernel. Paths that trap do not count, for their lanes never arrive. (Cooper, Harvey and
+/// Kennedy, "A simple, fast dominance algorithm", on the reversed graph.)
+std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock>& blocks,
+                                                    const std::vector<Flow>& flows);
 
 }  // namespace evo::vgpu

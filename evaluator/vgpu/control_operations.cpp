@@ -144,7 +144,9 @@ std::uint32_t load_argument(Form& form, const ptx::Operand& variable) {
       std::uint64_t* d = own_row<std::uint64_t>(warp, in.op[0]);
       for (std::uint32_t left = mask; left != 0; left &= left - 1) {
         const int lane = std::countr_zero(left);
-        std::memcpy(&d[lane], warp.local + warp.launch->kernel->local_bytes * static_cast<std::size_t>(lane) + in.immediate, 8);
+        std::memcpy(
+            &d[lane],
+            warp.local + warp.launch->kernel->local_bytes * static_cast<std::size_t>(lane) + in.immediate, 8);
       }
     }
   };
@@ -188,7 +190,8 @@ void decode_call(Form& form) {
     form.unsupported("calls through a pointer");
   }
   const std::string_view name = operands[at++].name;
-  const ptx::Operand* arguments = at < operands.size() && operands[at].kind == ptx::Operand::Kind::group ? &operands[at] : nullptr;
+  const ptx::Operand* arguments =
+      at < operands.size() && operands[at].kind == ptx::Operand::Kind::group ? &operands[at] : nullptr;
   const ptx::Module& module = form.builder().module();
   const auto found = module.function_index.find(name);
   if (found == module.function_index.end() || !module.functions[found->second].defined) {
@@ -199,17 +202,24 @@ void decode_call(Form& form) {
 }
 
 constexpr Operation kOperations[] = {
-    {"bra", Operands::any, decode_bra},   {"brx", Operands::any, decode_brx},   {"exit", Operands::any, decode_exit},
-    {"ret", Operands::any, decode_ret},   {"trap", Operands::any, decode_trap}, {"brkpt", Operands::any, decode_trap},
+    {"bra", Operands::any, decode_bra},   {"brx", Operands::any, decode_brx},
+    {"exit", Operands::any, decode_exit}, {"ret", Operands::any, decode_ret},
+    {"trap", Operands::any, decode_trap}, {"brkpt", Operands::any, decode_trap},
     {"call", Operands::any, decode_call},
 };
 
 }  // namespace
 
-void execute_reconverge(Warp& warp, const Instruction& instruction, std::uint32_t) { warp.reconverge(&instruction); }
+void execute_reconverge(Warp& warp, const Instruction& instruction, std::uint32_t) {
+  warp.reconverge(&instruction);
+}
 
-void execute_exit(Warp& warp, const Instruction&, std::uint32_t mask) { warp.exit_lanes(mask); }
+void execute_exit(Warp& warp, const Instruction&, std::uint32_t mask) {
+  warp.exit_lanes(mask);
+}
 
-std::span<const Operation> control_operations() { return kOperations; }
+std::span<const Operation> control_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

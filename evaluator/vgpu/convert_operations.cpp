@@ -65,24 +65,37 @@ struct Clamp {
 template <class From>
 Execute choose_resize(Form& form, Type to) {
   switch (ptx::bits_of(to)) {
-    case 8: return elementwise<Resize<From, std::uint8_t>>(form.simd());
-    case 16: return elementwise<Resize<From, std::uint16_t>>(form.simd());
-    case 32: return elementwise<Resize<From, std::uint32_t>>(form.simd());
-    default: return elementwise<Resize<From, std::uint64_t>>(form.simd());
+    case 8:
+      return elementwise<Resize<From, std::uint8_t>>(form.simd());
+    case 16:
+      return elementwise<Resize<From, std::uint16_t>>(form.simd());
+    case 32:
+      return elementwise<Resize<From, std::uint32_t>>(form.simd());
+    default:
+      return elementwise<Resize<From, std::uint64_t>>(form.simd());
   }
 }
 template <class From>
 Execute choose_clamp(Form& form, Type to) {
   switch (to) {
-    case Type::u8: return elementwise<Clamp<From, std::uint8_t>>(Simd::plain);
-    case Type::s8: return elementwise<Clamp<From, std::int8_t>>(Simd::plain);
-    case Type::u16: return elementwise<Clamp<From, std::uint16_t>>(Simd::plain);
-    case Type::s16: return elementwise<Clamp<From, std::int16_t>>(Simd::plain);
-    case Type::u32: return elementwise<Clamp<From, std::uint32_t>>(Simd::plain);
-    case Type::s32: return elementwise<Clamp<From, std::int32_t>>(Simd::plain);
-    case Type::u64: return elementwise<Clamp<From, std::uint64_t>>(Simd::plain);
-    case Type::s64: return elementwise<Clamp<From, std::int64_t>>(Simd::plain);
-    default: form.unsupported();
+    case Type::u8:
+      return elementwise<Clamp<From, std::uint8_t>>(Simd::plain);
+    case Type::s8:
+      return elementwise<Clamp<From, std::int8_t>>(Simd::plain);
+    case Type::u16:
+      return elementwise<Clamp<From, std::uint16_t>>(Simd::plain);
+    case Type::s16:
+      return elementwise<Clamp<From, std::int16_t>>(Simd::plain);
+    case Type::u32:
+      return elementwise<Clamp<From, std::uint32_t>>(Simd::plain);
+    case Type::s32:
+      return elementwise<Clamp<From, std::int32_t>>(Simd::plain);
+    case Type::u64:
+      return elementwise<Clamp<From, std::uint64_t>>(Simd::plain);
+    case Type::s64:
+      return elementwise<Clamp<From, std::int64_t>>(Simd::plain);
+    default:
+      form.unsupported();
   }
 }
 template <class From>
@@ -94,15 +107,24 @@ Execute choose_integer_to_integer(Form& form, Type to, bool saturate) {
 template <class Choose>
 Execute with_integer(Form& form, Type type, Choose choose) {
   switch (type) {
-    case Type::u8: return choose.template operator()<std::uint8_t>();
-    case Type::s8: return choose.template operator()<std::int8_t>();
-    case Type::u16: return choose.template operator()<std::uint16_t>();
-    case Type::s16: return choose.template operator()<std::int16_t>();
-    case Type::u32: return choose.template operator()<std::uint32_t>();
-    case Type::s32: return choose.template operator()<std::int32_t>();
-    case Type::u64: return choose.template operator()<std::uint64_t>();
-    case Type::s64: return choose.template operator()<std::int64_t>();
-    default: form.unsupported("type ." + std::string(ptx::name_of(type)));
+    case Type::u8:
+      return choose.template operator()<std::uint8_t>();
+    case Type::s8:
+      return choose.template operator()<std::int8_t>();
+    case Type::u16:
+      return choose.template operator()<std::uint16_t>();
+    case Type::s16:
+      return choose.template operator()<std::int16_t>();
+    case Type::u32:
+      return choose.template operator()<std::uint32_t>();
+    case Type::s32:
+      return choose.template operator()<std::int32_t>();
+    case Type::u64:
+      return choose.template operator()<std::uint64_t>();
+    case Type::s64:
+      return choose.template operator()<std::int64_t>();
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
 }
 
@@ -117,13 +139,16 @@ struct ToFloatSaturating {
   static EVO_INLINE float apply(From a) { return saturated<true>(static_cast<float>(a)); }
 };
 
-/// An integer as a double that rounds to a format of at most 24 bits as the integer would: beyond 53 bits, to odd.
+/// An integer as a double that rounds to a format of at most 24 bits as the integer would: beyond 53 bits, to
+/// odd.
 template <class From>
 double odd_double(From a) {
   if constexpr (sizeof(From) == 8) {
     const auto low = static_cast<std::uint64_t>(a) & 0x7ffu;
-    const bool large = a >= static_cast<From>(1ll << 53) || (std::is_signed_v<From> && a < static_cast<From>(-(1ll << 53)));
-    if (large && low != 0) a = static_cast<From>((static_cast<std::uint64_t>(a) & ~std::uint64_t{0x7ff}) | 0x800u);
+    const bool large =
+        a >= static_cast<From>(1ll << 53) || (std::is_signed_v<From> && a < static_cast<From>(-(1ll << 53)));
+    if (large && low != 0)
+      a = static_cast<From>((static_cast<std::uint64_t>(a) & ~std::uint64_t{0x7ff}) | 0x800u);
   }
   return static_cast<double>(a);
 }
@@ -151,13 +176,17 @@ void to_half(Warp& warp, const Instruction& in, std::uint32_t mask) {
 template <class From>
 Execute choose_integer_to_float(Form& form, Type to, const Style& style) {
   switch (to) {
-    case Type::f16: return to_half<From, f16_from_f64>;
-    case Type::bf16: return to_half<From, bf16_from_f64>;
+    case Type::f16:
+      return to_half<From, f16_from_f64>;
+    case Type::bf16:
+      return to_half<From, bf16_from_f64>;
     case Type::f32:
       return style.saturate ? rounded<ToFloatSaturating<From>>(form.simd(), style.rounding)
                             : rounded<ToFloat<From, float>>(form.simd(), style.rounding);
-    case Type::f64: return rounded<ToFloat<From, double>>(form.simd(), style.rounding);
-    default: form.unsupported();
+    case Type::f64:
+      return rounded<ToFloat<From, double>>(form.simd(), style.rounding);
+    default:
+      form.unsupported();
   }
 }
 
@@ -187,7 +216,9 @@ struct ToInteger {
     constexpr F kBelow = static_cast<F>(kLow);
     constexpr F kAbove = static_cast<F>(std::uint64_t{1} << (std::numeric_limits<To>::digits - 1)) * 2;
     // What the hardware gives for a NaN: zero, except where a 64-bit side takes part.
-    constexpr To kNan = sizeof(F) == 8 || sizeof(To) == 8 ? static_cast<To>(std::make_unsigned_t<To>{1} << (8 * sizeof(To) - 1)) : To{0};
+    constexpr To kNan = sizeof(F) == 8 || sizeof(To) == 8
+                            ? static_cast<To>(std::make_unsigned_t<To>{1} << (8 * sizeof(To) - 1))
+                            : To{0};
     const F x = integral<kMode>(a);
     const bool inside = x > kBelow && x < kAbove;
     const To value = static_cast<To>(inside ? x : F{0});
@@ -198,10 +229,14 @@ struct ToInteger {
 template <class F, class To>
 Execute choose_mode(Form& form, Integral mode) {
   switch (mode) {
-    case Integral::nearest: return elementwise<ToInteger<F, To, Integral::nearest>>(form.simd());
-    case Integral::minus: return elementwise<ToInteger<F, To, Integral::minus>>(form.simd());
-    case Integral::plus: return elementwise<ToInteger<F, To, Integral::plus>>(form.simd());
-    default: return elementwise<ToInteger<F, To, Integral::zero>>(form.simd());
+    case Integral::nearest:
+      return elementwise<ToInteger<F, To, Integral::nearest>>(form.simd());
+    case Integral::minus:
+      return elementwise<ToInteger<F, To, Integral::minus>>(form.simd());
+    case Integral::plus:
+      return elementwise<ToInteger<F, To, Integral::plus>>(form.simd());
+    default:
+      return elementwise<ToInteger<F, To, Integral::zero>>(form.simd());
   }
 }
 
@@ -222,11 +257,16 @@ struct SameFloat {
 template <class F, bool kFlush, bool kSaturate>
 Execute choose_same(Form& form, Integral mode) {
   switch (mode) {
-    case Integral::nearest: return elementwise<SameFloat<F, Integral::nearest, kFlush, kSaturate>>(form.simd());
-    case Integral::zero: return elementwise<SameFloat<F, Integral::zero, kFlush, kSaturate>>(form.simd());
-    case Integral::minus: return elementwise<SameFloat<F, Integral::minus, kFlush, kSaturate>>(form.simd());
-    case Integral::plus: return elementwise<SameFloat<F, Integral::plus, kFlush, kSaturate>>(form.simd());
-    case Integral::none: break;
+    case Integral::nearest:
+      return elementwise<SameFloat<F, Integral::nearest, kFlush, kSaturate>>(form.simd());
+    case Integral::zero:
+      return elementwise<SameFloat<F, Integral::zero, kFlush, kSaturate>>(form.simd());
+    case Integral::minus:
+      return elementwise<SameFloat<F, Integral::minus, kFlush, kSaturate>>(form.simd());
+    case Integral::plus:
+      return elementwise<SameFloat<F, Integral::plus, kFlush, kSaturate>>(form.simd());
+    case Integral::none:
+      break;
   }
   return elementwise<SameFloat<F, Integral::none, kFlush, kSaturate>>(form.simd());
 }
@@ -238,7 +278,9 @@ struct SingleToDouble {
 template <bool kFlush, bool kSaturate>
 struct DoubleToSingle {
   // A NaN keeps its sign and the upper bits of its payload, on the CPU as on the GPU.
-  static EVO_INLINE float apply(double a) { return saturated<kSaturate>(flushed<kFlush>(static_cast<float>(a))); }
+  static EVO_INLINE float apply(double a) {
+    return saturated<kSaturate>(flushed<kFlush>(static_cast<float>(a)));
+  }
 };
 
 Execute choose_double_to_single(Form& form, const Style& style) {
@@ -294,23 +336,35 @@ struct SameHalf {
 template <class Format, bool kSaturate>
 Execute choose_same_half(Form& form, Integral mode) {
   switch (mode) {
-    case Integral::nearest: return elementwise<SameHalf<Format, Integral::nearest, kSaturate>>(form.simd());
-    case Integral::zero: return elementwise<SameHalf<Format, Integral::zero, kSaturate>>(form.simd());
-    case Integral::minus: return elementwise<SameHalf<Format, Integral::minus, kSaturate>>(form.simd());
-    case Integral::plus: return elementwise<SameHalf<Format, Integral::plus, kSaturate>>(form.simd());
-    case Integral::none: break;
+    case Integral::nearest:
+      return elementwise<SameHalf<Format, Integral::nearest, kSaturate>>(form.simd());
+    case Integral::zero:
+      return elementwise<SameHalf<Format, Integral::zero, kSaturate>>(form.simd());
+    case Integral::minus:
+      return elementwise<SameHalf<Format, Integral::minus, kSaturate>>(form.simd());
+    case Integral::plus:
+      return elementwise<SameHalf<Format, Integral::plus, kSaturate>>(form.simd());
+    case Integral::none:
+      break;
   }
   return elementwise<SameHalf<Format, Integral::none, kSaturate>>(form.simd());
 }
 
-bool is_half(Type type) { return type == Type::f16 || type == Type::bf16; }
-bool is_integer(Type type) { return type >= Type::u8 && type <= Type::s64; }
-bool is_packed_byte(Type type) { return type == Type::e4m3x2 || type == Type::e5m2x2; }
+bool is_half(Type type) {
+  return type == Type::f16 || type == Type::bf16;
+}
+bool is_integer(Type type) {
+  return type >= Type::u8 && type <= Type::s64;
+}
+bool is_packed_byte(Type type) {
+  return type == Type::e4m3x2 || type == Type::e5m2x2;
+}
 
 // ---- Decoding
 
 OpClass convert_class(Type to, Type from) {
-  return ptx::bits_of(to) == 64 && ptx::bits_of(from) == 64 && ptx::is_float(to) ? OpClass::double_fma : OpClass::convert;
+  return ptx::bits_of(to) == 64 && ptx::bits_of(from) == 64 && ptx::is_float(to) ? OpClass::double_fma
+                                                                                 : OpClass::convert;
 }
 
 void decode_packed(Form& form, const Style& style, Type to, Type from) {
@@ -338,12 +392,14 @@ void decode_packed(Form& form, const Style& style, Type to, Type from) {
 
 /// f16 and bf16 to f32: exact, then what the instruction asks further.
 void widen_half(Form& form, Type from) {
-  form.emit(from == Type::f16 ? plain_row<row::cvt_f32_f16> : plain_row<row::cvt_f32_bf16>, OpClass::convert_pack);
+  form.emit(from == Type::f16 ? plain_row<row::cvt_f32_f16> : plain_row<row::cvt_f32_bf16>,
+            OpClass::convert_pack);
 }
 
 Execute choose_float_to_integer(Form& form, Type to, Type from, const Style& style) {
   return with_integer(form, to, [&]<class To>() {
-    return from == Type::f64 ? choose_mode<double, To>(form, style.integral) : choose_mode<float, To>(form, style.integral);
+    return from == Type::f64 ? choose_mode<double, To>(form, style.integral)
+                             : choose_mode<float, To>(form, style.integral);
   });
 }
 
@@ -403,7 +459,8 @@ void decode_from_half(Form& form, const Style& style, Type to, Type from) {
   form.destination(0, to == Type::tf32 ? Type::b32 : to);
   form.temporary_source(single);
   form.instruction().immediate = encode(style);
-  if (to == Type::f32) return form.emit(choose_same<float, false, true>(form, Integral::none), OpClass::float_compare);
+  if (to == Type::f32)
+    return form.emit(choose_same<float, false, true>(form, Integral::none), OpClass::float_compare);
   if (to == Type::f64) return form.emit(elementwise<SingleToDouble<false>>(form.simd()), OpClass::convert);
   if (is_half(to)) return form.emit(choose_narrowing(form, to, Type::f32), OpClass::convert);
   form.emit(choose_float_to_integer(form, to, Type::f32, style), OpClass::convert);
@@ -441,11 +498,16 @@ void decode_pack(Form& form) {
     form.constant(0, Type::b32);
   }
   switch (to) {
-    case Type::u8: return form.emit(elementwise<Pack<std::uint8_t>>(form.simd()), OpClass::convert_pack);
-    case Type::s8: return form.emit(elementwise<Pack<std::int8_t>>(form.simd()), OpClass::convert_pack);
-    case Type::u16: return form.emit(elementwise<Pack<std::uint16_t>>(form.simd()), OpClass::convert_pack);
-    case Type::s16: return form.emit(elementwise<Pack<std::int16_t>>(form.simd()), OpClass::convert_pack);
-    default: form.unsupported();
+    case Type::u8:
+      return form.emit(elementwise<Pack<std::uint8_t>>(form.simd()), OpClass::convert_pack);
+    case Type::s8:
+      return form.emit(elementwise<Pack<std::int8_t>>(form.simd()), OpClass::convert_pack);
+    case Type::u16:
+      return form.emit(elementwise<Pack<std::uint16_t>>(form.simd()), OpClass::convert_pack);
+    case Type::s16:
+      return form.emit(elementwise<Pack<std::int16_t>>(form.simd()), OpClass::convert_pack);
+    default:
+      form.unsupported();
   }
 }
 
@@ -460,17 +522,20 @@ void decode_cvt(Form& form) {
   if (is_integer(to) && is_integer(from)) {
     form.destination(0, to);
     form.source(1, from);
-    return form.emit(with_integer(form, from, [&]<class From>() {
-                       return choose_integer_to_integer<From>(form, to, style.saturate);
-                     }),
-                     ptx::bits_of(to) >= 32 && ptx::bits_of(from) >= 32 && !style.saturate ? OpClass::nothing : OpClass::integer);
+    return form.emit(
+        with_integer(form, from,
+                     [&]<class From>() { return choose_integer_to_integer<From>(form, to, style.saturate); }),
+        ptx::bits_of(to) >= 32 && ptx::bits_of(from) >= 32 && !style.saturate ? OpClass::nothing
+                                                                              : OpClass::integer);
   }
   if (is_integer(from)) {
     form.destination(0, to);
     form.source(1, from);
     form.instruction().immediate = encode(style);
-    return form.emit(with_integer(form, from, [&]<class From>() { return choose_integer_to_float<From>(form, to, style); }),
-                     OpClass::convert);
+    return form.emit(
+        with_integer(form, from,
+                     [&]<class From>() { return choose_integer_to_float<From>(form, to, style); }),
+        OpClass::convert);
   }
   if (to == from) return decode_same_float(form, style, to);
   if (is_half(from)) return decode_from_half(form, style, to, from);
@@ -479,7 +544,8 @@ void decode_cvt(Form& form) {
   form.instruction().immediate = encode(style);
   if (is_integer(to)) return form.emit(choose_float_to_integer(form, to, from, style), OpClass::convert);
   if (to == Type::f64) {
-    return form.emit(style.flush ? elementwise<SingleToDouble<true>>(form.simd()) : elementwise<SingleToDouble<false>>(form.simd()),
+    return form.emit(style.flush ? elementwise<SingleToDouble<true>>(form.simd())
+                                 : elementwise<SingleToDouble<false>>(form.simd()),
                      OpClass::convert);
   }
   if (to == Type::f32) return form.emit(choose_double_to_single(form, style), convert_class(to, from));
@@ -490,6 +556,8 @@ constexpr Operation kOperations[] = {{"cvt", Operands::any, decode_cvt}};
 
 }  // namespace
 
-std::span<const Operation> convert_operations() { return kOperations; }
+std::span<const Operation> convert_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

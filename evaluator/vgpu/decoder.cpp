@@ -9,8 +9,9 @@ namespace evo::vgpu {
 namespace {
 
 constexpr std::span<const Operation> (*kSubjects[])() = {
-    integer_operations, bit_operations,    carry_operations, float_operations,  half_operations,    compare_operations,
-    convert_operations, move_operations,   memory_operations, atomic_operations, async_operations,  warp_operations,
+    integer_operations, bit_operations,     carry_operations,   float_operations,
+    half_operations,    compare_operations, convert_operations, move_operations,
+    memory_operations,  atomic_operations,  async_operations,   warp_operations,
     matrix_operations,  barrier_operations, control_operations, hint_operations,
 };
 
@@ -30,14 +31,18 @@ const Table& table() {
 Operands operands_of(const ptx::Statement& statement) {
   for (std::size_t i = statement.parts.size(); i-- > 1;) {
     switch (ptx::parse_type(statement.parts[i])) {
-      case ptx::Type::none: continue;
+      case ptx::Type::none:
+        continue;
       case ptx::Type::f32:
-      case ptx::Type::f64: return Operands::singles;
+      case ptx::Type::f64:
+        return Operands::singles;
       case ptx::Type::f16:
       case ptx::Type::f16x2:
       case ptx::Type::bf16:
-      case ptx::Type::bf16x2: return Operands::halves;
-      default: return Operands::integers;
+      case ptx::Type::bf16x2:
+        return Operands::halves;
+      default:
+        return Operands::integers;
     }
   }
   return Operands::any;
@@ -66,8 +71,8 @@ Simd best_simd() {
 #if defined(__x86_64__) && defined(__GNUC__)
   static const Simd best = [] {
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
       return Simd::avx512;
     }
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Simd::avx2 : Simd::plain;
@@ -78,8 +83,8 @@ Simd best_simd() {
 #endif
 }
 
-std::unique_ptr<Kernel> decode_kernel(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
-                                      const DecodeOptions& options) {
+std::unique_ptr<Kernel> decode_kernel(const ptx::Module& module, const ptx::Function& entry,
+                                      const ModuleLayout& layout, const DecodeOptions& options) {
   return KernelBuilder(module, entry, layout, options).build();
 }
 

@@ -26,12 +26,13 @@ struct DecodeOptions {
 };
 
 /// Decodes one entry function, device functions inlined. Throws LoadError naming instruction and source line.
-std::unique_ptr<Kernel> decode_kernel(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
-                                      const DecodeOptions& options = {});
+std::unique_ptr<Kernel> decode_kernel(const ptx::Module& module, const ptx::Function& entry,
+                                      const ModuleLayout& layout, const DecodeOptions& options = {});
 
 class KernelBuilder;
 
-/// One PTX statement on its way to an instruction: hands out modifiers and operands, and notices what nobody asked for.
+/// One PTX statement on its way to an instruction: hands out modifiers and operands, and notices what nobody
+/// asked for.
 class Form {
  public:
   Form(KernelBuilder& builder, const ptx::Statement& statement);
@@ -156,7 +157,8 @@ struct Operation {
   DecodeFunction decode;
 };
 
-// The instruction set, by subject. Each list is complete for its names: what a decode function does not know it refuses.
+// The instruction set, by subject. Each list is complete for its names: what a decode function does not know
+// it refuses.
 std::span<const Operation> integer_operations();
 std::span<const Operation> bit_operations();
 std::span<const Operation> carry_operations();

@@ -6,8 +6,8 @@
 
 #include "evaluator/vgpu/lanes.h"
 
-/// What PTX adds to IEEE arithmetic: flushing, saturation, canonical NaNs. All inline and free of branches, for loops over
-/// lanes.
+/// What PTX adds to IEEE arithmetic: flushing, saturation, canonical NaNs. All inline and free of branches,
+/// for loops over lanes.
 namespace evo::vgpu {
 
 constexpr std::uint32_t kNanF32 = 0x7fff'ffffu;  ///< What f32 arithmetic returns for every NaN.
@@ -30,9 +30,13 @@ EVO_INLINE float saturated(float x) {
   return x;
 }
 
-EVO_INLINE float canonical(float x) { return x == x ? x : std::bit_cast<float>(kNanF32); }
+EVO_INLINE float canonical(float x) {
+  return x == x ? x : std::bit_cast<float>(kNanF32);
+}
 /// The f64 units hand a NaN's payload on, as the CPU's do.
-EVO_INLINE double canonical(double x) { return x; }
+EVO_INLINE double canonical(double x) {
+  return x;
+}
 
 template <bool kFlush, bool kSaturate>
 EVO_INLINE float finished(float x) {

@@ -17,19 +17,27 @@ using ptx::Type;
 
 struct Add {
   template <class T>
-  static EVO_INLINE T apply(T a, T b) { return a + b; }
+  static EVO_INLINE T apply(T a, T b) {
+    return a + b;
+  }
 };
 struct Sub {
   template <class T>
-  static EVO_INLINE T apply(T a, T b) { return a - b; }
+  static EVO_INLINE T apply(T a, T b) {
+    return a - b;
+  }
 };
 struct Mul {
   template <class T>
-  static EVO_INLINE T apply(T a, T b) { return a * b; }
+  static EVO_INLINE T apply(T a, T b) {
+    return a * b;
+  }
 };
 struct Div {
   template <class T>
-  static EVO_INLINE T apply(T a, T b) { return a / b; }
+  static EVO_INLINE T apply(T a, T b) {
+    return a / b;
+  }
 };
 struct Fma {
   static EVO_INLINE float apply(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -37,7 +45,9 @@ struct Fma {
 };
 struct Reciprocal {
   template <class T>
-  static EVO_INLINE T apply(T a) { return T{1} / a; }
+  static EVO_INLINE T apply(T a) {
+    return T{1} / a;
+  }
 };
 struct SquareRoot {
   static EVO_INLINE float apply(float a) { return __builtin_sqrtf(a); }
@@ -46,7 +56,9 @@ struct SquareRoot {
 
 template <class Op, bool kFlush, bool kSaturate>
 struct Single1 {
-  static EVO_INLINE float apply(float a) { return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a))); }
+  static EVO_INLINE float apply(float a) {
+    return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a)));
+  }
 };
 template <class Op, bool kFlush, bool kSaturate>
 struct Single2 {
@@ -106,7 +118,9 @@ Execute choose_single(Form& form, const Style& style) {
                         : rounded<Single<Op, false, false>>(form.simd(), style.rounding);
 }
 
-OpClass fma_class(Type type) { return type == Type::f64 ? OpClass::double_fma : OpClass::float_fma; }
+OpClass fma_class(Type type) {
+  return type == Type::f64 ? OpClass::double_fma : OpClass::float_fma;
+}
 
 void check_double_style(Form& form, const Style& style) {
   if (style.flush || style.saturate) form.unsupported(".ftz and .sat are not for .f64");
@@ -133,7 +147,8 @@ void decode_fma(Form& form) {
 
 // ---- Division and roots
 
-/// a / b by the approximate reciprocal. Divisors near the ends of the range are scaled, so that the reciprocal is normal.
+/// a / b by the approximate reciprocal. Divisors near the ends of the range are scaled, so that the
+/// reciprocal is normal.
 template <bool kFlush>
 struct DivApprox {
   static void execute(Warp& warp, const Instruction& in, std::uint32_t mask) {
@@ -153,7 +168,8 @@ struct DivApprox {
     alignas(64) Word result[32];
     for (int lane = 0; lane < 32; ++lane) {
       const float numerator = flushed<kFlush>(get<float>(a, lane));
-      put<float>(result, lane, finished<kFlush, false>(numerator * get<float>(reciprocal, lane) * get<float>(scale, lane)));
+      put<float>(result, lane,
+                 finished<kFlush, false>(numerator * get<float>(reciprocal, lane) * get<float>(scale, lane)));
     }
     blend(warp.own(in.op[0]), result, mask);
   }
@@ -284,7 +300,8 @@ struct SingleExtreme {
     }
     float result = smaller_or_larger<float, kMax>(x, y);
     if constexpr (kNan) result = (a == a) && (b == b) ? result : with_bits<float>(kNanF32);
-    if constexpr (kXorSign) result = with_bits<float>(bits_in(result) | ((bits_in(a) ^ bits_in(b)) & kSignBit<float>));
+    if constexpr (kXorSign)
+      result = with_bits<float>(bits_in(result) | ((bits_in(a) ^ bits_in(b)) & kSignBit<float>));
     return result;
   }
 };
@@ -311,8 +328,10 @@ void decode_extreme(Form& form) {
   if (xor_sign) form.take("abs");
   const Type type = form.type();
   take_operands(form, type, 2);
-  if (type == Type::f64) return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);
-  form.emit(flush ? choose_extreme<kMax, true>(form, nan, xor_sign) : choose_extreme<kMax, false>(form, nan, xor_sign),
+  if (type == Type::f64)
+    return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);
+  form.emit(flush ? choose_extreme<kMax, true>(form, nan, xor_sign)
+                  : choose_extreme<kMax, false>(form, nan, xor_sign),
             OpClass::float_compare);
 }
 
@@ -327,7 +346,8 @@ struct CopySign {
 void decode_copysign(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 2);
-  form.emit(type == Type::f64 ? elementwise<CopySign<double>>(form.simd()) : elementwise<CopySign<float>>(form.simd()),
+  form.emit(type == Type::f64 ? elementwise<CopySign<double>>(form.simd())
+                              : elementwise<CopySign<float>>(form.simd()),
             OpClass::integer, words_of(type));
 }
 
@@ -342,12 +362,18 @@ struct Test {
     const BitsOf<T> infinity = bits_in(std::numeric_limits<T>::infinity());
     const BitsOf<T> least_normal = bits_in(std::numeric_limits<T>::min());
     switch (kClass) {
-      case Class::finite: return size < infinity;
-      case Class::infinite: return size == infinity;
-      case Class::number: return size <= infinity;
-      case Class::notanumber: return size > infinity;
-      case Class::normal: return size >= least_normal && size < infinity;
-      case Class::subnormal: return size != 0 && size < least_normal;
+      case Class::finite:
+        return size < infinity;
+      case Class::infinite:
+        return size == infinity;
+      case Class::number:
+        return size <= infinity;
+      case Class::notanumber:
+        return size > infinity;
+      case Class::normal:
+        return size >= least_normal && size < infinity;
+      case Class::subnormal:
+        return size != 0 && size < least_normal;
     }
     return false;
   }
@@ -366,7 +392,8 @@ Execute choose_test(Form& form, Type type) {
 }
 
 void decode_testp(Form& form) {
-  const std::string_view kind = form.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  const std::string_view kind =
+      form.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   const Type type = form.type();
   form.predicate_destination(form.operand(0));
   form.source(1, type);
@@ -404,6 +431,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> float_operations() { return kOperations; }
+std::span<const Operation> float_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

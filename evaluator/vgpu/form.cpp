@@ -9,7 +9,9 @@
 namespace evo::vgpu {
 namespace {
 
-bool is_wide(ptx::Type type) { return ptx::bits_of(type) == 64; }
+bool is_wide(ptx::Type type) {
+  return ptx::bits_of(type) == 64;
+}
 
 /// The bits of a literal as a value of the type.
 std::uint64_t literal_bits(const ptx::Operand& literal, ptx::Type type) {
@@ -18,7 +20,8 @@ std::uint64_t literal_bits(const ptx::Operand& literal, ptx::Type type) {
     return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(literal.bits)));
   }
   if (literal.kind == Kind::f32 && type == ptx::Type::f64) {
-    return std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(literal.bits))));
+    return std::bit_cast<std::uint64_t>(
+        static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(literal.bits))));
   }
   const int bits = ptx::bits_of(type);
   return bits >= 64 ? literal.bits : literal.bits & ((1ull << bits) - 1);
@@ -29,9 +32,7 @@ struct TakeLowWord {
 };
 template <class From, class To>
 struct Widen {
-  static EVO_INLINE To apply(From a) {
-    return static_cast<To>(static_cast<std::make_signed_t<To>>(a));
-  }
+  static EVO_INLINE To apply(From a) { return static_cast<To>(static_cast<std::make_signed_t<To>>(a)); }
 };
 template <class From>
 struct WidenUnsigned {
@@ -40,12 +41,15 @@ struct WidenUnsigned {
 
 }  // namespace
 
-Form::Form(KernelBuilder& builder, const ptx::Statement& statement) : builder_(builder), statement_(statement) {
+Form::Form(KernelBuilder& builder, const ptx::Statement& statement)
+    : builder_(builder), statement_(statement) {
   if (statement.parts.size() > 31) unsupported("too many modifiers");
   left_ = ((1u << statement.parts.size()) - 1) & ~1u;
 }
 
-Simd Form::simd() const { return builder_.options().simd; }
+Simd Form::simd() const {
+  return builder_.options().simd;
+}
 
 void Form::unsupported(const std::string& why) const {
   std::string text = "unsupported instruction " + statement_.opcode();
@@ -99,7 +103,9 @@ std::string_view Form::take_next() {
   return {};
 }
 
-bool Form::nothing_left() const { return left_ == 0; }
+bool Form::nothing_left() const {
+  return left_ == 0;
+}
 
 // ---- Operands
 
@@ -139,18 +145,23 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
       return;
     case Kind::variable: {
       const auto place = builder_.place_of(operand);
-      fill_constant(builder_.constant(place.address + static_cast<std::uint64_t>(operand.offset), is_wide(type)), in_list);
+      fill_constant(
+          builder_.constant(place.address + static_cast<std::uint64_t>(operand.offset), is_wide(type)),
+          in_list);
       return;
     }
     case Kind::special: {
       const auto special = parse_special(operand.name);
       if (!special) unsupported("unknown register " + std::string(operand.name));
-      if (is_wide(type)) unsupported("special register " + std::string(operand.name) + " is not 64 bits wide");
+      if (is_wide(type))
+        unsupported("special register " + std::string(operand.name) + " is not 64 bits wide");
       fill(builder_.special(*special), false, in_list);
       return;
     }
-    case Kind::reg: break;
-    default: unsupported("a register or a number is expected as operand");
+    case Kind::reg:
+      break;
+    default:
+      unsupported("a register or a number is expected as operand");
   }
   if (operand.negated) unsupported("a negated operand");
   const ptx::Type declared = builder_.type_of(operand.index);
@@ -197,21 +208,35 @@ void Form::place_destination(const ptx::Operand& operand, ptx::Type type, bool i
   widenings_.push_back({narrow, reg, type, declared_bits});
 }
 
-void Form::source(const ptx::Operand& operand, ptx::Type type) { place_source(operand, type, false); }
-void Form::destination(const ptx::Operand& operand, ptx::Type type) { place_destination(operand, type, false); }
-void Form::list_source(const ptx::Operand& operand, ptx::Type type) { place_source(operand, type, true); }
-void Form::list_destination(const ptx::Operand& operand, ptx::Type type) { place_destination(operand, type, true); }
+void Form::source(const ptx::Operand& operand, ptx::Type type) {
+  place_source(operand, type, false);
+}
+void Form::destination(const ptx::Operand& operand, ptx::Type type) {
+  place_destination(operand, type, false);
+}
+void Form::list_source(const ptx::Operand& operand, ptx::Type type) {
+  place_source(operand, type, true);
+}
+void Form::list_destination(const ptx::Operand& operand, ptx::Type type) {
+  place_destination(operand, type, true);
+}
 
-void Form::constant(std::uint64_t bits, ptx::Type type) { fill_constant(builder_.constant(bits, is_wide(type)), false); }
+void Form::constant(std::uint64_t bits, ptx::Type type) {
+  fill_constant(builder_.constant(bits, is_wide(type)), false);
+}
 
-void Form::raw(std::uint32_t value) { fill_constant(value, false); }
+void Form::raw(std::uint32_t value) {
+  fill_constant(value, false);
+}
 
 ptx::Type Form::register_type(const ptx::Operand& operand) const {
   if (operand.kind != ptx::Operand::Kind::reg) unsupported("a register is expected");
   return builder_.type_of(operand.index);
 }
 
-std::uint32_t Form::new_temporary(ptx::Type type) { return builder_.new_register(is_wide(type) ? 2 : 1); }
+std::uint32_t Form::new_temporary(ptx::Type type) {
+  return builder_.new_register(is_wide(type) ? 2 : 1);
+}
 
 void Form::begin_another() {
   instruction_ = {};
@@ -222,9 +247,13 @@ void Form::begin_another() {
   predicate_writes_.clear();
 }
 
-void Form::scratch(ptx::Type type) { fill(builder_.new_register(is_wide(type) ? 2 : 1), true, false); }
+void Form::scratch(ptx::Type type) {
+  fill(builder_.new_register(is_wide(type) ? 2 : 1), true, false);
+}
 
-void Form::begin_list() { instruction_.more = static_cast<std::uint32_t>(builder_.kernel().places.size()); }
+void Form::begin_list() {
+  instruction_.more = static_cast<std::uint32_t>(builder_.kernel().places.size());
+}
 
 void Form::predicate_destination(const ptx::Operand& operand) {
   if (operand.kind == ptx::Operand::Kind::sink) {
@@ -263,14 +292,22 @@ void Form::predicate_source(const ptx::Operand& operand) {
   raw(predicate_operand(predicate, operand.negated));
 }
 
-void Form::carry_destination() { fill(builder_.carry(), true, false); }
-void Form::carry_source() { fill(builder_.carry(), false, false); }
+void Form::carry_destination() {
+  fill(builder_.carry(), true, false);
+}
+void Form::carry_source() {
+  fill(builder_.carry(), false, false);
+}
 
 // ---- Emission
 
-void Form::mma(const MmaForm& form) { mma_ = form; }
+void Form::mma(const MmaForm& form) {
+  mma_ = form;
+}
 
-std::uint32_t Form::new_cache() { return builder_.new_cache(); }
+std::uint32_t Form::new_cache() {
+  return builder_.new_cache();
+}
 
 void Form::emit(Execute execute, OpClass op_class, int count) {
   if (!nothing_left()) unsupported("modifier ." + std::string(take_next()));
@@ -305,12 +342,20 @@ void Form::emit(Execute execute, OpClass op_class, int count) {
     const bool wide = widening.bits == 64;
     Execute extend = nullptr;
     switch (widening.type) {
-      case ptx::Type::s8: extend = wide ? elementwise<Widen<std::int8_t, std::uint64_t>>(simd())
-                                        : elementwise<Widen<std::int8_t, std::uint32_t>>(simd()); break;
-      case ptx::Type::s16: extend = wide ? elementwise<Widen<std::int16_t, std::uint64_t>>(simd())
-                                         : elementwise<Widen<std::int16_t, std::uint32_t>>(simd()); break;
-      case ptx::Type::s32: extend = elementwise<Widen<std::int32_t, std::uint64_t>>(simd()); break;
-      default: extend = elementwise<WidenUnsigned<std::uint32_t>>(simd()); break;
+      case ptx::Type::s8:
+        extend = wide ? elementwise<Widen<std::int8_t, std::uint64_t>>(simd())
+                      : elementwise<Widen<std::int8_t, std::uint32_t>>(simd());
+        break;
+      case ptx::Type::s16:
+        extend = wide ? elementwise<Widen<std::int16_t, std::uint64_t>>(simd())
+                      : elementwise<Widen<std::int16_t, std::uint32_t>>(simd());
+        break;
+      case ptx::Type::s32:
+        extend = elementwise<Widen<std::int32_t, std::uint64_t>>(simd());
+        break;
+      default:
+        extend = elementwise<WidenUnsigned<std::uint32_t>>(simd());
+        break;
     }
     if (!wide && widening.bits == 16) {
       // A byte in a 16-bit register: the upper half of the row stays zero.
@@ -323,6 +368,8 @@ void Form::emit(Execute execute, OpClass op_class, int count) {
   }
 }
 
-void Form::emit_nothing() { left_ = 0; }
+void Form::emit_nothing() {
+  left_ = 0;
+}
 
 }  // namespace evo::vgpu

@@ -5,8 +5,8 @@
 
 #include "evaluator/vgpu/float_bits.h"
 
-/// f16 and bf16 values inside loops over lanes: conversions that the compiler can vectorise, and arithmetic on them with
-/// one rounding. The same bits as float_formats.h, which has the complete set.
+/// f16 and bf16 values inside loops over lanes: conversions that the compiler can vectorise, and arithmetic
+/// on them with one rounding. The same bits as float_formats.h, which has the complete set.
 namespace evo::vgpu {
 
 /// value + error is the sum, exactly, and value its nearest T (Knuth's two-sum).
@@ -23,8 +23,8 @@ EVO_INLINE ExactSum<T> exact_sum(T a, T b) {
   return {sum, (a - a_part) + (b - b_part)};
 }
 
-/// Rounds to odd instead of to nearest: rounding once more, to a format at least two bits narrower, is then as if there
-/// had been one rounding (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+/// Rounds to odd instead of to nearest: rounding once more, to a format at least two bits narrower, is then
+/// as if there had been one rounding (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
 template <class T>
 EVO_INLINE T to_odd(ExactSum<T> sum) {
   const BitsOf<T> bits = bits_in(sum.value);
@@ -61,8 +61,12 @@ struct F16 {
     return size > 0x7f80'0000u ? kNan : sign | result;
   }
   // The product of two is exact in f32; a sum rounds twice without harm, for f32 has 2 * 11 + 2 bits.
-  static EVO_INLINE std::uint32_t add(std::uint32_t a, std::uint32_t b) { return narrow(widen(a) + widen(b)); }
-  static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) { return narrow(widen(a) * widen(b)); }
+  static EVO_INLINE std::uint32_t add(std::uint32_t a, std::uint32_t b) {
+    return narrow(widen(a) + widen(b));
+  }
+  static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) {
+    return narrow(widen(a) * widen(b));
+  }
   static EVO_INLINE std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     return narrow(to_odd(exact_sum(widen(a) * widen(b), widen(c))));
   }
@@ -84,14 +88,17 @@ struct BF16 {
   static EVO_INLINE std::uint32_t narrow_odd(double x) {
     const auto single = static_cast<float>(x);
     const double error = x - static_cast<double>(single);
-    return narrow(to_odd(ExactSum<float>{single, error > 0 ? 1.0f : (error < 0 ? -1.0f : static_cast<float>(error))}));
+    return narrow(
+        to_odd(ExactSum<float>{single, error > 0 ? 1.0f : (error < 0 ? -1.0f : static_cast<float>(error))}));
   }
   // bf16 has f32's exponents: products and sums that f32 would round first go through double.
   static EVO_INLINE double wide(std::uint32_t bits) { return static_cast<double>(widen(bits)); }
   static EVO_INLINE std::uint32_t add(std::uint32_t a, std::uint32_t b) {
     return narrow_odd(to_odd(exact_sum(wide(a), wide(b))));
   }
-  static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) { return narrow_odd(wide(a) * wide(b)); }
+  static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) {
+    return narrow_odd(wide(a) * wide(b));
+  }
   static EVO_INLINE std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     return narrow_odd(to_odd(exact_sum(wide(a) * wide(b), wide(c))));
   }

@@ -24,19 +24,27 @@ EVO_INLINE std::uint32_t finished_half(std::uint32_t bits) {
 
 struct Add {
   template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) { return Format::add(a, b); }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) {
+    return Format::add(a, b);
+  }
 };
 struct Sub {
   template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) { return Format::add(a, b ^ 0x8000u); }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) {
+    return Format::add(a, b ^ 0x8000u);
+  }
 };
 struct Mul {
   template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) { return Format::mul(a, b); }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) {
+    return Format::mul(a, b);
+  }
 };
 struct Fma {
   template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b, std::uint32_t c) { return Format::fma(a, b, c); }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    return Format::fma(a, b, c);
+  }
 };
 
 template <bool kMax, bool kNan, bool kXorSign>
@@ -59,21 +67,25 @@ struct Extreme {
 };
 struct Abs {
   template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a) { return a & 0x7fffu; }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a) {
+    return a & 0x7fffu;
+  }
 };
 struct Neg {
   template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a) { return a ^ 0x8000u; }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a) {
+    return a ^ 0x8000u;
+  }
 };
 
 /// Op on one half, or on both halves of a word.
 template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit, class... Words>
 EVO_INLINE std::uint32_t halves(Words... words) {
-  const std::uint32_t low =
-      finished_half<Format, kFlush, kLimit>(Op::template of<Format>(flushed_half<Format, kFlush>(words & 0xffffu)...));
+  const std::uint32_t low = finished_half<Format, kFlush, kLimit>(
+      Op::template of<Format>(flushed_half<Format, kFlush>(words & 0xffffu)...));
   if constexpr (!kPair) return low;
-  const std::uint32_t high =
-      finished_half<Format, kFlush, kLimit>(Op::template of<Format>(flushed_half<Format, kFlush>(words >> 16)...));
+  const std::uint32_t high = finished_half<Format, kFlush, kLimit>(
+      Op::template of<Format>(flushed_half<Format, kFlush>(words >> 16)...));
   return low | high << 16;
 }
 template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit>
@@ -86,7 +98,9 @@ struct Half2 {
 };
 template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit>
 struct Half3 {
-  static EVO_INLINE Word apply(Word a, Word b, Word c) { return halves<Format, Op, kPair, kFlush, kLimit>(a, b, c); }
+  static EVO_INLINE Word apply(Word a, Word b, Word c) {
+    return halves<Format, Op, kPair, kFlush, kLimit>(a, b, c);
+  }
 };
 
 // ---- Choosing an instance
@@ -106,12 +120,16 @@ Style take_style(Form& form) {
   return style;
 }
 
-template <template <class, class, bool, bool, Limit> class Arity, class Op, class Format, bool kPair, bool kFlush>
+template <template <class, class, bool, bool, Limit> class Arity, class Op, class Format, bool kPair,
+          bool kFlush>
 Execute choose_limit(Form& form, Limit limit) {
   switch (limit) {
-    case Limit::saturate: return elementwise<Arity<Format, Op, kPair, kFlush, Limit::saturate>>(form.simd());
-    case Limit::relu: return elementwise<Arity<Format, Op, kPair, kFlush, Limit::relu>>(form.simd());
-    case Limit::none: break;
+    case Limit::saturate:
+      return elementwise<Arity<Format, Op, kPair, kFlush, Limit::saturate>>(form.simd());
+    case Limit::relu:
+      return elementwise<Arity<Format, Op, kPair, kFlush, Limit::relu>>(form.simd());
+    case Limit::none:
+      break;
   }
   return elementwise<Arity<Format, Op, kPair, kFlush, Limit::none>>(form.simd());
 }
@@ -125,9 +143,12 @@ Execute choose_half(Form& form, Type type, const Style& style) {
     case Type::f16x2:
       return style.flush ? choose_limit<Arity, Op, F16, true, true>(form, style.limit)
                          : choose_limit<Arity, Op, F16, true, false>(form, style.limit);
-    case Type::bf16: return choose_limit<Arity, Op, BF16, false, false>(form, style.limit);
-    case Type::bf16x2: return choose_limit<Arity, Op, BF16, true, false>(form, style.limit);
-    default: form.unsupported("type ." + std::string(ptx::name_of(type)));
+    case Type::bf16:
+      return choose_limit<Arity, Op, BF16, false, false>(form, style.limit);
+    case Type::bf16x2:
+      return choose_limit<Arity, Op, BF16, true, false>(form, style.limit);
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
 }
 
@@ -141,9 +162,12 @@ Execute choose_unlimited(Form& form, Type type, bool flush) {
     case Type::f16x2:
       return flush ? elementwise<Arity<F16, Op, true, true, Limit::none>>(form.simd())
                    : elementwise<Arity<F16, Op, true, false, Limit::none>>(form.simd());
-    case Type::bf16: return elementwise<Arity<BF16, Op, false, false, Limit::none>>(form.simd());
-    case Type::bf16x2: return elementwise<Arity<BF16, Op, true, false, Limit::none>>(form.simd());
-    default: form.unsupported("type ." + std::string(ptx::name_of(type)));
+    case Type::bf16:
+      return elementwise<Arity<BF16, Op, false, false, Limit::none>>(form.simd());
+    case Type::bf16x2:
+      return elementwise<Arity<BF16, Op, true, false, Limit::none>>(form.simd());
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
 }
 
@@ -196,17 +220,22 @@ void low_half_of(std::uint32_t* d, const std::uint32_t* a) {
   for (int lane = 0; lane < 32; ++lane) d[lane] &= 0xffffu;
 }
 
-template <void (*kF16)(std::uint32_t*, const std::uint32_t*), void (*kBF16)(std::uint32_t*, const std::uint32_t*)>
+template <void (*kF16)(std::uint32_t*, const std::uint32_t*),
+          void (*kBF16)(std::uint32_t*, const std::uint32_t*)>
 void decode_approximate(Form& form) {
   if (!form.take("approx")) form.unsupported("only .approx");
   form.take("ftz");  // The bf16 forms have it, the f16 forms never flush.
   const Type type = form.type();
   take_operands(form, type, 1);
   switch (type) {
-    case Type::f16: return form.emit(RowFunction<low_half_of<kF16>, 1>::execute, OpClass::special);
-    case Type::f16x2: return form.emit(RowFunction<kF16, 1>::execute, OpClass::special, 2);
-    case Type::bf16: return form.emit(RowFunction<low_half_of<kBF16>, 1>::execute, OpClass::special);
-    default: return form.emit(RowFunction<kBF16, 1>::execute, OpClass::special, 2);
+    case Type::f16:
+      return form.emit(RowFunction<low_half_of<kF16>, 1>::execute, OpClass::special);
+    case Type::f16x2:
+      return form.emit(RowFunction<kF16, 1>::execute, OpClass::special, 2);
+    case Type::bf16:
+      return form.emit(RowFunction<low_half_of<kBF16>, 1>::execute, OpClass::special);
+    default:
+      return form.emit(RowFunction<kBF16, 1>::execute, OpClass::special, 2);
   }
 }
 
@@ -225,6 +254,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> half_operations() { return kOperations; }
+std::span<const Operation> half_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

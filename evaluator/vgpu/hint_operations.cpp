@@ -1,7 +1,8 @@
 #include "evaluator/vgpu/choose.h"
 
-// Instructions that order or hint: the interpreter's memory is sequentially consistent and has no caches, launches run in
-// stream order. PTX ISA 9.0, 9.7.13.4 "membar, fence", 9.7.9 "prefetch, discard, applypriority, createpolicy", 9.7.19.
+// Instructions that order or hint: the interpreter's memory is sequentially consistent and has no caches,
+// launches run in stream order. PTX ISA 9.0, 9.7.13.4 "membar, fence", 9.7.9 "prefetch, discard,
+// applypriority, createpolicy", 9.7.19.
 namespace evo::vgpu {
 namespace {
 
@@ -9,7 +10,9 @@ using ptx::Type;
 
 void execute_nothing(Warp&, const Instruction&, std::uint32_t) {}
 
-void execute_sleep(Warp& warp, const Instruction&, std::uint32_t) { warp.stop = Stop::yield; }
+void execute_sleep(Warp& warp, const Instruction&, std::uint32_t) {
+  warp.stop = Stop::yield;
+}
 
 void take_everything(Form& form) {
   while (!form.take_next().empty()) {
@@ -58,6 +61,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> hint_operations() { return kOperations; }
+std::span<const Operation> hint_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

@@ -24,11 +24,15 @@ using Double = std::conditional_t<
 
 template <class T>
 struct Add {
-  static EVO_INLINE T apply(T a, T b) { return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b)); }
+  static EVO_INLINE T apply(T a, T b) {
+    return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
+  }
 };
 template <class T>
 struct Sub {
-  static EVO_INLINE T apply(T a, T b) { return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b)); }
+  static EVO_INLINE T apply(T a, T b) {
+    return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
+  }
 };
 EVO_INLINE std::int32_t clamp_to_s32(std::int64_t value) {
   const std::int64_t low = std::numeric_limits<std::int32_t>::min();
@@ -36,10 +40,14 @@ EVO_INLINE std::int32_t clamp_to_s32(std::int64_t value) {
   return static_cast<std::int32_t>(value < low ? low : (value > high ? high : value));
 }
 struct AddSaturating {
-  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b) { return clamp_to_s32(std::int64_t{a} + b); }
+  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b) {
+    return clamp_to_s32(std::int64_t{a} + b);
+  }
 };
 struct SubSaturating {
-  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b) { return clamp_to_s32(std::int64_t{a} - b); }
+  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b) {
+    return clamp_to_s32(std::int64_t{a} - b);
+  }
 };
 
 template <class T>
@@ -60,7 +68,9 @@ struct MulHigh {
 };
 template <class T>
 struct MulWide {
-  static EVO_INLINE Double<T> apply(T a, T b) { return static_cast<Double<T>>(a) * static_cast<Double<T>>(b); }
+  static EVO_INLINE Double<T> apply(T a, T b) {
+    return static_cast<Double<T>>(a) * static_cast<Double<T>>(b);
+  }
 };
 template <class T>
 struct MadLow {
@@ -79,7 +89,8 @@ template <class T>
 struct MadWide {
   static EVO_INLINE Double<T> apply(T a, T b, Double<T> c) {
     using U = Unsigned<Double<T>>;
-    return static_cast<Double<T>>(static_cast<U>(static_cast<Double<T>>(a) * static_cast<Double<T>>(b)) + static_cast<U>(c));
+    return static_cast<Double<T>>(static_cast<U>(static_cast<Double<T>>(a) * static_cast<Double<T>>(b)) +
+                                  static_cast<U>(c));
   }
 };
 
@@ -174,7 +185,8 @@ template <class A, class B>
 struct Dp4a {
   static EVO_INLINE std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     for (int i = 0; i < 4; ++i) {
-      c += static_cast<std::uint32_t>(std::int32_t{static_cast<A>(a >> 8 * i)} * std::int32_t{static_cast<B>(b >> 8 * i)});
+      c += static_cast<std::uint32_t>(std::int32_t{static_cast<A>(a >> 8 * i)} *
+                                      std::int32_t{static_cast<B>(b >> 8 * i)});
     }
     return c;
   }
@@ -184,8 +196,8 @@ struct Dp2a {
   static EVO_INLINE std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     using Half = std::conditional_t<std::is_signed_v<A>, std::int16_t, std::uint16_t>;
     for (int i = 0; i < 2; ++i) {
-      const std::int64_t product =
-          std::int64_t{static_cast<Half>(a >> 16 * i)} * std::int64_t{static_cast<B>(b >> 8 * (i + kFirstByte))};
+      const std::int64_t product = std::int64_t{static_cast<Half>(a >> 16 * i)} *
+                                   std::int64_t{static_cast<B>(b >> 8 * (i + kFirstByte))};
       c += static_cast<std::uint32_t>(product);
     }
     return c;
@@ -201,7 +213,9 @@ Execute choose_packed(Form& form, Type type, bool relu) {
                              : elementwise<Packed<Op, std::uint16_t>>(form.simd());
 }
 
-bool is_packed(Type type) { return type == Type::u16x2 || type == Type::s16x2; }
+bool is_packed(Type type) {
+  return type == Type::u16x2 || type == Type::s16x2;
+}
 
 void decode_add(Form& form) {
   if (form.take("cc")) return decode_add_with_carry(form, false, true);
@@ -210,8 +224,8 @@ void decode_add(Form& form) {
   take_operands(form, type, 2);
   if (is_packed(type)) return form.emit(choose_packed<Add>(form, type, false), OpClass::integer);
   if (saturating && type != Type::s32) form.unsupported(".sat is for .s32");
-  form.emit(saturating ? elementwise<AddSaturating>(form.simd()) : choose_bits<Add>(form, type), OpClass::integer,
-            words_of(type));
+  form.emit(saturating ? elementwise<AddSaturating>(form.simd()) : choose_bits<Add>(form, type),
+            OpClass::integer, words_of(type));
 }
 
 void decode_sub(Form& form) {
@@ -220,32 +234,43 @@ void decode_sub(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 2);
   if (saturating && type != Type::s32) form.unsupported(".sat is for .s32");
-  form.emit(saturating ? elementwise<SubSaturating>(form.simd()) : choose_bits<Sub>(form, type), OpClass::integer,
-            words_of(type));
+  form.emit(saturating ? elementwise<SubSaturating>(form.simd()) : choose_bits<Sub>(form, type),
+            OpClass::integer, words_of(type));
 }
 
 Type doubled(const Form& form, Type type) {
   switch (type) {
-    case Type::u16: return Type::u32;
-    case Type::s16: return Type::s32;
-    case Type::u32: return Type::u64;
-    case Type::s32: return Type::s64;
-    default: form.unsupported(".wide of a type that cannot be doubled");
+    case Type::u16:
+      return Type::u32;
+    case Type::s16:
+      return Type::s32;
+    case Type::u32:
+      return Type::u64;
+    case Type::s32:
+      return Type::s64;
+    default:
+      form.unsupported(".wide of a type that cannot be doubled");
   }
 }
 
 template <template <class> class Op>
 Execute choose_doubling(Form& form, Type type) {
   switch (type) {
-    case Type::u16: return elementwise<Op<std::uint16_t>>(form.simd());
-    case Type::s16: return elementwise<Op<std::int16_t>>(form.simd());
-    case Type::u32: return elementwise<Op<std::uint32_t>>(form.simd());
-    default: return elementwise<Op<std::int32_t>>(form.simd());
+    case Type::u16:
+      return elementwise<Op<std::uint16_t>>(form.simd());
+    case Type::s16:
+      return elementwise<Op<std::int16_t>>(form.simd());
+    case Type::u32:
+      return elementwise<Op<std::uint32_t>>(form.simd());
+    default:
+      return elementwise<Op<std::int32_t>>(form.simd());
   }
 }
 
 /// 64-bit products take several 32-bit multiplications.
-int multiplications(Type type) { return ptx::bits_of(type) == 64 ? 4 : 1; }
+int multiplications(Type type) {
+  return ptx::bits_of(type) == 64 ? 4 : 1;
+}
 
 void decode_mul(Form& form) {
   const std::string_view part = form.take_one_of({"lo", "hi", "wide"});
@@ -258,8 +283,8 @@ void decode_mul(Form& form) {
   }
   if (part.empty()) form.unsupported("one of .lo, .hi, .wide is needed");
   take_operands(form, type, 2);
-  form.emit(part == "hi" ? choose_integer<MulHigh>(form, type) : choose_bits<MulLow>(form, type), OpClass::integer_multiply,
-            multiplications(type));
+  form.emit(part == "hi" ? choose_integer<MulHigh>(form, type) : choose_bits<MulLow>(form, type),
+            OpClass::integer_multiply, multiplications(type));
 }
 
 void decode_mad(Form& form) {
@@ -281,8 +306,8 @@ void decode_mad(Form& form) {
     if (part != "hi" || type != Type::s32) form.unsupported(".sat is for .hi.s32");
     return form.emit(elementwise<MadHighSaturating>(form.simd()), OpClass::integer_multiply);
   }
-  form.emit(part == "hi" ? choose_integer<MadHigh>(form, type) : choose_bits<MadLow>(form, type), OpClass::integer_multiply,
-            multiplications(type));
+  form.emit(part == "hi" ? choose_integer<MadHigh>(form, type) : choose_bits<MadLow>(form, type),
+            OpClass::integer_multiply, multiplications(type));
 }
 
 template <template <class> class Op>
@@ -296,18 +321,22 @@ void decode_mul24(Form& form) {
   const bool high = form.take_one_of({"lo", "hi"}) == "hi";
   const Type type = form.type();
   take_operands(form, type, 2);
-  form.emit(high ? choose_24<Mul24High>(form, type) : choose_24<Mul24Low>(form, type), OpClass::integer_multiply, 2);
+  form.emit(high ? choose_24<Mul24High>(form, type) : choose_24<Mul24Low>(form, type),
+            OpClass::integer_multiply, 2);
 }
 
 void decode_mad24(Form& form) {
   const bool high = form.take_one_of({"lo", "hi"}) == "hi";
   const Type type = form.type();
   take_operands(form, type, 3);
-  form.emit(high ? choose_24<Mad24High>(form, type) : choose_24<Mad24Low>(form, type), OpClass::integer_multiply, 2);
+  form.emit(high ? choose_24<Mad24High>(form, type) : choose_24<Mad24Low>(form, type),
+            OpClass::integer_multiply, 2);
 }
 
 /// Division is a routine of the compiler, about that many instructions.
-int division_steps(Type type) { return ptx::bits_of(type) == 64 ? 70 : 18; }
+int division_steps(Type type) {
+  return ptx::bits_of(type) == 64 ? 70 : 18;
+}
 
 void decode_div(Form& form) {
   const Type type = form.type();
@@ -342,7 +371,8 @@ void decode_min_max(Form& form) {
   take_operands(form, type, 2);
   if (relu && type != Type::s32 && type != Type::s16x2) form.unsupported(".relu is for .s32 and .s16x2");
   if (is_packed(type)) return form.emit(choose_packed<Op>(form, type, relu), OpClass::integer);
-  form.emit(relu ? elementwise<Relu<Op>>(form.simd()) : choose_integer<Op>(form, type), OpClass::integer, words_of(type));
+  form.emit(relu ? elementwise<Relu<Op>>(form.simd()) : choose_integer<Op>(form, type), OpClass::integer,
+            words_of(type));
 }
 
 void decode_dp4a(Form& form) {
@@ -395,6 +425,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> integer_operations() { return kOperations; }
+std::span<const Operation> integer_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

@@ -9,7 +9,8 @@
 #include "evaluator/vgpu/tensor_core.h"
 #include "evaluator/vgpu/trace.h"
 
-/// A kernel ready to run: PTX decoded into an array of instructions whose operands are places in a warp's registers.
+/// A kernel ready to run: PTX decoded into an array of instructions whose operands are places in a warp's
+/// registers.
 namespace evo::vgpu {
 
 struct Warp;
@@ -18,8 +19,9 @@ struct Instruction;
 /// Executes one instruction for the lanes of `mask`, which is never 0.
 using Execute = void (*)(Warp& warp, const Instruction& instruction, std::uint32_t mask);
 
-/// A *row* is one 32-bit register of all 32 lanes; a 64-bit register is two rows holding 32 64-bit values, lane by
-/// lane. A place is a row's offset in 32-bit words; with the top bit set it is one of the kernel's constants.
+/// A *row* is one 32-bit register of all 32 lanes; a 64-bit register is two rows holding 32 64-bit values,
+/// lane by lane. A place is a row's offset in 32-bit words; with the top bit set it is one of the kernel's
+/// constants.
 using Place = std::uint32_t;
 constexpr Place kConstantBit = 0x8000'0000u;
 constexpr int kRowWords = 32;
@@ -32,25 +34,59 @@ struct Instruction {
   std::array<Place, kInlineOperands> op{};  ///< What each means is the business of `execute`.
   std::uint32_t guard = 0;                  ///< Predicate; number 0 is always true.
   std::uint32_t guard_flip = 0;             ///< All ones for @!p.
-  std::uint32_t more = 0;                   ///< First of this instruction's places in Kernel::places, if it has many.
-  std::uint32_t cache = 0;                  ///< Of memory instructions: entry of the launch's allocation cache.
-  std::int64_t immediate = 0;               ///< Address offset, table, mode ...
-  std::uint32_t aux0 = 0;                   ///< Branches: index of the target instruction.
-  std::uint32_t aux1 = 0;                   ///< Branches: index of the reconvergence point, or kNowhere.
+  std::uint32_t more = 0;      ///< First of this instruction's places in Kernel::places, if it has many.
+  std::uint32_t cache = 0;     ///< Of memory instructions: entry of the launch's allocation cache.
+  std::int64_t immediate = 0;  ///< Address offset, table, mode ...
+  std::uint32_t aux0 = 0;      ///< Branches: index of the target instruction.
+  std::uint32_t aux1 = 0;      ///< Branches: index of the reconvergence point, or kNowhere.
 };
 static_assert(sizeof(Instruction) == 64, "one instruction, one cache line");
 
 constexpr std::uint32_t kNowhere = 0xffff'ffffu;
 
-/// Values that differ between warps or blocks but not during a block: kept in rows that are filled when it starts.
+/// Values that differ between warps or blocks but not during a block: kept in rows that are filled when it
+/// starts.
 enum class Special : std::uint8_t {
-  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-  laneid, warpid, nwarpid, smid, nsmid, gridid,
-  lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
-  dynamic_smem_size, total_smem_size,
-  clusterid_x, clusterid_y, clusterid_z, nclusterid_x, nclusterid_y, nclusterid_z,
-  cluster_ctaid_x, cluster_ctaid_y, cluster_ctaid_z, cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z,
-  cluster_ctarank, cluster_nctarank, is_explicit_cluster,
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  dynamic_smem_size,
+  total_smem_size,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  cluster_ctarank,
+  cluster_nctarank,
+  is_explicit_cluster,
 };
 
 struct SpecialRow {
@@ -72,24 +108,24 @@ struct TraceTable {
 struct Kernel {
   std::string name;
   std::vector<Instruction> code;
-  std::vector<std::uint32_t> lines;       ///< CUDA source line of each instruction; 0: unknown.
+  std::vector<std::uint32_t> lines;  ///< CUDA source line of each instruction; 0: unknown.
   std::vector<std::uint32_t> ptx_lines;
-  std::vector<std::string> opcodes;       ///< Distinct opcodes; `opcode_of[i]` indexes it.
+  std::vector<std::string> opcodes;  ///< Distinct opcodes; `opcode_of[i]` indexes it.
   std::vector<std::uint32_t> opcode_of;
-  std::vector<Place> places;              ///< Operand lists of instructions with many.
-  std::vector<std::uint32_t> constants;   ///< Rows of immediates; 64-byte alignment is the loader's duty.
-  std::vector<std::uint32_t> tables;      ///< Branch tables: instruction indices.
+  std::vector<Place> places;             ///< Operand lists of instructions with many.
+  std::vector<std::uint32_t> constants;  ///< Rows of immediates; 64-byte alignment is the loader's duty.
+  std::vector<std::uint32_t> tables;     ///< Branch tables: instruction indices.
   std::vector<MmaForm> mma_forms;
   std::vector<SpecialRow> specials;
   std::vector<KernelParameter> parameters;
   TraceTable trace;
 
   std::uint32_t parameter_bytes = 0;
-  std::uint32_t rows = 0;                 ///< Of each warp.
+  std::uint32_t rows = 0;  ///< Of each warp.
   std::uint32_t predicates = 1;
-  std::uint32_t caches = 0;               ///< Memory instructions.
+  std::uint32_t caches = 0;  ///< Memory instructions.
   std::uint32_t static_smem_bytes = 0;
-  std::uint32_t local_bytes = 0;          ///< Of each thread.
+  std::uint32_t local_bytes = 0;  ///< Of each thread.
   std::array<std::uint32_t, 3> required_block{0, 0, 0};
   std::array<std::uint32_t, 3> maximum_block{0, 0, 0};
 };

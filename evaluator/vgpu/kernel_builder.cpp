@@ -12,20 +12,28 @@ namespace {
 
 constexpr std::size_t kMaxCallDepth = 24;
 constexpr std::size_t kMaxInstructions = 4'000'000;
-constexpr std::uint64_t kMaxSpaceBytes = 1ull << 26;
+// A thread's local memory on every architecture here (CUDA C++ Programming Guide, "Technical Specifications"); shared
+// memory and parameters have less, which the launch checks.
+constexpr std::uint64_t kMaxSpaceBytes = 512 * 1024;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
 
-void functions_called(const ptx::Module& module, const ptx::Function& from, std::set<const ptx::Function*>& found) {
+void functions_called(const ptx::Module& module, const ptx::Function& from,
+                      std::set<const ptx::Function*>& found) {
   if (!found.insert(&from).second) return;
   for (const ptx::Statement& statement : from.body) {
     if (statement.parts[0] != "call") continue;
     for (const ptx::Operand& operand : statement.operands) {
       if (operand.kind != ptx::Operand::Kind::function) continue;
       const auto callee = module.function_index.find(operand.name);
-      if (callee != module.function_index.end()) functions_called(module, module.functions[callee->second], found);
+      if (callee != module.function_index.end())
+        functions_called(module, module.functions[callee->second], found);
     }
   }
 }
@@ -37,9 +45,13 @@ void module_variables_used(const ptx::Operand& operand, std::set<std::uint32_t>&
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
-                             const DecodeOptions& options)
-    : module_(module), entry_(entry), layout_(layout), options_(options), kernel_(std::make_unique<Kernel>()) {}
+KernelBuilder::KernelBuilder(const ptx::Module& module, const ptx::Function& entry,
+                             const ModuleLayout& layout, const DecodeOptions& options)
+    : module_(module),
+      entry_(entry),
+      layout_(layout),
+      options_(options),
+      kernel_(std::make_unique<Kernel>()) {}
 
 std::unique_ptr<Kernel> KernelBuilder::build() {
   kernel_->name = entry_.name;
@@ -73,7 +85,8 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
       function_shared_[&variable] = allocate(kernel_->static_smem_bytes, variable);
     }
   }
-  kernel_->static_smem_bytes = static_cast<std::uint32_t>(round_up(kernel_->static_smem_bytes, dynamic_align));
+  kernel_->static_smem_bytes =
+      static_cast<std::uint32_t>(round_up(kernel_->static_smem_bytes, dynamic_align));
   for (const std::uint32_t index : dynamic_shared_) shared_variables_[index] = kernel_->static_smem_bytes;
 
   Frame frame;
@@ -106,7 +119,8 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
 
 std::uint32_t KernelBuilder::allocate(std::uint32_t& space, const ptx::Variable& variable) {
   const std::uint64_t at = round_up(space, std::max<std::uint64_t>(variable.align, 1));
-  if (at + variable.bytes > kMaxSpaceBytes) throw LoadError("variable " + quoted(variable.name) + " does not fit its state space");
+  if (at + variable.bytes > kMaxSpaceBytes)
+    throw LoadError("variable " + quoted(variable.name) + " does not fit its state space");
   space = static_cast<std::uint32_t>(at + variable.bytes);
   return static_cast<std::uint32_t>(at);
 }
@@ -131,7 +145,9 @@ void KernelBuilder::place_locals(Frame& frame, std::size_t first) {
       case ptx::Space::shared:
         frame.variables.push_back({ptx::Space::shared, kReservedSmemBytes + function_shared_.at(&variable)});
         break;
-      default: throw LoadError("variable " + quoted(variable.name) + ": its state space is not supported inside a function");
+      default:
+        throw LoadError("variable " + quoted(variable.name) +
+                        ": its state space is not supported inside a function");
     }
   }
 }
@@ -200,7 +216,8 @@ Place KernelBuilder::constant(std::uint64_t bits, bool wide) {
 }
 
 std::uint32_t KernelBuilder::opcode_number(std::string opcode) {
-  const auto [found, fresh] = opcodes_.try_emplace(std::move(opcode), static_cast<std::uint32_t>(kernel_->opcodes.size()));
+  const auto [found, fresh] =
+      opcodes_.try_emplace(std::move(opcode), static_cast<std::uint32_t>(kernel_->opcodes.size()));
   if (fresh) kernel_->opcodes.push_back(found->first);
   return found->second;
 }
@@ -239,37 +256,47 @@ void KernelBuilder::close_frame(std::uint32_t end) {
     const std::uint32_t statement = frame.function->labels[label];
     return statement < frame.statement_start.size() ? frame.statement_start[statement] : end;
   };
-  for (const auto& [draft, label] : frame.label_fixups) drafts_[draft].flow.targets.push_back(position(label));
+  for (const auto& [draft, label] : frame.label_fixups)
+    drafts_[draft].flow.targets.push_back(position(label));
   for (const std::uint32_t draft : frame.return_fixups) drafts_[draft].flow.targets.push_back(end);
   frames_.pop_back();
 }
 
-void KernelBuilder::branch_to(const ptx::Operand& label) { waiting_labels_.push_back(label.index); }
+void KernelBuilder::branch_to(const ptx::Operand& label) {
+  waiting_labels_.push_back(label.index);
+}
 
 void KernelBuilder::branch_table(const ptx::Operand& table) {
   const auto found = frames_.back().function->branch_tables.find(table.index);
-  if (found == frames_.back().function->branch_tables.end()) throw LoadError("brx.idx without its .branchtargets");
+  if (found == frames_.back().function->branch_tables.end())
+    throw LoadError("brx.idx without its .branchtargets");
   waiting_labels_.insert(waiting_labels_.end(), found->second.begin(), found->second.end());
 }
 
-void KernelBuilder::jump_to_return() { waiting_return_ = true; }
+void KernelBuilder::jump_to_return() {
+  waiting_return_ = true;
+}
 
-void KernelBuilder::call(const ptx::Statement& statement, const ptx::Operand* results, const ptx::Function& callee,
-                         const ptx::Operand* arguments) {
-  if (frames_.size() >= kMaxCallDepth) throw LoadError("calls of " + quoted(callee.name) + " are recursive or nested too deeply");
+void KernelBuilder::call(const ptx::Statement& statement, const ptx::Operand* results,
+                         const ptx::Function& callee, const ptx::Operand* arguments) {
+  if (frames_.size() >= kMaxCallDepth)
+    throw LoadError("calls of " + quoted(callee.name) + " are recursive or nested too deeply");
   for (const Frame& frame : frames_) {
-    if (frame.function == &callee) throw LoadError("function " + quoted(callee.name) + " is recursive: not supported");
+    if (frame.function == &callee)
+      throw LoadError("function " + quoted(callee.name) + " is recursive: not supported");
   }
   Frame frame;
   frame.function = &callee;
   frame.registers.assign(callee.registers.size(), kNowhere);
   const auto bind = [&](const ptx::Operand* actual, std::size_t first, std::size_t count) {
     const std::size_t given = actual == nullptr ? 0 : actual->elements.size();
-    if (given != count) throw LoadError("a call of " + quoted(callee.name) + " has the wrong number of arguments");
+    if (given != count)
+      throw LoadError("a call of " + quoted(callee.name) + " has the wrong number of arguments");
     for (std::size_t i = 0; i < count; ++i) {
       const ptx::Operand& argument = actual->elements[i];
       if (argument.kind != ptx::Operand::Kind::variable || argument.of_module) {
-        throw LoadError("a call of " + quoted(callee.name) + " passes something else than a .param variable: not supported");
+        throw LoadError("a call of " + quoted(callee.name) +
+                        " passes something else than a .param variable: not supported");
       }
       const ptx::Variable& given_variable = frames_.back().function->variables[argument.index];
       if (given_variable.bytes < callee.variables[first + i].bytes) {
@@ -281,7 +308,8 @@ void KernelBuilder::call(const ptx::Statement& statement, const ptx::Operand* re
   bind(results, 0, callee.result_count);
   bind(arguments, callee.result_count, callee.parameter_count);
   place_locals(frame, callee.result_count + callee.parameter_count);
-  if (statement.guard != ptx::kNoRegister) throw LoadError("a guarded call of " + quoted(callee.name) + ": not supported");
+  if (statement.guard != ptx::kNoRegister)
+    throw LoadError("a guarded call of " + quoted(callee.name) + ": not supported");
   frames_.push_back(std::move(frame));
   decode_body();
   close_frame(static_cast<std::uint32_t>(drafts_.size()));
@@ -289,7 +317,8 @@ void KernelBuilder::call(const ptx::Statement& statement, const ptx::Operand* re
 
 // ---- Completion
 
-/// Puts an instruction before each place where divided lanes meet, and tells each dividing branch where that is.
+/// Puts an instruction before each place where divided lanes meet, and tells each dividing branch where that
+/// is.
 void KernelBuilder::insert_reconvergence_points() {
   std::vector<Flow> flows;
   flows.reserve(drafts_.size());
@@ -300,7 +329,8 @@ void KernelBuilder::insert_reconvergence_points() {
   std::vector<char> is_point(drafts_.size(), 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const Flow& flow = flows[blocks[b].last];
-    const bool divides = flow.kind == Flow::Kind::branch || (flow.kind == Flow::Kind::jump && flow.targets.size() > 1);
+    const bool divides =
+        flow.kind == Flow::Kind::branch || (flow.kind == Flow::Kind::jump && flow.targets.size() > 1);
     if (!divides || meets[b] < 0) continue;
     meeting_point[blocks[b].last] = blocks[static_cast<std::size_t>(meets[b])].first;
     is_point[meeting_point[blocks[b].last]] = 1;
@@ -366,22 +396,27 @@ void KernelBuilder::write_code() {
     kernel_->ptx_lines.push_back(draft.ptx_line);
     kernel_->opcode_of.push_back(draft.opcode);
   }
-  for (const auto& [special, reg] : specials_) kernel_->specials.push_back({special, first_row_[reg] * kRowWords});
+  for (const auto& [special, reg] : specials_)
+    kernel_->specials.push_back({special, first_row_[reg] * kRowWords});
 }
 
 void KernelBuilder::write_trace() {
   TraceTable& trace = kernel_->trace;
   std::vector<std::pair<std::size_t, std::size_t>> sizes;  // Reads, writes.
-  const auto append = [&](std::uint32_t number) { trace.registers.push_back(static_cast<std::uint16_t>(std::min(number, 0xffffu))); };
+  const auto append = [&](std::uint32_t number) {
+    trace.registers.push_back(static_cast<std::uint16_t>(std::min(number, 0xffffu)));
+  };
   for (const Draft& draft : drafts_) {
     std::size_t counts[2] = {0, 0};
     for (const bool write : {false, true}) {
       const std::size_t before = trace.registers.size();
       for (std::uint32_t u = draft.first_use; u < draft.first_use + draft.use_count; ++u) {
         if (uses_[u].write != write) continue;
-        for (std::uint32_t row = 0; row < rows_of_[uses_[u].reg]; ++row) append(first_row_[uses_[u].reg] + row);
+        for (std::uint32_t row = 0; row < rows_of_[uses_[u].reg]; ++row)
+          append(first_row_[uses_[u].reg] + row);
       }
-      for (const std::uint32_t p : write ? draft.predicate_writes : draft.predicate_reads) append(kernel_->rows + p);
+      for (const std::uint32_t p : write ? draft.predicate_writes : draft.predicate_reads)
+        append(kernel_->rows + p);
       counts[write ? 1 : 0] = trace.registers.size() - before;
     }
     sizes.emplace_back(counts[0], counts[1]);

@@ -12,7 +12,8 @@
 
 namespace evo::vgpu {
 
-/// Grows a kernel instruction by instruction. Registers are numbered without limit here and get their rows at the end.
+/// Grows a kernel instruction by instruction. Registers are numbered without limit here and get their rows at
+/// the end.
 class KernelBuilder {
  public:
   KernelBuilder(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
@@ -45,9 +46,9 @@ class KernelBuilder {
 
   // Control flow of the function that is being decoded.
   bool in_entry() const { return frames_.size() == 1; }
-  void branch_to(const ptx::Operand& label);               ///< For the instruction emitted next.
-  void branch_table(const ptx::Operand& table);            ///< Likewise; sets its table.
-  void jump_to_return();                                   ///< Likewise.
+  void branch_to(const ptx::Operand& label);     ///< For the instruction emitted next.
+  void branch_table(const ptx::Operand& table);  ///< Likewise; sets its table.
+  void jump_to_return();                         ///< Likewise.
   void call(const ptx::Statement& statement, const ptx::Operand* results, const ptx::Function& callee,
             const ptx::Operand* arguments);
 
@@ -79,11 +80,11 @@ class KernelBuilder {
   /// A function whose body is being decoded: the entry, or a device function at one call.
   struct Frame {
     const ptx::Function* function = nullptr;
-    std::vector<std::uint32_t> registers;           ///< Of each register of the function: ours, or kNowhere so far.
+    std::vector<std::uint32_t> registers;  ///< Of each register of the function: ours, or kNowhere so far.
     std::vector<VariablePlace> variables;
-    std::vector<std::uint32_t> statement_start;     ///< First instruction of each statement.
+    std::vector<std::uint32_t> statement_start;  ///< First instruction of each statement.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> label_fixups;  ///< Draft, label.
-    std::vector<std::uint32_t> return_fixups;       ///< Drafts that go to the end of the frame.
+    std::vector<std::uint32_t> return_fixups;  ///< Drafts that go to the end of the frame.
     std::uint32_t carry = kNowhere;
   };
 
@@ -108,7 +109,8 @@ class KernelBuilder {
   std::vector<std::uint32_t> pinned_;
   std::map<Special, std::uint32_t> specials_;
   std::map<std::pair<std::uint64_t, bool>, Place> constants_;
-  std::map<std::uint32_t, std::uint32_t> shared_variables_;  ///< Module variable: offset in the kernel's shared memory.
+  std::map<std::uint32_t, std::uint32_t>
+      shared_variables_;  ///< Module variable: offset in the kernel's shared memory.
   std::map<const ptx::Variable*, std::uint32_t> function_shared_;  ///< Likewise, of functions.
   std::vector<std::uint32_t> dynamic_shared_;
   std::unordered_map<std::string, std::uint32_t> opcodes_;

@@ -9,7 +9,8 @@
 #include "evaluator/vgpu/cpu_clones.h"
 #include "evaluator/vgpu/warp.h"
 
-/// Element-wise instructions: one scalar function becomes a loop over a warp's lanes, compiled for several CPUs.
+/// Element-wise instructions: one scalar function becomes a loop over a warp's lanes, compiled for several
+/// CPUs.
 namespace evo::vgpu {
 
 /// What the CPU's vectors can do. The bits of a result do not depend on it.
@@ -20,7 +21,8 @@ Simd best_simd();
 #if defined(__x86_64__) && defined(__GNUC__)
 #define EVO_TARGET_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c")))
 #define EVO_TARGET_AVX512 \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c,prefer-vector-width=512")))
+  __attribute__((target(  \
+      "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c,prefer-vector-width=512")))
 #else
 #define EVO_TARGET_AVX2
 #define EVO_TARGET_AVX512
@@ -76,7 +78,9 @@ EVO_INLINE void put_predicate(Warp& warp, std::uint32_t predicate, std::uint32_t
 }
 
 /// A predicate operand, perhaps negated, in one word.
-constexpr std::uint32_t predicate_operand(std::uint32_t predicate, bool negated) { return predicate << 1 | (negated ? 1u : 0u); }
+constexpr std::uint32_t predicate_operand(std::uint32_t predicate, bool negated) {
+  return predicate << 1 | (negated ? 1u : 0u);
+}
 EVO_INLINE std::uint32_t get_predicate(const Warp& warp, std::uint32_t operand) {
   return warp.predicates[operand >> 1] ^ (0u - (operand & 1u));
 }
@@ -84,7 +88,8 @@ EVO_INLINE std::uint32_t get_predicate(const Warp& warp, std::uint32_t operand) 
 namespace detail {
 
 template <class Op, class D, class... A, std::size_t... I>
-EVO_INLINE void map_lanes(Warp& warp, const Instruction& in, std::uint32_t mask, D (*)(A...), std::index_sequence<I...>) {
+EVO_INLINE void map_lanes(Warp& warp, const Instruction& in, std::uint32_t mask, D (*)(A...),
+                          std::index_sequence<I...>) {
   Slot<D>* d = own_row<D>(warp, in.op[0]);
   alignas(64) Slot<D> partial[32];
   Slot<D>* out = mask == kAllLanes ? d : partial;
@@ -103,7 +108,8 @@ EVO_INLINE std::uint32_t test_lanes(Warp& warp, const Instruction& in, std::size
   std::uint32_t bits = 0;
   EVO_LANE_LOOP
   for (int lane = 0; lane < 32; ++lane) {
-    bits |= static_cast<std::uint32_t>(Op::apply(get<A>(static_cast<const Slot<A>*>(rows[I]), lane)...)) << lane;
+    bits |= static_cast<std::uint32_t>(Op::apply(get<A>(static_cast<const Slot<A>*>(rows[I]), lane)...))
+            << lane;
   }
   return bits;
 }
@@ -126,14 +132,21 @@ struct Map {
 template <class Body>
 struct Compiled {
   static void plain(Warp& warp, const Instruction& in, std::uint32_t mask) { Body::run(warp, in, mask); }
-  EVO_TARGET_AVX2 static void avx2(Warp& warp, const Instruction& in, std::uint32_t mask) { Body::run(warp, in, mask); }
-  EVO_TARGET_AVX512 static void avx512(Warp& warp, const Instruction& in, std::uint32_t mask) { Body::run(warp, in, mask); }
+  EVO_TARGET_AVX2 static void avx2(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    Body::run(warp, in, mask);
+  }
+  EVO_TARGET_AVX512 static void avx512(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    Body::run(warp, in, mask);
+  }
 
   static Execute choose(Simd simd) {
     switch (simd) {
-      case Simd::avx512: return avx512;
-      case Simd::avx2: return avx2;
-      case Simd::plain: break;
+      case Simd::avx512:
+        return avx512;
+      case Simd::avx2:
+        return avx2;
+      case Simd::plain:
+        break;
     }
     return plain;
   }
@@ -145,7 +158,8 @@ Execute elementwise(Simd simd) {
   return Compiled<detail::Map<Op>>::choose(simd);
 }
 
-/// The mask of lanes where Op::apply(a, b, ...) holds; sources from op[first]. For the bodies of comparing instructions.
+/// The mask of lanes where Op::apply(a, b, ...) holds; sources from op[first]. For the bodies of comparing
+/// instructions.
 template <class Op>
 EVO_INLINE std::uint32_t lanes_where(Warp& warp, const Instruction& in, std::size_t first) {
   return detail::test_lanes<Op>(warp, in, first, &Op::apply, detail::sources_of(&Op::apply));

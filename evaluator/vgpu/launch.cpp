@@ -24,7 +24,8 @@ class Prepared {
   explicit Prepared(Launch& launch) : launch_(launch) {
     const auto& constants = launch.kernel->constants;
     launch.constants = constants_.resize(constants.size());
-    if (!constants.empty()) std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
+    if (!constants.empty())
+      std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
     launch.caches.assign(launch.kernel->caches, nullptr);
   }
   ~Prepared() { launch_.constants = nullptr; }
@@ -38,8 +39,9 @@ class Prepared {
 
 bool over_budget(Launch& launch) {
   if (launch.executed <= launch.budget.launch_instructions) return false;
-  launch.failure = failure_of(Verdict::timed_out, fmt::format("kernel {} has not ended after {} warp instructions",
-                                                              launch.kernel->name, launch.executed));
+  launch.failure =
+      failure_of(Verdict::timed_out, fmt::format("kernel {} has not ended after {} warp instructions",
+                                                 launch.kernel->name, launch.executed));
   return true;
 }
 
@@ -85,8 +87,8 @@ void run_blocks(Launch& launch, const Sampling& sampling) {
   std::uint64_t next = 0;
   std::vector<std::unique_ptr<Block>> idle;
   std::vector<std::unique_ptr<Block>> suspended;
-  // Blocks run one after another. One that takes long may spin on another's work: then others start beside it, as many
-  // as a real device would hold.
+  // Blocks run one after another. One that takes long may spin on another's work: then others start beside
+  // it, as many as a real device would hold.
   while (next < count || !suspended.empty()) {
     std::unique_ptr<Block> block;
     bool sampled = false;

@@ -15,9 +15,10 @@
 
 namespace evo::vgpu {
 
-/// When to call a kernel runaway. An honest warp of the longest kernels here executes some ten million instructions.
+/// When to call a kernel runaway. An honest warp of the longest kernels here executes some ten million
+/// instructions.
 struct Budget {
-  std::uint64_t warp_instructions = 400'000'000;      ///< Of one warp.
+  std::uint64_t warp_instructions = 400'000'000;       ///< Of one warp.
   std::uint64_t launch_instructions = 40'000'000'000;  ///< Of all warps of a launch.
 };
 
@@ -32,20 +33,21 @@ struct Launch {
   std::vector<std::byte> parameters;
   TensorCoreNumerics numerics;
   std::uint32_t sm_count = 1;
-  std::uint32_t resident_blocks = 1;  ///< How many blocks may be under way together, for kernels that spin on others.
+  std::uint32_t resident_blocks =
+      1;  ///< How many blocks may be under way together, for kernels that spin on others.
   Budget budget;
 
-  std::uint32_t* constants = nullptr;  ///< The kernel's constant rows, aligned.
+  std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
   std::uint64_t executed = 0;
   std::optional<Failure> failure;
   std::string printed;  ///< What printf wrote.
 
-  Tracer* tracer = nullptr;         ///< Set while a sampled block runs.
-  MemoryAccess access;              ///< Filled by memory instructions while traced.
+  Tracer* tracer = nullptr;  ///< Set while a sampled block runs.
+  MemoryAccess access;       ///< Filled by memory instructions while traced.
   std::vector<std::uint64_t> sectors;
-  BarrierArrival arrival;           ///< Filled by barriers while traced.
-  std::uint32_t paths = 1;          ///< Filled by branches while traced.
+  BarrierArrival arrival;   ///< Filled by barriers while traced.
+  std::uint32_t paths = 1;  ///< Filled by branches while traced.
 };
 
 Failure failure_of(Verdict verdict, std::string reason);

@@ -9,7 +9,9 @@
 namespace evo::vgpu::ptx {
 namespace {
 
-bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
+bool in_identifier(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
+}
 
 int digit_of(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -57,7 +59,9 @@ bool Lexer::at_end() {
   return at_ >= text_.size();
 }
 
-char Lexer::peek() { return at_end() ? '\0' : text_[at_]; }
+char Lexer::peek() {
+  return at_end() ? '\0' : text_[at_];
+}
 
 bool Lexer::take(char wanted) {
   if (peek() != wanted) return false;

@@ -12,13 +12,13 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   bool at_end();
-  char peek();                       ///< Next character that is no blank; 0 at the end.
-  bool take(char wanted);            ///< Consumes it when it is next.
+  char peek();             ///< Next character that is no blank; 0 at the end.
+  bool take(char wanted);  ///< Consumes it when it is next.
   void expect(char wanted);
   bool starts_identifier();
-  std::string_view identifier();     ///< Letters, digits, _ $ %; throws when there is none.
-  std::string_view directive();      ///< What follows a '.': "reg", "f32", "shared::cta".
-  std::string_view take_suffix();    ///< Directly adjoining ".f32", without the dot; empty when there is none.
+  std::string_view identifier();   ///< Letters, digits, _ $ %; throws when there is none.
+  std::string_view directive();    ///< What follows a '.': "reg", "f32", "shared::cta".
+  std::string_view take_suffix();  ///< Directly adjoining ".f32", without the dot; empty when there is none.
   std::string_view string_literal();
   bool starts_number();
 
@@ -27,12 +27,12 @@ class Lexer {
     Kind kind = Kind::integer;
     std::uint64_t bits = 0;
   };
-  Number number();                   ///< Decimal, hex, octal, binary, 0f, 0d, decimal fractions; an optional minus.
+  Number number();  ///< Decimal, hex, octal, binary, 0f, 0d, decimal fractions; an optional minus.
   std::uint64_t unsigned_integer();  ///< A number that must be a non-negative integer.
 
   std::string_view rest_of_line();
-  void skip_statement();             ///< Up to and including the next ';'.
-  void skip_block();                 ///< A {...} with nested blocks.
+  void skip_statement();  ///< Up to and including the next ';'.
+  void skip_block();      ///< A {...} with nested blocks.
 
   std::uint32_t line() const { return line_; }
   [[noreturn]] void fail(const std::string& what) const;  ///< Throws LoadError naming the PTX line.

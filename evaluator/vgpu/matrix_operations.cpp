@@ -23,7 +23,8 @@ bool gather_whole_warp(Warp& warp, const Instruction& in, std::uint32_t& mask) {
   return warp.gather(in, mask, kAllLanes);
 }
 
-// ---- ldmatrix and stmatrix: 8x8 matrices of 16-bit elements; lane 8i + r has the address of row r of matrix i.
+// ---- ldmatrix and stmatrix: 8x8 matrices of 16-bit elements; lane 8i + r has the address of row r of matrix
+// i.
 
 using MatrixRows = std::uint16_t[8][8];
 
@@ -81,15 +82,23 @@ struct StoreMatrix {
 template <template <int, bool> class Body>
 Execute choose_matrices(Form& form, std::size_t matrices, bool transposed) {
   switch (matrices) {
-    case 1: return transposed ? Compiled<Body<1, true>>::choose(form.simd()) : Compiled<Body<1, false>>::choose(form.simd());
-    case 2: return transposed ? Compiled<Body<2, true>>::choose(form.simd()) : Compiled<Body<2, false>>::choose(form.simd());
-    case 4: return transposed ? Compiled<Body<4, true>>::choose(form.simd()) : Compiled<Body<4, false>>::choose(form.simd());
-    default: form.unsupported();
+    case 1:
+      return transposed ? Compiled<Body<1, true>>::choose(form.simd())
+                        : Compiled<Body<1, false>>::choose(form.simd());
+    case 2:
+      return transposed ? Compiled<Body<2, true>>::choose(form.simd())
+                        : Compiled<Body<2, false>>::choose(form.simd());
+    case 4:
+      return transposed ? Compiled<Body<4, true>>::choose(form.simd())
+                        : Compiled<Body<4, false>>::choose(form.simd());
+    default:
+      form.unsupported();
   }
 }
 
 std::size_t take_matrix_modifiers(Form& form, bool& transposed, Where& where) {
-  if (!form.take("sync") || !form.take("aligned") || !form.take("m8n8")) form.unsupported("only .sync.aligned.m8n8");
+  if (!form.take("sync") || !form.take("aligned") || !form.take("m8n8"))
+    form.unsupported("only .sync.aligned.m8n8");
   const std::string_view count = form.take_one_of({"x1", "x2", "x4"});
   transposed = form.take("trans");
   where = take_space(form);
@@ -141,9 +150,9 @@ struct MmaName {
   MmaType type;
 };
 constexpr MmaName kMmaNames[] = {
-    {"f16", MmaType::f16}, {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3},
-    {"e5m2", MmaType::e5m2}, {"f64", MmaType::f64}, {"s8", MmaType::s8},     {"u8", MmaType::u8},
-    {"s4", MmaType::s4},   {"u4", MmaType::u4},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
+    {"f16", MmaType::f16},   {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3},
+    {"e5m2", MmaType::e5m2}, {"f64", MmaType::f64},   {"s8", MmaType::s8},     {"u8", MmaType::u8},
+    {"s4", MmaType::s4},     {"u4", MmaType::u4},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
 };
 
 MmaType take_mma_type(Form& form) {
@@ -160,7 +169,8 @@ void read_shape(Form& form, MmaForm& mma) {
   const auto number = [&](char letter) {
     const auto at = shape.find(letter);
     int value = 0;
-    if (at != std::string_view::npos) std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), value);
+    if (at != std::string_view::npos)
+      std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), value);
     return value;
   };
   mma.m = number('m');
@@ -186,7 +196,8 @@ void decode_mma(Form& form) {
   const Type accumulator_type = mma.accumulator == MmaType::f64 ? Type::b64 : Type::b32;
   form.begin_list();
   const auto check = [&](std::size_t index, int wanted) {
-    if (static_cast<int>(form.elements(index).size()) != wanted) form.unsupported("the number of registers does not fit");
+    if (static_cast<int>(form.elements(index).size()) != wanted)
+      form.unsupported("the number of registers does not fit");
   };
   check(0, counts.c);
   check(1, counts.a);
@@ -211,6 +222,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> matrix_operations() { return kOperations; }
+std::span<const Operation> matrix_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

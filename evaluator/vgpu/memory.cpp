@@ -36,13 +36,15 @@ std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool r
 void GlobalMemory::free(std::uint64_t address) {
   const auto found = std::find_if(buffers_.begin(), buffers_.end(),
                                   [&](const auto& owned) { return owned->allocation.begin == address; });
-  if (found == buffers_.end()) throw machine_error(fmt::format("no buffer of the virtual GPU begins at {:#x}", address));
+  if (found == buffers_.end())
+    throw machine_error(fmt::format("no buffer of the virtual GPU begins at {:#x}", address));
   buffers_.erase(found);
 }
 
 const Allocation* GlobalMemory::find(std::uint64_t address) const {
-  const auto behind = std::upper_bound(buffers_.begin(), buffers_.end(), address,
-                                       [](std::uint64_t at, const auto& owned) { return at < owned->allocation.begin; });
+  const auto behind =
+      std::upper_bound(buffers_.begin(), buffers_.end(), address,
+                       [](std::uint64_t at, const auto& owned) { return at < owned->allocation.begin; });
   if (behind == buffers_.begin()) return nullptr;
   const Allocation& candidate = (*std::prev(behind))->allocation;
   return address < candidate.end ? &candidate : nullptr;
@@ -53,8 +55,9 @@ const Allocation* GlobalMemory::nearest(std::uint64_t address) const {
   std::uint64_t best_distance = ~0ull;
   for (const auto& owned : buffers_) {
     const Allocation& buffer = owned->allocation;
-    const std::uint64_t distance =
-        address < buffer.begin ? buffer.begin - address : (address >= buffer.end ? address - buffer.end + 1 : 0);
+    const std::uint64_t distance = address < buffer.begin
+                                       ? buffer.begin - address
+                                       : (address >= buffer.end ? address - buffer.end + 1 : 0);
     if (distance >= best_distance) continue;
     best = &buffer;
     best_distance = distance;
@@ -69,7 +72,8 @@ std::byte* GlobalMemory::at(std::uint64_t address, std::size_t bytes) const {
     return nullptr;
   }
   if (buffer == nullptr || bytes > buffer->end - address) {
-    throw machine_error(fmt::format("{} bytes at {} are not memory of the virtual GPU", bytes, describe_address(*this, address)));
+    throw machine_error(fmt::format("{} bytes at {} are not memory of the virtual GPU", bytes,
+                                    describe_address(*this, address)));
   }
   return buffer->host + (address - buffer->begin);
 }
@@ -77,9 +81,12 @@ std::byte* GlobalMemory::at(std::uint64_t address, std::size_t bytes) const {
 std::string describe_address(const GlobalMemory& memory, std::uint64_t address) {
   const Allocation* buffer = memory.nearest(address);
   if (buffer == nullptr) return fmt::format("{:#x}", address);
-  const auto place = fmt::format("'{}' ({:#x}, {} bytes)", buffer->name, buffer->begin, buffer->end - buffer->begin);
-  if (address < buffer->begin) return fmt::format("{:#x}, {} bytes before {}", address, buffer->begin - address, place);
-  if (address < buffer->end) return fmt::format("{:#x}, at byte {} of {}", address, address - buffer->begin, place);
+  const auto place =
+      fmt::format("'{}' ({:#x}, {} bytes)", buffer->name, buffer->begin, buffer->end - buffer->begin);
+  if (address < buffer->begin)
+    return fmt::format("{:#x}, {} bytes before {}", address, buffer->begin - address, place);
+  if (address < buffer->end)
+    return fmt::format("{:#x}, at byte {} of {}", address, address - buffer->begin, place);
   return fmt::format("{:#x}, {} bytes behind the end of {}", address, address - buffer->end, place);
 }
 

@@ -8,14 +8,16 @@
 
 namespace evo::vgpu {
 
-/// Where the state spaces lie in the generic address space. Shared, local and parameter addresses are window + offset.
+/// Where the state spaces lie in the generic address space. Shared, local and parameter addresses are window
+/// + offset.
 constexpr std::uint64_t kSharedWindow = 0x7a00'0000'0000ull;
 constexpr std::uint64_t kLocalWindow = 0x7b00'0000'0000ull;
 constexpr std::uint64_t kParameterWindow = 0x7c00'0000'0000ull;
 constexpr std::uint64_t kWindowBytes = 1ull << 32;
 constexpr std::uint64_t kGlobalBegin = 0x7f00'0000'0000ull;
 
-/// The first KiB of shared memory belongs to the system on sm_80 and newer; it also makes null pointers findable.
+/// The first KiB of shared memory belongs to the system on sm_80 and newer; it also makes null pointers
+/// findable.
 constexpr std::uint32_t kReservedSmemBytes = 1024;
 
 /// One buffer of global memory.
@@ -24,10 +26,11 @@ struct Allocation {
   std::uint64_t end = 0;
   std::byte* host = nullptr;  ///< Where `begin` is in this process.
   std::string name;
-  bool read_only = false;     ///< Constant memory.
+  bool read_only = false;  ///< Constant memory.
 };
 
-/// Global memory: named buffers with unmapped gaps between them, so that running off one never lands in another.
+/// Global memory: named buffers with unmapped gaps between them, so that running off one never lands in
+/// another.
 class GlobalMemory {
  public:
   /// 256-byte aligned, filled with 0xcb. Throws machine_error when memory is exhausted.

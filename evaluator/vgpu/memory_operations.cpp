@@ -9,8 +9,8 @@
 namespace evo::vgpu {
 
 Where take_space(Form& form) {
-  const std::string_view space = form.take_one_of({"global", "shared", "shared::cta", "shared::cluster", "local", "param",
-                                                   "param::entry", "param::func", "const"});
+  const std::string_view space = form.take_one_of({"global", "shared", "shared::cta", "shared::cluster",
+                                                   "local", "param", "param::entry", "param::func", "const"});
   if (space == "global" || space == "const") return Where::global;
   if (space.starts_with("shared")) return Where::shared;
   if (space == "local") return Where::local;
@@ -19,26 +19,62 @@ Where take_space(Form& form) {
 }
 
 void take_memory_hints(Form& form) {
-  static constexpr std::string_view kHints[] = {
-      "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "cta", "cluster", "gpu", "sys", "nc", "ca", "cg",
-      "cs", "lu", "cv", "wb", "wt", "unified", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",
-      "L1::no_allocate", "L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::cache_hint", "L2::64B", "L2::128B",
-      "L2::256B"};
+  static constexpr std::string_view kHints[] = {"weak",
+                                                "relaxed",
+                                                "acquire",
+                                                "release",
+                                                "acq_rel",
+                                                "volatile",
+                                                "mmio",
+                                                "cta",
+                                                "cluster",
+                                                "gpu",
+                                                "sys",
+                                                "nc",
+                                                "ca",
+                                                "cg",
+                                                "cs",
+                                                "lu",
+                                                "cv",
+                                                "wb",
+                                                "wt",
+                                                "unified",
+                                                "L1::evict_normal",
+                                                "L1::evict_unchanged",
+                                                "L1::evict_first",
+                                                "L1::evict_last",
+                                                "L1::no_allocate",
+                                                "L2::evict_normal",
+                                                "L2::evict_first",
+                                                "L2::evict_last",
+                                                "L2::cache_hint",
+                                                "L2::64B",
+                                                "L2::128B",
+                                                "L2::256B"};
   for (const std::string_view hint : kHints) form.take(hint);
 }
 
 AddressForm take_base(Form& form, const ptx::Operand& operand, Where where, bool writes) {
-  if (operand.kind != ptx::Operand::Kind::address || operand.elements.size() != 1) form.unsupported("an address is expected");
+  if (operand.kind != ptx::Operand::Kind::address || operand.elements.size() != 1)
+    form.unsupported("an address is expected");
   const ptx::Operand& base = operand.elements[0];
   KernelBuilder& builder = form.builder();
   AccessMode mode;
   mode.writes = writes;
   if (base.kind == ptx::Operand::Kind::variable) {
     switch (builder.place_of(base).space) {
-      case ptx::Space::local: where = Where::local; break;
-      case ptx::Space::shared: where = Where::shared; break;
-      case ptx::Space::param: where = Where::parameter; break;
-      default: where = Where::global; break;
+      case ptx::Space::local:
+        where = Where::local;
+        break;
+      case ptx::Space::shared:
+        where = Where::shared;
+        break;
+      case ptx::Space::param:
+        where = Where::parameter;
+        break;
+      default:
+        where = Where::global;
+        break;
     }
   } else if (where == Where::parameter && !builder.in_entry()) {
     where = Where::local;
@@ -62,9 +98,10 @@ namespace {
 using ptx::Type;
 
 template <int kBytes>
-using Raw = std::conditional_t<kBytes == 1, std::uint8_t,
-                               std::conditional_t<kBytes == 2, std::uint16_t,
-                                                  std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
+using Raw =
+    std::conditional_t<kBytes == 1, std::uint8_t,
+                       std::conditional_t<kBytes == 2, std::uint16_t,
+                                          std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
 
 template <class T>
 EVO_INLINE T load_from(const std::byte* at) {
@@ -81,7 +118,8 @@ struct Load {
     Touched touched;
     if (!resolve(warp, in, mask, in.op[kCount], kBytes * kCount, touched)) return;
     if constexpr (kCount == 1 && kBytes >= 4) {
-      if (mask == kAllLanes && is_contiguous(touched, kBytes) && touched.at[31] - touched.at[0] == 31 * kBytes) {
+      if (mask == kAllLanes && is_contiguous(touched, kBytes) &&
+          touched.at[31] - touched.at[0] == 31 * kBytes) {
         std::memcpy(own_row<T>(warp, in.op[0]), touched.at[0], 32 * kBytes);
         return;
       }
@@ -109,7 +147,8 @@ struct Store {
     Touched touched;
     if (!resolve(warp, in, mask, in.op[0], kBytes * kCount, touched)) return;
     if constexpr (kCount == 1 && kBytes >= 4) {
-      if (mask == kAllLanes && is_contiguous(touched, kBytes) && touched.at[31] - touched.at[0] == 31 * kBytes) {
+      if (mask == kAllLanes && is_contiguous(touched, kBytes) &&
+          touched.at[31] - touched.at[0] == 31 * kBytes) {
         std::memcpy(touched.at[0], source_row<T>(warp, in.op[1]), 32 * kBytes);
         return;
       }
@@ -129,20 +168,29 @@ struct Store {
 template <template <int, int> class Body, int kBytes>
 Execute choose_count(Form& form, std::size_t count) {
   switch (count) {
-    case 1: return Compiled<Body<kBytes, 1>>::choose(form.simd());
-    case 2: return Compiled<Body<kBytes, 2>>::choose(form.simd());
-    case 4: return Compiled<Body<kBytes, 4>>::choose(form.simd());
-    default: form.unsupported("that many elements");
+    case 1:
+      return Compiled<Body<kBytes, 1>>::choose(form.simd());
+    case 2:
+      return Compiled<Body<kBytes, 2>>::choose(form.simd());
+    case 4:
+      return Compiled<Body<kBytes, 4>>::choose(form.simd());
+    default:
+      form.unsupported("that many elements");
   }
 }
 template <template <int, int> class Body>
 Execute choose(Form& form, Type type, std::size_t count) {
   switch (ptx::bits_of(type)) {
-    case 8: return choose_count<Body, 1>(form, count);
-    case 16: return choose_count<Body, 2>(form, count);
-    case 32: return choose_count<Body, 4>(form, count);
-    case 64: return choose_count<Body, 8>(form, count);
-    default: form.unsupported("type ." + std::string(ptx::name_of(type)));
+    case 8:
+      return choose_count<Body, 1>(form, count);
+    case 16:
+      return choose_count<Body, 2>(form, count);
+    case 32:
+      return choose_count<Body, 4>(form, count);
+    case 64:
+      return choose_count<Body, 8>(form, count);
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
 }
 
@@ -185,6 +233,8 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-std::span<const Operation> memory_operations() { return kOperations; }
+std::span<const Operation> memory_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

@@ -34,7 +34,8 @@ class Arguments {
       return warp_.local + local_bytes * static_cast<std::uint64_t>(lane_) + offset;
     }
     const Allocation* buffer = warp_.launch->memory->find(address);
-    return buffer != nullptr && bytes <= buffer->end - address ? buffer->host + (address - buffer->begin) : nullptr;
+    return buffer != nullptr && bytes <= buffer->end - address ? buffer->host + (address - buffer->begin)
+                                                               : nullptr;
   }
 
   const Warp& warp_;
@@ -63,7 +64,8 @@ std::string string_at(const Warp& warp, std::uint64_t address) {
   return {begin, std::find(begin, begin + most, '\0')};
 }
 
-std::string format_printf(const Warp& warp, int lane, std::uint64_t format_address, std::uint64_t arguments_address) {
+std::string format_printf(const Warp& warp, int lane, std::uint64_t format_address,
+                          std::uint64_t arguments_address) {
   const std::string format = string_at(warp, format_address);
   Arguments arguments(warp, lane, arguments_address);
   std::string out;
@@ -74,11 +76,14 @@ std::string format_printf(const Warp& warp, int lane, std::uint64_t format_addre
     }
     std::string directive = "%";
     std::size_t longs = 0;
-    for (++i; i < format.size() && std::string_view("-+ #0123456789.lhzjt*").find(format[i]) != std::string_view::npos; ++i) {
+    for (++i; i < format.size() &&
+              std::string_view("-+ #0123456789.lhzjt*").find(format[i]) != std::string_view::npos;
+         ++i) {
       if (format[i] == 'l' || format[i] == 'z' || format[i] == 'j' || format[i] == 't') ++longs;
       if (format[i] == '*') {
         directive += std::to_string(std::clamp(arguments.next<std::int32_t>(), -200, 200));
-      } else if (std::string_view("lhzjt").find(format[i]) == std::string_view::npos && directive.size() < 32) {
+      } else if (std::string_view("lhzjt").find(format[i]) == std::string_view::npos &&
+                 directive.size() < 32) {
         directive += format[i];
       }
     }
@@ -90,14 +95,16 @@ std::string format_printf(const Warp& warp, int lane, std::uint64_t format_addre
       out += longs > 0 ? formatted(directive + "lld", static_cast<long long>(arguments.next<std::int64_t>()))
                        : formatted(directive + "d", static_cast<int>(arguments.next<std::int32_t>()));
     } else if (std::string_view("uxXo").find(kind) != std::string_view::npos) {
-      out += longs > 0 ? formatted(directive + "ll" + kind, static_cast<unsigned long long>(arguments.next<std::uint64_t>()))
+      out += longs > 0 ? formatted(directive + "ll" + kind,
+                                   static_cast<unsigned long long>(arguments.next<std::uint64_t>()))
                        : formatted(directive + kind, static_cast<unsigned>(arguments.next<std::uint32_t>()));
     } else if (std::string_view("fFeEgGaA").find(kind) != std::string_view::npos) {
       out += formatted(directive + kind, arguments.next<double>());
     } else if (kind == 'c') {
       out += formatted(directive + "c", static_cast<int>(arguments.next<std::int32_t>()));
     } else if (kind == 'p') {
-      out += formatted(directive.substr(0, 1) + "#llx", static_cast<unsigned long long>(arguments.next<std::uint64_t>()));
+      out += formatted(directive.substr(0, 1) + "#llx",
+                       static_cast<unsigned long long>(arguments.next<std::uint64_t>()));
     } else if (kind == 's') {
       out += string_at(warp, arguments.next<std::uint64_t>());
     }

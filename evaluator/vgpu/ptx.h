@@ -13,13 +13,32 @@ namespace evo::vgpu::ptx {
 
 /// The fundamental types of registers, variables and instruction suffixes.
 enum class Type : std::uint8_t {
-  none, pred,
-  b8, b16, b32, b64, b128,
-  u8, u16, u32, u64,
-  s8, s16, s32, s64,
-  u16x2, s16x2,
-  f16, f16x2, bf16, bf16x2, tf32, f32, f64,
-  e4m3x2, e5m2x2,
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  b128,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  u16x2,
+  s16x2,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  tf32,
+  f32,
+  f64,
+  e4m3x2,
+  e5m2x2,
 };
 
 /// Bits of a value of the type; 1 for pred.
@@ -38,8 +57,8 @@ struct Variable {
   Space space = Space::none;
   Type type = Type::b8;
   std::uint64_t align = 1;
-  std::uint64_t bytes = 0;        ///< 0 with `unsized` for extern arrays.
-  bool unsized = false;           ///< `extern .shared .b8 x[];`
+  std::uint64_t bytes = 0;         ///< 0 with `unsized` for extern arrays.
+  bool unsized = false;            ///< `extern .shared .b8 x[];`
   std::vector<std::uint8_t> data;  ///< Initial bytes; shorter than `bytes` means zeros.
   /// Addresses of other variables inside the initial bytes: patched when the module is loaded.
   struct Relocation {
@@ -62,21 +81,21 @@ constexpr int kSinkRegister = -2;  ///< `_`
 struct Operand {
   enum class Kind : std::uint8_t {
     none,
-    reg,        ///< `index`: register of the function.
-    special,    ///< %tid.x: `name`.
-    integer,    ///< `bits`.
-    f32,        ///< `bits`: 0fXXXXXXXX.
-    f64,        ///< `bits`: 0dXXXXXXXXXXXXXXXX, or a decimal fraction.
-    variable,   ///< `index` into Function::variables or, with `of_module`, Module::variables; plus `offset`.
-    label,      ///< `index`: label of the function.
-    function,   ///< `name`.
-    vector,     ///< {a, b, ...}: `elements`.
-    group,      ///< (a, b, ...) of a call: `elements`.
-    address,    ///< [base + offset]: elements[0] is the base; further elements are coordinates.
-    sink,       ///< _
+    reg,       ///< `index`: register of the function.
+    special,   ///< %tid.x: `name`.
+    integer,   ///< `bits`.
+    f32,       ///< `bits`: 0fXXXXXXXX.
+    f64,       ///< `bits`: 0dXXXXXXXXXXXXXXXX, or a decimal fraction.
+    variable,  ///< `index` into Function::variables or, with `of_module`, Module::variables; plus `offset`.
+    label,     ///< `index`: label of the function.
+    function,  ///< `name`.
+    vector,    ///< {a, b, ...}: `elements`.
+    group,     ///< (a, b, ...) of a call: `elements`.
+    address,   ///< [base + offset]: elements[0] is the base; further elements are coordinates.
+    sink,      ///< _
   };
   Kind kind = Kind::none;
-  bool negated = false;    ///< !p or -x of a register.
+  bool negated = false;  ///< !p or -x of a register.
   bool of_module = false;
   std::uint32_t index = 0;
   std::int32_t pair = kNoRegister;  ///< Register after `|`, as in %r1|%p1.
@@ -92,7 +111,8 @@ struct Statement {
   std::vector<Operand> operands;
   std::int32_t guard = kNoRegister;
   bool guard_negated = false;
-  std::uint32_t line = 0;      ///< Of the CUDA source, from .loc; 0: unknown. Code inlined from a header has its caller's.
+  std::uint32_t line =
+      0;  ///< Of the CUDA source, from .loc; 0: unknown. Code inlined from a header has its caller's.
   std::uint32_t ptx_line = 0;
 
   std::string opcode() const;  ///< "add.rn.f32"
@@ -108,9 +128,10 @@ struct Function {
   std::vector<Register> registers;
   std::vector<Statement> body;
   std::vector<std::uint32_t> labels;  ///< Position in `body` of each label.
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> branch_tables;  ///< Label of .branchtargets: targets.
-  std::array<std::uint32_t, 3> required_block{0, 0, 0};   ///< .reqntid; 0: free.
-  std::array<std::uint32_t, 3> maximum_block{0, 0, 0};    ///< .maxntid; 0: free.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
+      branch_tables;                                       ///< Label of .branchtargets: targets.
+  std::array<std::uint32_t, 3> required_block{0, 0, 0};    ///< .reqntid; 0: free.
+  std::array<std::uint32_t, 3> maximum_block{0, 0, 0};     ///< .maxntid; 0: free.
   std::array<std::uint32_t, 3> required_cluster{0, 0, 0};  ///< .reqnctapercluster.
 };
 

@@ -5,12 +5,15 @@
 #include "evaluator/vgpu/float_formats.h"
 #include "evaluator/vgpu/lanes.h"
 
-/// Arithmetic in a rounding mode other than to-nearest: rare in kernels, so one lane at a time in the CPU's own modes.
+/// Arithmetic in a rounding mode other than to-nearest: rare in kernels, so one lane at a time in the CPU's
+/// own modes.
 namespace evo::vgpu {
 
 class RoundingScope {
  public:
-  explicit RoundingScope(Rounding rounding) : before_(std::fegetround()) { std::fesetround(mode_of(rounding)); }
+  explicit RoundingScope(Rounding rounding) : before_(std::fegetround()) {
+    std::fesetround(mode_of(rounding));
+  }
   ~RoundingScope() { std::fesetround(before_); }
   RoundingScope(const RoundingScope&) = delete;
   RoundingScope& operator=(const RoundingScope&) = delete;
@@ -18,10 +21,14 @@ class RoundingScope {
  private:
   static int mode_of(Rounding rounding) {
     switch (rounding) {
-      case Rounding::rz: return FE_TOWARDZERO;
-      case Rounding::rm: return FE_DOWNWARD;
-      case Rounding::rp: return FE_UPWARD;
-      default: return FE_TONEAREST;
+      case Rounding::rz:
+        return FE_TOWARDZERO;
+      case Rounding::rm:
+        return FE_DOWNWARD;
+      case Rounding::rp:
+        return FE_UPWARD;
+      default:
+        return FE_TONEAREST;
     }
   }
   int before_;
@@ -60,10 +67,14 @@ void elementwise_rounded(Warp& warp, const Instruction& in, std::uint32_t mask) 
 template <class Op>
 Execute rounded(Simd simd, Rounding rounding) {
   switch (rounding) {
-    case Rounding::rz: return elementwise_rounded<Op, Rounding::rz>;
-    case Rounding::rm: return elementwise_rounded<Op, Rounding::rm>;
-    case Rounding::rp: return elementwise_rounded<Op, Rounding::rp>;
-    default: return elementwise<Op>(simd);
+    case Rounding::rz:
+      return elementwise_rounded<Op, Rounding::rz>;
+    case Rounding::rm:
+      return elementwise_rounded<Op, Rounding::rm>;
+    case Rounding::rp:
+      return elementwise_rounded<Op, Rounding::rp>;
+    default:
+      return elementwise<Op>(simd);
   }
 }
 

@@ -20,7 +20,8 @@ class Bits {
   bool add(const Bits& other, const Bits* without) {
     bool changed = false;
     for (std::size_t i = 0; i < words_.size(); ++i) {
-      const std::uint64_t more = other.words_[i] & (without != nullptr ? ~without->words_[i] : ~0ull) & ~words_[i];
+      const std::uint64_t more =
+          other.words_[i] & (without != nullptr ? ~without->words_[i] : ~0ull) & ~words_[i];
       changed |= more != 0;
       words_[i] |= more;
     }
@@ -42,8 +43,8 @@ struct Range {
 
 /// Registers that are read in a block before it writes them live across blocks; all others need no data flow.
 std::vector<std::uint32_t> number_crossing(const std::vector<BasicBlock>& blocks,
-                                           const std::vector<std::span<const RegisterUse>>& uses, std::size_t registers,
-                                           std::size_t& count) {
+                                           const std::vector<std::span<const RegisterUse>>& uses,
+                                           std::size_t registers, std::size_t& count) {
   std::vector<std::uint32_t> number(registers, kNowhere);
   std::vector<std::uint32_t> written_in(registers, kNowhere);
   count = 0;
@@ -61,11 +62,12 @@ std::vector<std::uint32_t> number_crossing(const std::vector<BasicBlock>& blocks
   return number;
 }
 
-std::vector<Range> live_ranges(const std::vector<BasicBlock>& blocks, const std::vector<std::span<const RegisterUse>>& uses,
-                               std::size_t registers) {
+std::vector<Range> live_ranges(const std::vector<BasicBlock>& blocks,
+                               const std::vector<std::span<const RegisterUse>>& uses, std::size_t registers) {
   std::size_t crossing = 0;
   const std::vector<std::uint32_t> number = number_crossing(blocks, uses, registers, crossing);
-  if (crossing * blocks.size() > 8'000'000'000ull) throw LoadError("the kernel is too large: too many registers live across branches");
+  if (crossing * blocks.size() > 8'000'000'000ull)
+    throw LoadError("the kernel is too large: too many registers live across branches");
   std::vector<Bits> live_in(blocks.size(), Bits(crossing));
   std::vector<Bits> live_out(blocks.size(), Bits(crossing));
   std::vector<Bits> written(blocks.size(), Bits(crossing));
@@ -84,7 +86,8 @@ std::vector<Range> live_ranges(const std::vector<BasicBlock>& blocks, const std:
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t b = blocks.size(); b-- > 0;) {
-      for (const std::uint32_t successor : blocks[b].successors) changed |= live_out[b].add(live_in[successor], nullptr);
+      for (const std::uint32_t successor : blocks[b].successors)
+        changed |= live_out[b].add(live_in[successor], nullptr);
       changed |= live_in[b].add(live_out[b], &written[b]);
     }
   }
@@ -107,7 +110,8 @@ std::vector<Range> live_ranges(const std::vector<BasicBlock>& blocks, const std:
 
 }  // namespace
 
-RowAllocation allocate_rows(const std::vector<BasicBlock>& blocks, const std::vector<std::span<const RegisterUse>>& uses,
+RowAllocation allocate_rows(const std::vector<BasicBlock>& blocks,
+                            const std::vector<std::span<const RegisterUse>>& uses,
                             const std::vector<std::uint8_t>& rows_of, std::span<const std::uint32_t> pinned) {
   RowAllocation result;
   result.first_row.assign(rows_of.size(), kNowhere);
@@ -125,7 +129,8 @@ RowAllocation allocate_rows(const std::vector<BasicBlock>& blocks, const std::ve
   using Ending = std::pair<std::uint32_t, std::uint32_t>;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> live;
   for (const std::uint32_t reg : by_begin) {
-    // A register may take the rows of one that ended strictly earlier: some instructions write before they have read.
+    // A register may take the rows of one that ended strictly earlier: some instructions write before they
+    // have read.
     while (!live.empty() && live.top().first < ranges[reg].begin) {
       const std::uint32_t ended = live.top().second;
       free_rows[rows_of[ended]].push_back(result.first_row[ended]);

@@ -20,11 +20,12 @@ struct RowAllocation {
   std::uint32_t rows = 0;
 };
 
-/// Gives every register rows of a warp's register file, shared by registers that are never live together: PTX names a
-/// new register for every value, and a small file stays in the CPU's caches. Linear scan over live ranges.
-/// `uses[i]` are those of instruction i, `rows_of[r]` how many rows register r takes (1, 2 or 4), and `pinned` registers
-/// keep their rows for the whole kernel.
-RowAllocation allocate_rows(const std::vector<BasicBlock>& blocks, const std::vector<std::span<const RegisterUse>>& uses,
+/// Gives every register rows of a warp's register file, shared by registers that are never live together: PTX
+/// names a new register for every value, and a small file stays in the CPU's caches. Linear scan over live
+/// ranges. `uses[i]` are those of instruction i, `rows_of[r]` how many rows register r takes (1, 2 or 4), and
+/// `pinned` registers keep their rows for the whole kernel.
+RowAllocation allocate_rows(const std::vector<BasicBlock>& blocks,
+                            const std::vector<std::span<const RegisterUse>>& uses,
                             const std::vector<std::uint8_t>& rows_of, std::span<const std::uint32_t> pinned);
 
 }  // namespace evo::vgpu

@@ -6,7 +6,8 @@
 
 namespace evo::vgpu {
 
-/// An instruction made of a function over whole rows, `Function(d, a, ...)`: op[0] is d, op[1] on are the sources.
+/// An instruction made of a function over whole rows, `Function(d, a, ...)`: op[0] is d, op[1] on are the
+/// sources.
 template <auto Function, std::size_t kSources>
 struct RowFunction {
   static void execute(Warp& warp, const Instruction& in, std::uint32_t mask) {

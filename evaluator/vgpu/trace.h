@@ -5,57 +5,60 @@
 
 #include "evaluator/vgpu/tensor_core.h"
 
-/// What the interpreter tells the cost model about a block while it runs it. The interpreter runs a warp until it has
-/// to wait, then the next one: events of one warp come in program order, and every arrival that lets a warp pass a
-/// barrier comes before that warp's next event. Which warp runs when is no statement about time.
+/// What the interpreter tells the cost model about a block while it runs it. The interpreter runs a warp
+/// until it has to wait, then the next one: events of one warp come in program order, and every arrival that
+/// lets a warp pass a barrier comes before that warp's next event. Which warp runs when is no statement about
+/// time.
 namespace evo::vgpu {
 
 /// The kind of machine work behind a PTX instruction: decides pipe, rate and latency.
 enum class OpClass : std::uint8_t {
-  nothing,         ///< ptxas removes it or folds it: register moves, packing, address-space casts, hints.
-  integer,         ///< ALU: add, logic, shift, compare, select, min, max, prmt, lop3, predicate logic.
+  nothing,           ///< ptxas removes it or folds it: register moves, packing, address-space casts, hints.
+  integer,           ///< ALU: add, logic, shift, compare, select, min, max, prmt, lop3, predicate logic.
   integer_multiply,  ///< IMAD in all forms, dp4a.
-  bit_search,      ///< popc, clz, bfind, brev: quarter rate or slower.
-  float_fma,       ///< f32 add, mul, fma.
-  float_compare,   ///< f32 min, max, set, abs/neg that is not folded: on the ALU.
-  half_fma,        ///< f16, bf16 and their pairs: add, mul, fma.
-  half_compare,    ///< f16, bf16 and their pairs: min, max, set.
-  double_fma,      ///< f64 arithmetic and comparison.
-  special,         ///< MUFU: ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh.
-  convert,         ///< Between integer and float, or f64: at the rate of MUFU.
-  convert_pack,    ///< Packing conversions (f32 or f16x2 to f16x2, bf16x2, e4m3x2, e5m2x2 and back).
-  shuffle,         ///< shfl: through the shared-memory data path.
-  vote,            ///< vote, match, activemask, elect.
-  redux,           ///< redux.sync.
-  load,            ///< `memory` says where.
+  bit_search,        ///< popc, clz, bfind, brev: quarter rate or slower.
+  float_fma,         ///< f32 add, mul, fma.
+  float_compare,     ///< f32 min, max, set, abs/neg that is not folded: on the ALU.
+  half_fma,          ///< f16, bf16 and their pairs: add, mul, fma.
+  half_compare,      ///< f16, bf16 and their pairs: min, max, set.
+  double_fma,        ///< f64 arithmetic and comparison.
+  special,           ///< MUFU: ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh.
+  convert,           ///< Between integer and float, or f64: at the rate of MUFU.
+  convert_pack,      ///< Packing conversions (f32 or f16x2 to f16x2, bf16x2, e4m3x2, e5m2x2 and back).
+  shuffle,           ///< shfl: through the shared-memory data path.
+  vote,              ///< vote, match, activemask, elect.
+  redux,             ///< redux.sync.
+  load,              ///< `memory` says where.
   store,
-  atomic,          ///< Returns the old value.
-  reduction,       ///< red: nothing returns.
-  async_copy,      ///< cp.async: reads global, writes shared later.
-  async_commit,    ///< cp.async.commit_group.
-  async_wait,      ///< cp.async.wait_group N (`pending_groups`), wait_all.
-  matrix_load,     ///< ldmatrix.
-  matrix_store,    ///< stmatrix.
-  matrix_product,  ///< mma.sync: `mma` says which.
-  barrier,         ///< bar.sync, bar.red, bar.arrive: `barrier` says which.
-  warp_sync,       ///< bar.warp.sync.
-  fence,           ///< membar, fence.
-  branch,          ///< bra and the loops, calls and returns that became branches.
-  leave,           ///< exit, ret of the kernel.
+  atomic,            ///< Returns the old value.
+  reduction,         ///< red: nothing returns.
+  async_copy,        ///< cp.async: reads global, writes shared later.
+  async_commit,      ///< cp.async.commit_group.
+  async_wait,        ///< cp.async.wait_group N (`pending_groups`), wait_all.
+  matrix_load,       ///< ldmatrix.
+  matrix_store,      ///< stmatrix.
+  matrix_product,    ///< mma.sync: `mma` says which.
+  barrier,           ///< bar.sync, bar.red, bar.arrive: `barrier` says which.
+  warp_sync,         ///< bar.warp.sync.
+  fence,             ///< membar, fence.
+  branch,            ///< bra and the loops, calls and returns that became branches.
+  leave,             ///< exit, ret of the kernel.
   special_register,  ///< Reading %tid, %ctaid, %clock ...
-  sleep,           ///< nanosleep.
+  sleep,             ///< nanosleep.
 };
 
 /// One instruction of a kernel; the same object every time it is issued.
 struct TracedInstruction {
   OpClass op_class = OpClass::nothing;
-  std::uint8_t count = 1;    ///< Machine instructions of that class that ptxas typically makes of it (64-bit add: 2).
-  std::uint32_t index = 0;   ///< Position in the kernel: unique, ascending in program order.
-  std::uint32_t line = 0;    ///< Of the CUDA source; 0 when unknown.
-  /// Register numbers: dense, below `registers` of BlockTrace; one number for each 32-bit row, predicates included.
+  std::uint8_t count =
+      1;  ///< Machine instructions of that class that ptxas typically makes of it (64-bit add: 2).
+  std::uint32_t index = 0;  ///< Position in the kernel: unique, ascending in program order.
+  std::uint32_t line = 0;   ///< Of the CUDA source; 0 when unknown.
+  /// Register numbers: dense, below `registers` of BlockTrace; one number for each 32-bit row, predicates
+  /// included.
   std::span<const std::uint16_t> reads;
   std::span<const std::uint16_t> writes;
-  MmaForm mma;                    ///< For matrix_product.
+  MmaForm mma;                       ///< For matrix_product.
   std::uint32_t pending_groups = 0;  ///< For async_wait: how many groups may still be in flight afterwards.
 };
 
@@ -66,8 +69,8 @@ struct MemoryAccess {
   TracedSpace space = TracedSpace::none;  ///< Where generic addresses led. For async_copy: global.
   std::uint32_t lanes = 0;                ///< Mask of the lanes that access memory.
   std::uint32_t bytes_per_lane = 0;
-  /// Passes through the shared-memory banks (32 of 4 bytes); without conflicts ceil(bytes / 128). For async_copy: of
-  /// the shared side. 0 when shared memory takes no part.
+  /// Passes through the shared-memory banks (32 of 4 bytes); without conflicts ceil(bytes / 128). For
+  /// async_copy: of the shared side. 0 when shared memory takes no part.
   std::uint32_t wavefronts = 0;
   /// Distinct 32-byte sectors touched in global or local memory (address / 32), ascending.
   std::span<const std::uint64_t> sectors;
@@ -81,10 +84,10 @@ struct BarrierArrival {
 
 /// One instruction issued by one warp.
 struct Issue {
-  std::uint32_t warp = 0;         ///< Of the block.
-  std::uint32_t active = 0;       ///< Lanes that execute it; never 0.
-  std::uint32_t branch_paths = 1;   ///< For branch: 2 when the warp diverges.
-  const MemoryAccess* memory = nullptr;    ///< For the memory classes, while the call lasts.
+  std::uint32_t warp = 0;                   ///< Of the block.
+  std::uint32_t active = 0;                 ///< Lanes that execute it; never 0.
+  std::uint32_t branch_paths = 1;           ///< For branch: 2 when the warp diverges.
+  const MemoryAccess* memory = nullptr;     ///< For the memory classes, while the call lasts.
   const BarrierArrival* barrier = nullptr;  ///< For barrier, while the call lasts.
 };
 

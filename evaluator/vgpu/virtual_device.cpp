@@ -16,14 +16,18 @@
 namespace evo::vgpu {
 namespace {
 
-std::uint64_t volume(const Dim3& dims) { return std::uint64_t{dims[0]} * dims[1] * dims[2]; }
+std::uint64_t volume(const Dim3& dims) {
+  return std::uint64_t{dims[0]} * dims[1] * dims[2];
+}
 
 class VirtualDevice : public Device {
  public:
   explicit VirtualDevice(const DeviceModel& model) : model_(model), info_(device_info(model)) {}
 
   const DeviceInfo& info() const override { return info_; }
-  DeviceAddress allocate(std::size_t bytes, const std::string& name) override { return memory_.allocate(bytes, name); }
+  DeviceAddress allocate(std::size_t bytes, const std::string& name) override {
+    return memory_.allocate(bytes, name);
+  }
   void free(DeviceAddress address) override { memory_.free(address); }
   void upload(DeviceAddress to, std::span<const std::byte> from) override {
     if (!from.empty()) std::memcpy(memory_.at(to, from.size()), from.data(), from.size());
@@ -37,15 +41,16 @@ class VirtualDevice : public Device {
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override;
   std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override;
-  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
-              std::optional<Failure>& failure) override;
+  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
+              const TimingRequest& request, std::optional<Failure>& failure) override;
 
  private:
-  std::optional<Failure> prepare(const LoadedModule& module, const evo::Launch& planned, const Buffers& buffers,
-                                 Launch& launch);
+  std::optional<Failure> prepare(const LoadedModule& module, const evo::Launch& planned,
+                                 const Buffers& buffers, Launch& launch);
   std::optional<Failure> cost_of(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
                                  const Buffers& buffers, bool cold, LaunchCost& cost);
-  std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
+  std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned,
+                                      const Build& build) const;
   std::optional<Failure> bind(const Kernel& kernel, const evo::Launch& planned, const Buffers& buffers,
                               std::vector<std::byte>& parameters) const;
   std::uint32_t resident_blocks(const evo::Launch& planned) const;
@@ -56,7 +61,9 @@ class VirtualDevice : public Device {
   GlobalMemory memory_;
 };
 
-Failure refusal(const std::string& reason) { return failure_of(Verdict::launch_failed, reason); }
+Failure refusal(const std::string& reason) {
+  return failure_of(Verdict::launch_failed, reason);
+}
 
 std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<Failure>& failure) {
   if (binary.ptx.empty()) {
@@ -72,40 +79,50 @@ std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<
 }
 
 /// What the driver would refuse on the model GPU.
-std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const {
+std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const evo::Launch& planned,
+                                                   const Build& build) const {
   const std::uint64_t threads = volume(planned.block);
-  const auto refuse = [&](const std::string& why) { return refusal(fmt::format("kernel {}: {}", kernel.name, why)); };
+  const auto refuse = [&](const std::string& why) {
+    return refusal(fmt::format("kernel {}: {}", kernel.name, why));
+  };
   if (threads == 0 || volume(planned.grid) == 0) return refuse("an empty grid or block");
   if (threads > static_cast<std::uint64_t>(info_.limits.threads_per_block) || planned.block[2] > 64) {
     return refuse(fmt::format("a block of {} threads", threads));
   }
-  if (planned.grid[0] > 0x7fff'ffffu || planned.grid[1] > 65535 || planned.grid[2] > 65535) return refuse("a grid too large");
-  const std::uint64_t limit = std::uint64_t{kernel.maximum_block[0]} * kernel.maximum_block[1] * kernel.maximum_block[2];
-  if (limit != 0 && threads > limit) return refuse(fmt::format("{} threads, built for at most {}", threads, limit));
-  if (kernel.required_block[0] != 0 && !std::equal(planned.block.begin(), planned.block.end(), kernel.required_block.begin())) {
+  if (planned.grid[0] > 0x7fff'ffffu || planned.grid[1] > 65535 || planned.grid[2] > 65535)
+    return refuse("a grid too large");
+  const std::uint64_t limit =
+      std::uint64_t{kernel.maximum_block[0]} * kernel.maximum_block[1] * kernel.maximum_block[2];
+  if (limit != 0 && threads > limit)
+    return refuse(fmt::format("{} threads, built for at most {}", threads, limit));
+  if (kernel.required_block[0] != 0 &&
+      !std::equal(planned.block.begin(), planned.block.end(), kernel.required_block.begin())) {
     return refuse("a block of another size than the kernel requires");
   }
   const std::int64_t smem = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes;
   if (smem > info_.limits.smem_per_block_bytes) {
-    return refuse(fmt::format("{} bytes of shared memory, a block can have {}", smem, info_.limits.smem_per_block_bytes));
+    return refuse(fmt::format("{} bytes of shared memory, a block can have {}", smem,
+                              info_.limits.smem_per_block_bytes));
   }
   // Registers are given to warps in units of 256.
   const std::int64_t registers = (std::int64_t{std::max(build.registers, 1)} * 32 + 255) / 256 * 256;
   if (registers * static_cast<std::int64_t>((threads + 31) / 32) > info_.limits.registers_per_sm) {
-    return refuse(fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
+    return refuse(
+        fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
   }
   if (volume(planned.cluster) > 1) {
     if (model_.sm < 90) return refuse("clusters need sm_90");
-    return failure_of(Verdict::unsupported, fmt::format("kernel {}: clusters are not supported yet", kernel.name));
+    return failure_of(Verdict::unsupported,
+                      fmt::format("kernel {}: clusters are not supported yet", kernel.name));
   }
   return std::nullopt;
 }
 
-std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const evo::Launch& planned, const Buffers& buffers,
-                                           std::vector<std::byte>& parameters) const {
+std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const evo::Launch& planned,
+                                           const Buffers& buffers, std::vector<std::byte>& parameters) const {
   if (kernel.parameters.size() != planned.arguments.size()) {
-    return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", kernel.name, kernel.parameters.size(),
-                               planned.arguments.size()));
+    return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", kernel.name,
+                               kernel.parameters.size(), planned.arguments.size()));
   }
   parameters.assign(kernel.parameter_bytes, std::byte{0});
   for (std::size_t i = 0; i < planned.arguments.size(); ++i) {
@@ -113,14 +130,19 @@ std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const evo::Laun
     std::uint64_t bits = 0;
     std::uint32_t bytes = 8;
     switch (argument.kind) {
-      case Argument::Kind::tensor: bits = buffers.tensors.at(argument.index); break;
-      case Argument::Kind::workspace: bits = buffers.workspaces.at(argument.index); break;
+      case Argument::Kind::tensor:
+        bits = buffers.tensors.at(argument.index);
+        break;
+      case Argument::Kind::workspace:
+        bits = buffers.workspaces.at(argument.index);
+        break;
       case Argument::Kind::i32:
         bits = static_cast<std::uint32_t>(argument.value);
         bytes = 4;
         break;
       case Argument::Kind::tensor_map:
-        return failure_of(Verdict::unsupported, fmt::format("kernel {}: tensor maps are not supported yet", kernel.name));
+        return failure_of(Verdict::unsupported,
+                          fmt::format("kernel {}: tensor maps are not supported yet", kernel.name));
     }
     if (kernel.parameters[i].bytes != bytes) {
       return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}", kernel.name, i,
@@ -133,7 +155,8 @@ std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const evo::Laun
 
 std::uint32_t VirtualDevice::resident_blocks(const evo::Launch& planned) const {
   const auto warps = static_cast<std::uint32_t>((volume(planned.block) + 31) / 32);
-  const int blocks = std::clamp(model_.warps_per_sm / static_cast<int>(std::max(warps, 1u)), 1, model_.blocks_per_sm);
+  const int blocks =
+      std::clamp(model_.warps_per_sm / static_cast<int>(std::max(warps, 1u)), 1, model_.blocks_per_sm);
   return static_cast<std::uint32_t>(blocks * model_.sm_count);
 }
 
@@ -177,15 +200,18 @@ std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan
 std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
   std::int64_t bytes = 0;
   for (const Argument& argument : planned.arguments) {
-    if (argument.kind == Argument::Kind::tensor) bytes += static_cast<std::int64_t>(plan.tensors.at(argument.index).bytes);
-    if (argument.kind == Argument::Kind::workspace) bytes += static_cast<std::int64_t>(plan.workspaces.at(argument.index).bytes);
+    if (argument.kind == Argument::Kind::tensor)
+      bytes += static_cast<std::int64_t>(plan.tensors.at(argument.index).bytes);
+    if (argument.kind == Argument::Kind::workspace)
+      bytes += static_cast<std::int64_t>(plan.workspaces.at(argument.index).bytes);
   }
   return bytes;
 }
 
 /// Runs a launch like any other, a few of its blocks traced, and models what it would cost.
-std::optional<Failure> VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
-                                              const Buffers& buffers, bool cold, LaunchCost& cost) {
+std::optional<Failure> VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan,
+                                              const evo::Launch& planned, const Buffers& buffers, bool cold,
+                                              LaunchCost& cost) {
   Launch launch;
   if (auto failure = prepare(module, planned, buffers, launch)) return failure;
   LaunchConfig config;
@@ -239,8 +265,12 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-DeviceInfo model_info(std::string_view model) { return device_info(device_model(model)); }
+DeviceInfo model_info(std::string_view model) {
+  return device_info(device_model(model));
+}
 
-std::unique_ptr<Device> make_device(std::string_view model) { return std::make_unique<VirtualDevice>(device_model(model)); }
+std::unique_ptr<Device> make_device(std::string_view model) {
+  return std::make_unique<VirtualDevice>(device_model(model));
+}
 
 }  // namespace evo::vgpu

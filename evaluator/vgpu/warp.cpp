@@ -134,7 +134,8 @@ bool Warp::gather(const Instruction& instruction, std::uint32_t& mask, std::uint
   if ((required & ~mask) == 0) return true;
   const auto meets = [&](const Split& other) {
     if (other.state != Split::State::waits_for_lanes) return false;
-    return other.waits_in == &instruction || (meet == Meet::anywhere && other.waits_in->execute == instruction.execute);
+    return other.waits_in == &instruction ||
+           (meet == Meet::anywhere && other.waits_in->execute == instruction.execute);
   };
   std::uint32_t all = mask;
   for (const Split& other : splits) {
@@ -179,7 +180,8 @@ bool Warp::resume() {
     for (std::size_t i = 0; i < splits.size(); ++i) {
       if (splits[i].state != Split::State::ready) continue;
       // The earliest instruction first: lanes behind catch up with those ahead.
-      if (best < 0 || splits[i].next < splits[static_cast<std::size_t>(best)].next) best = static_cast<std::int32_t>(i);
+      if (best < 0 || splits[i].next < splits[static_cast<std::size_t>(best)].next)
+        best = static_cast<std::int32_t>(i);
     }
     return best;
   };
@@ -190,7 +192,9 @@ bool Warp::resume() {
       if (split.state != Split::State::waits_for_lanes) continue;
       std::uint32_t together = 0;
       for (const Split& other : splits) {
-        if (other.state == Split::State::waits_for_lanes && other.waits_in->execute == split.waits_in->execute) together |= other.waiting;
+        if (other.state == Split::State::waits_for_lanes &&
+            other.waits_in->execute == split.waits_in->execute)
+          together |= other.waiting;
       }
       if ((split.required & live() & ~together) != 0) continue;
       split.state = Split::State::ready;
@@ -237,13 +241,15 @@ void Warp::fail(const Instruction& instruction, const std::string& what, int lan
   if (line != 0) {
     where += fmt::format(", line {}", line);
   } else {
-    where += fmt::format(", PTX line {}", kernel.ptx_lines[static_cast<std::size_t>(&instruction - kernel.code.data())]);
+    where += fmt::format(", PTX line {}",
+                         kernel.ptx_lines[static_cast<std::size_t>(&instruction - kernel.code.data())]);
   }
   where += fmt::format(", block ({}, {}, {})", block->index[0], block->index[1], block->index[2]);
   if (lane >= 0) {
     const std::uint32_t thread = index * 32 + static_cast<std::uint32_t>(lane);
     const auto& size = launch->block;
-    where += fmt::format(", thread ({}, {}, {})", thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1]);
+    where += fmt::format(", thread ({}, {}, {})", thread % size[0], thread / size[0] % size[1],
+                         thread / size[0] / size[1]);
   } else {
     where += fmt::format(", warp {}", index);
   }
@@ -254,16 +260,18 @@ void Warp::fail(const Instruction& instruction, const std::string& what, int lan
 std::string Warp::describe_wait() const {
   std::string text;
   for (const Split& split : splits) {
-    if (split.state != Split::State::waits_for_lanes && split.state != Split::State::waits_at_barrier) continue;
+    if (split.state != Split::State::waits_for_lanes && split.state != Split::State::waits_at_barrier)
+      continue;
     if (!text.empty()) text += "; ";
     const std::uint32_t line = line_of(*this, *split.waits_in);
     const auto place = line != 0 ? fmt::format("{} (line {})", opcode_of(*this, *split.waits_in), line)
                                  : std::string(opcode_of(*this, *split.waits_in));
     if (split.state == Split::State::waits_at_barrier) {
       const Barrier& barrier = block->barriers[split.barrier];
-      text += fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived", index,
-                          split.waiting, place, split.barrier, barrier.arrived,
-                          barrier.expected != 0 ? barrier.expected : block->live);
+      text +=
+          fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived",
+                      index, split.waiting, place, split.barrier, barrier.arrived,
+                      barrier.expected != 0 ? barrier.expected : block->live);
     } else {
       text += fmt::format("warp {} lanes {:#010x} wait in {} for lanes {:#010x}", index, split.waiting, place,
                           split.required & live() & ~split.waiting);

@@ -23,17 +23,17 @@ enum class Stop : std::uint8_t {
   failed,        ///< The launch has a failure.
 };
 
-/// Lanes that run together. A warp starts as one split; a branch that divides it makes more; they meet again at the
-/// branch's immediate post-dominator.
+/// Lanes that run together. A warp starts as one split; a branch that divides it makes more; they meet again
+/// at the branch's immediate post-dominator.
 struct Split {
   enum class State : std::uint8_t { free, ready, waits_for_lanes, waits_at_barrier };
   State state = State::free;
   std::uint32_t active = 0;
-  std::int32_t join = -1;              ///< Where these lanes are awaited; -1: nowhere.
+  std::int32_t join = -1;  ///< Where these lanes are awaited; -1: nowhere.
   const Instruction* next = nullptr;
   const Instruction* waits_in = nullptr;
-  std::uint32_t waiting = 0;           ///< The lanes that execute `waits_in`.
-  std::uint32_t required = 0;          ///< waits_for_lanes: who must come.
+  std::uint32_t waiting = 0;   ///< The lanes that execute `waits_in`.
+  std::uint32_t required = 0;  ///< waits_for_lanes: who must come.
   std::uint32_t barrier = 0;
 };
 
@@ -49,8 +49,8 @@ struct Join {
 /// cp.async copies of one instruction that have not landed in shared memory.
 struct PendingCopy {
   std::uint32_t lanes = 0;
-  std::uint32_t group = 0;             ///< Number of the commit group, the same for all lanes.
-  std::uint32_t bytes = 0;             ///< Of each lane: 4, 8 or 16.
+  std::uint32_t group = 0;                 ///< Number of the commit group, the same for all lanes.
+  std::uint32_t bytes = 0;                 ///< Of each lane: 4, 8 or 16.
   std::array<std::uint32_t, 32> target{};  ///< Offset in shared memory.
   std::array<std::array<std::byte, 16>, 32> data{};
 };
@@ -63,12 +63,12 @@ struct Warp {
   Stop stop = Stop::none;
   Block* block = nullptr;
   Launch* launch = nullptr;
-  std::uint32_t index = 0;      ///< In the block.
-  std::uint32_t existing = 0;   ///< Lanes that are threads of the block.
+  std::uint32_t index = 0;     ///< In the block.
+  std::uint32_t existing = 0;  ///< Lanes that are threads of the block.
   std::uint32_t exited = 0;
-  std::uint64_t executed = 0;   ///< Instructions, for the budget and %clock.
-  std::int32_t current = -1;    ///< Running split.
-  std::byte* local = nullptr;   ///< Local memory: thread after thread.
+  std::uint64_t executed = 0;  ///< Instructions, for the budget and %clock.
+  std::int32_t current = -1;   ///< Running split.
+  std::byte* local = nullptr;  ///< Local memory: thread after thread.
   std::array<Split, kMaxSplits> splits{};
   std::array<Join, kMaxSplits> joins{};
   std::array<std::uint32_t, 32> committed_groups{};  ///< cp.async groups that each lane has committed.
@@ -89,11 +89,13 @@ struct Warp {
   void reconverge(const Instruction* here);
   void exit_lanes(std::uint32_t lanes);
 
-  /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live are here:
-  /// `mask` then holds all of them that execute it. Otherwise the split waits, and the call comes again or is done for
-  /// it by the split that completes the set. Lanes meet at the same instruction or, with `anywhere`, at any of its kind.
+  /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live
+  /// are here: `mask` then holds all of them that execute it. Otherwise the split waits, and the call comes
+  /// again or is done for it by the split that completes the set. Lanes meet at the same instruction or, with
+  /// `anywhere`, at any of its kind.
   enum class Meet : std::uint8_t { here, anywhere };
-  bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet = Meet::here);
+  bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required,
+              Meet meet = Meet::here);
   /// Parks the running split until its barrier releases it.
   void wait_at_barrier(const Instruction& instruction, std::uint32_t mask, std::uint32_t barrier);
 

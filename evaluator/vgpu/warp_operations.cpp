@@ -1,14 +1,16 @@
+#include "evaluator/vgpu/warp_operations.h"
+
 #include <algorithm>
 #include <bit>
 #include <string>
 
 #include "evaluator/vgpu/choose.h"
-#include "evaluator/vgpu/warp_operations.h"
 
 // PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
 namespace evo::vgpu {
 
-bool gather_members(Warp& warp, const Instruction& in, std::uint32_t& mask, Place members_at, Warp::Meet meet) {
+bool gather_members(Warp& warp, const Instruction& in, std::uint32_t& mask, Place members_at,
+                    Warp::Meet meet) {
   const std::uint32_t members = warp.row(members_at)[std::countr_zero(mask)];
   if ((mask & ~members) != 0) {
     warp.fail(in, "a lane that executes this is not in its member mask", std::countr_zero(mask & ~members));
@@ -44,10 +46,22 @@ struct ShuffleBody {
       std::int32_t source = 0;
       bool valid = false;
       switch (kMode) {
-        case Shuffle::up: source = lane - by; valid = source >= last; break;
-        case Shuffle::down: source = lane + by; valid = source <= last; break;
-        case Shuffle::bfly: source = lane ^ by; valid = source <= last; break;
-        case Shuffle::idx: source = (lane & segment) | (by & ~segment); valid = source <= last; break;
+        case Shuffle::up:
+          source = lane - by;
+          valid = source >= last;
+          break;
+        case Shuffle::down:
+          source = lane + by;
+          valid = source <= last;
+          break;
+        case Shuffle::bfly:
+          source = lane ^ by;
+          valid = source <= last;
+          break;
+        case Shuffle::idx:
+          source = (lane & segment) | (by & ~segment);
+          valid = source <= last;
+          break;
       }
       from[lane] = valid ? source : lane;
       inside |= static_cast<std::uint32_t>(valid) << lane;
@@ -171,14 +185,30 @@ void reduce(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const Word value = a[std::countr_zero(left)];
     const auto x = static_cast<std::int32_t>(total), y = static_cast<std::int32_t>(value);
     switch (kOp) {
-      case Redux::add: total += value; break;
-      case Redux::min_unsigned: total = std::min(total, value); break;
-      case Redux::max_unsigned: total = std::max(total, value); break;
-      case Redux::min_signed: total = static_cast<Word>(std::min(x, y)); break;
-      case Redux::max_signed: total = static_cast<Word>(std::max(x, y)); break;
-      case Redux::and_bits: total &= value; break;
-      case Redux::or_bits: total |= value; break;
-      case Redux::xor_bits: total ^= value; break;
+      case Redux::add:
+        total += value;
+        break;
+      case Redux::min_unsigned:
+        total = std::min(total, value);
+        break;
+      case Redux::max_unsigned:
+        total = std::max(total, value);
+        break;
+      case Redux::min_signed:
+        total = static_cast<Word>(std::min(x, y));
+        break;
+      case Redux::max_signed:
+        total = static_cast<Word>(std::max(x, y));
+        break;
+      case Redux::and_bits:
+        total &= value;
+        break;
+      case Redux::or_bits:
+        total |= value;
+        break;
+      case Redux::xor_bits:
+        total ^= value;
+        break;
     }
   }
   fill_lanes(warp, in.op[0], mask, total);
@@ -194,8 +224,10 @@ void decode_redux(Form& form) {
   form.source(1, Type::b32);
   form.source(2, Type::b32);
   if (op == "add") return form.emit(reduce<Redux::add>, OpClass::redux);
-  if (op == "min") return form.emit(is_signed ? reduce<Redux::min_signed> : reduce<Redux::min_unsigned>, OpClass::redux);
-  if (op == "max") return form.emit(is_signed ? reduce<Redux::max_signed> : reduce<Redux::max_unsigned>, OpClass::redux);
+  if (op == "min")
+    return form.emit(is_signed ? reduce<Redux::min_signed> : reduce<Redux::min_unsigned>, OpClass::redux);
+  if (op == "max")
+    return form.emit(is_signed ? reduce<Redux::max_signed> : reduce<Redux::max_unsigned>, OpClass::redux);
   if (op == "and") return form.emit(reduce<Redux::and_bits>, OpClass::redux);
   if (op == "or") return form.emit(reduce<Redux::or_bits>, OpClass::redux);
   if (op == "xor") return form.emit(reduce<Redux::xor_bits>, OpClass::redux);
@@ -204,7 +236,9 @@ void decode_redux(Form& form) {
 
 // ---- activemask, elect
 
-void active_mask(Warp& warp, const Instruction& in, std::uint32_t mask) { fill_lanes(warp, in.op[0], mask, mask); }
+void active_mask(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  fill_lanes(warp, in.op[0], mask, mask);
+}
 
 void decode_activemask(Form& form) {
   form.type();
@@ -229,13 +263,18 @@ void decode_elect(Form& form) {
 }
 
 constexpr Operation kOperations[] = {
-    {"shfl", Operands::any, decode_shfl},   {"vote", Operands::any, decode_vote},
-    {"match", Operands::any, decode_match}, {"redux", Operands::any, decode_redux},
-    {"activemask", Operands::any, decode_activemask}, {"elect", Operands::any, decode_elect},
+    {"shfl", Operands::any, decode_shfl},
+    {"vote", Operands::any, decode_vote},
+    {"match", Operands::any, decode_match},
+    {"redux", Operands::any, decode_redux},
+    {"activemask", Operands::any, decode_activemask},
+    {"elect", Operands::any, decode_elect},
 };
 
 }  // namespace
 
-std::span<const Operation> warp_operations() { return kOperations; }
+std::span<const Operation> warp_operations() {
+  return kOperations;
+}
 
 }  // namespace evo::vgpu

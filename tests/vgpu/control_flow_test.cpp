@@ -1,10 +1,11 @@
+#include "evaluator/vgpu/control_flow.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/control_flow.h"
 #include "evaluator/vgpu/load_error.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
@@ -19,7 +20,8 @@ std::vector<int> run_ints(const std::string& source, const std::vector<int>& in,
   const auto in_at = gpu.upload("in", in);
   const auto out_at = gpu.upload("out", std::vector<int>(in.size(), -1));
   const auto blocks = static_cast<std::uint32_t>((in.size() + block - 1) / block);
-  const auto failure = gpu.launch("k", {{blocks, 1, 1}, {block, 1, 1}}, out_at, in_at, static_cast<int>(in.size()));
+  const auto failure =
+      gpu.launch("k", {{blocks, 1, 1}, {block, 1, 1}}, out_at, in_at, static_cast<int>(in.size()));
   if (failure) FAIL(failure->reason);
   return gpu.download<int>(out_at, in.size());
 }
@@ -38,7 +40,8 @@ constexpr const char* kHead = R"(extern "C" __global__ void k(int* out, const in
 
 TEST_CASE("an early return leaves the other threads running") {
   const auto in = counting(150);
-  const auto out = run_ints(std::string(kHead) + "if (i >= n) return; if (in[i] % 3 == 0) return; out[i] = in[i] * 2; }", in);
+  const auto out = run_ints(
+      std::string(kHead) + "if (i >= n) return; if (in[i] % 3 == 0) return; out[i] = in[i] * 2; }", in);
   for (std::size_t i = 0; i < in.size(); ++i) CHECK(out[i] == (in[i] % 3 == 0 ? -1 : in[i] * 2));
 }
 
@@ -50,7 +53,8 @@ TEST_CASE("nested branches take every path and meet again") {
     if (x > 50) { if (x % 2) { y = x * 3; } else { y = x - 7; if (x % 4 == 0) y += 1000; } } else { if (x < 10) y = 5; y -= x; }
     const unsigned together = __activemask();
     out[i] = y + (__popc(together) == 32 || i / 32 == (n - 1) / 32 ? 0 : 1000000);
-  })", in);
+  })",
+                            in);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int x = in[i];
     const int expected = x > 50 ? (x % 2 ? x * 3 : x - 7 + (x % 4 == 0 ? 1000 : 0)) : (x < 10 ? 5 : 0) - x;
@@ -72,7 +76,8 @@ TEST_CASE("loops of different length, with break and continue, converge afterwar
     }
     sum += __shfl_xor_sync(~0u, sum, 1) * 100000;
     out[i] = sum;
-  })", in, 32);
+  })",
+                            in, 32);
   std::vector<int> sums;
   for (std::size_t i = 0; i < in.size(); ++i) {
     int sum = 0;
@@ -93,8 +98,11 @@ TEST_CASE("loops of different length, with break and continue, converge afterwar
 TEST_CASE("a switch with a branch table sends every lane to its case") {
   const auto in = counting(128);
   std::string cases;
-  for (int c = 0; c < 16; ++c) cases += "case " + std::to_string(c) + ": v = in[(i + " + std::to_string(c * 3) + ") % n] * " + std::to_string(c + 2) + "; out[i] = v; break;\n";
-  const auto out = run_ints(std::string(kHead) + "int v = 1; switch (in[i] % 20) {" + cases + "default: out[i] = -5; } }", in);
+  for (int c = 0; c < 16; ++c)
+    cases += "case " + std::to_string(c) + ": v = in[(i + " + std::to_string(c * 3) + ") % n] * " +
+             std::to_string(c + 2) + "; out[i] = v; break;\n";
+  const auto out = run_ints(
+      std::string(kHead) + "int v = 1; switch (in[i] % 20) {" + cases + "default: out[i] = -5; } }", in);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int c = in[i] % 20;
     CHECK(out[i] == (c < 16 ? in[(i + static_cast<std::size_t>(c) * 3) % in.size()] * (c + 2) : -5));
@@ -109,7 +117,8 @@ TEST_CASE("brx.idx jumps through its table, diverging") {
     zero: mov.u32 d32, 100; bra end;
     one: mov.u32 d32, 200; add.u32 d32, d32, a32; bra end;
     two: mov.u32 d32, 300;
-    end: add.u32 d32, d32, 1;)", 32, {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {5, 0, 0}, {6, 0, 0}});
+    end: add.u32 d32, d32, 1;)",
+                               32, {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {5, 0, 0}, {6, 0, 0}});
   CHECK(got == std::vector<std::uint64_t>{101, 202, 301, 101, 206, 301});
 }
 
@@ -136,7 +145,8 @@ TEST_CASE("device functions are called, also by diverged lanes, with structs and
       return {table[x & 7], (long long)x * n};
     }
     __device__ __noinline__ int outer(int x) { if (x > 60) return -x; const Pair p = twist(x, 3); return p.a + (int)p.b; }
-    )" + std::string(kHead) + "out[i] = in[i] % 2 ? outer(in[i]) : in[i] + (int)twist(i, 5).b; }", in);
+    )" + std::string(kHead) + "out[i] = in[i] % 2 ? outer(in[i]) : in[i] + (int)twist(i, 5).b; }",
+                            in);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int x = in[i], t = static_cast<int>(i);
     CHECK(out[i] == (x % 2 ? (x > 60 ? -x : x * (x & 7) + 3 + x * 3) : x + t * 5));
@@ -156,7 +166,8 @@ TEST_CASE("recursion and calls through pointers are refused by name") {
   CHECK(refusal("__device__ __noinline__ int f(int x) { return x < 2 ? x : f(x - 1) + f(x - 2); }\n"
                 "extern \"C\" __global__ void k(int* o) { *o = f(*o); }")
             .find("recursive") != std::string::npos);
-  CHECK(refusal("__device__ __noinline__ int f(int x) { return x + 1; } __device__ __noinline__ int g(int x) { return x * 2; }\n"
+  CHECK(refusal("__device__ __noinline__ int f(int x) { return x + 1; } __device__ __noinline__ int g(int x) "
+                "{ return x * 2; }\n"
                 "__device__ int (*table[2])(int) = {f, g};\n"
                 "extern \"C\" __global__ void k(int* o) { *o = table[*o & 1](*o); }")
             .find("variable 'table' holds the address of") != std::string::npos);
@@ -178,7 +189,8 @@ TEST_CASE("lanes of one warp can wait for each other's stores") {
     }
     __syncthreads();
     out[i] = total;
-  })", std::vector<int>(64, 3));
+  })",
+                            std::vector<int>(64, 3));
   for (const int total : out) CHECK(total == 192);
 }
 
@@ -188,14 +200,16 @@ TEST_CASE("a spin on another warp's flag ends, as does one on another block's") 
     if (threadIdx.x == 0) flag = 0;
     __syncthreads();
     if (threadIdx.x < 32) { while (flag == 0) {} out[i] = flag; } else { flag = 7; out[i] = 1; }
-  })", std::vector<int>(64, 0));
+  })",
+                              std::vector<int>(64, 0));
   CHECK(warps[0] == 7);
   const auto blocks = run_ints(R"(__device__ volatile int arrived = 0;
     )" + std::string(kHead) + R"(
     if (threadIdx.x == 0) { atomicAdd((int*)&arrived, 1); while (arrived < gridDim.x) {} }
     __syncthreads();
     out[i] = arrived;
-  })", std::vector<int>(256, 0));
+  })",
+                               std::vector<int>(256, 0));
   for (const int arrived : blocks) CHECK(arrived == 4);
 }
 
@@ -232,7 +246,9 @@ TEST_CASE("what NVRTC makes of double precision mathematics agrees with the host
   const auto out = gpu.download<double>(out_at, in.size() * 6);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const double x = in[i];
-    const double expected[6] = {std::exp(x), std::sin(x * 1e6), std::log(std::fabs(x) + 1e-3), std::pow(std::fabs(x) + 0.5, 2.3), std::tanh(x), std::erf(x)};
+    const double expected[6] = {
+        std::exp(x),  std::sin(x * 1e6), std::log(std::fabs(x) + 1e-3), std::pow(std::fabs(x) + 0.5, 2.3),
+        std::tanh(x), std::erf(x)};
     for (std::size_t j = 0; j < 6; ++j) {
       INFO("x=" << x << " function " << j);
       CHECK(std::fabs(out[6 * i + j] - expected[j]) <= 4e-16 * std::max(std::fabs(expected[j]), 1e-3) * 4);

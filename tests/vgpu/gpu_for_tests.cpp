@@ -22,7 +22,9 @@ std::string ptx_of(std::string_view source, std::string_view arch) {
   return std::get<Binary>(result).ptx;
 }
 
-void TestGpu::load_cuda(std::string_view source, std::string_view arch) { load_ptx(ptx_of(source, arch)); }
+void TestGpu::load_cuda(std::string_view source, std::string_view arch) {
+  load_ptx(ptx_of(source, arch));
+}
 
 std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometry& geometry,
                                             const std::vector<std::vector<std::byte>>& arguments) {
@@ -42,7 +44,8 @@ std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometr
   launch.parameters.assign(kernel->parameter_bytes, std::byte{0});
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     REQUIRE(kernel->parameters[i].bytes == arguments[i].size());
-    std::memcpy(launch.parameters.data() + kernel->parameters[i].offset, arguments[i].data(), arguments[i].size());
+    std::memcpy(launch.parameters.data() + kernel->parameters[i].offset, arguments[i].data(),
+                arguments[i].size());
   }
   run_blocks(launch, {tracer_, traced_blocks_});
   printed_ = launch.printed;
@@ -50,8 +53,8 @@ std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometr
   return launch.failure;
 }
 
-std::vector<std::uint64_t> run_snippet(const std::string& instructions, int result_bits, const std::vector<Inputs>& inputs,
-                                       Simd simd) {
+std::vector<std::uint64_t> run_snippet(const std::string& instructions, int result_bits,
+                                       const std::vector<Inputs>& inputs, Simd simd) {
   const std::string widen = result_bits == 64   ? ""
                             : result_bits == 32 ? "cvt.u64.u32 d64, d32;"
                                                 : "cvt.u64.u16 d64, d16;";
@@ -99,7 +102,8 @@ done:
   const std::uint64_t in = gpu.upload("in", inputs);
   const std::uint64_t out = gpu.allocate("out", inputs.size() * 8);
   const auto blocks = static_cast<std::uint32_t>((inputs.size() + 127) / 128);
-  const auto failure = gpu.launch("snippet", {{blocks, 1, 1}, {128, 1, 1}}, out, in, static_cast<std::uint32_t>(inputs.size()));
+  const auto failure = gpu.launch("snippet", {{blocks, 1, 1}, {128, 1, 1}}, out, in,
+                                  static_cast<std::uint32_t>(inputs.size()));
   if (failure) FAIL(instructions << ": " << failure->reason);
   return gpu.download<std::uint64_t>(out, inputs.size());
 }

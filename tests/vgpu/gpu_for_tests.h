@@ -23,7 +23,9 @@ class TestGpu {
   explicit TestGpu(Simd simd = best_simd()) { options_.simd = simd; }
 
   /// Throws LoadError.
-  void load_ptx(std::string ptx) { module_ = std::make_unique<LoadedModule>(memory_, std::move(ptx), Build{}, options_); }
+  void load_ptx(std::string ptx) {
+    module_ = std::make_unique<LoadedModule>(memory_, std::move(ptx), Build{}, options_);
+  }
   /// Compiles with NVRTC; fails the test with its log. Skips the test where there is no NVRTC.
   void load_cuda(std::string_view source, std::string_view arch = "sm_90a");
 
@@ -31,7 +33,8 @@ class TestGpu {
   template <class T>
   std::uint64_t upload(const std::string& name, const std::vector<T>& values) {
     const std::uint64_t address = memory_.allocate(values.size() * sizeof(T), name);
-    if (!values.empty()) std::memcpy(memory_.at(address, values.size() * sizeof(T)), values.data(), values.size() * sizeof(T));
+    if (!values.empty())
+      std::memcpy(memory_.at(address, values.size() * sizeof(T)), values.data(), values.size() * sizeof(T));
     return address;
   }
   template <class T>
@@ -92,11 +95,11 @@ struct Inputs {
   std::uint64_t c = 0;
 };
 
-/// Runs PTX instructions in one thread for each of `inputs`. Registers: a16 b16 c16 d16, a32 ..., a64 ... hold operands
-/// and result in each width, p q r are predicates, p starts as (a != 0), q as (b != 0). Returns d of `result_bits`,
-/// zero-extended. Fails the test when loading or running does.
-std::vector<std::uint64_t> run_snippet(const std::string& instructions, int result_bits, const std::vector<Inputs>& inputs,
-                                       Simd simd = best_simd());
+/// Runs PTX instructions in one thread for each of `inputs`. Registers: a16 b16 c16 d16, a32 ..., a64 ...
+/// hold operands and result in each width, p q r are predicates, p starts as (a != 0), q as (b != 0). Returns
+/// d of `result_bits`, zero-extended. Fails the test when loading or running does.
+std::vector<std::uint64_t> run_snippet(const std::string& instructions, int result_bits,
+                                       const std::vector<Inputs>& inputs, Simd simd = best_simd());
 
 /// The vectors that this CPU has, for tests that all of them give the same bits.
 std::vector<Simd> all_simd();

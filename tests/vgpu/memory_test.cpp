@@ -11,7 +11,9 @@ using namespace evo::vgpu;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// The failure of `__global__ void k(unsigned char* p, int n)` on a buffer 'bytes' of 100 bytes, one warp.
 std::string failure_of_kernel(const std::string& body, int n = 0, std::uint32_t smem = 0) {
@@ -61,7 +63,8 @@ TEST_CASE("loads and stores of every width and vector move the right bytes") {
     for (std::size_t b = 0; b < 8; ++b) CHECK(out[2048 + 8 * i + b] == in[2048 + 8 * i + b]);
     for (std::size_t b = 0; b < 16; ++b) CHECK(out[4096 + 16 * (31 - i) + b] == in[4096 + 16 * i + b]);
     for (std::size_t b = 0; b < 16; ++b) CHECK(out[8192 + 16 * i + b] == in[8192 + 16 * i + b]);
-    CHECK(static_cast<std::int32_t>(word(out, 16384 + 4 * i, 4)) == (i % 3 == 0 ? static_cast<std::int8_t>(in[i]) : 0));
+    CHECK(static_cast<std::int32_t>(word(out, 16384 + 4 * i, 4)) ==
+          (i % 3 == 0 ? static_cast<std::int8_t>(in[i]) : 0));
   }
 }
 
@@ -104,7 +107,9 @@ TEST_CASE("generic pointers reach shared, local, constant, parameter and global 
   }
 }
 
-TEST_CASE("static and dynamic shared memory lie apart, zero-initialised variables are zero, each block starts afresh") {
+TEST_CASE(
+    "static and dynamic shared memory lie apart, zero-initialised variables are zero, each block starts "
+    "afresh") {
   TestGpu gpu;
   gpu.load_cuda(R"(
     __device__ int sums[2];
@@ -125,7 +130,8 @@ TEST_CASE("static and dynamic shared memory lie apart, zero-initialised variable
 }
 
 TEST_CASE("an access out of bounds names kernel, line, thread, address and nearest buffer") {
-  const std::string beyond = failure_of_kernel("const int i = blockIdx.x * 32 + threadIdx.x;\nif (i < n) {\n  p[i + 60] = 3;\n}", 64);
+  const std::string beyond = failure_of_kernel(
+      "const int i = blockIdx.x * 32 + threadIdx.x;\nif (i < n) {\n  p[i + 60] = 3;\n}", 64);
   CHECK(contains(beyond, "kernel k, line 4, block (1, 0, 0), thread (8, 0, 0)"));
   CHECK(contains(beyond, "st.global.u8: writes 1 byte at 0x7f"));
   CHECK(contains(beyond, "0 bytes behind the end of 'bytes'"));
@@ -139,7 +145,9 @@ TEST_CASE("misaligned accesses and writes to constant memory are found") {
   CHECK(contains(failure_of_kernel("p[0] = *(short*)(p + 2 * threadIdx.x + n);", 1), "misaligned"));
   CHECK(contains(failure_of_kernel("*(float4*)(p + 8) = make_float4(1, 2, 3, n);"), "misaligned"));
   TestGpu gpu;
-  gpu.load_cuda("__constant__ int c[2] = {1, 2};\nextern \"C\" __global__ void k(int n) {\n asm volatile(\"st.u32 [%0], %1;\" :: \"l\"((int*)c), \"r\"(n) : \"memory\");\n}");
+  gpu.load_cuda(
+      "__constant__ int c[2] = {1, 2};\nextern \"C\" __global__ void k(int n) {\n asm volatile(\"st.u32 "
+      "[%0], %1;\" :: \"l\"((int*)c), \"r\"(n) : \"memory\");\n}");
   const auto failure = gpu.launch("k", {}, 1);
   REQUIRE(failure);
   INFO(failure->reason);
@@ -147,10 +155,21 @@ TEST_CASE("misaligned accesses and writes to constant memory are found") {
 }
 
 TEST_CASE("shared and local memory have bounds too") {
-  CHECK(contains(failure_of_kernel("__shared__ int s[16];\ns[threadIdx.x + n] = 1;\n__syncthreads();\np[0] = s[0];", 0), "of shared memory, which has 64 bytes"));
-  CHECK(contains(failure_of_kernel("extern __shared__ int d[];\nd[threadIdx.x] = n;\n__syncthreads();\np[0] = d[1];", 4, 100), "line 3"));
-  CHECK(contains(failure_of_kernel("extern __shared__ int d[];\nd[threadIdx.x] = n;\n__syncthreads();\np[0] = d[1];", 4, 100), "thread (25, 0, 0)"));
-  CHECK(contains(failure_of_kernel("int a[8];\nfor (int i = 0; i < n; ++i) a[i * 3 + threadIdx.x] = i;\np[0] = a[p[1]];", 30), "local memory"));
+  CHECK(contains(
+      failure_of_kernel("__shared__ int s[16];\ns[threadIdx.x + n] = 1;\n__syncthreads();\np[0] = s[0];", 0),
+      "of shared memory, which has 64 bytes"));
+  CHECK(
+      contains(failure_of_kernel(
+                   "extern __shared__ int d[];\nd[threadIdx.x] = n;\n__syncthreads();\np[0] = d[1];", 4, 100),
+               "line 3"));
+  CHECK(
+      contains(failure_of_kernel(
+                   "extern __shared__ int d[];\nd[threadIdx.x] = n;\n__syncthreads();\np[0] = d[1];", 4, 100),
+               "thread (25, 0, 0)"));
+  CHECK(
+      contains(failure_of_kernel(
+                   "int a[8];\nfor (int i = 0; i < n; ++i) a[i * 3 + threadIdx.x] = i;\np[0] = a[p[1]];", 30),
+               "local memory"));
 }
 
 TEST_CASE("atomics update global and shared memory in every type") {
@@ -203,8 +222,10 @@ TEST_CASE("atomics update global and shared memory in every type") {
   CHECK(out[11] == 496);
   CHECK(gpu.download<float>(f, 2) == std::vector<float>{249.0f, 48.0f});
   CHECK(gpu.download<double>(d, 1)[0] == 124.0);
-  CHECK(gpu.download<std::uint64_t>(u, 2) == std::vector<std::uint64_t>{32ull << 40, static_cast<std::uint64_t>(-69)});
-  CHECK(gpu.download<std::uint32_t>(h, 1)[0] == (static_cast<std::uint32_t>(f16_from_f32(64.0f)) << 16 | f16_from_f32(32.0f)));
+  CHECK(gpu.download<std::uint64_t>(u, 2) ==
+        std::vector<std::uint64_t>{32ull << 40, static_cast<std::uint64_t>(-69)});
+  CHECK(gpu.download<std::uint32_t>(h, 1)[0] ==
+        (static_cast<std::uint32_t>(f16_from_f32(64.0f)) << 16 | f16_from_f32(32.0f)));
 }
 
 TEST_CASE("printf writes what the kernel formats") {

@@ -25,7 +25,9 @@ struct RecordedSection {
   const std::uint32_t* out(std::size_t record) const { return in(record) + words_in; }
 };
 
-inline std::string numerics_path(const std::string& file) { return std::string(EVO_TEST_DATA) + "/numerics/" + file; }
+inline std::string numerics_path(const std::string& file) {
+  return std::string(EVO_TEST_DATA) + "/numerics/" + file;
+}
 
 inline std::map<std::string, RecordedSection> recorded_sections(const std::string& file) {
   std::ifstream stream(numerics_path(file), std::ios::binary);
@@ -39,7 +41,8 @@ inline std::map<std::string, RecordedSection> recorded_sections(const std::strin
     stream.read(reinterpret_cast<char*>(&section.words_out), 4);
     stream.read(reinterpret_cast<char*>(&records), 8);
     section.words.resize(records * (section.words_in + section.words_out));
-    stream.read(reinterpret_cast<char*>(section.words.data()), static_cast<std::streamsize>(section.words.size() * 4));
+    stream.read(reinterpret_cast<char*>(section.words.data()),
+                static_cast<std::streamsize>(section.words.size() * 4));
     if (!stream) throw std::runtime_error("cut short: " + numerics_path(file));
     sections[name] = std::move(section);
   }
@@ -70,7 +73,8 @@ inline std::map<std::string, Checksum> recorded_checksums() {
 inline Checksum checksum_of(const std::vector<std::uint32_t>& words) {
   Checksum checksum{words.size(), 0xcbf29ce484222325u};
   for (std::uint32_t word : words)
-    for (int byte = 0; byte < 4; ++byte) checksum.fnv1a = (checksum.fnv1a ^ (word >> (8 * byte) & 0xffu)) * 0x100000001b3u;
+    for (int byte = 0; byte < 4; ++byte)
+      checksum.fnv1a = (checksum.fnv1a ^ (word >> (8 * byte) & 0xffu)) * 0x100000001b3u;
   return checksum;
 }
 

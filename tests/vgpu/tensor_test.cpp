@@ -12,7 +12,9 @@ using namespace evo::vgpu;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 std::vector<std::uint16_t> random_halves(std::size_t count, std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -86,7 +88,8 @@ TEST_CASE("stmatrix writes what ldmatrix reads") {
   const auto out = gpu.download<std::uint32_t>(out_at, 64);
   for (std::uint32_t t = 0; t < 32; ++t) {
     CHECK(out[t] == 0);
-    // Row r of the stored matrix 0 holds column r of the fragments: element (r, c) is lane 4c + r/2, half r%2.
+    // Row r of the stored matrix 0 holds column r of the fragments: element (r, c) is lane 4c + r/2, half
+    // r%2.
     const std::uint32_t row = t / 8, column = t % 8, lane = 4 * column + row / 2;
     CHECK(out[32 + t] == lane * 8 + (row % 2 != 0 ? 1000 : 0));
   }
@@ -141,7 +144,8 @@ TEST_CASE("a tiled f16 matrix product through cp.async, ldmatrix and mma.sync eq
   for (std::size_t m = 0; m < 32; ++m) {
     for (std::size_t n = 0; n < 32; ++n) {
       float expected = 0;
-      for (std::size_t k = 0; k < 64; ++k) expected += f32_from_f16(a[m * 64 + k]) * f32_from_f16(b[n * 64 + k]);
+      for (std::size_t k = 0; k < 64; ++k)
+        expected += f32_from_f16(a[m * 64 + k]) * f32_from_f16(b[n * 64 + k]);
       CHECK(c[m * 32 + n] == expected);
     }
   }
@@ -169,8 +173,10 @@ TEST_CASE("e4m3 and s8 products run with the fragments of PTX") {
     })");
   std::mt19937 random(3);
   std::vector<std::uint8_t> a(16 * 32), b(8 * 32);
-  for (auto& code : a) code = static_cast<std::uint8_t>((random() % 2) << 7 | (6 + random() % 3) << 3 | random() % 8);
-  for (auto& code : b) code = static_cast<std::uint8_t>((random() % 2) << 7 | (6 + random() % 3) << 3 | random() % 8);
+  for (auto& code : a)
+    code = static_cast<std::uint8_t>((random() % 2) << 7 | (6 + random() % 3) << 3 | random() % 8);
+  for (auto& code : b)
+    code = static_cast<std::uint8_t>((random() % 2) << 7 | (6 + random() % 3) << 3 | random() % 8);
   const auto a_at = gpu.upload("a", a), b_at = gpu.upload("b", b);
   const auto c_at = gpu.allocate("c", 512), ci_at = gpu.allocate("ci", 512);
   const auto failure = gpu.launch("k", {}, c_at, ci_at, a_at, b_at);
@@ -235,14 +241,21 @@ TEST_CASE("cp.async data are not there before the wait, and are zero beyond the 
 TEST_CASE("matrix instructions of a warp that is not whole are found") {
   const auto reason_of = [](const std::string& body, std::uint32_t block) {
     TestGpu gpu;
-    gpu.load_cuda("extern \"C\" __global__ void k(unsigned* out) {\n __shared__ __align__(16) unsigned short s[256];\n const unsigned at = (unsigned)__cvta_generic_to_shared(s);\n unsigned r;\n" + body + "\n out[threadIdx.x] = r;\n}");
+    gpu.load_cuda(
+        "extern \"C\" __global__ void k(unsigned* out) {\n __shared__ __align__(16) unsigned short s[256];\n "
+        "const unsigned at = (unsigned)__cvta_generic_to_shared(s);\n unsigned r;\n" +
+        body + "\n out[threadIdx.x] = r;\n}");
     const auto failure = gpu.launch("k", {{1, 1, 1}, {block, 1, 1}}, gpu.allocate("out", 256));
     return failure ? failure->reason : std::string();
   };
-  const std::string load = "asm volatile(\"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];\" : \"=r\"(r) : \"r\"(at));";
+  const std::string load =
+      "asm volatile(\"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];\" : \"=r\"(r) : \"r\"(at));";
   CHECK(reason_of(load, 32).empty());
   CHECK(contains(reason_of(load, 24), "not all 32 lanes"));
   CHECK(contains(reason_of("if (threadIdx.x > 3) return;\n" + load, 32), "not all 32 lanes"));
   CHECK(contains(reason_of("if (threadIdx.x > 3) { " + load + " } else { r = 0; }", 32), "not all 32 lanes"));
-  CHECK(contains(reason_of("asm volatile(\"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];\" : \"=r\"(r) : \"r\"(at + threadIdx.x * 100));", 32), "ldmatrix.sync.aligned.m8n8.x1.shared.b16: reads 16 bytes"));
+  CHECK(contains(reason_of("asm volatile(\"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];\" : "
+                           "\"=r\"(r) : \"r\"(at + threadIdx.x * 100));",
+                           32),
+                 "ldmatrix.sync.aligned.m8n8.x1.shared.b16: reads 16 bytes"));
 }

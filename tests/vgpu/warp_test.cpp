@@ -12,7 +12,9 @@ namespace {
 
 using U32 = std::uint32_t;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// Runs `__global__ void k(unsigned* out, int n)`; `count` words come back.
 std::vector<U32> run(const std::string& body, std::size_t count, std::uint32_t block = 32, int n = 0) {
@@ -31,7 +33,8 @@ std::string failure_of_kernel(const std::string& body, std::uint32_t block = 32,
   gpu.set_budget({2'000'000, 100'000'000});
   const auto failure = gpu.launch("k", {{1, 1, 1}, {block, 1, 1}}, out, n);
   if (!failure) return "";
-  return std::string(failure->verdict == evo::Verdict::timed_out ? "timed out: " : "crashed: ") + failure->reason;
+  return std::string(failure->verdict == evo::Verdict::timed_out ? "timed out: " : "crashed: ") +
+         failure->reason;
 }
 
 }  // namespace
@@ -46,7 +49,8 @@ TEST_CASE("shuffles move values as their mode and width say") {
     out[128 + t] = __shfl_down_sync(~0u, t, 4, 8);
     out[160 + t] = __shfl_xor_sync(~0u, t, 11);
     out[192 + t] = (unsigned)__shfl_xor_sync(~0u, (long long)t << 33 | t, 1) + (unsigned)(__shfl_down_sync(~0u, (long long)t << 33, 31) >> 33);
-  )", 224);
+  )",
+                       224);
   for (U32 t = 0; t < 32; ++t) {
     CHECK(out[t] == 15);
     CHECK(out[32 + t] == (t & ~7u) + (t + 9) % 8);
@@ -68,7 +72,8 @@ TEST_CASE("votes, matches and reductions see the lanes of their mask") {
     out[96 + t] = __match_all_sync(~0u, t >= 0, &same) + same;
     out[128 + t] = __reduce_add_sync(~0u, t) + __reduce_max_sync(~0u, (unsigned)t * 7 % 32) + (unsigned)__reduce_min_sync(~0u, -t);
     if (t & 1) out[160 + t] = __reduce_or_sync(0xaaaaaaaau, 1u << t) ^ __activemask(); else out[160 + t] = __ballot_sync(0x55555555u, t > 15);
-  )", 192);
+  )",
+                       192);
   U32 thirds = 0;
   for (U32 t = 0; t < 32; t += 3) thirds |= 1u << t;
   for (U32 t = 0; t < 32; ++t) {
@@ -94,7 +99,8 @@ TEST_CASE("lanes in different branches meet at a shuffle that names them all") {
       if (t % 2 == round) { v = t * 10; done = true; }
     }
     out[t] = __shfl_xor_sync(~0u, v, 1);
-  )", 32);
+  )",
+                       32);
   for (U32 t = 0; t < 32; ++t) CHECK(out[t] == (t ^ 1) * 10);
 }
 
@@ -103,7 +109,8 @@ TEST_CASE("__syncwarp on both sides of a branch joins the lanes of both") {
     __shared__ int s[32];
     const int t = threadIdx.x;
     if (t < 16) { s[t] = t; __syncwarp(); out[t] = s[t + 16]; } else { s[t] = t * 2; __syncwarp(); out[t] = s[t - 16]; }
-  )", 32);
+  )",
+                       32);
   for (U32 t = 0; t < 32; ++t) CHECK(out[t] == (t < 16 ? (t + 16) * 2 : t - 16));
 }
 
@@ -121,7 +128,8 @@ TEST_CASE("a shuffle that waits for lanes that never come is a deadlock that nam
 }
 
 TEST_CASE("a lane outside its own member mask is found") {
-  CHECK(contains(failure_of_kernel("out[threadIdx.x] = __shfl_sync(0xff, threadIdx.x, 0);"), "is not in its member mask"));
+  CHECK(contains(failure_of_kernel("out[threadIdx.x] = __shfl_sync(0xff, threadIdx.x, 0);"),
+                 "is not in its member mask"));
 }
 
 TEST_CASE("barriers separate phases for whole blocks, parts of blocks and partial warps") {
@@ -139,7 +147,8 @@ TEST_CASE("barriers separate phases for whole blocks, parts of blocks and partia
       asm volatile("bar.sync 2, 64;" ::: "memory");
       out[t] += s[63 - t];
     }
-  )", 80, 80);
+  )",
+                       80, 80);
   for (U32 t = 0; t < 80; ++t) CHECK(out[t] == (t + 31) % 80 + 4 + (t < 64 ? 1063 - t : 0));
 }
 
@@ -150,7 +159,8 @@ TEST_CASE("a producer arrives without waiting, barriers reduce predicates") {
     if (t < 32) { s[t] = t * 4; asm volatile("bar.arrive 1, 64;" ::: "memory"); out[t] = 1; }
     else { asm volatile("bar.sync 1, 64;" ::: "memory"); out[t] = s[t - 32]; }
     out[64 + t] = __syncthreads_count(t % 5 == 0) * 4 + __syncthreads_and(t < 64) * 2 + __syncthreads_or(t == 99);
-  )", 128, 64);
+  )",
+                       128, 64);
   for (U32 t = 0; t < 64; ++t) {
     CHECK(out[t] == (t < 32 ? 1 : (t - 32) * 4));
     CHECK(out[64 + t] == 13 * 4 + 2);
@@ -158,16 +168,25 @@ TEST_CASE("a producer arrives without waiting, barriers reduce predicates") {
 }
 
 TEST_CASE("threads that have returned do not hold up a barrier of the whole block") {
-  const auto out = run("if (threadIdx.x >= 40) return;\n__syncthreads();\nout[threadIdx.x] = 9;\n__syncthreads();", 64, 64);
+  const auto out = run(
+      "if (threadIdx.x >= 40) return;\n__syncthreads();\nout[threadIdx.x] = 9;\n__syncthreads();", 64, 64);
   for (U32 t = 0; t < 64; ++t) CHECK(out[t] == (t < 40 ? 9 : 0xdeadbeef));
 }
 
 TEST_CASE("a barrier that some warps never reach is a deadlock that says who waits") {
-  const std::string reason = failure_of_kernel("if (threadIdx.x < 32) asm volatile(\"bar.sync 5, 64;\");\nelse { while (*(volatile unsigned*)out == 0) {} }", 64);
+  const std::string reason = failure_of_kernel(
+      "if (threadIdx.x < 32) asm volatile(\"bar.sync 5, 64;\");\nelse { while (*(volatile unsigned*)out == "
+      "0) {} }",
+      64);
   CHECK(contains(reason, "timed out"));
-  const std::string dead = failure_of_kernel("if (threadIdx.x < 32)\n  asm volatile(\"bar.sync 5, 96;\");\nelse\n  asm volatile(\"bar.sync 6, 64;\");", 64);
+  const std::string dead = failure_of_kernel(
+      "if (threadIdx.x < 32)\n  asm volatile(\"bar.sync 5, 96;\");\nelse\n  asm volatile(\"bar.sync 6, "
+      "64;\");",
+      64);
   CHECK(contains(dead, "deadlock: no warp can advance"));
-  CHECK(contains(dead, "warp 0 lanes 0xffffffff wait in bar.sync (line 3) at barrier 5, where 32 of 96 threads have arrived"));
+  CHECK(contains(
+      dead,
+      "warp 0 lanes 0xffffffff wait in bar.sync (line 3) at barrier 5, where 32 of 96 threads have arrived"));
   CHECK(contains(dead, "warp 1"));
 }
 
@@ -177,8 +196,10 @@ TEST_CASE("an endless loop runs out of its budget") {
 }
 
 TEST_CASE("impossible barriers are failures of the kernel") {
-  CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync %0, 32;\" :: \"r\"(n));", 32, 16), "barrier 16 does not exist"));
-  CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync 1, %0;\" :: \"r\"(n));", 32, 40), "no multiple of 32"));
+  CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync %0, 32;\" :: \"r\"(n));", 32, 16),
+                 "barrier 16 does not exist"));
+  CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync 1, %0;\" :: \"r\"(n));", 32, 40),
+                 "no multiple of 32"));
 }
 
 TEST_CASE("special registers describe thread, block and lane") {
@@ -195,5 +216,6 @@ TEST_CASE("special registers describe thread, block and lane") {
   const auto failure = gpu.launch("k", {{2, 3, 4}, {4, 3, 4}, 7}, out_at);
   if (failure) FAIL(failure->reason);
   const auto out = gpu.download<U32>(out_at, 48 * 24);
-  for (U32 i = 0; i < 48 * 24; ++i) CHECK(out[i] == i % 48 % 32 + i % 48 / 32 * 100 + i % 48 % 32 * 10000 + 7000000);
+  for (U32 i = 0; i < 48 * 24; ++i)
+    CHECK(out[i] == i % 48 % 32 + i % 48 / 32 * 100 + i % 48 % 32 * 10000 + 7000000);
 }
