@@ -1,6 +1,5 @@
 #include "evaluator/vgpu/decoder.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "evaluator/vgpu/kernel_builder.h"
@@ -8,11 +7,27 @@
 namespace evo::vgpu {
 namespace {
 
-constexpr std::span<const Operation> (*kSubjects[])() = {
-    integer_operations, bit_operations,     carry_operations,   float_operations,
-    half_operations,    compare_operations, convert_operations, move_operations,
-    memory_operations,  atomic_operations,  async_operations,   warp_operations,
-    matrix_operations,  barrier_operations, control_operations, hint_operations,
+struct Subject {
+  std::string_view title;
+  std::span<const Operation> (*operations)();
+};
+constexpr Subject kSubjects[] = {
+    {"integer arithmetic", integer_operations},
+    {"logic, shifts, bits", bit_operations},
+    {"extended precision", carry_operations},
+    {"f32 and f64 arithmetic", float_operations},
+    {"f16 and bf16 arithmetic", half_operations},
+    {"comparison, selection", compare_operations},
+    {"conversion", convert_operations},
+    {"moves, address spaces", move_operations},
+    {"loads and stores", memory_operations},
+    {"atomics", atomic_operations},
+    {"asynchronous copies", async_operations},
+    {"warp", warp_operations},
+    {"matrices", matrix_operations},
+    {"barriers", barrier_operations},
+    {"control flow", control_operations},
+    {"fences and hints", hint_operations},
 };
 
 using Table = std::unordered_multimap<std::string_view, Operation>;
@@ -20,8 +35,8 @@ using Table = std::unordered_multimap<std::string_view, Operation>;
 const Table& table() {
   static const Table all = [] {
     Table result;
-    for (const auto subject : kSubjects) {
-      for (const Operation& operation : subject()) result.emplace(operation.name, operation);
+    for (const Subject& subject : kSubjects) {
+      for (const Operation& operation : subject.operations()) result.emplace(operation.name, operation);
     }
     return result;
   }();
@@ -59,12 +74,14 @@ DecodeFunction find_operation(const ptx::Statement& statement) {
   return nullptr;
 }
 
-std::vector<std::string_view> known_instructions() {
-  std::vector<std::string_view> names;
-  for (const auto& [name, operation] : table()) names.push_back(name);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
+std::string instruction_table() {
+  std::string text = "| subject | instructions |\n|---|---|\n";
+  for (const Subject& subject : kSubjects) {
+    text += "| " + std::string(subject.title) + " |";
+    for (const Operation& operation : subject.operations()) text += " " + std::string(operation.name);
+    text += " |\n";
+  }
+  return text;
 }
 
 Simd best_simd() {

@@ -176,8 +176,8 @@ std::span<const Operation> barrier_operations();
 std::span<const Operation> hint_operations();
 std::span<const Operation> control_operations();
 
-/// Every name above, sorted: what docs/vgpu.md lists.
-std::vector<std::string_view> known_instructions();
+/// The instruction set as a Markdown table, one row for each subject: docs/vgpu.md has it.
+std::string instruction_table();
 
 /// Null for an instruction that does not exist here.
 DecodeFunction find_operation(const ptx::Statement& statement);

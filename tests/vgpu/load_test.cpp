@@ -1,4 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -131,6 +133,16 @@ TEST_CASE("values live across loops and branches keep their registers") {
       expected += (i * i + (i % 3 == 0 ? trips * (trips + 1) / 2 : 0)) * (i + 1);
     CHECK(got[static_cast<std::size_t>(index)] == expected);
   }
+}
+
+TEST_CASE("docs/vgpu.md has the instruction table that the code prints") {
+  std::ifstream file(std::string(EVO_SOURCE_DIR) + "/docs/vgpu.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string begin = "<!-- instructions -->\n";
+  const auto from = text.find(begin), to = text.find("<!-- end of instructions -->");
+  REQUIRE(from != std::string::npos);
+  REQUIRE(to != std::string::npos);
+  CHECK(text.substr(from + begin.size(), to - from - begin.size()) == instruction_table());
 }
 
 TEST_CASE("damaged PTX never does worse than being refused") {

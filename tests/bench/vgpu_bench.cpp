@@ -1,0 +1,106 @@
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "evaluator/vgpu/launch.h"
+#include "evaluator/vgpu/loaded_module.h"
+
+// How long the virtual GPU takes for a warp instruction. Each kernel is a loop of one instruction, repeated;
+// the time is that of the whole loop over the instructions that it executed.
+namespace {
+
+using namespace evo;
+using namespace evo::vgpu;
+
+constexpr int kRepeats = 64;
+constexpr std::uint32_t kTrips = 2000;
+
+std::string loop_of(const std::string& instruction) {
+  std::string body;
+  for (int i = 0; i < kRepeats; ++i) body += instruction + "\n";
+  return R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 trips) {
+  .reg .b32 a, b, c, n, m; .reg .b64 x, y, z, g; .reg .b16 h; .reg .pred q;
+  .reg .f32 f<4>; .reg .b32 w<8>; .reg .b32 s;
+  .shared .align 16 .b8 tile[4096];
+  ld.param.u64 g, [p]; ld.param.u32 m, [trips];
+  mov.u32 a, %tid.x; mov.u32 b, 3; mov.u32 c, 5; mov.u32 n, 0; mov.b64 x, 7; mov.b64 y, 9; mov.b64 z, 1;
+  mov.u32 s, tile; shl.b32 w7, a, 4; add.u32 s, s, w7; mul.wide.u32 x, a, 4; add.u64 g, g, x;
+again:
+)" + body +
+         R"(
+  add.u32 n, n, 1; setp.lt.u32 q, n, m; @q bra again;
+  ret;
+})";
+}
+
+void run(benchmark::State& state, const std::string& instruction) {
+  GlobalMemory memory;
+  const LoadedModule module(memory, loop_of(instruction), Build{});
+  const Kernel* kernel = module.kernel("k");
+  const std::uint64_t buffer = memory.allocate(4096, "buffer");
+  std::uint64_t executed = 0;
+  for (auto _ : state) {
+    vgpu::Launch launch;
+    launch.kernel = kernel;
+    launch.memory = &memory;
+    launch.block = {32, 1, 1};
+    launch.numerics = tensor_core_numerics(90);
+    launch.parameters.resize(kernel->parameter_bytes);
+    std::memcpy(launch.parameters.data() + kernel->parameters[0].offset, &buffer, sizeof buffer);
+    std::memcpy(launch.parameters.data() + kernel->parameters[1].offset, &kTrips, sizeof kTrips);
+    run_blocks(launch);
+    if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
+    executed += launch.executed;
+  }
+  state.counters["per_instruction"] = benchmark::Counter(
+      static_cast<double>(executed), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+struct Case {
+  const char* name;
+  const char* instruction;
+};
+constexpr Case kCases[] = {
+    {"add.u32", "add.u32 a, a, b;"},
+    {"add.u64", "add.u64 x, x, y;"},
+    {"lop3", "lop3.b32 a, a, b, c, 0x96;"},
+    {"mad.lo", "mad.lo.u32 a, a, b, c;"},
+    {"fma.f32", "fma.rn.f32 f0, f1, f2, f0;"},
+    {"max.f32", "max.f32 f0, f1, f0;"},
+    {"fma.f16x2", "fma.rn.f16x2 a, b, c, a;"},
+    {"setp", "setp.lt.s32 q, a, b;"},
+    {"selp", "selp.b32 a, b, c, q;"},
+    {"guarded add", "@q add.u32 a, a, b;"},
+    {"ex2", "ex2.approx.ftz.f32 f0, f1;"},
+    {"cvt.e4m3x2.f32", "cvt.rn.satfinite.e4m3x2.f32 h, f0, f1;"},
+    {"shfl", "shfl.sync.bfly.b32 a, a, 1, 31, -1;"},
+    {"ld.global.u32", "ld.global.u32 a, [g];"},
+    {"st.global.u32", "st.global.u32 [g], b;"},
+    {"ld.shared.v4", "ld.shared.v4.b32 {w0, w1, w2, w3}, [s];"},
+    {"ldmatrix.x4", "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {w0, w1, w2, w3}, [s];"},
+    {"mma.m16n8k16.f16",
+     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0,f1,f2,f3}, {w0,w1,w2,w3}, {w4,w5}, "
+     "{f0,f1,f2,f3};"},
+    {"mma.m16n8k32.e4m3",
+     "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {f0,f1,f2,f3}, {w0,w1,w2,w3}, {w4,w5}, "
+     "{f0,f1,f2,f3};"},
+    {"mma.m16n8k32.s8",
+     "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {w0,w1,w2,w3}, {w0,w1,w2,w3}, {w4,w5}, {w0,w1,w2,w3};"},
+};
+
+const bool kRegistered = [] {
+  for (const Case& each : kCases) {
+    benchmark::RegisterBenchmark(each.name,
+                                 [&each](benchmark::State& state) { run(state, each.instruction); });
+  }
+  return true;
+}();
+
+}  // namespace
+
+BENCHMARK_MAIN();
