@@ -306,7 +306,8 @@ Bindings facts_of(const DeviceLimits& limits) {
           {"smem_per_sm", limits.smem_per_sm_bytes},
           {"registers_per_sm", limits.registers_per_sm},
           {"threads_per_block", std::int64_t{limits.threads_per_block}},
-          {"sm_count", std::int64_t{limits.sm_count}}};
+          {"sm_count", std::int64_t{limits.sm_count}},
+          {"wgmma", limits.wgmma}};
 }
 
 }  // namespace evo

@@ -20,7 +20,8 @@ struct Gene {
   std::string name;
   Kind kind = Kind::number;
   std::vector<Value> alleles;  ///< In the file's order; numbers ascending; slots sorted by name.
-  Expression when;  ///< Inactive genes take no part in the genome. Reads only earlier genes and facts.
+  Expression
+      when;  ///< Inactive genes take no part in the genome. Reads only earlier genes, facts and options.
   std::string doc;
 };
 
@@ -92,7 +93,7 @@ struct Family {
 std::vector<Family> load_families(const SourceTree& tree, const Task& task);
 
 /// What a family's expressions may read of the device: sm, smem_per_block, smem_per_sm, registers_per_sm,
-/// sm_count.
+/// threads_per_block, sm_count, wgmma.
 struct DeviceLimits {
   int sm = 0;                             ///< Compute capability times ten: 89, 90.
   std::int64_t smem_per_block_bytes = 0;  ///< Opt-in maximum.
@@ -100,6 +101,7 @@ struct DeviceLimits {
   std::int64_t registers_per_sm = 0;
   int threads_per_block = 1024;
   int sm_count = 0;
+  bool wgmma = false;  ///< Runs wgmma, mbarrier and tensor-map copies: Hopper GPUs, not yet the virtual one.
 };
 Bindings facts_of(const DeviceLimits& limits);
 

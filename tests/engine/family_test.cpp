@@ -149,10 +149,12 @@ TEST_CASE("facts carry every limit under its name") {
   limits.smem_per_sm_bytes = 233472;
   limits.registers_per_sm = 65536;
   limits.sm_count = 132;
+  limits.wgmma = true;
   CHECK(facts_of(limits) == Bindings{{"sm", number(90)},
                                      {"smem_per_block", number(232448)},
                                      {"smem_per_sm", number(233472)},
                                      {"registers_per_sm", number(65536)},
                                      {"threads_per_block", number(1024)},
-                                     {"sm_count", number(132)}});
+                                     {"sm_count", number(132)},
+                                     {"wgmma", Value{true}}});
 }
