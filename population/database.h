@@ -18,7 +18,7 @@ class Transaction;
 
 namespace evo {
 
-/// Internal to population/: SQLite with this project's errors. Every failure is a machine_error in one line
+/// Internal to population/: SQLite with this project's errors. Every failure is an evo::Error in one line
 /// that names the file and what to do.
 
 class Database;
