@@ -90,7 +90,7 @@ Provenance read_provenance(const JsonPlace& root) {
   provenance.candidate = root.at("candidate").integer();
   provenance.evo_version = root.at("evo_version").text();
   provenance.nvrtc_version = root.at("nvrtc_version").text();
-  provenance.compile_flags = root.at("compile_flags").texts();
+  for (const JsonPlace& flag : root.at("compile_flags").items()) provenance.compile_flags.push_back(flag.text());
   return provenance;
 }
 
