@@ -102,8 +102,17 @@ TEST_CASE("the exported program finds a right kernel right and launches what the
     const CommandResult refused = program.run(bad);
     CHECK(refused.exit_code == 2);
     CHECK_THAT(refused.output,
-               ContainsSubstring("usage: ") && ContainsSubstring("[R,N], with N == 64 or N == 128"));
+               ContainsSubstring("usage: ") && ContainsSubstring("[R,N] [check], with N == 64 or N == 128"));
   }
+}
+
+TEST_CASE("the exported program checks without timing when asked to") {
+  ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
+  const ToyProgram program(request);
+  const CommandResult checked = program.run("1,64 check");
+  INFO(checked.output);
+  CHECK(checked.exit_code == 0);
+  CHECK_THAT(checked.output, ContainsSubstring("first call") && !ContainsSubstring("warm latency"));
 }
 
 TEST_CASE("the exported program finds a wrong kernel wrong") {
