@@ -90,7 +90,8 @@ Provenance read_provenance(const JsonPlace& root) {
   provenance.candidate = root.at("candidate").integer();
   provenance.evo_version = root.at("evo_version").text();
   provenance.nvrtc_version = root.at("nvrtc_version").text();
-  for (const JsonPlace& flag : root.at("compile_flags").items()) provenance.compile_flags.push_back(flag.text());
+  for (const JsonPlace& flag : root.at("compile_flags").items())
+    provenance.compile_flags.push_back(flag.text());
   return provenance;
 }
 
