@@ -7,6 +7,7 @@
 #include "engine/diagram.h"
 #include "engine/error.h"
 #include "engine/residual.h"
+#include "engine/scope.h"
 
 namespace evo {
 namespace {
@@ -38,6 +39,8 @@ class Diagram::Builder {
           const std::vector<Bindings>& specialisations)
       : diagram_(diagram),
         family_(family),
+        facts_(facts),
+        specialisations_(specialisations),
         store_(family.genes),
         states_(family.genes.size()),
         unique_(family.genes.size()) {
@@ -79,9 +82,7 @@ class Diagram::Builder {
       if (known) locals[derived.name] = translate(derived.value, locals);
     }
     for (const Constraint& constraint : family_.constraints) {
-      const TermId term = store_.truth(translate(constraint.condition, locals));
-      sources_.emplace_back(term, constraint.condition.text());
-      constraints.push_back(term);
+      constraints.push_back(store_.truth(translate(constraint.condition, locals)));
     }
   }
 
@@ -107,7 +108,7 @@ class Diagram::Builder {
 
   NodeId build(std::size_t level, const State& state) {
     if (level == family_.genes.size()) {
-      if (!state.empty()) complain(store_.failure(state.front()));
+      if (!state.empty()) complain(failing_constraint(), store_.failure(state.front()));
       return kEnd;
     }
     if (const auto known = states_[level].find(state); known != states_[level].end()) return known->second;
@@ -118,7 +119,9 @@ class Diagram::Builder {
           family_.name));
     }
     const TermId when = state.front();
-    if (const std::string failure = store_.failure(when); !failure.empty()) complain(failure);
+    if (const std::string failure = store_.failure(when); !failure.empty()) {
+      complain(family_.genes[level].when.text(), failure);
+    }
     const bool active = store_.is_true(when);
     const std::size_t alleles = active ? family_.genes[level].alleles.size() : 1;
     std::vector<NodeId> children;
@@ -166,22 +169,43 @@ class Diagram::Builder {
     return found->second;
   }
 
-  // A constraint has no value for the genome at hand, and no other constraint excludes it.
-  [[noreturn]] void complain(const std::string& reason) const {
+  // The constraint that has no value for the genome at hand.
+  std::string failing_constraint() const {
+    Genome genome{family_.name, {}};
+    for (std::size_t i = 0; i < path_.size(); ++i)
+      genome.genes[family_.genes[i].name] = family_.genes[i].alleles[path_[i]];
+    for (const Bindings& specialisation : specialisations_) {
+      Bindings known = facts_;
+      known.insert(specialisation.begin(), specialisation.end());
+      const Bindings scope = scope_of(family_, genome, known);
+      for (const Constraint& constraint : family_.constraints) {
+        try {
+          constraint.condition.evaluate_bool(scope);
+        } catch (const Error&) {
+          return constraint.condition.text();
+        }
+      }
+    }
+    return "a constraint";
+  }
+
+  // An expression has no value for the genome at hand, and no constraint excludes the genome.
+  [[noreturn]] void complain(const std::string& expression, const std::string& reason) const {
     std::string genome;
     for (std::size_t i = 0; i < path_.size(); ++i) {
       const Gene& gene = family_.genes[i];
       genome += fmt::format(" {}={}", gene.name, expr::to_string(gene.alleles[path_[i]]));
     }
-    throw usage_error(
-        fmt::format("family {}: a constraint cannot be evaluated for{}: {}", family_.name, genome, reason));
+    throw usage_error(fmt::format("family {}: '{}' cannot be evaluated for{}: {}", family_.name, expression,
+                                  genome, reason));
   }
 
   Diagram& diagram_;
   const Family& family_;
+  const Bindings& facts_;
+  const std::vector<Bindings>& specialisations_;
   ResidualStore store_;
   std::map<std::string, TermId> names_;
-  std::vector<std::pair<TermId, std::string>> sources_;
   std::vector<std::unordered_map<State, NodeId, SequenceHash>> states_;
   std::vector<std::unordered_map<std::vector<NodeId>, NodeId, SequenceHash>> unique_;
   std::vector<std::size_t> path_;

@@ -167,16 +167,4 @@ Expression JsonPlace::expression() const {
   }
 }
 
-std::vector<std::string> JsonPlace::texts() const {
-  std::vector<std::string> result;
-  for (const JsonPlace& item : items()) result.push_back(item.text());
-  return result;
-}
-
-std::vector<Expression> JsonPlace::expressions() const {
-  std::vector<Expression> result;
-  for (const JsonPlace& item : items()) result.push_back(item.expression());
-  return result;
-}
-
 }  // namespace evo

@@ -38,8 +38,6 @@ class JsonPlace {
   Value value() const;  ///< An integer, boolean or string.
   /// A string, parsed; an integer or boolean stands for itself.
   Expression expression() const;
-  std::vector<std::string> texts() const;
-  std::vector<Expression> expressions() const;
 
  private:
   struct Here;

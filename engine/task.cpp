@@ -120,6 +120,10 @@ class Loader {
       }
       return;
     }
+    require_dtype(place, dtype);
+  }
+
+  static void require_dtype(const JsonPlace& place, const std::string& dtype) {
     try {
       parse_dtype(dtype);
     } catch (const Error& error) {
@@ -241,7 +245,7 @@ class Loader {
     task_.flops = scope_.read(place, "flops");
     task_.bytes = scope_.read(place, "bytes");
     task_.math = place.at("math").text();
-    check_dtype(place.at("math"), task_.math);
+    require_dtype(place.at("math"), task_.math);
   }
 
   void reference() {

@@ -144,6 +144,8 @@ TEST_CASE("mistakes in task.json are named with file, key and reason") {
   CHECK(load_complaint("\"cosine\": 0.99", "\"cosine\": 1.5") == file + "limits.cosine: must be 0 to 1");
   CHECK(load_complaint("\"bytes\": \"3 * N * M\"", "\"bytes\": \"3 * N * K\"") ==
         file + "floor.bytes: '3 * N * K' reads unknown name 'K'; did you mean 'M'?");
+  CHECK_THAT(load_complaint("\"math\": \"f32\"", "\"math\": \"out\""),
+             ContainsSubstring("floor.math: unknown dtype 'out'"));
   CHECK(load_complaint("[\"N\", \"1\", \"1\"]", "[\"N\", \"1\"]") ==
         file + "reference.grid: three dimensions are needed");
   CHECK(load_complaint("\"y\", \"N * M\"]", "\"y\", \"N * L\"]") ==
