@@ -42,6 +42,32 @@ bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask,
 void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                   const Touched& touched);
 
+/// The bytes that accesses of one mode can reach without a closer look: `host` is where address `begin` is.
+struct Reach {
+  std::byte* host = nullptr;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// The buffer that the instruction touched last, or shared memory. Empty where only resolve_lane_by_lane()
+/// knows.
+EVO_INLINE Reach reach_of(Warp& warp, const Instruction& in, AccessMode mode) {
+  switch (mode.where) {
+    case Where::generic:
+    case Where::global: {
+      const Allocation* buffer = warp.launch->caches[in.cache];
+      if (buffer == nullptr || (mode.writes && buffer->read_only)) return {};
+      return {buffer->host, buffer->begin, buffer->end};
+    }
+    case Where::shared: {
+      auto& shared = warp.block->shared;
+      return {shared.data() + kReservedSmemBytes, kReservedSmemBytes, shared.size()};
+    }
+    default:
+      return {};
+  }
+}
+
 /// Fills `touched` for accesses of `bytes` at register `base` + `offset`. False when the warp has failed.
 EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, Place base,
                            std::uint64_t offset, std::uint32_t bytes, Touched& touched) {
@@ -68,37 +94,17 @@ EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask
     high = address > high ? address : high;
     all |= address;
   }
-  const std::byte* host = nullptr;
-  std::uint64_t begin = 0, end = 0;
-  bool allowed = (all & (bytes - 1)) == 0;
-  switch (mode.where) {
-    case Where::generic:
-    case Where::global:
-      if (const Allocation* buffer = warp.launch->caches[in.cache]) {
-        host = buffer->host;
-        begin = buffer->begin;
-        end = buffer->end;
-        allowed &= !(mode.writes && buffer->read_only);
-      }
-      break;
-    case Where::shared:
-      host = warp.block->shared.data();
-      begin = kReservedSmemBytes;
-      host += begin;
-      end = warp.block->shared.size();
-      break;
-    default:
-      break;
-  }
   if (warp.launch->tracer != nullptr) trace_access(warp, mask, mode, bytes, touched);
-  // `end` is at least `bytes` behind every address that passes, so the subtraction cannot wrap where it
-  // matters.
-  if (!(allowed && host != nullptr && low >= begin && high < end && end - high >= bytes)) {
+  const Reach reach = reach_of(warp, in, mode);
+  // `high < end` comes first, so the difference cannot wrap. An empty reach admits nothing.
+  const bool inside = low >= reach.begin && high < reach.end && reach.end - high >= bytes;
+  if (!inside || (all & (bytes - 1)) != 0) {
     return resolve_lane_by_lane(warp, in, mask, mode, bytes, touched);
   }
-  auto* origin = const_cast<std::byte*>(host);
   EVO_LANE_LOOP
-  for (int lane = 0; lane < 32; ++lane) touched.at[lane] = origin + (touched.address[lane] - begin);
+  for (int lane = 0; lane < 32; ++lane) {
+    touched.at[lane] = reach.host + (touched.address[lane] - reach.begin);
+  }
   return true;
 }
 
@@ -109,12 +115,29 @@ EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, P
                     static_cast<std::uint64_t>(in.immediate), bytes, touched);
 }
 
-/// Whether lane i's bytes follow lane i - 1's, `bytes` each.
-EVO_INLINE bool is_contiguous(const Touched& touched, std::uint32_t bytes) {
-  const std::uint64_t first = touched.address[0];
+/// Where the lanes' bytes begin when all 32 lanes access `bytes` each, one behind the other, within reach;
+/// else null. The commonest case, settled with one comparison of rows.
+EVO_INLINE std::byte* contiguous_bytes(Warp& warp, const Instruction& in, std::uint32_t mask, Place base,
+                                       std::uint32_t bytes) {
+  if (mask != kAllLanes || warp.launch->tracer != nullptr) return nullptr;
+  const AccessMode mode = AccessMode::decoded(in.aux0);
+  std::uint64_t first = 0;
   std::uint64_t differs = 0;
-  for (std::uint64_t lane = 0; lane < 32; ++lane) differs |= touched.address[lane] ^ (first + lane * bytes);
-  return differs == 0;
+  if (mode.wide_base) {
+    const std::uint64_t* row = source_row<std::uint64_t>(warp, base);
+    for (std::uint64_t lane = 0; lane < 32; ++lane) differs |= row[lane] ^ (row[0] + lane * bytes);
+    first = row[0] + static_cast<std::uint64_t>(in.immediate);
+  } else {
+    const Word* row = warp.row(base);
+    Word words = 0;
+    for (Word lane = 0; lane < 32; ++lane) words |= row[lane] ^ (row[0] + lane * bytes);
+    differs = words;
+    first = static_cast<Word>(row[0] + static_cast<Word>(in.immediate));
+  }
+  const Reach reach = reach_of(warp, in, mode);
+  const bool inside = first >= reach.begin && first < reach.end && reach.end - first >= 32 * bytes;
+  if (differs != 0 || !inside || first % bytes != 0) return nullptr;
+  return reach.host + (first - reach.begin);
 }
 
 }  // namespace evo::vgpu

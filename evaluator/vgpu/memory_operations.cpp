@@ -115,18 +115,19 @@ template <int kBytes, int kCount>
 struct Load {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
     using T = Raw<kBytes>;
-    Touched touched;
-    if (!resolve(warp, in, mask, in.op[kCount], kBytes * kCount, touched)) return;
     if constexpr (kCount == 1 && kBytes >= 4) {
-      if (mask == kAllLanes && is_contiguous(touched, kBytes) &&
-          touched.at[31] - touched.at[0] == 31 * kBytes) {
-        std::memcpy(own_row<T>(warp, in.op[0]), touched.at[0], 32 * kBytes);
+      if (const std::byte* from = contiguous_bytes(warp, in, mask, in.op[1], kBytes)) {
+        std::memcpy(own_row<T>(warp, in.op[0]), from, 32 * kBytes);
         return;
       }
     }
+    Touched touched;
+    if (!resolve(warp, in, mask, in.op[kCount], kBytes * kCount, touched)) return;
     alignas(64) Slot<T> values[kCount][32];
     for (int lane = 0; lane < 32; ++lane) {
-      for (int i = 0; i < kCount; ++i) put<T>(values[i], lane, load_from<T>(touched.at[lane] + i * kBytes));
+      for (int i = 0; i < kCount; ++i) {
+        put<T>(values[i], lane, load_from<T>(touched.at[lane] + i * kBytes));
+      }
     }
     for (std::size_t i = 0; i < kCount; ++i) {
       Slot<T>* d = own_row<T>(warp, in.op[i]);
@@ -144,15 +145,14 @@ template <int kBytes, int kCount>
 struct Store {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
     using T = Raw<kBytes>;
-    Touched touched;
-    if (!resolve(warp, in, mask, in.op[0], kBytes * kCount, touched)) return;
     if constexpr (kCount == 1 && kBytes >= 4) {
-      if (mask == kAllLanes && is_contiguous(touched, kBytes) &&
-          touched.at[31] - touched.at[0] == 31 * kBytes) {
-        std::memcpy(touched.at[0], source_row<T>(warp, in.op[1]), 32 * kBytes);
+      if (std::byte* to = contiguous_bytes(warp, in, mask, in.op[0], kBytes)) {
+        std::memcpy(to, source_row<T>(warp, in.op[1]), 32 * kBytes);
         return;
       }
     }
+    Touched touched;
+    if (!resolve(warp, in, mask, in.op[0], kBytes * kCount, touched)) return;
     const Slot<T>* rows[kCount];
     for (std::size_t i = 0; i < kCount; ++i) rows[i] = source_row<T>(warp, in.op[1 + i]);
     for (std::uint32_t left = mask; left != 0; left &= left - 1) {

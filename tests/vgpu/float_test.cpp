@@ -275,6 +275,8 @@ TEST_CASE("conversions between f32, f64 and integers saturate and round as named
     if (x <= 0) return 0ull;
     return x >= 18446744073709551616.0 ? ~0ull : U64(x);
   });
+  check("cvt.rpi.ftz.s32.f32 d32, a32;", 32, singles,
+        [&](U64 a, U64, U64) { return to_s32(std::ceil(double(flush(as_f32(a))))); });
   check("cvt.rn.f32.u32 d32, a32;", 32, singles,
         [](U64 a, U64, U64) { return bits_of(static_cast<float>(U32(a))); });
   check("cvt.rn.f64.s64 d64, a64;", 64, doubles,
