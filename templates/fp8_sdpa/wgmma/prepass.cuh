@@ -1,0 +1,34 @@
+// Transposes the values of all heads into a workspace: each CTA one key tile of a head.
+extern "C" __global__ void __launch_bounds__(128)
+    fp8_sdpa_transpose_v(const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap vt_map) {
+  extern __shared__ unsigned char smem_storage[];
+  const shared_address values = (shared_address_of(smem_storage) + 1023) & ~1023u;
+  const shared_address transposed = values + tile_k * head_dim;
+  const shared_address arrived = transposed + ${ceil_div(tile_k * v_rows, 1024) * 1024};
+  const int first_key = blockIdx.x * tile_k;
+  const int head = blockIdx.y;
+  if (threadIdx.x == 0) {
+    init_barrier(arrived, 1);
+    publish_barriers();
+  }
+//% if pdl != 'none'
+  wait_for_launch_ahead();
+  start_launch_behind();
+//% end
+  if (threadIdx.x == 0) {
+    arrive_expecting(arrived, tile_k * head_dim);
+    load_box(values, v_map, arrived, 0, first_key, head);
+  }
+  __syncthreads();
+  wait_for(arrived, 0);
+  transpose_tile<4>(transposed, values, threadIdx.x / 32, threadIdx.x % 32);
+  publish_to_async_proxy();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int p = 0; p < tile_k / panel; ++p) {
+      store_box(vt_map, transposed + p * panel_bytes, first_key + p * panel, 0, head);
+    }
+    wait_for_stored_boxes();
+  }
+}

@@ -1,0 +1,58 @@
+// Values arrive as rows of codes, one key after the other, but an e4m3 wgmma wants the summed dimension, the keys,
+// innermost. ldmatrix.trans moves pairs of codes; bytes are put right in registers:
+//   keys 0-7  (bytes)  [ key 2q  col 2r | key 2q  col 2r+1 | key 2q+1  col 2r | key 2q+1  col 2r+1 ]   q = lane % 4
+//   keys 8-15          [ key 8+2q ..    | ..               | key 9+2q ..      | ..                 ]   r = lane / 4
+//     pick 0x6420 -> column 2r   of keys 2q, 2q+1, 8+2q, 9+2q
+//     pick 0x7531 -> column 2r+1 of the same keys
+// which is the order of keys that pack_weights leaves. Of 16 columns the even ones become rows 0-7 of the transposed
+// tile and the odd ones rows 8-15: a thread then ends with four neighbouring columns of the output.
+//
+// A transposed tile consists of panels of ${panel} keys, each v_rows rows of ${panel} bytes; the last ${v_rows - D} rows
+// of a panel are ones.
+constexpr int panel = ${panel};
+constexpr int panel_bytes = ${v_rows * panel};
+
+struct ValueBlock {  // 32 keys x 16 columns
+  int keys;
+  int columns;
+};
+
+__device__ __forceinline__ ValueBlock value_block(int index) {
+  return {index / (head_dim / 16) * 32, index % (head_dim / 16) * 16};
+}
+
+__device__ __forceinline__ void load_value_block(u32 (&pairs)[4], shared_address values, ValueBlock block, int lane) {
+  load_matrices_transposed(pairs, values + xor_offset<head_dim>(block.keys + lane, block.columns / 16));
+}
+
+__device__ __forceinline__ void store_value_block(shared_address transposed, const u32 (&pairs)[4], ValueBlock block,
+                                                  int lane) {
+  const int row = block.columns + lane % 16;            // lanes 8-15: the odd columns
+  const int keys = block.keys + lane / 16 * 16;
+  const shared_address to = transposed + keys / panel * panel_bytes + xor_offset<panel>(row, keys % panel / 16);
+  store_matrices(to, pick_bytes<0x6420>(pairs[0], pairs[1]), pick_bytes<0x7531>(pairs[0], pairs[1]),
+                 pick_bytes<0x6420>(pairs[2], pairs[3]), pick_bytes<0x7531>(pairs[2], pairs[3]));
+}
+
+// `warps` warps share the blocks; ${transpose_batch} block(s) of a warp are under way at once.
+template <int warps>
+__device__ __forceinline__ void transpose_tile(shared_address transposed, shared_address values, int warp, int lane) {
+  constexpr int blocks = tile_k / 32 * (head_dim / 16);
+  constexpr int batch = ${transpose_batch};
+#pragma unroll
+  for (int first = 0; first < blocks; first += warps * batch) {
+    u32 pairs[batch][4];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const int index = first + i * warps + warp;
+      if (blocks % (warps * batch) == 0 || index < blocks) load_value_block(pairs[i], values, value_block(index), lane);
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const int index = first + i * warps + warp;
+      if (blocks % (warps * batch) == 0 || index < blocks) {
+        store_value_block(transposed, pairs[i], value_block(index), lane);
+      }
+    }
+  }
+}

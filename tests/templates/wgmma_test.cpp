@@ -1,0 +1,52 @@
+#include <catch2/catch_test_macros.hpp>
+#include <variant>
+
+#include "evaluator/ptxas_log.h"
+#include "tests/templates/shipped.h"
+
+using namespace evo;
+using namespace evo::test;
+
+namespace {
+
+Gpu hopper() {
+  Gpu gpu = h200();
+  gpu.limits.wgmma = true;
+  return gpu;
+}
+
+}  // namespace
+
+TEST_CASE("random wgmma genomes compile for sm_90a, run wgmma asynchronously, and few spill registers") {
+  int programs = 0;
+  int spilling = 0;
+  for (const char* shape : {"mission", "d128"}) {
+    const Aimed aimed("fp8_sdpa", hopper(), {shape});
+    const Space space = aimed.space();
+    Rng rng(5);
+    for (int i = 0; i < 6; ++i) {
+      const Genome genome = space.sample(rng, "wgmma");
+      INFO(shape << " " << to_text(genome));
+      const Program program = aimed.candidate(space, genome).programs.front();
+      const auto result = nvrtc_or_skip().compile(program.source, "sm_90a", program.max_registers);
+      REQUIRE(std::holds_alternative<Binary>(result));
+      const Binary& binary = std::get<Binary>(result);
+      CHECK_FALSE(performance_warning(binary.build.log));
+      CHECK(binary.ptx.find("wgmma.mma_async") != std::string::npos);
+      ++programs;
+      spilling += binary.build.spill_bytes > 0 ? 1 : 0;
+    }
+  }
+  INFO(spilling << " of " << programs << " spill");
+  CHECK(spilling * 4 <= programs);
+}
+
+TEST_CASE("hundreds of thousands of wgmma genomes are legal on Hopper, none where wgmma does not run") {
+  const Space space = Aimed("fp8_sdpa", hopper(), {"mission"}).space();
+  CHECK(space.size("wgmma") >= 300'000);
+  for (const Gpu& gpu : {l4(), h200()}) {
+    const Space without = Aimed("fp8_sdpa", gpu, {"mission"}).space();
+    CHECK(without.families().size() == 1);
+    CHECK(without.families().front().name == "mma_sync");
+  }
+}
