@@ -18,7 +18,7 @@ namespace evo::vgpu {
 /// When to call a kernel runaway. An honest warp of the longest kernels here executes some ten million
 /// instructions.
 struct Budget {
-  std::uint64_t warp_instructions = 400'000'000;       ///< Of one warp.
+  std::uint64_t warp_instructions = 100'000'000;       ///< Of one warp.
   std::uint64_t launch_instructions = 40'000'000'000;  ///< Of all warps of a launch.
 };
 
