@@ -107,7 +107,7 @@ TEST_CASE("a run with nothing valid exits with 1 and says where to look") {
   std::string kernel = bench.read("templates/toy/plain/kernel.cu");
   kernel.replace(kernel.find("'-' : '+'"), 9, "'-' : '*'");
   bench.write("templates/toy/plain/kernel.cu", kernel);
-  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--quiet"});
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.out, "no candidate was valid"));
@@ -226,7 +226,10 @@ TEST_CASE("the elites can be looked at from every side") {
   REQUIRE(elites.size() == 3);
   CHECK(elites[0]["latency_us"] <= elites[1]["latency_us"]);
   CHECK(elites[0]["timing"] == "modelled");
-  CHECK(bench.json({"elites", "--task", "other"})["elites"].empty());
+  CHECK(bench.json({"elites", "--device", "cuda"})["elites"].empty());
+  check_refused(bench.evo({"elites", "--task", "toi"}), 2, {"unknown task 'toi'", "did you mean 'toy'?"});
+  check_refused(bench.evo({"export", "--objective", "speed"}), 2,
+                {"unknown objective 'speed'", "latency middle mode=exact"});
   const std::string a = std::to_string(elites[0]["candidate"].get<int>());
   const std::string b = std::to_string(elites[1]["candidate"].get<int>());
 
