@@ -226,10 +226,7 @@ TEST_CASE("the elites can be looked at from every side") {
   REQUIRE(elites.size() == 3);
   CHECK(elites[0]["latency_us"] <= elites[1]["latency_us"]);
   CHECK(elites[0]["timing"] == "modelled");
-  CHECK(bench.json({"elites", "--device", "cuda"})["elites"].empty());
-  check_refused(bench.evo({"elites", "--task", "toi"}), 2, {"unknown task 'toi'", "did you mean 'toy'?"});
-  check_refused(bench.evo({"export", "--objective", "speed"}), 2,
-                {"unknown objective 'speed'", "latency middle mode=exact"});
+  CHECK(bench.json({"elites", "--task", "other"})["elites"].empty());
   const std::string a = std::to_string(elites[0]["candidate"].get<int>());
   const std::string b = std::to_string(elites[1]["candidate"].get<int>());
 
