@@ -32,7 +32,7 @@ std::string elites_text(const std::vector<EliteRow>& rows, const Terminal& termi
 
 int elites(const Request& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
-  std::vector<EliteRow> rows = store.elites(request.filter);
+  std::vector<EliteRow> rows = find_elites(store, request.filter);
   if (!request.all) std::erase_if(rows, [](const EliteRow& row) { return !row.current; });
   fmt::print("{}", request.json ? elites_json(rows) : elites_text(rows, terminal_of(stdout)));
   return kDone;

@@ -30,7 +30,7 @@ struct Request {
 /// The rank 1 elites that match, those of the newest runs first: what was worked on last is what is meant.
 std::vector<EliteRow> best_elites(const Store& store, const EliteFilter& filter) {
   std::vector<EliteRow> best;
-  for (const EliteRow& row : store.elites(filter)) {
+  for (const EliteRow& row : find_elites(store, filter)) {
     if (row.rank == 1 && row.current) best.push_back(row);
   }
   std::vector<EliteRow> ordered;

@@ -62,6 +62,30 @@ DeviceRecord record_of(const DeviceInfo& device) {
           .facts = facts_of(device.limits)};
 }
 
+namespace {
+
+/// Refuses a name that was given but is not among those in use.
+void check_known(std::string_view what, const std::string& name, std::vector<std::string> known,
+                 const Store& store) {
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  if (name.empty() || known.empty() || std::binary_search(known.begin(), known.end(), name)) return;
+  throw unknown_name(what, name, known, fmt::format("in {}", store.path().string()));
+}
+
+}  // namespace
+
+std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter) {
+  std::vector<std::string> tasks, objectives;
+  for (const RunRow& run : store.runs()) {
+    tasks.push_back(run.info.task);
+    objectives.push_back(run.info.objective);
+  }
+  check_known("task", filter.task, std::move(tasks), store);
+  check_known("objective", filter.objective, std::move(objectives), store);
+  return store.elites(filter);
+}
+
 CandidateRow find_candidate(const Store& store, CandidateId id) {
   std::optional<CandidateRow> row = store.candidate(id);
   if (!row) {

@@ -9,6 +9,9 @@
 namespace evo {
 namespace {
 
+/// Inputs of this size no cache holds from one call to the next: a second set of buffers would only be another copy.
+constexpr std::uint64_t kRotatedBytes = 128 << 20;
+
 /// Regime and seed of one case of a shape.
 struct Draw {
   std::size_t regime = 0;
@@ -99,7 +102,7 @@ class Planner {
     plan.smoke = index_of(plan.cases, shapes_[cheapest_], task_.regimes.front(), 0);
     for (const Shape& shape : target_.timed) {
       TimedShape timed{shape, {}};
-      for (std::uint64_t seed = 0; seed < sets(); ++seed) {
+      for (std::uint64_t seed = 0; seed < sets(shape); ++seed) {
         timed.rotation.push_back(index_of(plan.cases, shape, task_.regimes.front(), seed));
       }
       // The interpreter repeats itself exactly; only what it reads from earlier runs can differ, and the cheapest
@@ -115,7 +118,11 @@ class Planner {
 
  private:
   /// Sets of buffers that timing uses in turn. Modelled times do not depend on them.
-  std::uint64_t sets() const { return on_vgpu_ ? 1 : std::min<std::uint64_t>(2, static_cast<std::uint64_t>(task_.seeds)); }
+  std::uint64_t sets(const Shape& shape) const {
+    const CaseRecipe one = make_recipe(task_, target_.options, shape, task_.regimes.front(), 0, salt_);
+    if (on_vgpu_ || input_bytes(one) > kRotatedBytes) return 1;
+    return std::min<std::uint64_t>(2, static_cast<std::uint64_t>(task_.seeds));
+  }
 
   void add_shape(std::vector<Case>& cases, std::size_t number) {
     std::vector<Draw> order = covering_order(task_, number);
@@ -125,7 +132,7 @@ class Planner {
     if (number == cheapest_) count = std::max(count, std::min(covering, order.size()));
     order.resize(std::min(count, order.size()));
     if (is_timed(shapes_[number])) {
-      for (std::uint64_t seed = 0; seed < sets(); ++seed) {
+      for (std::uint64_t seed = 0; seed < sets(shapes_[number]); ++seed) {
         if (std::ranges::find(order, Draw{0, seed}) == order.end()) order.push_back({0, seed});
       }
     }

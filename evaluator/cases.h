@@ -47,7 +47,8 @@ inline constexpr double kGridWorkCuda = 8e12;
 ///   the seeds turn, and the two most telling regimes come first: the task's first one and the one of largest gain
 ///   (peaked inputs show skipped work);
 /// - the cheapest shape covers at least every regime and every seed;
-/// - a timed shape has one more seed of the first regime where the GPU's timing turns between two sets of buffers.
+/// - a timed shape has one more seed of the first regime where the GPU's timing turns between two sets of buffers (up to
+///   128 MiB of inputs; larger ones leave every cache by themselves).
 /// The order of all cases is shuffled by the salt.
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt);
 

@@ -102,23 +102,37 @@ void BufferSet::prepare(const std::vector<std::vector<std::byte>>& inputs, unsig
     if (auto failure = attach_workspaces(std::vector<Workspace>(workspaces_))) throw machine_error(failure->reason);
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    const PlanTensor& tensor = tensors_[i];
-    image_.resize(tensor.bytes + 2 * guard_);
-    const std::span<std::byte> image(image_);
-    write_guard(image.first(guard_));
-    write_guard(image.last(guard_));
-    const std::span<std::byte> content = image.subspan(guard_, tensor.bytes);
-    if (tensor.output) {
-      std::ranges::fill(content, poison_byte(poison_variant));
-    } else if (inputs.at(i).size() == content.size()) {
-      std::ranges::copy(inputs[i], content.begin());
+    if (tensors_[i].output) {
+      prepare_output(i, poison_byte(poison_variant));
     } else {
-      throw machine_error(fmt::format("input {}: the plan wants {} bytes, the case has {}", tensor.name, content.size(),
-                                      inputs[i].size()));
+      prepare_input(i, inputs.at(i));
     }
-    device_.upload(tensor_memory_[i].address(), image);
   }
   prepare_workspaces(poison_variant);
+}
+
+void BufferSet::prepare_input(std::size_t number, const std::vector<std::byte>& content) {
+  const PlanTensor& tensor = tensors_[number];
+  if (content.size() != tensor.bytes) {
+    throw machine_error(fmt::format("input {}: the plan wants {} bytes, the case has {}", tensor.name, tensor.bytes,
+                                    content.size()));
+  }
+  image_.resize(tensor.bytes + 2 * guard_);
+  const std::span<std::byte> image(image_);
+  write_guard(image.first(guard_));
+  write_guard(image.last(guard_));
+  std::ranges::copy(content, image.begin() + static_cast<std::ptrdiff_t>(guard_));
+  device_.upload(tensor_memory_[number].address(), image);
+}
+
+void BufferSet::prepare_output(std::size_t number, std::byte poison) {
+  const std::uint64_t bytes = tensors_[number].bytes;
+  device_.fill(addresses_.tensors[number], poison, bytes);
+  if (guard_ == 0) return;
+  image_.resize(guard_);
+  write_guard(image_);
+  device_.upload(addresses_.tensors[number] - guard_, image_);
+  device_.upload(addresses_.tensors[number] + bytes, image_);
 }
 
 std::optional<Failure> BufferSet::collect(const std::vector<std::vector<std::byte>>& inputs,

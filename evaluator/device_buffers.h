@@ -55,6 +55,8 @@ class BufferSet {
 
  private:
   void prepare_workspaces(unsigned poison_variant);
+  void prepare_input(std::size_t number, const std::vector<std::byte>& content);
+  void prepare_output(std::size_t number, std::byte poison);
 
   Device& device_;
   std::vector<PlanTensor> tensors_;

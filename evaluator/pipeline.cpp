@@ -67,6 +67,15 @@ struct Known {
   Evaluation evaluation;
 };
 
+/// What a duplicate is told: the figures, without the lists behind them. Those are stored with the original, and a
+/// run of many thousand candidates would hold them all in memory.
+Evaluation abridged(Evaluation evaluation) {
+  evaluation.errors = {};
+  for (Timing& timing : evaluation.timings) timing.samples_us = {};
+  for (Build& build : evaluation.builds) build.log.clear();
+  return evaluation;
+}
+
 Evaluation duplicate_of(const Known& known, const char* what) {
   Evaluation evaluation = known.evaluation;
   evaluation.verdict = Verdict::duplicate;
@@ -267,7 +276,7 @@ class Pipeline final : public Evaluator {
   void recall(const Finished& finished) {
     const Verdict verdict = finished.evaluation.verdict;
     if (verdict == Verdict::duplicate || verdict == Verdict::harness_failed) return;
-    const Known remembered{finished.ticket, finished.evaluation};
+    const Known remembered{finished.ticket, abridged(finished.evaluation)};
     const std::string source_key = finished.candidate.source_hash();
     submitted_sources_.insert(source_key);
     by_source_.insert_or_assign(source_key, remembered);
@@ -292,7 +301,9 @@ class Pipeline final : public Evaluator {
 
   /// Our own failures are not remembered: a twin gets its own chance.
   Evaluation remember(std::map<std::string, Known>& table, const std::string& key, const Job& job, Evaluation evaluation) {
-    if (options_.dedup && evaluation.verdict != Verdict::harness_failed) table.insert_or_assign(key, Known{job.ticket, evaluation});
+    if (options_.dedup && evaluation.verdict != Verdict::harness_failed) {
+      table.insert_or_assign(key, Known{job.ticket, abridged(evaluation)});
+    }
     return evaluation;
   }
 

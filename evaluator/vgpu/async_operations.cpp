@@ -78,18 +78,19 @@ struct AsyncCopy {
 
   /// A record has one group number: lanes that have committed differently get records of their own.
   static void split_by_group(Warp& warp) {
-    PendingCopy rest = warp.copies.back();
-    warp.copies.pop_back();
-    while (rest.lanes != 0) {
-      const std::uint32_t group =
-          warp.committed_groups[static_cast<std::size_t>(std::countr_zero(rest.lanes))];
+    while (true) {
+      PendingCopy& copy = warp.copies.back();
+      copy.group = warp.committed_groups[static_cast<std::size_t>(std::countr_zero(copy.lanes))];
       std::uint32_t same = 0;
-      for (std::size_t lane = 0; lane < 32; ++lane)
-        same |= static_cast<std::uint32_t>(warp.committed_groups[lane] == group) << lane;
-      PendingCopy& copy = warp.copies.emplace_back(rest);
-      copy.lanes = rest.lanes & same;
-      copy.group = group;
-      rest.lanes &= ~same;
+      for (std::size_t lane = 0; lane < 32; ++lane) {
+        same |= static_cast<std::uint32_t>(warp.committed_groups[lane] == copy.group) << lane;
+      }
+      const std::uint32_t others = copy.lanes & ~same;
+      copy.lanes &= same;
+      if (others == 0) return;
+      PendingCopy rest = copy;
+      rest.lanes = others;
+      warp.copies.push_back(rest);
     }
   }
 };

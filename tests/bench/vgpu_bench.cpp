@@ -24,12 +24,12 @@ std::string loop_of(const std::string& instruction) {
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 p, .param .u32 trips) {
-  .reg .b32 a, b, c, n, m; .reg .b64 x, y, z, g; .reg .b16 h; .reg .pred q;
+  .reg .b32 a, b, c, n, m; .reg .b64 x, y, z, g, g16; .reg .b16 h; .reg .pred q;
   .reg .f32 f<4>; .reg .b32 w<8>; .reg .b32 s;
   .shared .align 16 .b8 tile[4096];
   ld.param.u64 g, [p]; ld.param.u32 m, [trips];
   mov.u32 a, %tid.x; mov.u32 b, 3; mov.u32 c, 5; mov.u32 n, 0; mov.b64 x, 7; mov.b64 y, 9; mov.b64 z, 1;
-  mov.u32 s, tile; shl.b32 w7, a, 4; add.u32 s, s, w7; mul.wide.u32 x, a, 4; add.u64 g, g, x;
+  mov.u32 s, tile; shl.b32 w7, a, 4; add.u32 s, s, w7; mul.wide.u32 x, a, 16; add.u64 g16, g, x; mul.wide.u32 x, a, 4; add.u64 g, g, x;
 again:
 )" + body +
          R"(
@@ -82,6 +82,7 @@ constexpr Case kCases[] = {
     {"ld.global.u32", "ld.global.u32 a, [g];"},
     {"st.global.u32", "st.global.u32 [g], b;"},
     {"ld.shared.v4", "ld.shared.v4.b32 {w0, w1, w2, w3}, [s];"},
+    {"cp.async.16 and its wait", "cp.async.cg.shared.global [s], [g16], 16; cp.async.wait_all;"},
     {"ldmatrix.x4", "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {w0, w1, w2, w3}, [s];"},
     {"mma.m16n8k16.f16",
      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0,f1,f2,f3}, {w0,w1,w2,w3}, {w4,w5}, "

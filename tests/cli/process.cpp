@@ -105,8 +105,12 @@ Process::Process(const std::vector<std::string>& arguments, const ProcessOptions
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.c_str(), O_WRONLY, 0);
   }
   posix_spawn_file_actions_adddup2(&actions, err.writing, STDERR_FILENO);
-  const int error = posix_spawn(&pid_, EVO_BINARY, &actions, nullptr, pointers_to(words).data(),
+  posix_spawnattr_t attributes;
+  REQUIRE(posix_spawnattr_init(&attributes) == 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const int error = posix_spawn(&pid_, EVO_BINARY, &actions, &attributes, pointers_to(words).data(),
                                 pointers_to(variables).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(out.writing);
   close(err.writing);
@@ -124,7 +128,7 @@ Process::~Process() {
 
 void Process::kill_now() {
   if (pid_ < 0) return;
-  kill(pid_, SIGKILL);
+  kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
 }
@@ -151,7 +155,7 @@ void Process::wait_for_error_text(const std::string& text) {
 }
 
 void Process::send(int signal) const {
-  REQUIRE(kill(pid_, signal) == 0);
+  REQUIRE(kill(-pid_, signal) == 0);
 }
 
 Outcome Process::finish() {

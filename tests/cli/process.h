@@ -38,6 +38,7 @@ class Process {
   /// Reads until standard error holds the text. Fails the test when the process ends or its deadline comes
   /// first.
   void wait_for_error_text(const std::string& text);
+  /// As a terminal does: to the process and to those it has started.
   void send(int signal) const;
   /// Waits for the end.
   Outcome finish();

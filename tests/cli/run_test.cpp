@@ -226,7 +226,8 @@ TEST_CASE("the elites can be looked at from every side") {
   REQUIRE(elites.size() == 3);
   CHECK(elites[0]["latency_us"] <= elites[1]["latency_us"]);
   CHECK(elites[0]["timing"] == "modelled");
-  CHECK(bench.json({"elites", "--task", "other"})["elites"].empty());
+  check_refused(bench.evo({"elites", "--task", "other"}), 2, {"unknown task 'other'", "there are toy"});
+  check_refused(bench.evo({"export", "--objective", "slow"}), 2, {"unknown objective 'slow'"});
   const std::string a = std::to_string(elites[0]["candidate"].get<int>());
   const std::string b = std::to_string(elites[1]["candidate"].get<int>());
 

@@ -76,7 +76,7 @@ TEST_CASE("every regime and every seed is covered even when everything is expens
 }
 
 TEST_CASE("the smoke case is the cheapest, and timed shapes are timed on cases that are validated") {
-  const Setting setting({{"large", 50'000'000}, {"small", 1000}});
+  const Setting setting({{"large", 5'000'000}, {"small", 1000}});
   for (const char* kind : {"cuda", "vgpu"}) {
     const CasePlan plan = plan_cases(setting.task, setting.target, kind, 1);
     CHECK(plan.cases.at(plan.smoke).shape.name == "small");
@@ -90,6 +90,12 @@ TEST_CASE("the smoke case is the cheapest, and timed shapes are timed on cases t
     CHECK(std::ranges::is_sorted(plan.repeated));
     CHECK(std::ranges::binary_search(plan.repeated, plan.smoke));
   }
+}
+
+TEST_CASE("inputs that no cache holds are timed with one set of buffers") {
+  const Setting setting({{"huge", 20'000'000}, {"small", 1000}});  // Two f32 inputs: 160 MB.
+  const CasePlan plan = plan_cases(setting.task, setting.target, "cuda", 1);
+  CHECK(plan.timed[0].rotation.size() == 1);
 }
 
 TEST_CASE("the order of the cases depends on the salt, and so do their inputs") {

@@ -174,6 +174,8 @@ TEST_CASE("the second candidate with the same source is a duplicate with the fir
   CHECK(evaluations[2].verdict == Verdict::duplicate);
   CHECK(evaluations[2].reason == "same source as proposal 0: valid");
   CHECK(evaluations[2].latency_us == evaluations[0].latency_us);
+  CHECK(evaluations[2].timings.size() == evaluations[0].timings.size());
+  CHECK(evaluations[2].errors.empty());  // They are the original's.
   CHECK(evaluations[3].verdict == Verdict::duplicate);
   CHECK_THAT(evaluations[3].reason, ContainsSubstring("same source as proposal 1: wrong_answer"));
   CHECK(evaluations[3].latency_us == 0);

@@ -1,0 +1,87 @@
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+using Names = std::set<std::string>;
+
+Names members(const nlohmann::json& object) {
+  Names names;
+  for (const auto& [name, value] : object.items()) names.insert(name);
+  return names;
+}
+
+Names document(Names own) {
+  own.insert({"evo", "command"});
+  return own;
+}
+
+}  // namespace
+
+// docs/json.md promises these names; a change here is a change for every program that reads them.
+TEST_CASE("every document has the members that its description promises") {
+  const Bench bench;
+  write_toy_task(bench);
+  const nlohmann::json run =
+      bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
+  const Names run_members = {
+      "id",           "task",         "task_hash",   "device",       "target",    "objective",
+      "family",       "strategy",     "seed",        "salt",         "width",     "evaluation_limit",
+      "time_limit_s", "status",       "started_at",  "finished_at",  "evaluated", "valid",
+      "best_us",      "command_line", "evo_version", "nvrtc_version"};
+  const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
+  CHECK(members(run) == document({"run", "interrupted", "exhausted", "verdicts", "first_valid", "best",
+                                  "improvement", "elites"}));
+  CHECK(members(run["run"]) == run_members);
+  CHECK(members(run["best"]) == outcome_members);
+  CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current",
+                                           "device", "objective", "latency_us", "timing", "relative_l2",
+                                           "registers", "spill_bytes", "genome", "source_hash", "since"});
+  CHECK(members(run["run"]["device"]) == Names{"id", "kind", "name", "arch", "uuid", "driver"});
+  CHECK(members(run["run"]["target"]) == Names{"options", "timed", "validated"});
+  CHECK(run["run"]["salt"].get<std::string>().size() == 16);
+
+  const std::string a = std::to_string(run["elites"][0]["candidate"].get<int>());
+  const std::string b = std::to_string(run["elites"][1]["candidate"].get<int>());
+  CHECK(members(bench.json({"elites"})) == document({"elites"}));
+  CHECK(members(bench.json({"tasks"})) == document({"tasks"}));
+  CHECK(members(bench.json({"space", "--task", "toy", "--device", "vgpu"})) ==
+        document({"task", "device", "target", "legal", "families"}));
+  CHECK(members(bench.json({"runs"})) == document({"runs"}));
+  Names with_outcomes = run_members;
+  with_outcomes.insert("outcomes");
+  CHECK(members(bench.json({"runs", "1"})["runs"][0]) == with_outcomes);
+  CHECK(members(bench.json({"runs", "1"})["runs"][0]["outcomes"][0]) == outcome_members);
+  const nlohmann::json show = bench.json({"show", a});
+  CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "parents", "genome",
+                                   "elite_rank", "source_hash", "evaluation", "programs", "run"}));
+  const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
+                                    "timings", "builds", "cases",      "profile"};
+  CHECK(members(show["evaluation"]) == evaluation_members);
+  CHECK(members(show["evaluation"]["timings"][0]) ==
+        Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "samples_us"});
+  CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "registers",
+                                                          "spill_bytes", "static_smem_bytes", "stack_bytes",
+                                                          "cubin_hash", "compile_ms", "log"});
+  CHECK(members(show["evaluation"]["cases"][0]) ==
+        Names{"shape", "seed", "regime", "output", "relative_l2", "max_abs", "cosine"});
+  CHECK(members(show["programs"][0]) == Names{"specialisation", "max_registers", "source_hash", "source"});
+  const nlohmann::json lineage = bench.json({"lineage", a});
+  CHECK(members(lineage) == document({"candidate", "ancestors"}));
+  CHECK(members(lineage["ancestors"][0]) ==
+        Names{"candidate", "distance", "op", "parents", "genome", "verdict", "latency_us"});
+  const nlohmann::json diff = bench.json({"diff", a, b});
+  CHECK(members(diff) == document({"a", "b", "genes", "source_diff"}));
+  CHECK(members(diff["genes"][0]) == Names{"gene", "a", "b"});
+  const nlohmann::json verify = bench.json({"verify", a});
+  CHECK(members(verify) == document({"origin", "edited", "task", "genome", "device", "reproduced", "why",
+                                     "comparable", "tolerance", "claim", "found"}));
+  CHECK(members(verify["found"]) == evaluation_members);
+  const nlohmann::json doctor = bench.json({"doctor"});
+  CHECK(members(doctor) == document({"can_run", "can_measure", "checks"}));
+  CHECK(members(doctor["checks"][0]) == Names{"name", "ok", "found", "fix"});
+}

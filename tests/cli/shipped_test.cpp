@@ -1,0 +1,40 @@
+#include <catch2/catch_test_macros.hpp>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+const std::string kTemplates = EVO_SOURCE_DIR "/templates";
+}
+
+TEST_CASE("a search of fp8_qkt ends with elites that can be shown, exported and verified") {
+  const Bench bench;
+  const Outcome run = bench.evo({"run", "--task", "fp8_qkt", "--device", "vgpu:l4", "--evals", "5", "--seed",
+                                 "1", "--templates", kTemplates, "--quiet"});
+  INFO(run.out << run.err);
+  REQUIRE(run.code == 0);
+  const nlohmann::json elites = bench.json({"elites"})["elites"];
+  REQUIRE_FALSE(elites.empty());
+  CHECK(elites[0]["device"]["id"] == "vgpu:l4");
+  CHECK(elites[0]["relative_l2"] < 0.001);
+  const std::string best = std::to_string(elites[0]["candidate"].get<int>());
+  CHECK(bench.evo({"show", best}).code == 0);
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+  CHECK(bench.read("best.cu").find("evo_fp8_qkt(") != std::string::npos);
+  const Outcome verified = bench.evo({"verify", "best.cu"});
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+}
+
+TEST_CASE("the shipped tasks load, and their spaces are large") {
+  const Bench bench;
+  const nlohmann::json tasks = bench.json({"tasks", "--templates", kTemplates})["tasks"];
+  REQUIRE(tasks.size() >= 2);
+  for (const auto& task : tasks) {
+    INFO(task);
+    CHECK(task["problem"].is_null());
+  }
+  CHECK(bench.json({"space", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates})["legal"] >
+        100'000);
+}
