@@ -361,6 +361,26 @@ std::string verify_json(const Finding& finding) {
   return text_of(json);
 }
 
+std::string selftest_json(const SelftestResult& result) {
+  Json json = document("selftest");
+  json["task"] = result.task;
+  json["task_hash"] = result.task_hash;
+  json["device"] = info_json(result.device);
+  json["passed"] = result.passed();
+  json["judged"] = result.judged();
+  json["wrong"] = result.wrong();
+  json["specimens"] = Json::array();
+  for (const SelftestRow& row : result.rows) {
+    json["specimens"].push_back({{"name", row.specimen.name},
+                                 {"family", row.specimen.family},
+                                 {"about", row.specimen.about},
+                                 {"verdict", row.judged ? Json(name_of(row.verdict)) : Json(nullptr)},
+                                 {"reason", row.reason},
+                                 {"right", row.judged ? Json(row.right) : Json(nullptr)}});
+  }
+  return text_of(json);
+}
+
 std::string doctor_json(const Diagnosis& diagnosis) {
   Json json = document("doctor");
   json["can_run"] = diagnosis.can_run;

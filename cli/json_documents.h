@@ -5,6 +5,7 @@
 
 #include "cli/listings.h"
 #include "cli/run_summary.h"
+#include "cli/selftest.h"
 #include "cli/verify.h"
 #include "evaluator/doctor.h"
 #include "population/store.h"
@@ -26,6 +27,7 @@ std::string runs_json(const std::vector<RunRow>& rows);
 /// One run with every candidate in brief.
 std::string runs_json(const RunRow& row, const std::vector<OutcomeRow>& outcomes);
 std::string verify_json(const Finding& finding);
+std::string selftest_json(const SelftestResult& result);
 /// What `evo doctor` found: of the machine, and of the templates and the database that were named.
 struct Diagnosis {
   std::vector<Check> checks;

@@ -127,6 +127,14 @@ std::vector<JsonPlace> JsonPlace::items() const {
   return result;
 }
 
+bool JsonPlace::is_object() const {
+  return here_->value->is_object();
+}
+
+bool JsonPlace::is_list() const {
+  return here_->value->is_array();
+}
+
 std::string JsonPlace::text() const {
   if (!here_->value->is_string()) wrong_type("a string");
   return here_->value->get<std::string>();

@@ -30,6 +30,8 @@ class JsonPlace {
   /// The object's members, in the file's order.
   std::vector<std::pair<std::string, JsonPlace>> members() const;
   std::vector<JsonPlace> items() const;
+  bool is_object() const;
+  bool is_list() const;
 
   std::string text() const;
   std::int64_t integer() const;

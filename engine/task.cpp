@@ -9,6 +9,7 @@
 #include "engine/hash.h"
 #include "engine/json_place.h"
 #include "engine/name_scope.h"
+#include "engine/specimen.h"
 #include "engine/text.h"
 
 namespace evo {
@@ -271,6 +272,7 @@ class Loader {
   std::string hash() const {
     Hasher hasher;
     for (const auto& [path, content] : tree_) {
+      if (is_mutant_file(path, task_.name)) continue;
       if (path.starts_with(task_.name + "/") || path.starts_with("include/")) hasher.add(path).add(content);
     }
     return hasher.hex();

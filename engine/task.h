@@ -87,8 +87,8 @@ struct Task {
   Expression reference_block[3];
   /// Arguments of the reference by name: tensors, else i32 expressions.
   std::vector<std::string> reference_arguments;
-  /// xxh3 over task.json, the reference and every file under the task's folder and include/: rows of another
-  /// hash never compete.
+  /// xxh3 over task.json, the reference and every file under the task's folder and include/, but not its
+  /// mutants: rows of another hash never compete.
   std::string hash;
 
   const Shape& shape(std::string_view name) const;    ///< Throws usage_error listing the names there are.

@@ -87,6 +87,15 @@ std::size_t index_of(const std::vector<Case>& cases, const Shape& shape, const R
   return static_cast<std::size_t>(found - cases.begin());
 }
 
+/// A case with other inputs than those that are timed first: of the rotation where it turns.
+std::optional<std::size_t> other_case(const std::vector<Case>& cases, const TimedShape& timed) {
+  if (timed.rotation.size() > 1) return timed.rotation.back();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases[i].shape.name == timed.shape.name && i != timed.rotation.front()) return i;
+  }
+  return std::nullopt;
+}
+
 class Planner {
  public:
   Planner(const Task& task, const Target& target, std::string_view kind, std::uint64_t salt)
@@ -101,13 +110,15 @@ class Planner {
     shuffle(plan.cases, salt_);
     plan.smoke = index_of(plan.cases, shapes_[cheapest_], task_.regimes.front(), 0);
     for (const Shape& shape : target_.timed) {
-      TimedShape timed{shape, {}};
+      TimedShape timed;
+      timed.shape = shape;
       for (std::uint64_t seed = 0; seed < sets(shape); ++seed) {
         timed.rotation.push_back(index_of(plan.cases, shape, task_.regimes.front(), seed));
       }
       // The interpreter repeats itself exactly; only what it reads from earlier runs can differ, and the cheapest
       // case shows that. A GPU schedules anew each time, best shown at the size that is timed.
       plan.repeated.push_back(on_vgpu_ ? plan.smoke : timed.rotation.front());
+      timed.afterwards = other_case(plan.cases, timed);
       plan.timed.push_back(std::move(timed));
     }
     plan.repeated.push_back(plan.smoke);
@@ -166,6 +177,16 @@ double work_of(const Task& task, const Bindings& options, const Shape& shape) {
 
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt) {
   return Planner(task, target, device_kind, salt).plan();
+}
+
+std::vector<Case> more_cases(const Task& task, const Target& target, const Case& one, std::uint64_t salt, int count) {
+  std::vector<Case> cases;
+  for (int i = 0; i < count; ++i) {
+    const auto seed = static_cast<std::uint64_t>(task.seeds + i);
+    cases.push_back(
+        {one.shape, one.regime, seed, make_recipe(task, target.options, one.shape, one.regime, seed, salt)});
+  }
+  return cases;
 }
 
 }  // namespace evo

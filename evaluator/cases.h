@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct Case {
 struct TimedShape {
   Shape shape;
   std::vector<std::size_t> rotation;  ///< Indices of cases.
+  /// Another case of the shape, run after timing in the buffers that were timed; none where there is no other.
+  std::optional<std::size_t> afterwards = std::nullopt;
 };
 
 /// Which cases a candidate must pass, in the order they are run.
@@ -51,5 +54,8 @@ inline constexpr double kGridWorkCuda = 8e12;
 ///   128 MiB of inputs; larger ones leave every cache by themselves).
 /// The order of all cases is shuffled by the salt.
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt);
+
+/// `count` cases like `one` with seeds that the plan does not have.
+std::vector<Case> more_cases(const Task& task, const Target& target, const Case& one, std::uint64_t salt, int count);
 
 }  // namespace evo

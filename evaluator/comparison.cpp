@@ -179,6 +179,18 @@ Difference compare(DType dtype, std::span<const std::byte> got, std::span<const 
   return difference_of(all, want.size());
 }
 
+double closeness(const Difference& difference, const Limits& limits) {
+  double closest = 0;
+  if (limits.relative_l2 > 0) closest = difference.relative_l2 / limits.relative_l2;
+  if (limits.cosine > 0 && limits.cosine < 1) {
+    closest = std::max(closest, std::sqrt(std::max(0.0, 1 - difference.cosine) / (1 - limits.cosine)));
+  }
+  if (limits.max_abs > 0 && difference.want_rms > 0) {
+    closest = std::max(closest, difference.max_abs / (limits.max_abs * difference.want_rms));
+  }
+  return closest;
+}
+
 std::optional<std::string> why_wrong(const Difference& difference, const Limits& limits) {
   if (difference.not_finite > 0) {
     return fmt::format("{} values are not finite, the first at {} (never written, or computed from garbage)",

@@ -33,6 +33,10 @@ Difference compare(DType dtype, std::span<const std::byte> got, std::span<const 
 /// but a value that is not finite never passes, and a reference that is all zero wants zeros.
 std::optional<std::string> why_wrong(const Difference& difference, const Limits& limits);
 
+/// How much of what the limits allow an accepted difference takes: 1 at a limit. (An angle's cosine falls with its
+/// square, so its root is taken: twice the error is twice as close.)
+double closeness(const Difference& difference, const Limits& limits);
+
 /// Reads `count` elements as f32 (f64 and s32 are rounded).
 void widen(DType dtype, const std::byte* from, std::size_t count, float* to);
 

@@ -111,6 +111,18 @@ void BufferSet::prepare(const std::vector<std::vector<std::byte>>& inputs, unsig
   prepare_workspaces(poison_variant);
 }
 
+void BufferSet::replace_inputs(const std::vector<std::vector<std::byte>>& inputs) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!tensors_[i].output) prepare_input(i, inputs.at(i));
+  }
+}
+
+void BufferSet::forget_outputs() {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].output) device_.fill(addresses_.tensors[i], poison_byte(0), tensors_[i].bytes);
+  }
+}
+
 void BufferSet::prepare_input(std::size_t number, const std::vector<std::byte>& content) {
   const PlanTensor& tensor = tensors_[number];
   if (content.size() != tensor.bytes) {

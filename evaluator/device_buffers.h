@@ -46,6 +46,12 @@ class BufferSet {
   /// Inputs from `inputs`, outputs poisoned, guards written, workspaces poisoned or zeroed.
   void prepare(const std::vector<std::vector<std::byte>>& inputs, unsigned poison_variant);
 
+  /// Other inputs for another run, in surroundings that stay as they are.
+  void replace_inputs(const std::vector<std::vector<std::byte>>& inputs);
+
+  /// Overwrites the outputs: no answer lies about for others to find.
+  void forget_outputs();
+
   /// Appends the outputs, in the plan's order, to `outputs`. A failure when a guard or an input was written.
   std::optional<Failure> collect(const std::vector<std::vector<std::byte>>& inputs, std::vector<std::byte>& outputs);
 

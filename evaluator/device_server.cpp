@@ -106,6 +106,7 @@ std::unique_ptr<BufferSet> DeviceServer::acquire(const Plan& plan) {
 
 void DeviceServer::release(std::unique_ptr<BufferSet> set) {
   set->attach_workspaces({});
+  set->forget_outputs();
   if (idle_bytes_ + set->bytes() > idle_budget_) {
     idle_sets_.clear();
     idle_bytes_ = 0;
@@ -155,11 +156,18 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   Timing timing = device_.time(code, request.plan, rotation, request.timing, failure);
   if (failure) return failed(std::move(*failure));
   std::vector<std::byte> outputs;
-  outputs.reserve(protocol::output_bytes(request.plan) * sets.size());
+  outputs.reserve(protocol::output_bytes(request.plan) * (sets.size() + 1));
   for (std::size_t i = 0; i < sets.size(); ++i) {
     if (auto damage = sets[i]->collect(*inputs[i], outputs)) return failed(std::move(*damage));
-    release(std::move(sets[i]));
   }
+  if (request.afterwards && !sets.empty()) {
+    const auto others = inputs_of(*request.afterwards);
+    for (std::size_t i = 1; i < sets.size(); ++i) sets[i]->forget_outputs();  // One may be the answer.
+    sets.front()->replace_inputs(*others);
+    if (auto later = device_.run(code, request.plan, rotation.front())) return failed(std::move(*later));
+    if (auto damage = sets.front()->collect(*others, outputs)) return failed(std::move(*damage));
+  }
+  for (std::unique_ptr<BufferSet>& set : sets) release(std::move(set));
   return protocol::Timed{std::move(timing), std::move(outputs)};
 }
 

@@ -27,6 +27,9 @@ constexpr int kRegisterGranularity = 256;
 /// Shared memory that the system keeps for itself in each block since compute capability 8.0.
 constexpr int kReservedSmemBytes = 1024;
 
+/// Stack is set aside for every thread that the GPU can hold: on an H200 this much takes 4 GiB.
+constexpr int kMaxStackBytes = 16384;
+
 /// A boost clock above the specified one, and the timer's resolution: 5 % below the floor is still believed.
 constexpr double kFloorTolerance = 0.95;
 
@@ -227,6 +230,10 @@ std::optional<Failure> check_build(const Program& program, const Binary& binary,
   const Build& build = binary.build;
   if (build.spill_bytes > 0) {
     return failure_of(Verdict::over_resources, fmt::format("{} bytes of register spills", build.spill_bytes));
+  }
+  if (build.stack_bytes > kMaxStackBytes) {
+    return failure_of(Verdict::over_resources,
+                      fmt::format("{} bytes of stack for each thread ({} allowed)", build.stack_bytes, kMaxStackBytes));
   }
   if (const auto warning = performance_warning(build.log)) return failure_of(Verdict::over_resources, *warning);
   if (auto reason = too_large(program, build, device.limits)) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,6 +19,9 @@ namespace {
 
 /// A plain kernel in double precision takes this many times as long as the kernels it judges.
 constexpr double kPatience = 10;
+
+/// Oracles beyond the plan that are kept, in bytes.
+constexpr std::size_t kMostExtraBytes = std::size_t{1} << 30;
 
 /// A loaded reference program.
 struct Reference {
@@ -39,20 +43,30 @@ std::vector<Shape> shapes_of_specialisation(const Task& task, const CasePlan& pl
 
 class OracleRun {
  public:
-  OracleRun(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store)
+  OracleRun(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
       : options_(options),
         plan_(plan),
-        store_(store),
-        compiler_(worker_options(options, {"compile"}, &stop)),
-        device_(worker_options(options, {"device", options.device.id}, &stop)) {}
+        compiler_(worker_options(options, {"compile"}, stop)),
+        device_(worker_options(options, {"device", options.device.id}, stop)) {}
 
-  void run() {
+  void open() {
     load_references();
     compiler_.stop();
-    compute(plan_.smoke);
-    for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
-      if (i != plan_.smoke) compute(i);
+  }
+
+  Expected compute(const Case& one) {
+    const Reference& reference = reference_for(one);
+    const Plan& plan = reference.program.plans.at(one.shape.name);
+    const std::uint64_t bytes = protocol::output_bytes(plan);
+    protocol::Reply reply = ask(device_, protocol::Run{reference.module, plan, one.recipe, 1},
+                                kPatience * options_.run_deadline_s, bytes);
+    if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
+      blame_task(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, failed->failure.reason));
     }
+    const auto* ran = std::get_if<protocol::Ran>(&reply);
+    if (ran == nullptr) throw machine_error("running the reference: " + complaint(reply));
+    if (ran->outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
+    return split(one, plan, ran->outputs);
   }
 
  private:
@@ -118,22 +132,6 @@ class OracleRun {
     throw machine_error(fmt::format("no reference for shape {}", one.shape.name));
   }
 
-  void compute(std::size_t number) {
-    const Case& one = plan_.cases[number];
-    const Reference& reference = reference_for(one);
-    const Plan& plan = reference.program.plans.at(one.shape.name);
-    const std::uint64_t bytes = protocol::output_bytes(plan);
-    protocol::Reply reply = ask(device_, protocol::Run{reference.module, plan, one.recipe, 1},
-                                kPatience * options_.run_deadline_s, bytes);
-    if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
-      blame_task(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, failed->failure.reason));
-    }
-    const auto* ran = std::get_if<protocol::Ran>(&reply);
-    if (ran == nullptr) throw machine_error("running the reference: " + complaint(reply));
-    if (ran->outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
-    store_.put(number, split(one, plan, ran->outputs));
-  }
-
   Expected split(const Case& one, const Plan& plan, const std::vector<std::byte>& outputs) const {
     Expected expected;
     std::size_t offset = 0;
@@ -154,7 +152,6 @@ class OracleRun {
 
   const PipelineOptions& options_;
   const CasePlan& plan_;
-  OracleStore& store_;
   WorkerClient compiler_;
   WorkerClient device_;
   std::vector<Reference> references_;
@@ -195,8 +192,46 @@ std::shared_ptr<const Expected> OracleStore::get(std::size_t number) {
 }
 
 void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store) {
-  OracleRun(options, plan, stop, store).run();
+  OracleRun run(options, plan, &stop);
+  run.open();
+  store.put(plan.smoke, run.compute(plan.cases[plan.smoke]));
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    if (i != plan.smoke) store.put(i, run.compute(plan.cases[i]));
+  }
 }
+
+struct ExtraOracles::Impl {
+  const PipelineOptions& options;
+  const CasePlan& plan;
+  const StopSignal* stop;
+  std::optional<OracleRun> run;
+  std::map<std::vector<std::uint8_t>, std::shared_ptr<const Expected>> known;
+  std::size_t known_bytes = 0;
+};
+
+ExtraOracles::ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
+    : impl_(new Impl{options, plan, stop, std::nullopt, {}, 0}) {}
+ExtraOracles::~ExtraOracles() = default;
+
+std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
+  const std::vector<std::uint8_t> key = protocol::fingerprint(one.recipe);
+  if (const auto found = impl_->known.find(key); found != impl_->known.end()) return found->second;
+  if (!impl_->run) {
+    impl_->run.emplace(impl_->options, impl_->plan, impl_->stop);
+    impl_->run->open();
+  }
+  auto expected = std::make_shared<const Expected>(impl_->run->compute(one));
+  std::size_t bytes = 0;
+  for (const std::vector<float>& output : *expected) bytes += output.size() * sizeof(float);
+  if (impl_->known_bytes + bytes > kMostExtraBytes) {
+    impl_->known.clear();
+    impl_->known_bytes = 0;
+  }
+  impl_->known_bytes += bytes;
+  return impl_->known.emplace(key, std::move(expected)).first->second;
+}
+
+void ExtraOracles::rest() { impl_->run.reset(); }
 
 WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role, const StopSignal* stop) {
   WorkerOptions worker;

@@ -44,6 +44,22 @@ class OracleStore {
 /// usage_error for a reference that does not compile, fails or gives values that are not finite.
 void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store);
 
+/// Oracles of cases beyond the plan, for the shapes of the plan, computed when they are asked for. Used by one thread.
+class ExtraOracles {
+ public:
+  /// Everything referred to must outlive it. `stop` may be null.
+  ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop);
+  ~ExtraOracles();
+  /// Throws as compute_oracles does.
+  std::shared_ptr<const Expected> get(const Case& one);
+  /// Ends the worker: nothing else may run on a GPU while a candidate is timed.
+  void rest();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 /// The command of a worker: the configured one, or this executable, with the role appended.
 WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role, const StopSignal* stop);
 

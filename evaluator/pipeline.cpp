@@ -174,7 +174,8 @@ class Pipeline final : public Evaluator {
       WorkerClient device(worker_options(options_, {"device", options_.device.id}, &stop_));
       device.start();
       announce_device();
-      Validation validation(options_, plan_, oracles_, device);
+      ExtraOracles extra(options_, plan_, &stop_);
+      Validation validation(options_, plan_, oracles_, extra, device);
       while (std::optional<Job> job = next_job()) {
         Evaluation evaluation = evaluate(*job, validation);
         evaluation.salt = options_.salt;

@@ -365,7 +365,8 @@ struct RequestWriter {
     return {{"module", request.module},
             {"plan", write(request.plan)},
             {"rotation", rotation},
-            {"timing", write(request.timing)}};
+            {"timing", write(request.timing)},
+            {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
   }
 };
 
@@ -381,6 +382,7 @@ Request read_request(std::string_view kind, const json& from) {
   }
   if (kind == "time") {
     Time request{integer<std::uint64_t>(from, "module"), read_plan(from), {}, read_timing_request(from)};
+    if (const json& other = field(from, "afterwards"); !other.is_null()) request.afterwards = read_recipe(other);
     for (const json& recipe : array(from, "rotation")) request.rotation.push_back(read_recipe(recipe));
     return request;
   }

@@ -56,6 +56,9 @@ struct Time {
   Plan plan;
   std::vector<CaseRecipe> rotation;
   TimingRequest timing;
+  /// Of the same shape: its inputs then replace those of the first set, whose outputs and workspaces stay as timing
+  /// left them, and the plan runs once more. A kernel that lives on an earlier launch's work is wrong there.
+  std::optional<CaseRecipe> afterwards = std::nullopt;
 };
 
 using Request = std::variant<Compile, Load, Unload, Run, Time>;
@@ -77,7 +80,7 @@ struct Ran {
 };
 struct Timed {
   Timing timing;
-  std::vector<std::byte> outputs;  ///< As in Ran, for each set of the rotation.
+  std::vector<std::byte> outputs;  ///< As in Ran, for each set of the rotation, then for `afterwards`.
 };
 struct Failed {  ///< The candidate's fault.
   Failure failure;

@@ -12,11 +12,13 @@
 
 namespace evo {
 
-/// The gates that run a candidate on the device: smoke case, grid, repeatability, timing, recheck. Used by one thread.
+/// The gates that run a candidate on the device: smoke case, grid, repeatability, more seeds where an error came close
+/// to its limit, timing, recheck. Used by one thread.
 class Validation {
  public:
   /// Everything referred to must outlive it.
-  Validation(const PipelineOptions& options, const CasePlan& plan, OracleStore& oracles, WorkerClient& device);
+  Validation(const PipelineOptions& options, const CasePlan& plan, OracleStore& oracles, ExtraOracles& extra,
+             WorkerClient& device);
 
   /// `binaries`: one for each program of the candidate, in order. Fills everything of the evaluation but its builds.
   /// Throws Stopped, and machine_error when no device worker can be started.
@@ -26,6 +28,7 @@ class Validation {
   const PipelineOptions& options_;
   const CasePlan& plan_;
   OracleStore& oracles_;
+  ExtraOracles& extra_;
   WorkerClient& device_;
   std::uint64_t next_module_ = 1;
 };

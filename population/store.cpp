@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/hash.h"
+#include "engine/specimen.h"
 #include "population/codec.h"
 #include "population/schema.h"
 #include "population/store_impl.h"
@@ -141,6 +142,7 @@ SourceTree files_of_task(const SourceTree& tree, std::string_view task) {
   SourceTree files;
   const std::string folder = std::string(task) + "/";
   for (const auto& [path, content] : tree) {
+    if (is_mutant_file(path, task)) continue;
     if (path.starts_with(folder) || path.starts_with("include/")) files.emplace(path, content);
   }
   return files;

@@ -83,6 +83,9 @@ TEST_CASE("the smoke case is the cheapest, and timed shapes are timed on cases t
     CHECK(plan.cases.at(plan.smoke).regime.name == "normal");
     REQUIRE(plan.timed.size() == 1);
     CHECK(plan.timed[0].rotation.size() == (std::string(kind) == "cuda" ? 2 : 1));
+    REQUIRE(plan.timed[0].afterwards);
+    CHECK(*plan.timed[0].afterwards != plan.timed[0].rotation.front());
+    CHECK(plan.cases[*plan.timed[0].afterwards].shape.name == plan.timed[0].shape.name);
     for (const std::size_t number : plan.timed[0].rotation) {
       CHECK(plan.cases.at(number).shape.name == "large");
       CHECK(plan.cases.at(number).regime.name == "normal");

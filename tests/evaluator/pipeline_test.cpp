@@ -49,8 +49,8 @@ TEST_CASE("an honest candidate is valid, with its errors, timings and builds") {
   CHECK(!evaluation.timings[0].cold);
   CHECK(evaluation.timings[1].cold);
   CHECK(evaluation.timings[0].shape == "large");
-  // Three shapes x five regimes x three seeds, and the two sets of buffers rechecked after each timing.
-  CHECK(evaluation.errors.size() == 3 * 5 * 3 + 4);
+  // Three shapes x five regimes x three seeds; after each timing the two sets of buffers, and one with other inputs.
+  CHECK(evaluation.errors.size() == 3 * 5 * 3 + 6);
 }
 
 TEST_CASE("wrong answers are rejected in every disguise") {
@@ -90,6 +90,38 @@ TEST_CASE("answers that differ from run to run are rejected though each is withi
 
 TEST_CASE("a kernel that is right when checked and wrong when timed is rejected") {
   check_rejected("wrong_when_timed", Verdict::wrong_answer, "while timing large");
+}
+
+TEST_CASE("a kernel that returns when its output looks finished is right whenever checked, and rejected after timing") {
+  check_rejected("done_before", Verdict::wrong_answer, "with new inputs after timing");
+}
+
+TEST_CASE("no answer to a case lies in the memory of the process that runs candidates") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const auto evaluations = evaluate_all(*pipeline, {toy_candidate(options, "honest"), toy_candidate(options, "thief")});
+  INFO(evaluations[1].reason);
+  CHECK(evaluations[1].verdict == Verdict::valid);  // It computes honestly where it finds nothing.
+}
+
+TEST_CASE("an error close below its limit must hold on seeds beyond the grid") {
+  PipelineOptions options = toy_options();
+  options.task.limits.max_abs = 0;    // The relative error alone is near.
+  options.task.regimes.resize(2);     // Of the others some cases have equal inputs.
+  constexpr int kGrid = 3 * 2 * 3;
+  const auto judged = [&](const std::string& source) {
+    const auto pipeline = make_pipeline(options);
+    return evaluate_one(*pipeline, toy_candidate(options, source));
+  };
+  const auto lucky = judged("near overfits=" + std::to_string(kGrid));
+  INFO(lucky.reason);
+  CHECK(lucky.verdict == Verdict::wrong_answer);
+  CHECK_THAT(lucky.reason, ContainsSubstring("a seed beyond the grid's"));
+  const auto steady = judged("near");
+  CHECK(steady.verdict == Verdict::valid);
+  CHECK(steady.errors.size() > kGrid + 6);
+  // Well below the limit no seed more is spent: the fault beyond the grid is not looked for.
+  CHECK(judged("near error=0.0008 overfits=" + std::to_string(kGrid)).verdict == Verdict::valid);
 }
 
 TEST_CASE("a time below the physical floor is a measurement error") {

@@ -1,0 +1,99 @@
+#include <catch2/catch_test_macros.hpp>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+const std::string kTemplates = EVO_SOURCE_DIR "/templates";
+
+/// The toy task with a control, a mutant that is found and one whose fault nobody can find.
+void write_toy_mutants(const Bench& bench, const std::string& expected) {
+  write_toy_task(bench);
+  bench.write("templates/toy/mutants/plain.json", R"json({
+    "base": {"threads": 64, "items": 2, "order": "strided", "wrong": false},
+    "controls": [{"name": "honest", "about": "as it is", "genes": {"items": 4}}],
+    "mutants": [
+      {"name": "difference", "about": "a - b", "edits": [{"file": "kernel.cu", "find": "? '-' : '+'", "replace": "? '+' : '-'"}],
+       "expect": ")json" + expected + R"json("},
+      {"name": "racing", "about": "needs a GPU", "edits": [], "expect": {"cuda": "unrepeatable"}}
+    ]
+  })json");
+}
+
+const std::vector<std::string> kSelftest = {"selftest", "--task", "toy", "--device", "vgpu"};
+
+}  // namespace
+
+TEST_CASE("the self-test of fp8_sdpa rejects every planted fault for the right reason and accepts honest kernels") {
+  const Bench bench;
+  const nlohmann::json json = bench.json({"selftest", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates});
+  CHECK(json["passed"] == true);
+  CHECK(json["judged"].get<int>() >= 24);
+  for (const auto& row : json["specimens"]) {
+    INFO(row);
+    CHECK((row["right"] == true || row["verdict"].is_null()));
+  }
+}
+
+TEST_CASE("the self-test of fp8_qkt passes too") {
+  const Bench bench;
+  const Outcome outcome = bench.evo({"selftest", "--task", "fp8_qkt", "--device", "vgpu", "--templates", kTemplates});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.find("passed: ") != std::string::npos);
+}
+
+TEST_CASE("a self-test says which faults this kind of device cannot show") {
+  const Bench bench;
+  write_toy_mutants(bench, "wrong_answer");
+  const nlohmann::json json = bench.json(kSelftest);
+  CHECK(json["passed"] == true);
+  CHECK(json["judged"] == 2);
+  CHECK(json["specimens"][0]["verdict"] == "valid");
+  CHECK(json["specimens"][1]["verdict"] == "wrong_answer");
+  CHECK(json["specimens"][2]["verdict"].is_null());
+  CHECK(bench.evo(kSelftest).out.find("not shown here") != std::string::npos);
+}
+
+TEST_CASE("a mutant that gets another verdict than the right one fails the self-test") {
+  const Bench bench;
+  write_toy_mutants(bench, "crashed");
+  const Outcome outcome = bench.evo(kSelftest);
+  CHECK(outcome.code == 1);
+  CHECK(outcome.out.find("WRONG") != std::string::npos);
+  CHECK(outcome.out.find("failed: 2 judged, 1 wrongly") != std::string::npos);
+}
+
+TEST_CASE("an honest kernel that is rejected fails the self-test") {
+  const Bench bench;
+  write_toy_mutants(bench, "wrong_answer");
+  std::string task = bench.read("templates/toy/task.json");
+  task.replace(task.find("\"relative_l2\": 0.0001"), 21, "\"relative_l2\": 1e-300");
+  bench.write("templates/toy/task.json", task);
+  bench.write("templates/toy/reference.cu", R"cuda(extern "C" __global__ void toy_reference(const float* a, const float* b, float* c, int N) {
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  if (i < N) c[i] = a[i] * 1.0001f + b[i];
+}
+)cuda");
+  const nlohmann::json json = bench.json(kSelftest, 1);
+  CHECK(json["specimens"][0]["verdict"] == "wrong_answer");
+  CHECK(json["specimens"][0]["right"] == false);
+}
+
+TEST_CASE("a self-test of part of the specimens judges these alone") {
+  const Bench bench;
+  write_toy_mutants(bench, "crashed");
+  std::vector<std::string> arguments = kSelftest;
+  arguments.insert(arguments.end(), {"--only", "honest"});
+  CHECK(bench.json(arguments)["judged"] == 1);
+  arguments.back() = "honets";
+  check_refused(bench.evo(arguments), 2, {"unknown specimen 'honets'", "did you mean 'honest'"});
+}
+
+TEST_CASE("a task without mutants cannot be self-tested") {
+  const Bench bench;
+  write_toy_task(bench);
+  check_refused(bench.evo(kSelftest), 2, {"task toy has no mutants"});
+}
