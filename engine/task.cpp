@@ -16,6 +16,7 @@ namespace evo {
 namespace {
 
 constexpr std::int64_t kMaxParameter = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMaxChoices = 1024;  ///< Combinations of options that are looked at when a task is read.
 
 bool is_dtype(const Value& value) {
   const auto* name = std::get_if<std::string>(&value);
@@ -58,8 +59,8 @@ class Loader {
     options();
     tensors("inputs", task_.inputs);
     tensors("outputs", task_.outputs);
-    scales();
     shapes();
+    scales();
     shape_sets();
     seeds_and_regimes();
     limits();
@@ -145,13 +146,66 @@ class Loader {
     }
   }
 
-  static void check_scale(const JsonPlace& place, const Tensor& tensor, const Tensor& scale) {
-    const auto same_text = [](const Expression& a, const Expression& b) { return a.text() == b.text(); };
+  // Dims are expressions, so what they are is looked at for every shape and every choice of options.
+  void check_scale(const JsonPlace& place, const Tensor& tensor, const Tensor& scale) const {
     if (scale.dtype != "f32") place.fail(fmt::format("scale '{}' must have dtype f32", scale.name));
-    if (scale.dims.size() > tensor.dims.size() ||
-        !std::equal(scale.dims.begin(), scale.dims.end(), tensor.dims.begin(), same_text)) {
-      place.fail(fmt::format("the dims of '{}' must be leading dims of '{}'", scale.name, tensor.name));
+    for (const Bindings& options : choices(place, {&tensor, &scale})) {
+      for (const Shape& shape : task_.shapes) {
+        Bindings known = options;
+        known.insert(shape.parameters.begin(), shape.parameters.end());
+        if (!is_leading(dims_at(place, scale, known), dims_at(place, tensor, known))) {
+          place.fail(fmt::format("the dims of '{}' must be leading dims of '{}', and ones after these{}",
+                                 scale.name, tensor.name, where(shape, options)));
+        }
+      }
     }
+  }
+
+  static bool is_leading(const std::vector<std::int64_t>& scale, const std::vector<std::int64_t>& tensor) {
+    if (scale.size() > tensor.size()) return false;
+    const auto rest = std::mismatch(scale.begin(), scale.end(), tensor.begin()).first;
+    return std::all_of(rest, scale.end(), [](std::int64_t dim) { return dim == 1; });
+  }
+
+  static std::vector<std::int64_t> dims_at(const JsonPlace& place, const Tensor& tensor, const Bindings& known) {
+    try {
+      return dims_of(tensor, known);
+    } catch (const Error& error) {
+      place.fail(error.what());
+    }
+  }
+
+  static std::string where(const Shape& shape, const Bindings& options) {
+    std::string text = fmt::format(" (shape {}", shape.name);
+    for (const auto& [name, value] : options) text += fmt::format(", {}={}", name, expr::to_string(value));
+    return text + ")";
+  }
+
+  // Every combination of the options that the tensors' dims read.
+  std::vector<Bindings> choices(const JsonPlace& place, const std::vector<const Tensor*>& tensors) const {
+    std::vector<Bindings> all = {{}};
+    for (const Option& option : task_.options) {
+      if (!reads(tensors, option.name)) continue;
+      std::vector<Bindings> extended;
+      for (const Bindings& choice : all) {
+        for (const Value& value : option.values) {
+          extended.push_back(choice);
+          extended.back()[option.name] = value;
+        }
+      }
+      all = std::move(extended);
+      if (all.size() > kMaxChoices) place.fail("the dims depend on too many options");
+    }
+    return all;
+  }
+
+  static bool reads(const std::vector<const Tensor*>& tensors, const std::string& option) {
+    return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor* tensor) {
+      return std::any_of(tensor->dims.begin(), tensor->dims.end(), [&](const Expression& dim) {
+        const std::vector<std::string> names = dim.names();
+        return std::find(names.begin(), names.end(), option) != names.end();
+      });
+    });
   }
 
   void shapes() {

@@ -14,9 +14,10 @@ namespace evo {
 struct Tensor {
   std::string name;
   std::string dtype;  ///< A dtype's name, or the name of an option whose value is one ("out").
-  std::vector<Expression> dims;
+  std::vector<Expression> dims;  ///< Over shape parameters and options.
   /// Inputs of an 8-bit type: the f32 input that holds their scales, one for each index of its dims, which
-  /// are the leading dims of this tensor. Real value = code * scale. Empty: not quantised.
+  /// are leading dims of this tensor and ones after these, for every shape and all options. Real value =
+  /// code * scale. Empty: not quantised.
   std::string scale;
 };
 

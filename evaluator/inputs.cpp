@@ -1,5 +1,7 @@
 #include "evaluator/inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -213,7 +215,12 @@ InputRecipe resolve_input(const Task& task, const Tensor& tensor, const Bindings
   if (!tensor.scale.empty()) {
     recipe.scale = index_of_input(task, tensor.scale);
     if (!recipe.scale) throw usage_error("input " + tensor.name + ": its scale " + tensor.scale + " is not an input");
-    recipe.group = recipe.elements / static_cast<std::uint64_t>(element_count(task.inputs[*recipe.scale], known));
+    const auto groups = static_cast<std::uint64_t>(element_count(task.inputs[*recipe.scale], known));
+    if (recipe.elements % groups != 0) {
+      throw usage_error(fmt::format("input {}: its {} elements cannot share the {} scales of {} evenly", tensor.name,
+                                    recipe.elements, groups, tensor.scale));
+    }
+    recipe.group = recipe.elements / groups;
   }
   const bool applies = regime.tensors.empty() || std::find(regime.tensors.begin(), regime.tensors.end(), tensor.name) !=
                                                      regime.tensors.end();

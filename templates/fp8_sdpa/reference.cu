@@ -2,6 +2,9 @@
 // precision on the exactly decoded codes. Keys come in groups of D: thread t computes the score of key t of
 // the group, then gathers column t of v. The softmax is online: what was gathered shrinks whenever a larger
 // score turns up.
+//% if mask == 'causal'
+// Row i attends to keys 0 to i.
+//% end
 
 __device__ double decode_e4m3(unsigned char code) {
   const int exponent = (code >> 3) & 15;
@@ -26,12 +29,31 @@ extern "C" __global__ void fp8_sdpa_reference(const unsigned char* q, const unsi
   query[thread] = decode_e4m3(q[row_start + thread]);
   __syncthreads();
 
-  const double scale = (double)q_scale[head] * (double)k_scale[head] / sqrt((double)D);
+//% if mask == 'causal'
+  const int all_keys = blockIdx.x + 1;
+//% else
+  const int all_keys = S;
+//% end
+//% if v_layout == 'transposed'
+  // Rows of V^T are padded to a multiple of 16 keys.
+  const unsigned char* column = v + ((long long)head * D + thread) * ((S + 15) / 16 * 16);
+  constexpr long long next_key = 1;
+//% else
+  const unsigned char* column = v + head_start + thread;
+  constexpr long long next_key = D;
+//% end
+//% if scales == 'tensor'
+  const int group = 0;
+//% else
+  const int group = head;
+//% end
+
+  const double scale = (double)q_scale[group] * (double)k_scale[group] / sqrt((double)D);
   double row_max = 0;
   double row_sum = 0;
   double acc_o = 0;
-  for (int first_key = 0; first_key < S; first_key += D) {
-    const int keys = min(D, S - first_key);
+  for (int first_key = 0; first_key < all_keys; first_key += D) {
+    const int keys = min(D, all_keys - first_key);
     if (thread < keys) {
       const unsigned char* key = k + head_start + (long long)(first_key + thread) * D;
       double dot = 0;
@@ -54,9 +76,9 @@ extern "C" __global__ void fp8_sdpa_reference(const unsigned char* q, const unsi
     acc_o *= shrink;
     for (int i = 0; i < keys; ++i) {
       row_sum += score[i];
-      acc_o += score[i] * decode_e4m3(v[head_start + (long long)(first_key + i) * D + thread]);
+      acc_o += score[i] * decode_e4m3(column[(first_key + i) * next_key]);
     }
     __syncthreads();
   }
-  o[row_start + thread] = (float)(acc_o / row_sum * (double)v_scale[head]);
+  o[row_start + thread] = (float)(acc_o / row_sum * (double)v_scale[group]);
 }

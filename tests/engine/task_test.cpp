@@ -71,6 +71,27 @@ TEST_CASE("dims, element counts and dtypes follow shape and options") {
              ContainsSubstring("more elements"));
 }
 
+TEST_CASE("dims may depend on options, and so may scale groups") {
+  SourceTree tree = edited(scale_task(), "scale/task.json", R"("dims": ["N", "M"], "scale")",
+                           R"("dims": ["fused ? M : N", "fused ? 16 * ceil_div(N, 16) : M"], "scale")");
+  tree = edited(tree, "scale/task.json", R"("dims": ["N"])", R"("dims": ["fused ? 1 : N"])");
+  const Task task = load_task(tree, "scale");
+  Bindings known = task.shape("small").parameters;
+  known["fused"] = false;
+  CHECK(dims_of(*task.tensor("x"), known) == std::vector<std::int64_t>{3, 64});
+  CHECK(dims_of(*task.tensor("a"), known) == std::vector<std::int64_t>{3});
+  known["fused"] = true;
+  CHECK(dims_of(*task.tensor("x"), known) == std::vector<std::int64_t>{64, 16});
+  CHECK(dims_of(*task.tensor("a"), known) == std::vector<std::int64_t>{1});
+}
+
+TEST_CASE("the dims of scales are checked for every choice of options") {
+  const std::string complaint = load_complaint(R"("dims": ["N"])", R"("dims": ["fused ? M : N"])");
+  CHECK(complaint ==
+        "scale/task.json: inputs[0].scale: the dims of 'a' must be leading dims of 'x', and ones after these (shape "
+        "small, fused=true)");
+}
+
 TEST_CASE("a shape is a name, values in order, or values by name") {
   const Task task = scale();
   CHECK(parse_shape(task, "wide").name == "wide");

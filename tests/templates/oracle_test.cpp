@@ -39,10 +39,11 @@ struct Operands {
     }
     throw std::logic_error("no such input");
   }
-  /// Real values of an e4m3 input whose scale groups have `group` elements.
-  std::vector<double> decoded(std::string_view name, std::size_t group) const {
+  /// Real values of an e4m3 input, whose scale groups are equal parts of it.
+  std::vector<double> decoded(std::string_view name) const {
     const Bytes& codes = of(name);
     const Bytes& scales = of(std::string(name) + "_scale");
+    const std::size_t group = codes.size() / (scales.size() / sizeof(float));
     std::vector<double> values(codes.size());
     for (std::size_t i = 0; i < codes.size(); ++i) {
       float scale;
@@ -57,26 +58,47 @@ std::int64_t parameter(const Shape& shape, const char* name) {
   return std::get<std::int64_t>(shape.parameters.at(name));
 }
 
-std::vector<double> attention(const Operands& operands, const Shape& shape) {
+bool chosen(const Bindings& options, const char* name, const char* value) {
+  return options.at(name) == Value(std::string(value));
+}
+
+/// The values as [head][key][d], whichever way they are laid out.
+std::vector<double> row_major_values(const Operands& operands, const Bindings& options, std::int64_t heads,
+                                     std::int64_t S, std::int64_t D) {
+  const std::vector<double> v = operands.decoded("v");
+  if (chosen(options, "v_layout", "row_major")) return v;
+  const std::int64_t padded = (S + 15) / 16 * 16;
+  REQUIRE(static_cast<std::int64_t>(v.size()) == heads * D * padded);
+  std::vector<double> rows(heads * S * D);
+  for (std::int64_t i = 0; i < heads * S * D; ++i) {
+    const std::int64_t head = i / (S * D), key = i / D % S, d = i % D;
+    rows[i] = v[(head * D + d) * padded + key];
+  }
+  return rows;
+}
+
+std::vector<double> attention(const Operands& operands, const Bindings& options, const Shape& shape) {
   const auto heads = parameter(shape, "B") * parameter(shape, "H");
   const auto S = parameter(shape, "S");
   const auto D = parameter(shape, "D");
-  const auto q = operands.decoded("q", S * D), k = operands.decoded("k", S * D),
-             v = operands.decoded("v", S * D);
+  const auto q = operands.decoded("q"), k = operands.decoded("k"),
+             v = row_major_values(operands, options, heads, S, D);
+  const bool causal = chosen(options, "mask", "causal");
   std::vector<double> o(q.size(), 0.0);
   std::vector<double> weights(S);
   for (std::int64_t row = 0; row < heads * S; ++row) {
     const auto head = row / S * S;
+    const std::int64_t keys = causal ? row - head + 1 : S;
     double largest = -INFINITY;
-    for (std::int64_t j = 0; j < S; ++j) {
+    for (std::int64_t j = 0; j < keys; ++j) {
       double score = 0;
       for (std::int64_t d = 0; d < D; ++d) score += q[row * D + d] * k[(head + j) * D + d];
       weights[j] = score / std::sqrt(static_cast<double>(D));
       largest = std::max(largest, weights[j]);
     }
     double sum = 0;
-    for (double& weight : weights) sum += weight = std::exp(weight - largest);
-    for (std::int64_t j = 0; j < S; ++j) {
+    for (std::int64_t j = 0; j < keys; ++j) sum += weights[j] = std::exp(weights[j] - largest);
+    for (std::int64_t j = 0; j < keys; ++j) {
       for (std::int64_t d = 0; d < D; ++d) o[row * D + d] += weights[j] / sum * v[(head + j) * D + d];
     }
   }
@@ -86,7 +108,7 @@ std::vector<double> attention(const Operands& operands, const Shape& shape) {
 std::vector<double> score_product(const Operands& operands, const Shape& shape, bool scaled) {
   const auto heads = parameter(shape, "B") * parameter(shape, "H");
   const auto M = parameter(shape, "M"), N = parameter(shape, "N"), D = parameter(shape, "D");
-  const auto q = operands.decoded("q", M * D), k = operands.decoded("k", N * D);
+  const auto q = operands.decoded("q"), k = operands.decoded("k");
   std::vector<double> s;
   for (std::int64_t row = 0; row < heads * M; ++row) {
     for (std::int64_t j = 0; j < N; ++j) {
@@ -183,7 +205,7 @@ Operands draw(const Aimed& aimed, const Shape& shape, const Regime& regime, std:
 }
 
 std::vector<double> expected(const Aimed& aimed, const Operands& operands, const Shape& shape) {
-  if (aimed.task().name == "fp8_sdpa") return attention(operands, shape);
+  if (aimed.task().name == "fp8_sdpa") return attention(operands, aimed.target().options, shape);
   return score_product(operands, shape, std::get<bool>(aimed.target().options.at("scaled")));
 }
 
@@ -208,6 +230,18 @@ TEST_CASE("the references agree with an independent double-precision implementat
     const Aimed aimed("fp8_sdpa", l4(), {shape});
     check_reference(aimed, shape);
   }
+  for (const auto& [option, value, shape] : {
+           std::tuple{"mask", "causal", "tail77"},
+           std::tuple{"v_layout", "transposed", "tail77"},
+           std::tuple{"scales", "tensor", "tail129"},
+       }) {
+    const Aimed aimed("fp8_sdpa", l4(), {shape}, {{option, std::string(value)}});
+    check_reference(aimed, shape);
+  }
+  const Bindings all = {{"mask", std::string("causal")},
+                        {"v_layout", std::string("transposed")},
+                        {"scales", std::string("tensor")}};
+  for (const char* shape : {"one_d128", "tail77_d256"}) check_reference(Aimed("fp8_sdpa", l4(), {shape}, all), shape);
   for (const bool scaled : {false, true}) {
     for (const char* shape : {"founding", "wide", "tall", "wide_d128"}) {
       const Aimed aimed("fp8_qkt", l4(), {shape}, {{"scaled", scaled}});
