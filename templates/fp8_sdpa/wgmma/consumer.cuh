@@ -3,11 +3,12 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const e4m3* q,
                                         float v_scale, half_bits* o, int head, int S, int tiles) {
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32 % 4;
-  const int warpgroup = threadIdx.x / 128;
-  const int group = warpgroup / row_warpgroups;
-  const int row_part = warpgroup % row_warpgroups;
+  const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);  // the compiler sees that a warp has one only
+  const int group = groups == 1 ? 0 : warpgroup / row_warpgroups;
+  const int row_part = row_warpgroups == 1 ? 0 : warpgroup % row_warpgroups;
 
-  Score scores[score_registers];
+  typedef Score TileScores[score_registers];
+  TileScores scores;
   e4m3x4 weights[weight_registers];
   float acc_o[o_registers];
 #pragma unroll
@@ -40,7 +41,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const e4m3* q,
 //%   end
 //% end
 
-  const auto start_scores = [&](const RingPlace<stages>& place) {
+  const auto start_scores = [&](TileScores& scores, const RingPlace<stages>& place) {
+    wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
     const matrix_descriptor keys = describe_matrix<head_dim>(smem.keys(group, place.stage));
     start_products();
 //% for step in 0..D / 32
@@ -63,7 +65,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const e4m3* q,
 //% end
     commit_products();
   };
-  const auto scores_to_weights = [&](const RingPlace<stages>& place, int i) {
+  const auto scores_to_weights = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
     take_result(scores);
     if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
     const int keys = S - first_key_of(i, tiles);
@@ -77,15 +79,18 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const e4m3* q,
 //% end
     weigh(scores, qk_scale, row_max);
   };
-  const auto finish_output = [&](const RingPlace<stages>& place) {
-    wait_for_products<0>();
-    take_result(tile_o);
-    if (lane == 0) arrive(smem.barrier(transposed_free, group, place.stage));
-  };
   const auto promote = [&] {
     shrink_rows(acc_o, acc_shrink);
 #pragma unroll
     for (int i = 0; i < o_registers; ++i) acc_o[i] += tile_o[i];
+  };
+  // Once the output product of the tile at `place` is done.
+  const auto finish_output = [&](const RingPlace<stages>& place) {
+    take_result(tile_o);
+    if (lane == 0) arrive(smem.barrier(transposed_free, group, place.stage));
+//% if promote_tiles == 1
+    promote();
+//% end
   };
   // Between two tiles: what is accumulated follows the new tile's maximum.
   const auto follow = [&] {
@@ -110,76 +115,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const e4m3* q,
 //% end
 
   RingPlace<stages> place;
-//% if schedule == 'sequential'
-  for (int i = group; i < tiles; i += groups) {
-    wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
-    start_scores(place);
-//%   if v_transpose == 'consumers'
-    transpose_values(smem, group, place, group_warp, lane);
-//%   end
-    wait_for_products<0>();
-    scores_to_weights(place, i);
-    pack_weights(weights, scores);
-    follow();
-    start_output(place);
-    finish_output(place);
-//%   if promote_tiles == 1
-    promote();
-//%   end
-    place.advance();
-  }
-//% else
-//%   if schedule == 'ping_pong'
-  // The two warpgroups take turns in starting products, so that one multiplies while the other weighs.
-  const auto wait_for_turn = [&] { sync_at(turn_barrier + row_part, 256); };
-  const auto pass_turn = [&] { pass_at(turn_barrier + (row_part ^ 1), 256); };
-  if (row_part == 0) pass_at(turn_barrier, 256);
-//%   end
-  // Scores of a tile are multiplied together with the output of the one before.
-  if (group < tiles) {
-    wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
-    start_scores(place);
-//%   if v_transpose == 'consumers'
-    transpose_values(smem, group, place, group_warp, lane);
-//%   end
-    wait_for_products<0>();
-    scores_to_weights(place, group);
-    follow();
-    pack_weights(weights, scores);
-    for (int i = group + groups; i < tiles; i += groups) {
-      const RingPlace<stages> before = place;
-      place.advance();
-      wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
-//%   if schedule == 'ping_pong'
-      wait_for_turn();
-//%   end
-      start_scores(place);
-      start_output(before);
-//%   if schedule == 'ping_pong'
-      pass_turn();
-//%   end
-//%   if v_transpose == 'consumers'
-      transpose_values(smem, group, place, group_warp, lane);
-//%   end
-      wait_for_products<1>();
-      scores_to_weights(place, i);
-      finish_output(before);
-//%   if promote_tiles == 1
-      promote();
-//%   end
-      follow();
-      pack_weights(weights, scores);
-    }
-    start_output(place);
-    finish_output(place);
-//%   if promote_tiles == 1
-    promote();
-//%   end
-  }
-//%   if schedule == 'ping_pong'
-  if (row_part == 0) wait_for_turn();  // takes the turn that is left over
-//%   end
-//% end
+//% slot schedule
 //% if promote_tiles > 1
   promote();
 //% end

@@ -69,6 +69,17 @@ constexpr int turn_barrier = consumers_barrier + 1;       // of the first warpgr
 constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
 typedef ${score_type == 'f32' ? 'float' : 'f16x2'} Score;
 
+// Codes that magic constants have left in the low bytes of f32 or f16 weights.
+//% if score_type == 'f32'
+__device__ __forceinline__ e4m3x4 low_bytes(float w0, float w1, float w2, float w3) {
+  const u32 low = pick_bytes<0x0040>(__float_as_uint(w0), __float_as_uint(w1));
+  const u32 high = pick_bytes<0x0040>(__float_as_uint(w2), __float_as_uint(w3));
+  return pick_bytes<0x5410>(low, high);
+}
+//% else
+__device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_bytes<0x6420>(w01, w23); }
+//% end
+
 //% slot exponential
 
 //% include "softmax.cuh"

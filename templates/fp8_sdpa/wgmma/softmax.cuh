@@ -66,19 +66,22 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
 //% end
 }
 
-// In place. The rows' sums are left to the columns of ones of the transposed values.
+// In place. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
+// is the operand register that the weight will be part of.
 __device__ __forceinline__ void weigh(Score (&scores)[score_registers], float scale, const float (&row_max)[2]) {
 //% if score_type == 'f32'
   const float offset[2] = {weight_offset(row_max[0]), weight_offset(row_max[1])};
 #pragma unroll
   for (int i = 0; i < score_registers; ++i) {
-    scores[i] = weight(scores[i], scale, offset[i / 2 % 2], i);
+    scores[i] = weight(scores[i], scale, offset[i / 2 % 2], i / 8 * 2 + i / 2 % 2);
   }
 //% else
   const f16x2 scale_pair = twice_f16(scale);
   const f16x2 offset[2] = {twice_f16(weight_offset(row_max[0])), twice_f16(weight_offset(row_max[1]))};
 #pragma unroll
-  for (int i = 0; i < score_registers; ++i) scores[i] = weight(scores[i], scale_pair, offset[i % 2], i);
+  for (int i = 0; i < score_registers; ++i) {
+    scores[i] = weight(scores[i], scale_pair, offset[i % 2], i / 4 * 2 + i % 2);
+  }
 //% end
 }
 
@@ -90,12 +93,12 @@ __device__ __forceinline__ void pack_weights(e4m3x4 (&weights)[weight_registers]
   for (int n = 0; n < tile_k / 16; ++n) {
 //% if score_type == 'f32'
     const float* s = scores + 8 * n;
-    weights[2 * n] = codes_of(s[0], s[1], s[4], s[5]);
-    weights[2 * n + 1] = codes_of(s[2], s[3], s[6], s[7]);
+    weights[2 * n] = codes_of(s[0], s[1], s[4], s[5], 2 * n);
+    weights[2 * n + 1] = codes_of(s[2], s[3], s[6], s[7], 2 * n + 1);
 //% else
     const f16x2* s = scores + 4 * n;
-    weights[2 * n] = codes_of(s[0], s[2]);
-    weights[2 * n + 1] = codes_of(s[1], s[3]);
+    weights[2 * n] = codes_of(s[0], s[2], 2 * n);
+    weights[2 * n + 1] = codes_of(s[1], s[3], 2 * n + 1);
 //% end
   }
 }

@@ -6,6 +6,6 @@ __device__ __forceinline__ float weight_offset(float row_max) { return 8.0f - ro
 __device__ __forceinline__ f16x2 weight(f16x2 scores, f16x2 scale, f16x2 offset, int) {
   return exp2_approximate(fma_f16x2(scores, scale, offset));
 }
-__device__ __forceinline__ e4m3x4 codes_of(f16x2 w01, f16x2 w23) {
+__device__ __forceinline__ e4m3x4 codes_of(f16x2 w01, f16x2 w23, int) {
   return join(e4m3x2_from_f16x2(w01), e4m3x2_from_f16x2(w23));
 }
