@@ -13,6 +13,14 @@ __device__ __forceinline__ matrix_descriptor describe_matrix(shared_address star
   return (matrix_descriptor)((start & 0x3ffff) >> 4) | (matrix_descriptor)1 << 16 | atom_stride << 32 | swizzle << 62;
 }
 
+// An f16 operand b with its columns innermost: panels of 64 columns, `panel_bytes` apart, whose rows of 128 bytes (one
+// for each value summed over) are swizzled; eight rows are an atom.
+template <int panel_bytes>
+__device__ __forceinline__ matrix_descriptor describe_columns(shared_address start) {
+  return (matrix_descriptor)((start & 0x3ffff) >> 4) | (matrix_descriptor)(panel_bytes / 16) << 16 |
+         (matrix_descriptor)(1024 / 16) << 32 | (matrix_descriptor)1 << 62;
+}
+
 // The same operand `bytes` further along its rows.
 __device__ __forceinline__ matrix_descriptor along_rows(matrix_descriptor matrix, int bytes) {
   return matrix + bytes / 16;

@@ -1,22 +1,18 @@
 //% # One product of a warpgroup; the including file lets product_name, product_columns (n), product_type (f32 or
-//% # f16: type of d) and product_rows (smem or registers: where a is) be.
+//% # f16: type of d), product_rows (smem or registers: where a is) and product_operands (e4m3 or f16) be.
 //% let d_registers = product_type == 'f32' ? product_columns / 2 : product_columns / 4
 //% let d_letter = product_type == 'f32' ? 'f' : 'r'
+//% let d_ctype = product_type == 'f32' ? 'float' : 'f16x2'
 //% let a_operands = product_rows == 'smem' ? 1 : 4
-// d (+)= a b over 32 codes: 64 rows, ${product_columns} columns, d in ${product_type}.
+//% let depth = product_operands == 'e4m3' ? 32 : 16
+// d (+)= a b over ${depth} ${product_operands} values: 64 rows, ${product_columns} columns, d in ${product_type}.${product_operands == 'f16' ? ' b has its columns innermost.' : ''}
 template <bool accumulate>
-//% if product_rows == 'smem'
-__device__ __forceinline__ void ${product_name}(${product_type == 'f32' ? 'float' : 'f16x2'} (&d)[${d_registers}], matrix_descriptor a,
-                                                matrix_descriptor b) {
-//% else
-__device__ __forceinline__ void ${product_name}(${product_type == 'f32' ? 'float' : 'f16x2'} (&d)[${d_registers}], const e4m3x4* a,
-                                                matrix_descriptor b) {
-//% end
+__device__ __forceinline__ void ${product_name}(${d_ctype}* d, ${product_rows == 'smem' ? 'matrix_descriptor' : 'const u32*'} a, matrix_descriptor b) {
   asm volatile(
       "{\n"
       ".reg .pred accumulate;\n"
       "setp.ne.b32 accumulate, %${d_registers + a_operands + 1}, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n${product_columns}k32.${product_type}.e4m3.e4m3 {"
+      "wgmma.mma_async.sync.aligned.m64n${product_columns}k${depth}.${product_type}.${product_operands}.${product_operands} {"
 //% for i in 0..d_registers / 4
       "%${4 * i}, %${4 * i + 1}, %${4 * i + 2}, %${4 * i + 3}${4 * i + 4 < d_registers ? ', ' : ''}"
 //% end
@@ -26,10 +22,11 @@ __device__ __forceinline__ void ${product_name}(${product_type == 'f32' ? 'float
 //% else
       "{%${d_registers}, %${d_registers + 1}, %${d_registers + 2}, %${d_registers + 3}}, "
 //% end
-      "%${d_registers + a_operands}, accumulate, 1, 1;\n"
+      "%${d_registers + a_operands}, accumulate, 1, 1${product_operands == 'f16' ? ', 1' : ''};\n"
       "}"
 //% for i in 0..d_registers / 4
-      ${i == 0 ? ':' : ' '} "+${d_letter}"(d[${4 * i}]), "+${d_letter}"(d[${4 * i + 1}]), "+${d_letter}"(d[${4 * i + 2}]), "+${d_letter}"(d[${4 * i + 3}])${4 * i + 4 < d_registers ? ',' : ''}
+      ${i == 0 ? ':' : ' '} "+${d_letter}"(d[${4 * i}]), "+${d_letter}"(d[${4 * i + 1}]),
+        "+${d_letter}"(d[${4 * i + 2}]), "+${d_letter}"(d[${4 * i + 3}])${4 * i + 4 < d_registers ? ',' : ''}
 //% end
 //% if product_rows == 'smem'
       : "l"(a), "l"(b), "n"(accumulate));

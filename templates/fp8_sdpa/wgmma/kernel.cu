@@ -1,6 +1,6 @@
-// fp8_sdpa/wgmma: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass over the keys. A
-// CTA has ${tile_q} query rows of one head: ${warpgroups_q} consumer warpgroup(s) side by side over the rows, ${warpgroups_k} group(s) of them
-// over the keys, and a producer that brings tiles. docs/kernels/wgmma.md tells the algorithm and the layouts.
+// fp8_sdpa/wgmma: o = softmax(q k^T / sqrt(D)) v with scaled e4m3 q, k, v, in one pass over the keys. A CTA has
+// ${tile_q} query rows of one head: ${warpgroups_q} consumer warpgroup(s) side by side over the rows, ${warpgroups_k} group(s) of them over the
+// keys, and a producer that brings tiles. docs/kernels/wgmma.md tells the algorithm and the layouts.
 
 //% include "include/types.cuh"
 
@@ -28,6 +28,10 @@
 
 //% include "include/wgmma.cuh"
 
+//% if split_over_cluster
+//%   include "include/cluster.cuh"
+
+//% end
 //% if pdl != 'none'
 //%   include "include/grid_dependency.cuh"
 
@@ -37,34 +41,54 @@
 //%   let product_columns = tile_k
 //%   let product_type = score_type
 //%   let product_rows = q_operand == 'smem' ? 'smem' : 'registers'
+//%   let product_operands = 'e4m3'
+//%   include "include/wgmma_product.cuh"
+
+//% end
+//% if output_parts > 1
+//%   let product_name = 'multiply_pv'
+//%   let product_columns = part_columns
+//%   let product_type = 'f32'
+//%   let product_rows = 'registers'
+//%   let product_operands = 'e4m3'
 //%   include "include/wgmma_product.cuh"
 
 //% end
 //% if true
-//%   let product_name = 'multiply_pv'
-//%   let product_columns = v_rows
+//%   let product_name = 'multiply_pv_last'
+//%   let product_columns = part_columns + sum_columns
 //%   let product_type = 'f32'
 //%   let product_rows = 'registers'
+//%   let product_operands = v_path == 'widened' ? 'f16' : 'e4m3'
 //%   include "include/wgmma_product.cuh"
 
 //% end
 constexpr int head_dim = ${D};
-constexpr int tile_k = ${tile_k};                              // keys of one tile
-constexpr int tile_q = ${tile_q};                              // query rows of the CTA
-constexpr int row_warpgroups = ${warpgroups_q};                        // of a group
+constexpr int tile_k = ${tile_k};                // keys of one tile
+constexpr int tile_q = ${tile_q};                // query rows of the CTA
+constexpr int row_bytes = ${row_bytes};             // of q, k and v in shared memory: longer rows lie in panels
+constexpr int row_panels = ${D / row_bytes};
+constexpr int row_warpgroups = ${warpgroups_q};          // of a group
 constexpr int groups = ${warpgroups_k};
-constexpr int stages = ${stages};                                // tiles of a group in shared memory
-constexpr int transposing_warps = ${v_transpose == 'consumers' ? 4 * warpgroups_q : 4};
+constexpr int kv_split = ${kv_split};                // CTAs that share a query tile
+constexpr int stages = ${stages};                  // tiles of a group in shared memory
+//% if preparing_warps > 0
+constexpr int preparing_warps = ${preparing_warps};         // warps that share the preparation of a value tile
+//% end
 constexpr int consumer_threads = ${128 * warpgroups};
 constexpr int threads = ${threads};
 constexpr int score_registers = tile_k / ${score_type == 'f32' ? 2 : 4};
-constexpr int weight_registers = tile_k / 8;
-constexpr int o_registers = ${v_rows / 2};
+constexpr int weight_registers = ${weight_registers};
+constexpr int part_registers = ${part_columns / 2};         // of the output, ${output_parts} part(s)
+constexpr int o_registers = ${(D + sum_columns) / 2};
 //% if warpgroups_k > 1 || schedule == 'ping_pong' || q_operand == 'smem' && score_type == 'f16'
-constexpr int consumers_barrier = ${warpgroups_k + 1};                     // 1..groups: of a group; 0: of __syncthreads
+constexpr int consumers_barrier = groups + 1;    // 1..groups: of a group; 0: of __syncthreads
 //% end
 //% if schedule == 'ping_pong'
-constexpr int turn_barrier = consumers_barrier + 1;       // of the first warpgroup; the second's follows
+constexpr int turn_barrier = groups + 2;         // of the first warpgroup; the second's follows
+//% end
+//% if epilogue == 'tma'
+constexpr int staging_barrier = groups + 4;      // of each row's warpgroup
 //% end
 constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
 typedef ${score_type == 'f32' ? 'float' : 'f16x2'} Score;
@@ -84,11 +108,13 @@ __device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_
 
 //% include "softmax.cuh"
 
-//% include "transpose.cuh"
-
 //% include "shared_memory.cuh"
 
-//% include "tiles.cuh"
+//% include "work.cuh"
+
+//% include "values.cuh"
+
+//% include "loads.cuh"
 
 //% include "producer.cuh"
 
@@ -100,12 +126,12 @@ __device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     fp8_sdpa(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
-             const __grid_constant__ TensorMap v_map, const e4m3* __restrict__ q, const float* __restrict__ q_scale,
-             const float* __restrict__ k_scale, const float* __restrict__ v_scale, half_bits* __restrict__ o, int S) {
+             const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap o_map,
+             const e4m3* __restrict__ q, const float* __restrict__ q_scale, const float* __restrict__ k_scale,
+             const float* __restrict__ v_scale, half_bits* __restrict__ o, float* __restrict__ partial_o,
+             float2* __restrict__ partial_statistics, int S, int heads) {
   extern __shared__ unsigned char smem_storage[];
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
-  const int head = blockIdx.y;
-  const int tiles = (S + tile_k - 1) / tile_k;
 
   if (threadIdx.x == consumer_threads) {
 //% if q_operand != 'global'
@@ -115,10 +141,12 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     prefetch_tensor_map(v_map);
     init_barriers(smem);
   }
+//% if row_sum == 'ones'
   write_ones(smem);
   publish_to_async_proxy();
+//% end
   __syncthreads();
-//% if v_transpose != 'prepass' && pdl != 'none'
+//% if v_path != 'prepass' && pdl != 'none'
   wait_for_launch_ahead();
 //% end
 //% if pdl == 'early'
@@ -129,28 +157,27 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
 //% if register_split
     shrink_registers_to<${producer_registers}>();
 //% end
-//% if v_transpose == 'producer'
-    produce(smem, q_map, k_map, v_map, head, tiles, threadIdx.x / 32 - ${4 * warpgroups}, threadIdx.x % 32);
+//% if producer_prepares
+    produce(smem, q_map, k_map, v_map, S, heads, threadIdx.x / 32 - ${4 * warpgroups}, threadIdx.x % 32);
 //% else
-    if (threadIdx.x == consumer_threads) produce(smem, q_map, k_map, v_map, head, tiles);
+    if (threadIdx.x == consumer_threads) produce(smem, q_map, k_map, v_map, S, heads);
 //% end
   } else {
 //% if register_split
     grow_registers_to<${consumer_registers}>();
 //% end
-    constexpr float inverse_root = ${D == 64 ? '0.125f' : '0.08838834764831845f'};  // 1 / sqrt(head_dim)
-    constexpr float log2_e = 1.4426950408889634f;
-    constexpr float score_unit = inverse_root * log2_e * units_per_octave;
-//% if score_type == 'f32'
-    const float qk_scale = q_scale[head] * k_scale[head] * score_unit;
-//% else
-    // Queries are shrunk, and packed arithmetic takes the scale in f16: so does the search for the maximum.
-    const float qk_scale = rounded_to_f16(q_scale[head] * k_scale[head] * (score_unit * query_shrink));
-//% end
-    consume(smem, q, qk_scale, v_scale[head], o, head, S, tiles);
+    consume(smem, {o_map, q, q_scale, k_scale, v_scale, o, partial_o, partial_statistics, S, heads});
   }
 }
-//% if v_transpose == 'prepass'
+//% if v_path == 'prepass'
 
 //%   include "prepass.cuh"
+//% end
+//% if split_over_grid
+
+//%   include "combine.cuh"
+//% end
+//% if v_path == 'given'
+
+//%   include "align_keys.cuh"
 //% end

@@ -4,7 +4,7 @@ extern "C" __global__ void __launch_bounds__(128)
   extern __shared__ unsigned char smem_storage[];
   const shared_address values = (shared_address_of(smem_storage) + 1023) & ~1023u;
   const shared_address transposed = values + tile_k * head_dim;
-  const shared_address arrived = transposed + ${ceil_div(tile_k * v_rows, 1024) * 1024};
+  const shared_address arrived = transposed + ${operand_bytes};
   const int first_key = blockIdx.x * tile_k;
   const int head = blockIdx.y;
   if (threadIdx.x == 0) {
@@ -17,11 +17,14 @@ extern "C" __global__ void __launch_bounds__(128)
 //% end
   if (threadIdx.x == 0) {
     arrive_expecting(arrived, tile_k * head_dim);
-    load_box(values, v_map, arrived, 0, first_key, head);
+#pragma unroll
+    for (int p = 0; p < row_panels; ++p) {
+      load_box(values + p * tile_k * row_bytes, v_map, arrived, p * row_bytes, first_key, head);
+    }
   }
   __syncthreads();
   wait_for(arrived, 0);
-  transpose_tile<4>(transposed, values, threadIdx.x / 32, threadIdx.x % 32);
+  prepare_tile<4>(transposed, values, threadIdx.x / 32, threadIdx.x % 32);
   publish_to_async_proxy();
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -29,6 +32,7 @@ extern "C" __global__ void __launch_bounds__(128)
     for (int p = 0; p < tile_k / panel; ++p) {
       store_box(vt_map, transposed + p * panel_bytes, first_key + p * panel, 0, head);
     }
-    wait_for_stored_boxes();
+    commit_stores();
+    wait_for_stores();
   }
 }

@@ -1,7 +1,8 @@
-// Shared memory: query tile | of each group: stages x key tile, stages x value tile (as it arrives), stages x
-// transposed value tile | barriers. A group leaves its partial rows where its tiles were.
+// Shared memory: query tile | of each group: stages x key tile, stages x value tile (as it arrives), stages x value
+// operand (as the second product reads it) | output tile | barriers. A group leaves its partial rows where its tiles
+// were.
 
-enum Event { keys_full, keys_free, values_full, values_free, transposed_full, transposed_free };
+enum Event { keys_full, keys_free, values_full, values_free, operand_full, operand_free, events };
 
 struct SharedMemory {
   shared_address start;
@@ -14,42 +15,49 @@ struct SharedMemory {
   __device__ __forceinline__ shared_address values(int g, int stage) const {
     return group(g) + ${stages * k_bytes} + stage * ${v_bytes};
   }
-  __device__ __forceinline__ shared_address transposed(int g, int stage) const {
-    return group(g) + ${stages * (k_bytes + v_bytes)} + stage * ${vt_bytes};
+  __device__ __forceinline__ shared_address value_operand(int g, int stage) const {
+    return group(g) + ${stages * (k_bytes + v_bytes)} + stage * ${operand_bytes};
   }
-  __device__ __forceinline__ shared_address query_full() const {
-    return start + ${q_bytes + warpgroups_k * group_bytes};
-  }
+  __device__ __forceinline__ shared_address output() const { return start + ${q_bytes + warpgroups_k * group_bytes}; }
   __device__ __forceinline__ shared_address barrier(Event event, int group, int stage) const {
-    return query_full() + 8 + 8 * ((event * groups + group) * stages + stage);
+    return output() + ${o_bytes} + 8 * ((event * groups + group) * stages + stage);
   }
+  __device__ __forceinline__ shared_address query_full() const { return barrier(events, 0, 0); }
+  __device__ __forceinline__ shared_address query_free() const { return query_full() + 8; }
 };
 
 __device__ __forceinline__ void init_barriers(const SharedMemory& smem) {
-  constexpr int consumer_warps = 4 * row_warpgroups;  // of a group
+  constexpr int group_warps = 4 * row_warpgroups;
   init_barrier(smem.query_full(), 1);
+  init_barrier(smem.query_free(), consumer_threads / 32);
   for (int group = 0; group < groups; ++group) {
     for (int stage = 0; stage < stages; ++stage) {
       init_barrier(smem.barrier(keys_full, group, stage), 1);
-      init_barrier(smem.barrier(keys_free, group, stage), consumer_warps);
+      init_barrier(smem.barrier(keys_free, group, stage), group_warps);
+//% if preparing_warps > 0
       init_barrier(smem.barrier(values_full, group, stage), 1);
-      init_barrier(smem.barrier(values_free, group, stage), transposing_warps);
-      init_barrier(smem.barrier(transposed_full, group, stage), ${v_transpose == 'prepass' ? 1 : v_transpose == 'consumers' ? 4 * warpgroups_q : 4});
-      init_barrier(smem.barrier(transposed_free, group, stage), consumer_warps);
+      init_barrier(smem.barrier(values_free, group, stage), preparing_warps);
+      init_barrier(smem.barrier(operand_full, group, stage), preparing_warps);
+//% else
+      init_barrier(smem.barrier(operand_full, group, stage), 1);
+//% end
+      init_barrier(smem.barrier(operand_free, group, stage), group_warps);
     }
   }
   publish_barriers();
 }
+//% if row_sum == 'ones'
 
-// The last eight rows of each panel: products with them sum the weights.
+// The last eight rows of each panel of an operand: products with them sum the weights.
 __device__ __forceinline__ void write_ones(const SharedMemory& smem) {
   constexpr int chunks = ${8 * panel / 16};  // of 16 codes, in each panel
-  constexpr int panels = tile_k / panel;
+  constexpr int panels = ${tile_k / panel};
   constexpr u32 ones = 0x38383838u;  // e4m3
   for (int i = threadIdx.x; i < groups * stages * panels * chunks; i += threads) {
     const int tile = i / (panels * chunks);
     const int p = i / chunks % panels;
-    store_shared(smem.transposed(tile / stages, tile % stages) + p * panel_bytes + head_dim * panel + i % chunks * 16,
+    store_shared(smem.value_operand(tile / stages, tile % stages) + p * ${(D + sum_columns) * panel} + ${D * panel} + i % chunks * 16,
                  make_uint4(ones, ones, ones, ones));
   }
 }
+//% end

@@ -1,16 +1,31 @@
 // Scores become weights. A thread has two rows of its warp's sixteen, `row` and `row + 8`, and of every eight keys
 // two: the layout of a wgmma result.
 
-__device__ __forceinline__ void shrink_rows(float (&acc_o)[o_registers], const float (&shrink)[2]) {
+template <int length>
+__device__ __forceinline__ void shrink_rows(float (&acc)[length], const float (&shrink)[2]) {
 #pragma unroll
-  for (int i = 0; i < o_registers; ++i) acc_o[i] *= shrink[i / 2 % 2];
+  for (int i = 0; i < length; ++i) acc[i] *= shrink[i / 2 % 2];
+}
+
+// Where in its tile the first of the two keys is whose scores are number 2 n and 2 n + 1 of a row.
+__device__ __forceinline__ int key_of(int n, int lane) {
+//% if v_path == 'given'
+  return n / 2 * 16 + lane % 4 * 4 + n % 2 * 2;  // see load_keys
+//% else
+  return n * 8 + lane % 4 * 2;
+//% end
 }
 
 // Rows follow their tile's maximum: what they have accumulated is to shrink by the difference.
 __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
+//% if mask == 'causal'
+    // A row may see no key of a tile: the floor keeps the offset of its weights, which are all zero, an f16 value.
+    const float new_max = fmaxf(fmaxf(row_max[r], tile_max[r]), -30000.0f);
+//% else
     const float new_max = fmaxf(row_max[r], tile_max[r]);
+//% end
     shrink[r] = exp2_approximate((row_max[r] - new_max) * (1.0f / units_per_octave));
     row_max[r] = new_max;
   }
@@ -20,21 +35,21 @@ __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], float (&shr
 //%   slot rescale
 
 //% end
-// Scores of keys at `keys` and beyond cannot win and get weight 0.
-__device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], int keys, int lane) {
-  const int first = 2 * (lane % 4);
+// Scores of keys at `keys` (of either row) and beyond cannot win and get weight 0.
+__device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], const int (&keys)[2], int lane) {
 #pragma unroll
   for (int n = 0; n < tile_k / 8; ++n) {
+    const int key = key_of(n, lane);  // of this and the next one's score
 //% if score_type == 'f32'
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      if (8 * n + first + e % 2 >= keys) scores[4 * n + e] = lowest_score;
+      if (key + e % 2 >= keys[e / 2]) scores[4 * n + e] = lowest_score;
     }
 //% else
 #pragma unroll
     for (int r = 0; r < 2; ++r) {  // 0xfc00: minus infinity
-      if (8 * n + first >= keys) scores[2 * n + r] = (scores[2 * n + r] & 0xffff0000u) | 0x0000fc00u;
-      if (8 * n + first + 1 >= keys) scores[2 * n + r] = (scores[2 * n + r] & 0x0000ffffu) | 0xfc000000u;
+      if (key >= keys[r]) scores[2 * n + r] = (scores[2 * n + r] & 0xffff0000u) | 0x0000fc00u;
+      if (key + 1 >= keys[r]) scores[2 * n + r] = (scores[2 * n + r] & 0x0000ffffu) | 0xfc000000u;
     }
 //% end
   }
@@ -85,8 +100,40 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], float sc
 //% end
 }
 
-// The operand of the second product: of each 32 keys, four codes of `row` and `row + 8` of keys 2 quad + {0, 1, 8, 9},
-// and of those + 16. The instruction takes them for depths 4 quad + 0..3; the transposed values lie in that order.
+//% if row_sum == 'adds'
+// Adds a tile's weights, as they are before they are rounded, to the thread's share of its rows' sums.
+__device__ __forceinline__ void add_weights(float (&row_sum)[2], const Score (&weights)[score_registers]) {
+//%   if score_type == 'f32'
+#pragma unroll
+  for (int i = 0; i < score_registers; ++i) row_sum[i / 2 % 2] += weights[i];
+//%   else
+#pragma unroll
+  for (int i = 0; i < score_registers; i += 4) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const f16x2 pair = add_f16x2(weights[i + r], weights[i + 2 + r]);
+      row_sum[r] += first_of(pair) + second_of(pair);
+    }
+  }
+//%   end
+}
+
+//% end
+//% if v_path == 'widened'
+// The operand of the second product: of each 16 keys two weights of `row`, `row + 8`, and of the keys 8 further.
+__device__ __forceinline__ void pack_weights(u32 (&weights)[weight_registers], const Score (&scores)[score_registers]) {
+#pragma unroll
+  for (int i = 0; i < weight_registers; ++i) {
+//%   if score_type == 'f32'
+    weights[i] = f16x2_from_f32(scores[2 * i], scores[2 * i + 1]);
+//%   else
+    weights[i] = scores[i];
+//%   end
+  }
+}
+//% else
+// The operand of the second product: of each 32 keys four codes of `row` and `row + 8`, and of the keys 16 further. The
+// instruction takes them for depths 4 quad + 0..3, so the values lie in the order of the keys that a thread has.
 __device__ __forceinline__ void pack_weights(e4m3x4 (&weights)[weight_registers],
                                              const Score (&scores)[score_registers]) {
 #pragma unroll
@@ -102,3 +149,4 @@ __device__ __forceinline__ void pack_weights(e4m3x4 (&weights)[weight_registers]
 //% end
   }
 }
+//% end

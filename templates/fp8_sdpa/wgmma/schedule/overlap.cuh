@@ -1,36 +1,49 @@
-  // Scores of a tile are multiplied together with the output of the one before.
-  if (group < tiles) {
-    start_scores(scores, place);
-//% if v_transpose == 'consumers'
-    transpose_values(smem, group, place, group_warp, lane);
-//% end
-    wait_for_products<0>();
-    scores_to_weights(scores, place, group);
-    follow();
-    pack_weights(weights, scores);
-    for (int i = group + groups; i < tiles; i += groups) {
-      const RingPlace<stages> before = place;
-      place.advance();
-//% if schedule == 'ping_pong'
-      wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());  // not while it is our turn
-      wait_for_turn();
-//% end
+    // Scores of a tile are multiplied together with the output of the one before.
+    if (first_tile < work.tiles) {
       start_scores(scores, place);
-      start_output(before);
-//% if schedule == 'ping_pong'
-      pass_turn();
+//% if v_path == 'consumers' || v_path == 'all'
+      prepare_values(smem, group, place, preparing_warp, lane);
 //% end
-//% if v_transpose == 'consumers'
-      transpose_values(smem, group, place, group_warp, lane);
-//% end
-      wait_for_products<1>();
-      scores_to_weights(scores, place, i);
       wait_for_products<0>();
-      finish_output(before);
+      raise_maximum(scores, place, first_tile);
+      weigh_scores(scores);
       follow();
       pack_weights(weights, scores);
+      for (int i = first_tile + tile_step; i < work.tiles; i += tile_step) {
+        const RingPlace<stages> before = place;
+        place.advance();
+//% if schedule == 'ping_pong'
+        wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());  // not while it is our turn
+        wait_for_turn();
+//% end
+        start_scores(scores, place);
+        start_output(before);
+//% if schedule == 'ping_pong'
+        pass_turn();
+//% end
+//% if v_path == 'consumers' || v_path == 'all'
+        prepare_values(smem, group, place, preparing_warp, lane);
+//% end
+        wait_for_products<1>();
+//% if two_steps
+        raise_maximum(scores, place, i);
+        wait_for_products<0>();
+        promote(0);
+        start_part(before, 1);
+        weigh_scores(scores);
+        wait_for_products<0>();
+        finish_output(before, 1);
+//% else
+        raise_maximum(scores, place, i);
+        weigh_scores(scores);
+        wait_for_products<0>();
+        finish_output(before);
+//% end
+        follow();
+        pack_weights(weights, scores);
+      }
+      start_output(place);
+      wait_for_products<0>();
+      finish_output(place);
+      place.advance();
     }
-    start_output(place);
-    wait_for_products<0>();
-    finish_output(place);
-  }

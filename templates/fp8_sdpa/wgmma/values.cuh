@@ -1,3 +1,27 @@
+//% if v_path == 'widened'
+// Values arrive as rows of e4m3 codes, one key after the other; an f16 wgmma takes its second operand with the columns
+// innermost, so that widening is all there is to do. A tile consists of panels of 64 columns, each tile_k rows of
+// 128 bytes, swizzled.
+constexpr int panel_bytes = tile_k * 128;
+
+// `warps` warps share the tile: each lane widens chunks of 16 codes.
+template <int warps>
+__device__ __forceinline__ void prepare_tile(shared_address operand, shared_address values, int warp, int lane) {
+  constexpr int row_chunks = head_dim / 16;
+#pragma unroll ${transpose_batch}
+  for (int i = warp * 32 + lane; i < tile_k * row_chunks; i += warps * 32) {
+    const int key = i / row_chunks;
+    const int chunk = i % row_chunks;
+    const uint4 codes = load_shared(values + chunk * 16 / row_bytes * (tile_k * row_bytes) +
+                                    xor_offset<row_bytes>(key, chunk % (row_bytes / 16)));
+    const shared_address panel = operand + chunk / 4 * panel_bytes;
+    store_shared(panel + xor_offset<128>(key, chunk % 4 * 2),
+                 make_uint4(first_pair(codes.x), second_pair(codes.x), first_pair(codes.y), second_pair(codes.y)));
+    store_shared(panel + xor_offset<128>(key, chunk % 4 * 2 + 1),
+                 make_uint4(first_pair(codes.z), second_pair(codes.z), first_pair(codes.w), second_pair(codes.w)));
+  }
+}
+//% else
 // Values arrive as rows of codes, one key after the other, but an e4m3 wgmma wants the summed dimension, the keys,
 // innermost. ldmatrix.trans moves pairs of codes; bytes are put right in registers:
 //   keys 0-7  (bytes)  [ key 2q  col 2r | key 2q  col 2r+1 | key 2q+1  col 2r | key 2q+1  col 2r+1 ]   q = lane % 4
@@ -7,10 +31,10 @@
 // which is the order of keys that pack_weights leaves. Of 16 columns the even ones become rows 0-7 of the transposed
 // tile and the odd ones rows 8-15: a thread then ends with four neighbouring columns of the output.
 //
-// A transposed tile consists of panels of ${panel} keys, each v_rows rows of ${panel} bytes; the last ${v_rows - D} rows
-// of a panel are ones.
+// A transposed tile consists of panels of ${panel} keys, each ${D + sum_columns} rows of ${panel} bytes${sum_columns > 0 ? '; the last 8 rows of a panel are ones' : ''}.
 constexpr int panel = ${panel};
-constexpr int panel_bytes = ${v_rows * panel};
+constexpr int panel_bytes = ${(D + sum_columns) * panel};
+//%   if preparing_warps > 0 || v_path == 'prepass'
 
 struct ValueBlock {  // 32 keys x 16 columns
   int keys;
@@ -22,7 +46,8 @@ __device__ __forceinline__ ValueBlock value_block(int index) {
 }
 
 __device__ __forceinline__ void load_value_block(u32 (&pairs)[4], shared_address values, ValueBlock block, int lane) {
-  load_matrices_transposed(pairs, values + xor_offset<head_dim>(block.keys + lane, block.columns / 16));
+  load_matrices_transposed(pairs, values + block.columns / row_bytes * (tile_k * row_bytes) +
+                                      xor_offset<row_bytes>(block.keys + lane, block.columns % row_bytes / 16));
 }
 
 __device__ __forceinline__ void store_value_block(shared_address transposed, const u32 (&pairs)[4], ValueBlock block,
@@ -36,7 +61,7 @@ __device__ __forceinline__ void store_value_block(shared_address transposed, con
 
 // `warps` warps share the blocks; ${transpose_batch} block(s) of a warp are under way at once.
 template <int warps>
-__device__ __forceinline__ void transpose_tile(shared_address transposed, shared_address values, int warp, int lane) {
+__device__ __forceinline__ void prepare_tile(shared_address transposed, shared_address values, int warp, int lane) {
   constexpr int blocks = tile_k / 32 * (head_dim / 16);
   constexpr int batch = ${transpose_batch};
 #pragma unroll
@@ -56,3 +81,5 @@ __device__ __forceinline__ void transpose_tile(shared_address transposed, shared
     }
   }
 }
+//%   end
+//% end
