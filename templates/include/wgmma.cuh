@@ -36,15 +36,16 @@ __device__ __forceinline__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-// The compiler does not know that a product writes d until it is waited for: without this it could read d early.
+// The compiler does not know that a product reads or writes registers until it is waited for. This pins them: what comes
+// before it in the program has made them, what comes after it sees what the product has left.
 template <int length>
-__device__ __forceinline__ void take_result(float (&d)[length]) {
+__device__ __forceinline__ void pin_registers(float (&d)[length]) {
 #pragma unroll
   for (int i = 0; i < length; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 
 template <int length>
-__device__ __forceinline__ void take_result(u32 (&d)[length]) {
+__device__ __forceinline__ void pin_registers(u32 (&d)[length]) {
 #pragma unroll
   for (int i = 0; i < length; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }

@@ -112,6 +112,12 @@ __device__ __forceinline__ void store_global_u32x2(void* to, u32 first, u32 seco
   asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(first), "r"(second) : "memory");
 }
 
+__device__ __forceinline__ void store_global(void* to, uint4 value) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.x), "r"(value.y), "r"(value.z),
+               "r"(value.w)
+               : "memory");
+}
+
 __device__ __forceinline__ void store_global(float* to, float4 value) {
   asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(value.x), "f"(value.y),
                "f"(value.z), "f"(value.w)

@@ -17,33 +17,37 @@ Gpu hopper() {
 
 }  // namespace
 
-TEST_CASE("random wgmma genomes compile for sm_90a, run wgmma asynchronously, and few spill registers") {
+TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait for each product") {
+  struct Aim {
+    const char* shape;
+    Bindings options;
+  };
   int programs = 0;
-  int spilling = 0;
-  for (const char* shape : {"mission", "d128"}) {
-    const Aimed aimed("fp8_sdpa", hopper(), {shape});
+  int dead = 0;
+  for (const auto& [shape, options] : {Aim{"mission", {}}, Aim{"d128", {}}, Aim{"d256", {{"mask", "causal"}}},
+                                       Aim{"mission", {{"v_layout", "transposed"}, {"scales", "tensor"}}}}) {
+    const Aimed aimed("fp8_sdpa", hopper(), {shape}, options);
     const Space space = aimed.space();
     Rng rng(5);
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 4; ++i) {
       const Genome genome = space.sample(rng, "wgmma");
       INFO(shape << " " << to_text(genome));
       const Program program = aimed.candidate(space, genome).programs.front();
       const auto result = nvrtc_or_skip().compile(program.source, "sm_90a", program.max_registers);
       REQUIRE(std::holds_alternative<Binary>(result));
       const Binary& binary = std::get<Binary>(result);
-      CHECK_FALSE(performance_warning(binary.build.log));
       CHECK(binary.ptx.find("wgmma.mma_async") != std::string::npos);
       ++programs;
-      spilling += binary.build.spill_bytes > 0 ? 1 : 0;
+      dead += binary.build.spill_bytes > 0 || performance_warning(binary.build.log) ? 1 : 0;
     }
   }
-  INFO(spilling << " of " << programs << " spill");
-  CHECK(spilling * 4 <= programs);
+  INFO(dead << " of " << programs << " are dead");
+  CHECK(dead * 4 <= programs);
 }
 
-TEST_CASE("hundreds of thousands of wgmma genomes are legal on Hopper, none where wgmma does not run") {
+TEST_CASE("millions of wgmma genomes are legal on Hopper, none where wgmma does not run") {
   const Space space = Aimed("fp8_sdpa", hopper(), {"mission"}).space();
-  CHECK(space.size("wgmma") >= 300'000);
+  CHECK(space.size("wgmma") >= 10'000'000);
   for (const Gpu& gpu : {l4(), h200()}) {
     const Space without = Aimed("fp8_sdpa", gpu, {"mission"}).space();
     CHECK(without.families().size() == 1);

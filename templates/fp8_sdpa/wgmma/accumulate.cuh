@@ -1,6 +1,7 @@
     // The second product of a tile. It adds to acc_o${promote_tiles > 0 ? ' by way of tile_o, as the tensor cores sum e4m3 products in low precision' : ' in place'}.
     const auto start_part = [&](const RingPlace<stages>& place, int part) {
       const shared_address values = smem.value_operand(group, place.stage) + part * ${v_path == 'widened' ? 0 : part_columns * panel};
+      pin_registers(weights);  // all of them before the first product
       start_products();
 //% for step in 0..tile_k / (v_path == 'widened' ? 16 : 32)
 //%   if v_path == 'widened'
@@ -37,14 +38,14 @@
 //% if promote_tiles == 0
     // Once the product is done.
     const auto finish_output = [&](const RingPlace<stages>& place) {
-      take_result(acc_o);
+      pin_registers(acc_o);
       if (lane == 0) arrive(smem.barrier(operand_free, group, place.stage));
     };
     // Between two tiles: what is accumulated follows the new tile's maximum.
     const auto follow = [&] { rescale(acc_o, shrink); };
 //% elif promote_tiles == 1
     const auto promote = [&](int part) {
-      take_result(tile_o);
+      pin_registers(tile_o);
       const int end = part + 1 < ${output_parts} ? (part + 1) * part_registers : o_registers;
 #pragma unroll
       for (int i = part * part_registers; i < end; ++i) {
@@ -80,7 +81,7 @@
     };
     // Once the product is done.
     const auto finish_output = [&](const RingPlace<stages>& place) {
-      take_result(tile_o);
+      pin_registers(tile_o);
       if (lane == 0) arrive(smem.barrier(operand_free, group, place.stage));
     };
     // Between two tiles: what is accumulated follows the new tile's maximum.

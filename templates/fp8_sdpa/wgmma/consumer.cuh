@@ -85,7 +85,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       commit_products();
     };
     const auto raise_maximum = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
-      take_result(scores);
+      pin_registers(scores);
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
       const int first_key = first_key_of(i, work);
 //% if mask == 'causal'

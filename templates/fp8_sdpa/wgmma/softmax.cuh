@@ -127,7 +127,7 @@ __device__ __forceinline__ void pack_weights(u32 (&weights)[weight_registers], c
 //%   if score_type == 'f32'
     weights[i] = f16x2_from_f32(scores[2 * i], scores[2 * i + 1]);
 //%   else
-    weights[i] = scores[i];
+    asm volatile("mov.b32 %0, %1;" : "=r"(weights[i]) : "r"(scores[i]));  // the next scores come in their registers
 //%   end
   }
 }

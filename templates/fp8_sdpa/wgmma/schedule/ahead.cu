@@ -53,7 +53,7 @@
         while (true) {
           if (i + tile_step >= work.tiles) {
             wait_for_products<0>();
-            take_result(scores_ahead);
+            pin_registers(scores_ahead);
 #pragma unroll
             for (int k = 0; k < score_registers; ++k) scores[k] = scores_ahead[k];
             break;
