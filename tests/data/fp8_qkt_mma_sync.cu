@@ -180,28 +180,30 @@ __device__ __forceinline__ void store_shared(shared_address to, uint2 value) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(value.x), "r"(value.y) : "memory");
 }
 
-// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128.
+// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 16 to 256.
 // ldmatrix reads one chunk column of eight successive rows at once; it is free of bank conflicts when their
 // addresses differ modulo 128.
 
-// Plain rows: eight rows meet in two banks groups (64 bytes a row) or in one (128).
+// Plain rows: eight rows meet in two banks groups (64 bytes a row) or in one (128 and more).
 template <int row_bytes>
 __device__ __forceinline__ int none_offset(int row, int chunk) {
   return row * row_bytes + chunk * 16;
 }
 
-// Each row one chunk longer: successive rows start 16 (128 bytes a row) or 80 bytes (64) apart modulo 128.
+// Each row one chunk longer: successive rows start 16 (128 bytes a row or 256) or 80 bytes (64) apart modulo
+// 128.
 template <int row_bytes>
 __device__ __forceinline__ int padded_offset(int row, int chunk) {
   return row * (row_bytes + 16) + chunk * 16;
 }
 
-// The chunk's index XORed with the index of its row's 128-byte line: no byte is lost.
+// The chunk's index XORed with the index of its row's 128-byte line (longer rows: of the row), modulo the
+// eight chunks of a line: no byte is lost.
 template <int row_bytes>
 __device__ __forceinline__ int xor_offset(int row, int chunk) {
-  constexpr int chunks = row_bytes / 16;
-  const int line = row * row_bytes / 128;
-  return row * row_bytes + ((chunk ^ (line % chunks)) * 16);
+  constexpr int line_chunks = row_bytes < 128 ? row_bytes / 16 : 8;
+  constexpr int line_rows = row_bytes < 128 ? 128 / row_bytes : 1;
+  return row * row_bytes + ((chunk ^ (row / line_rows % line_chunks)) * 16);
 }
 
 // Copies from global to shared memory that run beside the threads (PTX ISA, cp.async; sm_80 and newer).
@@ -297,8 +299,13 @@ __device__ __forceinline__ shared_address chunk_address(shared_address tile, int
   return tile + xor_offset<head_dim>(row, chunk);
 }
 
+// Row r of the tile is row r of the matrix.
+struct InOrder {
+  static __device__ __forceinline__ int row(int position) { return position; }
+};
+
 // Copies `rows` rows from row `first` on of a matrix with `end` rows; `thread` of `copiers` takes part.
-template <int rows, int copiers>
+template <int rows, int copiers, typename Order = InOrder>
 __device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end,
                                           int thread) {
 #pragma unroll
@@ -307,8 +314,9 @@ __device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matri
     const int row = item / row_chunks;
     const int chunk = item % row_chunks;
     if (rows * row_chunks % copiers != 0 && row >= rows) break;
-    const bool there = first + row < end;
-    const e4m3* source = matrix + (long long)(there ? first + row : 0) * head_dim + chunk * 16;
+    const int source_row = first + Order::row(row);
+    const bool there = source_row < end;
+    const e4m3* source = matrix + (long long)(there ? source_row : 0) * head_dim + chunk * 16;
     copy_async(chunk_address(tile, row, chunk), source, there);
   }
 }

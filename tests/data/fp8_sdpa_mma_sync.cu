@@ -1,5 +1,5 @@
-// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass over
-// the keys. A CTA has 32 query rows of one head: 1 warp(s) side by side over the rows,
+// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass
+// over the keys. A CTA has 32 query rows of one head: 1 warp(s) side by side over the rows,
 // 8 group(s) of them over the keys. docs/kernels/mma_sync.md tells the algorithm and the layouts.
 
 // The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction
@@ -198,28 +198,30 @@ __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 64 or 128.
+// Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 16 to 256.
 // ldmatrix reads one chunk column of eight successive rows at once; it is free of bank conflicts when their
 // addresses differ modulo 128.
 
-// Plain rows: eight rows meet in two banks groups (64 bytes a row) or in one (128).
+// Plain rows: eight rows meet in two banks groups (64 bytes a row) or in one (128 and more).
 template <int row_bytes>
 __device__ __forceinline__ int none_offset(int row, int chunk) {
   return row * row_bytes + chunk * 16;
 }
 
-// Each row one chunk longer: successive rows start 16 (128 bytes a row) or 80 bytes (64) apart modulo 128.
+// Each row one chunk longer: successive rows start 16 (128 bytes a row or 256) or 80 bytes (64) apart modulo
+// 128.
 template <int row_bytes>
 __device__ __forceinline__ int padded_offset(int row, int chunk) {
   return row * (row_bytes + 16) + chunk * 16;
 }
 
-// The chunk's index XORed with the index of its row's 128-byte line: no byte is lost.
+// The chunk's index XORed with the index of its row's 128-byte line (longer rows: of the row), modulo the
+// eight chunks of a line: no byte is lost.
 template <int row_bytes>
 __device__ __forceinline__ int xor_offset(int row, int chunk) {
-  constexpr int chunks = row_bytes / 16;
-  const int line = row * row_bytes / 128;
-  return row * row_bytes + ((chunk ^ (line % chunks)) * 16);
+  constexpr int line_chunks = row_bytes < 128 ? row_bytes / 16 : 8;
+  constexpr int line_rows = row_bytes < 128 ? 128 / row_bytes : 1;
+  return row * row_bytes + ((chunk ^ (row / line_rows % line_chunks)) * 16);
 }
 
 // Four 8 x 8 matrices of 16-bit elements from shared memory (PTX ISA, ldmatrix). Lane 8 i + r gives the
@@ -333,7 +335,8 @@ constexpr int group_threads = 32 * warps_q;
 constexpr int threads = group_threads * warps_k;
 constexpr int stages = 1;                       // key and value tiles in shared memory for each group
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
-constexpr int tile_bytes = 4096;               // of a key or value tile in shared memory
+constexpr int tile_bytes = 4096;               // of a key tile in shared memory
+constexpr int v_tile_bytes = 4096;             // of a value tile
 constexpr int q_bytes = 0;                     // of the query tile
 constexpr int group_bytes = 8192;             // of a group's tiles
 constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
@@ -396,8 +399,13 @@ __device__ __forceinline__ shared_address chunk_address(shared_address tile, int
   return tile + xor_offset<head_dim>(row, chunk);
 }
 
+// Row r of the tile is row r of the matrix.
+struct InOrder {
+  static __device__ __forceinline__ int row(int position) { return position; }
+};
+
 // Copies `rows` rows from row `first` on of a matrix with `end` rows; `thread` of `copiers` takes part.
-template <int rows, int copiers>
+template <int rows, int copiers, typename Order = InOrder>
 __device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matrix, int first, int end,
                                           int thread) {
 #pragma unroll
@@ -406,8 +414,9 @@ __device__ __forceinline__ void copy_tile(shared_address tile, const e4m3* matri
     const int row = item / row_chunks;
     const int chunk = item % row_chunks;
     if (rows * row_chunks % copiers != 0 && row >= rows) break;
-    const bool there = first + row < end;
-    const e4m3* source = matrix + (long long)(there ? first + row : 0) * head_dim + chunk * 16;
+    const int source_row = first + Order::row(row);
+    const bool there = source_row < end;
+    const e4m3* source = matrix + (long long)(there ? source_row : 0) * head_dim + chunk * 16;
     copy_async(chunk_address(tile, row, chunk), source, there);
   }
 }
@@ -485,13 +494,15 @@ __device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_addr
 
 // The scores of a warp's query rows and one key tile, after the product of q and k.
 
+__device__ __forceinline__ constexpr int key_at(int column) { return column; }
+
 // Keys from `keys_left` on do not exist: their scores become so low that their weights vanish.
 __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][4], int keys_left, int lane) {
 #pragma unroll
   for (int n = 0; n < key_tiles; ++n) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int key = 8 * n + 2 * (lane % 4) + i % 2;
+      const int key = key_at(8 * n + 2 * (lane % 4) + i % 2);
 #pragma unroll
       for (int m = 0; m < m_tiles; ++m) {
         if (key >= keys_left) scores[m][n][i] = lowest_score;
@@ -516,8 +527,15 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2],
   }
 }
 
-// acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost,
-// but they lie with the head dimension innermost.
+typedef InOrder KeyOrder;
+
+// acc_o += p v for a warp's query rows and one value tile.
+
+constexpr int key_step = 16;  // depth of a product
+constexpr int column_blocks = head_dim / 16;
+
+// Value tiles as operands of the second product, which needs the keys innermost; but values lie with the head
+// dimension innermost.
 // A transposing ldmatrix moves pairs of codes: a lane gets columns 2 row, 2 row + 1 (row = lane / 4) of keys
 // 2 quad, 2 quad + 1; picking every second byte of the pairs of keys 0-7 and 8-15 gives one column of keys {2
 // quad, 2 quad + 1, 8 + 2 quad, 9 + 2 quad}. Two consequences, both free:
@@ -526,13 +544,16 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2],
 //   - of 16 columns, a product has the even ones and the next one the odd ones, so acc_o[2 b][0],
 //     acc_o[2 b + 1][0], acc_o[2 b][1], acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of a row.
 
-constexpr int key_step = 16;  // depth of a product
 constexpr int load_blocks = 2;  // blocks of 16 columns whose values come at once for a key step
-constexpr int column_blocks = head_dim / 16;
 // Operands of two products, those of acc_o[2 b] and acc_o[2 b + 1]: {even 0, even 1, odd 0, odd 1}.
 typedef u32 ValueBlock[4];
 
 typedef shared_address ValueTile;
+
+__device__ __forceinline__ void copy_values(shared_address v_tile, const e4m3* v, int first, int end,
+                                            int thread) {
+  copy_tile<tile_k, group_threads>(v_tile, v, first, end, thread);
+}
 
 __device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_blocks], shared_address v_tile,
                                                  int key, int block, int lane) {
@@ -553,6 +574,17 @@ __device__ __forceinline__ void transpose_values(ValueBlock (&values)[load_block
 __device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key,
                                             int block, int lane) {
   transpose_values(values, v_tile, key, block, lane);
+}
+
+// A lane's part `part` of an output row: four neighbouring columns from column_of(part, quad) on.
+__device__ __forceinline__ int column_of(int part, int quad) {
+  return 16 * part + 4 * quad;
+}
+
+__device__ __forceinline__ float4 part_of(const float (&acc_o)[o_tiles][4], int r, int part) {
+  const float(&even)[4] = acc_o[2 * part];
+  const float(&odd)[4] = acc_o[2 * part + 1];
+  return make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]);
 }
 
 // The weights of one key step as the product's operand; `s` are the step's scores of the warp's 16 rows.
@@ -595,17 +627,6 @@ __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4],
       }
     }
   }
-}
-
-// A lane's part `part` of an output row: four neighbouring columns from column_of(part, quad) on.
-__device__ __forceinline__ int column_of(int part, int quad) {
-  return 16 * part + 4 * quad;
-}
-
-__device__ __forceinline__ float4 part_of(const float (&acc_o)[o_tiles][4], int r, int part) {
-  const float(&even)[4] = acc_o[2 * part];
-  const float(&odd)[4] = acc_o[2 * part + 1];
-  return make_float4(even[2 * r], odd[2 * r], even[2 * r + 1], odd[2 * r + 1]);
 }
 
 // What becomes of the accumulated rows: normalised output, or partial results for the combining kernel.
@@ -726,13 +747,12 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
   // the same all the way.
   const auto start_copy = [&](int i, int stage) {
     if (i < tiles) {
-      copy_tile<tile_k, group_threads>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S,
-                                       group_thread);
+      copy_tile<tile_k, group_threads, KeyOrder>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S,
+                                                 group_thread);
     }
     commit_copies();
     if (i < tiles) {
-      copy_tile<tile_k, group_threads>(v_tiles + stage * tile_bytes, v_head, first_key_of(i), S,
-                                       group_thread);
+      copy_values(v_tiles + stage * v_tile_bytes, v_head, first_key_of(i), S, group_thread);
     }
     commit_copies();
   };
@@ -740,7 +760,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
 #pragma unroll
   for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
 
-  constexpr float inverse_root = 0.125f;  // 1 / sqrt(head_dim)
+  // 1 / sqrt(head_dim)
+  constexpr float inverse_root = 0.125f;
   constexpr float log2_e = 1.4426950408889634f;
   const float scale = q_scale[head] * k_scale[head] * (inverse_root * log2_e * units_per_octave);
 
@@ -764,7 +785,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
   for (int i = 0; i < tiles; ++i) {
     const int first_key = first_key_of(i);
     const shared_address k_tile = k_tiles + stage * tile_bytes;
-    const shared_address v_tile = v_tiles + stage * tile_bytes;
+    const shared_address v_tile = v_tiles + stage * v_tile_bytes;
     wait_for_copies<stages * tile_groups - 1>();
     sync_group(group);
 

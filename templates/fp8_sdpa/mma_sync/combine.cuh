@@ -33,5 +33,6 @@ extern "C" __global__ void __launch_bounds__(128)
     acc.z = fmaf(weight, part.z, acc.z);
     acc.w = fmaf(weight, part.w, acc.w);
   }
-  store_output(o + (long long)row * head_dim + column, acc, v_scale[row / S] * reciprocal(row_sum));
+  const float scale = v_scale[${scales == 'head' ? 'row / S' : '0'}];
+  store_output(o + (long long)row * head_dim + column, acc, scale * reciprocal(row_sum));
 }

@@ -1,6 +1,9 @@
-// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a head, in one pass over
-// the keys. A CTA has ${tile_q} query rows of one head: ${warps_q} warp(s) side by side over the rows,
+// fp8_sdpa/mma_sync: o = softmax(q k^T / sqrt(D)) v with e4m3 q, k, v and one scale a ${scales}, in one pass
+// over the keys. A CTA has ${tile_q} query rows of one head: ${warps_q} warp(s) side by side over the rows,
 // ${warps_k} group(s) of them over the keys. docs/kernels/mma_sync.md tells the algorithm and the layouts.
+//% if mask == 'causal'
+// Row i attends to keys 0 to i: tiles beyond the CTA's last row are skipped.
+//% end
 
 //% include "include/types.cuh"
 
@@ -46,7 +49,8 @@ constexpr int threads = group_threads * warps_k;
 //% if copy != 'direct'
 constexpr int stages = ${stages};                       // key and value tiles in shared memory for each group
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
-constexpr int tile_bytes = ${tile_bytes};               // of a key or value tile in shared memory
+constexpr int tile_bytes = ${tile_bytes};               // of a key tile in shared memory
+constexpr int v_tile_bytes = ${v_tile_bytes};             // of a value tile
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
 constexpr int group_bytes = ${group_bytes};             // of a group's tiles
 //% end
@@ -108,7 +112,23 @@ __device__ __forceinline__ void sync_group(int group) {
 
 //% include "scores.cuh"
 
-//% include "values.cuh"
+//% if v_layout == 'transposed'
+// Of each 16 rows, pairs go to the first eight and to the other eight in turn.
+struct DealtInPairs {
+  static __device__ __forceinline__ int row(int position) {
+    return position / 16 * 16 + position / 2 % 4 * 4 + position / 8 % 2 * 2 + position % 2;
+  }
+};
+
+//%   if copy != 'direct'
+typedef DealtInPairs KeyOrder;  // as key_at has them
+
+//%   end
+//% elif copy != 'direct'
+typedef InOrder KeyOrder;
+
+//% end
+//% include "value_product.cuh"
 
 //% if copy == 'direct'
 //%   include "direct.cuh"
@@ -136,7 +156,11 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   const int group_thread = threadIdx.x % group_threads;
 //% end
   const int head = blockIdx.y;
+//% if mask == 'causal'
+  const int first_row = (gridDim.x - 1 - blockIdx.x) * tile_q;  // the longest first: none is left for the end
+//% else
   const int first_row = blockIdx.x * tile_q;
+//% end
   const int warp_row = warp_q * 16 * m_tiles;
 
 //% if copy != 'direct'
@@ -144,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   const shared_address v_tiles = k_tiles + stages * tile_bytes;
 //% end
 //% if v_operand == 'fragments'
-  const shared_address v_fragments = v_tiles + stages * tile_bytes;
+  const shared_address v_fragments = v_tiles + stages * v_tile_bytes;
 //% end
 
 //% if sm >= 90 && pdl
@@ -154,10 +178,18 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   const long long head_start = (long long)head * S * head_dim;
   const e4m3* q_head = q + head_start;
   const e4m3* k_head = k + head_start;
+//% if v_layout == 'transposed'
+  const e4m3* v_head = v + head * (head_dim * padded(S));
+//% else
   const e4m3* v_head = v + head_start;
+//% end
 
   // The CTA's share of the key tiles; of these, every warps_k-th is this group's.
+//% if mask == 'causal'
+  const int all_tiles = (min(S, first_row + tile_q) + tile_k - 1) / tile_k;
+//% else
   const int all_tiles = (S + tile_k - 1) / tile_k;
+//% end
 //% if kv_split > 1
   const int split_tiles = (all_tiles + kv_split - 1) / kv_split;
   const int first_tile = min(all_tiles, (int)blockIdx.z * split_tiles);
@@ -184,15 +216,14 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   // the same all the way.
   const auto start_copy = [&](int i, int stage) {
     if (i < tiles) {
-      copy_tile<tile_k, group_threads>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S,
-                                       group_thread);
+      copy_tile<tile_k, group_threads, KeyOrder>(k_tiles + stage * tile_bytes, k_head, first_key_of(i), S,
+                                                 group_thread);
     }
 //%   if arrival == 'split'
     commit_copies();
 //%   end
     if (i < tiles) {
-      copy_tile<tile_k, group_threads>(v_tiles + stage * tile_bytes, v_head, first_key_of(i), S,
-                                       group_thread);
+      copy_values(v_tiles + stage * v_tile_bytes, v_head, first_key_of(i), S, group_thread);
     }
     commit_copies();
   };
@@ -218,14 +249,16 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   uint4 next_k[prefetched_chunks];
   uint4 next_v[prefetched_chunks];
   if (tiles > 0) {
-    fetch_tile(next_k, k_head, first_key_of(0), S, group_thread);
-    fetch_tile(next_v, v_head, first_key_of(0), S, group_thread);
+    fetch_tile<KeyOrder>(next_k, k_head, first_key_of(0), S, group_thread);
+    fetch_values(next_v, v_head, first_key_of(0), S, group_thread);
   }
 //% end
 
-  constexpr float inverse_root = ${D == 64 ? '0.125f' : '0.08838834764831845f'};  // 1 / sqrt(head_dim)
+//% let scale = scales == 'head' ? 'head' : '0'
+  // 1 / sqrt(head_dim)
+  constexpr float inverse_root = ${D == 64 ? '0.125f' : D == 128 ? '0.08838834764831845f' : '0.0625f'};
   constexpr float log2_e = 1.4426950408889634f;
-  const float scale = q_scale[head] * k_scale[head] * (inverse_root * log2_e * units_per_octave);
+  const float scale = q_scale[${scale}] * k_scale[${scale}] * (inverse_root * log2_e * units_per_octave);
 
 //% if q_operand == 'global'
   RowsHalf query[halves][m_tiles];
@@ -267,7 +300,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
     const int first_key = first_key_of(i);
 //% if copy != 'direct'
     const shared_address k_tile = k_tiles + stage * tile_bytes;
-    const shared_address v_tile = v_tiles + stage * tile_bytes;
+    const shared_address v_tile = v_tiles + stage * v_tile_bytes;
 //% end
 //% if copy == 'cp_async'
     wait_for_copies<stages * tile_groups - 1>();
@@ -282,16 +315,16 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //% elif prefetch
     sync_group(group);  // the tile before is done with
     put_tile(k_tile, next_k, group_thread);
-    put_tile(v_tile, next_v, group_thread);
+    put_values(v_tile, next_v, group_thread);
     sync_group(group);
     if (i + 1 < tiles) {
-      fetch_tile(next_k, k_head, first_key_of(i + 1), S, group_thread);
-      fetch_tile(next_v, v_head, first_key_of(i + 1), S, group_thread);
+      fetch_tile<KeyOrder>(next_k, k_head, first_key_of(i + 1), S, group_thread);
+      fetch_values(next_v, v_head, first_key_of(i + 1), S, group_thread);
     }
 //% else
     sync_group(group);  // the tile before is done with
-    copy_tile<tile_k, group_threads>(k_tile, k_head, first_key, S, group_thread);
-    copy_tile<tile_k, group_threads>(v_tile, v_head, first_key, S, group_thread);
+    copy_tile<tile_k, group_threads, KeyOrder>(k_tile, k_head, first_key, S, group_thread);
+    copy_values(v_tile, v_head, first_key, S, group_thread);
     sync_group(group);
 //% end
 
@@ -322,7 +355,12 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //% if copy == 'direct' && prefetch
     if (i + 1 < tiles) load_key_tile(keys, k_head, first_key_of(i + 1), S, lane);
 //% end
+//% if mask == 'causal'
+    const int last_key = first_row + warp_row - first_key;  // in the tile, of the warp's first row
+    if (last_key < tile_k - 1) mask_scores(scores, last_key, lane);
+//% else
     if (S - first_key < tile_k) mask_scores(scores, S - first_key, lane);
+//% end
 
     float tile_max[m_tiles][2];
     find_tile_max(tile_max, scores, scale);
@@ -382,7 +420,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   const long long all_rows = (long long)gridDim.y * S;
   const Output output = {partial_o, partial_max, partial_sum, blockIdx.z * all_rows};
 //% else
-  const Output output = {o, v_scale[head]};
+  const Output output = {o, v_scale[${scale}]};
 //% end
   const long long first_output_row = (long long)head * S + first_row;
   const int rows = min(tile_q, S - first_row);

@@ -1,12 +1,48 @@
 // The scores of a warp's query rows and one key tile, after the product of q and k.
 
+//% if v_layout == 'transposed'
+//%   if copy == 'direct'
+constexpr int lane_keys = tile_k < 64 ? tile_k / 4 : 16;  // neighbouring keys of a lane's values
+//%   else
+constexpr int lane_keys = 4;
+//%   end
+// The key of a tile's column: of each 16 columns a lane has four, those of four neighbouring keys, and of
+// successive sixteens the neighbours of these, so that `lane_keys` codes of a row of V^T are a lane's.
+__device__ __forceinline__ constexpr int key_at(int column) {
+  const int sixteen = column / 16;
+  const int quad = column / 2 % 4;
+  const int span = lane_keys / 4;  // sixteens that share their lanes' neighbouring keys
+  const int key = sixteen % span * 4 + column / 8 % 2 * 2 + column % 2;  // of the lane's
+  return sixteen / span * 16 * span + quad * lane_keys + key;
+}
+//% else
+__device__ __forceinline__ constexpr int key_at(int column) { return column; }
+//% end
+
+//% if mask == 'causal'
+// Row i of the warp attends to keys up to `last_key` + i of the tile: the scores of the others become so low
+// that their weights vanish. That covers the keys past the end for every row that exists.
+__device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][4], int last_key, int lane) {
+#pragma unroll
+  for (int n = 0; n < key_tiles; ++n) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int key = key_at(8 * n + 2 * (lane % 4) + i % 2);
+#pragma unroll
+      for (int m = 0; m < m_tiles; ++m) {
+        if (key > last_key + 16 * m + lane / 4 + i / 2 * 8) scores[m][n][i] = lowest_score;
+      }
+    }
+  }
+}
+//% else
 // Keys from `keys_left` on do not exist: their scores become so low that their weights vanish.
 __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][4], int keys_left, int lane) {
 #pragma unroll
   for (int n = 0; n < key_tiles; ++n) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int key = 8 * n + 2 * (lane % 4) + i % 2;
+      const int key = key_at(8 * n + 2 * (lane % 4) + i % 2);
 #pragma unroll
       for (int m = 0; m < m_tiles; ++m) {
         if (key >= keys_left) scores[m][n][i] = lowest_score;
@@ -14,6 +50,7 @@ __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][
     }
   }
 }
+//% end
 
 // The largest score of each row in the tile, scaled.
 __device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2],
@@ -26,6 +63,11 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2],
 #pragma unroll
       for (int n = 1; n < key_tiles; ++n)
         largest = fmaxf(largest, fmaxf(scores[m][n][2 * r], scores[m][n][2 * r + 1]));
+//% if mask == 'causal'
+      // A row may have no key in the tile: its maximum stays so far above what was masked that the weights
+      // vanish, and so far below every score that it does not count.
+      largest = fmaxf(largest, 1e-10f * lowest_score);
+//% end
       tile_max[m][r] = rounded_max(quad_max(largest) * scale);
     }
   }

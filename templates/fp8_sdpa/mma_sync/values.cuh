@@ -1,5 +1,5 @@
-// acc_o += p v for a warp's query rows and one value tile. The product needs values with the keys innermost,
-// but they lie with the head dimension innermost.
+// Value tiles as operands of the second product, which needs the keys innermost; but values lie with the head
+// dimension innermost.
 //% if copy == 'direct'
 // A lane loads ${D / 8} neighbouring columns of keys {0, 1, 8, 9} + 2 quad of each 16 and transposes them
 // byte by byte: column c of its columns goes to product c. Two consequences, both free:
@@ -16,14 +16,11 @@
 //     acc_o[2 b + 1][0], acc_o[2 b][1], acc_o[2 b + 1][1] are columns 16 b + 4 quad + 0, 1, 2, 3 of a row.
 //% end
 
-//% let depth = pv_math == 'f16' ? 16 : 32
-constexpr int key_step = ${depth};  // depth of a product
 //% if pv_math == 'f16' || copy == 'direct'
 constexpr int load_blocks = 2;  // blocks of 16 columns whose values come at once for a key step
 //% else
 constexpr int load_blocks = 1;
 //% end
-constexpr int column_blocks = head_dim / 16;
 // Operands of two products, those of acc_o[2 b] and acc_o[2 b + 1]: {even 0, even 1, odd 0, odd 1}.
 typedef u32 ValueBlock[4];
 
@@ -31,6 +28,36 @@ typedef u32 ValueBlock[4];
 constexpr int lane_words = head_dim / 32;  // words of a row that a lane holds
 // What a lane holds of a value tile: of keys {0, 1, 8, 9} + 2 quad of each 16.
 typedef u32 ValueTile[tile_k / 16][4][lane_words];
+
+__device__ __forceinline__ void load_value_tile(ValueTile& values, const e4m3* v, int first, int end,
+                                                int lane) {
+#pragma unroll
+  for (int step = 0; step < tile_k / 16; ++step) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int key = first + 16 * step + 2 * (lane % 4) + i % 2 + i / 2 * 8;
+      u32(&words)[lane_words] = values[step][i];
+#pragma unroll
+      for (int word = 0; word < lane_words; ++word) words[word] = 0;
+      if (key >= end) continue;
+      const e4m3* source = v + (long long)key * head_dim + lane / 4 * (head_dim / 8);
+//%   if D == 64
+      const uint2 codes = load_global_u32x2(source);
+      words[0] = codes.x;
+      words[1] = codes.y;
+//%   else
+#pragma unroll
+      for (int word = 0; word < lane_words; word += 4) {
+        const uint4 codes = load_global(source + 4 * word);
+        words[word] = codes.x;
+        words[word + 1] = codes.y;
+        words[word + 2] = codes.z;
+        words[word + 3] = codes.w;
+      }
+//%   end
+    }
+  }
+}
 
 // Words `word` of four keys, four columns each: column by column, four keys each.
 __device__ __forceinline__ void transpose_word(e4m3x4 (&columns)[4], const u32 (&keys)[4][lane_words],
@@ -71,6 +98,23 @@ __device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], c
 }
 //% else
 typedef shared_address ValueTile;
+
+__device__ __forceinline__ void copy_values(shared_address v_tile, const e4m3* v, int first, int end,
+                                            int thread) {
+  copy_tile<tile_k, group_threads>(v_tile, v, first, end, thread);
+}
+//%   if copy == 'plain' && prefetch
+
+__device__ __forceinline__ void fetch_values(uint4 (&codes)[prefetched_chunks], const e4m3* v, int first,
+                                             int end, int thread) {
+  fetch_tile(codes, v, first, end, thread);
+}
+
+__device__ __forceinline__ void put_values(shared_address v_tile, const uint4 (&codes)[prefetched_chunks],
+                                           int thread) {
+  put_tile(v_tile, codes, thread);
+}
+//%   end
 
 //% if v_operand == 'gather'
 // Column `column` of keys {0, 1, 8, 9} + `key` + 2 quad, byte by byte.
@@ -177,73 +221,6 @@ __device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], s
 //%   end
 //% end
 //% end
-
-// The weights of one key step as the product's operand; `s` are the step's scores of the warp's 16 rows.
-__device__ __forceinline__ void make_weights(u32 (&p)[4], const float (*s)[4], float scale,
-                                             const float (&offset)[2], float (&row_sum)[2]) {
-//% if pv_math == 'f16'
-  p[0] = weights(s[0][0], s[0][1], scale, offset[0], row_sum[0]);
-  p[1] = weights(s[0][2], s[0][3], scale, offset[1], row_sum[1]);
-  p[2] = weights(s[1][0], s[1][1], scale, offset[0], row_sum[0]);
-  p[3] = weights(s[1][2], s[1][3], scale, offset[1], row_sum[1]);
-//% else
-  p[0] = weights(s[0][0], s[0][1], s[1][0], s[1][1], scale, offset[0], row_sum[0]);
-  p[1] = weights(s[0][2], s[0][3], s[1][2], s[1][3], scale, offset[1], row_sum[1]);
-  p[2] = weights(s[2][0], s[2][1], s[3][0], s[3][1], scale, offset[0], row_sum[0]);
-  p[3] = weights(s[2][2], s[2][3], s[3][2], s[3][3], scale, offset[1], row_sum[1]);
-//% end
-}
-//% if sum_by == 'ones'
-
-// A product with a column of ones sums the weights just as the output's products see them; every lane of the
-// quad gets it.
-__device__ __forceinline__ void add_row_sum(float (&row_sum)[2], const u32 (&p)[4]) {
-  float sum[4] = {row_sum[0], 0.0f, row_sum[1], 0.0f};
-//%   if pv_math == 'f16'
-  mma_f16(sum, p, 0x3c003c00u, 0x3c003c00u);
-//%   else
-  mma_e4m3(sum, p, 0x38383838u, 0x38383838u);
-//%   end
-  row_sum[0] = sum[0];
-  row_sum[1] = sum[2];
-}
-//% end
-
-__device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4], float (&row_sum)[m_tiles][2],
-                                            const float (&scores)[m_tiles][key_tiles][4],
-                                            const float (&row_max)[m_tiles][2], const ValueTile& value_tile,
-                                            float scale, int lane) {
-  float offset[m_tiles][2];
-#pragma unroll
-  for (int m = 0; m < m_tiles; ++m) {
-    offset[m][0] = weight_offset(row_max[m][0]);
-    offset[m][1] = weight_offset(row_max[m][1]);
-  }
-#pragma unroll
-  for (int key = 0; key < tile_k; key += key_step) {
-    u32 p[m_tiles][4];
-#pragma unroll
-    for (int m = 0; m < m_tiles; ++m) {
-      make_weights(p[m], scores[m] + key / 8, scale, offset[m], row_sum[m]);
-//% if sum_by == 'ones'
-      add_row_sum(row_sum[m], p[m]);
-//% end
-    }
-#pragma unroll
-    for (int block = 0; block < column_blocks; block += load_blocks) {
-      ValueBlock values[load_blocks];
-      load_values(values, value_tile, key, block, lane);
-#pragma unroll
-      for (int b = 0; b < load_blocks; ++b) {
-#pragma unroll
-        for (int m = 0; m < m_tiles; ++m) {
-          mma_${pv_math}(acc_o[m][2 * (block + b)], p[m], values[b][0], values[b][1]);
-          mma_${pv_math}(acc_o[m][2 * (block + b) + 1], p[m], values[b][2], values[b][3]);
-        }
-      }
-    }
-  }
-}
 
 // A lane's part `part` of an output row: four neighbouring columns from column_of(part, quad) on.
 __device__ __forceinline__ int column_of(int part, int quad) {

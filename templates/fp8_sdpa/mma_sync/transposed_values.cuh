@@ -1,0 +1,145 @@
+// Value tiles as operands of the second product, which needs the keys innermost: the caller has transposed V,
+// so that nothing is left to transpose. A row is one head dimension, its keys padded to a multiple of 16.
+//   - A lane gets four neighbouring keys a register; the keys are dealt out to the scores so that its weights
+//     are those of the same keys (key_at), and need no exchange.
+//   - Of 16 rows, those at places 4 quad + 0..1 go to one product and those at 4 quad + 2..3 to the next, so
+//     acc_o[2 b][0..1], acc_o[2 b + 1][0..1] are columns 16 b + 4 quad + 0..3 of an output row.
+// Keys beyond the padding are zero; what the padding holds meets weights of zero.
+
+// Operands of two products, those of acc_o[2 b] and acc_o[2 b + 1]: {first 0, first 1, second 0, second 1}.
+typedef u32 ValueBlock[4];
+
+__device__ __forceinline__ long long padded(int keys) { return (keys + 15) / 16 * 16; }
+
+//% if copy == 'direct'
+constexpr int load_blocks = 1;  // blocks of 16 columns whose values come at once for a key step
+// What a lane holds of a value tile: of each 16 keys and each product's column the lane's four keys.
+typedef u32 ValueTile[tile_k / 16][o_tiles];
+
+__device__ __forceinline__ void load_value_tile(ValueTile& values, const e4m3* v, int first, int end,
+                                                int lane) {
+#pragma unroll
+  for (int n = 0; n < o_tiles; ++n) {
+    const e4m3* row = v + DealtInPairs::row(8 * n + lane / 4) * padded(end);
+#pragma unroll
+    for (int step = 0; step < tile_k / 16; step += lane_keys / 4) {
+      const int key = first + 16 * step + lane_keys * (lane % 4);
+//%   if tile_k == 16
+      values[step][n] = key < end ? load_global_u32(row + key) : 0;
+//%   elif tile_k == 32
+      const uint2 codes = key < end ? load_global_u32x2(row + key) : make_uint2(0, 0);
+      values[step][n] = codes.x;
+      values[step + 1][n] = codes.y;
+//%   else
+      const uint4 codes = key < end ? load_global(row + key) : make_uint4(0, 0, 0, 0);
+      values[step][n] = codes.x;
+      values[step + 1][n] = codes.y;
+      values[step + 2][n] = codes.z;
+      values[step + 3][n] = codes.w;
+//%   end
+    }
+  }
+}
+
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], const ValueTile& tile, int key,
+                                            int block, int) {
+  const u32(&first)[o_tiles] = tile[key / 16];
+//%   if pv_math == 'f16'
+  values[0][0] = first_pair(first[2 * block]);
+  values[0][1] = second_pair(first[2 * block]);
+  values[0][2] = first_pair(first[2 * block + 1]);
+  values[0][3] = second_pair(first[2 * block + 1]);
+//%   else
+  const u32(&second)[o_tiles] = tile[key / 16 + 1];
+  values[0][0] = first[2 * block];
+  values[0][1] = second[2 * block];
+  values[0][2] = first[2 * block + 1];
+  values[0][3] = second[2 * block + 1];
+//%   end
+}
+//% else
+//%   if pv_math == 'f16'
+constexpr int load_blocks = 2;  // blocks of 16 columns whose values come at once for a key step
+//%   else
+constexpr int load_blocks = 1;
+//%   end
+constexpr int value_chunks = tile_k / 16;  // chunks of 16 keys in a row
+typedef shared_address ValueTile;
+
+__device__ __forceinline__ shared_address value_address(shared_address v_tile, int row, int chunk) {
+  return v_tile + ${smem_layout}_offset<tile_k>(row, chunk);
+}
+
+//%   if copy == 'plain' && prefetch
+__device__ __forceinline__ void fetch_values(uint4 (&codes)[prefetched_chunks], const e4m3* v, int first,
+                                             int end, int thread) {
+#pragma unroll
+  for (int i = 0; i < prefetched_chunks; ++i) {
+    const int item = thread + i * group_threads;
+    const int row = item / value_chunks;
+    const int key = first + item % value_chunks * 16;
+    codes[i] = make_uint4(0, 0, 0, 0);
+    if (row < head_dim && key < end) codes[i] = load_global(v + DealtInPairs::row(row) * padded(end) + key);
+  }
+}
+
+__device__ __forceinline__ void put_values(shared_address v_tile, const uint4 (&codes)[prefetched_chunks],
+                                           int thread) {
+#pragma unroll
+  for (int i = 0; i < prefetched_chunks; ++i) {
+    const int item = thread + i * group_threads;
+    const int row = item / value_chunks;
+    if (row < head_dim) store_shared(value_address(v_tile, row, item % value_chunks), codes[i]);
+  }
+}
+//%   else
+__device__ __forceinline__ void copy_values(shared_address v_tile, const e4m3* v, int first, int end,
+                                            int thread) {
+#pragma unroll
+  for (int i = 0; i < (head_dim * value_chunks + group_threads - 1) / group_threads; ++i) {
+    const int item = thread + i * group_threads;
+    const int row = item / value_chunks;
+    const int chunk = item % value_chunks;
+    if (head_dim * value_chunks % group_threads != 0 && row >= head_dim) break;
+    const int key = first + chunk * 16;
+    const bool there = key < end;
+    const e4m3* source = v + DealtInPairs::row(row) * padded(end) + (there ? key : 0);
+//%     if copy == 'cp_async'
+    copy_async(value_address(v_tile, row, chunk), source, there);
+//%     else
+    store_shared(value_address(v_tile, row, chunk), there ? load_global(source) : make_uint4(0, 0, 0, 0));
+//%     end
+  }
+}
+//%   end
+
+__device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key,
+                                            int block, int lane) {
+  u32 codes[4];
+//%   if pv_math == 'f16'
+  // The 16 rows of a block at 16 keys, then those of the next.
+  load_matrices(codes, value_address(v_tile, 16 * block + lane, key / 16));
+#pragma unroll
+  for (int b = 0; b < 2; ++b) {
+    values[b][0] = first_pair(codes[2 * b]);
+    values[b][1] = second_pair(codes[2 * b]);
+    values[b][2] = first_pair(codes[2 * b + 1]);
+    values[b][3] = second_pair(codes[2 * b + 1]);
+  }
+//%   else
+  // The first eight rows of a block at twice 16 keys, then the other eight.
+  load_matrices(codes, value_address(v_tile, 16 * block + lane / 16 * 8 + lane % 8, key / 16 + lane / 8 % 2));
+#pragma unroll
+  for (int i = 0; i < 4; ++i) values[0][i] = codes[i];
+//%   end
+}
+//% end
+
+// A lane's part `part` of an output row: four neighbouring columns from column_of(part, quad) on.
+__device__ __forceinline__ int column_of(int part, int quad) { return 16 * part + 4 * quad; }
+
+__device__ __forceinline__ float4 part_of(const float (&acc_o)[o_tiles][4], int r, int part) {
+  const float(&first)[4] = acc_o[2 * part];
+  const float(&second)[4] = acc_o[2 * part + 1];
+  return make_float4(first[2 * r], first[2 * r + 1], second[2 * r], second[2 * r + 1]);
+}
