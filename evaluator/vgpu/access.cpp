@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "evaluator/vgpu/cluster.h"
+
 namespace evo::vgpu {
 namespace {
 
@@ -15,10 +17,24 @@ struct Space {
   std::string name;
 };
 
-Space shared_space(const Warp& warp, std::uint64_t window) {
-  Block& block = *warp.block;
+Space shared_space(Block& block, std::uint64_t window) {
   return {block.shared.data() + kReservedSmemBytes, window + kReservedSmemBytes, window + block.shared.size(),
           "shared memory"};
+}
+
+/// Shared memory of the own block or, where addresses carry a rank, of another of the cluster. One that has
+/// ended, or does not exist, has no bytes.
+Space cluster_space(const Warp& warp, std::uint64_t address, std::uint64_t window) {
+  const std::uint64_t rank = (address - window) >> kRankShift;
+  if (rank == 0) return shared_space(*warp.block, window);
+  const std::uint64_t begin = window + (rank << kRankShift);
+  const auto& blocks = warp.block->cluster->blocks;
+  if (rank > blocks.size()) return {nullptr, begin, begin, "the shared memory of a block that is not in the cluster"};
+  Block& block = *blocks[rank - 1];
+  if (block.live == 0) return {nullptr, begin, begin, "the shared memory of a block that has ended"};
+  Space space = shared_space(block, begin);
+  space.name = fmt::format("shared memory of block ({}, {}, {})", block.index[0], block.index[1], block.index[2]);
+  return space;
 }
 
 Space local_space(const Warp& warp, int lane, std::uint64_t window) {
@@ -43,7 +59,10 @@ std::string what_of(AccessMode mode, std::uint32_t bytes) {
 bool other_space(const Warp& warp, AccessMode mode, int lane, std::uint64_t address, Space& space) {
   switch (mode.where) {
     case Where::shared:
-      space = shared_space(warp, 0);
+      space = shared_space(*warp.block, 0);
+      return true;
+    case Where::cluster:
+      space = cluster_space(warp, address, 0);
       return true;
     case Where::local:
       space = local_space(warp, lane, 0);
@@ -57,7 +76,7 @@ bool other_space(const Warp& warp, AccessMode mode, int lane, std::uint64_t addr
       break;
   }
   if (in_window(address, kSharedWindow)) {
-    space = shared_space(warp, kSharedWindow);
+    space = cluster_space(warp, address, kSharedWindow);
   } else if (in_window(address, kLocalWindow)) {
     space = local_space(warp, lane, kLocalWindow);
   } else if (in_window(address, kParameterWindow)) {
@@ -100,6 +119,14 @@ std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, st
 }
 
 }  // namespace
+
+std::byte* resolve_lane(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t address,
+                        std::uint32_t bytes) {
+  Space space;
+  return other_space(warp, mode, lane, address, space)
+             ? resolve_other(warp, in, mode, bytes, lane, address, space)
+             : resolve_global(warp, in, mode, bytes, lane, address);
+}
 
 bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
                           std::uint32_t bytes, Touched& touched) {
@@ -179,6 +206,7 @@ void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool l
 TracedSpace traced_space(AccessMode mode, std::uint64_t address) {
   switch (mode.where) {
     case Where::shared:
+    case Where::cluster:
       return TracedSpace::shared;
     case Where::local:
       return TracedSpace::local;

@@ -11,7 +11,7 @@
 /// From a warp's addresses to bytes of this process, every access checked.
 namespace evo::vgpu {
 
-enum class Where : std::uint8_t { generic, global, shared, local, parameter };
+enum class Where : std::uint8_t { generic, global, shared, local, parameter, cluster };
 
 /// Instruction::aux0 of memory instructions.
 struct AccessMode {
@@ -37,6 +37,10 @@ struct Touched {
 /// settle.
 bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
                           std::uint32_t bytes, Touched& touched);
+
+/// The bytes of one lane's access of any size, aligned or not. Null when the warp has failed.
+std::byte* resolve_lane(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t address,
+                        std::uint32_t bytes);
 
 /// Tells the tracer. `touched.address` must be filled.
 void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,

@@ -1,3 +1,5 @@
+#include "evaluator/vgpu/async_operations.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -170,6 +172,8 @@ void decode_copy(Form& form) {
 
 void decode_cp(Form& form) {
   if (!form.take("async")) form.unsupported();
+  if (form.take("mbarrier")) return decode_arrive_after_copies(form);
+  if (form.take("bulk")) return decode_bulk(form);
   if (form.take("commit_group")) return form.emit(commit_group, OpClass::async_commit);
   if (form.take("wait_all")) return form.emit(wait_all, OpClass::async_wait);
   if (form.take("wait_group")) {
@@ -179,15 +183,16 @@ void decode_cp(Form& form) {
     form.pending_groups(static_cast<std::uint32_t>(count.bits));
     return form.emit(wait_group, OpClass::async_wait);
   }
-  for (const std::string_view part : form.statement().parts) {
-    if (part == "bulk" || part == "mbarrier") form.unsupported();
-  }
   decode_copy(form);
 }
 
 constexpr Operation kOperations[] = {{"cp", Operands::any, decode_cp}};
 
 }  // namespace
+
+void land_copies(Warp& warp, std::uint32_t lanes) {
+  land(warp, lanes, [](std::size_t, std::uint32_t) { return true; });
+}
 
 std::span<const Operation> async_operations() {
   return kOperations;

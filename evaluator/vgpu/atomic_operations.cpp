@@ -4,6 +4,7 @@
 
 #include "evaluator/vgpu/access.h"
 #include "evaluator/vgpu/choose.h"
+#include "evaluator/vgpu/cluster_operations.h"
 #include "evaluator/vgpu/half_lanes.h"
 #include "evaluator/vgpu/memory_decode.h"
 
@@ -124,7 +125,7 @@ void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
 /// f32: which unit adds depends on where the address leads.
 void execute_add_f32(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const AccessMode mode = AccessMode::decoded(in.aux0);
-  bool shared = mode.where == Where::shared;
+  bool shared = mode.where == Where::shared || mode.where == Where::cluster;
   if (mode.where == Where::generic) {
     const std::uint64_t address = source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] +
                                   static_cast<std::uint64_t>(in.immediate);
@@ -216,7 +217,6 @@ void take_atomic(Form& form, bool returns) {
   const Where where = take_space(form);
   take_memory_hints(form);
   form.take("noftz");
-  form.take("async");
   const std::string_view op =
       form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
   const Type type = form.type();
@@ -240,6 +240,7 @@ void decode_atom(Form& form) {
   take_atomic(form, true);
 }
 void decode_red(Form& form) {
+  if (form.take("async")) return decode_async_reduction(form);
   take_atomic(form, false);
 }
 

@@ -5,6 +5,7 @@
 
 #include "evaluator/vgpu/block.h"
 #include "evaluator/vgpu/choose.h"
+#include "evaluator/vgpu/cluster_operations.h"
 #include "evaluator/vgpu/warp_operations.h"
 
 // PTX ISA 9.0, 9.7.13.1 "bar, barrier" and 9.7.13.2 "bar.warp.sync".
@@ -52,7 +53,7 @@ void decode_warp_barrier(Form& form) {
 
 void decode_barrier(Form& form) {
   if (form.take("warp")) return decode_warp_barrier(form);
-  if (form.take("cluster")) form.unsupported("cluster barriers");
+  if (form.take("cluster")) return decode_cluster_barrier(form);
   form.take("cta");
   form.take("aligned");
   const std::string_view action = form.take_one_of({"sync", "arrive", "red"});

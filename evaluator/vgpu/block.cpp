@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "evaluator/vgpu/barrier_operations.h"
+#include "evaluator/vgpu/cluster.h"
 
 namespace evo::vgpu {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 /// Instructions after which a warp that has not waited gives way, so that one that spins on another's store
 /// ends.
 constexpr std::uint64_t kTurn = 65'536;
-/// Instructions after which a block that has not ended lets others begin.
-constexpr std::uint64_t kBlockTurn = 64'000'000;
 // Shared memory holds whatever the last block left; a pattern makes reliance on zeros visible.
 constexpr int kFreshByte = 0xcb;
 
@@ -33,7 +32,8 @@ std::uint32_t* AlignedWords::resize(std::size_t words) {
   return begin_;
 }
 
-Block::Block(Launch& owner) : launch(&owner) {
+Block::Block(Launch& owner, Cluster& its_cluster, std::uint32_t its_rank)
+    : launch(&owner), cluster(&its_cluster), rank(its_rank) {
   const Kernel& kernel = *owner.kernel;
   threads = owner.block[0] * owner.block[1] * owner.block[2];
   warps.resize((threads + 31) / 32);
@@ -60,6 +60,8 @@ void Block::start(std::array<std::uint32_t, 3> block_index) {
   index = block_index;
   live = threads;
   barriers = {};
+  mbarriers.clear();
+  free_registers = 0;
   std::memset(shared.data(), kFreshByte, shared.size());
   if (!local_.empty()) std::memset(local_.data(), kFreshByte, local_.size());
   // Registers start as zero: what an uninitialised one holds is undefined, but two runs must agree.
@@ -178,10 +180,12 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
     if constexpr (kTraced) {
       launch->access = {};
       launch->arrival = {};
+      launch->async = {};
       launch->paths = 1;
     }
     instruction.execute(warp, instruction, mask);
     if constexpr (kTraced) {
+      if (launch->async.kind == AsyncAction::Kind::parked) continue;  // It will be executed again.
       const TracedInstruction& traced =
           launch->kernel->trace.traced[static_cast<std::size_t>(&instruction - launch->kernel->code.data())];
       Issue issue;
@@ -190,6 +194,7 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
       issue.branch_paths = launch->paths;
       issue.memory = launch->access.space == TracedSpace::none ? nullptr : &launch->access;
       issue.barrier = launch->arrival.expected_warps == 0 ? nullptr : &launch->arrival;
+      issue.async = launch->async.kind == AsyncAction::Kind::none ? nullptr : &launch->async;
       launch->tracer->issue(traced, issue);
     }
   }
@@ -220,47 +225,26 @@ bool Block::run_warp(Warp& warp) {
   return true;
 }
 
-Block::State Block::run() {
-  const std::uint64_t begun = launch->executed;
-  while (live > 0) {
-    bool advanced = false;
-    for (Warp& warp : warps) {
-      if (warp.finished()) continue;
-      advanced |= run_warp(warp);
-      if (launch->failure) return State::failed;
-      if (warp.executed > launch->budget.warp_instructions) {
-        launch->failure = failure_of(
-            Verdict::timed_out,
-            fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions",
-                        launch->kernel->name, warp.index, index[0], index[1], index[2], warp.executed));
-        return State::failed;
-      }
+bool Block::run_warps() {
+  bool advanced = false;
+  launch->tracer = tracer;
+  for (Warp& warp : warps) {
+    if (warp.finished()) continue;
+    advanced |= run_warp(warp);
+    if (!launch->failure && warp.executed > launch->budget.warp_instructions) {
+      launch->failure = failure_of(
+          Verdict::timed_out,
+          fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions",
+                      launch->kernel->name, warp.index, index[0], index[1], index[2], warp.executed));
     }
-    if (!advanced) {
-      deadlock();
-      return State::failed;
-    }
-    if (launch->executed - begun > kBlockTurn) return State::suspended;
+    if (launch->failure) break;
   }
-  return State::finished;
+  launch->tracer = nullptr;
+  return advanced;
 }
 
-void Block::deadlock() {
-  std::string waits;
-  int told = 0;
-  for (const Warp& warp : warps) {
-    const std::string text = warp.describe_wait();
-    if (text.empty()) continue;
-    if (++told > 4) {
-      waits += "; ...";
-      break;
-    }
-    if (!waits.empty()) waits += "; ";
-    waits += text;
-  }
-  launch->failure = failure_of(Verdict::crashed,
-                               fmt::format("kernel {}, block ({}, {}, {}): deadlock: no warp can advance: {}",
-                                           launch->kernel->name, index[0], index[1], index[2], waits));
+void Block::wake(Split::State state, std::uint32_t barrier) {
+  for (Warp& warp : warps) warp.wake(state, barrier);
 }
 
 // ---- Barriers
@@ -286,6 +270,8 @@ void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint3
 
 void Block::lanes_exited(std::uint32_t count) {
   live -= count;
+  ++launch->progress;
+  cluster->release_if_complete();
   for (std::uint32_t id = 0; id < kBarriers; ++id) {
     if (barriers[id].warps != 0 && barriers[id].expected == 0) release_if_complete(id);
   }
@@ -297,6 +283,7 @@ void Block::release_if_complete(std::uint32_t id) {
   if (barrier.arrived < expected) return;
   const Barrier complete = barrier;
   barrier = {};
+  ++launch->progress;
   for (Warp& warp : warps) {
     if ((complete.warps >> warp.index & 1u) == 0) continue;
     for (Split& split : warp.splits) {

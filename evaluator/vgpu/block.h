@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "evaluator/vgpu/launch.h"
+#include "evaluator/vgpu/mbarrier.h"
 #include "evaluator/vgpu/warp.h"
 
 namespace evo::vgpu {
+
+struct Cluster;
 
 constexpr std::uint32_t kBarriers = 16;
 
@@ -36,30 +39,34 @@ class AlignedWords {
 
 /// A thread block while it runs. Warps take turns: each runs until it has to wait.
 struct Block {
-  enum class State : std::uint8_t { finished, suspended, failed };
-
-  explicit Block(Launch& launch);
+  Block(Launch& launch, Cluster& cluster, std::uint32_t rank);
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
   /// Makes it the launch's block of that index, as if fresh.
   void start(std::array<std::uint32_t, 3> block_index);
-  /// Runs until the end, a failure, or for long enough that other blocks should have a turn.
-  State run();
+  /// A turn for every warp. False when none could do anything; the launch may have failed.
+  bool run_warps();
 
   /// A split's lanes arrive at a barrier. `threads` is 0 for a barrier of the whole block; `votes` counts the
   /// true predicates of bar.red.
   void arrive(Warp& warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes, std::uint32_t votes,
               bool waits);
   void lanes_exited(std::uint32_t count);
+  void wake(Split::State state, std::uint32_t barrier);
 
   Launch* launch;
+  Cluster* cluster;
+  std::uint32_t rank = 0;  ///< In the cluster.
   std::array<std::uint32_t, 3> index{0, 0, 0};
   std::uint32_t threads = 0;
   std::uint32_t live = 0;  ///< Threads that have not exited.
   std::vector<Warp> warps;
   std::vector<std::byte> shared;  ///< From shared address 0: the reserved bytes, static, dynamic.
   std::array<Barrier, kBarriers> barriers{};
+  MbarrierTable mbarriers;
+  std::uint32_t free_registers = 0;  ///< Of each thread of a warp: given back by setmaxnreg.
+  Tracer* tracer = nullptr;          ///< Set while the block is sampled.
 
  private:
   void fill_specials(Warp& warp);
@@ -67,7 +74,6 @@ struct Block {
   template <bool kTraced>
   void run_split(Warp& warp, std::uint64_t fuel);
   void release_if_complete(std::uint32_t id);
-  void deadlock();
 
   AlignedWords rows_;
   AlignedWords predicates_;

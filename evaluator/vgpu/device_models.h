@@ -58,6 +58,8 @@ struct Latencies {
   double atomic = 300;
   double mma = 18;           ///< Fixed part; the occupied clocks of the tensor core are added.
   double barrier = 22;
+  double mbarrier = 20;      ///< From the end of a phase until its waiters go on.
+  double bulk_copy = 170;    ///< Of the copy engine, beside the way to memory.
   double fence = 20;         ///< Of the block; wider ones cost a trip to L2.
   double branch = 8;
   double special_register = 18;

@@ -54,7 +54,6 @@ constexpr Operation kOperations[] = {
     {"applypriority", Operands::any, decode_hint},
     {"pmevent", Operands::any, decode_hint},
     {"griddepcontrol", Operands::any, decode_hint},
-    {"setmaxnreg", Operands::any, decode_hint},
     {"nanosleep", Operands::any, decode_nanosleep},
     {"createpolicy", Operands::any, decode_createpolicy},
 };

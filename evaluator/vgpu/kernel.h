@@ -128,6 +128,7 @@ struct Kernel {
   std::uint32_t local_bytes = 0;  ///< Of each thread.
   std::array<std::uint32_t, 3> required_block{0, 0, 0};
   std::array<std::uint32_t, 3> maximum_block{0, 0, 0};
+  std::array<std::uint32_t, 3> required_cluster{0, 0, 0};  ///< 0: whatever the launch says.
 };
 
 }  // namespace evo::vgpu

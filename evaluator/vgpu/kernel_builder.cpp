@@ -57,6 +57,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
   kernel_->name = entry_.name;
   kernel_->required_block = entry_.required_block;
   kernel_->maximum_block = entry_.maximum_block;
+  kernel_->required_cluster = entry_.required_cluster;
 
   // Shared memory of the module that the kernel uses, then of the functions: all before the dynamic part.
   std::set<const ptx::Function*> reachable;

@@ -6,16 +6,13 @@
 #include <cstring>
 #include <memory>
 
-#include "evaluator/vgpu/block.h"
+#include "evaluator/vgpu/cluster.h"
 
 namespace evo::vgpu {
 namespace {
 
-std::array<std::uint32_t, 3> index_of(const Launch& launch, std::uint64_t linear) {
-  const auto x = linear % launch.grid[0];
-  const auto y = linear / launch.grid[0] % launch.grid[1];
-  const auto z = linear / launch.grid[0] / launch.grid[1];
-  return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z)};
+std::uint64_t linear_index(const Launch& launch, const std::array<std::uint32_t, 3>& index) {
+  return (std::uint64_t{index[2]} * launch.grid[1] + index[1]) * launch.grid[0] + index[0];
 }
 
 /// A launch's constant rows, where vector loads want them.
@@ -56,60 +53,100 @@ Failure failure_of(Verdict verdict, std::string reason) {
 
 namespace {
 
-/// Traces a block while this lives.
-class Traced {
- public:
-  Traced(Launch& launch, Block& block, Tracer* tracer) : launch_(launch) {
-    launch.tracer = tracer;
-    if (tracer == nullptr) return;
+/// Begins to trace the first of a cluster's blocks that is wanted, unless another is being traced.
+Block* begin_trace(Cluster& cluster, std::uint64_t first, const Sampling& sampling) {
+  for (const auto& block : cluster.blocks) {
+    const std::uint64_t linear = cluster.blocks.size() == 1 ? first : linear_index(*cluster.launch, block->index);
+    if (std::find(sampling.blocks.begin(), sampling.blocks.end(), linear) == sampling.blocks.end()) continue;
     TracedBlock traced;
-    std::copy(block.index.begin(), block.index.end(), traced.index);
-    traced.warps = static_cast<std::uint32_t>(block.warps.size());
-    traced.registers = launch.kernel->rows + launch.kernel->predicates;
-    tracer->begin_block(traced);
+    std::copy(block->index.begin(), block->index.end(), traced.index);
+    traced.warps = static_cast<std::uint32_t>(block->warps.size());
+    traced.registers = cluster.launch->kernel->rows + cluster.launch->kernel->predicates;
+    sampling.tracer->begin_block(traced);
+    block->tracer = sampling.tracer;
+    return block.get();
   }
-  ~Traced() {
-    if (launch_.tracer != nullptr) launch_.tracer->end_block();
-    launch_.tracer = nullptr;
+  return nullptr;
+}
+
+/// Clusters, mostly of one block, run one after another. One that takes long may spin on another's work: then
+/// others start beside it, as many as a real device would hold.
+class Scheduler {
+ public:
+  Scheduler(Launch& launch, const Sampling& sampling) : launch_(launch), sampling_(sampling) {
+    const auto& size = launch.cluster;
+    blocks_of_each_ = std::uint64_t{size[0]} * size[1] * size[2];
+    count_ = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / blocks_of_each_;
+    resident_ = std::max<std::uint64_t>(launch.resident_blocks / blocks_of_each_, 1);
   }
-  Traced(const Traced&) = delete;
-  Traced& operator=(const Traced&) = delete;
+
+  void run() {
+    while (next_ < count_ || !suspended_.empty()) {
+      std::unique_ptr<Cluster> cluster = choose();
+      const Cluster::State state = cluster->run();
+      if (state == Cluster::State::failed || over_budget(launch_)) return;
+      if (state == Cluster::State::finished) {
+        end_trace(*cluster);
+        idle_.push_back(std::move(cluster));
+        continue;
+      }
+      if (state == Cluster::State::suspended) stalled_ = 0;
+      if (state == Cluster::State::stalled && nobody_helps()) return cluster->deadlock();
+      suspended_.push_back(std::move(cluster));
+    }
+  }
 
  private:
+  std::unique_ptr<Cluster> choose() {
+    if (next_ == count_ || suspended_.size() >= resident_) {
+      std::unique_ptr<Cluster> longest = std::move(suspended_.front());
+      suspended_.erase(suspended_.begin());
+      return longest;
+    }
+    if (idle_.empty()) idle_.push_back(std::make_unique<Cluster>(launch_));
+    std::unique_ptr<Cluster> fresh = std::move(idle_.back());
+    idle_.pop_back();
+    fresh->start(next_);
+    if (sampling_.tracer != nullptr && traced_ == nullptr) traced_ = begin_trace(*fresh, next_, sampling_);
+    ++next_;
+    return fresh;
+  }
+
+  void end_trace(Cluster& cluster) {
+    for (const auto& block : cluster.blocks) {
+      if (block.get() != traced_) continue;
+      block->tracer = nullptr;
+      sampling_.tracer->end_block();
+      traced_ = nullptr;
+    }
+  }
+
+  /// Whether all that could run have stalled, one after the other.
+  bool nobody_helps() {
+    if (launch_.progress != progress_) stalled_ = 0;
+    progress_ = launch_.progress;
+    const bool full = next_ == count_ || suspended_.size() + 1 >= resident_;
+    return full && ++stalled_ > 2 * suspended_.size();
+  }
+
   Launch& launch_;
+  const Sampling& sampling_;
+  std::uint64_t blocks_of_each_ = 1;
+  std::uint64_t count_ = 0;
+  std::uint64_t resident_ = 1;
+  std::uint64_t next_ = 0;
+  std::uint64_t progress_ = 0;
+  std::uint64_t stalled_ = 0;
+  const Block* traced_ = nullptr;
+  std::vector<std::unique_ptr<Cluster>> idle_;
+  std::vector<std::unique_ptr<Cluster>> suspended_;
 };
 
 }  // namespace
 
 void run_blocks(Launch& launch, const Sampling& sampling) {
   const Prepared prepared(launch);
-  const std::uint64_t count = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  std::uint64_t next = 0;
-  std::vector<std::unique_ptr<Block>> idle;
-  std::vector<std::unique_ptr<Block>> suspended;
-  // Blocks run one after another. One that takes long may spin on another's work: then others start beside
-  // it, as many as a real device would hold.
-  while (next < count || !suspended.empty()) {
-    std::unique_ptr<Block> block;
-    bool sampled = false;
-    if (next < count && suspended.size() < std::max(launch.resident_blocks, 1u)) {
-      if (idle.empty()) idle.push_back(std::make_unique<Block>(launch));
-      block = std::move(idle.back());
-      idle.pop_back();
-      sampled = std::find(sampling.blocks.begin(), sampling.blocks.end(), next) != sampling.blocks.end();
-      block->start(index_of(launch, next++));
-    } else {
-      block = std::move(suspended.front());
-      suspended.erase(suspended.begin());
-    }
-    Block::State state = Block::State::failed;
-    {
-      const Traced traced(launch, *block, sampled ? sampling.tracer : nullptr);
-      state = block->run();
-    }
-    if (state == Block::State::failed || over_budget(launch)) return;
-    (state == Block::State::finished ? idle : suspended).push_back(std::move(block));
-  }
+  Scheduler(launch, sampling).run();
 }
 
 }  // namespace evo::vgpu

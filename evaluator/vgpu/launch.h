@@ -31,6 +31,7 @@ struct Launch {
   std::array<std::uint32_t, 3> cluster{1, 1, 1};
   std::uint32_t dynamic_smem_bytes = 0;
   std::vector<std::byte> parameters;
+  std::uint32_t registers_per_thread = 0;  ///< At the start; 0: unknown.
   TensorCoreNumerics numerics;
   std::uint32_t sm_count = 1;
   std::uint32_t resident_blocks =
@@ -40,13 +41,16 @@ struct Launch {
   std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
   std::uint64_t executed = 0;
+  std::uint64_t progress = 0;  ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
+  std::uint64_t phases = 0;    ///< Of all mbarriers: gives each phase a number.
   std::optional<Failure> failure;
   std::string printed;  ///< What printf wrote.
 
-  Tracer* tracer = nullptr;  ///< Set while a sampled block runs.
+  Tracer* tracer = nullptr;  ///< Set while a sampled block has its turn.
   MemoryAccess access;       ///< Filled by memory instructions while traced.
   std::vector<std::uint64_t> sectors;
   BarrierArrival arrival;   ///< Filled by barriers while traced.
+  AsyncAction async;        ///< Filled by mbarrier instructions and bulk copies while traced.
   std::uint32_t paths = 1;  ///< Filled by branches while traced.
 };
 

@@ -2,6 +2,7 @@
 
 #include "evaluator/vgpu/access.h"
 #include "evaluator/vgpu/choose.h"
+#include "evaluator/vgpu/cluster_operations.h"
 #include "evaluator/vgpu/kernel_builder.h"
 #include "evaluator/vgpu/memory_decode.h"
 
@@ -12,6 +13,7 @@ Where take_space(Form& form) {
   const std::string_view space = form.take_one_of({"global", "shared", "shared::cta", "shared::cluster",
                                                    "local", "param", "param::entry", "param::func", "const"});
   if (space == "global" || space == "const") return Where::global;
+  if (space == "shared::cluster") return Where::cluster;
   if (space.starts_with("shared")) return Where::shared;
   if (space == "local") return Where::local;
   if (space.starts_with("param")) return Where::parameter;
@@ -214,6 +216,7 @@ void decode_ld(Form& form) {
 }
 
 void decode_st(Form& form) {
+  if (form.take("async")) return decode_async_store(form);
   const Where where = take_space(form);
   take_memory_hints(form);
   const auto elements = form.elements(1);

@@ -1,4 +1,5 @@
 #include "evaluator/vgpu/choose.h"
+#include "evaluator/vgpu/cluster.h"
 #include "evaluator/vgpu/kernel_builder.h"
 #include "evaluator/vgpu/memory.h"
 #include "evaluator/vgpu/special_registers.h"
@@ -208,6 +209,10 @@ template <std::uint64_t kWindow>
 struct InWindow {
   static EVO_INLINE bool apply(std::uint64_t a) { return a - kWindow < kWindowBytes; }
 };
+/// In a window the addresses of other blocks of the cluster carry a rank.
+struct InOwnBlock {
+  static EVO_INLINE bool apply(std::uint64_t a) { return a - kSharedWindow < 1u << kRankShift; }
+};
 struct InGlobal {
   static EVO_INLINE bool apply(std::uint64_t a) { return a >= kGlobalBegin; }
 };
@@ -218,7 +223,8 @@ void decode_isspacep(Form& form) {
   form.source(1, Type::u64);
   Execute execute = nullptr;
   if (space == "global" || space == "const") execute = Compiled<TestAddress<InGlobal>>::choose(form.simd());
-  if (space.starts_with("shared"))
+  if (space == "shared" || space == "shared::cta") execute = Compiled<TestAddress<InOwnBlock>>::choose(form.simd());
+  if (space == "shared::cluster")
     execute = Compiled<TestAddress<InWindow<kSharedWindow>>>::choose(form.simd());
   if (space == "local") execute = Compiled<TestAddress<InWindow<kLocalWindow>>>::choose(form.simd());
   if (space.starts_with("param"))

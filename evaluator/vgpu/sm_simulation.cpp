@@ -92,13 +92,11 @@ Demand demand_of(const DeviceModel& model, OpClass op_class) {
 
 /// The demands of all classes, looked up once.
 struct Demands {
-  std::array<Demand, 40> of;
+  std::array<Demand, kOpClasses> of;
   explicit Demands(const DeviceModel& model) {
     for (std::size_t i = 0; i < of.size(); ++i) of[i] = demand_of(model, static_cast<OpClass>(i));
   }
 };
-static_assert(static_cast<int>(OpClass::sleep) < 40);
-
 struct Register {
   double ready = 0;
   Stall cause = Stall::dependence;
@@ -116,6 +114,15 @@ struct Warp {
   std::vector<Register> registers;
   double group = 0;            ///< When the copies since the last commit will have landed.
   std::deque<double> groups;   ///< The same of the committed groups that may be in flight.
+  double bulk_group = 0;            ///< Likewise of bulk copies.
+  std::deque<double> bulk_groups;
+};
+
+/// A phase of an mbarrier: over when all that it awaits has been simulated, at the time of the last.
+struct PhaseState {
+  std::uint32_t missing = 0;
+  double over = 0;
+  std::vector<int> waiting;
 };
 
 struct BarrierState {
@@ -129,6 +136,8 @@ struct Slot {
   int warps = 0;
   int running = 0;
   std::array<BarrierState, 16> barriers;
+  const RecordedBlock* block = nullptr;
+  std::vector<PhaseState> phases;
 };
 
 struct Turn {
@@ -168,6 +177,9 @@ class Simulation {
     }
     to.running = static_cast<int>(block.warps);
     to.barriers = {};
+    to.block = &block;
+    to.phases.assign(block.phases.size(), {});
+    for (std::size_t i = 0; i < block.phases.size(); ++i) to.phases[i].missing = block.phases[i].contributions;
     for (int w = 0; w < static_cast<int>(block.warps); ++w) {
       const int index = to.first_warp + w;
       Warp& warp = warps_[static_cast<std::size_t>(index)];
@@ -203,7 +215,11 @@ class Simulation {
         why = source.cause;
       }
     }
-    if (instruction.op_class == OpClass::async_wait) start = std::max(start, groups_done(warp, instruction, why));
+    if (instruction.op_class == OpClass::async_wait)
+      start = std::max(start, groups_done(warp, warp.groups, instruction, why));
+    if (instruction.op_class == OpClass::bulk_wait)
+      start = std::max(start, groups_done(warp, warp.bulk_groups, instruction, why));
+    if (instruction.op_class == OpClass::mbarrier_wait && !phase_over(index, warp, event, start, why)) return;
     const double free = free_at(warp, event, instruction);
     if (free > start) {
       start = free;
@@ -252,13 +268,58 @@ class Simulation {
     }
   }
 
-  double groups_done(const Warp& warp, const RecordedInstruction& instruction, Stall& why) const {
+  double groups_done(const Warp& warp, const std::deque<double>& groups, const RecordedInstruction& instruction,
+                     Stall& why) const {
     double done = 0;
     const std::size_t pending = instruction.pending_groups;
-    const std::size_t waited = warp.groups.size() > pending ? warp.groups.size() - pending : 0;
-    for (std::size_t i = 0; i < waited; ++i) done = std::max(done, warp.groups[i]);
+    const std::size_t waited = groups.size() > pending ? groups.size() - pending : 0;
+    for (std::size_t i = 0; i < waited; ++i) done = std::max(done, groups[i]);
     if (done > warp.next) why = Stall::async_copy;
     return done;
+  }
+
+  const RecordedAction* action_of(const Warp& warp, const Event& event) const {
+    if (event.action == 0) return nullptr;
+    return &slots_[static_cast<std::size_t>(warp.slot)].block->actions[event.action - 1];
+  }
+
+  /// Whether the phase that the warp waits for is over, and then not before when it goes on. Else the warp sleeps.
+  bool phase_over(int index, const Warp& warp, const Event& event, double& start, Stall& why) {
+    const RecordedAction* action = action_of(warp, event);
+    if (action == nullptr || action->phase == 0) return true;
+    Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+    PhaseState& phase = slot.phases[action->phase];
+    if (phase.missing > 0) {
+      phase.waiting.push_back(index);
+      return false;
+    }
+    const double seen = phase.over + model_.latencies.mbarrier;
+    if (seen > start) {
+      start = seen;
+      why = slot.block->phases[action->phase].copies ? Stall::async_copy : Stall::barrier;
+    }
+    return true;
+  }
+
+  void contribute(Slot& slot, std::uint32_t number, double time) {
+    if (number == 0) return;
+    PhaseState& phase = slot.phases[number];
+    phase.over = std::max(phase.over, time);
+    if (phase.missing > 0 && --phase.missing > 0) return;
+    for (const int waiting : phase.waiting)
+      turns_.push({std::max(warps_[static_cast<std::size_t>(waiting)].next, phase.over), waiting});
+    phase.waiting.clear();
+  }
+
+  /// The copy engine takes one request after another; its bytes come at the rate of the path to L2.
+  double copied(const RecordedAction& action, double start) {
+    const Latencies& latencies = model_.latencies;
+    const double bytes = action.bytes;
+    if (!action.global)
+      return occupy(Pipe::shared_memory, 0, start, bytes / model_.rates.shared_bytes) + latencies.bulk_copy;
+    const double clocks = bytes / model_.rates.l1_bytes;
+    return occupy(Pipe::global_memory, 0, start, clocks) + clocks + latencies.bulk_copy +
+           (work_.from_memory ? latencies.memory : latencies.l2);
   }
 
   double& pipe(Pipe which, int partition) {
@@ -339,6 +400,32 @@ class Simulation {
       case OpClass::barrier:
         occupy_issue(warp, start, 1);
         if (event.expected_warps > 0 && !arrive(index, warp, event, start)) return;
+        break;
+      case OpClass::mbarrier:
+      case OpClass::mbarrier_wait:
+        occupy_issue(warp, start, 1);
+        occupy(Pipe::shared_memory, 0, start, 1);
+        write(warp, instruction, start + model_.latencies.mbarrier, Stall::shared_memory);
+        if (const RecordedAction* action = action_of(warp, event);
+            action != nullptr && action->kind == AsyncAction::Kind::arrive)
+          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, std::max(start, warp.group));
+        break;
+      case OpClass::bulk_copy:
+        occupy_issue(warp, start, 1);
+        if (const RecordedAction* action = action_of(warp, event); action != nullptr) {
+          const double done = copied(*action, start);
+          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, done);
+          if (action->phase == 0) warp.bulk_group = std::max(warp.bulk_group, done);
+        }
+        break;
+      case OpClass::bulk_commit:
+        occupy_issue(warp, start, 1);
+        warp.bulk_groups.push_back(warp.bulk_group);
+        warp.bulk_group = 0;
+        break;
+      case OpClass::bulk_wait:
+        occupy_issue(warp, start, 1);
+        while (warp.bulk_groups.size() > instruction.pending_groups) warp.bulk_groups.pop_front();
         break;
       case OpClass::fence:
         occupy_issue(warp, start, 1);

@@ -45,7 +45,13 @@ enum class OpClass : std::uint8_t {
   leave,             ///< exit, ret of the kernel.
   special_register,  ///< Reading %tid, %ctaid, %clock ...
   sleep,             ///< nanosleep.
+  mbarrier,          ///< mbarrier operations that do not wait: `async` says which phase they arrive at.
+  mbarrier_wait,     ///< mbarrier.test_wait, try_wait that found its phase over.
+  bulk_copy,         ///< cp.async.bulk in all forms, st.async, red.async: by the copy engine.
+  bulk_commit,       ///< cp.async.bulk.commit_group.
+  bulk_wait,         ///< cp.async.bulk.wait_group N (`pending_groups`).
 };
+inline constexpr int kOpClasses = 64;  ///< Room for more than there are.
 
 /// One instruction of a kernel; the same object every time it is issued.
 struct TracedInstruction {
@@ -82,6 +88,24 @@ struct BarrierArrival {
   bool waits = true;                 ///< False for bar.arrive.
 };
 
+/// What an instruction asks of an mbarrier or of the copy engine.
+struct AsyncAction {
+  enum class Kind : std::uint8_t {
+    none,
+    parked,  ///< The instruction waits and will be executed again: not an issue yet.
+    arrive,
+    wait,
+    copy,
+  };
+  Kind kind = Kind::none;
+  /// The phase of the block's mbarrier that is arrived at or waited for, or told of the copy's end. Numbers are
+  /// unique in a launch; 0: none.
+  std::uint64_t phase = 0;
+  std::uint32_t bytes = 0;  ///< Of a copy.
+  bool global = false;      ///< The copy reads or writes global memory.
+  bool writes = false;      ///< From shared memory to elsewhere.
+};
+
 /// One instruction issued by one warp.
 struct Issue {
   std::uint32_t warp = 0;                   ///< Of the block.
@@ -89,6 +113,7 @@ struct Issue {
   std::uint32_t branch_paths = 1;           ///< For branch: 2 when the warp diverges.
   const MemoryAccess* memory = nullptr;     ///< For the memory classes, while the call lasts.
   const BarrierArrival* barrier = nullptr;  ///< For barrier, while the call lasts.
+  const AsyncAction* async = nullptr;       ///< For mbarriers and bulk copies, while the call lasts.
 };
 
 /// The block that is about to be traced.

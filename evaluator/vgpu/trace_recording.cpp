@@ -36,7 +36,25 @@ void TraceRecorder::begin_block(const TracedBlock& block) {
   recorded.warps = block.warps;
   recorded.registers = block.registers;
   recorded.events.resize(block.warps);
+  recorded.phases.resize(1);
   recording_->touched.clear();
+  recording_->phases.clear();
+}
+
+/// Keeps what an instruction asks of an mbarrier or of the copy engine; returns the event's number for it.
+std::uint32_t TraceRecorder::Recording::keep(const AsyncAction& action) {
+  RecordedBlock& block = blocks.back();
+  RecordedAction kept{action.kind, 0, action.bytes, action.global};
+  if (action.phase != 0) {
+    const auto [found, added] = phases.try_emplace(action.phase, static_cast<std::uint32_t>(block.phases.size()));
+    if (added) block.phases.emplace_back();
+    kept.phase = found->second;
+    RecordedPhase& phase = block.phases[kept.phase];
+    if (action.kind != AsyncAction::Kind::wait) ++phase.contributions;
+    phase.copies |= action.kind == AsyncAction::Kind::copy;
+  }
+  block.actions.push_back(kept);
+  return static_cast<std::uint32_t>(block.actions.size());
 }
 
 void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& issue) {
@@ -70,7 +88,9 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
     event.expected_warps = narrow(issue.barrier->expected_warps);
     event.waits = issue.barrier->waits;
   }
+  if (issue.async != nullptr && issue.async->global) block.global_sectors += (issue.async->bytes + 31) / 32;
   if (block.kept >= Recording::kMaxEvents || issue.warp >= block.events.size()) return;
+  if (issue.async != nullptr) event.action = recording_->keep(*issue.async);
   ++block.kept;
   block.events[issue.warp].push_back(event);
 }

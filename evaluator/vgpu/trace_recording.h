@@ -30,12 +30,29 @@ struct Event {
   std::uint16_t barrier = 0;
   std::uint16_t expected_warps = 0;  ///< 0: not a barrier.
   bool waits = true;
+  std::uint32_t action = 0;  ///< One more than the index into RecordedBlock::actions; 0: none.
+};
+
+/// AsyncAction with the block's phases numbered from 1 without gaps.
+struct RecordedAction {
+  AsyncAction::Kind kind = AsyncAction::Kind::none;
+  std::uint32_t phase = 0;
+  std::uint32_t bytes = 0;
+  bool global = false;
+};
+
+/// A phase of one of the block's mbarriers.
+struct RecordedPhase {
+  std::uint32_t contributions = 0;  ///< Arrivals and copies of the block that it awaits.
+  bool copies = false;
 };
 
 struct RecordedBlock {
   std::uint32_t warps = 0;
   std::uint32_t registers = 0;
   std::vector<std::vector<Event>> events;  ///< By warp, in program order.
+  std::vector<RecordedAction> actions;
+  std::vector<RecordedPhase> phases;       ///< The first stands for none.
   std::uint64_t issued = 0;                ///< All instructions, those beyond the limit included.
   std::uint64_t kept = 0;
   std::uint64_t global_sectors = 0;
@@ -48,9 +65,12 @@ struct TraceRecorder::Recording {
   /// Sectors remembered as being in L1: 128 KiB.
   static constexpr std::size_t kL1Sectors = 4096;
 
+  std::uint32_t keep(const AsyncAction& action);
+
   std::vector<RecordedInstruction> instructions;
   std::vector<RecordedBlock> blocks;
   std::unordered_map<std::uint32_t, std::uint32_t> by_index;  ///< TracedInstruction::index to instructions.
+  std::unordered_map<std::uint64_t, std::uint32_t> phases;    ///< AsyncAction::phase to RecordedBlock::phases.
   std::unordered_set<std::uint64_t> touched;                  ///< Sectors that the current block has loaded.
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "engine/error.h"
@@ -12,6 +13,7 @@
 #include "evaluator/vgpu/launch.h"
 #include "evaluator/vgpu/load_error.h"
 #include "evaluator/vgpu/loaded_module.h"
+#include "evaluator/vgpu/tensor_map.h"
 
 namespace evo::vgpu {
 namespace {
@@ -45,14 +47,15 @@ class VirtualDevice : public Device {
               const TimingRequest& request, std::optional<Failure>& failure) override;
 
  private:
-  std::optional<Failure> prepare(const LoadedModule& module, const evo::Launch& planned,
+  std::optional<Failure> prepare(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
                                  const Buffers& buffers, Launch& launch);
   std::optional<Failure> cost_of(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
                                  const Buffers& buffers, bool cold, LaunchCost& cost);
   std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned,
                                       const Build& build) const;
-  std::optional<Failure> bind(const Kernel& kernel, const evo::Launch& planned, const Buffers& buffers,
-                              std::vector<std::byte>& parameters) const;
+  std::optional<Failure> check_cluster(const Kernel& kernel, const evo::Launch& planned) const;
+  std::optional<Failure> bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
+                              const Buffers& buffers, std::vector<std::byte>& parameters) const;
   std::uint32_t resident_blocks(const evo::Launch& planned) const;
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
 
@@ -110,15 +113,40 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
     return refuse(
         fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
   }
-  if (volume(planned.cluster) > 1) {
-    if (model_.sm < 90) return refuse("clusters need sm_90");
-    return failure_of(Verdict::unsupported,
-                      fmt::format("kernel {}: clusters are not supported yet", kernel.name));
+  return check_cluster(kernel, planned);
+}
+
+/// A cluster that the kernel was built for counts when the launch has none.
+Dim3 cluster_of(const Kernel& kernel, const evo::Launch& planned) {
+  return kernel.required_cluster[0] != 0 && volume(planned.cluster) <= 1 ? kernel.required_cluster : planned.cluster;
+}
+
+std::optional<Failure> VirtualDevice::check_cluster(const Kernel& kernel, const evo::Launch& planned) const {
+  // What every device takes; more needs an attribute of the kernel (CUDA C++ Programming Guide, "Thread Block Clusters").
+  constexpr std::uint64_t kPortableCluster = 8;
+  const Dim3 cluster = cluster_of(kernel, planned);
+  if (volume(cluster) == 1) return std::nullopt;
+  const auto refuse = [&](const std::string& why) {
+    return refusal(fmt::format("kernel {}: {}", kernel.name, why));
+  };
+  if (model_.sm < 90) return refuse("clusters need sm_90");
+  if (volume(cluster) == 0 || volume(cluster) > kPortableCluster)
+    return refuse(fmt::format("a cluster of {} blocks: 1 to {} are possible", volume(cluster), kPortableCluster));
+  if (kernel.required_cluster[0] != 0 && cluster != kernel.required_cluster)
+    return refuse("a cluster of another size than the kernel requires");
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    if (planned.grid[i] % cluster[i] != 0)
+      return refuse(fmt::format("{} blocks do not make whole clusters of {}", planned.grid[i], cluster[i]));
   }
   return std::nullopt;
 }
 
-std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const evo::Launch& planned,
+DeviceAddress address_of(const Argument& argument, const Buffers& buffers) {
+  return argument.kind == Argument::Kind::tensor ? buffers.tensors.at(argument.index)
+                                                 : buffers.workspaces.at(argument.index);
+}
+
+std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
                                            const Buffers& buffers, std::vector<std::byte>& parameters) const {
   if (kernel.parameters.size() != planned.arguments.size()) {
     return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", kernel.name,
@@ -128,27 +156,33 @@ std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const evo::Laun
   for (std::size_t i = 0; i < planned.arguments.size(); ++i) {
     const Argument& argument = planned.arguments[i];
     std::uint64_t bits = 0;
+    TensorMapObject map;
+    const void* value = &bits;
     std::uint32_t bytes = 8;
     switch (argument.kind) {
       case Argument::Kind::tensor:
-        bits = buffers.tensors.at(argument.index);
-        break;
       case Argument::Kind::workspace:
-        bits = buffers.workspaces.at(argument.index);
+        bits = address_of(argument, buffers);
         break;
       case Argument::Kind::i32:
         bits = static_cast<std::uint32_t>(argument.value);
         bytes = 4;
         break;
-      case Argument::Kind::tensor_map:
-        return failure_of(Verdict::unsupported,
-                          fmt::format("kernel {}: tensor maps are not supported yet", kernel.name));
+      case Argument::Kind::tensor_map: {
+        const TensorMap& mapped = plan.tensor_maps.at(argument.index);
+        std::string refused;
+        map = tensor_map_of(mapped, address_of(mapped.source, buffers), refused);
+        if (!refused.empty()) return refusal(fmt::format("tensor map {} {}", mapped.name, refused));
+        value = &map;
+        bytes = kTensorMapBytes;
+        break;
+      }
     }
     if (kernel.parameters[i].bytes != bytes) {
       return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}", kernel.name, i,
                                  kernel.parameters[i].bytes, bytes));
     }
-    std::memcpy(parameters.data() + kernel.parameters[i].offset, &bits, bytes);
+    std::memcpy(parameters.data() + kernel.parameters[i].offset, value, bytes);
   }
   return std::nullopt;
 }
@@ -160,8 +194,9 @@ std::uint32_t VirtualDevice::resident_blocks(const evo::Launch& planned) const {
   return static_cast<std::uint32_t>(blocks * model_.sm_count);
 }
 
-std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned,
-                                              const Buffers& buffers, Launch& launch) {
+std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const Plan& plan,
+                                              const evo::Launch& planned, const Buffers& buffers,
+                                              Launch& launch) {
   const Kernel* kernel = module.kernel(planned.kernel);
   if (kernel == nullptr) return refusal(fmt::format("the program has no kernel {}", planned.kernel));
   if (auto failure = check_limits(*kernel, planned, module.build())) return failure;
@@ -169,12 +204,13 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.memory = &memory_;
   launch.grid = planned.grid;
   launch.block = planned.block;
-  launch.cluster = planned.cluster;
+  launch.cluster = cluster_of(*kernel, planned);
   launch.dynamic_smem_bytes = planned.dynamic_smem_bytes;
+  launch.registers_per_thread = static_cast<std::uint32_t>(std::max(module.build().registers, 0));
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
   launch.resident_blocks = resident_blocks(planned);
-  return bind(*kernel, planned, buffers, launch.parameters);
+  return bind(*kernel, plan, planned, buffers, launch.parameters);
 }
 
 void VirtualDevice::zero_workspaces(const Plan& plan, const Buffers& buffers) {
@@ -189,23 +225,26 @@ std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan
   zero_workspaces(plan, buffers);
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
-    if (auto failure = prepare(loaded, planned, buffers, launch)) return failure;
+    if (auto failure = prepare(loaded, plan, planned, buffers, launch)) return failure;
     run_blocks(launch);
     if (launch.failure) return launch.failure;
   }
   return std::nullopt;
 }
 
-/// Distinct bytes that a launch can touch: the buffers that it is given.
+/// Distinct bytes that a launch can touch: the buffers that it is given, by pointer or tensor map.
 std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
-  std::int64_t bytes = 0;
+  std::set<std::size_t> tensors, workspaces;
   for (const Argument& argument : planned.arguments) {
-    if (argument.kind == Argument::Kind::tensor)
-      bytes += static_cast<std::int64_t>(plan.tensors.at(argument.index).bytes);
-    if (argument.kind == Argument::Kind::workspace)
-      bytes += static_cast<std::int64_t>(plan.workspaces.at(argument.index).bytes);
+    const bool mapped = argument.kind == Argument::Kind::tensor_map;
+    const Argument& source = mapped ? plan.tensor_maps.at(argument.index).source : argument;
+    if (source.kind == Argument::Kind::tensor) tensors.insert(source.index);
+    if (source.kind == Argument::Kind::workspace) workspaces.insert(source.index);
   }
-  return bytes;
+  std::uint64_t bytes = 0;
+  for (const std::size_t index : tensors) bytes += plan.tensors.at(index).bytes;
+  for (const std::size_t index : workspaces) bytes += plan.workspaces.at(index).bytes;
+  return static_cast<std::int64_t>(bytes);
 }
 
 /// Runs a launch like any other, a few of its blocks traced, and models what it would cost.
@@ -213,7 +252,7 @@ std::optional<Failure> VirtualDevice::cost_of(const LoadedModule& module, const 
                                               const evo::Launch& planned, const Buffers& buffers, bool cold,
                                               LaunchCost& cost) {
   Launch launch;
-  if (auto failure = prepare(module, planned, buffers, launch)) return failure;
+  if (auto failure = prepare(module, plan, planned, buffers, launch)) return failure;
   LaunchConfig config;
   config.kernel = planned.kernel;
   config.blocks = volume(planned.grid);

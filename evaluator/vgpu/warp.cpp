@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <utility>
 
 #include "evaluator/vgpu/block.h"
+#include "evaluator/vgpu/cluster.h"
+#include "evaluator/vgpu/mbarrier.h"
 
 namespace evo::vgpu {
 namespace {
@@ -29,6 +32,11 @@ void Warp::start(const Instruction* first) {
   stop = Stop::none;
   committed_groups.fill(0);
   copies.clear();
+  committed_bulk_groups.fill(0);
+  bulk_operations.clear();
+  outside_waits = 0;
+  at_cluster_barrier = 0;
+  registers = launch->registers_per_thread;
   load(new_split(existing, first, -1));
 }
 
@@ -126,6 +134,7 @@ void Warp::exit_lanes(std::uint32_t lanes) {
     current = -1;
     stop = Stop::switch_split;
   }
+  land_bulk_operations(*this, lanes);
   block->lanes_exited(static_cast<std::uint32_t>(std::popcount(lanes)));
 }
 
@@ -173,6 +182,48 @@ void Warp::wait_at_barrier(const Instruction& instruction, std::uint32_t mask, s
   stop = Stop::switch_split;
 }
 
+void Warp::wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state,
+                        std::uint32_t barrier) {
+  Split& split = splits[static_cast<std::size_t>(current)];
+  save();
+  split.state = state;
+  split.next = &instruction;
+  split.waits_in = &instruction;
+  split.waiting = mask;
+  split.barrier = barrier;
+  split.expired = false;
+  ++outside_waits;
+  current = -1;
+  stop = Stop::switch_split;
+}
+
+void Warp::wake(Split::State state, std::uint32_t barrier) {
+  if (outside_waits == 0) return;
+  for (Split& split : splits) {
+    if (split.state != state) continue;
+    if (split.barrier != barrier && split.barrier != kSeveralBarriers) continue;
+    split.state = Split::State::ready;
+    --outside_waits;
+  }
+}
+
+bool Warp::expire_waits() {
+  if (outside_waits == 0) return false;
+  bool any = false;
+  for (Split& split : splits) {
+    if (split.state != Split::State::waits_at_mbarrier) continue;
+    split.state = Split::State::ready;
+    split.expired = true;
+    --outside_waits;
+    any = true;
+  }
+  return any;
+}
+
+bool Warp::take_expired() {
+  return std::exchange(splits[static_cast<std::size_t>(current)].expired, false);
+}
+
 bool Warp::resume() {
   save();
   const auto pick = [&] {
@@ -202,7 +253,8 @@ bool Warp::resume() {
     }
     best = pick();
   }
-  if (best < 0 && release_joins()) best = pick();
+  // Lanes that wait outside will usually come soon: those awaiting them stay, unless all else is stuck.
+  if (best < 0 && outside_waits == 0 && release_joins()) best = pick();
   if (best < 0) return false;
   load(best);
   return true;
@@ -260,13 +312,22 @@ void Warp::fail(const Instruction& instruction, const std::string& what, int lan
 std::string Warp::describe_wait() const {
   std::string text;
   for (const Split& split : splits) {
-    if (split.state != Split::State::waits_for_lanes && split.state != Split::State::waits_at_barrier)
-      continue;
+    if (split.state == Split::State::free || split.state == Split::State::ready) continue;
     if (!text.empty()) text += "; ";
     const std::uint32_t line = line_of(*this, *split.waits_in);
     const auto place = line != 0 ? fmt::format("{} (line {})", opcode_of(*this, *split.waits_in), line)
                                  : std::string(opcode_of(*this, *split.waits_in));
-    if (split.state == Split::State::waits_at_barrier) {
+    if (split.state == Split::State::waits_at_mbarrier) {
+      text += fmt::format("warp {} lanes {:#010x} wait in {} {}", index, split.waiting, place,
+                          describe_mbarrier(*block, split.barrier));
+    } else if (split.state == Split::State::waits_for_cluster) {
+      text += fmt::format("warp {} lanes {:#010x} wait in {} for the cluster, of whose {} threads {} have arrived",
+                          index, split.waiting, place, block->cluster->live(), block->cluster->arrived);
+    } else if (split.state == Split::State::waits_for_registers) {
+      text += fmt::format("warp {} waits in {} for registers: the other warps have given back {} for each thread "
+                          "of a warp",
+                          index, place, block->free_registers);
+    } else if (split.state == Split::State::waits_at_barrier) {
       const Barrier& barrier = block->barriers[split.barrier];
       text +=
           fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived",

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,10 @@ namespace evo::vgpu {
 
 struct Block;
 struct Launch;
+struct Warp;
 
+/// Split::barrier of lanes that wait at different mbarriers.
+constexpr std::uint32_t kSeveralBarriers = 0xffff'ffffu;
 constexpr int kMaxSplits = 40;  ///< At most one for each lane, and room for those being made.
 
 /// Why a warp's instruction loop must look up.
@@ -26,7 +30,15 @@ enum class Stop : std::uint8_t {
 /// Lanes that run together. A warp starts as one split; a branch that divides it makes more; they meet again
 /// at the branch's immediate post-dominator.
 struct Split {
-  enum class State : std::uint8_t { free, ready, waits_for_lanes, waits_at_barrier };
+  enum class State : std::uint8_t {
+    free,
+    ready,
+    waits_for_lanes,
+    waits_at_barrier,
+    waits_at_mbarrier,
+    waits_for_cluster,
+    waits_for_registers,
+  };
   State state = State::free;
   std::uint32_t active = 0;
   std::int32_t join = -1;  ///< Where these lanes are awaited; -1: nowhere.
@@ -34,7 +46,8 @@ struct Split {
   const Instruction* waits_in = nullptr;
   std::uint32_t waiting = 0;   ///< The lanes that execute `waits_in`.
   std::uint32_t required = 0;  ///< waits_for_lanes: who must come.
-  std::uint32_t barrier = 0;
+  std::uint32_t barrier = 0;  ///< Number, or address in shared memory.
+  bool expired = false;       ///< A wait at an mbarrier has reached its time limit.
 };
 
 /// A reconvergence point that lanes of a divided split have yet to reach.
@@ -55,6 +68,19 @@ struct PendingCopy {
   std::array<std::array<std::byte, 16>, 32> data{};
 };
 
+/// A bulk copy, reduction or store under way. What it reads and writes has been checked when it was issued.
+struct BulkOperation {
+  std::function<void()> perform;
+  const Instruction* issued_in = nullptr;
+  Warp* issued_by = nullptr;
+  int lane = 0;
+  std::uint32_t group = 0;     ///< Of the lane's bulk groups, when nobody's mbarrier is told.
+  Block* barrier_of = nullptr;  ///< Whose mbarrier is told of the end; null: nobody's.
+  std::uint32_t barrier = 0;
+  std::uint32_t bytes = 0;     ///< Taken off the mbarrier's transaction count.
+  std::uint32_t arrivals = 0;  ///< Pending arrivals that the end completes.
+};
+
 struct Warp {
   std::uint32_t* bases[2] = {nullptr, nullptr};  ///< Own rows; the kernel's constants.
   std::uint32_t* predicates = nullptr;           ///< One mask of 32 lanes each; number 0 is all ones.
@@ -73,6 +99,12 @@ struct Warp {
   std::array<Join, kMaxSplits> joins{};
   std::array<std::uint32_t, 32> committed_groups{};  ///< cp.async groups that each lane has committed.
   std::vector<PendingCopy> copies;
+  std::array<std::uint32_t, 32> committed_bulk_groups{};
+  std::vector<BulkOperation> bulk_operations;          ///< Of bulk groups that nobody has waited for.
+  std::uint32_t outside_waits = 0;                     ///< Splits that wait for something outside the warp.
+  std::uint32_t at_cluster_barrier = 0;                ///< Lanes that have arrived and not waited.
+  std::array<std::uint32_t, 32> cluster_generation{};  ///< Of those lanes' arrivals.
+  std::uint32_t registers = 0;                         ///< Of each thread, by setmaxnreg; 0: unknown.
 
   const std::uint32_t* row(Place place) const { return bases[place >> 31] + (place & ~kConstantBit); }
   std::uint32_t* own(Place place) const { return bases[0] + place; }
@@ -98,6 +130,15 @@ struct Warp {
               Meet meet = Meet::here);
   /// Parks the running split until its barrier releases it.
   void wait_at_barrier(const Instruction& instruction, std::uint32_t mask, std::uint32_t barrier);
+  /// Parks the running split outside of the warp's own doing. Ready again, it executes the instruction once more.
+  void wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state,
+                    std::uint32_t barrier);
+  /// Makes ready those that wait so: for `barrier`, or for several at once.
+  void wake(Split::State state, std::uint32_t barrier);
+  /// The time limit of the waits at mbarriers is over. False when there are none.
+  bool expire_waits();
+  /// True once when the running split's wait had reached its time limit.
+  bool take_expired();
 
   /// Chooses another split to run. False when none can.
   bool resume();

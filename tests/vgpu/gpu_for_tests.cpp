@@ -37,6 +37,8 @@ std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometr
   launch.grid = geometry.grid;
   launch.block = geometry.block;
   launch.dynamic_smem_bytes = geometry.dynamic_smem_bytes;
+  launch.cluster = geometry.cluster;
+  launch.registers_per_thread = geometry.registers_per_thread;
   launch.numerics = tensor_core_numerics(90);
   launch.sm_count = 4;
   launch.resident_blocks = 64;

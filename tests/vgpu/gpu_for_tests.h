@@ -48,6 +48,8 @@ class TestGpu {
     std::array<std::uint32_t, 3> grid{1, 1, 1};
     std::array<std::uint32_t, 3> block{32, 1, 1};
     std::uint32_t dynamic_smem_bytes = 0;
+    std::array<std::uint32_t, 3> cluster{1, 1, 1};
+    std::uint32_t registers_per_thread = 0;
   };
   template <class... Arguments>
   std::optional<Failure> launch(std::string_view kernel, const Geometry& geometry, Arguments... arguments) {

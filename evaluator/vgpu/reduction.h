@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "evaluator/vgpu/ptx.h"
+
+/// The reductions that the copy engine does in memory: cp.reduce.async.bulk, red.async.
+namespace evo::vgpu {
+
+/// Combines `count` values in memory with others.
+struct Reduction {
+  using Combine = void (*)(std::byte* memory, const std::byte* values, std::size_t count);
+  Combine combine = nullptr;
+  std::uint32_t bytes = 0;  ///< Of a value.
+};
+
+/// "add", "min", "max", "inc", "dec", "and", "or", "xor". Nothing for a type that the operation does not have.
+std::optional<Reduction> reduction_of(std::string_view operation, ptx::Type type);
+
+}  // namespace evo::vgpu
