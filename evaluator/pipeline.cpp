@@ -22,6 +22,7 @@
 #include "evaluator/compile_pool.h"
 #include "evaluator/gates.h"
 #include "evaluator/oracle.h"
+#include "evaluator/parallel.h"
 #include "evaluator/validation.h"
 
 namespace evo {
@@ -36,7 +37,7 @@ constexpr std::size_t kVirtualWidth = 4;
 
 int compile_workers(const PipelineOptions& options) {
   if (options.compile_workers > 0) return options.compile_workers;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return usable_cores();
 }
 
 PipelineOptions with_defaults(PipelineOptions options) {
