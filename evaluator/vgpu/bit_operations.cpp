@@ -139,13 +139,24 @@ struct PermuteAs {
   }
 };
 
+/// Position and length of a field: the hardware looks at 8 bits of them, its routines for 64 bits at all.
+template <class T>
+EVO_INLINE void limit_field(std::uint32_t& at, std::uint32_t& length) {
+  if constexpr (sizeof(T) == 8) {
+    at = at < 255u ? at : 255u;
+    length = length < 255u ? length : 255u;
+  } else {
+    at &= 255u;
+    length &= 255u;
+  }
+}
+
 template <class T>
 struct ExtractField {
   static EVO_INLINE T apply(T a, std::uint32_t at, std::uint32_t length) {
     using U = std::make_unsigned_t<T>;
     constexpr std::uint32_t kTop = 8 * sizeof(T) - 1;
-    at &= 255u;
-    length &= 255u;
+    limit_field<T>(at, length);
     const auto bits = static_cast<U>(a);
     U sign = 0;
     if constexpr (std::is_signed_v<T>) {
@@ -162,8 +173,7 @@ template <class T>
 struct InsertField {
   static EVO_INLINE T apply(T field, T into, std::uint32_t at, std::uint32_t length) {
     constexpr std::uint32_t kTop = 8 * sizeof(T) - 1;
-    at &= 255u;
-    length &= 255u;
+    limit_field<T>(at, length);
     if (at > kTop || length == 0) return into;
     const T low = length > kTop ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << (length & kTop)) - 1);
     const T keep = static_cast<T>(low << at);

@@ -62,6 +62,7 @@ void Block::start(std::array<std::uint32_t, 3> block_index) {
   barriers = {};
   mbarriers.clear();
   free_registers = 0;
+  warpgroups.assign((warps.size() + kWarpgroupWarps - 1) / kWarpgroupWarps, {});
   std::memset(shared.data(), kFreshByte, shared.size());
   if (!local_.empty()) std::memset(local_.data(), kFreshByte, local_.size());
   // Registers start as zero: what an uninitialised one holds is undefined, but two runs must agree.
@@ -170,7 +171,7 @@ void Block::fill_specials(Warp& warp) {
   }
 }
 
-template <bool kTraced>
+template <bool kTraced, bool kWatched>
 void Block::run_split(Warp& warp, std::uint64_t limit) {
   while (warp.stop == Stop::none && warp.executed < limit) {
     const Instruction& instruction = *warp.next++;
@@ -182,6 +183,11 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
       launch->arrival = {};
       launch->async = {};
       launch->paths = 1;
+    }
+    if constexpr (kWatched) {
+      const std::uint32_t* first = launch->kernel->product_registers.first_use.data() + (&instruction - launch->kernel->code.data());
+      if (first[0] != first[1]) watch_registers(warp, instruction);
+      if (warp.stop == Stop::failed) return;
     }
     instruction.execute(warp, instruction, mask);
     if constexpr (kTraced) {
@@ -206,10 +212,11 @@ bool Block::run_warp(Warp& warp) {
   const std::uint64_t before = warp.executed;
   const std::uint64_t limit = before + kTurn;
   while (true) {
+    const bool watched = !launch->kernel->warpgroup_forms.empty();
     if (launch->tracer != nullptr) {
-      run_split<true>(warp, limit);
+      watched ? run_split<true, true>(warp, limit) : run_split<true, false>(warp, limit);
     } else {
-      run_split<false>(warp, limit);
+      watched ? run_split<false, true>(warp, limit) : run_split<false, false>(warp, limit);
     }
     const Stop why = warp.stop;
     if (why == Stop::failed) break;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,19 @@ struct Barrier {
   std::uint32_t warps = 0;     ///< Mask of the warps that have arrived, with some or all lanes.
   std::uint32_t votes = 0;     ///< bar.red: threads whose predicate is true.
   bool waited_for = false;
+};
+
+/// The products that some, but not all, warps of a warpgroup have issued.
+struct WarpgroupLog {
+  struct Entry {
+    const Instruction* instruction = nullptr;
+    std::uint64_t a = 0;  ///< Descriptors.
+    std::uint64_t b = 0;
+    bool accumulate = true;
+    bool operator==(const Entry&) const = default;
+  };
+  std::deque<Entry> entries;
+  std::uint64_t first = 0;  ///< Number of the first entry, counted from the block's start.
 };
 
 /// Grows, never shrinks; 64-byte aligned.
@@ -67,11 +81,12 @@ struct Block {
   MbarrierTable mbarriers;
   std::uint32_t free_registers = 0;  ///< Of each thread of a warp: given back by setmaxnreg.
   Tracer* tracer = nullptr;          ///< Set while the block is sampled.
+  std::vector<WarpgroupLog> warpgroups;
 
  private:
   void fill_specials(Warp& warp);
   bool run_warp(Warp& warp);
-  template <bool kTraced>
+  template <bool kTraced, bool kWatched>
   void run_split(Warp& warp, std::uint64_t fuel);
   void release_if_complete(std::uint32_t id);
 

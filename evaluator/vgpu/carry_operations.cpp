@@ -3,7 +3,7 @@
 #include "evaluator/vgpu/choose.h"
 
 // PTX ISA 9.0, 9.7.2 "Extended-Precision Integer Arithmetic Instructions". The carry is a register of its
-// own, 0 or 1 in every lane; after sub.cc it holds the borrow.
+// own, 0 or 1 in every lane; after sub.cc it is 0 where there was a borrow.
 namespace evo::vgpu {
 namespace {
 
@@ -49,8 +49,9 @@ struct WithCarry {
         right = get<T>(c, lane);
       }
       if constexpr (kStep == Step::sub) {
-        result[lane] = left - right - carried;
-        carry_out[lane] = left < right || (left == right && carried != 0) ? 1 : 0;
+        const bool borrowed = carried == 0;
+        result[lane] = left - right - static_cast<T>(borrowed);
+        carry_out[lane] = left < right || (left == right && borrowed) ? 0 : 1;
       } else {
         const T sum = left + right;
         result[lane] = sum + carried;
@@ -74,7 +75,7 @@ void emit_with_carry(Form& form, bool uses_carry, bool sets_carry, std::size_t s
   if (uses_carry) {
     form.carry_source();
   } else {
-    form.constant(0, Type::u32);
+    form.constant(kStep == Step::sub ? 1 : 0, Type::u32);
   }
   for (std::size_t i = 1; i <= sources; ++i) form.source(i, type);
   Execute execute = nullptr;

@@ -76,7 +76,9 @@ Execute choose_same(Form& form, Integral mode) {
 
 template <bool kFlush>
 struct SingleToDouble {
-  static EVO_INLINE double apply(float a) { return static_cast<double>(flushed<kFlush>(a)); }
+  static EVO_INLINE double apply(float a) {
+    return static_cast<double>(kFlush ? canonical(flushed<true>(a)) : a);
+  }
 };
 template <bool kFlush, bool kSaturate>
 struct DoubleToSingle {
@@ -235,12 +237,25 @@ void decode_same_float(Form& form, const ConvertStyle& style, Type type) {
   form.emit(execute, OpClass::convert);
 }
 
+/// A NaN keeps its sign and payload and becomes quiet.
+struct HalfToDouble {
+  static EVO_INLINE double apply(std::uint16_t a) {
+    const std::uint64_t nan = std::uint64_t{a & 0x8000u} << 48 | 0x7ff8ull << 48 | std::uint64_t{a & 0x3ffu} << 42;
+    return (a & 0x7fffu) > F16::kInfinity ? with_bits<double>(nan) : static_cast<double>(F16::widen(a));
+  }
+};
+
 /// From f16 or bf16: by way of f32, which holds every such value.
 void decode_from_half(Form& form, const ConvertStyle& style, Type to, Type from) {
   if (to == Type::f32 && !style.saturate) {
     form.destination(0, Type::f32);
     form.source(1, Type::b16);
     return widen_half(form, from);
+  }
+  if (to == Type::f64 && from == Type::f16) {
+    form.destination(0, Type::f64);
+    form.source(1, Type::b16);
+    return form.emit(elementwise<HalfToDouble>(form.simd()), OpClass::convert);
   }
   const std::uint32_t single = form.new_temporary(Type::f32);
   form.temporary_destination(single);
@@ -331,6 +346,19 @@ void decode_to_integer(Form& form, const ConvertStyle& style, Type to, Type from
   form.emit(choose_float_to_integer(form, to, from, style.integral), OpClass::convert);
 }
 
+/// Into [0, 1] first: both ends are halves, so rounding keeps them. The hardware does not flush here.
+void decode_saturated_half(Form& form, const ConvertStyle& style, Type to) {
+  const std::uint32_t kept = form.new_temporary(Type::f32);
+  form.temporary_destination(kept);
+  form.source(1, Type::f32);
+  form.emit(choose_same<float, false, true>(form, Integral::none), OpClass::float_compare);
+  form.begin_another();
+  form.destination(0, to);
+  form.temporary_source(kept);
+  form.instruction().immediate = encode(style);
+  form.emit(choose_narrowing(form, to, Type::f32), OpClass::convert_pack);
+}
+
 void decode_cvt(Form& form) {
   if (form.statement().parts.size() > 1 && form.statement().parts[1] == "pack") return decode_pack(form);
   const ConvertStyle style = take_style(form);
@@ -343,6 +371,7 @@ void decode_cvt(Form& form) {
   if (to == from) return decode_same_float(form, style, to);
   if (is_half(from)) return decode_from_half(form, style, to, from);
   if (is_integer(to)) return decode_to_integer(form, style, to, from);
+  if (is_half(to) && from == Type::f32 && style.saturate) return decode_saturated_half(form, style, to);
   form.destination(0, to == Type::tf32 ? Type::b32 : to);
   form.source(1, from);
   form.instruction().immediate = encode(style);

@@ -28,6 +28,7 @@ constexpr Subject kSubjects[] = {
     {"clusters, registers", cluster_operations},
     {"warp", warp_operations},
     {"matrices", matrix_operations},
+    {"warpgroup products", warpgroup_operations},
     {"barriers", barrier_operations},
     {"control flow", control_operations},
     {"fences and hints", hint_operations},

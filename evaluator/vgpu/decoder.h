@@ -175,6 +175,7 @@ std::span<const Operation> tensor_operations();
 std::span<const Operation> cluster_operations();
 std::span<const Operation> warp_operations();
 std::span<const Operation> matrix_operations();
+std::span<const Operation> warpgroup_operations();
 std::span<const Operation> barrier_operations();
 std::span<const Operation> hint_operations();
 std::span<const Operation> control_operations();

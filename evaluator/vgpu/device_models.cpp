@@ -31,6 +31,7 @@ constexpr DeviceModel hopper() {
   model.rates.convert_unpack_fp8 = 49;
   model.rates.double_fma = 64;
   model.mma = {.half = 2540, .half_f16 = 2540, .tf32 = 1270, .fp8 = 0, .fp8_f16 = 0, .int8 = 5080, .f64 = 256};
+  model.wgmma = {.half = 4096, .half_f16 = 4096, .tf32 = 2048, .fp8 = 8192, .fp8_f16 = 8192, .int8 = 8192, .f64 = 0};
   model.latencies.mma = 25;
   model.latencies.l2 = 265;
   model.latencies.memory = 600;

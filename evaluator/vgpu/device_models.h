@@ -57,6 +57,8 @@ struct Latencies {
   double constant = 8;
   double atomic = 300;
   double mma = 18;           ///< Fixed part; the occupied clocks of the tensor core are added.
+  double wgmma = 60;         ///< From the last product of a group until its wait ends.
+  double wgmma_gap = 8;      ///< Of the tensor core between products of one warpgroup.
   double barrier = 22;
   double mbarrier = 20;      ///< From the end of a phase until its waiters go on.
   double bulk_copy = 170;    ///< Of the copy engine, beside the way to memory.
@@ -89,6 +91,7 @@ struct DeviceModel {
   double block_launch_clocks = 0;  ///< Between blocks that one SM starts.
   PipeRates rates;
   MmaRates mma;
+  MmaRates wgmma;          ///< Of warpgroups, where there is wgmma.
   Latencies latencies;
 };
 

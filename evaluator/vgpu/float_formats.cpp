@@ -200,8 +200,8 @@ std::uint8_t e5m2_from_f32(float value, Narrowing how) {
 std::uint32_t tf32_from_f32(float value, Narrowing how) {
   if (!std::isnan(value)) return narrow_f32<Tf32>(value, how) << 13;
   if (how.rounding != Rounding::rna) return kTf32Nan;
-  // The hardware adds half a step to the bits, whatever they are; saturation takes one step off again.
-  const std::uint32_t bits = (std::bit_cast<std::uint32_t>(value) + 0x1000u) & ~0x1fffu;
+  // The hardware cuts a NaN's bits; saturation takes one step off.
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) & ~0x1fffu;
   return how.saturate_finite ? bits - 0x2000u : bits;
 }
 

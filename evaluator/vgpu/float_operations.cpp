@@ -15,6 +15,10 @@ using ptx::Type;
 
 // ---- f32 and f64 arithmetic
 
+/// What the hardware makes of a NaN: the canonical one in f32, the same one but quiet in f64.
+EVO_INLINE float quiet(float x) { return canonical(x); }
+EVO_INLINE double quiet(double x) { return with_bits<double>(bits_in(x) | 1ull << 51); }
+
 struct Add {
   template <class T>
   static EVO_INLINE T apply(T a, T b) {
@@ -78,7 +82,11 @@ struct Double1 {
 };
 template <class Op>
 struct Double2 {
-  static EVO_INLINE double apply(double a, double b) { return Op::apply(a, b); }
+  static EVO_INLINE double apply(double a, double b) {
+    if constexpr (!std::is_same_v<Op, Div>)
+      if (a != a && b != b) return quiet(b);
+    return Op::apply(a, b);
+  }
 };
 template <class Op>
 struct Double3 {
@@ -148,8 +156,8 @@ void decode_fma(Form& form) {
 // ---- Division and roots
 
 /// a / b by the approximate reciprocal. Divisors near the ends of the range are scaled, so that the
-/// reciprocal is normal.
-template <bool kFlush>
+/// reciprocal is normal; but .approx leaves the largest alone, whose reciprocals are flushed.
+template <bool kFlush, bool kFull>
 struct DivApprox {
   static void execute(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const Word* a = warp.row(in.op[1]);
@@ -160,7 +168,8 @@ struct DivApprox {
       const float value = flushed<kFlush>(get<float>(b, lane));
       const float size = std::fabs(value);
       const float factor = size > 0x1p126f ? 0.25f : (!kFlush && size < 0x1p-126f ? 0x1p24f : 1.0f);
-      put<float>(divisor, lane, value * factor);
+      const bool flushed_away = !kFull && size > 0x1p126f && size < HUGE_VALF;
+      put<float>(divisor, lane, flushed_away ? value * HUGE_VALF : value * factor);
       put<float>(scale, lane, factor);
     }
     alignas(64) Word reciprocal[32];
@@ -185,7 +194,10 @@ void decode_div(Form& form) {
     return form.emit(rounded<Double2<Div>>(form.simd(), style.rounding), OpClass::double_fma, 10);
   }
   if (!approximation.empty()) {
-    return form.emit(style.flush ? DivApprox<true>::execute : DivApprox<false>::execute, OpClass::special, 1);
+    const bool full = approximation == "full";
+    return form.emit(style.flush ? (full ? DivApprox<true, true>::execute : DivApprox<true, false>::execute)
+                                 : (full ? DivApprox<false, true>::execute : DivApprox<false, false>::execute),
+                     OpClass::special, 1);
   }
   form.emit(choose_single<Div, Single2>(form, style), OpClass::float_fma, 9);
 }
@@ -267,14 +279,14 @@ template <class T, bool kFlush>
 struct Abs {
   static EVO_INLINE T apply(T a) {
     if constexpr (kFlush) a = flushed<true>(a);
-    return with_bits<T>(bits_in(a) & ~kSignBit<T>);
+    return a == a ? with_bits<T>(bits_in(a) & ~kSignBit<T>) : quiet(a);
   }
 };
 template <class T, bool kFlush>
 struct Neg {
   static EVO_INLINE T apply(T a) {
     if constexpr (kFlush) a = flushed<true>(a);
-    return with_bits<T>(bits_in(a) ^ kSignBit<T>);
+    return a == a ? with_bits<T>(bits_in(a) ^ kSignBit<T>) : quiet(a);
   }
 };
 
@@ -301,13 +313,15 @@ struct SingleExtreme {
     float result = smaller_or_larger<float, kMax>(x, y);
     if constexpr (kNan) result = (a == a) && (b == b) ? result : with_bits<float>(kNanF32);
     if constexpr (kXorSign)
-      result = with_bits<float>(bits_in(result) | ((bits_in(a) ^ bits_in(b)) & kSignBit<float>));
+      if (result == result) result = with_bits<float>(bits_in(result) | ((bits_in(a) ^ bits_in(b)) & kSignBit<float>));
     return result;
   }
 };
 template <bool kMax>
 struct DoubleExtreme {
-  static EVO_INLINE double apply(double a, double b) { return smaller_or_larger<double, kMax>(a, b); }
+  static EVO_INLINE double apply(double a, double b) {
+    return a != a && b != b ? quiet(b) : smaller_or_larger<double, kMax>(a, b);
+  }
 };
 
 template <bool kMax, bool kFlush>
@@ -371,7 +385,7 @@ struct Test {
       case Class::notanumber:
         return size > infinity;
       case Class::normal:
-        return size >= least_normal && size < infinity;
+        return (size >= least_normal || size == 0) && size < infinity;  // Zero counts.
       case Class::subnormal:
         return size != 0 && size < least_normal;
     }

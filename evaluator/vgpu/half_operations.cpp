@@ -62,19 +62,19 @@ struct Extreme {
     result = a_nan ? b : (b_nan ? a : result);
     const bool nan = kNan ? a_nan || b_nan : a_nan && b_nan;
     result = nan ? Format::kNan : result;
-    return kXorSign ? (result & 0x7fffu) | sign : result;
+    return kXorSign && !nan ? (result & 0x7fffu) | sign : result;
   }
 };
 struct Abs {
   template <class Format>
   static EVO_INLINE std::uint32_t of(std::uint32_t a) {
-    return a & 0x7fffu;
+    return is_nan<Format>(a) ? Format::kNan : a & 0x7fffu;
   }
 };
 struct Neg {
   template <class Format>
   static EVO_INLINE std::uint32_t of(std::uint32_t a) {
-    return a ^ 0x8000u;
+    return is_nan<Format>(a) ? Format::kNan : a ^ 0x8000u;
   }
 };
 

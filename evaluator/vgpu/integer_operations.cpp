@@ -118,7 +118,7 @@ struct Mad24High {
   static EVO_INLINE T apply(T a, T b, T c) { return Add<T>::apply(Mul24High<T>::apply(a, b), c); }
 };
 
-// Division by zero gives all ones, its remainder the dividend, as the hardware's routines do.
+// Division by zero gives all ones, and so does its remainder, as the hardware's routines do.
 template <class T>
 struct Div {
   static EVO_INLINE T apply(T a, T b) {
@@ -132,7 +132,7 @@ struct Div {
 template <class T>
 struct Rem {
   static EVO_INLINE T apply(T a, T b) {
-    if (b == 0) return a;
+    if (b == 0) return static_cast<T>(~T{0});
     if constexpr (std::is_signed_v<T>) {
       if (b == -1) return 0;
     }

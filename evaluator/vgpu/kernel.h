@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/vgpu/product_watch.h"
 #include "evaluator/vgpu/tensor_core.h"
 #include "evaluator/vgpu/trace.h"
+#include "evaluator/vgpu/warpgroup_product.h"
 
 /// A kernel ready to run: PTX decoded into an array of instructions whose operands are places in a warp's
 /// registers.
@@ -116,6 +118,8 @@ struct Kernel {
   std::vector<std::uint32_t> constants;  ///< Rows of immediates; 64-byte alignment is the loader's duty.
   std::vector<std::uint32_t> tables;     ///< Branch tables: instruction indices.
   std::vector<MmaForm> mma_forms;
+  std::vector<WarpgroupForm> warpgroup_forms;
+  ProductRegisters product_registers;
   std::vector<SpecialRow> specials;
   std::vector<KernelParameter> parameters;
   TraceTable trace;

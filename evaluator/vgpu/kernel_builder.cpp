@@ -113,6 +113,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
   insert_reconvergence_points();
   write_code();
   write_trace();
+  write_product_registers();
   return std::move(kernel_);
 }
 
@@ -437,6 +438,39 @@ void KernelBuilder::write_trace() {
     traced.pending_groups = draft.pending_groups;
     trace.traced.push_back(traced);
   }
+}
+
+/// Registers of products and, because the compiler moves them about, those that they are moved to.
+void KernelBuilder::write_product_registers() {
+  ProductRegisters& products = kernel_->product_registers;
+  if (kernel_->warpgroup_forms.empty()) return;
+  std::vector<std::uint32_t> number(rows_of_.size(), kNowhere);
+  const auto uses_of = [&](const Draft& draft) { return std::span(uses_).subspan(draft.first_use, draft.use_count); };
+  const auto watch = [&](const Draft& draft) {
+    bool any = false;
+    for (const Use& use : uses_of(draft)) {
+      if (!use.write || number[use.reg] != kNowhere) continue;
+      number[use.reg] = products.count++;
+      any = true;
+    }
+    return any;
+  };
+  const auto reads_watched = [&](const Draft& draft) {
+    return std::ranges::any_of(uses_of(draft), [&](const Use& use) { return !use.write && number[use.reg] != kNowhere; });
+  };
+  for (const Draft& draft : drafts_)
+    if (draft.op_class == OpClass::warpgroup_product) watch(draft);
+  for (bool again = true; again;) {
+    again = false;
+    for (const Draft& draft : drafts_)
+      if (draft.op_class == OpClass::nothing && reads_watched(draft)) again |= watch(draft);
+  }
+  for (const Draft& draft : drafts_) {
+    products.first_use.push_back(static_cast<std::uint32_t>(products.uses.size()));
+    for (const Use& use : uses_of(draft))
+      if (number[use.reg] != kNowhere) products.uses.push_back({number[use.reg], use.write});
+  }
+  products.first_use.push_back(static_cast<std::uint32_t>(products.uses.size()));
 }
 
 }  // namespace evo::vgpu

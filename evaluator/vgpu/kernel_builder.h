@@ -96,6 +96,7 @@ class KernelBuilder {
   void insert_reconvergence_points();
   void write_code();
   void write_trace();
+  void write_product_registers();
 
   const ptx::Module& module_;
   const ptx::Function& entry_;

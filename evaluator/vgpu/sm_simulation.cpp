@@ -114,6 +114,9 @@ struct Warp {
   std::vector<Register> registers;
   double group = 0;            ///< When the copies since the last commit will have landed.
   std::deque<double> groups;   ///< The same of the committed groups that may be in flight.
+  double product_group = 0;         ///< When the products of a warpgroup since the last commit will have ended.
+  std::deque<double> product_groups;
+  double product_end = 0;           ///< Of the latest one.
   double bulk_group = 0;            ///< Likewise of bulk copies.
   std::deque<double> bulk_groups;
 };
@@ -217,6 +220,13 @@ class Simulation {
     }
     if (instruction.op_class == OpClass::async_wait)
       start = std::max(start, groups_done(warp, warp.groups, instruction, why));
+    if (instruction.op_class == OpClass::warpgroup_wait) {
+      const double done = groups_done(warp, warp.product_groups, instruction, why);
+      if (done > start) {
+        start = done;
+        why = Stall::tensor_core;
+      }
+    }
     if (instruction.op_class == OpClass::bulk_wait)
       start = std::max(start, groups_done(warp, warp.bulk_groups, instruction, why));
     if (instruction.op_class == OpClass::mbarrier_wait && !phase_over(index, warp, event, start, why)) return;
@@ -423,6 +433,18 @@ class Simulation {
         warp.bulk_groups.push_back(warp.bulk_group);
         warp.bulk_group = 0;
         break;
+      case OpClass::warpgroup_product:
+        multiply_asynchronously(warp, instruction, start);
+        break;
+      case OpClass::warpgroup_commit:
+        occupy_issue(warp, start, 1);
+        warp.product_groups.push_back(warp.product_group);
+        warp.product_group = 0;
+        break;
+      case OpClass::warpgroup_wait:
+        occupy_issue(warp, start, 1);
+        while (warp.product_groups.size() > instruction.pending_groups) warp.product_groups.pop_front();
+        break;
       case OpClass::bulk_wait:
         occupy_issue(warp, start, 1);
         while (warp.bulk_groups.size() > instruction.pending_groups) warp.bulk_groups.pop_front();
@@ -465,6 +487,16 @@ class Simulation {
     occupy_issue(warp, start, instruction.count);
     const double begin = occupy(Pipe::tensor_core, warp.partition, start, clocks);
     write(warp, instruction, begin + model_.latencies.mma + clocks, Stall::tensor_core);
+  }
+
+  /// A warp's quarter of a warpgroup's product: its partition of the tensor core takes one after another.
+  void multiply_asynchronously(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const MmaForm& form = instruction.mma;
+    const double clocks = flops_of(form) / std::max(mma_rate(model_.wgmma, form), 1.0);
+    occupy_issue(warp, start, 1);
+    const double earliest = std::max(start, warp.product_end + model_.latencies.wgmma_gap);
+    warp.product_end = occupy(Pipe::tensor_core, warp.partition, earliest, clocks) + clocks;
+    warp.product_group = warp.product_end + model_.latencies.wgmma;
   }
 
   /// Operands that are not yet f16 are widened, two conversions for each register; two products follow each other on

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
-#include "evaluator/vgpu/cpu_clones.h"
 #include "evaluator/vgpu/tensor_core_sum.h"
+#include "evaluator/vgpu/tile_fragments.h"
 
 namespace evo::vgpu {
 namespace {
@@ -42,7 +41,7 @@ int width_of(MmaType type) {
 
 std::string_view name_of(MmaType type) {
   constexpr std::string_view kNames[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "f64",
-                                         "s8",  "u8",   "s4",   "u4",   "f32",  "s32"};
+                                         "s8",  "u8",   "s4",   "u4",   "f32",  "s32",  "b1"};
   return kNames[static_cast<int>(type)];
 }
 
@@ -50,49 +49,6 @@ std::string text_of(const MmaForm& form) {
   std::string text = "mma.sync.m" + std::to_string(form.m) + "n" + std::to_string(form.n) + "k" + std::to_string(form.k);
   for (MmaType type : {form.accumulator, form.a, form.b}) text.append(".").append(name_of(type));
   return text;
-}
-
-/// The lanes' words as the tile's rows: lane 4 i + t holds row i (of `low`, row 8 + i of `high`) and the t-th word along
-/// k, or (accumulators) the t-th pair of columns.
-EVO_CPU_CLONES void to_rows(TileWord* words, int stride, const std::uint32_t* low, const std::uint32_t* high) {
-  std::uint32_t* t0 = words[0].row.data();
-  std::uint32_t* t1 = words[stride].row.data();
-  std::uint32_t* t2 = words[2 * stride].row.data();
-  std::uint32_t* t3 = words[3 * stride].row.data();
-  for (const std::uint32_t* lanes : {low, high}) {
-    EVO_LANE_LOOP
-    for (int i = 0; i < 8; ++i) {
-      t0[i] = lanes[4 * i];
-      t1[i] = lanes[4 * i + 1];
-      t2[i] = lanes[4 * i + 2];
-      t3[i] = lanes[4 * i + 3];
-    }
-    t0 += 8;
-    t1 += 8;
-    t2 += 8;
-    t3 += 8;
-  }
-}
-
-/// The way back.
-EVO_CPU_CLONES void from_rows(const TileWord* words, int stride, std::uint32_t* low, std::uint32_t* high) {
-  const std::uint32_t* t0 = words[0].row.data();
-  const std::uint32_t* t1 = words[stride].row.data();
-  const std::uint32_t* t2 = words[2 * stride].row.data();
-  const std::uint32_t* t3 = words[3 * stride].row.data();
-  for (std::uint32_t* lanes : {low, high}) {
-    EVO_LANE_LOOP
-    for (int i = 0; i < 8; ++i) {
-      lanes[4 * i] = t0[i];
-      lanes[4 * i + 1] = t1[i];
-      lanes[4 * i + 2] = t2[i];
-      lanes[4 * i + 3] = t3[i];
-    }
-    t0 += 8;
-    t1 += 8;
-    t2 += 8;
-    t3 += 8;
-  }
 }
 
 /// Fragments as words along k (PTX ISA 9.7.14.5): A's registers come in pairs of rows 0-7 and 8-15, each next pair four
@@ -128,34 +84,6 @@ void add_blocks(TileSums& sums, const TileWords& words, const MmaForm& form, con
                .type_b = form.b,
                .elements = per_word},
               form.accumulator, rule);
-}
-
-// ---- Accumulators. f32: four registers, 2 p + q holds rows 8 p + i and columns 2 t + q. f16: two, each a column pair.
-
-void load_f32(TileSums& sums, const MmaOperands& operands) {
-  to_rows(&sums[0], 2, operands.c[0], operands.c[2]);
-  to_rows(&sums[1], 2, operands.c[1], operands.c[3]);
-}
-
-void store_f32(const TileSums& sums, const MmaOperands& operands) {
-  from_rows(&sums[0], 2, operands.d[0], operands.d[2]);
-  from_rows(&sums[1], 2, operands.d[1], operands.d[3]);
-}
-
-void load_f16(TileSums& sums, const MmaOperands& operands) {
-  to_rows(&sums[0], 2, operands.c[0], operands.c[1]);
-  for (int column = 0; column < 8; column += 2)
-    for (int row = 0; row < 16; ++row) {
-      sums[column + 1].row[row] = sums[column].row[row] >> 16;
-      sums[column].row[row] &= 0xffffu;
-    }
-}
-
-void store_f16(const TileSums& sums, const MmaOperands& operands) {
-  TileSums pairs = sums;
-  for (int column = 0; column < 8; column += 2)
-    for (int row = 0; row < 16; ++row) pairs[column].row[row] |= sums[column + 1].row[row] << 16;
-  from_rows(&pairs[0], 2, operands.d[0], operands.d[1]);
 }
 
 // ---- 8-bit floats on Hopper: two products of f16 operands, then an addition.
@@ -198,7 +126,7 @@ void multiply_fp8_through_f16(TileSums& sums, const MmaForm& form, const TileWor
 void multiply_float(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands,
                     const MmaRegisters& registers) {
   TileSums sums;
-  form.accumulator == MmaType::f16 ? load_f16(sums, operands) : load_f32(sums, operands);
+  form.accumulator == MmaType::f16 ? load_halves(sums, operands.c.data()) : load_words(sums, operands.c.data());
   const TileWords words(operands.a, operands.b, registers.b);
   if (is_fp8(form.a) && numerics.fp8_through_f16) {
     multiply_fp8_through_f16(sums, form, words, numerics.half);
@@ -207,49 +135,20 @@ void multiply_float(const MmaForm& form, const TensorCoreNumerics& numerics, con
         is_fp8(form.a) ? numerics.fp8 : form.a == MmaType::tf32 ? numerics.tf32 : numerics.half;
     add_blocks(sums, words, form, rule);
   }
-  form.accumulator == MmaType::f16 ? store_f16(sums, operands) : store_f32(sums, operands);
+  form.accumulator == MmaType::f16 ? store_halves(sums, operands.d.data()) : store_words(sums, operands.d.data());
 }
 
 // ---- Integers: exact, then wrapped or saturated.
-
-using Ints16 = std::int32_t __attribute__((vector_size(64)));
-using Words16 = std::uint32_t __attribute__((vector_size(64)));
-
-/// Element e of 16 words, as integers.
-[[gnu::always_inline]] inline void unpack_integers(Ints16& to, const TileWord& word, int element, int width,
-                                                   bool is_signed) {
-  const Words16 top = *(const Words16*)word.row.data() << (32 - width - element * width);
-  to = is_signed ? (Ints16)top >> (32 - width) : (Ints16)(top >> (32 - width));
-}
-
-/// sums += A . B, wrapping or saturating at the end; 64 products and their sum are far from 32 bits.
-EVO_CPU_CLONES void add_integers(TileSums& sums, const TileWords& words, int width, bool signed_a, bool signed_b,
-                                 bool saturate) {
-  std::array<Ints16, 8> products{};
-  for (int group = 0; group < words.groups; ++group)
-    for (int e = 0; e < 32 / width; ++e) {
-      Ints16 a, b;
-      unpack_integers(a, words.a[group], e, width, signed_a);
-      unpack_integers(b, words.b[group], e, width, signed_b);
-      for (int column = 0; column < 8; ++column) products[column] += a * b[column];
-    }
-  for (int column = 0; column < 8; ++column)
-    for (int row = 0; row < 16; ++row) {
-      std::uint32_t& sum = sums[column].row[row];
-      const std::int64_t exact = std::int64_t{static_cast<std::int32_t>(sum)} + products[column][row];
-      const std::int64_t least = std::numeric_limits<std::int32_t>::min();
-      const std::int64_t most = std::numeric_limits<std::int32_t>::max();
-      sum = static_cast<std::uint32_t>(saturate ? std::clamp(exact, least, most) : exact);
-    }
-}
 
 void multiply_integer(const MmaForm& form, const MmaOperands& operands, const MmaRegisters& registers) {
   const bool sixteen_rows = form.m == 16;
   TileSums sums;
   Row unused;  // Rows 8 to 15, where there are none.
   for (int q = 0; q < 2; ++q) to_rows(&sums[q], 2, operands.c[q], sixteen_rows ? operands.c[2 + q] : operands.c[q]);
-  add_integers(sums, TileWords(operands.a, operands.b, registers.b, sixteen_rows), width_of(form.a), is_signed(form.a),
-               is_signed(form.b), form.saturate);
+  const TileWords words(operands.a, operands.b, registers.b, sixteen_rows);
+  const auto groups = static_cast<std::size_t>(words.groups);
+  add_integers(sums, std::span(words.a).first(groups), std::span(words.b).first(groups),
+               {width_of(form.a), is_signed(form.a), is_signed(form.b), form.saturate});
   for (int q = 0; q < 2; ++q) from_rows(&sums[q], 2, operands.d[q], sixteen_rows ? operands.d[2 + q] : unused.data());
 }
 

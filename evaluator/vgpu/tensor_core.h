@@ -9,7 +9,7 @@
 /// Warp-level matrix products, mma.sync (PTX ISA 9.0, 9.7.14.5), with the arithmetic of the hardware's tensor cores.
 namespace evo::vgpu {
 
-enum class MmaType { f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, f32, s32 };
+enum class MmaType { f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, f32, s32, b1 };
 
 /// One form of mma.sync: D (m x n) = A (m x k) . B (k x n) + C. C and D have the same type here; where PTX lets them
 /// differ (f16 C, f32 D) convert C first.

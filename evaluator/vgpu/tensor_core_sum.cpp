@@ -202,37 +202,49 @@ template <int Lanes>
 }
 
 template <int Lanes>
-[[gnu::always_inline]] inline void add_block_with(TileSums& sums, Block& block) {
-  Factors a[kMaxK], b[kMaxK];
-  constexpr int kColumnLanes = Lanes < kColumns ? Lanes : kColumns;
+[[gnu::always_inline]] inline void unpack_rows(Factors* a, Block& block) {
   std::fill_n(block.numbers, kRows, ~0u);
   unpack<Lanes>(a, block.operands.a, block.a, block, kRows,
                 kProductFractionBits - block.a.fraction_bits - block.b.fraction_bits, block.numbers);
+}
+
+template <int Lanes>
+[[gnu::always_inline]] inline void add_tile(TileSums& sums, const Factors* a, Block& block) {
+  Factors b[kMaxK];
+  constexpr int kColumnLanes = Lanes < kColumns ? Lanes : kColumns;
   unpack<kColumnLanes>(b, block.operands.b, block.b, block, kColumns, 0, block.numbers);
   for (int j = 0; j < kColumns; ++j)
     for (int at = 0; at < kRows; at += Lanes) sum_column<Lanes>(sums[j].row.data(), a, b, at, j, block);
 }
 
-void add_block_plain(TileSums& sums, Block& block) { add_block_with<4>(sums, block); }
+void unpack_rows_plain(Factors* a, Block& block) { unpack_rows<4>(a, block); }
+void add_tile_plain(TileSums& sums, const Factors* a, Block& block) { add_tile<4>(sums, a, block); }
 
 #if defined(__x86_64__)
-[[gnu::target("arch=x86-64-v3")]] void add_block_avx2(TileSums& sums, Block& block) { add_block_with<8>(sums, block); }
-[[gnu::target("arch=x86-64-v4")]] void add_block_avx512(TileSums& sums, Block& block) {
-  add_block_with<16>(sums, block);
+[[gnu::target("arch=x86-64-v3")]] void unpack_rows_avx2(Factors* a, Block& block) { unpack_rows<8>(a, block); }
+[[gnu::target("arch=x86-64-v4")]] void unpack_rows_avx512(Factors* a, Block& block) { unpack_rows<16>(a, block); }
+[[gnu::target("arch=x86-64-v3")]] void add_tile_avx2(TileSums& sums, const Factors* a, Block& block) {
+  add_tile<8>(sums, a, block);
+}
+[[gnu::target("arch=x86-64-v4")]] void add_tile_avx512(TileSums& sums, const Factors* a, Block& block) {
+  add_tile<16>(sums, a, block);
 }
 #endif
 
-using AddBlock = void (*)(TileSums&, Block&);
+struct Functions {
+  void (*unpack_rows)(Factors*, Block&) = unpack_rows_plain;
+  void (*add_tile)(TileSums&, const Factors*, Block&) = add_tile_plain;
+};
 
-AddBlock best_add_block() {
+Functions best_functions() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl"))
-    return add_block_avx512;
+    return {unpack_rows_avx512, add_tile_avx512};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-    return add_block_avx2;
+    return {unpack_rows_avx2, add_tile_avx2};
 #endif
-  return add_block_plain;
+  return {};
 }
 
 bool is_nan(std::uint32_t bits, const Layout& layout) {
@@ -279,8 +291,9 @@ void round_to_f16(TileSums& sums) {
 
 }  // namespace
 
-void add_block(TileSums& sums, const BlockOperands& operands, MmaType accumulator, const SumRule& rule) {
-  static const AddBlock kAddBlock = best_add_block();
+void add_block(std::span<TileSums> sums, const BlockOperands& operands, MmaType accumulator, const SumRule& rule,
+               std::size_t b_step) {
+  static const Functions kFunctions = best_functions();
   Block block;
   block.operands = operands;
   block.a = layout_of(operands.type_a);
@@ -292,10 +305,18 @@ void add_block(TileSums& sums, const BlockOperands& operands, MmaType accumulato
   block.fraction_bits = rule.fraction_bits;
   block.round_to_odd = accumulator == MmaType::f16;
   block.result_fraction_bits = block.round_to_odd ? 23 : rule.result_fraction_bits;
-  const TileSums before = sums;
-  kAddBlock(sums, block);
-  if (std::ranges::count(block.numbers, 0u) > 0) fix_special(sums, before, block);
-  if (block.round_to_odd) round_to_f16(sums);
+  Factors a[kMaxK];
+  kFunctions.unpack_rows(a, block);
+  std::uint32_t numbers_in_a[kRows];
+  std::copy_n(block.numbers, kRows, numbers_in_a);
+  for (std::size_t tile = 0; tile < sums.size(); ++tile) {
+    const TileSums before = sums[tile];
+    block.operands.b = operands.b.subspan(tile * b_step, operands.a.size());
+    std::copy_n(numbers_in_a, kRows, block.numbers);
+    kFunctions.add_tile(sums[tile], a, block);
+    if (std::ranges::count(block.numbers, 0u) > 0) fix_special(sums[tile], before, block);
+    if (block.round_to_odd) round_to_f16(sums[tile]);
+  }
 }
 
 }  // namespace evo::vgpu

@@ -38,6 +38,10 @@ enum class OpClass : std::uint8_t {
   matrix_load,       ///< ldmatrix.
   matrix_store,      ///< stmatrix.
   matrix_product,    ///< mma.sync: `mma` says which.
+  warpgroup_product,  ///< wgmma.mma_async: `mma` says which; each of four warps issues its quarter.
+  warpgroup_fence,   ///< wgmma.fence.
+  warpgroup_commit,  ///< wgmma.commit_group.
+  warpgroup_wait,    ///< wgmma.wait_group N (`pending_groups`).
   barrier,           ///< bar.sync, bar.red, bar.arrive: `barrier` says which.
   warp_sync,         ///< bar.warp.sync.
   fence,             ///< membar, fence.

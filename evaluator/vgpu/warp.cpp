@@ -37,6 +37,7 @@ void Warp::start(const Instruction* first) {
   outside_waits = 0;
   at_cluster_barrier = 0;
   registers = launch->registers_per_thread;
+  products.start(launch->kernel->product_registers.count);
   load(new_split(existing, first, -1));
 }
 

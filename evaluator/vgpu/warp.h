@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evaluator/vgpu/kernel.h"
+#include "evaluator/vgpu/product_watch.h"
 
 namespace evo::vgpu {
 
@@ -105,6 +106,7 @@ struct Warp {
   std::uint32_t at_cluster_barrier = 0;                ///< Lanes that have arrived and not waited.
   std::array<std::uint32_t, 32> cluster_generation{};  ///< Of those lanes' arrivals.
   std::uint32_t registers = 0;                         ///< Of each thread, by setmaxnreg; 0: unknown.
+  ProductWatch products;
 
   const std::uint32_t* row(Place place) const { return bases[place >> 31] + (place & ~kConstantBit); }
   std::uint32_t* own(Place place) const { return bases[0] + place; }

@@ -94,7 +94,56 @@ constexpr Case kCases[] = {
      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {w0,w1,w2,w3}, {w0,w1,w2,w3}, {w4,w5}, {w0,w1,w2,w3};"},
 };
 
+/// Products of a warpgroup with operands in shared memory, swizzled as TMA leaves them.
+std::string product_loop() {
+  std::string d = "{f0";
+  for (int i = 1; i < 64; ++i) d += ",f" + std::to_string(i);
+  std::string products;
+  for (int i = 0; i < 4; ++i)
+    products += "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 " + d + "}, a, b, p, 1, 1;\n";
+  return R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u32 trips) {
+  .shared .align 1024 .b8 tile[24576];
+  .reg .f32 f<64>; .reg .b32 s, t, n, m, w; .reg .b64 a, b; .reg .pred p, q;
+  ld.param.u32 m, [trips]; mov.u32 s, tile; mov.u32 n, %tid.x; setp.eq.u32 p, 0, 0;
+fill:
+  mul.lo.u32 w, n, 0x9e3779b1; and.b32 w, w, 0xbfbfbfbf; shl.b32 t, n, 2; add.u32 t, t, s; st.shared.b32 [t], w;
+  add.u32 n, n, 128; setp.lt.u32 q, n, 6144; @q bra fill;
+  shr.u32 t, s, 4; cvt.u64.u32 a, t; or.b64 a, a, 0x4000004000010000; add.u64 b, a, 512;
+  mov.u32 n, 0; bar.sync 0; fence.proxy.async; wgmma.fence.sync.aligned;
+again:
+  )" + products + R"(
+  wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+  add.u32 n, n, 1; setp.lt.u32 q, n, m; @q bra again;
+  ret;
+})";
+}
+
+void run_products(benchmark::State& state) {
+  GlobalMemory memory;
+  const LoadedModule module(memory, product_loop(), Build{});
+  const Kernel* kernel = module.kernel("k");
+  constexpr std::uint32_t kGroups = 25;
+  double products = 0;
+  for (auto _ : state) {
+    vgpu::Launch launch;
+    launch.kernel = kernel;
+    launch.memory = &memory;
+    launch.block = {128, 1, 1};
+    launch.numerics = tensor_core_numerics(90);
+    launch.parameters.resize(kernel->parameter_bytes);
+    std::memcpy(launch.parameters.data() + kernel->parameters[0].offset, &kGroups, sizeof kGroups);
+    run_blocks(launch);
+    if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
+    products += 4 * kGroups;
+  }
+  state.counters["per_product"] = benchmark::Counter(products, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
 const bool kRegistered = [] {
+  benchmark::RegisterBenchmark("wgmma.m64n128k32.e4m3", run_products);
   for (const Case& each : kCases) {
     benchmark::RegisterBenchmark(each.name,
                                  [&each](benchmark::State& state) { run(state, each.instruction); });

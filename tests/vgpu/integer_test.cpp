@@ -124,9 +124,9 @@ TEST_CASE("division by zero and the overflowing quotient do not stop the interpr
   });
   check("div.u64 d64, a64, b64;", 64, [](U64 a, U64 b, U64) { return b == 0 ? ~0ull : a / b; });
   check("rem.s64 d64, a64, b64;", 64,
-        [](U64 a, U64 b, U64) { return b == 0 ? a : (S64(b) == -1 ? 0 : U64(S64(a) % S64(b))); });
+        [](U64 a, U64 b, U64) { return b == 0 ? ~0ull : (S64(b) == -1 ? 0 : U64(S64(a) % S64(b))); });
   check("rem.u16 d16, a16, b16;", 16,
-        [](U64 a, U64 b, U64) { return U16(b) == 0 ? U16(a) : U16(a) % U16(b); });
+        [](U64 a, U64 b, U64) { return U16(b) == 0 ? 0xffff : U16(a) % U16(b); });
 }
 
 TEST_CASE("integer minimum, maximum, sign and absolute value") {
@@ -193,7 +193,9 @@ TEST_CASE("prmt picks bytes, repeats signs and knows its modes") {
 
 TEST_CASE("bit fields are extracted with sign and inserted, also beyond the word's end") {
   const auto extract = [](U64 a, U64 b, U64 c, int top, bool is_signed) {
-    const int at = int(b & 0xff), length = int(c & 0xff);
+    // The routines for 64 bits look at all of position and length.
+    const auto limited = [&](U64 x) { return int(top == 63 ? std::min<U64>(U32(x), 255) : x & 0xff); };
+    const int at = limited(b), length = limited(c);
     const U64 sign = is_signed && length > 0 ? a >> std::min(at + length - 1, top) & 1 : 0;
     U64 result = 0;
     for (int i = 0; i <= top; ++i) result |= (i < length && at + i <= top ? a >> (at + i) & 1 : sign) << i;

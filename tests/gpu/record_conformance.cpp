@@ -1,0 +1,180 @@
+// Records on a GPU what the virtual GPU has to compute: PTX instruction forms on edge values, and products of a
+// warpgroup. The driver compiles the PTX of tests/vgpu/instruction_forms.cpp and wgmma_cases.cpp.
+//
+//   g++ -O2 -std=c++20 -I. -I/usr/local/cuda/include -o record_conformance tests/gpu/record_conformance.cpp
+//     tests/vgpu/instruction_forms.cpp tests/vgpu/wgmma_cases.cpp -lcuda
+//   ./record_conformance OUTDIR
+//
+// Files forms.bin, products.bin, layouts.bin, little-endian; for each case
+//   uint16 length of the name, the name; uint16 bits of an output (16, 32 or 64); uint32 outputs; the outputs, packed.
+// Cases that the driver refuses or that fault are left out and named.
+#include <cuda.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/vgpu/instruction_forms.h"
+#include "tests/vgpu/wgmma_cases.h"
+
+namespace {
+
+using namespace evo::conformance;
+
+std::string text_of(CUresult result) {
+  const char* text = nullptr;
+  return cuGetErrorString(result, &text) == CUDA_SUCCESS ? text : "unknown error";
+}
+
+void require(CUresult result, const std::string& what) {
+  if (result == CUDA_SUCCESS) return;
+  std::fprintf(stderr, "%s: %s\n", what.c_str(), text_of(result).c_str());
+  std::exit(1);
+}
+
+/// The outputs of a case; empty when its PTX does not load. A fault ends the process: the context is lost.
+std::vector<std::uint32_t> run(const Case& test) {
+  CUmodule module = nullptr;
+  const CUresult loaded = cuModuleLoadData(&module, test.ptx.c_str());
+  if (loaded != CUDA_SUCCESS) {
+    std::fprintf(stderr, "refused: %s: %s\n", test.name.c_str(), text_of(loaded).c_str());
+    return {};
+  }
+  CUfunction function = nullptr;
+  CUdeviceptr in = 0, out = 0;
+  std::vector<std::uint32_t> result(test.out_words);
+  require(cuModuleGetFunction(&function, module, "k"), test.name);
+  require(cuMemAlloc(&in, test.in.size() * 4), test.name);
+  require(cuMemAlloc(&out, result.size() * 4), test.name);
+  require(cuMemcpyHtoD(in, test.in.data(), test.in.size() * 4), test.name);
+  void* arguments[] = {&in, &out};
+  require(cuLaunchKernel(function, test.blocks, 1, 1, test.threads, 1, 1, 0, nullptr, arguments, nullptr), test.name);
+  require(cuCtxSynchronize(), test.name);
+  require(cuMemcpyDtoH(result.data(), out, result.size() * 4), test.name);
+  require(cuMemFree(in), test.name);
+  require(cuMemFree(out), test.name);
+  require(cuModuleUnload(module), test.name);
+  return result;
+}
+
+class RecordFile {
+ public:
+  explicit RecordFile(const std::string& path) : file_(std::fopen(path.c_str(), "ab")) {
+    if (file_ == nullptr) {
+      std::fprintf(stderr, "cannot write %s\n", path.c_str());
+      std::exit(1);
+    }
+  }
+  ~RecordFile() { std::fclose(file_); }
+  RecordFile(const RecordFile&) = delete;
+  RecordFile& operator=(const RecordFile&) = delete;
+
+  void write(const std::string& name, int bits, const std::vector<std::uint32_t>& words) {
+    const auto length = static_cast<std::uint16_t>(name.size()), width = static_cast<std::uint16_t>(bits);
+    const auto outputs = static_cast<std::uint32_t>(words.size() * 32 / static_cast<std::size_t>(bits));
+    put(&length, 2);
+    put(name.data(), name.size());
+    put(&width, 2);
+    put(&outputs, 4);
+    put(words.data(), words.size() * 4);
+    if (std::fflush(file_) != 0) std::exit(1);
+  }
+
+ private:
+  void put(const void* data, std::size_t bytes) {
+    if (std::fwrite(data, 1, bytes, file_) != bytes) std::exit(1);
+  }
+  std::FILE* file_;
+};
+
+/// Of each 64-bit result the low `bits`, packed into words.
+std::vector<std::uint32_t> pack(const std::vector<std::uint32_t>& words, int bits) {
+  if (bits == 64) return words;
+  std::vector<std::uint32_t> packed;
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    if (bits == 32 || i % 4 == 0) packed.push_back(words[i]);
+    else packed.back() |= words[i] << 16;
+  }
+  return packed;
+}
+
+struct Recorded {
+  Case test;
+  int bits = 32;  ///< Of a result.
+};
+
+/// Records from *next on, in a process of its own; *next says which case is under way.
+[[noreturn]] void record_from(const std::string& path, const std::vector<Recorded>& cases, std::size_t* next) {
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  require(cuInit(0), "cuInit");
+  require(cuDeviceGet(&device, 0), "cuDeviceGet");
+  require(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+  require(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  {
+    RecordFile file(path);
+    for (; *next < cases.size(); ++*next) {
+      const Recorded& recorded = cases[*next];
+      auto out = run(recorded.test);
+      if (recorded.bits != 0) out = pack(out, recorded.bits);
+      if (!out.empty()) file.write(recorded.test.name, recorded.bits != 0 ? recorded.bits : 32, out);
+    }
+  }
+  std::exit(0);
+}
+
+/// A case that faults takes its process with it; the next process goes on behind it.
+void record(const std::string& folder, const char* name, const std::vector<Recorded>& cases) {
+  const std::string path = folder + "/" + name;
+  std::remove(path.c_str());
+  void* shared = mmap(nullptr, sizeof(std::size_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) std::exit(1);
+  auto* next = static_cast<std::size_t*>(shared);
+  int faults = 0;
+  for (*next = 0; *next < cases.size() && faults < 20;) {
+    const pid_t child = fork();
+    if (child == 0) record_from(path, cases, next);
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) std::exit(1);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) break;
+    std::printf("faulted: %s\n", cases[*next].test.name.c_str());
+    ++faults;
+    ++*next;
+  }
+  std::printf("%s: %zu cases, %d faulted\n", name, cases.size(), faults);
+  std::fflush(stdout);
+}
+
+/// bits 0: outputs as they are, in words.
+std::vector<Recorded> as_words(std::vector<Case> cases) {
+  std::vector<Recorded> recorded;
+  for (Case& test : cases) recorded.push_back({std::move(test), 0});
+  return recorded;
+}
+
+std::vector<Recorded> all_forms() {
+  std::vector<Recorded> recorded;
+  for (const InstructionForm& form : instruction_forms()) recorded.push_back({case_of(form), form.result_bits});
+  return recorded;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: record_conformance OUTDIR\n");
+    return 2;
+  }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  record(argv[1], "products.bin", as_words(numerics_cases()));
+  record(argv[1], "forms.bin", all_forms());
+  record(argv[1], "layouts.bin", as_words(layout_cases()));
+  return 0;
+}
