@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -34,6 +35,17 @@ constexpr int kMaxHarnessFailures = 5;
 /// Candidates in flight on the virtual GPU. A constant, because what a strategy asks next depends on how many answers it
 /// lacks: the same seed then gives the same run on machines with any number of cores.
 constexpr std::size_t kVirtualWidth = 4;
+
+/// Candidates in flight that keep a GPU busy: some are compiled while it validates and times one. No more than that, as
+/// a strategy asks the better the more it has been told.
+std::size_t enough_in_flight(const CasePlan& plan) {
+  constexpr double kCompileSeconds = 1.0;  // of one candidate
+  constexpr double kTimingSeconds = 0.12;
+  constexpr double kBytesPerSecond = 5e8;  // of inputs, sent and looked at again, outputs compared
+  double bytes = 0;
+  for (const Case& one : plan.cases) bytes += static_cast<double>(input_bytes(one.recipe));
+  return 2 + static_cast<std::size_t>(std::ceil(kCompileSeconds / (kTimingSeconds + bytes / kBytesPerSecond)));
+}
 
 int compile_workers(const PipelineOptions& options) {
   if (options.compile_workers > 0) return options.compile_workers;
@@ -118,7 +130,8 @@ class Pipeline final : public Evaluator {
   }
 
   std::size_t width() const override {
-    return options_.device.kind == "vgpu" ? kVirtualWidth : static_cast<std::size_t>(compile_workers_) + 2;
+    if (options_.device.kind == "vgpu") return kVirtualWidth;
+    return std::min(enough_in_flight(plan_), static_cast<std::size_t>(compile_workers_) + 2);
   }
 
   void submit(std::uint64_t ticket, const Candidate& candidate) override {
