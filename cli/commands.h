@@ -30,6 +30,7 @@ void add_diff(CLI::App& app, Action& action);
 void add_runs(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action, const std::string& command_line);
 void add_selftest(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 

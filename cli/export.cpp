@@ -9,13 +9,15 @@
 #include "cli/arguments.h"
 #include "cli/atomic_file.h"
 #include "cli/commands.h"
+#include "cli/dispatch.h"
 #include "cli/exit_code.h"
+#include "cli/export_request.h"
+#include "cli/export_results.h"
 #include "cli/format.h"
 #include "cli/lookup.h"
 #include "cli/report.h"
 #include "cli/restore.h"
 #include "engine/error.h"
-#include "evaluator/compiler.h"
 
 namespace evo::cli {
 namespace {
@@ -23,29 +25,13 @@ namespace {
 struct Request {
   std::string id;
   EliteFilter filter;
+  std::vector<std::string> options;
   std::string output;
+  std::string format;
+  std::string run;
+  bool dispatch = false;
   std::string database = kDefaultDatabase;
 };
-
-/// The rank 1 elites that match, those of the newest runs first: what was worked on last is what is meant.
-std::vector<EliteRow> best_elites(const Store& store, const EliteFilter& filter) {
-  std::vector<EliteRow> best;
-  for (const EliteRow& row : find_elites(store, filter)) {
-    if (row.rank == 1 && row.current) best.push_back(row);
-  }
-  std::vector<EliteRow> ordered;
-  for (const RunRow& run : store.runs()) {
-    const auto belongs = [&](const EliteRow& row) {
-      return row.task_hash == run.info.task_hash && row.objective == run.info.objective &&
-             device_key(row.device) == device_key(run.info.device);
-    };
-    const auto found = std::find_if(best.begin(), best.end(), belongs);
-    if (found == best.end()) continue;
-    ordered.push_back(*found);
-    best.erase(found);
-  }
-  return ordered;
-}
 
 std::string filter_text(const EliteFilter& filter) {
   std::string text;
@@ -69,72 +55,79 @@ CandidateId choose(const Store& store, const Request& request) {
   return best.front().candidate;
 }
 
-/// Copies of a result may be marked duplicate; only a valid kernel is worth taking away.
-void refuse_invalid(const CandidateRow& row) {
-  const Evaluation& evaluation = row.evaluation;
-  if (evaluation.verdict == Verdict::valid) return;
-  throw usage_error(fmt::format("candidate {} is not valid ({}{}): export one that evo elites lists", row.id,
-                                name_of(evaluation.verdict),
-                                evaluation.reason.empty() ? "" : fmt::format(": {}", evaluation.reason)));
-}
-
-/// The architecture and the register cap are told apart: they differ between programs.
-std::vector<std::string> flags_beside_arch(const std::string& arch) {
-  std::vector<std::string> flags = compile_options(arch, 0);
-  std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("--gpu-architecture"); });
-  return flags;
-}
-
-ExportRequest export_request(const Restored& restored) {
-  const RunInfo& info = restored.run.info;
-  const Evaluation& evaluation = restored.row.evaluation;
-  ExportRequest request;
-  request.files = restored.files;
-  request.task = restored.task;
-  request.family = restored.family;
-  request.programs = stored_programs(restored.row);
-  request.references = references_of(restored.files, restored.task, info.target, request.programs);
-  request.provenance = {.task = info.task,
-                        .task_hash = info.task_hash,
-                        .genome = restored.row.genome,
-                        .target = info.target,
-                        .device = info.device,
-                        .objective = info.objective,
-                        .latency_us = evaluation.latency_us,
-                        .worst_relative_l2 = evaluation.worst_relative_l2,
-                        .timings = evaluation.timings,
-                        .salt = info.salt,
-                        .run = restored.run.id,
-                        .candidate = restored.row.id,
-                        .evo_version = info.evo_version,
-                        .nvrtc_version = info.nvrtc_version,
-                        .compile_flags = flags_beside_arch(info.device.arch)};
-  for (Timing& timing : request.provenance.timings) timing.samples_us.clear();
-  return request;
-}
-
 std::string compile_hint(const std::string& output, const std::string& arch) {
   const std::string virtual_arch = "compute_" + arch.substr(arch.find('_') + 1);
   return fmt::format("nvcc -std=c++17 -gencode=arch={},code={} -DEVO_MAIN {} -o best && ./best", virtual_arch,
                      arch, output);
 }
 
+/// To standard output or, as a whole, to the file.
+bool written(const Request& request, const std::string& text) {
+  const bool to_file = !request.output.empty() && request.output != "-";
+  if (to_file)
+    write_file(request.output, text);
+  else
+    fmt::print("{}", text);
+  return to_file;
+}
+
 int export_kernel(const Request& request) {
   const std::int64_t id = request.id.empty() ? 0 : parse_id("candidate", request.id);
   const Store store = Store::open(request.database, Store::Mode::read);
   const Restored restored = restore(store, id != 0 ? id : choose(store, request));
-  refuse_invalid(restored.row);
-  const std::string text = export_cuda(export_request(restored));
-  if (request.output.empty() || request.output == "-") {
-    fmt::print("{}", text);
-    return kDone;
-  }
-  write_file(request.output, text);
+  if (!written(request, export_cuda(export_request(restored)))) return kDone;
   const RunInfo& info = restored.run.info;
   fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output,
              restored.row.id, info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
              timing_word(info.device.kind == "vgpu"), compile_hint(request.output, info.device.arch));
   return kDone;
+}
+
+std::string summary_of(const Provenance& provenance) {
+  std::string text;
+  for (const Timing& timing : provenance.timings) {
+    if (timing.cold) continue;
+    text += fmt::format("  {}: candidate {}, {} us {}\n", timing.shape, provenance.candidate,
+                        microseconds(timing.median_us), timing_word(timing.modelled));
+  }
+  return text;
+}
+
+int export_several(const Request& request) {
+  if (!request.id.empty() || !request.filter.objective.empty()) {
+    throw usage_error(
+        "--dispatch takes the best of every objective: choose with --task, --device and --option, not with "
+        "an "
+        "ID or --objective");
+  }
+  const Store store = Store::open(request.database, Store::Mode::read);
+  const std::vector<ExportRequest> kernels =
+      dispatch_requests(store, {request.filter.task, request.filter.device, request.options});
+  if (!written(request, export_dispatch(kernels))) return kDone;
+  const Provenance& first = kernels.front().provenance;
+  fmt::print("{}: {} kernel{} of {} on {}\n", request.output, kernels.size(), kernels.size() == 1 ? "" : "s",
+             first.task, first.device.name);
+  for (const ExportRequest& kernel : kernels) fmt::print("{}", summary_of(kernel.provenance));
+  fmt::print("check and time it:  {}\n", compile_hint(request.output, first.device.arch));
+  return kDone;
+}
+
+int export_format(const Request& request) {
+  if (request.dispatch || !request.id.empty()) {
+    throw usage_error(
+        "--format writes the results of runs: name a --run or a --task, not an ID or --dispatch");
+  }
+  const Store store = Store::open(request.database, Store::Mode::read);
+  return export_results(store, {request.format, request.run, request.filter, request.output});
+}
+
+int export_any(const Request& request) {
+  if (!request.options.empty() && !request.dispatch)
+    throw usage_error("--option goes with --dispatch: name an --objective instead");
+  if (!request.format.empty()) return export_format(request);
+  if (!request.run.empty())
+    throw usage_error("--run goes with --format: it names the run whose results to write");
+  return request.dispatch ? export_several(request) : export_kernel(request);
 }
 
 }  // namespace
@@ -150,12 +143,27 @@ void add_export(CLI::App& app, Action& action) {
   command->add_option("--device", request->filter.device, "The best of this device")->type_name("DEVICE");
   command->add_option("--objective", request->filter.objective,
                       "The best of this objective, as evo elites lists it");
+  command->add_flag("--dispatch", request->dispatch,
+                    "The best for each shape that was timed, in one file that chooses at run time");
+  command
+      ->add_option("--option", request->options,
+                   "With --dispatch: kernels for this option of the task, as out=bf16; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  command
+      ->add_option("--format", request->format,
+                   "Instead of a kernel, every evaluated candidate: kerneltuner, t4 or csv (docs/store.md)")
+      ->type_name("FORMAT");
+  command
+      ->add_option("--run", request->run,
+                   "With --format: this run alone (default: all that rank by the same as the newest)")
+      ->type_name("RUN");
   command
       ->add_option("-o,--output", request->output,
                    "The file; it is replaced as a whole (default: standard output)")
       ->type_name("FILE");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->callback([request, &action] { action = [request] { return export_kernel(*request); }; });
+  command->callback([request, &action] { action = [request] { return export_any(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -64,31 +64,6 @@ Json target_json(const Target& target) {
           {"validated", shapes_json(target.validated)}};
 }
 
-Json elite_json(const EliteRow& row) {
-  return {{"rank", row.rank},
-          {"candidate", row.candidate},
-          {"run", row.run},
-          {"task", row.task},
-          {"task_hash", row.task_hash},
-          {"current", row.current},
-          {"device", device_json(row.device)},
-          {"objective", row.objective},
-          {"latency_us", row.latency_us},
-          {"timing", timing_word(row.modelled)},
-          {"relative_l2", row.worst_relative_l2},
-          {"registers", row.registers},
-          {"spill_bytes", row.spill_bytes},
-          {"genome", genome_json(row.genome)},
-          {"source_hash", row.source_hash},
-          {"since", row.since}};
-}
-
-Json elites_array(const std::vector<EliteRow>& rows) {
-  Json json = Json::array();
-  for (const EliteRow& row : rows) json.push_back(elite_json(row));
-  return json;
-}
-
 Json limit_json(double limit) {
   return limit > 0 ? Json(limit) : Json(nullptr);
 }
@@ -141,6 +116,32 @@ Json timing_json(const Timing& timing, bool with_samples) {
 Json timings_json(const std::vector<Timing>& timings, bool with_samples) {
   Json json = Json::array();
   for (const Timing& timing : timings) json.push_back(timing_json(timing, with_samples));
+  return json;
+}
+
+Json elite_json(const EliteRow& row) {
+  return {{"rank", row.rank},
+          {"candidate", row.candidate},
+          {"run", row.run},
+          {"task", row.task},
+          {"task_hash", row.task_hash},
+          {"current", row.current},
+          {"device", device_json(row.device)},
+          {"objective", row.objective},
+          {"latency_us", row.latency_us},
+          {"timing", timing_word(row.modelled)},
+          {"timings", timings_json(row.timings, false)},
+          {"relative_l2", row.worst_relative_l2},
+          {"registers", row.registers},
+          {"spill_bytes", row.spill_bytes},
+          {"genome", genome_json(row.genome)},
+          {"source_hash", row.source_hash},
+          {"since", row.since}};
+}
+
+Json elites_array(const std::vector<EliteRow>& rows) {
+  Json json = Json::array();
+  for (const EliteRow& row : rows) json.push_back(elite_json(row));
   return json;
 }
 
@@ -218,6 +219,26 @@ Json task_json(const TaskListing& listing) {
   return {{"name", task.name},  {"problem", nullptr},  {"summary", task.summary},
           {"hash", task.hash},  {"options", options},  {"shapes", shapes_json(task.shapes)},
           {"shape_sets", sets}, {"families", families}};
+}
+
+Json finding_json(const Finding& finding) {
+  const Claim& claim = finding.claim;
+  Json json;
+  json["origin"] = claim.origin;
+  json["edited"] = claim.edited;
+  json["task"] = claim.task.name;
+  json["genome"] = genome_json(claim.genome);
+  json["device"] = info_json(finding.device);
+  json["reproduced"] = finding.reproduced;
+  json["why"] = finding.why;
+  json["comparable"] = finding.comparable;
+  json["tolerance"] = finding.tolerance;
+  json["claim"] = {{"device", device_json(claim.device)},
+                   {"latency_us", claim.latency_us},
+                   {"relative_l2", claim.worst_relative_l2},
+                   {"timings", timings_json(claim.timings, false)}};
+  json["found"] = evaluation_json(finding.evaluation);
+  return json;
 }
 
 }  // namespace
@@ -342,22 +363,18 @@ std::string runs_json(const RunRow& row, const std::vector<OutcomeRow>& outcomes
 }
 
 std::string verify_json(const Finding& finding) {
-  const Claim& claim = finding.claim;
   Json json = document("verify");
-  json["origin"] = claim.origin;
-  json["edited"] = claim.edited;
-  json["task"] = claim.task.name;
-  json["genome"] = genome_json(claim.genome);
-  json["device"] = info_json(finding.device);
-  json["reproduced"] = finding.reproduced;
-  json["why"] = finding.why;
-  json["comparable"] = finding.comparable;
-  json["tolerance"] = finding.tolerance;
-  json["claim"] = {{"device", device_json(claim.device)},
-                   {"latency_us", claim.latency_us},
-                   {"relative_l2", claim.worst_relative_l2},
-                   {"timings", timings_json(claim.timings, false)}};
-  json["found"] = evaluation_json(finding.evaluation);
+  json.update(finding_json(finding));
+  return text_of(json);
+}
+
+std::string verify_json(const std::string& origin, const std::vector<Finding>& findings) {
+  Json json = document("verify");
+  json["origin"] = origin;
+  json["reproduced"] =
+      std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
+  json["kernels"] = Json::array();
+  for (const Finding& finding : findings) json["kernels"].push_back(finding_json(finding));
   return text_of(json);
 }
 

@@ -27,6 +27,8 @@ std::string runs_json(const std::vector<RunRow>& rows);
 /// One run with every candidate in brief.
 std::string runs_json(const RunRow& row, const std::vector<OutcomeRow>& outcomes);
 std::string verify_json(const Finding& finding);
+/// A file of several kernels.
+std::string verify_json(const std::string& origin, const std::vector<Finding>& findings);
 std::string selftest_json(const SelftestResult& result);
 /// What `evo doctor` found: of the machine, and of the templates and the database that were named.
 struct Diagnosis {

@@ -123,6 +123,7 @@ void add_commands(CLI::App& app, Action& action, const std::string& command_line
   add_show(app, action);
   add_export(app, action);
   add_verify(app, action);
+  add_import(app, action, command_line);
   add_lineage(app, action);
   add_diff(app, action);
   add_tasks(app, action);

@@ -13,6 +13,24 @@ bool same_key(const EliteRow& a, const EliteRow& b) {
          a.objective == b.objective;
 }
 
+/// The shapes of an objective over several, whose latency is the geometric mean of theirs; of one shape none,
+/// as its latency is the objective's.
+std::vector<std::string> timed_shapes(const std::vector<EliteRow>& rows) {
+  std::vector<std::string> shapes;
+  if (rows.empty()) return shapes;
+  for (const Timing& timing : rows.front().timings) {
+    if (!timing.cold) shapes.push_back(timing.shape);
+  }
+  return shapes.size() > 1 ? shapes : std::vector<std::string>();
+}
+
+std::string warm_latency(const EliteRow& row, const std::string& shape) {
+  for (const Timing& timing : row.timings) {
+    if (!timing.cold && timing.shape == shape) return microseconds(timing.median_us);
+  }
+  return "-";
+}
+
 }  // namespace
 
 std::string elite_heading(const EliteRow& row) {
@@ -33,16 +51,19 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
   using Align = Table::Align;
   const std::string unit =
       rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
-  Table table({{"rank", Align::right},
-               {"id", Align::right},
-               {unit, Align::right},
-               {"error", Align::right},
-               {"registers", Align::right},
-               {"genome", Align::left}});
+  std::vector<Table::Column> columns = {{"rank", Align::right}, {"id", Align::right}, {unit, Align::right}};
+  const std::vector<std::string> shapes = timed_shapes(rows);
+  for (const std::string& shape : shapes) columns.push_back({shape, Align::right});
+  columns.insert(columns.end(),
+                 {{"error", Align::right}, {"registers", Align::right}, {"genome", Align::left}});
+  Table table(columns);
   for (const EliteRow& row : rows) {
-    table.add({std::to_string(row.rank), std::to_string(row.candidate), microseconds(row.latency_us),
-               error_figure(row.worst_relative_l2), std::to_string(row.registers), to_text(row.genome)},
-              row.rank == 1 ? Style::good : Style::plain);
+    std::vector<std::string> cells = {std::to_string(row.rank), std::to_string(row.candidate),
+                                      microseconds(row.latency_us)};
+    for (const std::string& shape : shapes) cells.push_back(warm_latency(row, shape));
+    cells.insert(cells.end(),
+                 {error_figure(row.worst_relative_l2), std::to_string(row.registers), to_text(row.genome)});
+    table.add(cells, row.rank == 1 ? Style::good : Style::plain);
   }
   return table.text(terminal, 2);
 }

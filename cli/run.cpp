@@ -184,7 +184,11 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->add_option("--device", request->device,
                    "auto: the first CUDA GPU, else the virtual one; cuda:N; vgpu[:h200|h100|a100|l4|rtx4090]")
       ->type_name("DEVICE");
-  command->add_option("--shapes", request->shapes, "Shapes to time: names or sizes, as mission or 1,8,512,64")
+  command
+      ->add_option("--shapes", request->shapes,
+                   "Shapes to time, by name or by all their sizes: mission,long or 1,8,512,64,1,8,4096,64; "
+                   "the latency of "
+                   "several is the geometric mean")
       ->allow_extra_args(false)
       ->type_name("A,B");
   command

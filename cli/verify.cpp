@@ -78,10 +78,9 @@ std::string read_file(const std::string& path) {
   return std::move(text).str();
 }
 
-Claim exported_claim(const std::string& path) {
-  Exported exported = read_export(read_file(path), path);
+Claim exported_claim(Exported exported, std::string origin) {
   const Provenance& provenance = exported.provenance;
-  Claim claim{.origin = path,
+  Claim claim{.origin = std::move(origin),
               .edited = exported.edited,
               .tree = exported.tree,
               .task = load_task(exported.tree, provenance.task),
@@ -95,6 +94,19 @@ Claim exported_claim(const std::string& path) {
               .timings = provenance.timings};
   claim.family = find_family(claim.tree, claim.task, claim.genome.family);
   return claim;
+}
+
+/// A file may hold several kernels, each with its claim.
+std::vector<Claim> exported_claims(const std::string& path) {
+  std::vector<Exported> kernels = read_exports(read_file(path), path);
+  const bool several = kernels.size() > 1;
+  std::vector<Claim> claims;
+  for (Exported& kernel : kernels) {
+    const CandidateId candidate = kernel.provenance.candidate;
+    claims.push_back(
+        exported_claim(std::move(kernel), several ? fmt::format("{}, candidate {}", path, candidate) : path));
+  }
+  return claims;
 }
 
 /// The claim's own GPU, else one of its model.
@@ -181,10 +193,23 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
 }
 
 int verify(const Request& request) {
-  Claim claim = is_id(request.subject) ? stored_claim(request) : exported_claim(request.subject);
-  const Finding finding = check(std::move(claim), request.device);
-  fmt::print("{}", request.json ? verify_json(finding) : finding_text(finding, terminal_of(stdout)));
-  return finding.reproduced ? kDone : kNothingValid;
+  std::vector<Claim> claims;
+  if (is_id(request.subject))
+    claims.push_back(stored_claim(request));
+  else
+    claims = exported_claims(request.subject);
+
+  std::vector<Finding> findings;
+  for (Claim& claim : claims) {
+    findings.push_back(check(std::move(claim), request.device));
+    if (!request.json) fmt::print("{}", finding_text(findings.back(), terminal_of(stdout)));
+  }
+  if (request.json)
+    fmt::print("{}",
+               findings.size() == 1 ? verify_json(findings.front()) : verify_json(request.subject, findings));
+  const bool all =
+      std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
+  return all ? kDone : kNothingValid;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 # Third-party libraries: Debian's packages where installed, else fetched. Targets used by the project:
-# evo::fmt evo::spdlog evo::sqlite nlohmann_json::nlohmann_json CLI11::CLI11 evo::xxhash Catch2::Catch2WithMain evo::cuda_headers
+# evo::fmt evo::spdlog evo::sqlite evo::zlib nlohmann_json::nlohmann_json CLI11::CLI11 evo::xxhash Catch2::Catch2WithMain evo::cuda_headers
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
 
@@ -56,6 +56,23 @@ else()
   target_link_libraries(evo_sqlite INTERFACE SQLiteCpp)
 endif()
 add_library(evo::sqlite ALIAS evo_sqlite)
+
+# Debian's package installs no CMake configuration, and zlib's own project names its targets otherwise.
+add_library(evo_zlib INTERFACE)
+set(ZLIB_USE_STATIC_LIBS ${EVO_PORTABLE})
+find_package(ZLIB QUIET)
+if(ZLIB_FOUND)
+  message(STATUS "zlib: ${ZLIB_VERSION} installed")
+  target_link_libraries(evo_zlib INTERFACE ZLIB::ZLIB)
+else()
+  message(STATUS "zlib: v1.3.1 fetched from https://github.com/madler/zlib")
+  set(ZLIB_BUILD_EXAMPLES OFF)
+  FetchContent_Declare(zlib GIT_REPOSITORY https://github.com/madler/zlib GIT_TAG v1.3.1 GIT_SHALLOW TRUE SYSTEM)
+  FetchContent_MakeAvailable(zlib)
+  target_link_libraries(evo_zlib INTERFACE zlibstatic)
+  target_include_directories(evo_zlib SYSTEM INTERFACE ${zlib_SOURCE_DIR} ${zlib_BINARY_DIR})
+endif()
+add_library(evo::zlib ALIAS evo_zlib)
 
 # xxhash is used as a header (XXH_INLINE_ALL).
 add_library(evo_xxhash INTERFACE)

@@ -88,7 +88,8 @@ class RunArchive final : public Archive {
     insert_parents(id, proposal);
     insert_programs(id, candidate);
     insert_evaluation(database_, id, evaluation);
-    if (evaluation.verdict == Verdict::valid) {
+    // Without its sources (imported results) a candidate can be neither verified nor taken away.
+    if (evaluation.verdict == Verdict::valid && !candidate.programs.empty()) {
       compete(database_, board_,
               {id, evaluation.latency_us, candidate.source_hash(), binary_hash_of(candidate, evaluation)});
     }

@@ -16,7 +16,8 @@ constexpr const char* kFilter =
 constexpr const char* kElites = R"sql(
 SELECT elites.rank, elites.candidate, candidate.run, task.name, task.hash,
        task.id = (SELECT newest.task FROM run JOIN board AS newest ON newest.id = run.board
-                  JOIN task AS named ON named.id = newest.task WHERE named.name = task.name ORDER BY run.id DESC LIMIT 1),
+                  JOIN task AS named ON named.id = newest.task
+                  WHERE named.name = task.name AND run.strategy <> 'import' ORDER BY run.id DESC LIMIT 1),
        device.label, device.kind, device.name, device.arch, device.uuid, device.driver, device.facts, board.objective,
        candidate.genome, elites.latency_us, elites.relative_error,
        (SELECT max(registers) FROM build WHERE build.candidate = candidate.id),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <set>
 
 #include "engine/error.h"
@@ -17,12 +18,12 @@ namespace {
 
 /// Names that the exported host code uses for itself, and C++'s own that a task's author might think of.
 const std::set<std::string_view> kTaken = {
-    "workspace", "stream", "bytes",    "next",    "limit",         "launch",  "arguments", "error",
-    "start",     "fits",   "encode",   "box",     "dims",          "p",       "buffers",   "oracle",
-    "auto",      "bool",   "char",     "class",   "const",         "double",  "float",     "for",
-    "if",        "int",    "long",     "new",     "short",         "signed",  "static",    "struct",
-    "this",      "union",  "void",     "while",   "strides_bytes", "default", "delete",    "do",
-    "else",      "enum",   "operator", "private", "public",        "return",  "switch",    "template",
+    "workspace",     "stream",  "bytes",    "next",     "limit",  "launch",  "arguments", "error",   "start",
+    "fits",          "encode",  "box",      "dims",     "p",      "buffers", "oracle",    "auto",    "bool",
+    "char",          "class",   "const",    "double",   "float",  "for",     "if",        "int",     "long",
+    "new",           "short",   "signed",   "static",   "struct", "this",    "union",     "void",    "while",
+    "strides_bytes", "default", "delete",   "do",       "else",   "enum",    "operator",  "private", "public",
+    "return",        "switch",  "template", "log_size", "shapes",
 };
 
 void require_name(const std::string& name) {
@@ -61,8 +62,12 @@ std::string suffix_of(const Bindings& specialisation) {
   return suffix;
 }
 
-Specialised specialised_of(const ExportRequest& request, const Bindings& values) {
-  Specialised specialised{values, suffix_of(values), "evo_" + request.task.name, {}};
+Specialised specialised_program(const ExportRequest& request, std::size_t program,
+                                const std::string& prefix) {
+  const Bindings& values = request.programs[program].specialisation;
+  const std::string constants = suffix_of(values);
+  Specialised specialised{&request, program, values, prefix, "evo_" + request.task.name, {}};
+  specialised.suffix += (prefix.empty() || constants.empty() ? "" : "_") + constants;
   specialised.name_space += specialised.suffix.empty() ? "_kernels" : "_" + specialised.suffix;
   Bindings known = request.provenance.device.facts;
   known.insert(request.provenance.target.options.begin(), request.provenance.target.options.end());
@@ -112,9 +117,102 @@ std::string includes_of(const std::string& source) {
   return includes;
 }
 
-std::string preamble(const ExportRequest& request) {
-  return fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n#include <cstddef>\n",
-                     request.family.tensor_maps.empty() ? "" : "#include <cuda.h>\n");
+std::string preamble(const std::vector<ExportRequest>& requests, bool choosing) {
+  const bool maps = std::any_of(requests.begin(), requests.end(),
+                                [](const ExportRequest& r) { return !r.family.tensor_maps.empty(); });
+  return fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n",
+                     maps ? "#include <cuda.h>\n" : "", choosing ? "#include <cmath>\n" : "");
+}
+
+std::string kernels_code(const std::vector<Specialised>& specialisations) {
+  std::string code;
+  for (std::size_t i = 0; i < specialisations.size(); ++i) {
+    const Specialised& specialised = specialisations[i];
+    const std::string& source = specialised.request->programs[specialised.program].source;
+    const std::string marked = begin_marker(i) + exported_source(source) + end_marker(i);
+    code += "\n" + kernel_block(source, marked, specialised.name_space,
+                                kernels_of(specialised.request->family), specialised.suffix);
+  }
+  return code;
+}
+
+void require_exportable(const ExportRequest& request) {
+  require_complete(request);
+  require_names(request);
+}
+
+enum class Naming { by_specialisation, numbered };
+
+/// Every program of every request, in the file's order. `numbered`: names carry the kernel's number, as
+/// several kernels have one specialisation.
+std::vector<Specialised> specialised_of(const std::vector<ExportRequest>& requests, Naming naming) {
+  std::vector<Specialised> all;
+  for (const ExportRequest& request : requests) {
+    for (std::size_t program = 0; program < request.programs.size(); ++program) {
+      const std::string prefix = naming == Naming::numbered ? fmt::format("k{}", all.size()) : "";
+      all.push_back(specialised_program(request, program, prefix));
+    }
+  }
+  return all;
+}
+
+/// The median with warm caches. Throws usage_error when the shape was not timed.
+double warm_us(const Provenance& provenance, const Shape& shape) {
+  for (const Timing& timing : provenance.timings) {
+    if (!timing.cold && timing.shape == shape.name) return timing.median_us;
+  }
+  throw usage_error(fmt::format("nothing to export: candidate {} has no latency for shape {}",
+                                provenance.candidate, shape.name));
+}
+
+bool is_of(const Shape& shape, const Bindings& specialisation) {
+  return std::all_of(specialisation.begin(), specialisation.end(), [&](const auto& constant) {
+    return shape.parameters.at(constant.first) == constant.second;
+  });
+}
+
+/// By size, so that the smaller of equally near shapes comes first, whatever order the kernels came in.
+std::vector<Measured> measured_of(const std::vector<Specialised>& specialisations) {
+  std::vector<Measured> measured;
+  for (std::size_t kernel = 0; kernel < specialisations.size(); ++kernel) {
+    const Provenance& provenance = specialisations[kernel].request->provenance;
+    for (const Shape& shape : provenance.target.timed) {
+      if (!is_of(shape, specialisations[kernel].values)) continue;
+      for (const Measured& other : measured) {
+        if (other.shape->parameters != shape.parameters) continue;
+        throw usage_error(fmt::format(
+            "shape {} has two kernels, of candidates {} and {}: give each shape to one", shape.name,
+            specialisations[other.kernel].request->provenance.candidate, provenance.candidate));
+      }
+      measured.push_back({kernel, &shape, warm_us(provenance, shape)});
+    }
+  }
+  const Task& task = specialisations.front().request->task;
+  const auto volume = [&](const Measured& m) {
+    double product = 1;
+    for (const std::string& name : task.shape_parameters)
+      product *= static_cast<double>(std::get<std::int64_t>(m.shape->parameters.at(name)));
+    return product;
+  };
+  std::stable_sort(measured.begin(), measured.end(),
+                   [&](const Measured& a, const Measured& b) { return volume(a) < volume(b); });
+  return measured;
+}
+
+void require_alike(const std::vector<ExportRequest>& requests) {
+  if (requests.empty()) throw usage_error("nothing to export: no kernel was given");
+  const ExportRequest& first = requests.front();
+  for (const ExportRequest& request : requests) {
+    require_exportable(request);
+    const Provenance& a = first.provenance;
+    const Provenance& b = request.provenance;
+    if (a.task_hash == b.task_hash && a.target.options == b.target.options &&
+        device_key(a.device) == device_key(b.device))
+      continue;
+    throw usage_error(fmt::format(
+        "candidates {} and {} cannot share a launcher: they are of another task, device or set of options",
+        a.candidate, b.candidate));
+  }
 }
 
 }  // namespace
@@ -196,19 +294,50 @@ std::string kernel_block(const std::string& source, const std::string& marker, c
 }
 
 std::string export_cuda(const ExportRequest& request) {
-  require_complete(request);
-  require_names(request);
-  std::vector<Specialised> specialisations;
-  for (const Program& program : request.programs)
-    specialisations.push_back(specialised_of(request, program.specialisation));
-  std::string text = readable_provenance(request) + preamble(request);
-  for (std::size_t i = 0; i < specialisations.size(); ++i) {
-    const std::string marked = begin_marker(i) + exported_source(request.programs[i].source) + end_marker(i);
-    text += "\n" + kernel_block(request.programs[i].source, marked, specialisations[i].name_space,
-                                kernels_of(request.family), specialisations[i].suffix);
+  require_exportable(request);
+  const std::vector<ExportRequest> requests = {request};
+  const std::vector<Specialised> kernels = specialised_of(requests, Naming::by_specialisation);
+  return readable_provenance(requests.front()) + preamble(requests, false) + kernels_code(kernels) +
+         host_code(kernels, {}) + main_code(kernels, {}) + provenance_block(requests.front());
+}
+
+std::string export_dispatch(const std::vector<ExportRequest>& requests) {
+  require_alike(requests);
+  const std::vector<Specialised> kernels = specialised_of(requests, Naming::numbered);
+  const std::vector<Measured> measured = measured_of(kernels);
+  return readable_dispatch(kernels, measured) + preamble(requests, true) + kernels_code(kernels) +
+         host_code(kernels, measured) + main_code(kernels, measured) + dispatch_provenance_block(requests);
+}
+
+ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep) {
+  Provenance& provenance = request.provenance;
+  const auto gone = [&](const std::string& shape) {
+    return std::find(keep.begin(), keep.end(), shape) == keep.end();
+  };
+  const std::size_t before = provenance.target.timed.size();
+  std::erase_if(provenance.target.timed, [&](const Shape& shape) { return gone(shape.name); });
+  if (provenance.target.timed.empty())
+    throw usage_error("nothing to export: the objective has no timed shape");
+  if (provenance.target.timed.size() == before) return request;
+
+  const auto unused = [&](const Bindings& specialisation) {
+    return std::none_of(provenance.target.timed.begin(), provenance.target.timed.end(),
+                        [&](const Shape& shape) { return is_of(shape, specialisation); });
+  };
+  const auto of_unused = [&](const Program& program) { return unused(program.specialisation); };
+  for (const Program& program : request.programs) {
+    if (!of_unused(program)) continue;
+    std::erase_if(provenance.target.validated,
+                  [&](const Shape& shape) { return is_of(shape, program.specialisation); });
   }
-  return text + host_code(request, specialisations) + main_code(request, specialisations) +
-         provenance_block(request);
+  std::erase_if(request.programs, of_unused);
+  std::erase_if(request.references, of_unused);
+  std::erase_if(provenance.timings, [&](const Timing& timing) { return gone(timing.shape); });
+  double logarithms = 0;
+  for (const Shape& shape : provenance.target.timed) logarithms += std::log(warm_us(provenance, shape));
+  provenance.latency_us = std::exp(logarithms / static_cast<double>(provenance.target.timed.size()));
+  provenance.objective = objective_of(provenance.target);
+  return request;
 }
 
 }  // namespace evo

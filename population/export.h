@@ -51,6 +51,18 @@ struct ExportRequest {
 /// gives the same text. Throws usage_error when the family's launch plan cannot be written as host code.
 std::string export_cuda(const ExportRequest& request);
 
+/// The same for several kernels of one task, device and set of options: the launcher chooses at run time. Of
+/// the shapes that `provenance.target.timed` of any request names, those with the call's specialised
+/// parameters are looked at, and the nearest one's kernel runs: the distance is Euclidean in the logarithms
+/// of the other parameters, those of which only the product matters to the work (B and H of an attention)
+/// taken together; of equally near ones the smaller. Every request is timed at least at one shape and no
+/// shape stands in two. Throws usage_error otherwise, and as export_cuda.
+std::string export_dispatch(const std::vector<ExportRequest>& requests);
+
+/// The request for those of its timed shapes that `keep` names alone: programs of other specialisations go,
+/// the objective and its latency become those of the shapes that stay. Throws usage_error when none does.
+ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep);
+
 /// What `evo verify FILE.cu` needs, read from the file alone.
 struct Exported {
   Provenance provenance;
@@ -62,8 +74,12 @@ struct Exported {
   bool edited = false;  ///< The sources are not those that were exported.
 };
 
-/// Reads an exported file, which is not trusted. Throws usage_error in one line, starting with `name`, when
-/// its provenance is missing, damaged or from a newer evo.
+/// Reads an exported file, which is not trusted: one element for each kernel that export_cuda or
+/// export_dispatch wrote, at least one. Throws usage_error in one line, starting with `name`, when its
+/// provenance is missing, damaged or from a newer evo.
+std::vector<Exported> read_exports(std::string_view text, std::string_view name);
+
+/// As read_exports, for a file of one kernel; throws usage_error for a file of several.
 Exported read_export(std::string_view text, std::string_view name);
 
 }  // namespace evo

@@ -76,9 +76,9 @@ Signature signature_of(const ExportRequest& request) {
 /// Writes the launch function of one specialisation.
 class LaunchWriter {
  public:
-  LaunchWriter(const ExportRequest& request, const Specialised& specialised)
-      : request_(request), family_(request.family), specialised_(specialised) {
-    for (const std::string& name : request.task.shape_parameters) runtime_.insert(name);
+  explicit LaunchWriter(const Specialised& specialised)
+      : request_(*specialised.request), family_(request_.family), specialised_(specialised) {
+    for (const std::string& name : request_.task.shape_parameters) runtime_.insert(name);
     derived();
   }
 
@@ -299,77 +299,130 @@ std::string tensor_doc(const ExportRequest& request, const Tensor& tensor, bool 
          "\n";
 }
 
+/// Each set of specialised values once, in order.
+std::vector<const Specialised*> distinct(const std::vector<Specialised>& specialisations) {
+  std::vector<const Specialised*> first;
+  for (const Specialised& specialised : specialisations) {
+    const auto same = [&](const Specialised* other) { return other->values == specialised.values; };
+    if (std::none_of(first.begin(), first.end(), same)) first.push_back(&specialised);
+  }
+  return first;
+}
+
 std::string supported(const std::vector<Specialised>& specialisations) {
   std::vector<std::string> texts;
-  for (const Specialised& specialised : specialisations) {
+  for (const Specialised* specialised : distinct(specialisations)) {
     std::vector<std::string> values;
-    for (const auto& [name, value] : specialised.values)
+    for (const auto& [name, value] : specialised->values)
       values.push_back(name + " = " + expr::to_string(value));
     if (!values.empty()) texts.push_back(fmt::format("{}", fmt::join(values, ", ")));
   }
   return fmt::format("{}", fmt::join(texts, " or "));
 }
 
-std::string launcher_doc(const ExportRequest& request, const std::vector<Specialised>& specialisations,
-                         bool workspace) {
-  const Task& task = request.task;
-  std::string doc = comment_safe("// " + task.summary) + "\n";
-  for (const Tensor& tensor : task.inputs) doc += tensor_doc(request, tensor, false);
-  for (const Tensor& tensor : task.outputs) doc += tensor_doc(request, tensor, true);
-  doc +=
-      "// Tensors are device memory, row-major and densely packed; their addresses are multiples of 256, as "
-      "cudaMalloc's.\n";
-  if (workspace) {
-    doc += fmt::format(
-        "//   workspace  device memory of evo_{}_workspace_bytes(...) bytes, aligned likewise, for this call "
-        "alone\n",
-        task.name);
-  }
-  doc +=
-      "// Returns once everything is in the stream. cudaErrorInvalidValue: a size is not positive or too "
-      "large";
-  const std::string values = supported(specialisations);
-  if (!values.empty()) doc += ",\n// or it is not one that this file has a kernel for: " + values;
-  return doc + ".\n";
-}
+/// Writes the public functions of the file. `choosing`: a call's kernel is chosen by its size.
+class LauncherWriter {
+ public:
+  LauncherWriter(const std::vector<Specialised>& specialisations, bool choosing)
+      : specialisations_(specialisations),
+        request_(*specialisations.front().request),
+        task_(request_.task),
+        signature_(signature_of(request_)),
+        choosing_(choosing),
+        workspace_(needs_workspace(specialisations)) {}
 
-std::string workspace_bytes(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
-  const std::string& task = request.task.name;
-  const Signature signature = signature_of(request);
-  std::string code = fmt::format(
-      "\n// Bytes of scratch memory that a call of evo_{0} of this size needs; 0 for a size that it "
-      "refuses.\n"
-      "size_t evo_{0}_workspace_bytes({1}) {{\n  if ({2}) return 0;\n",
-      task, fmt::join(signature.sizes, ", "), signature.not_positive);
-  for (const Specialised& specialised : specialisations) {
-    code += fmt::format("  if ({}) return static_cast<size_t>(evo_{}_host::workspaces{}({}).all);\n",
-                        condition_of(specialised), task, tail_of(specialised), signature.shape);
+  std::string write() const {
+    return (choosing_ ? kernel_number() : "") + (workspace_ ? workspace_bytes() : "") + launcher();
   }
-  return code + "  return 0;\n}\n";
-}
 
-/// The public launcher: checks, then the specialisation's own.
-std::string launcher(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
-  const std::string& task = request.task.name;
-  const bool workspace = needs_workspace(request, specialisations);
-  const Signature signature = signature_of(request);
-  std::string code = workspace ? workspace_bytes(request, specialisations) : "";
-  code += "\n" + launcher_doc(request, specialisations, workspace);
-  std::vector<std::string> parameters = signature.tensors;
-  parameters.insert(parameters.end(), signature.sizes.begin(), signature.sizes.end());
-  if (workspace) parameters.emplace_back("void* workspace");
-  parameters.emplace_back("cudaStream_t stream");
-  code += wrapped(fmt::format("cudaError_t evo_{}(", task), parameters, ") {");
-  code += fmt::format("  if ({}) return cudaErrorInvalidValue;\n", signature.not_positive);
-  for (const Specialised& specialised : specialisations) {
-    std::vector<std::string> arguments = signature.arguments;
-    arguments.insert(arguments.end(), {signature.shape, workspace ? "workspace" : "nullptr", "stream"});
-    code += wrapped(fmt::format("  if ({}) return evo_{}_host::launch{}(", condition_of(specialised), task,
-                                tail_of(specialised)),
-                    arguments, ");");
+ private:
+  std::string doc() const {
+    std::string doc = comment_safe("// " + task_.summary) + "\n";
+    for (const Tensor& tensor : task_.inputs) doc += tensor_doc(request_, tensor, false);
+    for (const Tensor& tensor : task_.outputs) doc += tensor_doc(request_, tensor, true);
+    doc +=
+        "// Tensors are device memory, row-major and densely packed; their addresses are multiples of 256, "
+        "as cudaMalloc's.\n";
+    if (workspace_) {
+      doc += fmt::format(
+          "//   workspace  device memory of evo_{}_workspace_bytes(...) bytes, aligned likewise, for this "
+          "call alone\n",
+          task_.name);
+    }
+    if (choosing_) doc += fmt::format("// evo_{}_kernel(...) tells which kernel runs.\n", task_.name);
+    doc +=
+        "// Returns once everything is in the stream. cudaErrorInvalidValue: a size is not positive or too "
+        "large";
+    const std::string values = supported(specialisations_);
+    if (!values.empty()) doc += ",\n// or it is not one that this file has a kernel for: " + values;
+    return doc + ".\n";
   }
-  return code + "  return cudaErrorInvalidValue;\n}\n";
-}
+
+  /// "case 1: " in a switch over the chosen kernel, else "if (D == 64) ".
+  std::string guard(std::size_t index) const {
+    if (choosing_) return fmt::format("    case {}: ", index);
+    return fmt::format("  if ({}) ", condition_of(specialisations_[index]));
+  }
+
+  std::string open() const {
+    if (!choosing_) return {};
+    return fmt::format("  switch (evo_{}_host::choose({})) {{\n", task_.name, signature_.shape);
+  }
+  std::string close(std::string_view otherwise) const {
+    return choosing_ ? fmt::format("    default: return {};\n  }}\n}}\n", otherwise)
+                     : fmt::format("  return {};\n}}\n", otherwise);
+  }
+
+  std::string kernel_number() const {
+    return fmt::format(
+        "\n// The number of the kernel that a call of evo_{0} of this size runs, as at the top of this file; "
+        "-1 "
+        "for a size\n// that it refuses.\nint evo_{0}_kernel({1}) {{\n"
+        "  return {2} ? -1 : evo_{0}_host::choose({3});\n}}\n",
+        task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive, signature_.shape);
+  }
+
+  std::string workspace_bytes() const {
+    std::string code = fmt::format(
+        "\n// Bytes of scratch memory that a call of evo_{0} of this size needs; 0 for a size that it "
+        "refuses.\n"
+        "size_t evo_{0}_workspace_bytes({1}) {{\n  if ({2}) return 0;\n",
+        task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive);
+    code += open();
+    for (std::size_t i = 0; i < specialisations_.size(); ++i) {
+      code += fmt::format("{}return static_cast<size_t>(evo_{}_host::workspaces{}({}).all);\n", guard(i),
+                          task_.name, tail_of(specialisations_[i]), signature_.shape);
+    }
+    return code + close("0");
+  }
+
+  /// Checks, then the launch function of one kernel.
+  std::string launcher() const {
+    std::string code = "\n" + doc();
+    std::vector<std::string> parameters = signature_.tensors;
+    parameters.insert(parameters.end(), signature_.sizes.begin(), signature_.sizes.end());
+    if (workspace_) parameters.emplace_back("void* workspace");
+    parameters.emplace_back("cudaStream_t stream");
+    code += wrapped(fmt::format("cudaError_t evo_{}(", task_.name), parameters, ") {");
+    code += fmt::format("  if ({}) return cudaErrorInvalidValue;\n", signature_.not_positive);
+    code += open();
+    for (std::size_t i = 0; i < specialisations_.size(); ++i) {
+      std::vector<std::string> arguments = signature_.arguments;
+      arguments.insert(arguments.end(), {signature_.shape, workspace_ ? "workspace" : "nullptr", "stream"});
+      code += wrapped(
+          fmt::format("{}return evo_{}_host::launch{}(", guard(i), task_.name, tail_of(specialisations_[i])),
+          arguments, ");");
+    }
+    return code + close("cudaErrorInvalidValue");
+  }
+
+  const std::vector<Specialised>& specialisations_;
+  const ExportRequest& request_;
+  const Task& task_;
+  Signature signature_;
+  bool choosing_;
+  bool workspace_;
+};
 
 }  // namespace
 
@@ -380,9 +433,9 @@ std::string condition_of(const Specialised& specialised) {
   return conditions.empty() ? "true" : fmt::format("{}", fmt::join(conditions, " && "));
 }
 
-bool needs_workspace(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
+bool needs_workspace(const std::vector<Specialised>& specialisations) {
   for (const Specialised& specialised : specialisations) {
-    for (const WorkspaceSpec& workspace : request.family.workspaces) {
+    for (const WorkspaceSpec& workspace : specialised.request->family.workspaces) {
       const std::optional<Value> used = workspace.when.evaluate_partially(specialised.scope);
       if (!used || *used == Value(true)) return true;
     }
@@ -395,12 +448,17 @@ std::string parameter_of(const Tensor& tensor, const Bindings& options, bool out
   return fmt::format("{}{}* {}", output ? "" : "const ", type, tensor.name);
 }
 
-std::string host_code(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
-  const std::string host = fmt::format("evo_{}_host", request.task.name);
+std::string host_code(const std::vector<Specialised>& specialisations,
+                      const std::vector<Measured>& measured) {
+  const std::string host = fmt::format("evo_{}_host", specialisations.front().request->task.name);
+  const bool maps = std::any_of(specialisations.begin(), specialisations.end(),
+                                [](const Specialised& s) { return !s.request->family.tensor_maps.empty(); });
   std::string code = filled(kHostHelpers, {{"@HOST@", host}});
-  if (!request.family.tensor_maps.empty()) code += kTensorMapHelper;
-  for (const Specialised& specialised : specialisations) code += LaunchWriter(request, specialised).write();
-  return code + fmt::format("\n}}  // namespace {}\n", host) + launcher(request, specialisations);
+  if (maps) code += kTensorMapHelper;
+  for (const Specialised& specialised : specialisations) code += LaunchWriter(specialised).write();
+  if (!measured.empty()) code += choice_code(specialisations, measured);
+  return code + fmt::format("\n}}  // namespace {}\n", host) +
+         LauncherWriter(specialisations, !measured.empty()).write();
 }
 
 }  // namespace evo

@@ -23,8 +23,14 @@ std::string c_literal(std::string_view text) {
 /// Writes the functions of main that depend on the task.
 class MainWriter {
  public:
-  MainWriter(const ExportRequest& request, const std::vector<Specialised>& specialisations)
-      : request_(request), task_(request.task), specialisations_(specialisations) {}
+  MainWriter(const std::vector<Specialised>& kernels, const std::vector<Measured>& measured)
+      : request_(*kernels.front().request), task_(request_.task), kernels_(kernels), measured_(measured) {
+    for (const Specialised& kernel : kernels) {
+      const auto same = [&](const Specialised& other) { return other.values == kernel.values; };
+      if (std::none_of(specialisations_.begin(), specialisations_.end(), same))
+        specialisations_.push_back(kernel);
+    }
+  }
 
   std::string write() const {
     const std::string rank = std::to_string(task_.shape_parameters.size());
@@ -37,7 +43,8 @@ class MainWriter {
         {"@COSINE@", limit(task_.limits.cosine, "-1.0")},
         {"@MAX_ABS@", limit(task_.limits.max_abs, "0.0")},
         {"@CLAIMANT@", c_literal(modelled + provenance.device.name)},
-        {"@DEFAULT_SHAPE@", default_shape()},
+        {"@DEFAULT_SHAPES@", default_shapes()},
+        {"@KERNEL_NUMBER@", kernel_number()},
         {"@USAGE@", fmt::format("{}", fmt::join(task_.shape_parameters, ","))},
         {"@SUPPORTED@", supported_text()},
     };
@@ -66,7 +73,24 @@ class MainWriter {
     return fmt::format("{}", fmt::join(values, ", "));
   }
 
-  std::string default_shape() const { return values_of(request_.provenance.target.timed.front()); }
+  /// Without arguments the first timed shape is taken; of several kernels each at every shape it is for.
+  std::string default_shapes() const {
+    if (measured_.empty()) return fmt::format("{{{}}}", values_of(request_.provenance.target.timed.front()));
+    std::vector<std::string> shapes;
+    for (const Measured& measured : measured_)
+      shapes.push_back(fmt::format("{{{}}}", values_of(*measured.shape)));
+    return fmt::format("{}", fmt::join(shapes, ", "));
+  }
+
+  /// The statement that names the kernel of a call.
+  std::string kernel_number() const {
+    if (measured_.empty()) return {};
+    std::vector<std::string> sizes;
+    for (std::size_t i = 0; i < task_.shape_parameters.size(); ++i)
+      sizes.push_back(fmt::format("static_cast<int>(p[{}])", i));
+    return fmt::format("  std::printf(\" kernel %d\", evo_{}_kernel({}));\n", task_.name,
+                       fmt::join(sizes, ", "));
+  }
 
   std::string supported_text() const {
     std::vector<std::string> texts;
@@ -79,8 +103,9 @@ class MainWriter {
   std::string references() const {
     std::string code;
     for (std::size_t i = 0; i < specialisations_.size(); ++i) {
-      code += "\n" + kernel_block(request_.references[i].source, "", reference_space(specialisations_[i]),
-                                  {task_.reference_kernel}, specialisations_[i].suffix);
+      const Specialised& specialised = specialisations_[i];
+      code += "\n" + kernel_block(specialised.request->references[specialised.program].source, "",
+                                  reference_space(specialised), {task_.reference_kernel}, specialised.suffix);
     }
     return code;
   }
@@ -89,14 +114,17 @@ class MainWriter {
     return specialised.name_space + "_reference";
   }
 
+  std::string claim(const Shape& shape, double us) const {
+    return fmt::format("{{{}, {{{}}}, {:#.6g}}}", c_literal(shape.name), values_of(shape), us);
+  }
+
   std::string claims() const {
     std::vector<std::string> rows;
+    for (const Measured& measured : measured_) rows.push_back(claim(*measured.shape, measured.us));
     for (const Timing& timing : request_.provenance.timings) {
-      if (timing.cold) continue;
+      if (timing.cold || !measured_.empty()) continue;
       for (const Shape& shape : request_.provenance.target.timed) {
-        if (shape.name != timing.shape) continue;
-        rows.push_back(fmt::format("{{{}, {{{}}}, {:#.6g}}}", c_literal(shape.name), values_of(shape),
-                                   timing.median_us));
+        if (shape.name == timing.shape) rows.push_back(claim(shape, timing.median_us));
       }
     }
     // C++ has no empty array.
@@ -158,7 +186,7 @@ class MainWriter {
     std::vector<std::string> sizes;
     for (const std::string& name : task_.shape_parameters)
       sizes.push_back(fmt::format("static_cast<int>({})", name));
-    const bool workspace = needs_workspace(request_, specialisations_);
+    const bool workspace = needs_workspace(kernels_);
     std::string code = "\ninline size_t workspace_bytes([[maybe_unused]] const long long* p) {\n";
     if (workspace) {
       code += parameters() +
@@ -220,13 +248,16 @@ class MainWriter {
 
   const ExportRequest& request_;
   const Task& task_;
-  const std::vector<Specialised>& specialisations_;
+  const std::vector<Specialised>& kernels_;
+  const std::vector<Measured>& measured_;
+  std::vector<Specialised> specialisations_;  ///< The first kernel of each.
 };
 
 }  // namespace
 
-std::string main_code(const ExportRequest& request, const std::vector<Specialised>& specialisations) {
-  return MainWriter(request, specialisations).write();
+std::string main_code(const std::vector<Specialised>& specialisations,
+                      const std::vector<Measured>& measured) {
+  return MainWriter(specialisations, measured).write();
 }
 
 }  // namespace evo

@@ -13,10 +13,19 @@ namespace evo {
 
 /// The kernels of one specialisation as the file names them.
 struct Specialised {
-  Bindings values;         ///< {D: 64}
-  std::string suffix;      ///< "D64"; empty when the task specialises nothing.
+  const ExportRequest* request = nullptr;  ///< Whose family and genome they follow.
+  std::size_t program = 0;                 ///< Which of its programs.
+  Bindings values;                         ///< {D: 64}
+  std::string suffix;      ///< "D64", of several kernels "k0_D64"; empty when the name needs none.
   std::string name_space;  ///< "evo_fp8_sdpa_D64"
   Bindings scope;          ///< Everything that is known before a launch: folded into the host code.
+};
+
+/// A shape that was timed, and the kernel that was fastest at it.
+struct Measured {
+  std::size_t kernel = 0;  ///< Index into the file's kernels.
+  const Shape* shape = nullptr;
+  double us = 0;  ///< Median with warm caches.
 };
 
 /// Text that is the same for every task (population/export_text.cpp).
@@ -44,7 +53,7 @@ std::string symbol_of(const std::string& kernel, const Specialised& specialised)
 std::string condition_of(const Specialised& specialised);
 
 /// Whether calls may need scratch memory: the launcher then takes a workspace argument.
-bool needs_workspace(const ExportRequest& request, const std::vector<Specialised>& specialisations);
+bool needs_workspace(const std::vector<Specialised>& specialisations);
 
 /// "const unsigned char* q" etc.: the parameter of a tensor in the launcher.
 std::string parameter_of(const Tensor& tensor, const Bindings& options, bool output);
@@ -53,23 +62,39 @@ std::string parameter_of(const Tensor& tensor, const Bindings& options, bool out
 std::string kernel_block(const std::string& source, const std::string& marker, const std::string& name_space,
                          const std::vector<std::string>& kernels, const std::string& suffix);
 
-/// The helper functions, one launch function for each specialisation, and the public launcher.
-std::string host_code(const ExportRequest& request, const std::vector<Specialised>& specialisations);
+/// The helper functions, one launch function for each specialisation, and the public launcher. `measured` is
+/// empty unless the launcher chooses among several kernels of one specialisation (export_dispatch).
+std::string host_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured);
 
 /// What EVO_MAIN adds: the reference, inputs, comparison and timing.
-std::string main_code(const ExportRequest& request, const std::vector<Specialised>& specialisations);
+std::string main_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured);
+
+/// Shape parameters that are no constants of a kernel, grouped where only their product matters to every
+/// tensor's size and to the work: {{"B", "H"}, {"S"}}. What nearness of two shapes is measured in.
+std::vector<std::vector<std::string>> size_groups(const Task& task, const Bindings& options);
+
+/// "log(B * H) and log(S)"
+std::string size_groups_text(const std::vector<std::vector<std::string>>& groups);
+
+/// The functions that choose a kernel, within the host namespace (population/export_choice.cpp).
+std::string choice_code(const std::vector<Specialised>& specialisations,
+                        const std::vector<Measured>& measured);
 
 /// The comment at the top, for people.
 std::string readable_provenance(const ExportRequest& request);
+std::string readable_dispatch(const std::vector<Specialised>& specialisations,
+                              const std::vector<Measured>& measured);
 
 /// The comment at the end, for `evo verify`.
 std::string provenance_block(const ExportRequest& request);
+std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests);
 
 /// The lines that enclose source number `index`.
 std::string begin_marker(std::size_t index);
 std::string end_marker(std::size_t index);
-inline constexpr int kExportFormat =
-    1;  ///< Of the provenance block; raised when older readers cannot read it.
+/// Of the provenance block; raised when older readers cannot read it. 2: several kernels.
+inline constexpr int kExportFormat = 1;
+inline constexpr int kDispatchFormat = 2;
 inline constexpr std::string_view kProvenanceBegin = "\n/* evo-provenance\n";
 inline constexpr std::string_view kProvenanceEnd = "\n*/";
 

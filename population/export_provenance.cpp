@@ -25,11 +25,63 @@ std::string timing_line(const Timing& timing) {
 }
 
 /// The register cap as an option of nvcc, when all programs have the same.
-std::string register_option(const std::vector<Program>& programs) {
-  const int cap = programs.front().max_registers;
-  const bool same =
-      std::all_of(programs.begin(), programs.end(), [&](const Program& p) { return p.max_registers == cap; });
+std::string register_option(const std::vector<int>& caps) {
+  const int cap = caps.front();
+  const bool same = std::all_of(caps.begin(), caps.end(), [&](int other) { return other == cap; });
   return same && cap > 0 ? fmt::format(" -maxrregcount={}", cap) : "";
+}
+
+std::string origin_line(const Provenance& p, const std::string& what) {
+  return line(fmt::format(
+      "Found by evo {} ({}) on {} ({}, driver {}), compiled with NVRTC {}{}.", p.evo_version, what,
+      p.device.name, p.device.arch, p.device.driver.empty() ? "none" : p.device.driver, p.nvrtc_version,
+      p.compile_flags.empty() ? "" : fmt::format(" {}", fmt::join(p.compile_flags, " "))));
+}
+
+std::string measured_word(const Provenance& p) {
+  return p.device.kind == "vgpu" ? "MODELLED, not measured" : "measured";
+}
+
+/// How to compile, check and verify the file.
+std::string use_lines(const Task& task, const std::string& arch, const std::string& registers) {
+  return line(fmt::format("A launcher, evo_{} below:  nvcc -std=c++17 -arch={}{} -c FILE.cu", task.name, arch,
+                          registers)) +
+         line(fmt::format(
+             "Check and time it:  nvcc -std=c++17 -arch={}{} -DEVO_MAIN FILE.cu -o best && ./best [{}]", arch,
+             registers, fmt::join(task.shape_parameters, ","))) +
+         line("Do it all again from this file alone:  evo verify FILE.cu") + "\n";
+}
+
+std::string sizes_text(const Task& task, const Shape& shape) {
+  std::vector<std::string> sizes;
+  for (const std::string& name : task.shape_parameters)
+    sizes.push_back(fmt::format("{}={}", name, expr::to_string(shape.parameters.at(name))));
+  return fmt::format("{}", fmt::join(sizes, " "));
+}
+
+const Program& program_of(const Specialised& specialised) {
+  return specialised.request->programs[specialised.program];
+}
+
+/// What one kernel of a file of several is, and the shapes that it was the fastest at.
+std::string kernel_lines(const std::vector<Specialised>& kernels, std::size_t number, bool same_cap,
+                         const std::vector<Measured>& measured) {
+  const ExportRequest& request = *kernels[number].request;
+  const Provenance& p = request.provenance;
+  const int cap = program_of(kernels[number]).max_registers;
+  std::string text = line(fmt::format(
+      "kernel {}: candidate {} of run {}, relative L2 error at most {:.3g}{}", number, p.candidate, p.run,
+      p.worst_relative_l2, same_cap || cap == 0 ? "" : fmt::format(", at most {} registers", cap)));
+  text += line(fmt::format("  {}", to_text(p.genome)));
+  for (const Measured& m : measured) {
+    if (m.kernel != number) continue;
+    for (const Timing& timing : p.timings) {
+      if (timing.cold || timing.shape != m.shape->name) continue;
+      text += line(fmt::format("  {:<32} {:.2f} us [{:.2f}, {:.2f}]", sizes_text(request.task, *m.shape),
+                               timing.median_us, timing.low_us, timing.high_us));
+    }
+  }
+  return text;
 }
 
 // --- for evo
@@ -115,57 +167,98 @@ std::string within_comment(const std::string& json) {
   return safe;
 }
 
+/// What read_exports knows of one kernel, but for the files.
+ordered_json kernel_json(const ExportRequest& request) {
+  const Provenance& p = request.provenance;
+  return {{"task", p.task},
+          {"task_hash", p.task_hash},
+          {"genome", parsed(to_json(p.genome))},
+          {"target", parsed(target_to_json(p.target))},
+          {"device", device_json(p.device)},
+          {"objective", p.objective},
+          {"latency_us", number(p.latency_us)},
+          {"worst_relative_l2", number(p.worst_relative_l2)},
+          {"timings", timings_json(p.timings)},
+          {"salt", fmt::format("{:x}", p.salt)},
+          {"run", p.run},
+          {"candidate", p.candidate},
+          {"evo_version", p.evo_version},
+          {"nvrtc_version", p.nvrtc_version},
+          {"compile_flags", p.compile_flags},
+          {"programs", programs_json(request.programs)}};
+}
+
+std::string block_of(int format, const ordered_json& members) {
+  ordered_json json = {{"format", format}};
+  json.update(members);
+  const std::string text = json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+  return std::string(kProvenanceBegin) + within_comment(text) + std::string(kProvenanceEnd) + "\n";
+}
+
 }  // namespace
 
 std::string readable_provenance(const ExportRequest& request) {
   const Provenance& p = request.provenance;
-  const bool modelled = p.device.kind == "vgpu";
-  const std::string registers = register_option(request.programs);
+  std::vector<int> caps;
+  for (const Program& program : request.programs) caps.push_back(program.max_registers);
   std::string text = line(fmt::format("{}: {}", p.task, request.task.summary));
-  text += line(
-      fmt::format("Found by evo {} (run {}, candidate {}) on {} ({}, driver {}), compiled with NVRTC {}{}.",
-                  p.evo_version, p.run, p.candidate, p.device.name, p.device.arch,
-                  p.device.driver.empty() ? "none" : p.device.driver, p.nvrtc_version,
-                  p.compile_flags.empty() ? "" : fmt::format(" {}", fmt::join(p.compile_flags, " "))));
-  text += "//\n";
-  text += line(fmt::format("  objective  {}: {:.2f} us, {}", p.objective, p.latency_us,
-                           modelled ? "MODELLED, not measured" : "measured"));
+  text += origin_line(p, fmt::format("run {}, candidate {}", p.run, p.candidate)) + "//\n";
+  text += line(fmt::format("  objective  {}: {:.2f} us, {}", p.objective, p.latency_us, measured_word(p)));
   for (const Timing& timing : p.timings) text += timing_line(timing);
   text += line(
       fmt::format("  error      relative L2 at most {:.3g} over every validated case", p.worst_relative_l2));
   text += line(fmt::format("  genome     {}", to_text(p.genome)));
-  text += line(fmt::format("  task hash  {}", p.task_hash));
+  text += line(fmt::format("  task hash  {}", p.task_hash)) + "//\n";
+  return text + use_lines(request.task, p.device.arch, register_option(caps));
+}
+
+std::string readable_dispatch(const std::vector<Specialised>& specialisations,
+                              const std::vector<Measured>& measured) {
+  const ExportRequest& first = *specialisations.front().request;
+  const Provenance& p = first.provenance;
+  std::vector<int> caps;
+  for (const Specialised& specialised : specialisations)
+    caps.push_back(program_of(specialised).max_registers);
+  const std::string registers = register_option(caps);
+  const bool same_cap = std::all_of(caps.begin(), caps.end(), [&](int cap) { return cap == caps.front(); });
+
+  std::string text = line(fmt::format("{}: {}", p.task, first.task.summary));
+  text += origin_line(p, fmt::format("{} kernels", specialisations.size())) + "//\n";
+  const std::string constants = first.task.specialised.empty()
+                                    ? ""
+                                    : fmt::format(" of its {}", fmt::join(first.task.specialised, " and "));
+  text += line(fmt::format(
+      "The launcher chooses a kernel by the size of the call: of the shapes below{}, the", constants));
+  text += line(fmt::format("nearest one's kernel, by the Euclidean distance in {};",
+                           size_groups_text(size_groups(first.task, p.target.options))));
+  text += line(fmt::format("of equally near ones the smaller one's. Warm latencies, {}:", measured_word(p)));
   text += "//\n";
-  text += line(fmt::format("A launcher, evo_{} below:  nvcc -std=c++17 -arch={}{} -c FILE.cu", p.task,
-                           p.device.arch, registers));
-  text += line(
-      fmt::format("Check and time it:  nvcc -std=c++17 -arch={}{} -DEVO_MAIN FILE.cu -o best && ./best [{}]",
-                  p.device.arch, registers, fmt::join(request.task.shape_parameters, ",")));
-  return text + line("Do it all again from this file alone:  evo verify FILE.cu") + "\n";
+  for (std::size_t i = 0; i < specialisations.size(); ++i)
+    text += kernel_lines(specialisations, i, same_cap, measured);
+  text += "//\n";
+  for (const auto& [name, value] : p.target.options)
+    text += line(fmt::format("  option     {} = {}", name, expr::to_string(value)));
+  text += line(fmt::format("  task hash  {}", p.task_hash));
+  if (!same_cap)
+    text += line(
+        "  registers  nvcc caps all kernels of a file alike (-maxrregcount): figures may differ a little");
+  return text + "//\n" + use_lines(first.task, p.device.arch, registers);
 }
 
 std::string provenance_block(const ExportRequest& request) {
-  const Provenance& p = request.provenance;
-  const ordered_json json = {{"format", kExportFormat},
-                             {"task", p.task},
-                             {"task_hash", p.task_hash},
-                             {"genome", parsed(to_json(p.genome))},
-                             {"target", parsed(target_to_json(p.target))},
-                             {"device", device_json(p.device)},
-                             {"objective", p.objective},
-                             {"latency_us", number(p.latency_us)},
-                             {"worst_relative_l2", number(p.worst_relative_l2)},
-                             {"timings", timings_json(p.timings)},
-                             {"salt", fmt::format("{:x}", p.salt)},
-                             {"run", p.run},
-                             {"candidate", p.candidate},
-                             {"evo_version", p.evo_version},
-                             {"nvrtc_version", p.nvrtc_version},
-                             {"compile_flags", p.compile_flags},
-                             {"programs", programs_json(request.programs)},
-                             {"files", exported_files(request)}};
-  const std::string text = json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
-  return std::string(kProvenanceBegin) + within_comment(text) + std::string(kProvenanceEnd) + "\n";
+  ordered_json json = kernel_json(request);
+  json["files"] = exported_files(request);
+  return block_of(kExportFormat, json);
+}
+
+std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests) {
+  ordered_json kernels = ordered_json::array();
+  SourceTree files;
+  for (const ExportRequest& request : requests) {
+    kernels.push_back(kernel_json(request));
+    files.merge(exported_files(request));
+  }
+  return block_of(kDispatchFormat, {{"kernels", kernels}, {"files", files}});
 }
 
 }  // namespace evo

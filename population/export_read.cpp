@@ -142,13 +142,14 @@ std::string provenance_json(std::string_view text, std::string_view name) {
   return std::string(text.substr(start, end - start));
 }
 
-void require_format(const JsonPlace& root, std::string_view name) {
+std::int64_t read_format(const JsonPlace& root, std::string_view name) {
   const std::int64_t format = root.at("format").integer();
-  if (format > kExportFormat) {
+  if (format > kDispatchFormat) {
     throw usage_error(fmt::format("{} was exported by a newer evo (format {}, this evo knows {}): update evo",
-                                  name, format, kExportFormat));
+                                  name, format, kDispatchFormat));
   }
   if (format < 1) root.at("format").fail("expected a positive number");
+  return format;
 }
 
 /// The tree must give the task and the family that the provenance speaks of.
@@ -161,29 +162,61 @@ void require_task(const Exported& exported, const JsonPlace& root) {
   if (!there) root.fail(fmt::format("files has no family '{}'", family));
 }
 
-}  // namespace
-
-Exported read_export(std::string_view text, std::string_view name) {
-  const std::string file(name);
-  const JsonPlace root = JsonPlace::read({{file, provenance_json(text, name)}}, file);
-  require_format(root, name);
-  root.allow_only({"format", "task", "task_hash", "genome", "target", "device", "objective", "latency_us",
-                   "worst_relative_l2", "timings", "salt", "run", "candidate", "evo_version", "nvrtc_version",
-                   "compile_flags", "programs", "files"});
+/// One kernel, whose sources are numbered from `first_source` on in the file.
+Exported read_kernel(const JsonPlace& place, std::string_view text, std::size_t first_source) {
+  // The last two are the root's, which of a file of one kernel is the kernel itself.
+  place.allow_only({"task", "task_hash", "genome", "target", "device", "objective", "latency_us",
+                    "worst_relative_l2", "timings", "salt", "run", "candidate", "evo_version",
+                    "nvrtc_version", "compile_flags", "programs", "format", "files"});
   Exported exported;
-  exported.provenance = read_provenance(root);
-  const std::vector<JsonPlace> programs = root.at("programs").items();
-  if (programs.empty()) root.at("programs").fail("at least one is needed");
+  exported.provenance = read_provenance(place);
+  const std::vector<JsonPlace> programs = place.at("programs").items();
+  if (programs.empty()) place.at("programs").fail("at least one is needed");
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    exported.programs.push_back(read_program(text, i, programs[i], exported.edited));
-  }
-  exported.tree = read_files(root.at("files"));
-  try {
-    require_task(exported, root);
-  } catch (const Error& error) {
-    throw usage_error(fmt::format("{}: its provenance is damaged: {}", name, error.what()));
+    exported.programs.push_back(read_program(text, first_source + i, programs[i], exported.edited));
   }
   return exported;
+}
+
+std::vector<Exported> read_kernels(const JsonPlace& root, std::string_view text) {
+  root.allow_only({"format", "kernels", "files"});
+  std::vector<Exported> kernels;
+  std::size_t sources = 0;
+  for (const JsonPlace& place : root.at("kernels").items()) {
+    kernels.push_back(read_kernel(place, text, sources));
+    sources += kernels.back().programs.size();
+  }
+  if (kernels.empty()) root.at("kernels").fail("at least one is needed");
+  return kernels;
+}
+
+}  // namespace
+
+std::vector<Exported> read_exports(std::string_view text, std::string_view name) {
+  const std::string file(name);
+  const JsonPlace root = JsonPlace::read({{file, provenance_json(text, name)}}, file);
+  std::vector<Exported> kernels;
+  if (read_format(root, name) == kDispatchFormat) {
+    kernels = read_kernels(root, text);
+  } else {
+    kernels.push_back(read_kernel(root, text, 0));
+  }
+  for (Exported& exported : kernels) {
+    exported.tree = read_files(root.at("files"));
+    try {
+      require_task(exported, root);
+    } catch (const Error& error) {
+      throw usage_error(fmt::format("{}: its provenance is damaged: {}", name, error.what()));
+    }
+  }
+  return kernels;
+}
+
+Exported read_export(std::string_view text, std::string_view name) {
+  std::vector<Exported> kernels = read_exports(text, name);
+  if (kernels.size() == 1) return std::move(kernels.front());
+  throw usage_error(
+      fmt::format("{} holds {} kernels, and one is wanted: export that one by its ID", name, kernels.size()));
 }
 
 }  // namespace evo

@@ -450,20 +450,27 @@ inline int run(const long long* p, bool timed) {
 
 int main(int argc, char** argv) {
   using namespace evo_main;
-  long long p[@RANK@] = {@DEFAULT_SHAPE@};
+  long long shapes[][@RANK@] = {@DEFAULT_SHAPES@};
+  size_t count = sizeof shapes / sizeof shapes[0];
   // "check" last: one call, not timed. What compute-sanitizer needs, which makes each launch many times slower.
   const bool timed = argc < 2 || std::strcmp(argv[argc - 1], "check") != 0;
-  const int shapes = argc - 1 - (timed ? 0 : 1);
-  if (shapes > 1 || (shapes == 1 && !parse(argv[1], p)) || !supported(p)) {
+  const int given = argc - 1 - (timed ? 0 : 1);
+  if (given > 1 || (given == 1 && !parse(argv[1], shapes[0])) || !supported(shapes[0])) {
     std::fprintf(stderr, "usage: %s [@USAGE@] [check]@SUPPORTED@\n", argv[0]);
     return 2;
   }
+  if (given == 1) count = 1;
   cudaDeviceProp device;
   check(cudaGetDeviceProperties(&device, 0), "no GPU");
-  std::printf("@TASK@");
-  for (int i = 0; i < @RANK@; ++i) std::printf(" %s=%lld", parameter_names[i].c_str(), p[i]);
-  std::printf(" on %s\n", device.name);
-  return run(p, timed);
+  int code = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const long long* p = shapes[i];
+    std::printf("@TASK@");
+    for (int k = 0; k < @RANK@; ++k) std::printf(" %s=%lld", parameter_names[k].c_str(), p[k]);
+@KERNEL_NUMBER@    std::printf(" on %s\n", device.name);
+    if (run(p, timed) != 0) code = 1;
+  }
+  return code;
 }
 #endif  // EVO_MAIN
 )cuda";

@@ -65,11 +65,13 @@ void use_write_ahead_log(Database& database, int busy_timeout_ms) {
 
 std::int64_t task_id(Database& database, const RunInfo& info) {
   Statement insert = database.prepare("INSERT INTO task (name, hash) VALUES (?, ?) ON CONFLICT DO NOTHING");
-  const bool added = insert.bind(info.task).bind(info.task_hash).run() == 1;
+  insert.bind(info.task).bind(info.task_hash).run();
   Statement row = database.prepare("SELECT id FROM task WHERE name = ? AND hash = ?");
   row.bind(info.task).bind(info.task_hash).next();
   const std::int64_t id = row.integer(0);
-  if (!added) return id;
+  // Imported results bring a task's hash without its files.
+  Statement known = database.prepare("SELECT 1 FROM task_file WHERE task = ?");
+  if (known.bind(id).next()) return id;
   Statement file = database.prepare("INSERT INTO task_file VALUES (?, ?, ?)");
   for (const auto& [path, content] : info.files) {
     file.bind(id).bind(path).bind(store_text(database, content)).run();

@@ -1,12 +1,12 @@
 // Exported files are compiled and run here: with the host's compiler against a CUDA runtime that lives on the
 // CPU (exported/fake_cudart.cpp), and, where the CUDA Toolkit is installed, with nvcc.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/population/export_fixture.h"
+#include "tests/population/export_program.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;
@@ -14,62 +14,9 @@ using namespace evo::test;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
-namespace {
-
-Bindings toy_genes(const std::string& apply) {
-  return {{"apply", apply},
-          {"threads", std::int64_t{32}},
-          {"cluster_size", std::int64_t{2}},
-          {"pdl", true},
-          {"swizzle", std::int64_t{64}}};
-}
-
-/// The program of an exported toy, linked with the runtime on the CPU.
-struct ToyProgram {
-  TempFolder folder;
-  explicit ToyProgram(const ExportRequest& request) {
-    const std::string include = cuda_include_folder();
-    if (include.empty()) SKIP("no CUDA headers");
-    write_text(folder / "best.cu", export_cuda(request));
-    const CommandResult built = run_command(
-        fmt::format("c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -DEVO_MAIN -I'{}' '{}' "
-                    "'{}/tests/population/exported/fake_cudart.cpp' -o '{}'",
-                    include, (folder / "best.cu").string(), EVO_SOURCE_DIR, (folder / "best").string()));
-    INFO(built.output);
-    REQUIRE(built.exit_code == 0);
-  }
-  CommandResult run(const std::string& arguments = "") const {
-    return run_command("'" + (folder / "best").string() + "' " + arguments);
-  }
-};
-
-/// A plan's launches as the runtime on the CPU tells them.
-std::string told(const Plan& plan, const std::string& suffix) {
-  std::string text;
-  for (const Launch& launch : plan.launches) {
-    text +=
-        fmt::format("launch {}_{} grid {} block {} cluster {} smem {} programmatic {}\n", launch.kernel,
-                    suffix, fmt::join(launch.grid, " "), fmt::join(launch.block, " "),
-                    fmt::join(launch.cluster, " "), launch.dynamic_smem_bytes, launch.programmatic ? 1 : 0);
-  }
-  return text;
-}
-
-std::string lines_with(const std::string& text, const std::string& start) {
-  std::string lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (text.compare(at, start.size(), start) == 0) lines += text.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return lines;
-}
-
-}  // namespace
-
 TEST_CASE("the exported program finds a right kernel right and launches what the plan says") {
   const ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
-  const ToyProgram program(request);
+  const ToyProgram program(export_cuda(request));
   const auto plan = [&](const Shape& shape) {
     return resolve_plan(request.task, request.family, request.provenance.genome,
                         request.provenance.target.options, shape, request.provenance.device.facts);
@@ -108,7 +55,7 @@ TEST_CASE("the exported program finds a right kernel right and launches what the
 
 TEST_CASE("the exported program checks without timing when asked to") {
   ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
-  const ToyProgram program(request);
+  const ToyProgram program(export_cuda(request));
   const CommandResult checked = program.run("1,64 check");
   INFO(checked.output);
   CHECK(checked.exit_code == 0);
@@ -116,7 +63,8 @@ TEST_CASE("the exported program checks without timing when asked to") {
 }
 
 TEST_CASE("the exported program finds a wrong kernel wrong") {
-  const ToyProgram program(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("forgets_scale"), 90));
+  const ToyProgram program(
+      export_cuda(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("forgets_scale"), 90)));
   const CommandResult result = program.run();
   INFO(result.output);
   CHECK(result.exit_code == 1);
@@ -127,7 +75,7 @@ TEST_CASE("the exported program finds an output that is not written wrong") {
   SourceTree tree = toy_tree();
   tree["toy/plain/kernel.cu"].replace(tree["toy/plain/kernel.cu"].find("i < count) y[i]"), 9,
                                       "i + 1 < count");
-  const ToyProgram program(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90));
+  const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
   const CommandResult result = program.run();
   INFO(result.output);
   CHECK(result.exit_code == 1);

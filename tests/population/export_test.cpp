@@ -164,8 +164,8 @@ TEST_CASE("a file without provenance, or with a damaged one, is refused in one l
   CHECK_THAT(read_error(""), ContainsSubstring("no evo provenance"));
   CHECK_THAT(read_error(text.substr(0, text.size() - 10)),
              Equals("best.cu: its evo provenance is cut off: export it again"));
-  CHECK_THAT(read_error(replaced(text, "\n \"format\": 1", "\n \"format\": 2")),
-             Equals("best.cu was exported by a newer evo (format 2, this evo knows 1): update evo"));
+  CHECK_THAT(read_error(replaced(text, "\n \"format\": 1", "\n \"format\": 3")),
+             Equals("best.cu was exported by a newer evo (format 3, this evo knows 2): update evo"));
   CHECK_THAT(read_error(replaced(text, "\n \"run\": 3", "\n \"run\": \"x\"")), StartsWith("best.cu: run: "));
   CHECK_THAT(read_error(replaced(text, "\n \"salt\": \"", "\n \"salt\": \"g")),
              StartsWith("best.cu: salt: "));

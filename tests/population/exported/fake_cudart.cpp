@@ -20,9 +20,10 @@ extern "C" {
 using Sum = void(const unsigned char*, const float*, float*, const void*, const void*, int);
 using Apply = void(TensorMap, const float*, const float*, float*, int);
 using Reference = void(const unsigned char*, const float*, float*, int);
-__attribute__((weak)) Sum toy_sum_N64, toy_sum_N128;  // Weak: a file may have one of them only.
-__attribute__((weak)) Apply toy_apply_N64, toy_apply_N128;
-__attribute__((weak)) Reference toy_reference_N64, toy_reference_N128;
+// Every name that a test's file gives its kernels. Weak: a file has some of them only.
+__attribute__((weak)) Sum toy_sum_N64, toy_sum_N128, toy_sum_k0_N64, toy_sum_k1_N128, toy_sum_k2_N64;
+__attribute__((weak)) Apply toy_apply_N64, toy_apply_N128, toy_apply_k0_N64, toy_apply_k1_N128, toy_apply_k2_N64;
+__attribute__((weak)) Reference toy_reference_N64, toy_reference_N128, toy_reference_k0_N64, toy_reference_k1_N128;
 }
 
 namespace {
@@ -55,19 +56,42 @@ void over_grid(dim3 grid, dim3 block, const std::function<void()>& thread) {
   }
 }
 
-bool is(const void* kernel, const void* a, const void* b) { return kernel == a || kernel == b; }
+enum class Kind { none, sum, apply, reference };
+
+struct Known {
+  const void* kernel;
+  Kind kind;
+  const char* name;
+};
+
+#define KNOWN(kind, name) {(const void*)&name, Kind::kind, #name}
+const Known kKnown[] = {
+    KNOWN(sum, toy_sum_N64),           KNOWN(sum, toy_sum_N128),           KNOWN(sum, toy_sum_k0_N64),
+    KNOWN(sum, toy_sum_k1_N128),       KNOWN(sum, toy_sum_k2_N64),         KNOWN(apply, toy_apply_N64),
+    KNOWN(apply, toy_apply_N128),      KNOWN(apply, toy_apply_k0_N64),     KNOWN(apply, toy_apply_k1_N128),
+    KNOWN(apply, toy_apply_k2_N64),    KNOWN(reference, toy_reference_N64), KNOWN(reference, toy_reference_N128),
+    KNOWN(reference, toy_reference_k0_N64), KNOWN(reference, toy_reference_k1_N128),
+};
+
+Known known(const void* kernel) {
+  for (const Known& entry : kKnown) {
+    if (entry.kernel != nullptr && entry.kernel == kernel) return entry;
+  }
+  return {kernel, Kind::none, "another kernel"};
+}
 
 cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** a) {
   std::function<void()> thread;
-  if (is(kernel, (const void*)&toy_sum_N64, (const void*)&toy_sum_N128)) {
+  const Kind kind = known(kernel).kind;
+  if (kind == Kind::sum) {
     thread = [=, x = argument<const unsigned char*>(a, 0), scale = argument<const float*>(a, 1),
               sums = argument<float*>(a, 2), never = argument<void*>(a, 3), many = argument<void*>(a, 4),
               rows = argument<int>(a, 5)] { ((Sum*)kernel)(x, scale, sums, never, many, rows); };
-  } else if (is(kernel, (const void*)&toy_apply_N64, (const void*)&toy_apply_N128)) {
+  } else if (kind == Kind::apply) {
     thread = [=, map = argument<TensorMap>(a, 0), scale = argument<const float*>(a, 1),
               sums = argument<const float*>(a, 2), y = argument<float*>(a, 3),
               count = argument<int>(a, 4)] { ((Apply*)kernel)(map, scale, sums, y, count); };
-  } else if (is(kernel, (const void*)&toy_reference_N64, (const void*)&toy_reference_N128)) {
+  } else if (kind == Kind::reference) {
     thread = [=, x = argument<const unsigned char*>(a, 0), scale = argument<const float*>(a, 1),
               y = argument<float*>(a, 2), count = argument<int>(a, 3)] { ((Reference*)kernel)(x, scale, y, count); };
   } else {
@@ -77,13 +101,7 @@ cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** a) {
   return cudaSuccess;
 }
 
-const char* name_of(const void* kernel) {
-  if (kernel == (const void*)&toy_sum_N64) return "toy_sum_N64";
-  if (kernel == (const void*)&toy_sum_N128) return "toy_sum_N128";
-  if (kernel == (const void*)&toy_apply_N64) return "toy_apply_N64";
-  if (kernel == (const void*)&toy_apply_N128) return "toy_apply_N128";
-  return "another kernel";
-}
+const char* name_of(const void* kernel) { return known(kernel).name; }
 
 CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* dims,
                 const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,

@@ -1,0 +1,56 @@
+#include "tests/population/export_program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+namespace evo::test {
+
+Bindings toy_genes(const std::string& apply) {
+  return {{"apply", apply},
+          {"threads", std::int64_t{32}},
+          {"cluster_size", std::int64_t{2}},
+          {"pdl", true},
+          {"swizzle", std::int64_t{64}}};
+}
+
+ToyProgram::ToyProgram(const std::string& text) {
+  const std::string include = cuda_include_folder();
+  if (include.empty()) SKIP("no CUDA headers");
+  write_text(folder_ / "best.cu", text);
+  const CommandResult built = run_command(
+      fmt::format("c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -DEVO_MAIN -I'{}' '{}' "
+                  "'{}/tests/population/exported/fake_cudart.cpp' -o '{}'",
+                  include, (folder_ / "best.cu").string(), EVO_SOURCE_DIR, (folder_ / "best").string()));
+  INFO(built.output);
+  REQUIRE(built.exit_code == 0);
+}
+
+CommandResult ToyProgram::run(const std::string& arguments) const {
+  return run_command("'" + (folder_ / "best").string() + "' " + arguments);
+}
+
+std::string told(const Plan& plan, const std::string& suffix) {
+  std::string text;
+  for (const Launch& launch : plan.launches) {
+    text +=
+        fmt::format("launch {}_{} grid {} block {} cluster {} smem {} programmatic {}\n", launch.kernel,
+                    suffix, fmt::join(launch.grid, " "), fmt::join(launch.block, " "),
+                    fmt::join(launch.cluster, " "), launch.dynamic_smem_bytes, launch.programmatic ? 1 : 0);
+  }
+  return text;
+}
+
+std::string lines_with(const std::string& text, const std::string& start) {
+  std::string lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (text.compare(at, start.size(), start) == 0) lines += text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace evo::test
