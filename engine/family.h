@@ -101,7 +101,7 @@ struct DeviceLimits {
   std::int64_t registers_per_sm = 0;
   int threads_per_block = 1024;
   int sm_count = 0;
-  bool wgmma = false;  ///< Runs wgmma, mbarrier and tensor-map copies: Hopper GPUs, not yet the virtual one.
+  bool wgmma = false;  ///< Runs wgmma, mbarrier and tensor-map copies: Hopper GPUs, real and virtual.
 };
 Bindings facts_of(const DeviceLimits& limits);
 

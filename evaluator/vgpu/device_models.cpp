@@ -168,6 +168,7 @@ DeviceInfo device_info(const DeviceModel& model) {
   info.limits.registers_per_sm = model.registers_per_sm;
   info.limits.threads_per_block = 1024;
   info.limits.sm_count = model.sm_count;
+  info.limits.wgmma = model.sm == 90;
   info.memory_bytes = model.memory_bytes;
   info.l2_bytes = model.l2_bytes;
   info.clock_ghz = model.clock_ghz;

@@ -444,7 +444,7 @@ void KernelBuilder::write_trace() {
 void KernelBuilder::write_product_registers() {
   ProductRegisters& products = kernel_->product_registers;
   if (kernel_->warpgroup_forms.empty()) return;
-  std::vector<std::uint32_t> number(rows_of_.size(), kNowhere);
+  std::vector<std::uint32_t> number(rows_of_.size(), kNowhere);  // Of accumulators, then of the others too.
   const auto uses_of = [&](const Draft& draft) { return std::span(uses_).subspan(draft.first_use, draft.use_count); };
   const auto watch = [&](const Draft& draft) {
     bool any = false;
@@ -465,6 +465,10 @@ void KernelBuilder::write_product_registers() {
     for (const Draft& draft : drafts_)
       if (draft.op_class == OpClass::nothing && reads_watched(draft)) again |= watch(draft);
   }
+  for (const Draft& draft : drafts_)
+    if (draft.op_class == OpClass::warpgroup_product)
+      for (const Use& use : uses_of(draft))
+        if (use.in_list && number[use.reg] == kNowhere) number[use.reg] = products.count++;
   for (const Draft& draft : drafts_) {
     products.first_use.push_back(static_cast<std::uint32_t>(products.uses.size()));
     for (const Use& use : uses_of(draft))

@@ -9,6 +9,7 @@ namespace evo::vgpu {
 void ProductWatch::start(std::uint32_t registers) {
   products.clear();
   group_of.assign(registers, 0);
+  read_by.assign(registers, 0);
   written.assign(registers, 0);
   committed = 0;
   issued = 0;
@@ -40,6 +41,10 @@ void watch_registers(Warp& warp, const Instruction& instruction) {
   for (std::uint32_t u = registers.first_use[index]; u < registers.first_use[index + 1]; ++u) {
     const auto [reg, write] = registers.uses[u];
     if (!write) continue;
+    if (watch.read_by[reg] != 0) {
+      warp.fail(instruction, "writes a register of A while a wgmma that has not been waited for reads it (wgmma.wait_group)");
+      return;
+    }
     watch.group_of[reg] = moved_group;
     watch.written[reg] = moves ? moved_written : 1;
   }

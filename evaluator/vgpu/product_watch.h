@@ -14,8 +14,8 @@ namespace evo::vgpu {
 struct Warp;
 struct Instruction;
 
-/// Which instructions of a kernel read or write registers that may be a product's accumulators: those of wgmma
-/// itself and registers that they are moved to. Registers are numbered densely.
+/// Which instructions of a kernel read or write registers that a product may be using: operands of wgmma itself, and
+/// registers that accumulators are moved to. Registers are numbered densely.
 struct ProductRegisters {
   struct Use {
     std::uint32_t reg = 0;
@@ -37,6 +37,7 @@ struct ProductWatch {
   };
   std::vector<Product> products;
   std::vector<std::uint32_t> group_of;  ///< Of each accumulator register under way its group + 1; else 0.
+  std::vector<std::uint32_t> read_by;   ///< The same of registers that hold A.
   std::vector<std::uint8_t> written;    ///< Since the last wgmma.fence, by anything but wgmma.
   std::uint32_t committed = 0;          ///< Groups.
   std::uint64_t issued = 0;             ///< Products, to compare the warps of a warpgroup.

@@ -72,22 +72,20 @@ bool take_registers(Warp& warp, const Instruction& in, std::uint32_t group) {
     warp.fail(in, "no wgmma.fence has been executed: it must come before the first wgmma.mma_async");
     return false;
   }
-  const auto is_accumulator = [&](std::uint32_t reg) {
-    return std::any_of(registers.uses.begin() + begin, registers.uses.begin() + end,
-                       [&](const ProductRegisters::Use& use) { return use.write && use.reg == reg; });
-  };
-  for (std::uint32_t u = begin; u < end; ++u) {
-    const auto [reg, write] = registers.uses[u];
-    if (watch.written[reg] != 0 && write) {
-      warp.fail(in, "an accumulator was written since the last wgmma.fence: another is needed before this product");
-      return false;
-    }
-    if (!write && watch.group_of[reg] != 0 && !is_accumulator(reg)) {
+  const std::uint32_t first_of_a = in.aux0 != 0 ? end - 4 : end;  // Behind D's registers, as results and as sources.
+  for (std::uint32_t u = begin; u < first_of_a; ++u) {
+    if (!registers.uses[u].write || watch.written[registers.uses[u].reg] == 0) continue;
+    warp.fail(in, "an accumulator was written since the last wgmma.fence: another is needed before this product");
+    return false;
+  }
+  for (std::uint32_t u = first_of_a; u < end; ++u) {
+    if (watch.group_of[registers.uses[u].reg] != 0) {
       warp.fail(in, "A is the accumulator of a wgmma that has not been waited for (wgmma.wait_group)");
       return false;
     }
+    watch.read_by[registers.uses[u].reg] = group + 1;
   }
-  for (std::uint32_t u = begin; u < end; ++u)
+  for (std::uint32_t u = begin; u < first_of_a; ++u)
     if (registers.uses[u].write) watch.group_of[registers.uses[u].reg] = group + 1;
   return true;
 }
@@ -179,8 +177,9 @@ void execute_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
                      "but not waited for (wgmma.wait_group)");
   }
   std::erase_if(watch.products, [&](const ProductWatch::Product& product) { return product.group < done; });
-  for (std::uint32_t& group : watch.group_of)
-    if (std::int64_t{group} <= done) group = 0;
+  for (auto* groups : {&watch.group_of, &watch.read_by})
+    for (std::uint32_t& group : *groups)
+      if (std::int64_t{group} <= done) group = 0;
 }
 
 struct TypeName {

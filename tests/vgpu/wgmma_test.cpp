@@ -54,7 +54,7 @@ std::string kernel_with(const std::string& body) {
 .address_size 64
 .visible .entry k(.param .u64 out) {
   .shared .align 128 .b8 tile[512];
-  .reg .b32 tid, s, t, a<4>; .reg .f32 d<4>, e; .reg .b64 desc, far, out, at; .reg .pred p, first;
+  .reg .b32 tid, s, t, a<4>, moved; .reg .f32 d<4>, e; .reg .b64 desc, far, out, at; .reg .pred p, first;
   ld.param.u64 out, [out]; mov.u32 tid, %tid.x; mov.u32 s, tile;
   shl.b32 t, tid, 2; add.u32 t, t, s; st.shared.b32 [t], 0x38383838;
   setp.lt.u32 first, tid, 32;
@@ -104,10 +104,17 @@ TEST_CASE("an accumulator read, written or moved and read before its product was
   CHECK_THAT(run_body(kFence + kProduct + kCommit + "add.f32 e, d0, d0;\n" + kWait).finding, ContainsSubstring("reads") && ContainsSubstring(early));
   CHECK_THAT(run_body(kFence + kProduct + kCommit + "add.f32 d0, e, e;\n" + kWait).finding, ContainsSubstring("writes") && ContainsSubstring(early));
   CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.f32 e, d0; add.f32 e, e, e;\n" + kWait).finding, ContainsSubstring(early));
-  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 a0, d0;\n" + kProduct + kWait).finding, ContainsSubstring("A is the accumulator"));
+  const std::string of_result =
+      "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {d0,d1,d2,d3}, {moved,a1,a2,a3}, desc, p, 1, 1;\n";
+  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 moved, d0;\n" + of_result + kWait).finding, ContainsSubstring("A is the accumulator"));
   // Waiting ends committed groups only, and leaves as many as it says.
   CHECK_THAT(run_body(kFence + kProduct + kWait).finding, ContainsSubstring(early));
   CHECK_THAT(run_body(kFence + kProduct + kCommit + "wgmma.wait_group.sync.aligned 1;\n").finding, ContainsSubstring(early));
+}
+
+TEST_CASE("a register of A written before the product was waited for is found") {
+  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 a0, 7;\n" + kWait).finding, ContainsSubstring("writes a register of A"));
+  CHECK(run_body(kFence + kProduct + kCommit + "mov.b32 moved, a0;\n" + kWait + "mov.b32 a0, 7;\n").finding.empty());
 }
 
 TEST_CASE("a missing wgmma.fence is found") {

@@ -27,6 +27,9 @@
     };
     const auto start_output = [&](const RingPlace<stages>& place) {
       wait_for(smem.barrier(operand_full, group, place.stage), place.full_parity());
+//% if promote_tiles != 1
+      pin_registers(${promote_tiles == 0 ? 'acc_o' : 'tile_o'});  // rescaled: before the fence, not behind it
+//% end
 //% if promote_tiles == 0
 #pragma unroll
       for (int part = 0; part < ${output_parts}; ++part) start_part(place, part);
