@@ -47,6 +47,7 @@ class Trial {
         extra_(extra),
         device_(device),
         candidate_(candidate),
+        limits_(limits_of(options.task, options.target)),
         first_module_(first_module) {}
 
   Evaluation run(const std::vector<Binary>& binaries) {
@@ -220,8 +221,8 @@ class Trial {
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, tensor.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
-      judgement.closeness = std::max(judgement.closeness, closeness(difference, options_.task.limits));
-      if (const auto wrong = why_wrong(difference, options_.task.limits)) {
+      judgement.closeness = std::max(judgement.closeness, closeness(difference, limits_));
+      if (const auto wrong = why_wrong(difference, limits_)) {
         return {failure_of(Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), tensor.name, *wrong))};
       }
     }
@@ -344,6 +345,7 @@ class Trial {
   ExtraOracles& extra_;
   WorkerClient& device_;
   const Candidate& candidate_;
+  const Limits& limits_;
   std::uint64_t first_module_;
   std::deque<std::uint64_t> payloads_;  ///< Of the requests on their way: the bytes that an answer may bring.
   Evaluation evaluation_;
