@@ -31,6 +31,8 @@ void add_runs(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action, const std::string& command_line);
+void add_compare(CLI::App& app, Action& action);
+void add_db(CLI::App& app, Action& action);
 void add_selftest(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 

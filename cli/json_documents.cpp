@@ -59,8 +59,7 @@ Json shapes_json(const std::vector<Shape>& shapes) {
 }
 
 Json target_json(const Target& target) {
-  return {{"objective", target.objective},
-          {"options", bindings_json(target.options)},
+  return {{"options", bindings_json(target.options)},
           {"timed", shapes_json(target.timed)},
           {"validated", shapes_json(target.validated)}};
 }
@@ -214,19 +213,11 @@ Json task_json(const TaskListing& listing) {
   for (const Option& option : task.options) {
     for (const Value& value : option.values) options[option.name].push_back(value_json(value));
   }
-  Json objectives = Json::array();
-  for (const Objective& objective : task.objectives) {
-    const Limits& limits = objective.limits;
-    objectives.push_back({{"name", objective.name},
-                          {"relative_l2", limit_json(limits.relative_l2)},
-                          {"cosine", limit_json(limits.cosine)},
-                          {"max_abs", limit_json(limits.max_abs)}});
-  }
   Json sets = Json::object();
   for (const auto& [kind, set] : task.shape_sets)
     sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};
   return {{"name", task.name},  {"problem", nullptr},  {"summary", task.summary},
-          {"hash", task.hash},  {"options", options},  {"objectives", objectives}, {"shapes", shapes_json(task.shapes)},
+          {"hash", task.hash},  {"options", options},  {"shapes", shapes_json(task.shapes)},
           {"shape_sets", sets}, {"families", families}};
 }
 
@@ -384,6 +375,46 @@ std::string verify_json(const std::string& origin, const std::vector<Finding>& f
       std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
   json["kernels"] = Json::array();
   for (const Finding& finding : findings) json["kernels"].push_back(finding_json(finding));
+  return text_of(json);
+}
+
+std::string compare_json(const Comparison& comparison) {
+  Json json = document("compare");
+  json["task"] = comparison.task;
+  json["device"] = info_json(comparison.device);
+  json["objective"] = comparison.objective;
+  json["timing"] = timing_word(comparison.modelled);
+  json["rounds"] = comparison.rounds;
+  json["throttled"] = comparison.throttled;
+  json["candidates"] = Json::array();
+  for (const ComparisonRow& row : comparison.rows) {
+    Json entry = {{"candidate", row.candidate},
+                  {"median_us", row.failure.empty() ? Json(row.median_us) : Json(nullptr)},
+                  {"failure", row.failure.empty() ? Json(nullptr) : Json(row.failure)},
+                  {"verdict", nullptr},
+                  {"ratio", nullptr}};
+    if (row.against) {
+      entry["verdict"] = name_of(ranking(*row.against));
+      entry["ratio"] = {{"mean", row.against->ratio}, {"low", row.against->low}, {"high", row.against->high}};
+    }
+    json["candidates"].push_back(std::move(entry));
+  }
+  return text_of(json);
+}
+
+std::string db_check_json(const std::string& database, const std::vector<std::string>& problems) {
+  Json json = document("db check");
+  json["database"] = database;
+  json["problems"] = problems;
+  return text_of(json);
+}
+
+std::string db_merge_json(const MergeCounts& counts) {
+  Json json = document("db merge");
+  json["runs"] = counts.runs;
+  json["known_runs"] = counts.known_runs;
+  json["candidates"] = counts.candidates;
+  json["elites"] = counts.elites;
   return text_of(json);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/compare.h"
 #include "cli/listings.h"
 #include "cli/run_summary.h"
 #include "cli/selftest.h"
@@ -29,6 +30,9 @@ std::string runs_json(const RunRow& row, const std::vector<OutcomeRow>& outcomes
 std::string verify_json(const Finding& finding);
 /// A file of several kernels.
 std::string verify_json(const std::string& origin, const std::vector<Finding>& findings);
+std::string compare_json(const Comparison& comparison);
+std::string db_check_json(const std::string& database, const std::vector<std::string>& problems);
+std::string db_merge_json(const MergeCounts& counts);
 std::string selftest_json(const SelftestResult& result);
 /// What `evo doctor` found: of the machine, and of the templates and the database that were named.
 struct Diagnosis {

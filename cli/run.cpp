@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/compare.h"
 #include "cli/exit_code.h"
 #include "cli/fixed_width.h"
 #include "cli/format.h"
@@ -43,7 +44,13 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-std::unique_ptr<Evaluator> start_evaluator(PreparedRun& run, std::vector<Finished> finished) {
+/// The pipeline, and in front of it the width that the run was started with.
+struct Evaluators {
+  DevicePipeline* pipeline = nullptr;
+  std::unique_ptr<Evaluator> in_front;
+};
+
+Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished) {
   PipelineOptions options;
   options.task = run.task;
   options.tree = run.info.files;
@@ -51,9 +58,10 @@ std::unique_ptr<Evaluator> start_evaluator(PreparedRun& run, std::vector<Finishe
   options.device = run.device;
   options.salt = run.info.salt;
   options.finished = std::move(finished);
-  std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
+  std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
   if (run.info.width == 0) run.info.width = pipeline->width();
-  return std::make_unique<FixedWidth>(std::move(pipeline), run.info.width);
+  DevicePipeline* behind = pipeline.get();
+  return {behind, std::make_unique<FixedWidth>(std::move(pipeline), run.info.width)};
 }
 
 void make_parent_folder(const std::string& database) {
@@ -94,8 +102,9 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
 
 /// The search itself. Whatever ends it, the run's row says so and nothing that was recorded is lost.
 SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluator& evaluator,
-                             const Build& build, const SearchLimits& limits, ProgressReport& progress) {
-  const std::unique_ptr<Archive> archive = store.archive(id);
+                             const Build& build, const SearchLimits& limits, ProgressReport& progress,
+                             EliteJudge judge) {
+  const std::unique_ptr<Archive> archive = store.archive(id, std::move(judge));
   try {
     const SearchResult result = search(strategy, evaluator, *archive, build, limits,
                                        [&](const SearchProgress& now) { progress.update(now); });
@@ -147,7 +156,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
-  const std::unique_ptr<Evaluator> evaluator = start_evaluator(run, finished_candidates(request, run, build));
+  const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build));
 
   // The database.
   make_parent_folder(request.database);
@@ -163,8 +172,9 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .evaluations = run.info.evaluation_limit,
                            .time_limit = run.time_limit,
                            .recalled = run.recalled});
-  const SearchResult result = search_recorded(id, store, *strategy, *evaluator, build,
-                                              limits_of(run, interrupt.requested()), progress);
+  const SearchResult result =
+      search_recorded(id, store, *strategy, *evaluators.in_front, build, limits_of(run, interrupt.requested()),
+                      progress, elite_judge(store, run.task, run.info.target, *evaluators.pipeline, run.device));
 
   // The report.
   const RunSummary summary = summarise(store, id, result);
@@ -203,10 +213,6 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
   command->add_option("--option", request->options, "An option of the task, as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
-  command
-      ->add_option("--objective", request->objective,
-                   "Which errors are allowed: an objective of the task (evo tasks lists them; default: the first)")
-      ->type_name("NAME");
   command->add_option("--family", request->family, "Search this family only")->type_name("NAME");
   command
       ->add_option("--resume", request->resume,

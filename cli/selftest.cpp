@@ -4,10 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <random>
 
+#include "cli/atomic_file.h"
+#include "cli/calibrate.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/json_documents.h"
@@ -27,6 +30,7 @@ struct Request {
   std::string device;
   std::vector<std::string> only;
   std::string templates;
+  bool calibrate = false;
   bool json = false;
 };
 
@@ -153,7 +157,34 @@ std::string selftest_text(const SelftestResult& result, const Terminal& terminal
                      counts);
 }
 
+std::string calibration_text(const CalibrationResult& result, const Terminal& terminal) {
+  using Align = Table::Align;
+  Table table({{"regime"}, {"cases", Align::right}, {"worst error", Align::right}, {"limit", Align::right}, {"cosine", Align::right},
+               {"at least", Align::right}});
+  for (const auto& [regime, floor] : result.floors) {
+    const Limits& limits = result.limits.at(regime);
+    table.add({regime, fmt::format("{}", floor.cases), fmt::format("{:.4g}", floor.relative_l2),
+               fmt::format("{:.4g}", limits.relative_l2), fmt::format("{:.6f}", floor.cosine),
+               fmt::format("{:.6f}", limits.cosine)});
+  }
+  return fmt::format("{} on {}: its honest low-precision emulation beside the reference\n{}", result.task, result.device.id,
+                     table.text(terminal, 2));
+}
+
+int calibrate_task(const Request& request) {
+  const std::filesystem::path folder = find_templates(request.templates);
+  const SourceTree tree = read_templates(folder);
+  const Task task = find_task(tree, request.task);
+  const CalibrationResult result = calibrate(tree, task, find_device(request.device.empty() ? "auto" : request.device));
+  const std::filesystem::path file = folder / task.name / "limits.json";
+  fmt::print("{}", calibration_text(result, terminal_of(stdout)));
+  write_file(file, with_measured(tree, task, result));
+  fmt::print("written to {}: its limits hold from now on\n", file.string());
+  return kDone;
+}
+
 int selftest(const Request& request) {
+  if (request.calibrate) return calibrate_task(request);
   const SourceTree tree = load_templates(request.templates);
   const Task task = find_task(tree, request.task);
   std::string notice;
@@ -203,6 +234,8 @@ void add_selftest(CLI::App& app, Action& action) {
   command->add_option("--task", request->task, "Whose mutants")->type_name("TASK");
   command->add_option("--device", request->device, "Judge on this device (default: auto)")->type_name("DEVICE");
   command->add_option("--only", request->only, "These specimens alone")->delimiter(',')->type_name("A,B");
+  command->add_flag("--calibrate", request->calibrate,
+                    "Instead: measure how far an honest low-precision kernel is off, and store the limits that follow");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return selftest(*request); }; });

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
+#include "cli/held_out.h"
 #include "cli/json_documents.h"
 #include "cli/lookup.h"
 #include "cli/restore.h"
@@ -135,15 +136,18 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   PipelineOptions options;
   options.task = claim.task;
   options.tree = claim.tree;
-  options.target = claim.target;
   options.device = device;
   options.salt = fresh_salt();
+  Target target = claim.target;
+  std::ranges::move(held_out_shapes(claim.task, claim.target, device.kind, options.salt),
+                    std::back_inserter(target.validated));
+  options.target = target;
   options.compile_workers = 1;
   options.dedup = false;
   const std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
   // The plans are the claim's: they were resolved with the facts of its device.
-  pipeline->submit(0, with_plans(claim.task, claim.family, claim.genome, claim.programs, claim.target,
-                                 claim.device.facts));
+  pipeline->submit(
+      0, with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
   return pipeline->wait().evaluation;
 }
 
@@ -182,7 +186,7 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
       {"objective, us", microseconds(claim.latency_us), valid ? microseconds(evaluation.latency_us) : "-"});
   table.add({"worst relative error", error_figure(claim.worst_relative_l2),
              evaluation.errors.empty() ? "-" : error_figure(evaluation.worst_relative_l2)});
-  std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds\n", claim.origin,
+  std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds, also on shapes that no search has seen\n", claim.origin,
                                  claim.task.name, finding.device.id, timing_word(finding.modelled));
   if (claim.edited) text += "the kernels in the file were edited after the export\n";
   text += table.text(terminal, 2);

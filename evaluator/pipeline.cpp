@@ -24,6 +24,7 @@
 #include "evaluator/gates.h"
 #include "evaluator/oracle.h"
 #include "evaluator/parallel.h"
+#include "evaluator/turns.h"
 #include "evaluator/validation.h"
 
 namespace evo {
@@ -31,6 +32,9 @@ namespace {
 
 /// Failures of the machine in a row after which more of them are only a waste of time.
 constexpr int kMaxHarnessFailures = 5;
+
+/// Binaries that are kept for matches: those of elites and of what displaces them.
+constexpr std::size_t kRecentBinaries = 32;
 
 /// Candidates in flight on the virtual GPU. A constant, because what a strategy asks next depends on how many answers it
 /// lacks: the same seed then gives the same run on machines with any number of cores.
@@ -97,10 +101,11 @@ Evaluation duplicate_of(const Known& known, const char* what) {
   return evaluation;
 }
 
-class Pipeline final : public Evaluator {
+class Pipeline final : public DevicePipeline {
  public:
   explicit Pipeline(PipelineOptions options)
       : options_(with_defaults(std::move(options))),
+        calibration_(load_calibration(options_.tree, options_.task)),
         plan_(plan_cases(options_.task, options_.target, options_.device.kind, options_.salt)),
         oracles_(plan_.cases.size()),
         compile_workers_(compile_workers(options_)),
@@ -157,6 +162,18 @@ class Pipeline final : public Evaluator {
     return done;
   }
 
+  Turns time_in_turns(const std::vector<Candidate>& candidates, int rounds) override {
+    Match match{&candidates, rounds, {}};
+    std::future<Turns> result = match.result.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      if (fatal_) std::rethrow_exception(fatal_);
+      match_ = &match;
+    }
+    changed_.notify_all();
+    return result.get();
+  }
+
   std::vector<std::uint64_t> withdraw() override {
     const std::lock_guard lock(mutex_);
     std::vector<std::uint64_t> tickets;
@@ -166,6 +183,17 @@ class Pipeline final : public Evaluator {
   }
 
  private:
+  /// A call of time_in_turns that waits.
+  struct Match {
+    const std::vector<Candidate>* candidates = nullptr;
+    int rounds = 0;
+    std::promise<Turns> result;
+  };
+  struct Recent {
+    std::string source_hash;
+    Binary binary;
+  };
+
   void start_compiling(Job& job) {
     for (const Program& program : job.candidate.programs) {
       job.compiled.push_back(pool_.compile(program.source, options_.device.arch, program.max_registers));
@@ -189,8 +217,8 @@ class Pipeline final : public Evaluator {
       device.start();
       announce_device();
       ExtraOracles extra(options_, plan_, &stop_);
-      Validation validation(options_, plan_, oracles_, extra, device);
-      while (std::optional<Job> job = next_job()) {
+      Validation validation(options_, calibration_, plan_, oracles_, extra, device);
+      while (std::optional<Job> job = next_job(device)) {
         Evaluation evaluation = evaluate(*job, validation);
         evaluation.salt = options_.salt;
         watch_harness(evaluation);
@@ -201,6 +229,7 @@ class Pipeline final : public Evaluator {
     } catch (...) {
       const std::lock_guard lock(mutex_);
       fatal_ = std::current_exception();
+      if (match_ != nullptr) std::exchange(match_, nullptr)->result.set_exception(fatal_);
       changed_.notify_all();
     }
   }
@@ -211,13 +240,54 @@ class Pipeline final : public Evaluator {
     changed_.notify_all();
   }
 
-  std::optional<Job> next_job() {
+  /// The next candidate; a match that is asked for meanwhile is played first.
+  std::optional<Job> next_job(WorkerClient& device) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return closing_ || !jobs_.empty(); });
-    if (closing_) return std::nullopt;
+    while (true) {
+      changed_.wait(lock, [this] { return closing_ || match_ != nullptr || !jobs_.empty(); });
+      if (closing_) return std::nullopt;
+      if (match_ == nullptr) break;
+      lock.unlock();
+      Turns turns = play(*match_, device);
+      lock.lock();
+      std::exchange(match_, nullptr)->result.set_value(std::move(turns));
+    }
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     return job;
+  }
+
+  Turns play(const Match& match, WorkerClient& device) {
+    std::vector<Contestant> contestants;
+    for (const Candidate& candidate : *match.candidates) contestants.push_back({&candidate, binaries_of(candidate)});
+    oracles_.wait_until_finished();  // Nothing else runs on the device.
+    return evo::time_in_turns(options_, plan_, device, contestants, match.rounds);
+  }
+
+  std::vector<Binary> binaries_of(const Candidate& candidate) {
+    std::vector<Binary> binaries;
+    for (const Program& program : candidate.programs) {
+      const auto recent = std::ranges::find(recent_, program.source_hash, &Recent::source_hash);
+      if (recent != recent_.end()) {
+        binaries.push_back(recent->binary);
+        continue;
+      }
+      const CompilePool::Result result =
+          pool_.compile(program.source, options_.device.arch, program.max_registers).get();
+      if (const auto* failure = std::get_if<Failure>(&result)) {
+        throw machine_error("what compiled before does not compile any more: " + failure->reason);
+      }
+      binaries.push_back(std::get<Binary>(result));
+      keep(program, binaries.back());
+    }
+    return binaries;
+  }
+
+  /// Binaries of candidates that may soon be timed again.
+  void keep(const Program& program, const Binary& binary) {
+    if (std::ranges::find(recent_, program.source_hash, &Recent::source_hash) != recent_.end()) return;
+    if (recent_.size() == kRecentBinaries) recent_.pop_front();
+    recent_.push_back({program.source_hash, binary});
   }
 
   void report(Done done) {
@@ -243,6 +313,9 @@ class Pipeline final : public Evaluator {
     std::vector<Build> builds = std::move(evaluation.builds);
     std::string profile = std::move(evaluation.sass_summary);
     evaluation = validation.evaluate(job.candidate, binaries);
+    for (std::size_t i = 0; evaluation.verdict == Verdict::valid && i < binaries.size(); ++i) {
+      keep(job.candidate.programs[i], binaries[i]);
+    }
     evaluation.builds = std::move(builds);
     evaluation.sass_summary = std::move(profile);
     remember(by_binary_, binary_key, job, evaluation);
@@ -330,6 +403,7 @@ class Pipeline final : public Evaluator {
   }
 
   const PipelineOptions options_;
+  const std::optional<Calibration> calibration_;
   const CasePlan plan_;
   StopSignal stop_;
   OracleStore oracles_;
@@ -342,6 +416,7 @@ class Pipeline final : public Evaluator {
   std::deque<Done> done_;
   std::set<std::string> submitted_sources_;
   std::exception_ptr fatal_;
+  Match* match_ = nullptr;
   bool device_open_ = false;
   bool closing_ = false;
 
@@ -349,6 +424,7 @@ class Pipeline final : public Evaluator {
   std::map<std::string, Known> by_source_;
   std::map<std::string, Known> by_binary_;
   int harness_failures_ = 0;
+  std::deque<Recent> recent_;
 
   std::thread oracle_thread_;
   std::thread device_thread_;
@@ -356,7 +432,7 @@ class Pipeline final : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_pipeline(PipelineOptions options) {
+std::unique_ptr<DevicePipeline> make_pipeline(PipelineOptions options) {
   auto pipeline = std::make_unique<Pipeline>(std::move(options));
   pipeline->wait_until_open();
   return pipeline;

@@ -46,12 +46,29 @@ struct PipelineOptions {
   std::vector<std::string> worker_command;
 };
 
+/// Candidates timed in turns.
+struct Turns {
+  bool modelled = false;
+  /// By candidate: the objective of each round; round i of one is the neighbour in time of round i of another.
+  std::vector<std::vector<double>> rounds_us;
+  std::vector<std::optional<std::string>> failures;  ///< By candidate: why it could not be timed.
+  int throttled = 0;                                 ///< Samples taken under lowered clocks.
+};
+
+/// An evaluator that can also time candidates against each other.
+class DevicePipeline : public Evaluator {
+ public:
+  /// Builds and times candidates that are known to be right, in turns, before the device goes on with what was submitted.
+  /// Waits for the result. Throws as wait() does.
+  virtual Turns time_in_turns(const std::vector<Candidate>& candidates, int rounds) = 0;
+};
+
 /// The evaluation pipeline: legality, deduplication, compile pool, one device worker, validation in this process.
 /// Results come in the order of submission, and do not depend on which process was faster. A candidate whose worker was
 /// lost before it began is tried once more; an infrastructure failure gives harness_failed, several in a row end the
 /// run. The destructor ends every worker process. Throws machine_error when the device or the compiler cannot be opened;
 /// wait() throws usage_error when the task's reference is at fault.
-std::unique_ptr<Evaluator> make_pipeline(PipelineOptions options);
+std::unique_ptr<DevicePipeline> make_pipeline(PipelineOptions options);
 
 /// The hidden command behind worker processes: serves requests on the inherited socket until it closes. `arguments` are
 /// what follows "worker". Returns the exit code.

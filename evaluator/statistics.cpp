@@ -1,7 +1,10 @@
 #include "evaluator/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace evo {
 namespace {
@@ -33,6 +36,60 @@ MedianInterval median_interval(std::span<const double> samples) {
   const std::size_t n = sorted.size();
   const std::size_t rank = lower_rank(n);
   return {(sorted[(n - 1) / 2] + sorted[n / 2]) / 2, sorted[rank - 1], sorted[n - rank]};
+}
+
+namespace {
+
+/// Quantile 0.975 of Student's t distribution: tabulated, and beyond by Cornish and Fisher's expansion about the normal one
+/// (Abramowitz & Stegun 26.7.5), there exact to four digits.
+double t_quantile(std::size_t degrees) {
+  constexpr std::array<double, 10> kTable = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
+  if (degrees == 0) return std::numeric_limits<double>::infinity();
+  if (degrees <= kTable.size()) return kTable[degrees - 1];
+  constexpr double z = 1.959964;
+  const auto n = static_cast<double>(degrees);
+  const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
+}
+
+}  // namespace
+
+PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b, bool exact) {
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const double log = a[i] > 0 && b[i] > 0 ? std::log(a[i] / b[i]) : std::numeric_limits<double>::quiet_NaN();
+    if (std::isfinite(log)) logs.push_back(log);
+  }
+  PairedRatio result;
+  result.pairs = logs.size();
+  if (logs.empty()) return {1, 0, std::numeric_limits<double>::infinity(), 0};
+  const auto n = static_cast<double>(logs.size());
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / n;
+  double squares = 0;
+  for (const double log : logs) squares += (log - mean) * (log - mean);
+  double half_width = 0;
+  if (!exact) {
+    half_width = logs.size() > 1 ? t_quantile(logs.size() - 1) * std::sqrt(squares / (n - 1) / n)
+                                 : std::numeric_limits<double>::infinity();
+  }
+  result.ratio = std::exp(mean);
+  result.low = std::exp(mean - half_width);
+  result.high = std::exp(mean + half_width);
+  return result;
+}
+
+Ranking ranking(const PairedRatio& ratio) {
+  if (ratio.high < 1) return Ranking::faster;
+  return ratio.low > 1 ? Ranking::slower : Ranking::same;
+}
+
+std::string_view name_of(Ranking ranking) {
+  switch (ranking) {
+    case Ranking::faster: return "FASTER";
+    case Ranking::slower: return "SLOWER";
+    default: return "SAME";
+  }
 }
 
 void ThrottledSamples::mark_throttled(std::size_t count) {

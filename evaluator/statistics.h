@@ -1,6 +1,8 @@
 #pragma once
 
+#include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace evo {
@@ -20,6 +22,23 @@ struct MedianInterval {
 /// binomial distribution (David & Nagaraja, Order Statistics, 7.1). Below six samples no pair does, and the
 /// range is given. Zeros without samples.
 MedianInterval median_interval(std::span<const double> samples);
+
+/// How two latencies that were measured in pairs compare: the geometric mean of a / b over the pairs, with Student's 95 %
+/// interval of the mean of log(a / b).
+struct PairedRatio {
+  double ratio = 1;
+  double low = 1;
+  double high = 1;
+  std::size_t pairs = 0;
+};
+/// Pairs beyond the shorter list, and those without two positive numbers, are left out. With a single pair there is no
+/// interval but where the device repeats itself exactly (`exact`).
+PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b, bool exact);
+
+/// What can be said of a against b at 95 %.
+enum class Ranking { faster, same, slower };
+Ranking ranking(const PairedRatio& ratio);
+std::string_view name_of(Ranking ranking);  ///< "FASTER", "SAME", "SLOWER".
 
 /// Samples of a timing, each marked when the GPU had lowered its clocks meanwhile.
 class ThrottledSamples {

@@ -39,15 +39,16 @@ std::string name_of_case(const Case& one) {
 /// One candidate's way through the gates, with one worker process.
 class Trial {
  public:
-  Trial(const PipelineOptions& options, const CasePlan& plan, OracleStore& oracles, ExtraOracles& extra,
-        WorkerClient& device, const Candidate& candidate, std::uint64_t first_module)
+  Trial(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
+        OracleStore& oracles, ExtraOracles& extra, WorkerClient& device, const Candidate& candidate,
+        std::uint64_t first_module)
       : options_(options),
+        calibration_(calibration),
         plan_(plan),
         oracles_(oracles),
         extra_(extra),
         device_(device),
         candidate_(candidate),
-        limits_(limits_of(options.task, options.target)),
         first_module_(first_module) {}
 
   Evaluation run(const std::vector<Binary>& binaries) {
@@ -211,6 +212,7 @@ class Trial {
     if (outputs.size() != protocol::output_bytes(plan)) {
       return {failure_of(Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size")};
     }
+    const Limits limits = limits_for(calibration_, options_.task, one.regime.name);
     Judgement judgement;
     std::size_t offset = 0, output = 0;
     for (const PlanTensor& tensor : plan.tensors) {
@@ -221,8 +223,8 @@ class Trial {
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, tensor.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
-      judgement.closeness = std::max(judgement.closeness, closeness(difference, limits_));
-      if (const auto wrong = why_wrong(difference, limits_)) {
+      judgement.closeness = std::max(judgement.closeness, closeness(difference, limits));
+      if (const auto wrong = why_wrong(difference, limits)) {
         return {failure_of(Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), tensor.name, *wrong))};
       }
     }
@@ -340,12 +342,12 @@ class Trial {
   }
 
   const PipelineOptions& options_;
+  const std::optional<Calibration>& calibration_;
   const CasePlan& plan_;
   OracleStore& oracles_;
   ExtraOracles& extra_;
   WorkerClient& device_;
   const Candidate& candidate_;
-  const Limits& limits_;
   std::uint64_t first_module_;
   std::deque<std::uint64_t> payloads_;  ///< Of the requests on their way: the bytes that an answer may bring.
   Evaluation evaluation_;
@@ -361,13 +363,13 @@ class Trial {
 
 }  // namespace
 
-Validation::Validation(const PipelineOptions& options, const CasePlan& plan, OracleStore& oracles, ExtraOracles& extra,
-                       WorkerClient& device)
-    : options_(options), plan_(plan), oracles_(oracles), extra_(extra), device_(device) {}
+Validation::Validation(const PipelineOptions& options, const std::optional<Calibration>& calibration,
+                       const CasePlan& plan, OracleStore& oracles, ExtraOracles& extra, WorkerClient& device)
+    : options_(options), calibration_(calibration), plan_(plan), oracles_(oracles), extra_(extra), device_(device) {}
 
 Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Binary>& binaries) {
   for (int attempt = 0;; ++attempt) {
-    Trial trial(options_, plan_, oracles_, extra_, device_, candidate, next_module_);
+    Trial trial(options_, calibration_, plan_, oracles_, extra_, device_, candidate, next_module_);
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);
     if (!trial.wants_retry() || attempt > 0) return evaluation;

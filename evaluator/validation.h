@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "engine/calibration.h"
 #include "engine/candidate.h"
 #include "engine/evaluation.h"
 #include "evaluator/cases.h"
@@ -17,8 +19,8 @@ namespace evo {
 class Validation {
  public:
   /// Everything referred to must outlive it.
-  Validation(const PipelineOptions& options, const CasePlan& plan, OracleStore& oracles, ExtraOracles& extra,
-             WorkerClient& device);
+  Validation(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
+             OracleStore& oracles, ExtraOracles& extra, WorkerClient& device);
 
   /// `binaries`: one for each program of the candidate, in order. Fills everything of the evaluation but its builds.
   /// Throws Stopped, and machine_error when no device worker can be started.
@@ -26,6 +28,7 @@ class Validation {
 
  private:
   const PipelineOptions& options_;
+  const std::optional<Calibration>& calibration_;
   const CasePlan& plan_;
   OracleStore& oracles_;
   ExtraOracles& extra_;

@@ -11,6 +11,7 @@
 #include "evaluator/device_server.h"
 #include "evaluator/process.h"
 #include "evaluator/protocol.h"
+#include "evaluator/rights.h"
 
 namespace evo {
 namespace {
@@ -77,6 +78,12 @@ std::unique_ptr<Role> open_role(const std::vector<std::string>& arguments, const
   return nullptr;
 }
 
+/// "device cuda:0" is the only worker that needs a driver.
+WorkerKind kind_of(const std::vector<std::string>& arguments) {
+  const bool gpu = arguments.size() == 2 && arguments[0] == "device" && arguments[1].starts_with("cuda");
+  return gpu ? WorkerKind::gpu : WorkerKind::host_only;
+}
+
 bool send(Channel& channel, std::uint64_t id, protocol::Reply reply) {
   return channel.send(protocol::encode(protocol::ReplyMessage{id, std::move(reply)}), std::nullopt) ==
          TransferEnd::complete;
@@ -106,6 +113,7 @@ int serve(Channel& channel, Role& role) {
 
 int serve_worker(const std::vector<std::string>& arguments, const WorkerTools& tools) {
   become_worker();
+  reduce_rights(kind_of(arguments));
   Channel channel(UniqueFd(kWorkerSocket), UniqueFd(), nullptr);
   std::unique_ptr<Role> role;
   try {

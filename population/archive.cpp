@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "engine/error.h"
 #include "population/codec.h"
@@ -53,6 +56,8 @@ void enter(Database& database, std::int64_t board, const Contender& elite, const
   history.run();
 }
 
+}  // namespace
+
 void compete(Database& database, std::int64_t board, const Contender& challenger) {
   const std::vector<Contender> elites = elites_of(database, board);
   const EliteDecision decision = decide(elites, challenger);
@@ -63,10 +68,12 @@ void compete(Database& database, std::int64_t board, const Contender& challenger
   enter(database, board, challenger, displaced == elites.end() ? nullptr : &*displaced);
 }
 
+namespace {
+
 class RunArchive final : public Archive {
  public:
-  RunArchive(Database& database, RunId run)
-      : database_(database), run_(run), board_(board_of(database, run)) {}
+  RunArchive(Database& database, RunId run, EliteJudge judge)
+      : database_(database), run_(run), board_(board_of(database, run)), judge_(std::move(judge)) {}
 
   std::optional<Evaluation> recall(const Proposal& proposal) override {
     const ReadTransaction transaction(database_);
@@ -83,20 +90,55 @@ class RunArchive final : public Archive {
   }
 
   void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
+    Contender challenger{INT64_MAX, evaluation.latency_us, candidate.source_hash(),
+                         binary_hash_of(candidate, evaluation)};
+    std::optional<CandidateId> incumbent = judged_incumbent(challenger, candidate, evaluation);
+    while (incumbent) {
+      const EliteRuling ruling = judge_(candidate, *incumbent);
+      Evaluation noted = evaluation;
+      if (!ruling.note.empty()) noted.sass_summary += ruling.note + "\n";
+      if (!ruling.replaces) {
+        insert(proposal, candidate, noted, std::nullopt, std::nullopt);
+        return;
+      }
+      if (insert(proposal, candidate, noted, challenger, incumbent)) return;
+      // Another run has changed the elites meanwhile.
+      incumbent = judged_incumbent(challenger, candidate, evaluation);
+    }
+    const bool competes = may_compete(candidate, evaluation);
+    insert(proposal, candidate, evaluation, competes ? std::optional(challenger) : std::nullopt, std::nullopt);
+  }
+
+ private:
+  /// Without its sources (imported results) a candidate can be neither verified nor taken away.
+  static bool may_compete(const Candidate& candidate, const Evaluation& evaluation) {
+    return evaluation.verdict == Verdict::valid && !candidate.programs.empty();
+  }
+
+  /// The elite that a valid challenger would displace by its latency, if that is for a judge to decide.
+  std::optional<CandidateId> judged_incumbent(const Contender& challenger, const Candidate& candidate,
+                                              const Evaluation& evaluation) {
+    if (!judge_ || !may_compete(candidate, evaluation)) return std::nullopt;
+    return decide(elites_of(database_, board_), challenger).displaces;
+  }
+
+  /// Commits one result. With `judged`, only if that is still the elite that goes; else nothing is written.
+  bool insert(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation,
+              std::optional<Contender> challenger, std::optional<CandidateId> judged) {
     WriteTransaction transaction(database_);
+    if (judged && decide(elites_of(database_, board_), *challenger).displaces != judged) return false;
     const CandidateId id = insert_candidate(proposal, candidate);
     insert_parents(id, proposal);
     insert_programs(id, candidate);
     insert_evaluation(database_, id, evaluation);
-    // Without its sources (imported results) a candidate can be neither verified nor taken away.
-    if (evaluation.verdict == Verdict::valid && !candidate.programs.empty()) {
-      compete(database_, board_,
-              {id, evaluation.latency_us, candidate.source_hash(), binary_hash_of(candidate, evaluation)});
+    if (challenger) {
+      challenger->candidate = id;
+      compete(database_, board_, *challenger);
     }
     transaction.commit();
+    return true;
   }
 
- private:
   CandidateId insert_candidate(const Proposal& proposal, const Candidate& candidate) {
     static const std::string kInsert = fmt::format(
         "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at) "
@@ -151,12 +193,13 @@ class RunArchive final : public Archive {
   Database& database_;
   RunId run_;
   std::int64_t board_;
+  EliteJudge judge_;
 };
 
 }  // namespace
 
-std::unique_ptr<Archive> make_archive(Database& database, RunId run) {
-  return std::make_unique<RunArchive>(database, run);
+std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteJudge judge) {
+  return std::make_unique<RunArchive>(database, run, std::move(judge));
 }
 
 }  // namespace evo

@@ -134,7 +134,7 @@ std::string device_key(const DeviceRecord& device) {
 }
 
 std::string objective_of(const Target& target) {
-  std::string text = target.objective;
+  std::string text = "latency";
   for (const Shape& shape : target.timed) text += " " + shape.name;
   for (const auto& [name, value] : target.options) text += " " + name + "=" + expr::to_string(value);
   return text;
@@ -259,8 +259,8 @@ void Store::finish_run(RunId run, RunStatus status) {
   transaction.commit();
 }
 
-std::unique_ptr<Archive> Store::archive(RunId run) {
-  return make_archive(impl_->database, run);
+std::unique_ptr<Archive> Store::archive(RunId run, EliteJudge judge) {
+  return make_archive(impl_->database, run, std::move(judge));
 }
 
 }  // namespace evo

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +31,7 @@ struct DeviceRecord {
 /// What elites of different GPUs of one model share: kind, name and arch, not the ordinal or the uuid.
 std::string device_key(const DeviceRecord& device);
 
-/// "latency mission out=f16": the objective, the timed shapes and the options that a target's candidates share. Candidates of different objectives
+/// "latency mission out=f16": what a target's candidates are ranked by. Candidates of different objectives
 /// never compete.
 std::string objective_of(const Target& target);
 
@@ -85,7 +86,7 @@ struct RunRow {
 struct EliteFilter {
   std::string task = {};
   std::string device = {};  ///< A device id ("cuda:0", "vgpu:h200"), kind, or a part of its name.
-  std::string objective = {};  ///< Its words, or the first of them: "accurate", "accurate mission".
+  std::string objective = {};
   std::string task_hash = {};
 };
 
@@ -173,6 +174,22 @@ struct GeneDifference {
 };
 std::vector<GeneDifference> differences(const Genome& a, const Genome& b);
 
+/// What a merge brought.
+struct MergeCounts {
+  std::uint64_t runs = 0;
+  std::uint64_t known_runs = 0;  ///< Were here already.
+  std::uint64_t candidates = 0;
+  std::uint64_t elites = 0;  ///< Of these candidates, at the end.
+};
+
+/// What a measurement against the incumbent says of a challenger.
+struct EliteRuling {
+  bool replaces = true;
+  std::string note;  ///< For people; kept with the challenger's profile.
+};
+/// Asked, outside of any transaction, before a challenger of a lower latency displaces an elite. Empty: latencies decide.
+using EliteJudge = std::function<EliteRuling(const Candidate& challenger, CandidateId incumbent)>;
+
 struct StoreOptions {
   int busy_timeout_ms = 10'000;  ///< How long to wait for another process's lock.
   std::int64_t max_pages =
@@ -209,10 +226,10 @@ class Store {
   RunInfo reopen_run(RunId run, std::optional<std::uint64_t> evaluation_limit = {});
   void finish_run(RunId run, RunStatus status);
 
-  /// The archive of one run. Must not outlive the store.
+  /// The archive of one run. Must not outlive the store, and neither must what `judge` refers to.
   /// recall throws usage_error when the stored proposal of that ticket has another genome: the space has
   /// changed.
-  std::unique_ptr<Archive> archive(RunId run);
+  std::unique_ptr<Archive> archive(RunId run, EliteJudge judge = {});
 
   std::vector<RunRow> runs() const;  ///< Newest first.
   std::optional<RunRow> run(RunId run) const;
@@ -233,6 +250,13 @@ class Store {
 
   /// The files that a task hash stands for. Empty when unknown.
   SourceTree task_files(std::string_view task_hash) const;
+
+  /// Copies what `other` holds and this database does not: its runs with all that belongs to them. Its elites then compete
+  /// with those here, by their latencies as they were found there. Runs that are here already stay as they are. All or
+  /// nothing. Throws usage_error for a database that is not sound.
+  MergeCounts merge(const std::filesystem::path& other);
+  /// Gives back the room of what was deleted, and of texts that nothing refers to.
+  void compact();
 
   /// Problems found by SQLite's integrity and foreign key checks and in the elites; empty when sound.
   std::vector<std::string> check() const;

@@ -33,6 +33,10 @@ void insert_evaluation(Database& database, CandidateId candidate, const Evaluati
 Evaluation read_evaluation(Database& database, CandidateId candidate);
 std::vector<Timing> read_timings(Database& database, CandidateId candidate);  ///< Without samples.
 
-std::unique_ptr<Archive> make_archive(Database& database, RunId run);
+std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteJudge judge);
+
+/// Lets a valid candidate compete for the elites of a board (population/archive.cpp).
+struct Contender;
+void compete(Database& database, std::int64_t board, const Contender& challenger);
 
 }  // namespace evo

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "evaluator/pipeline.h"
+#include "evaluator/statistics.h"
 #include "toy_task.h"
 
 using namespace evo;
@@ -333,6 +334,38 @@ TEST_CASE("a pipeline can be destroyed while candidates hang, and leaves no proc
     pipeline->submit(2, toy_candidate(options, "honest"));
   }
   CHECK(no_children_left());
+}
+
+TEST_CASE("candidates timed in turns meet the same drift") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const Turns turns = pipeline->time_in_turns({toy_candidate(options, "honest us=10 drift=0.01 noise=0.002 first"),
+                                               toy_candidate(options, "honest us=9.9 drift=0.01 noise=0.002"),
+                                               toy_candidate(options, "honest us=10 drift=0.01 noise=0.002")},
+                                              21);
+  REQUIRE(turns.rounds_us.size() == 3);
+  CHECK(turns.rounds_us[0].size() == 21);
+  CHECK_FALSE(turns.modelled);
+  CHECK(turns.rounds_us[0].back() > 1.1 * turns.rounds_us[0].front());
+  CHECK(ranking(paired_ratio(turns.rounds_us[1], turns.rounds_us[0], false)) == Ranking::faster);
+  CHECK(ranking(paired_ratio(turns.rounds_us[2], turns.rounds_us[0], false)) == Ranking::same);
+  // The device goes on with what is submitted.
+  CHECK(evaluate_one(*pipeline, toy_candidate(options, "honest us=4")).latency_us == 4);
+}
+
+TEST_CASE("one that fails in its turn does not take the others along") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const Turns turns = pipeline->time_in_turns(
+      {toy_candidate(options, "honest us=10"), toy_candidate(options, "unsupported"),
+       toy_candidate(options, "honest us=8 exit_when_timed")}, 5);
+  REQUIRE(turns.rounds_us[0].size() == 5);
+  for (const double us : turns.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
+  CHECK_FALSE(turns.failures[0]);
+  REQUIRE(turns.failures[1]);
+  CHECK_THAT(*turns.failures[1], ContainsSubstring("frobnicate"));
+  REQUIRE(turns.failures[2]);
+  CHECK_THAT(*turns.failures[2], ContainsSubstring("lost"));
 }
 
 TEST_CASE("a failed candidate's errors end with the case that was wrong") {

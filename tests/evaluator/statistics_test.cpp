@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -99,4 +100,56 @@ TEST_CASE("when every sample is throttled all are kept") {
   samples.mark_throttled(99);
   CHECK(samples.unthrottled().empty());
   CHECK(samples.kept(0) == std::vector<double>{7, 8});
+}
+
+TEST_CASE("a paired ratio is the geometric mean of the ratios, with Student's interval") {
+  // log ratios -0.1, 0, 0.1: mean 0, standard error 0.1 / sqrt(3), t(2) = 4.3027.
+  const std::vector<double> a = {std::exp(-0.1), 1, std::exp(0.1)}, b = {1, 1, 1};
+  const PairedRatio ratio = paired_ratio(a, b, false);
+  CHECK(ratio.pairs == 3);
+  CHECK(ratio.ratio == Approx(1));
+  CHECK(std::log(ratio.high) == Approx(4.3027 * 0.1 / std::sqrt(3.0)).epsilon(1e-4));
+  CHECK(std::log(ratio.low) == Approx(-std::log(ratio.high)));
+  CHECK(ranking(ratio) == Ranking::same);
+}
+
+TEST_CASE("drift that both share does not hide a difference of one per cent") {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> noise(0, 0.004);
+  std::vector<double> slow, fast;
+  for (int round = 0; round < 21; ++round) {
+    const double clock = 1 + 0.02 * round;  // Far more than the difference.
+    slow.push_back(10.0 * clock * std::exp(noise(random)));
+    fast.push_back(9.9 * clock * std::exp(noise(random)));
+  }
+  CHECK(ranking(paired_ratio(fast, slow, false)) == Ranking::faster);
+  CHECK(ranking(paired_ratio(slow, fast, false)) == Ranking::slower);
+}
+
+TEST_CASE("of two equal ones the same is said in about 95 of 100 comparisons, whatever the number of rounds") {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> noise(0, 0.05);
+  for (const int rounds : {3, 9, 12, 21, 60}) {
+    int same = 0;
+    for (int trial = 0; trial < 2000; ++trial) {
+      std::vector<double> a, b;
+      for (int i = 0; i < rounds; ++i) {
+        a.push_back(std::exp(noise(random)));
+        b.push_back(std::exp(noise(random)));
+      }
+      same += ranking(paired_ratio(a, b, false)) == Ranking::same ? 1 : 0;
+    }
+    INFO(rounds);
+    CHECK(same > 2000 * 0.935);
+    CHECK(same < 2000 * 0.965);
+  }
+}
+
+TEST_CASE("one pair says nothing unless the device repeats itself exactly") {
+  const std::vector<double> one = {9}, other = {10};
+  CHECK(ranking(paired_ratio(one, other, false)) == Ranking::same);
+  CHECK(ranking(paired_ratio(one, other, true)) == Ranking::faster);
+  CHECK(ranking(paired_ratio(one, one, true)) == Ranking::same);
+  CHECK(ranking(paired_ratio({}, {}, true)) == Ranking::same);
+  CHECK(paired_ratio(std::vector<double>{9, 0, std::nan("")}, std::vector<double>{10, 1, 1}, false).pairs == 1);
 }

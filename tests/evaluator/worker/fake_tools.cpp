@@ -133,10 +133,14 @@ class FakeDevice final : public Device {
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
               std::optional<Failure>&) override {
     const Words& words = static_cast<const FakeModule&>(module).words;
+    if (words.has("exit_when_timed")) ::_exit(0);
     for (const Buffers& buffers : rotation) add(words, plan, buffers, true);
     Timing timing;
     timing.cold = request.cold;
     timing.median_us = words.has("fast") ? 0.001 : std::stod(words.value("us", "10")) * (request.cold ? 2 : 1);
+    // Clocks that fall from timing to timing, and noise: neither is the candidate's.
+    timing.median_us *= 1 + std::stod(words.value("drift", "0")) * timings_;
+    timing.median_us *= 1 + std::stod(words.value("noise", "0")) * std::sin(12.9898 * ++timings_);
     timing.low_us = timing.high_us = timing.median_us;
     timing.samples_us.assign(20, timing.median_us);
     return timing;
@@ -203,6 +207,7 @@ class FakeDevice final : public Device {
   std::map<DeviceAddress, std::size_t> sizes_;
   std::set<std::vector<float>> seen_;
   int runs_ = 0;
+  int timings_ = 0;
 };
 
 }  // namespace

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/task.h"
+#include "evaluator/pipeline.h"
+#include "evaluator/statistics.h"
+#include "population/store.h"
+
+namespace evo::cli {
+
+/// One candidate beside the first one named.
+struct ComparisonRow {
+  CandidateId candidate = 0;
+  double median_us = 0;                ///< Of its rounds; 0 when it failed.
+  std::optional<PairedRatio> against;  ///< Its latency over the first one's; empty for the first, and for failures.
+  std::string failure;
+};
+
+struct Comparison {
+  std::string task;
+  DeviceInfo device;
+  std::string objective;
+  bool modelled = false;
+  int rounds = 0;
+  int throttled = 0;
+  std::vector<ComparisonRow> rows;
+};
+
+/// Each candidate against the first one.
+Comparison comparison_of(const std::vector<CandidateId>& ids, const Turns& turns);
+
+/// What run() asks before an elite is displaced: on measured devices the challenger and the incumbent are timed in turns, and
+/// only a challenger that is FASTER at 95 % displaces. Empty for modelled times, which are exact. Everything referred to
+/// must outlive it.
+EliteJudge elite_judge(const Store& store, const Task& task, const Target& target, DevicePipeline& pipeline,
+                       const DeviceInfo& device);
+
+}  // namespace evo::cli

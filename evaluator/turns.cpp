@@ -1,0 +1,148 @@
+#include "evaluator/turns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+#include "engine/error.h"
+#include "engine/rng.h"
+#include "evaluator/random.h"
+
+namespace evo {
+namespace {
+
+/// Modules of contestants, out of the way of those that are validated.
+constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
+
+/// One turn is short: many rounds say more than long ones.
+TimingRequest one_turn() {
+  TimingRequest request;
+  request.min_samples = 5;
+  request.max_samples = 20;
+  request.max_seconds = 0.03;
+  return request;
+}
+
+class Match {
+ public:
+  Match(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
+        const std::vector<Contestant>& contestants)
+      : options_(options), plan_(plan), device_(device), contestants_(contestants), rng_(mix(options.salt, "turns")) {}
+
+  Turns run(int rounds) {
+    const bool modelled = options_.device.kind == "vgpu";
+    turns_.modelled = modelled;
+    turns_.rounds_us.resize(contestants_.size());
+    turns_.failures.resize(contestants_.size());
+    for (std::size_t i = 0; i < contestants_.size(); ++i) load(i);
+    if (!modelled) round(false);
+    for (int i = 0; i < (modelled ? 1 : rounds); ++i) round(true);
+    for (std::size_t i = 0; i < contestants_.size(); ++i) unload(i);
+    return std::move(turns_);
+  }
+
+ private:
+  void round(bool counted) {
+    std::vector<std::size_t> order(contestants_.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
+    for (const std::size_t number : order) {
+      if (turns_.failures[number]) continue;
+      const double us = objective(number);
+      if (counted && !turns_.failures[number]) turns_.rounds_us[number].push_back(us);
+    }
+  }
+
+  /// Geometric mean over the timed shapes, as candidates are ranked by.
+  double objective(std::size_t number) {
+    double sum = 0;
+    for (const TimedShape& timed : plan_.timed) {
+      const auto timing = time(number, timed);
+      if (!timing) return 0;
+      turns_.throttled += timing->throttled;
+      sum += std::log(timing->median_us);
+    }
+    return std::exp(sum / static_cast<double>(plan_.timed.size()));
+  }
+
+  std::optional<Timing> time(std::size_t number, const TimedShape& timed) {
+    const std::vector<Program>& programs = contestants_[number].candidate->programs;
+    const auto program = std::ranges::find_if(
+        programs, [&](const Program& one) { return one.plans.contains(timed.shape.name); });
+    if (program == programs.end()) throw machine_error("a contestant has no program for shape " + timed.shape.name);
+    const Plan& plan = program->plans.at(timed.shape.name);
+    const auto module = first_module(number) + static_cast<std::uint64_t>(program - programs.begin());
+    protocol::Time request{module, plan, {}, one_turn()};
+    for (const std::size_t one : timed.rotation) request.rotation.push_back(plan_.cases[one].recipe);
+    const std::uint64_t bytes = protocol::output_bytes(plan) * timed.rotation.size();
+    auto timed_reply = ask<protocol::Timed>(number, std::move(request), bytes);
+    if (timed_reply && timed_reply->timing.median_us <= 0) fail(number, "its timing has no usable sample");
+    if (!timed_reply || turns_.failures[number]) return std::nullopt;
+    return std::move(timed_reply->timing);
+  }
+
+  void load(std::size_t number) {
+    const std::vector<Binary>& binaries = contestants_[number].binaries;
+    for (std::size_t i = 0; i < binaries.size() && !turns_.failures[number]; ++i) {
+      ask<protocol::Done>(number, protocol::Load{first_module(number) + i, binaries[i]}, 0);
+    }
+  }
+
+  void unload(std::size_t number) {
+    for (std::size_t i = 0; device_.running() && i < contestants_[number].binaries.size(); ++i) {
+      device_.call(protocol::Unload{first_module(number) + i}, options_.run_deadline_s);
+    }
+  }
+
+  /// The answer if it is a T; else the contestant has failed, and the others go on with a worker that holds them all.
+  template <typename T>
+  std::optional<T> ask(std::size_t number, protocol::Request request, std::uint64_t payload) {
+    auto answer = device_.call(std::move(request), options_.run_deadline_s, payload);
+    if (const auto* lost = std::get_if<Lost>(&answer)) {
+      fail(number, "the worker was lost: " + lost->reason);
+      reload();
+      return std::nullopt;
+    }
+    auto& reply = std::get<protocol::Reply>(answer);
+    if (auto* good = std::get_if<T>(&reply)) return std::move(*good);
+    const auto* failed = std::get_if<protocol::Failed>(&reply);
+    const auto* broken = std::get_if<protocol::Broken>(&reply);
+    if (broken != nullptr) throw machine_error(broken->message);
+    fail(number, failed != nullptr ? failed->failure.reason : "the worker gave an answer of the wrong kind");
+    if (failed != nullptr && failed->failure.device_lost) {
+      device_.stop();
+      reload();
+    }
+    return std::nullopt;
+  }
+
+  void reload() {
+    for (std::size_t i = 0; i < contestants_.size(); ++i) {
+      if (!turns_.failures[i]) load(i);
+    }
+  }
+
+  void fail(std::size_t number, std::string reason) { turns_.failures[number] = std::move(reason); }
+
+  std::uint64_t first_module(std::size_t number) const { return kFirstModule + number * 1024; }
+
+  const PipelineOptions& options_;
+  const CasePlan& plan_;
+  WorkerClient& device_;
+  const std::vector<Contestant>& contestants_;
+  Rng rng_;
+  Turns turns_;
+};
+
+}  // namespace
+
+Turns time_in_turns(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
+                    const std::vector<Contestant>& contestants, int rounds) {
+  return Match(options, plan, device, contestants).run(rounds);
+}
+
+}  // namespace evo

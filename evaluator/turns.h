@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/candidate.h"
+#include "evaluator/cases.h"
+#include "evaluator/pipeline.h"
+#include "evaluator/worker_client.h"
+
+namespace evo {
+
+/// One candidate with its compiled programs, in order.
+struct Contestant {
+  const Candidate* candidate = nullptr;
+  std::vector<Binary> binaries;
+};
+
+/// Times contestants in turns with one worker: round after round each once, in an order that is drawn anew, so that what
+/// changes on the machine meanwhile (clocks, heat, neighbours) meets all alike. The first round warms up and is not
+/// counted. On a virtual device one round says all. Throws Stopped and machine_error as Validation does.
+Turns time_in_turns(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
+                    const std::vector<Contestant>& contestants, int rounds);
+
+}  // namespace evo

@@ -1,0 +1,68 @@
+#include "cli/compare.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+const std::vector<std::string> kToyRun = {"run",     "--task", "toy",    "--device", "vgpu",
+                                          "--evals", "12",     "--seed", "1",        "--quiet"};
+
+std::vector<std::string> elites_of(const Bench& bench) {
+  std::vector<std::string> ids;
+  const nlohmann::json elites = bench.json({"elites"});
+  for (const auto& elite : elites["elites"]) ids.push_back(std::to_string(elite["candidate"].get<int>()));
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("modelled candidates are compared exactly") {
+  const Bench bench;
+  write_toy_task(bench);
+  REQUIRE(bench.evo(kToyRun).code == 0);
+  const auto ids = elites_of(bench);
+  REQUIRE(ids.size() == 3);
+  const nlohmann::json json = bench.json({"compare", ids[0], ids[2], ids[0]});
+  const auto& rows = json["candidates"];
+  CHECK(json["timing"] == "modelled");
+  CHECK(rows[0]["verdict"].is_null());
+  CHECK(rows[1]["verdict"] == (rows[1]["median_us"] > rows[0]["median_us"] ? "SLOWER" : "SAME"));
+  CHECK(rows[2]["verdict"] == "SAME");
+  CHECK(rows[2]["ratio"]["mean"] == 1.0);
+  const Outcome text = bench.evo({"compare", ids[2], ids[0]});
+  CHECK(text.code == 0);
+  CHECK(text.out.find("modelled times are exact") != std::string::npos);
+}
+
+TEST_CASE("only valid candidates that compete are compared") {
+  const Bench bench;
+  write_toy_task(bench);
+  REQUIRE(bench.evo(kToyRun).code == 0);
+  std::vector<std::string> other = kToyRun;
+  other.insert(other.end(), {"--shapes", "large"});
+  REQUIRE(bench.evo(other).code == 0);
+  const auto ids = elites_of(bench);
+  REQUIRE(ids.size() == 6);
+  check_refused(bench.evo({"compare", ids[0]}), 2, {"name two candidates or more"});
+  check_refused(bench.evo({"compare", ids[0], ids[3]}), 2, {"do not compete"});
+  check_refused(bench.evo({"compare", ids[0], "999"}), 2, {"no candidate 999"});
+  check_refused(bench.evo({"compare", ids[0], "x"}), 2, {"x"});
+}
+
+TEST_CASE("each candidate is judged against the first, and failures are said") {
+  evo::Turns turns;
+  turns.rounds_us = {{10, 11, 10, 11, 10}, {9, 9.9, 9.1, 9.8, 9}, {}};
+  turns.failures = {std::nullopt, std::nullopt, "it broke"};
+  const evo::cli::Comparison comparison = evo::cli::comparison_of({4, 5, 6}, turns);
+  CHECK(comparison.rounds == 5);
+  CHECK(comparison.rows[0].median_us == 10);
+  CHECK_FALSE(comparison.rows[0].against);
+  REQUIRE(comparison.rows[1].against);
+  CHECK(ranking(*comparison.rows[1].against) == evo::Ranking::faster);
+  CHECK_FALSE(comparison.rows[2].against);
+  CHECK(comparison.rows[2].failure == "it broke");
+}

@@ -1,0 +1,106 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+void run_toy(const Bench& bench, const std::string& seed, const std::string& database) {
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "6", "--seed", seed, "--quiet",
+                                     "--strategy", "random", "--db", database});
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("evo db check tells a sound database from a damaged one") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  const Outcome sound = bench.evo({"db", "check", "--db", "a.db"});
+  CHECK(sound.code == 0);
+  CHECK(sound.out == "a.db is sound\n");
+  SQLite::Database((bench / "a.db").string(), SQLite::OPEN_READWRITE).exec("DELETE FROM elite_history");
+  const Outcome damaged = bench.evo({"db", "check", "--db", "a.db"});
+  CHECK(damaged.code == 1);
+  CHECK(holds(damaged.out, "missing from the history"));
+  CHECK(bench.json({"db", "check", "--db", "a.db"}, 1)["problems"].size() == 3);
+  check_refused(bench.evo({"db", "check", "--db", "none.db"}), 2, {"there is no database none.db"});
+}
+
+TEST_CASE("a merged database holds the runs of both, and the best three of both are its elites") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  run_toy(bench, "2", "b.db");
+  run_toy(bench, "1", "both.db");
+  run_toy(bench, "2", "both.db");
+  const nlohmann::json counts = bench.json({"db", "merge", "b.db", "--db", "a.db"});
+  CHECK(counts["runs"] == 1);
+  CHECK(counts["candidates"] == 6);
+  const auto essence = [&](const std::string& database) {
+    nlohmann::json rows = nlohmann::json::array();
+    const nlohmann::json elites = bench.json({"elites", "--db", database});
+    for (const auto& elite : elites["elites"]) rows.push_back({elite["latency_us"], elite["source_hash"]});
+    return rows;
+  };
+  CHECK(essence("a.db") == essence("both.db"));
+  CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
+  // What came in can be looked at, exported and resumed like anything else.
+  const nlohmann::json runs = bench.json({"runs", "--db", "a.db"})["runs"];
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0]["seed"] == 2);
+  CHECK(runs[0]["evaluated"] == 6);
+  CHECK(bench.evo({"verify", "9", "--db", "a.db"}).code == 0);
+  CHECK(bench.evo({"run", "--resume", "2", "--evals", "8", "--quiet", "--db", "a.db"}).code == 0);
+}
+
+TEST_CASE("what was merged before is not merged again, and the other database stays as it is") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  run_toy(bench, "2", "b.db");
+  const std::string before = bench.read("b.db");
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
+  const Outcome again = bench.evo({"db", "merge", "b.db", "--db", "a.db"});
+  CHECK(again.code == 0);
+  CHECK(holds(again.out, "0 runs with 0 candidates"));
+  CHECK(holds(again.out, "1 runs were here already"));
+  CHECK(bench.read("b.db") == before);
+}
+
+TEST_CASE("a database that is not sound, not there or the same is not merged") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  run_toy(bench, "2", "b.db");
+  check_refused(bench.evo({"db", "merge", "a.db", "--db", "a.db"}), 2, {"is the database itself"});
+  check_refused(bench.evo({"db", "merge", "none.db", "--db", "a.db"}), 2, {"there is no database none.db"});
+  check_refused(bench.evo({"db", "merge", "b.db", "--db", "none.db"}), 2, {"there is no database none.db"});
+  SQLite::Database((bench / "b.db").string(), SQLite::OPEN_READWRITE).exec("DELETE FROM elite_history");
+  check_refused(bench.evo({"db", "merge", "b.db", "--db", "a.db"}), 2, {"b.db is not sound, nothing was merged"});
+  CHECK(bench.json({"runs", "--db", "a.db"})["runs"].size() == 1);
+}
+
+TEST_CASE("a compacted database is not larger, and holds what it held") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  {
+    SQLite::Database database((bench / "a.db").string(), SQLite::OPEN_READWRITE);
+    database.exec("INSERT INTO text (hash, content) VALUES ('x', hex(zeroblob(1000000)))");
+  }
+  const auto large = std::filesystem::file_size(bench / "a.db");
+  const nlohmann::json before = bench.json({"elites", "--db", "a.db"});
+  REQUIRE(bench.evo({"db", "compact", "--db", "a.db"}).code == 0);
+  CHECK(std::filesystem::file_size(bench / "a.db") + 1'000'000 < large);
+  CHECK(bench.json({"elites", "--db", "a.db"}) == before);
+  CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
+}

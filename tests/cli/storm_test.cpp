@@ -1,0 +1,194 @@
+// Searches under fire: bad candidates, killed workers, a killed search.
+
+#include <signal.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench.h"
+#include "engine/rng.h"
+#include "population/store.h"
+
+using namespace evo::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A family whose candidates do nothing but harm, each in its own way.
+constexpr const char* kStormFamily = R"json({
+  "summary": "Nothing but harm",
+  "genes": [
+    {"name": "harm", "values": ["trap", "wild_write", "wild_read", "overrun", "misaligned", "loop", "deadlock", "shout",
+                                "poison", "no_memory", "no_code", "recursion", "stack", "shared"]}
+  ],
+  "workspaces": [ {"name": "hoard", "bytes": "100000000000", "when": "harm == 'no_memory'"} ],
+  "launches": [ {"kernel": "storm", "grid": ["ceil_div(N, 64)", "1", "1"], "block": ["64", "1", "1"],
+                 "dynamic_smem": "harm == 'shared' ? 1000000 : 0",
+                 "arguments": ["a", "b", "c", "hoard", "N"]} ]
+})json";
+
+constexpr const char* kStormKernel = R"cuda(
+extern "C" __device__ int printf(const char*, ...);
+//% if harm == 'recursion'
+__device__ __noinline__ int deeper(int n, volatile int* p) { return p[n & 7] == 12345 ? 0 : deeper(n + 1, p) + p[n & 3]; }
+//% end
+extern "C" __global__ void storm(float* a, const float* b, float* c, char* hoard, int N) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+//% if harm == 'trap'
+  asm volatile("trap;");
+//% elif harm == 'wild_write'
+  *(volatile float*)(12345678900ull * (i + 1)) = 1;
+//% elif harm == 'wild_read'
+  c[i] = *(volatile float*)8;
+//% elif harm == 'overrun'
+  for (int j = 0; j < 1000; ++j) c[i + j * 64] = 0;
+//% elif harm == 'misaligned'
+  *(volatile float*)((char*)c + 1) = 1;
+//% elif harm == 'loop'
+  for (volatile int turns = 0; turns >= 0;) turns = turns & 7;
+//% elif harm == 'deadlock'
+  asm volatile("bar.sync 1, 1024;");
+//% elif harm == 'shout'
+  for (int j = 0; j < 100; ++j) printf("%d %s\n", i, "a long line that nobody wants to read, again and again and again");
+//% elif harm == 'poison'
+  if (i < N) { a[i] = __int_as_float(0x7fc00000); c[i] = a[i] + b[i]; }
+//% elif harm == 'no_memory'
+  hoard[i] = 1;
+//% elif harm == 'no_code'
+  this does not compile
+//% elif harm == 'recursion'
+  c[i] = deeper(i, (volatile int*)a);
+//% elif harm == 'stack'
+  volatile float large[32768];
+  large[(i * N) & 32767] = b[0];
+  c[i] = large[i & 32767];
+//% else
+  c[i] = 0;
+//% end
+}
+)cuda";
+
+void add_storm(const Bench& bench) {
+  bench.write("templates/toy/storm/family.json", kStormFamily);
+  bench.write("templates/toy/storm/kernel.cu", kStormKernel);
+}
+
+/// Everything of the elites but their numbers: the hash of a task with more families is another one.
+nlohmann::json essence(const Bench& bench) {
+  nlohmann::json rows = nlohmann::json::array();
+  const nlohmann::json elites = bench.json({"elites"});
+  for (const auto& elite : elites["elites"]) rows.push_back({elite["genome"], elite["latency_us"], elite["relative_l2"]});
+  return rows;
+}
+
+const std::vector<std::string> kWholeSpace = {"run",     "--task", "toy",        "--device", "vgpu",
+                                              "--evals", "1000",   "--strategy", "random",   "--seed", "5"};
+
+std::uint64_t evaluated(const Bench& bench) {
+  if (!fs::exists(bench / "runs/evo.db")) return 0;
+  try {
+    const auto runs = evo::Store::open(bench / "runs/evo.db", evo::Store::Mode::read).runs();
+    return runs.empty() ? 0 : runs.front().evaluated;
+  } catch (const std::exception&) {
+    return 0;  // It is just being made.
+  }
+}
+
+/// Waits until so many are evaluated; false when that takes too long.
+bool reaches(const Bench& bench, std::uint64_t count) {
+  for (int i = 0; i < 3000; ++i) {
+    if (evaluated(bench) >= count) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+/// Device workers of the `evo` that works in this folder.
+std::vector<int> device_workers(const Bench& bench) {
+  std::vector<int> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
+    const std::string command((std::istreambuf_iterator<char>(in)), {});
+    std::error_code error;
+    if (command.find(std::string("worker\0device", 13)) == std::string::npos) continue;
+    if (fs::read_symlink(entry.path() / "cwd", error) == fs::canonical(bench.folder())) found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a search in which a third of the candidates do harm ends with the elites of one without them") {
+  const Bench calm, storm;
+  write_toy_task(calm);
+  write_toy_task(storm);
+  add_storm(storm);
+  REQUIRE(calm.evo(kWholeSpace).code == 0);
+  const Outcome outcome = storm.evo(kWholeSpace);
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(essence(storm) == essence(calm));
+  const nlohmann::json run = storm.json({"runs", "1"})["runs"][0];
+  CHECK(run["evaluated"] == 26 + 14);
+  std::set<std::string> verdicts;
+  for (const auto& row : run["outcomes"]) verdicts.insert(row["verdict"].get<std::string>());
+  for (const char* verdict : {"crashed", "timed_out", "compile_failed", "illegal", "wrong_answer", "over_resources"}) {
+    INFO(verdict);
+    CHECK(verdicts.contains(verdict));
+  }
+  CHECK_FALSE(verdicts.contains("harness_failed"));
+  CHECK(device_workers(storm).empty());
+}
+
+TEST_CASE("killed workers cost a retry each and change no elite") {
+  const Bench calm, fire;
+  write_toy_task(calm);
+  write_toy_task(fire);
+  REQUIRE(calm.evo(kWholeSpace).code == 0);
+  Process process(kWholeSpace, {.folder = fire.folder()});
+  int kills = 0;
+  for (std::uint64_t count = 2; count <= 20; count += 6) {
+    if (!reaches(fire, count)) break;
+    for (const int worker : device_workers(fire)) kills += ::kill(worker, SIGKILL) == 0 ? 1 : 0;
+  }
+  const Outcome outcome = process.finish();
+  INFO(outcome.out << outcome.err);
+  CHECK(kills > 0);
+  REQUIRE(outcome.code == 0);
+  CHECK(essence(fire) == essence(calm));
+}
+
+TEST_CASE("a search that is killed again and again goes on to the elites of an undisturbed one") {
+  const Bench whole, killed;
+  const std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "40", "--seed", "7", "--quiet"};
+  for (const Bench* bench : {&whole, &killed}) write_toy_task(*bench, true);
+  REQUIRE(whole.evo(run).code == 0);
+  evo::Rng rng(11);
+  std::uint64_t reported = 0;
+  for (int round = 0; round < 5; ++round) {
+    const bool first = round == 0;
+    Process process(first ? run : std::vector<std::string>{"run", "--resume", "1", "--quiet"}, {.folder = killed.folder()});
+    REQUIRE(reaches(killed, std::min<std::uint64_t>(reported + 1 + rng.below(5), 40)));
+    std::this_thread::sleep_for(std::chrono::microseconds(rng.below(50'000)));
+    process.send(SIGKILL);
+    process.finish();
+    const evo::Store store = evo::Store::open(killed / "runs/evo.db", evo::Store::Mode::read);
+    REQUIRE(store.check().empty());
+    REQUIRE(store.runs().front().evaluated >= reported);
+    reported = store.runs().front().evaluated;
+  }
+  const Outcome outcome = killed.evo({"run", "--resume", "1", "--quiet"});
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(essence(killed) == essence(whole));
+  CHECK(evaluated(killed) == 40);
+}

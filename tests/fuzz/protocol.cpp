@@ -1,0 +1,44 @@
+// Any bytes are a message or a ProtocolError; what is read is written again as it was.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "evaluator/protocol.h"
+
+namespace {
+
+using namespace evo::protocol;
+
+template <typename Decode>
+void round_trip(const std::vector<std::uint8_t>& control, const std::vector<std::byte>& payload, Decode decode) {
+  try {
+    auto message = decode(Frame{control, payload});
+    const Frame again = encode(message);
+    // Equal meaning has one spelling.
+    if (encode(decode(again)).control != again.control) std::abort();
+  } catch (const ProtocolError&) {
+    // The worker is given up.
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size >= kHeaderBytes) {
+    std::array<std::uint8_t, kHeaderBytes> head{};
+    std::memcpy(head.data(), data, head.size());
+    try {
+      decode_header(std::span<const std::uint8_t, kHeaderBytes>(head), 1024);
+    } catch (const ProtocolError&) {
+      // Not a frame.
+    }
+  }
+  const std::vector<std::uint8_t> control(data, data + size);
+  round_trip(control, {}, [](Frame frame) { return decode_request(std::move(frame)); });
+  round_trip(control, {std::byte{1}, std::byte{2}}, [](Frame frame) { return decode_reply(std::move(frame)); });
+  return 0;
+}
