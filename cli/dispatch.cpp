@@ -49,7 +49,8 @@ void keep_options(const Store& store, std::vector<Elite>& elites, const std::vec
 
 std::vector<Elite> matching(const Store& store, const DispatchFilter& filter) {
   std::vector<Elite> elites;
-  for (EliteRow& row : best_elites(store, {.task = filter.task, .device = filter.device}))
+  for (EliteRow& row :
+       best_elites(store, {.task = filter.task, .device = filter.device, .objective = filter.objective}))
     elites.push_back({row, find_run(store, row.run).info.target});
   keep_options(store, elites, filter.options);
   if (elites.empty()) {
@@ -111,7 +112,8 @@ std::vector<ExportRequest> dispatch_requests(const Store& store, const DispatchF
   const Elite newest = elites.front();
   for (const Elite& elite : elites) {
     if (alike(elite, newest)) continue;
-    fmt::print(stderr, "not exported: candidate {}, {} (choose with --task, --device or --option)\n",
+    fmt::print(stderr,
+               "not exported: candidate {}, {} (choose with --task, --device, --objective or --option)\n",
                elite.row.candidate, elite_heading(elite.row));
   }
   std::erase_if(elites, [&](const Elite& elite) { return !alike(elite, newest); });

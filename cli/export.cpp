@@ -94,15 +94,15 @@ std::string summary_of(const Provenance& provenance) {
 }
 
 int export_several(const Request& request) {
-  if (!request.id.empty() || !request.filter.objective.empty()) {
+  if (!request.id.empty()) {
     throw usage_error(
-        "--dispatch takes the best of every objective: choose with --task, --device and --option, not with "
-        "an "
-        "ID or --objective");
+        "--dispatch takes the best of several runs: choose with --task, --device, --objective and --option, "
+        "not "
+        "with an ID");
   }
   const Store store = Store::open(request.database, Store::Mode::read);
-  const std::vector<ExportRequest> kernels =
-      dispatch_requests(store, {request.filter.task, request.filter.device, request.options});
+  const std::vector<ExportRequest> kernels = dispatch_requests(
+      store, {request.filter.task, request.filter.device, request.filter.objective, request.options});
   if (!written(request, export_dispatch(kernels))) return kDone;
   const Provenance& first = kernels.front().provenance;
   fmt::print("{}: {} kernel{} of {} on {}\n", request.output, kernels.size(), kernels.size() == 1 ? "" : "s",

@@ -40,7 +40,7 @@ bool ranks_alike(const RunInfo& a, const RunInfo& b) {
 bool matches(const RunInfo& info, const EliteFilter& filter) {
   const std::string& device = filter.device;
   return (filter.task.empty() || info.task == filter.task) &&
-         (filter.objective.empty() || info.objective == filter.objective) &&
+         (filter.objective.empty() || (info.objective + " ").starts_with(filter.objective + " ")) &&
          (device.empty() || info.device.id == device || info.device.kind == device ||
           info.device.name.find(device) != std::string::npos);
 }

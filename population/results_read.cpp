@@ -35,6 +35,7 @@ RunInfo read_info(const JsonPlace& evo) {
                  "",
                  "",
                  {}};
+  info.target.objective = info.objective.substr(0, info.objective.find(' '));
   info.target.options = read_bindings(evo.at("options"));
   for (const auto& [name, sizes] : evo.at("shapes").members())
     info.target.timed.push_back({name, read_bindings(sizes)});

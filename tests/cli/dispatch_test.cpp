@@ -127,6 +127,7 @@ TEST_CASE("a file of several kernels needs elites that match") {
                 {"no elites to choose among on cuda"});
   check_refused(bench.evo({"export", "--dispatch", "--option", "mode=loose"}), 2,
                 {"no elites to choose among", "with mode=loose"});
+  check_refused(bench.evo({"export", "--dispatch", "--objective", "fastest"}), 2, {"fastest"});
   check_refused(bench.evo({"export", "--dispatch", "--option", "mode=wrong"}), 2, {"wrong", "exact"});
   check_refused(bench.evo({"export", "--dispatch", "1"}), 2, {"not with an ID"});
   check_refused(bench.evo({"export", "--option", "mode=exact"}), 2, {"--option goes with --dispatch"});
