@@ -48,7 +48,7 @@ void add_elites(CLI::App& app, Action& action) {
       ->add_option("--device", request->filter.device,
                    "Of this device: an id, cuda or vgpu, or a part of its name")
       ->type_name("DEVICE");
-  command->add_option("--objective", request->filter.objective, "Of this objective, as listed");
+  command->add_option("--objective", request->filter.objective, "Of this objective, as listed, or its first words: accurate");
   command->add_flag("--all", request->all, "Also elites of tasks that have changed since");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);

@@ -142,7 +142,7 @@ void add_export(CLI::App& app, Action& action) {
   command->add_option("--task", request->filter.task, "The best of this task")->type_name("TASK");
   command->add_option("--device", request->filter.device, "The best of this device")->type_name("DEVICE");
   command->add_option("--objective", request->filter.objective,
-                      "The best of this objective, as evo elites lists it");
+                      "The best of this objective, as evo elites lists it, or its first words");
   command->add_flag("--dispatch", request->dispatch,
                     "The best for each shape that was timed, in one file that chooses at run time");
   command

@@ -59,7 +59,8 @@ Json shapes_json(const std::vector<Shape>& shapes) {
 }
 
 Json target_json(const Target& target) {
-  return {{"options", bindings_json(target.options)},
+  return {{"objective", target.objective},
+          {"options", bindings_json(target.options)},
           {"timed", shapes_json(target.timed)},
           {"validated", shapes_json(target.validated)}};
 }
@@ -213,11 +214,19 @@ Json task_json(const TaskListing& listing) {
   for (const Option& option : task.options) {
     for (const Value& value : option.values) options[option.name].push_back(value_json(value));
   }
+  Json objectives = Json::array();
+  for (const Objective& objective : task.objectives) {
+    const Limits& limits = objective.limits;
+    objectives.push_back({{"name", objective.name},
+                          {"relative_l2", limit_json(limits.relative_l2)},
+                          {"cosine", limit_json(limits.cosine)},
+                          {"max_abs", limit_json(limits.max_abs)}});
+  }
   Json sets = Json::object();
   for (const auto& [kind, set] : task.shape_sets)
     sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};
   return {{"name", task.name},  {"problem", nullptr},  {"summary", task.summary},
-          {"hash", task.hash},  {"options", options},  {"shapes", shapes_json(task.shapes)},
+          {"hash", task.hash},  {"options", options},  {"objectives", objectives}, {"shapes", shapes_json(task.shapes)},
           {"shape_sets", sets}, {"families", families}};
 }
 

@@ -73,6 +73,12 @@ void check_known(std::string_view what, const std::string& name, std::vector<std
   throw unknown_name(what, name, known, fmt::format("in {}", store.path().string()));
 }
 
+/// Whether a filter's text is an objective, or its first words.
+bool begins_one(const std::string& text, const std::vector<std::string>& objectives) {
+  return std::any_of(objectives.begin(), objectives.end(),
+                     [&](const std::string& objective) { return (objective + " ").starts_with(text + " "); });
+}
+
 }  // namespace
 
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter) {
@@ -82,7 +88,9 @@ std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter)
     objectives.push_back(run.info.objective);
   }
   check_known("task", filter.task, std::move(tasks), store);
-  check_known("objective", filter.objective, std::move(objectives), store);
+  if (!begins_one(filter.objective, objectives)) {
+    check_known("objective", filter.objective, std::move(objectives), store);
+  }
   return store.elites(filter);
 }
 

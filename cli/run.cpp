@@ -213,6 +213,10 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
   command->add_option("--option", request->options, "An option of the task, as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
+  command
+      ->add_option("--objective", request->objective,
+                   "Which errors are allowed: an objective of the task (evo tasks lists them; default: the first)")
+      ->type_name("NAME");
   command->add_option("--family", request->family, "Search this family only")->type_name("NAME");
   command
       ->add_option("--resume", request->resume,

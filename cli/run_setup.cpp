@@ -41,6 +41,15 @@ std::string checked_strategy(const std::string& name) {
   return name;
 }
 
+std::string checked_objective(const Task& task, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Objective& objective : task.objectives) names.push_back(objective.name);
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
+    throw unknown_name("objective", name, names, fmt::format("of task {}", task.name));
+  }
+  return name;
+}
+
 std::uint64_t evaluation_limit(const RunRequest& request, const DeviceInfo& device) {
   if (!request.evaluations.empty()) return parse_number("--evals", request.evaluations, 1);
   if (!request.time.empty()) return 0;
@@ -65,6 +74,7 @@ void refuse_other_arguments(const RunRequest& request) {
   refuse("--seed", !request.seed.empty());
   refuse("--strategy", !request.strategy.empty());
   refuse("--option", !request.options.empty());
+  refuse("--objective", !request.objective.empty());
   refuse("--family", !request.family.empty());
 }
 
@@ -112,7 +122,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.files = files_of_task(tree, run.task.name);
   info.family = request.family;
   info.device = record_of(run.device);
-  info.target = make_target(run.task, run.device.kind, shapes, options);
+  info.target = make_target(run.task, run.device.kind, shapes, options, checked_objective(run.task, request.objective));
   info.objective = objective_of(info.target);
   info.evaluation_limit = evaluation_limit(request, run.device);
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();

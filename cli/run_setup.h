@@ -26,6 +26,7 @@ struct RunRequest {
   std::string seed;
   std::string strategy;
   std::vector<std::string> options;
+  std::string objective;
   std::string resume;
   std::string database = kDefaultDatabase;
   std::string templates;

@@ -35,6 +35,14 @@ std::string options_of(const Task& task) {
   return options.empty() ? "none" : fmt::format("{}", fmt::join(options, " "));
 }
 
+std::string objectives_of(const Task& task) {
+  std::vector<std::string> objectives;
+  for (const Objective& objective : task.objectives) {
+    objectives.push_back(fmt::format("{} (relative L2 <= {:g})", objective.name, objective.limits.relative_l2));
+  }
+  return fmt::format("{}", fmt::join(objectives, ", "));
+}
+
 std::string shape_text(const Task& task, const Shape& shape) {
   std::vector<std::string> sizes;
   for (const std::string& parameter : task.shape_parameters) {
@@ -57,6 +65,7 @@ std::string task_text(const TaskListing& listing, const Terminal& terminal) {
   Table facts({{""}, {""}});
   facts.add({"families", names_of(listing)});
   facts.add({"options", options_of(listing.task)});
+  facts.add({"objectives", objectives_of(listing.task)});
   facts.add({"shapes", fmt::format("{}  ({})", shapes_of(listing.task),
                                    fmt::join(listing.task.shape_parameters, ","))});
   return fmt::format("{}  {}\n{}", styled(terminal, Style::bold, listing.name),

@@ -114,10 +114,15 @@ std::string Candidate::plans_hash() const {
   return hasher.hex();
 }
 
+const Limits& limits_of(const Task& task, const Target& target) {
+  return task.objective(target.objective).limits;
+}
+
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
-                   const Bindings& options) {
+                   const Bindings& options, std::string_view objective) {
   Target target;
   target.options = chosen_options(task, options);
+  target.objective = objective.empty() ? task.objectives.front().name : task.objective(objective).name;
   const auto set = task.shape_sets.find(std::string(device_kind));
   const bool has_set = set != task.shape_sets.end();
   if (shapes.empty() && !has_set) {

@@ -39,13 +39,17 @@ struct Target {
   Bindings options;  ///< Every option of the task has a value.
   std::vector<Shape> timed;
   std::vector<Shape> validated;  ///< Restricted to specialisations that occur in `timed`.
+  std::string objective = "latency";  ///< One of the task's: which limits its candidates keep.
 };
 
+/// What outputs may differ by, in every validated case. Throws usage_error when the task has no such objective.
+const Limits& limits_of(const Task& task, const Target& target);
+
 /// Resolves options and shape sets: `device_kind` is "cuda" or "vgpu"; empty `shapes` means the task's own
-/// for that kind, else each is anything parse_shape reads; `options` override defaults. Timed shapes are
-/// validated too. Throws usage_error for unknown names.
+/// for that kind, else each is anything parse_shape reads; `options` override defaults; an empty `objective`
+/// means the task's first. Timed shapes are validated too. Throws usage_error for unknown names.
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
-                   const Bindings& options);
+                   const Bindings& options, std::string_view objective = {});
 
 /// The distinct values of the specialised parameters among the target's timed shapes.
 std::vector<Bindings> specialisations_of(const Task& task, const Target& target);

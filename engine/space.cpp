@@ -71,6 +71,22 @@ std::optional<std::string> why_broken(const Constraint& constraint, const Bindin
                      values_read(constraint.condition, scope));
 }
 
+// Why no genome of a family is legal: the constraint that no choice of genes can keep, where there is one.
+std::string why_none(const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations) {
+  for (const Bindings& specialisation : specialisations) {
+    const Bindings known = joined(facts, specialisation);
+    for (const Constraint& constraint : family.constraints) {
+      try {
+        if (constraint.condition.evaluate_partially(known) != Value(false)) continue;
+      } catch (const Error&) {
+        continue;
+      }
+      return fmt::format("no genome of {} keeps all constraints: {}", family.name, *why_broken(constraint, known));
+    }
+  }
+  return fmt::format("no genome of {} keeps all constraints", family.name);
+}
+
 }  // namespace
 
 struct Space::Impl {
@@ -122,7 +138,7 @@ Space::Space(std::vector<Family> families, const Bindings& facts, std::vector<Bi
     }
     Diagram diagram(family, facts, impl_->specialisations);
     if (diagram.size() == 0) {
-      reasons += fmt::format("; no genome of {} keeps all constraints", family.name);
+      reasons += "; " + why_none(family, facts, impl_->specialisations);
       continue;
     }
     impl_->diagrams.push_back(std::move(diagram));

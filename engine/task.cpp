@@ -53,7 +53,7 @@ class Loader {
 
   Task load() {
     root_.allow_only({"summary", "shape_parameters", "specialised", "options", "inputs", "outputs", "shapes",
-                      "sets", "seeds", "regimes", "limits", "floor", "reference"});
+                      "sets", "seeds", "regimes", "limits", "objectives", "floor", "reference"});
     if (const auto summary = root_.find("summary")) task_.summary = summary->text();
     parameters();
     options();
@@ -64,6 +64,7 @@ class Loader {
     shape_sets();
     seeds_and_regimes();
     limits();
+    objectives();
     floor();
     reference();
     task_.hash = hash();
@@ -285,13 +286,48 @@ class Loader {
 
   void limits() {
     const JsonPlace place = root_.at("limits");
+    for (const char* key : {"relative_l2", "cosine"}) place.at(key);
+    task_.limits = tightened({}, place);
+  }
+
+  // The limits with those that are given in their place.
+  static Limits tightened(Limits limits, const JsonPlace& place) {
     place.allow_only({"relative_l2", "cosine", "max_abs"});
-    task_.limits.relative_l2 = place.at("relative_l2").number();
-    task_.limits.cosine = place.at("cosine").number();
-    if (const auto max_abs = place.find("max_abs")) task_.limits.max_abs = max_abs->number();
-    if (task_.limits.relative_l2 < 0) place.at("relative_l2").fail("must not be negative");
-    if (task_.limits.cosine < 0 || task_.limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
-    if (task_.limits.max_abs < 0) place.at("max_abs").fail("must not be negative");
+    if (const auto relative_l2 = place.find("relative_l2")) limits.relative_l2 = relative_l2->number();
+    if (const auto cosine = place.find("cosine")) limits.cosine = cosine->number();
+    if (const auto max_abs = place.find("max_abs")) limits.max_abs = max_abs->number();
+    if (limits.relative_l2 < 0) place.at("relative_l2").fail("must not be negative");
+    if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
+    if (limits.max_abs < 0) place.at("max_abs").fail("must not be negative");
+    return limits;
+  }
+
+  void objectives() {
+    const auto objectives = root_.find("objectives");
+    if (!objectives) {
+      task_.objectives = {{"latency", task_.limits}};
+      return;
+    }
+    for (const auto& [name, place] : objectives->members()) {
+      if (!is_identifier(name)) place.fail(fmt::format("'{}' is not a name", name));
+      place.allow_only({"limits"});
+      Objective objective{name, task_.limits};
+      if (const auto limits = place.find("limits")) {
+        objective.limits = tightened(task_.limits, *limits);
+        refuse_looser(*limits, objective.limits);
+      }
+      task_.objectives.push_back(std::move(objective));
+    }
+    if (task_.objectives.empty()) objectives->fail("at least one objective is needed; the first is the default");
+  }
+
+  // What no objective allows is a wrong answer. A limit of 0 is none.
+  void refuse_looser(const JsonPlace& place, const Limits& limits) const {
+    const auto looser = [](double limit, double than) { return than > 0 && (limit == 0 || limit > than); };
+    const char* reason = "must not be looser than the task's limit";
+    if (looser(limits.relative_l2, task_.limits.relative_l2)) place.at("relative_l2").fail(reason);
+    if (limits.cosine < task_.limits.cosine) place.at("cosine").fail(reason);
+    if (looser(limits.max_abs, task_.limits.max_abs)) place.at("max_abs").fail(reason);
   }
 
   void floor() {
@@ -382,6 +418,14 @@ const Shape& Task::shape(std::string_view wanted) const {
   }
   throw usage_error(
       fmt::format("task {} has no shape '{}'; there are {}", name, wanted, list_of(names_of(shapes))));
+}
+
+const Objective& Task::objective(std::string_view wanted) const {
+  for (const Objective& objective : objectives) {
+    if (objective.name == wanted) return objective;
+  }
+  throw usage_error(fmt::format("task {} has no objective '{}'; there are {}", name, wanted,
+                                list_of(names_of(objectives))));
 }
 
 const Tensor* Task::tensor(std::string_view wanted) const {

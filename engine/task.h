@@ -59,6 +59,13 @@ struct Limits {
   double max_abs = 0;      ///< max |got - want| / rms(want), at most; 0: not checked.
 };
 
+/// What the candidates of a run are ranked by. That is always the latency; objectives differ in the errors they
+/// allow.
+struct Objective {
+  std::string name;
+  Limits limits;  ///< The task's, or tighter.
+};
+
 /// Which shapes are timed and validated by default on one kind of device.
 struct ShapeSets {
   std::vector<std::string> timed;
@@ -79,6 +86,7 @@ struct Task {
   std::vector<Regime> regimes;
   int seeds = 3;
   Limits limits;
+  std::vector<Objective> objectives;  ///< The first is the default: "latency" unless the task names others.
   Expression flops;       ///< Arithmetic of one call; floor of its time with the device's peak for `math`.
   Expression bytes;       ///< Compulsory memory traffic of one call.
   std::string math;       ///< The dtype whose peak rate bounds it ("e4m3").
@@ -93,6 +101,7 @@ struct Task {
   std::string hash;
 
   const Shape& shape(std::string_view name) const;    ///< Throws usage_error listing the names there are.
+  const Objective& objective(std::string_view name) const;  ///< Throws usage_error listing the names there are.
   const Tensor* tensor(std::string_view name) const;  ///< Null when there is none.
   Bindings default_options() const;
 };

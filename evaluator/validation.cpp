@@ -49,6 +49,7 @@ class Trial {
         extra_(extra),
         device_(device),
         candidate_(candidate),
+        limits_(limits_of(options.task, options.target)),
         first_module_(first_module) {}
 
   Evaluation run(const std::vector<Binary>& binaries) {
@@ -201,6 +202,17 @@ class Trial {
     return judge(plan_.cases[number], *oracles_.get(number), outputs).failure;
   }
 
+  /// The objective's, or what was measured for the regime where an objective asks for no more than the task does.
+  Limits limits_in(const std::string& regime) const {
+    if (!calibration_ || calibration_->limits.empty()) return limits_;
+    const Limits& usual = options_.task.limits;
+    Limits measured = limits_for(calibration_, options_.task, regime);
+    if (limits_.relative_l2 < usual.relative_l2) measured.relative_l2 = std::min(measured.relative_l2, limits_.relative_l2);
+    if (limits_.cosine > usual.cosine) measured.cosine = std::max(measured.cosine, limits_.cosine);
+    measured.max_abs = limits_.max_abs;
+    return measured;
+  }
+
   struct Judgement {
     std::optional<Failure> failure;
     double closeness = 0;  ///< Of the output that is closest to a limit.
@@ -212,7 +224,7 @@ class Trial {
     if (outputs.size() != protocol::output_bytes(plan)) {
       return {failure_of(Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size")};
     }
-    const Limits limits = limits_for(calibration_, options_.task, one.regime.name);
+    const Limits limits = limits_in(one.regime.name);
     Judgement judgement;
     std::size_t offset = 0, output = 0;
     for (const PlanTensor& tensor : plan.tensors) {
@@ -348,6 +360,7 @@ class Trial {
   ExtraOracles& extra_;
   WorkerClient& device_;
   const Candidate& candidate_;
+  const Limits& limits_;
   std::uint64_t first_module_;
   std::deque<std::uint64_t> payloads_;  ///< Of the requests on their way: the bytes that an answer may bring.
   Evaluation evaluation_;

@@ -71,7 +71,8 @@ Bindings bindings_from_json(std::string_view text) {
 }
 
 std::string target_to_json(const Target& target) {
-  return json{{"options", to_value(target.options)},
+  return json{{"objective", target.objective},
+              {"options", to_value(target.options)},
               {"timed", to_value(target.timed)},
               {"validated", to_value(target.validated)}}
       .dump();
@@ -81,7 +82,7 @@ Target target_from_json(std::string_view text) {
   const json object = parse(text);
   try {
     return {bindings_of(object.at("options")), shapes_of(object.at("timed")),
-            shapes_of(object.at("validated"))};
+            shapes_of(object.at("validated")), object.value("objective", Target{}.objective)};
   } catch (const json::exception&) {
     throw usage_error("malformed target: expected options, timed and validated");
   }

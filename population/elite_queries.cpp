@@ -9,7 +9,7 @@ namespace {
 
 // ?1 task, ?2 device, ?3 objective, ?4 task hash; empty does not restrict.
 constexpr const char* kFilter =
-    "(?1 = '' OR task.name = ?1) AND (?3 = '' OR board.objective = ?3) AND (?4 = '' OR task.hash = ?4) AND "
+    "(?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1) AND (?4 = '' OR task.hash = ?4) AND "
     "(?2 = '' OR device.label = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0)";
 
 // {} is kFilter.

@@ -35,13 +35,14 @@ class MainWriter {
   std::string write() const {
     const std::string rank = std::to_string(task_.shape_parameters.size());
     const Provenance& provenance = request_.provenance;
+    const Limits& limits = limits_of(task_, provenance.target);
     const std::string modelled = provenance.device.kind == "vgpu" ? "modelled, " : "";
     const std::vector<std::pair<std::string_view, std::string>> values = {
         {"@RANK@", rank},
         {"@TASK@", task_.name},
-        {"@RELATIVE_L2@", limit(task_.limits.relative_l2, "INFINITY")},
-        {"@COSINE@", limit(task_.limits.cosine, "-1.0")},
-        {"@MAX_ABS@", limit(task_.limits.max_abs, "0.0")},
+        {"@RELATIVE_L2@", limit(limits.relative_l2, "INFINITY")},
+        {"@COSINE@", limit(limits.cosine, "-1.0")},
+        {"@MAX_ABS@", limit(limits.max_abs, "0.0")},
         {"@CLAIMANT@", c_literal(modelled + provenance.device.name)},
         {"@DEFAULT_SHAPES@", default_shapes()},
         {"@KERNEL_NUMBER@", kernel_number()},

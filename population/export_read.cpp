@@ -41,9 +41,10 @@ std::vector<Shape> read_shapes(const JsonPlace& place) {
 }
 
 Target read_target(const JsonPlace& place) {
-  place.allow_only({"options", "timed", "validated"});
-  return {read_bindings(place.at("options")), read_shapes(place.at("timed")),
-          read_shapes(place.at("validated"))};
+  place.allow_only({"objective", "options", "timed", "validated"});
+  Target target{read_bindings(place.at("options")), read_shapes(place.at("timed")), read_shapes(place.at("validated"))};
+  if (const auto objective = place.find("objective")) target.objective = objective->text();
+  return target;
 }
 
 Genome read_genome(const JsonPlace& place) {
@@ -155,6 +156,7 @@ std::int64_t read_format(const JsonPlace& root, std::string_view name) {
 /// The tree must give the task and the family that the provenance speaks of.
 void require_task(const Exported& exported, const JsonPlace& root) {
   const Task task = load_task(exported.tree, exported.provenance.task);
+  limits_of(task, exported.provenance.target);
   const std::vector<Family> families = load_families(exported.tree, task);
   const std::string& family = exported.provenance.genome.family;
   const bool there =

@@ -134,7 +134,7 @@ std::string device_key(const DeviceRecord& device) {
 }
 
 std::string objective_of(const Target& target) {
-  std::string text = "latency";
+  std::string text = target.objective;
   for (const Shape& shape : target.timed) text += " " + shape.name;
   for (const auto& [name, value] : target.options) text += " " + name + "=" + expr::to_string(value);
   return text;

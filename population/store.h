@@ -31,7 +31,7 @@ struct DeviceRecord {
 /// What elites of different GPUs of one model share: kind, name and arch, not the ordinal or the uuid.
 std::string device_key(const DeviceRecord& device);
 
-/// "latency mission out=f16": what a target's candidates are ranked by. Candidates of different objectives
+/// "latency mission out=f16": the objective, the timed shapes and the options that a target's candidates share. Candidates of different objectives
 /// never compete.
 std::string objective_of(const Target& target);
 
@@ -86,7 +86,7 @@ struct RunRow {
 struct EliteFilter {
   std::string task = {};
   std::string device = {};  ///< A device id ("cuda:0", "vgpu:h200"), kind, or a part of its name.
-  std::string objective = {};
+  std::string objective = {};  ///< Its words, or the first of them: "accurate", "accurate mission".
   std::string task_hash = {};
 };
 

@@ -26,6 +26,7 @@ constexpr const char* kToyTask = R"json({
   "seeds": 2,
   "regimes": { "normal": { "distribution": "normal" }, "peaked": { "distribution": "normal", "gain": 4 } },
   "limits": { "relative_l2": 0.0001, "cosine": 0.9999 },
+  "objectives": { "latency": {}, "accurate": { "limits": { "relative_l2": 0.000001 } } },
   "floor": { "flops": "N", "bytes": "12 * N", "math": "f32" },
   "reference": { "kernel": "toy_reference", "grid": ["ceil_div(N, 128)", "1", "1"], "block": ["128", "1", "1"],
                  "arguments": ["a", "b", "c", "N"] }

@@ -80,6 +80,17 @@ TEST_CASE("a target refuses unknown options, values, shapes and device kinds wit
   CHECK(complaint("abacus", {"small"}, {}).empty());
 }
 
+TEST_CASE("a target has an objective of the task, whose limits its candidates keep") {
+  Task task = load_task(scale_task(), "scale");
+  task.objectives.push_back({"accurate", {0.001, 0.99, 0}});
+  CHECK(make_target(task, "cuda", {}, {}).objective == "latency");
+  const Target accurate = make_target(task, "cuda", {}, {}, "accurate");
+  CHECK(accurate.objective == "accurate");
+  CHECK(limits_of(task, accurate).relative_l2 == 0.001);
+  CHECK_THAT(complaint_of([&] { make_target(task, "cuda", {}, {}, "acurate"); }),
+             ContainsSubstring("task scale has no objective 'acurate'; there are latency, accurate"));
+}
+
 TEST_CASE("the rendered source sees genes, derived values, options and specialised parameters") {
   const Scale scale;
   const Candidate candidate = scale.candidate(genome(32, 2));

@@ -130,6 +130,13 @@ TEST_CASE("random small spaces hold exactly the genomes that trying every combin
   CHECK(refused > 100);
 }
 
+TEST_CASE("a family that options or sizes rule out says which constraint does") {
+  const Family narrow = family("narrow", {gene("threads", {number(32), number(64)})}, {"threads > 16", "M <= 128"});
+  CHECK_THAT(complaint_of([&] { Space({narrow}, {}, {{{"M", number(256)}}}); }),
+             ContainsSubstring("no genome of narrow keeps all constraints: breaks a constraint: 'M <= 128' does not "
+                               "hold for M=256"));
+}
+
 TEST_CASE("a constraint must hold under every specialisation") {
   const auto size = [](const std::vector<Bindings>& specialisations) {
     return Space({tangled()}, kCapacity, specialisations).size();

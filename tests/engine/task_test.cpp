@@ -92,6 +92,43 @@ TEST_CASE("the dims of scales are checked for every choice of options") {
         "small, fused=true)");
 }
 
+TEST_CASE("a task without objectives has one, latency, with the task's limits") {
+  const Task task = scale();
+  REQUIRE(task.objectives.size() == 1);
+  CHECK(task.objective("latency").limits.relative_l2 == 0.01);
+  CHECK_THAT(complaint_of([&] { task.objective("accurate"); }),
+             ContainsSubstring("task scale has no objective 'accurate'; there are latency"));
+}
+
+TEST_CASE("objectives tighten the task's limits") {
+  const std::string limits = "\"limits\": { \"relative_l2\": 0.01, \"cosine\": 0.99 },";
+  const auto with = [&](const std::string& objectives) {
+    return edited(scale_task(), "scale/task.json", limits, limits + " \"objectives\": {" + objectives + "},");
+  };
+  const Task task =
+      load_task(with(R"("fast": {}, "accurate": {"limits": {"relative_l2": 0.001, "max_abs": 0.1}})"), "scale");
+  REQUIRE(task.objectives.size() == 2);
+  CHECK(task.objectives.front().name == "fast");
+  CHECK(task.objective("fast").limits.relative_l2 == 0.01);
+  CHECK(task.objective("accurate").limits.relative_l2 == 0.001);
+  CHECK(task.objective("accurate").limits.cosine == 0.99);
+  CHECK(task.objective("accurate").limits.max_abs == 0.1);
+
+  const auto complaint = [&](const std::string& objectives) {
+    return complaint_of([&] { load_task(with(objectives), "scale"); });
+  };
+  const std::string file = "scale/task.json: objectives";
+  CHECK(complaint("") == file + ": at least one objective is needed; the first is the default");
+  CHECK(complaint(R"("a": {"limits": {"relative_l2": 0.02}})") ==
+        file + ".a.limits.relative_l2: must not be looser than the task's limit");
+  CHECK(complaint(R"("a": {"limits": {"relative_l2": 0}})") ==
+        file + ".a.limits.relative_l2: must not be looser than the task's limit");
+  CHECK(complaint(R"("a": {"limits": {"cosine": 0.9}})") ==
+        file + ".a.limits.cosine: must not be looser than the task's limit");
+  CHECK_THAT(complaint(R"("a": {"limit": {}})"), ContainsSubstring(file + ".a: unknown key 'limit'"));
+  CHECK_THAT(complaint(R"("a b": {})"), ContainsSubstring("'a b' is not a name"));
+}
+
 TEST_CASE("a shape is a name, values in order, or values by name") {
   const Task task = scale();
   CHECK(parse_shape(task, "wide").name == "wide");

@@ -1,5 +1,5 @@
 // Runs random genomes on a CUDA GPU and on the virtual GPU, from one compilation, and compares every output bit for bit.
-// usage: evo_compare_devices [--templates DIR] [--task T]... [--genomes N] [--seed S] [--model M] [--shapes a,b]
+// usage: evo_compare_devices [--templates DIR] [--task T]... [--family F] [--genomes N] [--seed S] [--model M] [--shapes a,b]
 // Prints one line for each family and shape; the lines of genomes that differ go to stderr. Exit code 1 when an output
 // differs by more than approximate instructions explain.
 
@@ -36,6 +36,7 @@ struct Arguments {
   std::string templates;
   std::vector<std::string> tasks;
   std::vector<std::string> shapes;
+  std::string family;  ///< Empty: all of a task.
   std::string model = "h200";
   int genomes = 20;
   std::uint64_t seed = 1;
@@ -57,6 +58,7 @@ Arguments parse(int argc, char** argv) {
     const std::string key = argv[i], value = argv[i + 1];
     if (key == "--templates") arguments.templates = value;
     else if (key == "--task") arguments.tasks.push_back(value);
+    else if (key == "--family") arguments.family = value;
     else if (key == "--shapes") arguments.shapes = split(value);
     else if (key == "--model") arguments.model = value;
     else if (key == "--genomes") arguments.genomes = std::atoi(value.c_str());
@@ -181,7 +183,9 @@ class Comparison {
       Target target = make_target(task, "vgpu", {shape.name}, {});
       target.validated = {shape};
       const Space space(load_families(tree_, task), facts, specialisations_of(task, target));
-      for (const Family& family : space.families()) agree &= run_family(task, space, family, target, facts);
+      for (const Family& family : space.families())
+        if (arguments_.family.empty() || arguments_.family == family.name)
+          agree &= run_family(task, space, family, target, facts);
     }
     return agree;
   }

@@ -101,10 +101,13 @@ TEST_CASE("rows of another task hash, device model or objective never compete") 
   RunInfo other_objective = run_info();
   other_objective.target.options["out"] = std::string("bf16");
   other_objective.objective = objective_of(other_objective.target);
+  RunInfo accurate = run_info();
+  accurate.target.objective = "accurate";
+  accurate.objective = objective_of(accurate.target);
   RunInfo virtual_gpu = run_info();
   virtual_gpu.device.kind = "vgpu";
   const std::vector<RunInfo> infos = {run_info("h1"), run_info("h2"), run_info("h1", "Other GPU"),
-                                      other_objective, virtual_gpu};
+                                      other_objective, accurate, virtual_gpu};
   std::uint64_t ticket = 0;
   for (const RunInfo& info : infos) {
     const auto archive = store.archive(store.begin_run(info));
@@ -115,12 +118,16 @@ TEST_CASE("rows of another task hash, device model or objective never compete") 
     }
   }
   // h1 on "Test GPU" appears once only: run_info() has the hash "hash-1".
-  CHECK(store.elites().size() == 15);
+  CHECK(store.elites().size() == 18);
   CHECK(store.elites({.task_hash = "h1"}).size() == 6);
   CHECK(store.elites({.device = "other"}).size() == 3);
   CHECK(store.elites({.device = "vgpu"}).size() == 3);
   CHECK(store.elites({.objective = "latency mission out=bf16"}).size() == 3);
-  CHECK(store.elites({.task = "toy"}).size() == 15);
+  CHECK(store.elites({.objective = "latency mission"}).size() == 15);
+  CHECK(store.elites({.objective = "accurate"}).size() == 3);
+  CHECK(store.elites({.objective = "accurate"}).front().objective == "accurate mission out=f16");
+  CHECK(store.elites({.objective = "accura"}).empty());
+  CHECK(store.elites({.task = "toy"}).size() == 18);
   CHECK(store.elites({.task = "to"}).empty());
   CHECK(store.check().empty());
 }

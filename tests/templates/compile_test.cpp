@@ -42,6 +42,29 @@ TEST_CASE("random genomes compile for sm_89 and sm_90a, and few spill registers"
   CHECK(spilling * 4 <= programs);
 }
 
+TEST_CASE("random genomes of every option and of head dimension 256 compile, and few spill registers") {
+  const auto value = [](const char* text) { return Value(std::string(text)); };
+  int programs = 0;
+  int spilling = 0;
+  for (const auto& [gpu, shape, options] : {
+           std::tuple{l4(), "mission", Bindings{{"mask", value("causal")}}},
+           std::tuple{h200(), "d128", Bindings{{"v_layout", value("transposed")}, {"scales", value("tensor")}}},
+           std::tuple{l4(), "d256", Bindings{{"v_layout", value("transposed")}}},
+           std::tuple{h200(), "d256", Bindings{{"mask", value("causal")}, {"out", value("bf16")}}},
+       }) {
+    const Aimed aimed("fp8_sdpa", gpu, {shape}, options);
+    const Space space = aimed.space();
+    for (const Genome& genome : aimed.sample(space, 2, 31)) {
+      INFO(gpu.arch << " " << shape << " " << to_text(genome));
+      const Binary binary = compile(aimed.candidate(space, genome).programs.front(), gpu.arch);
+      ++programs;
+      spilling += binary.build.spill_bytes > 0 ? 1 : 0;
+    }
+  }
+  INFO(spilling << " of " << programs << " spill");
+  CHECK(spilling * 4 <= programs);
+}
+
 TEST_CASE("every exponential, rescale strategy and epilogue compiles") {
   for (const auto& [task, slots] : {std::pair{"fp8_sdpa", std::vector<std::string>{"exponential", "rescale"}},
                                     std::pair{"fp8_qkt", std::vector<std::string>{"epilogue"}}}) {

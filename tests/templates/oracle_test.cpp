@@ -223,6 +223,22 @@ void check_reference(const Aimed& aimed, const char* shape_name) {
   }
 }
 
+void check_genomes(const Aimed& aimed, const char* model, const std::string& shape_name, int count,
+                   std::uint64_t seed) {
+  const Space space = aimed.space();
+  const Shape& shape = aimed.task().shape(shape_name);
+  const Operands operands = draw(aimed, shape, aimed.task().regimes.front(), 2);
+  const std::vector<double> want = expected(aimed, operands, shape);
+  for (const Genome& genome : aimed.sample(space, count, seed)) {
+    const Candidate candidate = aimed.candidate(space, genome);
+    const Program& program = candidate.programs.front();
+    INFO(model << " " << shape_name << " " << to_text(genome));
+    const Plan& plan = program.plans.at(shape_name);
+    const Bytes output = Loaded(model, program).run(plan, operands);
+    CHECK(relative_l2(values_of(output, plan.tensors.back().dtype), want) < aimed.task().limits.relative_l2);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the references agree with an independent double-precision implementation") {
@@ -257,21 +273,23 @@ TEST_CASE("random genomes compute what an independent double-precision implement
            std::tuple{"fp8_qkt", l4(), "l4", std::vector<std::string>{"founding", "wide_d128"}},
            std::tuple{"fp8_qkt", h200(), "h200", std::vector<std::string>{"wide", "tall"}},
        }) {
-    for (const std::string& name : shapes) {
-      const Aimed aimed(task, gpu, {name});
-      const Space space = aimed.space();
-      const Shape& shape = aimed.task().shape(name);
-      const Operands operands = draw(aimed, shape, aimed.task().regimes.front(), 2);
-      const std::vector<double> want = expected(aimed, operands, shape);
-      for (const Genome& genome : aimed.sample(space, 3, 23)) {
-        const Candidate candidate = aimed.candidate(space, genome);
-        const Program& program = candidate.programs.front();
-        INFO(gpu.name << " " << name << " " << to_text(genome));
-        const Plan& plan = program.plans.at(name);
-        const Bytes output = Loaded(model, program).run(plan, operands);
-        CHECK(relative_l2(values_of(output, plan.tensors.back().dtype), want) <
-              aimed.task().limits.relative_l2);
-      }
-    }
+    for (const std::string& name : shapes) check_genomes(Aimed(task, gpu, {name}), model, name, 3, 23);
+  }
+}
+
+TEST_CASE("random genomes of every option and head dimension compute what an independent implementation computes") {
+  const Bindings causal = {{"mask", std::string("causal")}};
+  const Bindings transposed = {{"v_layout", std::string("transposed")}};
+  const Bindings all = {{"mask", std::string("causal")},
+                        {"v_layout", std::string("transposed")},
+                        {"scales", std::string("tensor")}};
+  for (const auto& [gpu, model, shape, options, count] : {
+           std::tuple{l4(), "l4", "tail129", causal, 2},
+           std::tuple{h200(), "h200", "tail77", transposed, 3},
+           std::tuple{l4(), "l4", "tail77_d128", all, 2},
+           std::tuple{h200(), "h200", "tail77_d256", Bindings{}, 1},
+           std::tuple{l4(), "l4", "one_d256", all, 1},
+       }) {
+    check_genomes(Aimed("fp8_sdpa", gpu, {shape}, options), model, shape, count, 29);
   }
 }

@@ -17,6 +17,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("every option and head dimension 256 leave mma_sync tens of thousands of legal genomes") {
+  for (const Gpu& gpu : {l4(), h200()}) {
+    for (const auto& [shape, option, value] : {
+             std::tuple{"mission", "mask", "causal"},
+             std::tuple{"d128", "v_layout", "transposed"},
+             std::tuple{"mission", "scales", "tensor"},
+             std::tuple{"d256", "mask", "none"},
+         }) {
+      const Space space = Aimed("fp8_sdpa", gpu, {shape}, {{option, std::string(value)}}).space();
+      INFO(gpu.name << " " << shape << " " << option << "=" << value << ": " << space.size("mma_sync"));
+      CHECK(space.size("mma_sync") >= 50'000);
+    }
+  }
+}
+
 TEST_CASE("fp8_qkt has at least a hundred thousand legal mma_sync genomes on either GPU") {
   for (const Gpu& gpu : {l4(), h200()}) {
     const Space space = Aimed("fp8_qkt", gpu, {"mission"}).space();
