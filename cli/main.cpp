@@ -16,6 +16,7 @@
 #include "cli/exit_code.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "cli/vgpu.h"
 #include "engine/error.h"
 #include "engine/text.h"
 #include "evaluator/pipeline.h"
@@ -132,6 +133,7 @@ void add_commands(CLI::App& app, Action& action, const std::string& command_line
   add_compare(app, action);
   add_selftest(app, action);
   add_db(app, action);
+  add_vgpu(app, action);
   add_doctor(app, action);
 }
 

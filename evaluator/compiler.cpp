@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15,17 +16,21 @@
 #include "evaluator/nvrtc.h"
 #include "evaluator/nvrtc_compiler.h"
 #include "evaluator/ptxas_log.h"
+#include "evaluator/toolkit_headers.h"
 
 namespace evo {
 namespace {
 
-/// The name that errors and line tables use for the source.
-constexpr const char* kSourceName = "kernel.cu";
-
 class Program {
  public:
-  Program(const NvrtcApi& api, const std::string& source) : api_(api) {
-    status_ = api.create_program(&program_, source.c_str(), kSourceName, 0, nullptr, nullptr);
+  Program(const NvrtcApi& api, const SourceRequest& request, std::span<const HeaderText> headers) : api_(api) {
+    std::vector<const char*> names, texts;
+    for (const HeaderText& header : headers) {
+      names.push_back(header.name);
+      texts.push_back(header.text);
+    }
+    status_ = api.create_program(&program_, request.source.c_str(), request.name.c_str(),
+                                 static_cast<int>(headers.size()), texts.data(), names.data());
   }
   ~Program() {
     if (program_ != nullptr) api_.destroy_program(&program_);
@@ -53,7 +58,7 @@ bool is_machine_fault(nvrtcResult result) {
   return result == NVRTC_ERROR_OUT_OF_MEMORY || result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE;
 }
 
-class NvrtcCompiler final : public Compiler {
+class NvrtcCompiler final : public SourceCompiler {
  public:
   explicit NvrtcCompiler(Nvrtc nvrtc) : nvrtc_(std::move(nvrtc)) {
     int major = 0, minor = 0;
@@ -67,10 +72,14 @@ class NvrtcCompiler final : public Compiler {
 
   std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch,
                                         int max_registers) override;
+  std::variant<CompiledSource, Failure> compile(const SourceRequest& request) override;
   std::string version() const override { return version_; }
   std::string path() const override { return nvrtc_.path; }
 
  private:
+  /// Builds a program that has been created. What is wrong with the source is a Failure.
+  std::variant<Binary, Failure> build(const Program& program, const std::string& arch,
+                                      const std::vector<std::string>& options) const;
   nvrtcResult run(const Program& program, const std::vector<std::string>& options) const;
   const NvrtcApi& api() const { return nvrtc_.api; }
 
@@ -129,12 +138,40 @@ nvrtcResult NvrtcCompiler::run(const Program& program, const std::vector<std::st
 
 std::variant<Binary, Failure> NvrtcCompiler::compile(std::string_view source, std::string_view arch,
                                                      int max_registers) {
+  SourceRequest request;
+  request.source = source;
+  request.arch = arch;
   require_arch(arch);
-  const std::vector<std::string> options = compile_options(arch, max_registers);
-
-  const auto begin = std::chrono::steady_clock::now();
-  const Program program(api(), std::string(source));
+  const Program program(api(), request, {});
   require(program.created(), "nvrtcCreateProgram");
+  return build(program, request.arch, compile_options(arch, max_registers));
+}
+
+std::variant<CompiledSource, Failure> NvrtcCompiler::compile(const SourceRequest& request) {
+  require_arch(request.arch);
+  const Program program(api(), request, standard_headers());
+  require(program.created(), "nvrtcCreateProgram");
+  for (const std::string& expression : request.kernel_expressions)
+    require(api().add_name_expression(program.get(), expression.c_str()), "nvrtcAddNameExpression");
+  std::vector<std::string> options = compile_options(request.arch, 0);
+  options.push_back(fmt::format("--pre-include={}", kPreambleHeader));
+  for (const std::string& folder : request.include_folders) options.push_back("-I" + folder);
+  options.insert(options.end(), request.options.begin(), request.options.end());
+  auto built = build(program, request.arch, options);
+  if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
+  CompiledSource compiled;
+  compiled.binary = std::move(std::get<Binary>(built));
+  for (const std::string& expression : request.kernel_expressions) {
+    const char* name = nullptr;
+    require(api().lowered_name(program.get(), expression.c_str(), &name), "nvrtcGetLoweredName");
+    compiled.kernels.emplace_back(name);
+  }
+  return compiled;
+}
+
+std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const std::string& arch,
+                                                   const std::vector<std::string>& options) const {
+  const auto begin = std::chrono::steady_clock::now();
   const nvrtcResult result = run(program, options);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
 
@@ -180,7 +217,7 @@ std::vector<std::string> compile_options(std::string_view arch, int max_register
   return options;
 }
 
-std::unique_ptr<Compiler> make_compiler(Nvrtc nvrtc) {
+std::unique_ptr<SourceCompiler> make_compiler(Nvrtc nvrtc) {
   return std::make_unique<NvrtcCompiler>(std::move(nvrtc));
 }
 

@@ -78,7 +78,9 @@ bool bind_all(const SharedLibrary& library, NvrtcApi& api) {
          library.bind(api.log_size, "nvrtcGetProgramLogSize") &&
          library.bind(api.log, "nvrtcGetProgramLog") && library.bind(api.ptx_size, "nvrtcGetPTXSize") &&
          library.bind(api.ptx, "nvrtcGetPTX") && library.bind(api.cubin_size, "nvrtcGetCUBINSize") &&
-         library.bind(api.cubin, "nvrtcGetCUBIN");
+         library.bind(api.cubin, "nvrtcGetCUBIN") &&
+         library.bind(api.add_name_expression, "nvrtcAddNameExpression") &&
+         library.bind(api.lowered_name, "nvrtcGetLoweredName");
 }
 
 /// NVRTC opens its builtins by bare name at the first compilation, which fails outside the loader's path

@@ -25,6 +25,8 @@ struct NvrtcApi {
   decltype(&nvrtcGetPTX) ptx = nullptr;
   decltype(&nvrtcGetCUBINSize) cubin_size = nullptr;
   decltype(&nvrtcGetCUBIN) cubin = nullptr;
+  decltype(&nvrtcAddNameExpression) add_name_expression = nullptr;
+  decltype(&nvrtcGetLoweredName) lowered_name = nullptr;
 };
 
 /// A loaded NVRTC and the libraries that keep its functions valid.

@@ -42,7 +42,8 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
 
 /// op: member mask.
 void execute_warp_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  gather_members(warp, in, mask, in.op[0], Warp::Meet::anywhere);
+  MemberGroups groups(warp, in, mask, in.op[0], Warp::Meet::anywhere);
+  while (groups.next(mask)) continue;
 }
 
 void decode_warp_barrier(Form& form) {

@@ -3,6 +3,8 @@
 #include <unordered_map>
 
 #include "evaluator/vgpu/kernel_builder.h"
+#include "evaluator/vgpu/video_operations.h"
+#include "evaluator/vgpu/wmma_operations.h"
 
 namespace evo::vgpu {
 namespace {
@@ -15,6 +17,7 @@ constexpr Subject kSubjects[] = {
     {"integer arithmetic", integer_operations},
     {"logic, shifts, bits", bit_operations},
     {"extended precision", carry_operations},
+    {"video", video_operations},
     {"f32 and f64 arithmetic", float_operations},
     {"f16 and bf16 arithmetic", half_operations},
     {"comparison, selection", compare_operations},
@@ -29,6 +32,7 @@ constexpr Subject kSubjects[] = {
     {"warp", warp_operations},
     {"matrices", matrix_operations},
     {"warpgroup products", warpgroup_operations},
+    {"wmma", wmma_operations},
     {"barriers", barrier_operations},
     {"control flow", control_operations},
     {"fences and hints", hint_operations},

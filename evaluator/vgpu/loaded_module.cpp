@@ -1,5 +1,6 @@
 #include "evaluator/vgpu/loaded_module.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -15,8 +16,14 @@ LoadedModule::LoadedModule(GlobalMemory& memory, std::string ptx, Build build, c
     place_variables(*module);
     for (const ptx::Function& function : module->functions) {
       if (!function.entry || !function.defined) continue;
-      kernels_[std::string(function.name)] = decode_kernel(*module, function, layout_, options);
+      try {
+        kernels_[std::string(function.name)] = decode_kernel(*module, function, layout_, options);
+      } catch (const LoadError& error) {
+        refused_[std::string(function.name)] = error.what();
+      }
     }
+    // Other kernels of the module may still be of use.
+    if (kernels_.empty() && !refused_.empty()) throw LoadError(refused_.begin()->second);
   } catch (...) {
     for (const std::uint64_t address : owned_) memory_->free(address);
     throw;
@@ -28,8 +35,17 @@ LoadedModule::~LoadedModule() {
 }
 
 const Kernel* LoadedModule::kernel(std::string_view name) const {
+  if (const auto refused = refused_.find(name); refused != refused_.end()) throw LoadError(refused->second);
   const auto found = kernels_.find(std::string(name));
   return found == kernels_.end() ? nullptr : found->second.get();
+}
+
+std::vector<std::string> LoadedModule::kernel_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, kernel] : kernels_) names.push_back(name);
+  for (const auto& [name, why] : refused_) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 void LoadedModule::place_variables(const ptx::Module& module) {

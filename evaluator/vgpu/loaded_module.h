@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,14 +17,15 @@ namespace evo::vgpu {
 /// A PTX module with its kernels decoded and its variables in global memory, which it gives back at its end.
 class LoadedModule : public Module {
  public:
-  /// Throws LoadError for what the virtual GPU cannot load.
+  /// Throws LoadError for what the virtual GPU cannot load: malformed PTX, or no kernel that can be decoded.
   LoadedModule(GlobalMemory& memory, std::string ptx, Build build, const DecodeOptions& options = {});
   ~LoadedModule() override;
   LoadedModule(const LoadedModule&) = delete;
   LoadedModule& operator=(const LoadedModule&) = delete;
 
-  /// Null when there is none of that name.
+  /// Null when there is none of that name. Throws LoadError for a kernel that the virtual GPU cannot run.
   const Kernel* kernel(std::string_view name) const;
+  std::vector<std::string> kernel_names() const;  ///< Sorted.
   const Build& build() const { return build_; }
 
  private:
@@ -34,6 +37,7 @@ class LoadedModule : public Module {
   ModuleLayout layout_;
   std::vector<std::uint64_t> owned_;
   std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels_;
+  std::map<std::string, std::string, std::less<>> refused_;  ///< Kernels that cannot be decoded: why.
 };
 
 }  // namespace evo::vgpu

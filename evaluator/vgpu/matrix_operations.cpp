@@ -6,15 +6,12 @@
 #include "evaluator/vgpu/access.h"
 #include "evaluator/vgpu/choose.h"
 #include "evaluator/vgpu/kernel_builder.h"
+#include "evaluator/vgpu/matrix_decode.h"
 #include "evaluator/vgpu/memory_decode.h"
 
 // PTX ISA 9.0, 9.7.14.5: mma.sync, ldmatrix, stmatrix.
 namespace evo::vgpu {
-namespace {
 
-using ptx::Type;
-
-/// All 32 lanes must take part, together.
 bool gather_whole_warp(Warp& warp, const Instruction& in, std::uint32_t& mask) {
   if (warp.live() != kAllLanes) {
     warp.fail(in, "not all 32 lanes of the warp take part: some have exited or do not exist");
@@ -22,6 +19,10 @@ bool gather_whole_warp(Warp& warp, const Instruction& in, std::uint32_t& mask) {
   }
   return warp.gather(in, mask, kAllLanes);
 }
+
+namespace {
+
+using ptx::Type;
 
 // ---- ldmatrix and stmatrix: 8x8 matrices of 16-bit elements; lane 8i + r has the address of row r of matrix
 // i.
@@ -155,6 +156,28 @@ constexpr MmaName kMmaNames[] = {
     {"s4", MmaType::s4},     {"u4", MmaType::u4},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
 };
 
+void decode_mma(Form& form) {
+  if (!form.take("sync") || !form.take("aligned")) form.unsupported("only .sync.aligned");
+  MmaForm mma;
+  take_mma_shape(form, mma);
+  if (!form.take("row") || !form.take("col")) form.unsupported("only .row.col");
+  mma.saturate = form.take("satfinite");
+  const MmaType d = take_mma_type(form);
+  mma.a = take_mma_type(form);
+  mma.b = take_mma_type(form);
+  mma.accumulator = take_mma_type(form);
+  if (d != mma.accumulator) form.unsupported("D and C of different types");
+  emit_mma(form, mma, {form.elements(0), form.elements(1), form.elements(2), form.elements(3)});
+}
+
+constexpr Operation kOperations[] = {
+    {"ldmatrix", Operands::any, decode_ldmatrix},
+    {"stmatrix", Operands::any, decode_stmatrix},
+    {"mma", Operands::any, decode_mma},
+};
+
+}  // namespace
+
 MmaType take_mma_type(Form& form) {
   const std::string_view name = form.take_next();
   for (const MmaName& known : kMmaNames) {
@@ -163,8 +186,7 @@ MmaType take_mma_type(Form& form) {
   form.unsupported(name.empty() ? "four types are needed" : "type ." + std::string(name));
 }
 
-/// "m16n8k32"
-void read_shape(Form& form, MmaForm& mma) {
+void take_mma_shape(Form& form, MmaForm& mma) {
   const std::string_view shape = form.take_next();
   const auto number = [&](char letter) {
     const auto at = shape.find(letter);
@@ -178,49 +200,30 @@ void read_shape(Form& form, MmaForm& mma) {
   mma.k = number('k');
 }
 
-void decode_mma(Form& form) {
-  if (!form.take("sync") || !form.take("aligned")) form.unsupported("only .sync.aligned");
-  MmaForm mma;
-  read_shape(form, mma);
-  if (!form.take("row") || !form.take("col")) form.unsupported("only .row.col");
-  mma.saturate = form.take("satfinite");
-  const MmaType d = take_mma_type(form);
-  mma.a = take_mma_type(form);
-  mma.b = take_mma_type(form);
-  mma.accumulator = take_mma_type(form);
-  if (d != mma.accumulator) form.unsupported("D and C of different types");
+void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers) {
   std::string why;
   if (!mma_supported(mma, &why)) form.unsupported(why);
   const MmaRegisters counts = mma_registers(mma);
   const Type operand_type = mma.a == MmaType::f64 ? Type::b64 : Type::b32;
   const Type accumulator_type = mma.accumulator == MmaType::f64 ? Type::b64 : Type::b32;
-  form.begin_list();
-  const auto check = [&](std::size_t index, int wanted) {
-    if (static_cast<int>(form.elements(index).size()) != wanted)
-      form.unsupported("the number of registers does not fit");
+  const auto check = [&](std::span<const ptx::Operand> elements, int wanted) {
+    if (static_cast<int>(elements.size()) != wanted) form.unsupported("the number of registers does not fit");
   };
-  check(0, counts.c);
-  check(1, counts.a);
-  check(2, counts.b);
-  check(3, counts.c);
-  for (const ptx::Operand& element : form.elements(0)) form.list_destination(element, accumulator_type);
-  for (const ptx::Operand& element : form.elements(1)) form.list_source(element, operand_type);
-  for (const ptx::Operand& element : form.elements(2)) form.list_source(element, operand_type);
-  for (const ptx::Operand& element : form.elements(3)) form.list_source(element, accumulator_type);
+  check(registers.d, counts.c);
+  check(registers.a, counts.a);
+  check(registers.b, counts.b);
+  check(registers.c, counts.c);
+  form.begin_list();
+  for (const ptx::Operand& element : registers.d) form.list_destination(element, accumulator_type);
+  for (const ptx::Operand& element : registers.a) form.list_source(element, operand_type);
+  for (const ptx::Operand& element : registers.b) form.list_source(element, operand_type);
+  for (const ptx::Operand& element : registers.c) form.list_source(element, accumulator_type);
   auto& forms = form.builder().kernel().mma_forms;
   form.instruction().immediate = static_cast<std::int64_t>(forms.size());
   forms.push_back(mma);
   form.mma(mma);
   form.emit(execute_mma, OpClass::matrix_product);
 }
-
-constexpr Operation kOperations[] = {
-    {"ldmatrix", Operands::any, decode_ldmatrix},
-    {"stmatrix", Operands::any, decode_stmatrix},
-    {"mma", Operands::any, decode_mma},
-};
-
-}  // namespace
 
 std::span<const Operation> matrix_operations() {
   return kOperations;

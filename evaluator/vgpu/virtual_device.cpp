@@ -22,7 +22,7 @@ std::uint64_t volume(const Dim3& dims) {
   return std::uint64_t{dims[0]} * dims[1] * dims[2];
 }
 
-class VirtualDevice : public Device {
+class VirtualDevice : public VirtualGpu {
  public:
   explicit VirtualDevice(const DeviceModel& model) : model_(model), info_(device_info(model)) {}
 
@@ -45,12 +45,20 @@ class VirtualDevice : public Device {
   std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override;
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
               const TimingRequest& request, std::optional<Failure>& failure) override;
+  std::vector<std::string> kernels(const Module& module) const override {
+    return dynamic_cast<const LoadedModule&>(module).kernel_names();
+  }
+  std::optional<Failure> run_kernel(const Module& module, const evo::Launch& planned,
+                                    std::span<const std::vector<std::byte>> arguments, KernelRun& run) override;
 
  private:
+  std::optional<Failure> prepare(const LoadedModule& module, const evo::Launch& planned, Launch& launch);
   std::optional<Failure> prepare(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
                                  const Buffers& buffers, Launch& launch);
   std::optional<Failure> cost_of(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
                                  const Buffers& buffers, bool cold, LaunchCost& cost);
+  LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold,
+                        std::int64_t footprint_bytes, Launch& launch) const;
   std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned,
                                       const Build& build) const;
   std::optional<Failure> check_cluster(const Kernel& kernel, const evo::Launch& planned) const;
@@ -194,10 +202,14 @@ std::uint32_t VirtualDevice::resident_blocks(const evo::Launch& planned) const {
   return static_cast<std::uint32_t>(blocks * model_.sm_count);
 }
 
-std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const Plan& plan,
-                                              const evo::Launch& planned, const Buffers& buffers,
+std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned,
                                               Launch& launch) {
-  const Kernel* kernel = module.kernel(planned.kernel);
+  const Kernel* kernel = nullptr;
+  try {
+    kernel = module.kernel(planned.kernel);
+  } catch (const LoadError& error) {
+    return failure_of(Verdict::unsupported, error.what());
+  }
   if (kernel == nullptr) return refusal(fmt::format("the program has no kernel {}", planned.kernel));
   if (auto failure = check_limits(*kernel, planned, module.build())) return failure;
   launch.kernel = kernel;
@@ -210,7 +222,14 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
   launch.resident_blocks = resident_blocks(planned);
-  return bind(*kernel, plan, planned, buffers, launch.parameters);
+  return std::nullopt;
+}
+
+std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const Plan& plan,
+                                              const evo::Launch& planned, const Buffers& buffers,
+                                              Launch& launch) {
+  if (auto failure = prepare(module, planned, launch)) return failure;
+  return bind(*launch.kernel, plan, planned, buffers, launch.parameters);
 }
 
 void VirtualDevice::zero_workspaces(const Plan& plan, const Buffers& buffers) {
@@ -247,12 +266,10 @@ std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
   return static_cast<std::int64_t>(bytes);
 }
 
-/// Runs a launch like any other, a few of its blocks traced, and models what it would cost.
-std::optional<Failure> VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan,
-                                              const evo::Launch& planned, const Buffers& buffers, bool cold,
-                                              LaunchCost& cost) {
-  Launch launch;
-  if (auto failure = prepare(module, plan, planned, buffers, launch)) return failure;
+/// Runs a launch like any other, a few of its blocks traced, and models what it would cost. The cost means nothing when
+/// `launch.failure` is set.
+LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold,
+                                     std::int64_t footprint_bytes, Launch& launch) const {
   LaunchConfig config;
   config.kernel = planned.kernel;
   config.blocks = volume(planned.grid);
@@ -261,13 +278,52 @@ std::optional<Failure> VirtualDevice::cost_of(const LoadedModule& module, const 
   config.smem_bytes = std::int64_t{launch.kernel->static_smem_bytes} + planned.dynamic_smem_bytes;
   config.programmatic = planned.programmatic;
   config.cold = cold;
-  config.footprint_bytes = footprint_of(plan, planned);
+  config.footprint_bytes = footprint_bytes;
   TraceRecorder recorder;
   const std::vector<std::uint64_t> blocks = blocks_to_trace(config.blocks);
   run_blocks(launch, {&recorder, blocks});
-  if (launch.failure) return launch.failure;
-  cost = model_launch(model_, config, recorder);
-  return std::nullopt;
+  if (launch.failure) return {};
+  return model_launch(model_, config, recorder);
+}
+
+std::optional<Failure> VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan,
+                                              const evo::Launch& planned, const Buffers& buffers, bool cold,
+                                              LaunchCost& cost) {
+  Launch launch;
+  if (auto failure = prepare(module, plan, planned, buffers, launch)) return failure;
+  cost = run_traced(module, planned, cold, footprint_of(plan, planned), launch);
+  return launch.failure;
+}
+
+std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo::Launch& planned,
+                                                 std::span<const std::vector<std::byte>> arguments,
+                                                 KernelRun& run) {
+  const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+  Launch launch;
+  if (auto failure = prepare(loaded, planned, launch)) return failure;
+  const std::vector<KernelParameter>& parameters = launch.kernel->parameters;
+  if (parameters.size() != arguments.size()) {
+    return refusal(fmt::format("kernel {} takes {} arguments, {} were given", launch.kernel->name,
+                               parameters.size(), arguments.size()));
+  }
+  launch.parameters.assign(launch.kernel->parameter_bytes, std::byte{0});
+  std::int64_t footprint_bytes = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (parameters[i].bytes != arguments[i].size()) {
+      return refusal(fmt::format("kernel {}: argument {} has {} bytes, {} were given", launch.kernel->name, i,
+                                 parameters[i].bytes, arguments[i].size()));
+    }
+    if (arguments[i].empty()) continue;
+    std::memcpy(launch.parameters.data() + parameters[i].offset, arguments[i].data(), arguments[i].size());
+    std::uint64_t address = 0;
+    if (arguments[i].size() == sizeof address) std::memcpy(&address, arguments[i].data(), sizeof address);
+    if (const Allocation* buffer = memory_.find(address))
+      footprint_bytes += static_cast<std::int64_t>(buffer->end - buffer->begin);
+  }
+  run.cost = run_traced(loaded, planned, false, footprint_bytes, launch);
+  run.printed = std::move(launch.printed);
+  run.warp_instructions = launch.executed;
+  return launch.failure;
 }
 
 Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
@@ -308,7 +364,7 @@ DeviceInfo model_info(std::string_view model) {
   return device_info(device_model(model));
 }
 
-std::unique_ptr<Device> make_device(std::string_view model) {
+std::unique_ptr<VirtualGpu> make_device(std::string_view model) {
   return std::make_unique<VirtualDevice>(device_model(model));
 }
 

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "evaluator/device.h"
+#include "evaluator/vgpu/cost_model.h"
 
 namespace evo::vgpu {
 
@@ -15,7 +19,25 @@ std::vector<std::string> model_names();
 /// What is known of a model without making a device. Throws usage_error for an unknown name, listing the names.
 DeviceInfo model_info(std::string_view model);
 
+/// What one launch told.
+struct KernelRun {
+  std::string printed;  ///< By printf.
+  std::uint64_t warp_instructions = 0;
+  LaunchCost cost;      ///< Modelled, with warm caches.
+};
+
+/// What a virtual GPU can do beyond a Device: run any kernel, with arguments that no plan describes.
+class VirtualGpu : public Device {
+ public:
+  /// The kernels of a module, sorted.
+  virtual std::vector<std::string> kernels(const Module& module) const = 0;
+  /// Runs one kernel. `launch.arguments` is ignored; `arguments` holds the bytes of each. `run.printed` is complete up to
+  /// the failure, if there is one.
+  virtual std::optional<Failure> run_kernel(const Module& module, const evo::Launch& launch,
+                                            std::span<const std::vector<std::byte>> arguments, KernelRun& run) = 0;
+};
+
 /// A virtual GPU: interprets PTX on the CPU, checks every access, models latency. Deterministic.
-std::unique_ptr<Device> make_device(std::string_view model);
+std::unique_ptr<VirtualGpu> make_device(std::string_view model);
 
 }  // namespace evo::vgpu

@@ -144,6 +144,7 @@ bool Warp::gather(const Instruction& instruction, std::uint32_t& mask, std::uint
   if ((required & ~mask) == 0) return true;
   const auto meets = [&](const Split& other) {
     if (other.state != Split::State::waits_for_lanes) return false;
+    if ((other.required & live()) != required) return false;  // Another group of the warp.
     return other.waits_in == &instruction ||
            (meet == Meet::anywhere && other.waits_in->execute == instruction.execute);
   };
@@ -245,7 +246,8 @@ bool Warp::resume() {
       std::uint32_t together = 0;
       for (const Split& other : splits) {
         if (other.state == Split::State::waits_for_lanes &&
-            other.waits_in->execute == split.waits_in->execute)
+            other.waits_in->execute == split.waits_in->execute &&
+            ((other.required ^ split.required) & live()) == 0)
           together |= other.waiting;
       }
       if ((split.required & live() & ~together) != 0) continue;

@@ -9,14 +9,42 @@
 // PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
 namespace evo::vgpu {
 
-bool gather_members(Warp& warp, const Instruction& in, std::uint32_t& mask, Place members_at,
-                    Warp::Meet meet) {
-  const std::uint32_t members = warp.row(members_at)[std::countr_zero(mask)];
-  if ((mask & ~members) != 0) {
-    warp.fail(in, "a lane that executes this is not in its member mask", std::countr_zero(mask & ~members));
-    return false;
+bool MemberGroups::next(std::uint32_t& mask) {
+  while (left_ != 0) {
+    const std::uint32_t members = members_[std::countr_zero(left_)];
+    std::uint32_t group = 0;
+    for (int lane = 0; lane < 32; ++lane) group |= static_cast<std::uint32_t>(members_[lane] == members) << lane;
+    group &= left_;
+    if ((group & ~members) != 0) {
+      warp_.fail(in_, "a lane that executes this is not in its member mask", std::countr_zero(group & ~members));
+      return false;
+    }
+    left_ &= ~group;
+    const bool complete = (members & warp_.live() & ~group) == 0;
+    if (!complete && group != first_) {
+      incomplete_ |= group;
+      continue;
+    }
+    mask = group;
+    return complete || warp_.gather(in_, mask, members, meet_);
   }
-  return warp.gather(in, mask, members, meet);
+  return postpone_incomplete();
+}
+
+/// Groups that miss lanes become splits of their own, which execute the instruction again and wait there.
+bool MemberGroups::postpone_incomplete() {
+  if (incomplete_ == 0) return false;
+  const std::uint32_t members = members_[std::countr_zero(incomplete_)];
+  std::uint32_t group = incomplete_;
+  if (incomplete_ == warp_.active) {
+    group = 0;
+    for (int lane = 0; lane < 32; ++lane) group |= static_cast<std::uint32_t>(members_[lane] == members) << lane;
+    group &= incomplete_;
+    warp_.next = &in_;  // For the others.
+  }
+  incomplete_ = 0;
+  warp_.diverge(group, &in_, nullptr);
+  return false;
 }
 
 namespace {
@@ -31,45 +59,47 @@ template <Shuffle kMode>
 struct ShuffleBody {
   /// op: d, p, a, b, c, member mask.
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
-    if (!gather_members(warp, in, mask, in.op[5], Warp::Meet::here)) return;
-    const Word* a = warp.row(in.op[2]);
-    const Word* b = warp.row(in.op[3]);
-    const Word* c = warp.row(in.op[4]);
-    alignas(64) std::int32_t from[32];
-    std::uint32_t inside = 0;
-    EVO_LANE_LOOP
-    for (int lane = 0; lane < 32; ++lane) {
-      const auto by = static_cast<std::int32_t>(b[lane] & 31u);
-      const auto clamp = static_cast<std::int32_t>(c[lane] & 31u);
-      const auto segment = static_cast<std::int32_t>(c[lane] >> 8 & 31u);
-      const std::int32_t last = (lane & segment) | (clamp & ~segment);
-      std::int32_t source = 0;
-      bool valid = false;
-      switch (kMode) {
-        case Shuffle::up:
-          source = lane - by;
-          valid = source >= last;
-          break;
-        case Shuffle::down:
-          source = lane + by;
-          valid = source <= last;
-          break;
-        case Shuffle::bfly:
-          source = lane ^ by;
-          valid = source <= last;
-          break;
-        case Shuffle::idx:
-          source = (lane & segment) | (by & ~segment);
-          valid = source <= last;
-          break;
+    MemberGroups groups(warp, in, mask, in.op[5]);
+    while (groups.next(mask)) {
+      const Word* a = warp.row(in.op[2]);
+      const Word* b = warp.row(in.op[3]);
+      const Word* c = warp.row(in.op[4]);
+      alignas(64) std::int32_t from[32];
+      std::uint32_t inside = 0;
+      EVO_LANE_LOOP
+      for (int lane = 0; lane < 32; ++lane) {
+        const auto by = static_cast<std::int32_t>(b[lane] & 31u);
+        const auto clamp = static_cast<std::int32_t>(c[lane] & 31u);
+        const auto segment = static_cast<std::int32_t>(c[lane] >> 8 & 31u);
+        const std::int32_t last = (lane & segment) | (clamp & ~segment);
+        std::int32_t source = 0;
+        bool valid = false;
+        switch (kMode) {
+          case Shuffle::up:
+            source = lane - by;
+            valid = source >= last;
+            break;
+          case Shuffle::down:
+            source = lane + by;
+            valid = source <= last;
+            break;
+          case Shuffle::bfly:
+            source = lane ^ by;
+            valid = source <= last;
+            break;
+          case Shuffle::idx:
+            source = (lane & segment) | (by & ~segment);
+            valid = source <= last;
+            break;
+        }
+        from[lane] = valid ? source : lane;
+        inside |= static_cast<std::uint32_t>(valid) << lane;
       }
-      from[lane] = valid ? source : lane;
-      inside |= static_cast<std::uint32_t>(valid) << lane;
+      alignas(64) Word result[32];
+      for (int lane = 0; lane < 32; ++lane) result[lane] = a[from[lane] & 31];
+      blend(warp.own(in.op[0]), result, mask);
+      put_predicate(warp, in.op[1], inside, mask);
     }
-    alignas(64) Word result[32];
-    for (int lane = 0; lane < 32; ++lane) result[lane] = a[from[lane] & 31];
-    blend(warp.own(in.op[0]), result, mask);
-    put_predicate(warp, in.op[1], inside, mask);
   }
 };
 
@@ -98,23 +128,31 @@ void fill_lanes(Warp& warp, Place d, std::uint32_t mask, std::uint32_t value) {
 
 /// op: d (predicate or row), a, member mask.
 void vote_all(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (!gather_members(warp, in, mask, in.op[2], Warp::Meet::here)) return;
-  const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
-  put_predicate(warp, in.op[0], votes == mask ? kAllLanes : 0, mask);
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
+    put_predicate(warp, in.op[0], votes == mask ? kAllLanes : 0, mask);
+  }
 }
 void vote_any(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (!gather_members(warp, in, mask, in.op[2], Warp::Meet::here)) return;
-  const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
-  put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
+    put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
+  }
 }
 void vote_uniform(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (!gather_members(warp, in, mask, in.op[2], Warp::Meet::here)) return;
-  const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
-  put_predicate(warp, in.op[0], votes == mask || votes == 0 ? kAllLanes : 0, mask);
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
+    put_predicate(warp, in.op[0], votes == mask || votes == 0 ? kAllLanes : 0, mask);
+  }
 }
 void vote_ballot(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (!gather_members(warp, in, mask, in.op[2], Warp::Meet::here)) return;
-  fill_lanes(warp, in.op[0], mask, get_predicate(warp, in.op[1]) & mask);
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    fill_lanes(warp, in.op[0], mask, get_predicate(warp, in.op[1]) & mask);
+  }
 }
 
 void decode_vote(Form& form) {
@@ -140,25 +178,29 @@ void decode_vote(Form& form) {
 /// op: d, p, a, member mask.
 template <class T>
 void match_any(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (!gather_members(warp, in, mask, in.op[3], Warp::Meet::here)) return;
-  const Slot<T>* a = source_row<T>(warp, in.op[2]);
-  Word result[32] = {};
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    for (int other = 0; other < 32; ++other) result[lane] |= static_cast<Word>(a[other] == a[lane]) << other;
-    result[lane] &= mask;
+  MemberGroups groups(warp, in, mask, in.op[3]);
+  while (groups.next(mask)) {
+    const Slot<T>* a = source_row<T>(warp, in.op[2]);
+    Word result[32] = {};
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      for (int other = 0; other < 32; ++other) result[lane] |= static_cast<Word>(a[other] == a[lane]) << other;
+      result[lane] &= mask;
+    }
+    blend(warp.own(in.op[0]), result, mask);
   }
-  blend(warp.own(in.op[0]), result, mask);
 }
 template <class T>
 void match_all(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (!gather_members(warp, in, mask, in.op[3], Warp::Meet::here)) return;
-  const Slot<T>* a = source_row<T>(warp, in.op[2]);
-  const auto value = a[std::countr_zero(mask)];
-  bool same = true;
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) same &= a[std::countr_zero(left)] == value;
-  fill_lanes(warp, in.op[0], mask, same ? mask : 0);
-  put_predicate(warp, in.op[1], same ? kAllLanes : 0, mask);
+  MemberGroups groups(warp, in, mask, in.op[3]);
+  while (groups.next(mask)) {
+    const Slot<T>* a = source_row<T>(warp, in.op[2]);
+    const auto value = a[std::countr_zero(mask)];
+    bool same = true;
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) same &= a[std::countr_zero(left)] == value;
+    fill_lanes(warp, in.op[0], mask, same ? mask : 0);
+    put_predicate(warp, in.op[1], same ? kAllLanes : 0, mask);
+  }
 }
 
 void decode_match(Form& form) {
@@ -178,40 +220,42 @@ enum class Redux { add, min_unsigned, max_unsigned, min_signed, max_signed, and_
 
 template <Redux kOp>
 void reduce(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (!gather_members(warp, in, mask, in.op[2], Warp::Meet::here)) return;
-  const Word* a = warp.row(in.op[1]);
-  Word total = a[std::countr_zero(mask)];
-  for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
-    const Word value = a[std::countr_zero(left)];
-    const auto x = static_cast<std::int32_t>(total), y = static_cast<std::int32_t>(value);
-    switch (kOp) {
-      case Redux::add:
-        total += value;
-        break;
-      case Redux::min_unsigned:
-        total = std::min(total, value);
-        break;
-      case Redux::max_unsigned:
-        total = std::max(total, value);
-        break;
-      case Redux::min_signed:
-        total = static_cast<Word>(std::min(x, y));
-        break;
-      case Redux::max_signed:
-        total = static_cast<Word>(std::max(x, y));
-        break;
-      case Redux::and_bits:
-        total &= value;
-        break;
-      case Redux::or_bits:
-        total |= value;
-        break;
-      case Redux::xor_bits:
-        total ^= value;
-        break;
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const Word* a = warp.row(in.op[1]);
+    Word total = a[std::countr_zero(mask)];
+    for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
+      const Word value = a[std::countr_zero(left)];
+      const auto x = static_cast<std::int32_t>(total), y = static_cast<std::int32_t>(value);
+      switch (kOp) {
+        case Redux::add:
+          total += value;
+          break;
+        case Redux::min_unsigned:
+          total = std::min(total, value);
+          break;
+        case Redux::max_unsigned:
+          total = std::max(total, value);
+          break;
+        case Redux::min_signed:
+          total = static_cast<Word>(std::min(x, y));
+          break;
+        case Redux::max_signed:
+          total = static_cast<Word>(std::max(x, y));
+          break;
+        case Redux::and_bits:
+          total &= value;
+          break;
+        case Redux::or_bits:
+          total |= value;
+          break;
+        case Redux::xor_bits:
+          total ^= value;
+          break;
+      }
     }
+    fill_lanes(warp, in.op[0], mask, total);
   }
-  fill_lanes(warp, in.op[0], mask, total);
 }
 
 void decode_redux(Form& form) {
@@ -248,10 +292,12 @@ void decode_activemask(Form& form) {
 
 /// op: d, p, member mask. The lowest lane leads.
 void elect(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (!gather_members(warp, in, mask, in.op[2], Warp::Meet::here)) return;
-  const int leader = std::countr_zero(mask);
-  fill_lanes(warp, in.op[0], mask, static_cast<std::uint32_t>(leader));
-  put_predicate(warp, in.op[1], 1u << leader, mask);
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const int leader = std::countr_zero(mask);
+    fill_lanes(warp, in.op[0], mask, static_cast<std::uint32_t>(leader));
+    put_predicate(warp, in.op[1], 1u << leader, mask);
+  }
 }
 
 void decode_elect(Form& form) {
