@@ -35,5 +35,6 @@ void add_compare(CLI::App& app, Action& action);
 void add_db(CLI::App& app, Action& action);
 void add_selftest(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
+void add_replay(CLI::App& app, Action& action);
 
 }  // namespace evo::cli

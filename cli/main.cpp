@@ -131,6 +131,7 @@ void add_commands(CLI::App& app, Action& action, const std::string& command_line
   add_space(app, action);
   add_runs(app, action);
   add_compare(app, action);
+  add_replay(app, action);
   add_selftest(app, action);
   add_db(app, action);
   add_vgpu(app, action);

@@ -22,6 +22,7 @@
 #include "engine/rng.h"
 #include "engine/search.h"
 #include "engine/strategy.h"
+#include "engine/text.h"
 #include "evaluator/compiler.h"
 #include "evaluator/pipeline.h"
 #include "population/store.h"
@@ -209,7 +210,10 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
   command->add_option("--time", request->time, "Stop after this long: 90s, 10m, 1h")->type_name("DURATION");
   command->add_option("--seed", request->seed, "Repeat the same search (default: random, and printed)")
       ->type_name("S");
-  command->add_option("--strategy", request->strategy, "evolve (default) or random")->type_name("NAME");
+  command
+      ->add_option("--strategy", request->strategy,
+                   fmt::format("Among {} (default: evolve)", list_of(strategy_names())))
+      ->type_name("NAME");
   command->add_option("--option", request->options, "An option of the task, as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "cli/arguments.h"
@@ -11,8 +12,10 @@
 #include "cli/json_documents.h"
 #include "cli/listings.h"
 #include "cli/lookup.h"
+#include "cli/recordings.h"
 #include "cli/table.h"
 #include "cli/templates.h"
+#include "engine/t1.h"
 
 namespace evo::cli {
 namespace {
@@ -24,6 +27,7 @@ struct Request {
   std::vector<std::string> shapes;
   std::vector<std::string> options;
   std::string templates;
+  std::string t1;
   bool json = false;
 };
 
@@ -69,7 +73,23 @@ std::string space_text(const SpaceListing& space, const Terminal& terminal) {
   return text;
 }
 
+/// A tuning problem of another tuner: a family without a device.
+int t1_space(const Request& request) {
+  const std::string name = std::filesystem::path(request.t1).filename().string();
+  FamilyListing listing;
+  listing.family = read_t1(read_text(request.t1), name);
+  const Space space({listing.family}, {}, {});
+  listing.legal = space.size();
+  listing.product = space.product_size(name);
+  SpaceListing all;
+  all.task.name = name;
+  all.families.push_back(listing);
+  fmt::print("{}", request.json ? space_json(all) : family_text(listing, terminal_of(stdout)));
+  return kDone;
+}
+
 int space(const Request& request) {
+  if (!request.t1.empty()) return t1_space(request);
   const SourceTree tree = load_templates(request.templates);
   const Task task = find_task(tree, request.task);
   const std::vector<std::string> shapes = parse_shapes(task, request.shapes);
@@ -99,6 +119,7 @@ void add_space(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
+  command->add_option("--t1", request->t1, "Instead of a task: a tuning problem in the T1 format")->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return space(*request); }; });
 }

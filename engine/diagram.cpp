@@ -52,6 +52,16 @@ Path Diagram::at(std::uint64_t index) const {
   return path;
 }
 
+bool Diagram::contains(const Path& genome) const {
+  NodeId node = root_;
+  for (std::size_t level = 0; level < levels_ && node != kDead; ++level) {
+    const bool active = nodes_[node].active;
+    if (active != (genome[level] != kInactive)) return false;
+    node = child(node, active ? static_cast<std::size_t>(genome[level]) : 0);
+  }
+  return node != kDead;
+}
+
 std::vector<Path> Diagram::matching(const Path& wish, std::size_t limit) const {
   std::vector<Path> found;
   Path prefix;

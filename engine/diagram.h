@@ -7,13 +7,10 @@
 
 #include "engine/expression.h"
 #include "engine/family.h"
+#include "engine/point.h"
 #include "engine/rng.h"
 
 namespace evo {
-
-/// A genome as allele indices in the family's gene order.
-using Path = std::vector<int>;
-inline constexpr int kInactive = -1;  ///< In a path: the gene takes no part. In a wish: any allele.
 
 /// The legal genomes of one family as a decision diagram: one level for each gene, one edge for each allele
 /// that some legal genome has after the edges before it. Nodes of a level whose remaining constraints are
@@ -24,6 +21,9 @@ class Diagram {
   /// usage_error for a constraint that has no value for some otherwise legal genome, and when constraints
   /// entangle too many genes.
   Diagram(const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations);
+  /// The diagram of these genomes and no others. Throws usage_error when a gene is active in one and inactive
+  /// in another whose earlier genes are equal.
+  Diagram(const Family& family, std::vector<Path> genomes);
 
   /// Exact below 2^63, else saturated there.
   std::uint64_t size() const { return nodes_[root_].count; }
@@ -34,6 +34,8 @@ class Diagram {
   Path sample(Rng& rng) const;
   /// The genome of an index below size(), which must not be saturated.
   Path at(std::uint64_t index) const;
+
+  bool contains(const Path& genome) const;
 
   /// The genomes that agree with `wish` wherever both name an allele; at most `limit`, in index order.
   std::vector<Path> matching(const Path& wish, std::size_t limit) const;
@@ -55,6 +57,8 @@ class Diagram {
     double weight = 0;        ///< The same, approximately.
   };
   class Builder;
+  class Lister;
+  class Reducer;
 
   NodeId child(NodeId node, std::size_t edge) const { return edges_[nodes_[node].first_edge + edge]; }
   std::size_t pick(const Node& node, Rng& rng) const;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "engine/diagram.h"
+#include "engine/diagram_reduce.h"
 #include "engine/error.h"
 #include "engine/residual.h"
 #include "engine/scope.h"
@@ -12,22 +13,8 @@
 namespace evo {
 namespace {
 
-constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
 // A diagram of this size takes seconds and a gigabyte; real families stay orders of magnitude below.
 constexpr std::size_t kMaxStates = 3'000'000;
-
-// Both at most 2^63, whose sum would wrap.
-std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
-  return a >= kSaturated - b ? kSaturated : a + b;
-}
-
-struct SequenceHash {
-  std::size_t operator()(const std::vector<std::uint32_t>& sequence) const {
-    std::uint64_t hash = sequence.size();
-    for (const std::uint32_t id : sequence) hash = (hash ^ id) * 0x9E3779B97F4A7C15u + (hash >> 29);
-    return static_cast<std::size_t>(hash ^ (hash >> 32));
-  }
-};
 
 }  // namespace
 
@@ -42,15 +29,14 @@ class Diagram::Builder {
         facts_(facts),
         specialisations_(specialisations),
         store_(family.genes),
-        states_(family.genes.size()),
-        unique_(family.genes.size()) {
+        reducer_(diagram, family.genes.size()),
+        states_(family.genes.size()) {
     for (const auto& [name, value] : facts) names_[name] = store_.constant(value);
     for (std::size_t i = 0; i < family.genes.size(); ++i) names_[family.genes[i].name] = store_.gene(i);
     State start;
     for (const Gene& gene : family.genes) start.push_back(store_.truth(translate(gene.when, {})));
     std::vector<TermId> constraints;
     for (const Bindings& specialisation : specialisations) add_constraints(specialisation, constraints);
-    diagram.nodes_ = {{0, 0, true, 0, 0.0}, {0, 0, true, 1, 1.0}};  // kDead, kEnd
     if (normalise(constraints)) {
       start.insert(start.end(), constraints.begin(), constraints.end());
       diagram.root_ = build(0, start);
@@ -130,7 +116,7 @@ class Diagram::Builder {
       children.push_back(descend(level, state, allele));
       path_.pop_back();
     }
-    const NodeId node = reduce(level, active, children);
+    const NodeId node = reducer_.node(level, active, children);
     states_[level].emplace(state, node);
     return node;
   }
@@ -145,28 +131,6 @@ class Diagram::Builder {
     if (!normalise(constraints)) return kDead;
     next.insert(next.end(), constraints.begin(), constraints.end());
     return build(level + 1, next);
-  }
-
-  // One node for equal children; none when all are dead.
-  NodeId reduce(std::size_t level, bool active, const std::vector<NodeId>& children) {
-    if (std::all_of(children.begin(), children.end(), [](NodeId child) { return child == kDead; }))
-      return kDead;
-    std::vector<NodeId> key = children;
-    key.push_back(active);
-    const auto [found, added] =
-        unique_[level].emplace(std::move(key), static_cast<NodeId>(diagram_.nodes_.size()));
-    if (!added) return found->second;
-    Node node;
-    node.first_edge = static_cast<std::uint32_t>(diagram_.edges_.size());
-    node.edges = static_cast<std::uint32_t>(children.size());
-    node.active = active;
-    for (const NodeId child : children) {
-      node.count = saturating_sum(node.count, diagram_.nodes_[child].count);
-      node.weight += diagram_.nodes_[child].weight;
-      diagram_.edges_.push_back(child);
-    }
-    diagram_.nodes_.push_back(node);
-    return found->second;
   }
 
   // The constraint that has no value for the genome at hand.
@@ -205,9 +169,9 @@ class Diagram::Builder {
   const Bindings& facts_;
   const std::vector<Bindings>& specialisations_;
   ResidualStore store_;
+  Reducer reducer_;
   std::map<std::string, TermId> names_;
   std::vector<std::unordered_map<State, NodeId, SequenceHash>> states_;
-  std::vector<std::unordered_map<std::vector<NodeId>, NodeId, SequenceHash>> unique_;
   std::vector<std::size_t> path_;
   std::size_t state_count_ = 0;
 };

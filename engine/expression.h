@@ -28,8 +28,9 @@ struct Node;
 /// One expression of the language that serves constraints, directives, grids, sizes and floors:
 /// integers, booleans, 'strings', names, + - * / % << >> & | == != < <= > >= && || ! ?: in,
 /// min, max, ceil_div, pow2 (is a power of two), log2 (exact or rounded down); Python's `and or not`, `//`,
-/// chained comparisons and tuples after `in` are read too, so that Kernel Tuner's T1 constraints load as they
-/// are. Division rounds towards zero as in C. Parses once; copies share the tree.
+/// `**` (with a literal exponent or a power of two as its base), chained comparisons and tuples after `in` are read
+/// too, so that Kernel Tuner's T1 constraints load as they are. Division rounds towards zero as in C. Parses once;
+/// copies share the tree.
 class Expression {
  public:
   /// The literal `true`.

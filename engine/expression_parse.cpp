@@ -108,8 +108,8 @@ class Parser {
   }
 
   void scan_symbol() {
-    static constexpr std::array<std::string_view, 27> kSymbols = {
-        "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "//", "+", "-", "*", "/", "%",
+    static constexpr std::array<std::string_view, 28> kSymbols = {
+        "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "//", "**", "+", "-", "*", "/", "%",
         "<",  ">",  "!",  "?",  ":",  "(",  ")",  "[",  "]",  ",", "&", "|", "="};
     for (std::string_view symbol : kSymbols) {
       if (text_.substr(at_).starts_with(symbol)) {
@@ -264,7 +264,38 @@ class Parser {
     const Nesting nesting(*this);
     if (accept("-")) return make(Op::negate, {unary()});
     if (accept("!")) return make(Op::logical_not, {unary()});
-    return primary();
+    return power();
+  }
+
+  // Binds tighter than a sign before it, looser than one after it, as in Python.
+  NodePtr power() {
+    NodePtr base = primary();
+    if (!is("**")) return base;
+    const std::size_t column = token_.column;
+    advance();
+    return raised(base, unary(), column);
+  }
+
+  // Powers are written with the other operators: a literal exponent is a product, and powers of a literal power of
+  // two are shifts.
+  NodePtr raised(const NodePtr& base, const NodePtr& exponent, std::size_t column) {
+    constexpr std::int64_t kMostFactors = 62;
+    const auto literal = [](const NodePtr& node) {
+      const bool is_literal = node->op == Op::constant && std::holds_alternative<std::int64_t>(node->value);
+      return is_literal ? std::get<std::int64_t>(node->value) : std::int64_t{-1};
+    };
+    if (const std::int64_t count = literal(exponent); count >= 0 && count <= kMostFactors) {
+      NodePtr product = count == 0 ? constant(std::int64_t{1}) : base;
+      for (std::int64_t factor = 1; factor < count; ++factor) product = make(Op::multiply, {product, base});
+      return product;
+    }
+    const std::int64_t two = literal(base);
+    if (two < 2 || (two & (two - 1)) != 0)
+      fail_at(column, "a power needs a literal exponent from 0 to 62, or a literal power of two as its base");
+    const NodePtr bits = two == 2 ? exponent
+                                  : make(Op::multiply, {exponent, constant(std::int64_t{__builtin_ctzll(
+                                                                      static_cast<unsigned long long>(two))})});
+    return make(Op::shift_left, {constant(std::int64_t{1}), bits});
   }
 
   NodePtr primary() {

@@ -150,6 +150,13 @@ Space::Space(std::vector<Family> families, const Bindings& facts, std::vector<Bi
   }
 }
 
+Space::Space(Family family, std::vector<Path> genomes) : impl_(new Impl) {
+  if (genomes.empty()) throw usage_error(fmt::format("{}: no genomes", family.name));
+  impl_->specialisations = {{}};
+  impl_->diagrams.push_back(Diagram(family, std::move(genomes)));
+  impl_->families.push_back(std::move(family));
+}
+
 Space::~Space() = default;
 Space::Space(Space&&) noexcept = default;
 Space& Space::operator=(Space&&) noexcept = default;
@@ -178,7 +185,19 @@ double Space::product_size(std::string_view family) const {
 }
 
 Genome Space::sample(Rng& rng) const {
-  if (size() < kSaturated) return at(rng.below(size()));
+  return genome(sample_point(rng));
+}
+
+Genome Space::sample(Rng& rng, std::string_view family) const {
+  return genome(sample_point(rng, impl_->index_of(family)));
+}
+
+Genome Space::at(std::uint64_t index) const {
+  return genome(point_at(index));
+}
+
+Point Space::sample_point(Rng& rng) const {
+  if (size() < kSaturated) return point_at(rng.below(size()));
   double total = 0;
   for (const Diagram& diagram : impl_->diagrams) total += diagram.approximate_size();
   double drawn = rng.unit() * total;
@@ -186,18 +205,26 @@ Genome Space::sample(Rng& rng) const {
   while (chosen + 1 < impl_->diagrams.size() && drawn >= impl_->diagrams[chosen].approximate_size()) {
     drawn -= impl_->diagrams[chosen++].approximate_size();
   }
-  return genome_of(impl_->families[chosen], impl_->diagrams[chosen].sample(rng));
+  return sample_point(rng, chosen);
 }
 
-Genome Space::sample(Rng& rng, std::string_view family) const {
-  const std::size_t index = impl_->index_of(family);
-  return genome_of(impl_->families[index], impl_->diagrams[index].sample(rng));
+Point Space::sample_point(Rng& rng, std::size_t family) const {
+  return {family, impl_->diagrams[family].sample(rng)};
 }
 
-Genome Space::at(std::uint64_t index) const {
+Point Space::point_at(std::uint64_t index) const {
   std::size_t family = 0;
   while (index >= impl_->diagrams[family].size()) index -= impl_->diagrams[family++].size();
-  return genome_of(impl_->families[family], impl_->diagrams[family].at(index));
+  return {family, impl_->diagrams[family].at(index)};
+}
+
+Genome Space::genome(const Point& point) const {
+  return genome_of(impl_->families[point.family], point.alleles);
+}
+
+Point Space::point(const Genome& genome) const {
+  const std::size_t index = impl_->index_of(genome.family);
+  return {index, path_of(impl_->families[index], genome)};
 }
 
 std::optional<std::string> Space::why_illegal(const Genome& genome) const {
@@ -214,6 +241,10 @@ std::optional<std::string> Space::why_illegal(const Genome& genome) const {
   return std::nullopt;
 }
 
+bool Space::contains(const Point& point) const {
+  return impl_->diagrams[point.family].contains(point.alleles);
+}
+
 std::vector<Genome> Space::neighbours(const Genome& genome, Step step) const {
   std::vector<Genome> all;
   for (const Gene& gene : family(genome.family).genes) {
@@ -223,20 +254,28 @@ std::vector<Genome> Space::neighbours(const Genome& genome, Step step) const {
 }
 
 std::vector<Genome> Space::neighbours(const Genome& genome, std::string_view gene, Step step) const {
-  const std::size_t index = impl_->index_of(genome.family);
-  const Family& family = impl_->families[index];
-  const Path path = path_of(family, genome);
+  const Point point = this->point(genome);
+  const std::vector<Gene>& genes = impl_->families[point.family].genes;
+  const auto named = std::find_if(genes.begin(), genes.end(), [&](const Gene& g) { return g.name == gene; });
   std::vector<Genome> found;
-  for (std::size_t i = 0; i < family.genes.size(); ++i) {
-    if (family.genes[i].name != gene || path[i] == kInactive) continue;
-    const bool only_beside = step == Step::adjacent && family.genes[i].kind == Gene::Kind::number;
-    for (int allele = 0; allele < static_cast<int>(family.genes[i].alleles.size()); ++allele) {
-      if (allele == path[i] || (only_beside && std::abs(allele - path[i]) != 1)) continue;
-      Path changed = path;
-      changed[i] = allele;
-      for (const Path& legal : impl_->diagrams[index].matching(changed, kMaxCompletions))
-        found.push_back(genome_of(family, legal));
-    }
+  if (named == genes.end()) return found;
+  for (const Point& neighbour : neighbours(point, static_cast<std::size_t>(named - genes.begin()), step))
+    found.push_back(this->genome(neighbour));
+  return found;
+}
+
+std::vector<Point> Space::neighbours(const Point& point, std::size_t gene, Step step) const {
+  const Gene& changing = impl_->families[point.family].genes[gene];
+  const int present = point.alleles[gene];
+  std::vector<Point> found;
+  if (present == kInactive) return found;
+  const bool only_beside = step == Step::adjacent && changing.kind == Gene::Kind::number;
+  Path changed = point.alleles;
+  for (int allele = 0; allele < static_cast<int>(changing.alleles.size()); ++allele) {
+    if (allele == present || (only_beside && std::abs(allele - present) != 1)) continue;
+    changed[gene] = allele;
+    for (Path& legal : impl_->diagrams[point.family].matching(changed, kMaxCompletions))
+      found.push_back({point.family, std::move(legal)});
   }
   return found;
 }
@@ -247,14 +286,20 @@ Genome Space::complete(const Genome& wish, Rng& rng) const {
 
 std::optional<Genome> Space::complete(const Genome& wish, const std::vector<std::string>& kept,
                                       Rng& rng) const {
-  const std::size_t index = impl_->index_of(wish.family);
-  const Family& family = impl_->families[index];
+  const Point point = this->point(wish);
   std::vector<bool> marked;
-  for (const Gene& gene : family.genes)
+  for (const Gene& gene : impl_->families[point.family].genes)
     marked.push_back(std::find(kept.begin(), kept.end(), gene.name) != kept.end());
-  const auto path = impl_->diagrams[index].nearest(path_of(family, wish), marked, rng);
+  const auto nearest = complete(point, marked, rng);
+  if (!nearest) return std::nullopt;
+  return genome(*nearest);
+}
+
+std::optional<Point> Space::complete(const Point& wish, const std::vector<bool>& kept, Rng& rng) const {
+  const auto path = impl_->diagrams[wish.family].nearest(
+      wish.alleles, kept.empty() ? std::vector<bool>(wish.alleles.size()) : kept, rng);
   if (!path) return std::nullopt;
-  return genome_of(family, *path);
+  return Point{wish.family, *path};
 }
 
 }  // namespace evo

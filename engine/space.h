@@ -8,6 +8,7 @@
 
 #include "engine/family.h"
 #include "engine/genome.h"
+#include "engine/point.h"
 #include "engine/rng.h"
 
 namespace evo {
@@ -22,6 +23,9 @@ class Space {
   /// them. Families whose requirement does not hold are left out. Throws usage_error when nothing is left,
   /// with the reason.
   Space(std::vector<Family> families, const Bindings& facts, std::vector<Bindings> specialisations);
+  /// A space of these genomes of one family and no others: a recorded one. Constraints and conditions are not
+  /// looked at. Throws usage_error when there are none, or when they do not agree on which genes are active.
+  Space(Family family, std::vector<Path> genomes);
   ~Space();
   Space(Space&&) noexcept;
   Space& operator=(Space&&) noexcept;
@@ -63,6 +67,20 @@ class Space {
   Genome complete(const Genome& wish, Rng& rng) const;
   /// The same among the genomes that have the wished alleles of the genes `kept`; empty when there are none.
   std::optional<Genome> complete(const Genome& wish, const std::vector<std::string>& kept, Rng& rng) const;
+
+  // The same on points, for strategies: an index costs less than a map of names.
+  Point point_at(std::uint64_t index) const;
+  Point sample_point(Rng& rng) const;
+  Point sample_point(Rng& rng, std::size_t family) const;
+  Genome genome(const Point& point) const;
+  /// Genes that the genome lacks or has an unknown allele for are kInactive.
+  Point point(const Genome& genome) const;
+  /// Whether it is one of the space's.
+  bool contains(const Point& point) const;
+  /// Legal points that differ in this gene, as `neighbours`.
+  std::vector<Point> neighbours(const Point& point, std::size_t gene, Step step) const;
+  /// `kept`: by gene; empty stands for none.
+  std::optional<Point> complete(const Point& wish, const std::vector<bool>& kept, Rng& rng) const;
 
  private:
   struct Impl;

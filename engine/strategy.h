@@ -38,7 +38,8 @@ class Strategy {
   virtual void tell(const Answer& answer) = 0;
 };
 
-/// Names: "evolve" (default), "random". Throws usage_error listing them. `space` must outlive the strategy.
+/// Names: those of strategy_names(), "evolve" being the default, and "evolve:NAME=VALUE:..." with other figures
+/// (engine/evolve_tuning.h). Throws usage_error listing them. `space` must outlive the strategy.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed);
 std::vector<std::string> strategy_names();
 

@@ -1,237 +1,270 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
+#include <limits>
+#include <vector>
 
+#include "engine/forest.h"
+#include "engine/ledger.h"
 #include "engine/strategies.h"
-#include "engine/variation.h"
 
 namespace evo {
 namespace {
 
-// Figures found with the synthetic landscapes of tests/engine: budgets of 40 to 2000 evaluations, a third
-// failing.
-constexpr std::size_t kFounders = 8;      // random genomes that open an epoch
-constexpr std::size_t kPatience = 120;    // answers without a better best of the epoch, then a restart
-constexpr int kDraws = 12;                // of one operator, for a genome not asked before
-constexpr double kLearningRate = 0.1;     // of an operator's credit
-constexpr double kLeastShare = 0.02;      // of the proposals, that every operator keeps
-constexpr double kImmigrantCredit = 0.1;  // at the start; other operators have 1
-constexpr double kParentShares[] = {0.5, 0.3, 0.2};  // best first
+constexpr int kDraws = 20;  // for a gene that can change, for a genome not asked before
 
-/// A genome with its measured latency.
-struct Individual {
-  std::uint64_t ticket = 0;
-  Genome genome;
-  double latency_us = 0;
-};
-
-/// The best few, best first; the older one of equals.
-class Elite {
- public:
-  const std::vector<Individual>& members() const { return members_; }
-  bool empty() const { return members_.empty(); }
-  void clear() { members_.clear(); }
-
-  /// The rank it entered at; kEliteCount when it did not.
-  std::size_t offer(Individual individual) {
-    const auto place = std::upper_bound(
-        members_.begin(), members_.end(), individual,
-        [](const Individual& a, const Individual& b) { return a.latency_us < b.latency_us; });
-    const auto rank = static_cast<std::size_t>(place - members_.begin());
-    if (rank == kEliteCount) return rank;
-    members_.insert(place, std::move(individual));
-    if (members_.size() > kEliteCount) members_.pop_back();
-    return rank;
-  }
-
- private:
-  std::vector<Individual> members_;
-};
-
-/// Steady-state evolution around the elite of three. An epoch opens with random genomes and breeds from its
-/// own elite until it stagnates; then the next opens, half of its founders being shaken copies of the best of
-/// all epochs. Operators are drawn in proportion to what they earned lately (probability matching).
+/// Evolution with foresight. From a few random founders on, a forest of random trees learns the latencies
+/// told so far from the genes, and failures with them. At each fit a pool of offspring is bred: every genome
+/// one gene away from the best, mutants, crosses and immigrants. What is asked is the member of the pool with
+/// the least promised latency, which is the trees' mean less what their disagreement leaves open. Latencies
+/// enter as logarithms relative to the best, clipped at the median (failures count twice that), so that no
+/// figure here has a scale and the forest spends its splits on what is worth telling apart.
 class EvolveStrategy : public Strategy {
  public:
-  EvolveStrategy(const Space& space, std::uint64_t seed) : space_(space), rng_(seed) {
-    const auto mutation = [this](Genome (*mutate)(const Space&, const Genome&, Rng&)) {
-      return [this, mutate] {
-        const Individual& parent = draw_parent();
-        return Child{mutate(space_, parent.genome, rng_), {parent.ticket}};
-      };
-    };
-    operators_ = {
-        {"mutate_one", mutation(mutate_one)},         {"mutate_several", mutation(mutate_several)},
-        {"step_neighbour", mutation(step_neighbour)}, {"swap_slot", mutation(swap_slot)},
-        {"crossover", [this] { return cross(); }},    {"random", [this] { return Child{sample(), {}}; }},
-    };
-  }
+  EvolveStrategy(const Space& space, std::uint64_t seed, const EvolveTuning& tuning)
+      : space_(space),
+        tuning_(tuning),
+        rng_(seed),
+        ledger_(space),
+        encoding_(space),
+        forest_(encoding_, {.trees = tuning.trees, .tries = tuning.tries, .pair_share = tuning.pairs}) {}
 
   std::optional<Proposal> ask() override {
-    if (asked_.size() == space_.size()) return std::nullopt;
-    if (founders_ < kFounders || epoch_.empty()) return found();
-    for (std::size_t attempt = 0; attempt < operators_.size(); ++attempt) {
-      const Operator& op = draw_operator();
-      if (auto child = unasked(op.make)) return propose(std::move(*child), op.name);
+    if (ledger_.exhausted()) return std::nullopt;
+    if (ledger_.next_ticket() < tuning_.founders) return founder();
+    if (ranking_.empty()) return immigrant();
+    if (pool_.empty() || told_since_fit_ >= fit_interval() || (found_better_ && told_since_fit_ > 0)) {
+      fit();
+      breed();
+      told_since_fit_ = 0;
+      found_better_ = false;
     }
-    return propose(Child{any_unasked(), {}}, "random");
+    return most_promising();
   }
 
   void tell(const Answer& answer) override {
-    const auto found = pending_.find(answer.ticket);
-    if (found == pending_.end()) throw std::logic_error("told of a ticket that is not in flight");
-    Pending pending = std::move(found->second);
-    pending_.erase(found);
-    std::size_t rank = kEliteCount;
-    bool best = false;
-    if (answer.latency_us) {
-      const Individual individual{answer.ticket, std::move(pending.genome), *answer.latency_us};
-      all_time_.offer(individual);
-      // What an epoch asked for before the restart still counts, but not as its successor's parent.
-      if (pending.epoch == epoch_number_) rank = epoch_.offer(individual);
-      best = rank == 0;
+    Told told{answer.ticket, ledger_.settle(answer), 0};
+    const auto index = static_cast<std::uint32_t>(told_.size());
+    rows_.resize(rows_.size() + encoding_.columns());
+    encoding_.encode(told.point, rows_.data() + rows_.size() - encoding_.columns());
+    ++told_since_fit_;
+    if (!answer.latency_us) {
+      told_.push_back(std::move(told));
+      failed_.push_back(index);
+      return;
     }
-    credit(pending.op, rank);
-    stagnant_ = best ? 0 : stagnant_ + 1;
-    if (stagnant_ >= kPatience && !epoch_.empty()) restart();
+    told.log_latency = std::log(*answer.latency_us);
+    const auto place = std::upper_bound(
+        ranking_.begin(), ranking_.end(), told.log_latency,
+        [this](double log_latency, std::uint32_t other) { return log_latency < told_[other].log_latency; });
+    found_better_ = found_better_ || place == ranking_.begin();
+    told_.push_back(std::move(told));
+    ranking_.insert(place, index);
   }
 
  private:
-  struct Child {
-    Genome genome;
-    std::vector<std::uint64_t> parents;
+  struct Told {
+    std::uint64_t ticket = 0;
+    Point point;
+    double log_latency = 0;  // of valid ones
   };
-  struct Operator {
-    std::string name;
-    std::function<Child()> make;
-    double credit = 1.0;  // a moving average of rewards; starts high, so that each is tried
-  };
-  struct Pending {
-    Genome genome;
-    std::string op;
-    std::size_t epoch = 0;
+  struct Offspring {
+    Point point;
+    const char* op;
+    std::array<std::uint32_t, 2> parents;  // indices of told_
+    std::size_t parent_count;
+    Prediction prediction;
   };
 
-  // --- epochs
-
-  Proposal found() {
-    const bool shaken = epoch_number_ % 2 == 1 && founders_ % 2 == 0 && !all_time_.empty();
-    ++founders_;
-    const auto make = [&] { return shaken ? shake() : Child{sample(), {}}; };
-    if (auto child = unasked(make)) return propose(std::move(*child), shaken ? "shake" : "random");
-    return propose(Child{any_unasked(), {}}, "random");
-  }
-
-  // A copy of an elite of all epochs with about a third of its genes drawn anew.
-  Child shake() {
-    const auto& elite = all_time_.members();
-    const Individual& parent = elite[rng_.below(elite.size())];
-    Genome wish = parent.genome;
-    std::erase_if(wish.genes, [&](const auto&) { return rng_.below(3) == 0; });
-    return {space_.complete(wish, rng_), {parent.ticket}};
-  }
-
-  void restart() {
-    ++epoch_number_;
-    epoch_.clear();
-    founders_ = 0;
-    stagnant_ = 0;
-  }
-
-  // --- operators
-
-  const Individual& draw_parent() {
-    const auto& parents = epoch_.members();
-    double total = 0;
-    for (std::size_t i = 0; i < parents.size(); ++i) total += kParentShares[i];
-    double drawn = rng_.unit() * total;
-    std::size_t i = 0;
-    while (i + 1 < parents.size() && drawn >= kParentShares[i]) drawn -= kParentShares[i++];
-    return parents[i];
-  }
-
-  Child cross() {
-    const Individual& a = draw_parent();
-    const Individual& b = draw_parent();
-    return {crossover(space_, a.genome, b.genome, rng_), {a.ticket, b.ticket}};
-  }
+  const Told& ranked(std::size_t rank) const { return told_[ranking_[rank]]; }
 
   // Families take turns, so that a small one is not lost beside a large one.
-  Genome sample() {
-    const auto& families = space_.families();
-    return space_.sample(rng_, families[samples_++ % families.size()].name);
-  }
+  Point sample() { return space_.sample_point(rng_, samples_++ % space_.families().size()); }
 
-  const Operator& draw_operator() {
-    double total = 0;
-    for (const Operator& op : operators_) total += op.credit;
-    const double least = total * kLeastShare;
-    double drawn = rng_.unit() * (total + least * static_cast<double>(operators_.size()));
-    for (const Operator& op : operators_) {
-      drawn -= op.credit + least;
-      if (drawn < 0) return op;
+  // Founders keep apart, so that they tell something of every gene.
+  Proposal founder() {
+    Point chosen = ledger_.draw(rng_);
+    double farthest = -1;
+    for (std::size_t draw = 0; draw < tuning_.spread; ++draw) {
+      Point point = sample();
+      if (ledger_.asked(point)) continue;
+      double nearest = std::numeric_limits<double>::max();
+      for (const Point& other : founders_) nearest = std::min(nearest, distance(point, other));
+      if (nearest <= farthest) continue;
+      farthest = nearest;
+      chosen = std::move(point);
     }
-    return operators_.back();
+    founders_.push_back(chosen);
+    return ledger_.propose(std::move(chosen), "random", {});
   }
 
-  void credit(const std::string& name, std::size_t rank) {
-    const double reward = rank == 0 ? 1.0 : rank < kEliteCount ? 0.5 : 0.0;
-    for (Operator& op : operators_) {
-      if (op.name == name) op.credit += kLearningRate * (reward - op.credit);
+  // The sum over genes: 1 from one end of the numbers to the other, or for any other difference.
+  double distance(const Point& a, const Point& b) const {
+    const std::vector<Gene>& genes = space_.families()[a.family].genes;
+    if (a.family != b.family) return static_cast<double>(genes.size());
+    double sum = 0;
+    for (std::size_t i = 0; i < genes.size(); ++i) {
+      if (a.alleles[i] == b.alleles[i]) continue;
+      const bool ordered =
+          genes[i].kind == Gene::Kind::number && a.alleles[i] != kInactive && b.alleles[i] != kInactive;
+      sum += ordered
+                 ? std::abs(a.alleles[i] - b.alleles[i]) / static_cast<double>(genes[i].alleles.size() - 1)
+                 : 1;
     }
+    return sum;
   }
 
-  // --- nothing twice
-
-  std::optional<Child> unasked(const std::function<Child()>& make) {
+  Proposal immigrant() {
     for (int draw = 0; draw < kDraws; ++draw) {
-      Child child = make();
-      if (!asked_.contains(to_text(child.genome))) return child;
+      Point point = sample();
+      if (!ledger_.asked(point)) return ledger_.propose(std::move(point), "random", {});
     }
-    return std::nullopt;
+    return ledger_.propose(ledger_.draw(rng_), "random", {});
   }
 
-  // The next genome in index order from a random place on. Only asked for where most of the space is known,
-  // so short.
-  Genome any_unasked() {
-    if (space_.size() == Space::kSaturated) {
-      Genome genome = space_.sample(rng_);
-      while (asked_.contains(to_text(genome))) genome = space_.sample(rng_);
-      return genome;
-    }
-    std::uint64_t index = rng_.below(space_.size());
-    while (asked_.contains(to_text(space_.at(index)))) index = (index + 1) % space_.size();
-    return space_.at(index);
+  // --- the forest
+
+  std::size_t fit_interval() const {
+    return 1 + static_cast<std::size_t>(tuning_.fit_every *
+                                        static_cast<double>(std::min(told_.size(), tuning_.memory)));
   }
 
-  Proposal propose(Child child, const std::string& op) {
-    Proposal proposal{next_ticket_++, std::move(child.genome), op, std::move(child.parents)};
-    asked_.insert(to_text(proposal.genome));
-    pending_[proposal.ticket] = {proposal.genome, op, epoch_number_};
-    return proposal;
+  void fit() {
+    const double best = ranked(0).log_latency;
+    const auto median =
+        static_cast<std::size_t>(static_cast<double>(ranking_.size() - 1) * tuning_.good_share);
+    const double slow = ranked(median).log_latency - best;
+    std::vector<float> rows;
+    std::vector<float> targets;
+    const auto learn = [&](std::uint32_t index, double target) {
+      const float* row = rows_.data() + index * encoding_.columns();
+      rows.insert(rows.end(), row, row + encoding_.columns());
+      targets.push_back(static_cast<float>(target));
+    };
+    const std::size_t best_kept =
+        told_.size() <= tuning_.memory ? ranking_.size() : std::min(ranking_.size(), tuning_.memory / 2);
+    for (std::size_t rank = 0; rank < best_kept; ++rank)
+      learn(ranking_[rank], std::min(slow, ranked(rank).log_latency - best));
+    // Of what is left, failures and others have equal chances.
+    const std::size_t others = ranking_.size() - best_kept + failed_.size();
+    const std::size_t kept = std::min(others, tuning_.memory - std::min(tuning_.memory, best_kept));
+    for (std::size_t i = 0; i < kept; ++i) {
+      const std::size_t drawn = kept == others ? i : rng_.below(others);
+      if (drawn < failed_.size()) {
+        learn(failed_[drawn], tuning_.failure * slow);
+      } else {
+        const std::size_t rank = best_kept + drawn - failed_.size();
+        learn(ranking_[rank], std::min(slow, ranked(rank).log_latency - best));
+      }
+    }
+    forest_.fit(rows, targets, rng_);
+  }
+
+  // --- the pool
+
+  void breed() {
+    pool_.clear();
+    for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking_.size()); ++rank) {
+      const Point& parent = ranked(rank).point;
+      for (std::size_t gene = 0; gene < parent.alleles.size(); ++gene) {
+        for (Point& point : space_.neighbours(parent, gene, Space::Step::any))
+          consider(std::move(point), "neighbour", {ranking_[rank], 0}, 1);
+      }
+    }
+    for (std::size_t i = 0; i < tuning_.mutants; ++i) {
+      const std::uint32_t parent = draw_parent();
+      Point point = told_[parent].point;
+      const std::uint64_t genes = 2 + rng_.below(2);
+      for (std::uint64_t gene = 0; gene < genes; ++gene) point = mutated(point);
+      consider(std::move(point), "mutate", {parent, 0}, 1);
+    }
+    for (std::size_t i = 0; i < tuning_.crossed; ++i) {
+      const std::uint32_t a = draw_parent();
+      const std::uint32_t b = draw_parent();
+      if (told_[a].point.family == told_[b].point.family && a != b)
+        consider(crossed(told_[a].point, told_[b].point), "crossover", {a, b}, 2);
+    }
+    for (std::size_t i = 0; i < tuning_.immigrants; ++i) consider(sample(), "random", {}, 0);
+  }
+
+  void consider(Point point, const char* op, std::array<std::uint32_t, 2> parents, std::size_t parent_count) {
+    if (ledger_.asked(point)) return;
+    row_.resize(encoding_.columns());
+    encoding_.encode(point, row_.data());
+    pool_.push_back({std::move(point), op, parents, parent_count, forest_.predict(row_.data())});
+  }
+
+  std::uint32_t draw_parent() { return ranking_[rng_.below(std::min(tuning_.parents, ranking_.size()))]; }
+
+  // One gene changed, and those that the constraints tie to it only where nothing else is legal.
+  Point mutated(const Point& point) {
+    const std::vector<Gene>& genes = space_.families()[point.family].genes;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      const std::size_t gene = rng_.below(genes.size());
+      const std::size_t alleles = genes[gene].alleles.size();
+      if (alleles < 2 || point.alleles[gene] == kInactive) continue;
+      std::vector<Point> neighbours = space_.neighbours(point, gene, Space::Step::any);
+      if (!neighbours.empty()) return std::move(neighbours[rng_.below(neighbours.size())]);
+      Point wish = point;
+      wish.alleles[gene] = static_cast<int>(rng_.below(alleles));
+      std::vector<bool> kept(genes.size());
+      kept[gene] = true;
+      if (auto nearest = space_.complete(wish, kept, rng_)) return *nearest;
+    }
+    return point;
+  }
+
+  Point crossed(const Point& a, const Point& b) {
+    Point wish = a;
+    for (std::size_t gene = 0; gene < wish.alleles.size(); ++gene) {
+      if (a.alleles[gene] == kInactive || (b.alleles[gene] != kInactive && rng_.below(2) == 0))
+        wish.alleles[gene] = b.alleles[gene];
+    }
+    return space_.contains(wish) ? wish : *space_.complete(wish, {}, rng_);
+  }
+
+  Proposal most_promising() {
+    std::size_t chosen = pool_.size();
+    double least = 0;
+    for (std::size_t i = 0; i < pool_.size(); ++i) {
+      const double promised = pool_[i].prediction.mean - tuning_.exploration * pool_[i].prediction.spread;
+      if ((chosen == pool_.size() || promised < least) && !ledger_.asked(pool_[i].point)) {
+        least = promised;
+        chosen = i;
+      }
+    }
+    if (chosen == pool_.size()) return immigrant();
+    Offspring offspring = std::move(pool_[chosen]);
+    pool_[chosen] = std::move(pool_.back());
+    pool_.pop_back();
+    std::vector<std::uint64_t> parents;
+    for (std::size_t i = 0; i < offspring.parent_count; ++i)
+      parents.push_back(told_[offspring.parents[i]].ticket);
+    return ledger_.propose(std::move(offspring.point), offspring.op, std::move(parents));
   }
 
   const Space& space_;
+  const EvolveTuning tuning_;
   Rng rng_;
-  std::vector<Operator> operators_;
-  Elite all_time_;
-  Elite epoch_;
-  std::size_t epoch_number_ = 0;
-  std::size_t founders_ = 0;  // asked in this epoch
-  std::size_t stagnant_ = 0;  // answers since the epoch's best last improved
+  Ledger ledger_;
+  Encoding encoding_;
+  Forest forest_;
+  std::vector<Told> told_;              // in the order told
+  std::vector<float> rows_;             // their encodings
+  std::vector<std::uint32_t> ranking_;  // the valid ones, best first; the older one of equals
+  std::vector<std::uint32_t> failed_;
+  std::vector<Point> founders_;
+  std::vector<Offspring> pool_;
+  std::vector<float> row_;
+  std::size_t told_since_fit_ = 0;
+  bool found_better_ = false;
   std::size_t samples_ = 0;
-  std::uint64_t next_ticket_ = 0;
-  std::unordered_set<std::string> asked_;
-  std::unordered_map<std::uint64_t, Pending> pending_;
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_evolve(const Space& space, std::uint64_t seed) {
-  return std::make_unique<EvolveStrategy>(space, seed);
+std::unique_ptr<Strategy> make_evolve(const Space& space, std::uint64_t seed, const EvolveTuning& tuning) {
+  return std::make_unique<EvolveStrategy>(space, seed, tuning);
 }
 
 }  // namespace evo

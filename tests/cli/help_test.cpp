@@ -6,7 +6,7 @@ using namespace evo::testing;
 
 namespace {
 const std::vector<std::string> kCommands = {"run",  "elites", "show",  "export", "verify", "lineage",
-                                            "diff", "tasks",  "space", "runs",   "doctor"};
+                                            "diff", "tasks",  "space", "runs",   "doctor", "replay"};
 }
 
 TEST_CASE("evo alone greets a newcomer with the commands and first steps") {

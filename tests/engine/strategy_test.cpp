@@ -104,9 +104,23 @@ std::vector<std::string> texts(const std::vector<Proposal>& proposals) {
 
 TEST_CASE("strategies are known by name") {
   const Space space({kernel("k")}, {}, {});
-  CHECK(strategy_names() == std::vector<std::string>{"evolve", "random"});
+  CHECK(strategy_names() ==
+        std::vector<std::string>{"evolve", "random", "exhaustive", "annealing", "genetic", "local"});
   CHECK_THAT(complaint_of([&] { make_strategy("evolv", space, 1); }),
-             ContainsSubstring("unknown strategy 'evolv'; there are evolve, random"));
+             ContainsSubstring("unknown strategy 'evolv'; there are evolve, random, exhaustive"));
+}
+
+TEST_CASE("evolve takes other figures for ablation, by name") {
+  const Space space({kernel("k")}, {}, {});
+  const Landscape landscape(1, 0);
+  const auto run = [&](const char* name) {
+    return texts(drive(*make_strategy(name, space, 5), landscape, 60));
+  };
+  CHECK(run("evolve:founders=10:exploration=0.8") == run("evolve"));
+  CHECK(run("evolve:founders=5") != run("evolve"));
+  CHECK_THAT(complaint_of([&] { run("evolve:founder=5"); }),
+             ContainsSubstring("'founder=5': expected NAME=VALUE; there are bred"));
+  CHECK_THAT(complaint_of([&] { run("evolve:founders=few"); }), ContainsSubstring("expected a number"));
 }
 
 TEST_CASE("proposals are legal, never repeated, numbered in order, with parents that were valid answers") {
@@ -138,7 +152,7 @@ TEST_CASE("a seed decides everything") {
       return texts(drive(*make_strategy(name, space, seed), landscape, 300));
     };
     CHECK(run(5) == run(5));
-    CHECK(run(5) != run(6));
+    if (name != "exhaustive") CHECK(run(5) != run(6));
   }
 }
 
@@ -212,16 +226,85 @@ TEST_CASE("evolve tries every family, and breeds from the better one") {
   CHECK(slow < 90);
 }
 
-TEST_CASE("evolve uses each operator, and restarts when it stagnates") {
+TEST_CASE("evolve uses each operator") {
   const Space space({kernel("k")}, {}, {});
-  const auto proposals = drive(*make_strategy("evolve", space, 2), Landscape(4, 0.002), 1500);
+  const auto proposals = drive(*make_strategy("evolve", space, 2), Landscape(4, 0.002), 600);
   std::map<std::string, int> uses;
   for (const Proposal& proposal : proposals) ++uses[proposal.op];
-  for (const char* op :
-       {"random", "mutate_one", "mutate_several", "step_neighbour", "swap_slot", "crossover", "shake"}) {
+  for (const char* op : {"random", "neighbour", "mutate", "crossover"}) {
     INFO(op);
     CHECK(uses[op] > 3);
   }
+}
+
+TEST_CASE("evolve leaves a basin that it has searched through for a better one far away") {
+  // Two basins: all genes low is good, all genes high is better, and what lies between is bad.
+  const std::vector<Value> numbers = {number(1), number(2), number(3), number(4), number(5), number(6)};
+  const Space space(
+      {family("f", {gene("a", numbers), gene("b", numbers), gene("c", numbers), gene("d", numbers)}, {})}, {},
+      {});
+  const Measure measure = [](const Genome& genome) {
+    double low = 0;
+    double high = 0;
+    for (const auto& [name, allele] : genome.genes) {
+      low += static_cast<double>(std::get<std::int64_t>(allele) - 1);
+      high += static_cast<double>(6 - std::get<std::int64_t>(allele));
+    }
+    return std::min(12 + low, 10 + 1.5 * high);
+  };
+  int reached = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed)
+    reached += best_of(drive(*make_strategy("evolve", space, seed), measure, 300), measure) == 10;
+  CHECK(reached >= 8);
+}
+
+TEST_CASE("evolve learns where candidates fail") {
+  // A third of the space fails, next to the fastest.
+  const std::vector<Value> numbers = {number(1), number(2), number(4), number(8), number(16), number(32)};
+  const Space space(
+      {family("f", {gene("a", numbers), gene("b", numbers), gene("c", numbers), gene("d", numbers)}, {})}, {},
+      {});
+  const Measure measure = [](const Genome& genome) -> std::optional<double> {
+    const auto allele = [&](const char* name) { return std::get<std::int64_t>(genome.genes.at(name)); };
+    if (allele("a") * allele("b") > 64) return std::nullopt;
+    return 1000.0 / static_cast<double>(allele("a") * allele("b")) +
+           static_cast<double>(allele("c") + allele("d"));
+  };
+  const auto failing = [&](const std::string& name) {
+    int failures = 0;
+    for (const Proposal& proposal : drive(*make_strategy(name, space, 3), measure, 200))
+      failures += !measure(proposal.genome);
+    return failures;
+  };
+  CHECK(failing("evolve") < failing("random"));
+}
+
+TEST_CASE("annealing, genetic and local search beat random") {
+  const Space space({kernel("k")}, {}, {});
+  std::map<std::string, double> mean_log;
+  constexpr int kRuns = 8;
+  for (const char* name : {"random", "annealing", "genetic", "local"}) {
+    for (int run = 0; run < kRuns; ++run) {
+      const Landscape landscape(100 + run, 0.002);
+      mean_log[name] +=
+          std::log(best_of(drive(*make_strategy(name, space, run), landscape, 300), landscape)) / kRuns;
+    }
+  }
+  for (const char* name : {"annealing", "genetic", "local"}) {
+    INFO(name);
+    CHECK(std::exp(mean_log["random"] - mean_log[name]) > 1.05);
+  }
+}
+
+TEST_CASE("exhaustive refuses a space that cannot be indexed") {
+  std::vector<Gene> genes;
+  for (int i = 0; i < 64; ++i) genes.push_back(gene(fmt::format("g{}", i), {number(0), number(1)}));
+  const Space space({family("huge", genes, {})}, {}, {});
+  CHECK_THAT(complaint_of([&] { make_strategy("exhaustive", space, 1); }),
+             ContainsSubstring("too many genomes"));
+  CHECK(drive(
+            *make_strategy("evolve", space, 1), [](const Genome&) { return 1.0; }, 40)
+            .size() == 40);
 }
 
 TEST_CASE("evolve clearly beats random on landscapes with interactions and failures") {
@@ -229,7 +312,7 @@ TEST_CASE("evolve clearly beats random on landscapes with interactions and failu
   for (const double failing_pairs : {0.0, 0.006}) {
     std::map<std::string, std::array<double, 2>> mean_log;
     constexpr int kRuns = 12;
-    for (const std::string& name : strategy_names()) {
+    for (const char* name : {"evolve", "random"}) {
       for (int run = 0; run < kRuns; ++run) {
         const Landscape landscape(100 + run, failing_pairs);
         const auto proposals = drive(*make_strategy(name, space, run), landscape, 400);

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/recording.h"
+
+namespace evo::cli {
+
+/// The whole file, decompressed when it is gzipped. Throws usage_error when it is missing, machine_error when
+/// it cannot be read.
+std::string read_text(const std::filesystem::path& path);
+
+/// The recorded spaces of a file: results in any format of read_recording, or a database of runs, which has
+/// one for each task, device and objective. They are named after the file. Throws usage_error for anything
+/// else.
+std::vector<Recording> open_recordings(const std::filesystem::path& path);
+
+}  // namespace evo::cli

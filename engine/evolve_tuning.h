@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace evo {
+
+/// The figures of the strategy `evolve`. One set serves all spaces; others exist for ablation:
+/// docs/results/search.md says what each bought.
+struct EvolveTuning {
+  std::size_t founders = 10;  ///< Random genomes that open the search.
+  std::size_t spread = 16;    ///< Draws for each founder, of which the one farthest from the others is asked.
+  double good_share = 0.5;    ///< Of the valid answers; the rest counts as equally slow.
+  double failure = 2;         ///< What a failure counts as, in terms of the slowest that is told apart.
+  double exploration = 0.8;   ///< Spreads between the trees that an unknown genome is given as credit.
+  double fit_every = 0.05;    ///< Of what the forest learns from: so many answers between two fits.
+  std::size_t memory = 512;   ///< Answers that it learns from: the best half, and some of the others.
+  std::size_t bred = 4;       ///< The best, whose neighbours are all considered.
+  std::size_t parents = 8;    ///< The best, among which other parents are drawn.
+  std::size_t mutants = 40;   ///< Offspring considered at each fit: two or three genes changed,
+  std::size_t crossed = 20;   ///< by crossover,
+  std::size_t immigrants = 150;  ///< and anywhere.
+  std::size_t trees = 16;        ///< Of the forest.
+  std::size_t tries = 8;         ///< Random splits compared at each of its nodes.
+  double pairs = 0.4;            ///< Of these: a product or quotient of two genes.
+};
+
+/// "founders=6:spread=1": the defaults with these changed. Throws usage_error listing the names.
+EvolveTuning parse_evolve_tuning(std::string_view text);
+
+}  // namespace evo

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/evaluation.h"
+#include "engine/family.h"
+#include "engine/point.h"
+
+namespace evo {
+
+/// One evaluated configuration of a recorded space.
+struct RecordedRow {
+  Path alleles;                      ///< In the recording's genes.
+  std::optional<double> latency_us;  ///< Empty: it failed.
+  Verdict verdict = Verdict::valid;
+  double cost_s = 0;  ///< Compiling and benchmarking it; failures cost too.
+};
+
+/// A space whose every configuration has been measured before, so that strategies can be run without a
+/// device. Rows keep the file's order: orders of visits name them by index.
+struct Recording {
+  std::string name;
+  Family family;  ///< Its genes; nothing else is known.
+  std::vector<RecordedRow> rows;
+};
+
+}  // namespace evo

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/recording.h"
+#include "engine/space.h"
+
+namespace evo {
+
+/// A recording as something to search: its space, and the row of each genome.
+class RecordedSpace {
+ public:
+  /// The recording must outlive it.
+  explicit RecordedSpace(const Recording& recording);
+
+  const Recording& recording() const { return recording_; }
+  const Space& space() const { return space_; }
+  std::size_t row_of(const Genome& genome) const;
+
+ private:
+  const Recording& recording_;
+  Space space_;
+  std::unordered_map<Point, std::size_t, PointHash> rows_;
+};
+
+/// How long a replayed run is. It ends when both have been reached, or the space is exhausted.
+struct ReplayLimits {
+  std::size_t evaluations = 0;  ///< At least this many.
+  double seconds = 0;           ///< At least this much recorded compile and benchmark time.
+  std::size_t width = 1;        ///< Candidates in flight.
+};
+
+/// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the
+/// order they were evaluated, failures included.
+std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
+                                const ReplayLimits& limits);
+
+}  // namespace evo
