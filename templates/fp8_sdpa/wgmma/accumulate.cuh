@@ -1,23 +1,32 @@
-    // The second product of a tile. It adds to acc_o${promote_tiles > 0 ? ' by way of tile_o, as the tensor cores sum e4m3 products in low precision' : ' in place'}.
+//% if promote_tiles > 0
+    // The second product of a tile. It adds to acc_o by way of tile_o, as the tensor cores sum e4m3 products in low
+    // precision.
+//% else
+    // The second product of a tile. It adds to acc_o in place.
+//% end
     const auto start_part = [&](const RingPlace<stages>& place, int part) {
-      const shared_address values = smem.value_operand(group, place.stage) + part * ${v_path == 'widened' ? 0 : part_columns * panel};
+      const shared_address values =
+          smem.value_operand(group, place.stage) + part * ${v_path == 'widened' ? 0 : part_columns * panel};
       pin_registers(weights);  // all of them before the first product
       start_products();
 //% for step in 0..tile_k / (v_path == 'widened' ? 16 : 32)
 //%   if v_path == 'widened'
-      multiply_pv_last<true>(acc_o, weights + ${4 * step}, describe_columns<panel_bytes>(values + ${step * 16 * 128}));
+      multiply_pv_last<true>(acc_o, weights + ${4 * step},
+                             describe_columns<panel_bytes>(values + ${step * 16 * 128}));
 //%   else
 //%     let key = 32 * step
 //%     let target = promote_tiles > 0 ? 'tile_o' : 'acc_o + part * part_registers'
 //%     let accumulate = promote_tiles != 1 || step > 0
+      const matrix_descriptor values_${step} =
+          describe_matrix<panel>(values + ${key / panel * (D + sum_columns) * panel + key % panel});
 //%     if output_parts > 1
       if (part < ${output_parts - 1}) {
-        multiply_pv<${accumulate}>(${target}, weights + ${4 * step}, describe_matrix<panel>(values + ${key / panel * (D + sum_columns) * panel + key % panel}));
+        multiply_pv<${accumulate}>(${target}, weights + ${4 * step}, values_${step});
       } else {
-        multiply_pv_last<${accumulate}>(${target}, weights + ${4 * step}, describe_matrix<panel>(values + ${key / panel * (D + sum_columns) * panel + key % panel}));
+        multiply_pv_last<${accumulate}>(${target}, weights + ${4 * step}, values_${step});
       }
 //%     else
-      multiply_pv_last<${accumulate}>(${target}, weights + ${4 * step}, describe_matrix<panel>(values + ${key / panel * (D + sum_columns) * panel + key % panel}));
+      multiply_pv_last<${accumulate}>(${target}, weights + ${4 * step}, values_${step});
 //%     end
 //%   end
 //% end

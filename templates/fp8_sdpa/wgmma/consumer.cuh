@@ -19,7 +19,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 #pragma unroll
     for (int i = 0; i < o_registers; ++i) acc_o[i] = 0.0f;
 //% if promote_tiles > 0
-    float tile_o[${(part_columns + sum_columns) / 2}];   // of the last ${promote_tiles} tile(s)${output_parts > 1 ? ', a part of the columns,' : ''} in the tensor cores' precision
+    // Of the last ${promote_tiles} tile(s)${output_parts > 1 ? ', a part of the columns,' : ''} in the tensor cores' precision.
+    float tile_o[${(part_columns + sum_columns) / 2}];
     float acc_shrink[2] = {1.0f, 1.0f};  // what acc_o has to shrink by to meet it
 //%   if promote_tiles > 1
     int tiles_in = 0;
@@ -34,7 +35,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% end
 
     constexpr float log2_e = 1.4426950408889634f;
-    constexpr float inverse_root = ${D == 64 ? '0.125f' : D == 128 ? '0.08838834764831845f' : '0.0625f'};  // 1 / sqrt(head_dim)
+    // 1 / sqrt(head_dim)
+    constexpr float inverse_root = ${D == 64 ? '0.125f' : D == 128 ? '0.08838834764831845f' : '0.0625f'};
     constexpr float score_unit = inverse_root * log2_e * units_per_octave;
     const int scale_index = ${scales == 'head' ? 'work.head' : '0'};
 //% if score_type == 'f32'
@@ -79,7 +81,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       multiply_qk<${step > 0}>(scores, along_rows(query, ${panel_number * tile_q * row_bytes + byte}),
                         along_rows(keys, ${panel_number * tile_k * row_bytes + byte}));
 //%   else
-      multiply_qk<${step > 0}>(scores, query + ${4 * step}, along_rows(keys, ${panel_number * tile_k * row_bytes + byte}));
+      multiply_qk<${step > 0}>(scores, query + ${4 * step},
+                        along_rows(keys, ${panel_number * tile_k * row_bytes + byte}));
 //%   end
 //% end
       commit_products();

@@ -13,7 +13,8 @@ struct Arguments {
 };
 
 __device__ __forceinline__ uint2 rounded_columns(float4 acc, float factor) {
-  return make_uint2(${out}x2_from_f32(acc.x * factor, acc.y * factor), ${out}x2_from_f32(acc.z * factor, acc.w * factor));
+  return make_uint2(${out}x2_from_f32(acc.x * factor, acc.y * factor),
+                    ${out}x2_from_f32(acc.z * factor, acc.w * factor));
 }
 
 __device__ __forceinline__ void store_columns(half_bits* to, float4 acc, float factor) {
@@ -21,10 +22,11 @@ __device__ __forceinline__ void store_columns(half_bits* to, float4 acc, float f
   store_global_u32x2(to, columns.x, columns.y);
 }
 
-// Of each 16 columns a thread has four next to each other, from column_of(lane) on: of row `row` (r = 0) or `row + 8` (r = 1).
+// Of each 16 columns a thread has four next to each other, from column_of(lane) on: of row `row` (r = 0) or `row + 8`
+// (r = 1).
 //% if v_path == 'given' || v_path == 'widened'
-// Accumulators are columns 2 quad + 0..1 of each eight: even lanes take their neighbour's of the first eight, odd lanes of
-// the second.
+// Accumulators are columns 2 quad + 0..1 of each eight: even lanes take their neighbour's of the first eight, odd lanes
+// of the second.
 __device__ __forceinline__ int column_of(int lane) { return (lane & 1) * 8 + (lane & 2) * 2; }
 
 __device__ __forceinline__ float4 columns_of(const float (&acc_o)[o_registers], int r, int part, int lane) {
@@ -84,8 +86,8 @@ __device__ __forceinline__ void finish_columns(const Arguments& arguments, const
 
 // Through shared memory: each warpgroup's 64 rows in panels of 64 columns, swizzled, and from there by TMA.
 __device__ __forceinline__ void store_rows(const SharedMemory& smem, const Arguments& arguments, const Work& work,
-                                           int row_part, const float (&acc_o)[o_registers], const float (&row_max)[2],
-                                           const float (&row_sum)[2], int lane) {
+                                           int row_part, const float (&acc_o)[o_registers],
+                                           const float (&row_max)[2], const float (&row_sum)[2], int lane) {
   constexpr int staging_panel = 64 * 128;
   const shared_address staging = smem.output() + row_part * (64 * head_dim * 2);
   const bool stores = threadIdx.x % 128 == 0;

@@ -56,8 +56,9 @@ __device__ __forceinline__ void write_ones(const SharedMemory& smem) {
   for (int i = threadIdx.x; i < groups * stages * panels * chunks; i += threads) {
     const int tile = i / (panels * chunks);
     const int p = i / chunks % panels;
-    store_shared(smem.value_operand(tile / stages, tile % stages) + p * ${(D + sum_columns) * panel} + ${D * panel} + i % chunks * 16,
-                 make_uint4(ones, ones, ones, ones));
+    const shared_address rows =
+        smem.value_operand(tile / stages, tile % stages) + p * ${(D + sum_columns) * panel} + ${D * panel};
+    store_shared(rows + i % chunks * 16, make_uint4(ones, ones, ones, ones));
   }
 }
 //% end

@@ -1,5 +1,5 @@
-// ${line_percent} % of the weights by the line of `code`, the others ${mixed_with == 'ex2' ? 'on the multi-function unit, whose rate it spares' : 'by the parabola of code_quadratic'}, raised by the
-// line's mean error (0.46 eighths of an octave): a common factor cancels in the row's sum.
+// ${line_percent} % of the weights by the line of `code`, the others ${mixed_with == 'ex2' ? 'on the multi-function unit, whose rate the line spares' : 'by the parabola of code_quadratic'}.
+// These are raised by the line's mean error (0.46 eighths of an octave): a common factor cancels in the row's sum.
 constexpr float units_per_octave = 8.0f;
 __device__ __forceinline__ float rounded_max(float scaled) { return ceilf(scaled); }
 __device__ __forceinline__ float weight_offset(float row_max) { return 119.0f - row_max; }
@@ -31,7 +31,8 @@ __device__ __forceinline__ e4m3x4 codes_of(float w0, float w1, float w2, float w
 }
 //% else
 __device__ __forceinline__ f16x2 weight(f16x2 scores, f16x2 scale, f16x2 offset, int reg) {
-  if (on_line(reg)) return max_f16x2(fma_f16x2(scores, scale, add_f16x2(offset, 0x64006400u)), 0x64006400u);  // 2^10
+  constexpr f16x2 magic = 0x64006400u;  // 2^10
+  if (on_line(reg)) return max_f16x2(fma_f16x2(scores, scale, add_f16x2(offset, magic)), magic);
 //%   if mixed_with == 'ex2'
   const f16x2 eighth = twice_f16(0.125f);
   const f16x2 exponent_offset = multiply_f16x2(add_f16x2(offset, twice_f16(line_error - 56.0f)), eighth);
