@@ -71,6 +71,7 @@ TEST_CASE("an honest kernel that is rejected fails the self-test") {
   write_toy_mutants(bench, "wrong_answer");
   std::string task = bench.read("templates/toy/task.json");
   task.replace(task.find("\"relative_l2\": 0.0001"), 21, "\"relative_l2\": 1e-300");
+  task.replace(task.find("\"relative_l2\": 0.000001"), 23, "\"relative_l2\": 1e-301");
   bench.write("templates/toy/task.json", task);
   bench.write("templates/toy/reference.cu", R"cuda(extern "C" __global__ void toy_reference(const float* a, const float* b, float* c, int N) {
   const int i = blockIdx.x * 128 + threadIdx.x;
