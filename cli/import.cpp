@@ -1,14 +1,14 @@
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
+#include "cli/gzip_file.h"
 #include "cli/lookup.h"
 #include "engine/error.h"
 #include "population/results_read.h"
@@ -25,19 +25,10 @@ struct Request {
 std::string read_whole(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) throw usage_error(fmt::format("no file {}", path));
-  // gzread takes plain files as they are.
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) throw machine_error(fmt::format("cannot open {}", path));
-  std::string text;
-  std::vector<char> block(1 << 20);
-  int got = 0;
-  while ((got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) > 0)
-    text.append(block.data(), static_cast<std::size_t>(got));
-  int code = Z_OK;
-  gzerror(file.get(), &code);
-  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+  GzipFile file = read_gzip_file(path);
+  if (!file.whole)
     throw usage_error(fmt::format("{} cannot be decompressed: it is damaged or cut off", path));
-  return text;
+  return std::move(file.text);
 }
 
 int import_file(const Request& request, const std::string& command_line) {

@@ -1,14 +1,12 @@
 #include "cli/recordings.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
-#include <memory>
+#include <utility>
 
+#include "cli/gzip_file.h"
 #include "engine/error.h"
 #include "engine/recording_read.h"
 #include "population/store.h"
@@ -88,20 +86,9 @@ std::string read_text(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) throw usage_error(fmt::format("no file {}", path.string()));
   if (std::filesystem::is_directory(path))
     throw usage_error(fmt::format("{} is a folder, not a file", path.string()));
-  // gzread takes plain files as they are.
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) throw machine_error(fmt::format("cannot open {}: {}", path.string(), std::strerror(errno)));
-  std::string text;
-  std::vector<char> buffer(1 << 20);
-  int got = 0;
-  while ((got = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()))) > 0)
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  int code = Z_OK;
-  const char* reason = gzerror(file.get(), &code);
-  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-    throw machine_error(
-        fmt::format("cannot read {}: {}", path.string(), code == Z_ERRNO ? std::strerror(errno) : reason));
-  return text;
+  GzipFile file = read_gzip_file(path);
+  if (!file.whole) throw machine_error(fmt::format("cannot read {}: {}", path.string(), file.reason));
+  return std::move(file.text);
 }
 
 std::vector<Recording> open_recordings(const std::filesystem::path& path) {

@@ -26,6 +26,7 @@
 #include "engine/replay_report.h"
 #include "engine/strategy.h"
 #include "engine/text.h"
+#include "evaluator/parallel.h"
 
 namespace evo::cli {
 namespace {
@@ -105,7 +106,7 @@ void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std
   };
   {
     std::vector<std::jthread> threads;
-    const std::size_t count = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, runs);
+    const std::size_t count = std::min(static_cast<std::size_t>(usable_cores()), runs);
     for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work);
   }
   if (failure) std::rethrow_exception(failure);
