@@ -36,5 +36,6 @@ void add_db(CLI::App& app, Action& action);
 void add_selftest(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+void add_model(CLI::App& app, Action& action);
 
 }  // namespace evo::cli

@@ -135,6 +135,7 @@ void add_commands(CLI::App& app, Action& action, const std::string& command_line
   add_selftest(app, action);
   add_db(app, action);
   add_vgpu(app, action);
+  add_model(app, action);
   add_doctor(app, action);
 }
 

@@ -40,6 +40,10 @@ enum class Ranking { faster, same, slower };
 Ranking ranking(const PairedRatio& ratio);
 std::string_view name_of(Ranking ranking);  ///< "FASTER", "SAME", "SLOWER".
 
+/// Spearman's rank correlation of two lists of equal length, equal values sharing their mean rank: 1 when both have the same
+/// order, -1 when the opposite, 0 when one of them is constant.
+double rank_correlation(std::span<const double> a, std::span<const double> b);
+
 /// Samples of a timing, each marked when the GPU had lowered its clocks meanwhile.
 class ThrottledSamples {
  public:

@@ -203,11 +203,18 @@ void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool l
   sectors.erase(std::unique(sectors.begin(), sectors.end()), sectors.end());
 }
 
-TracedSpace traced_space(AccessMode mode, std::uint64_t address) {
+/// Own shared memory unless the address names another block of the cluster.
+TracedSpace shared_space(const Warp& warp, std::uint64_t address) {
+  const auto rank = static_cast<std::uint32_t>(address & 0xffff'ffffu) >> kRankShift;
+  return rank == 0 || rank == warp.block->rank + 1 ? TracedSpace::shared : TracedSpace::remote_shared;
+}
+
+TracedSpace traced_space(const Warp& warp, AccessMode mode, std::uint64_t address) {
   switch (mode.where) {
     case Where::shared:
-    case Where::cluster:
       return TracedSpace::shared;
+    case Where::cluster:
+      return shared_space(warp, address);
     case Where::local:
       return TracedSpace::local;
     case Where::parameter:
@@ -217,7 +224,7 @@ TracedSpace traced_space(AccessMode mode, std::uint64_t address) {
     case Where::generic:
       break;
   }
-  if (in_window(address, kSharedWindow)) return TracedSpace::shared;
+  if (in_window(address, kSharedWindow)) return shared_space(warp, address);
   if (in_window(address, kLocalWindow)) return TracedSpace::local;
   if (in_window(address, kParameterWindow)) return TracedSpace::parameter;
   return TracedSpace::global;
@@ -228,8 +235,8 @@ TracedSpace traced_space(AccessMode mode, std::uint64_t address) {
 void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                   const Touched& touched) {
   MemoryAccess& access = warp.launch->access;
-  const TracedSpace space = traced_space(mode, touched.address[std::countr_zero(mask)]);
-  if (space == TracedSpace::shared) {
+  const TracedSpace space = traced_space(warp, mode, touched.address[std::countr_zero(mask)]);
+  if (space == TracedSpace::shared || space == TracedSpace::remote_shared) {
     // Beside global memory (cp.async), only the wavefronts of the shared side are added.
     access.wavefronts += wavefronts(mask, bytes, touched.address);
     if (access.space != TracedSpace::none) return;

@@ -33,6 +33,8 @@ void Cluster::start(std::uint64_t number) {
   const auto first = at({launch->grid[0] / size[0], launch->grid[1] / size[1], launch->grid[2] / size[2]}, number);
   arrived = 0;
   generation = 0;
+  phase = ++launch->phases;
+  phase_before = 0;
   under_way_.clear();
   for (const auto& block : blocks) {
     std::array<std::uint32_t, 3> index = at(size, block->rank);
@@ -119,6 +121,8 @@ void Cluster::release_if_complete() {
   if (arrived == 0 || arrived < live()) return;
   arrived = 0;
   ++generation;
+  phase_before = phase;
+  phase = ++launch->phases;
   ++launch->progress;
   for (const auto& block : blocks) block->wake(Split::State::waits_for_cluster, 0);
 }

@@ -54,6 +54,8 @@ struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;  ///< By rank.
   std::uint32_t arrived = 0;                   ///< Threads at barrier.cluster.
   std::uint32_t generation = 0;                ///< Of barrier.cluster.
+  std::uint64_t phase = 0;                     ///< The generation's number in the launch.
+  std::uint64_t phase_before = 0;              ///< That of the one before.
 
  private:
   bool loosen();

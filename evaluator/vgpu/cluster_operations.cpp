@@ -76,11 +76,18 @@ void decode_getctarank(Form& form) {
 
 // ---- barrier.cluster
 
+void note(Warp& warp, AsyncAction::Kind kind, std::uint64_t phase) {
+  if (warp.launch->tracer == nullptr) return;
+  warp.launch->async.kind = kind;
+  warp.launch->async.phase = phase;
+}
+
 void cluster_arrive(Warp& warp, const Instruction& in, std::uint32_t mask) {
   if ((warp.at_cluster_barrier & mask) != 0) {
     return warp.fail(in, "arrives again without having waited", std::countr_zero(warp.at_cluster_barrier & mask));
   }
   Cluster& cluster = *warp.block->cluster;
+  note(warp, AsyncAction::Kind::arrive, cluster.phase);
   warp.at_cluster_barrier |= mask;
   for (std::uint32_t left = mask; left != 0; left &= left - 1)
     warp.cluster_generation[static_cast<std::size_t>(std::countr_zero(left))] = cluster.generation;
@@ -97,6 +104,7 @@ void cluster_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
     return warp.wait_outside(in, mask, Split::State::waits_for_cluster, 0);
   }
   warp.at_cluster_barrier &= ~mask;
+  note(warp, AsyncAction::Kind::wait, cluster.phase_before);
 }
 
 // ---- setmaxnreg
@@ -208,7 +216,7 @@ void decode_cluster_barrier(Form& form) {
   if (!arrives && !form.take("wait")) form.unsupported();
   take_memory_hints(form);
   form.take("aligned");
-  form.emit(arrives ? cluster_arrive : cluster_wait, arrives ? OpClass::fence : OpClass::warp_sync);
+  form.emit(arrives ? cluster_arrive : cluster_wait, arrives ? OpClass::cluster_arrive : OpClass::cluster_wait);
 }
 
 void decode_async_store(Form& form) {

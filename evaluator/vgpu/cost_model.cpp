@@ -41,6 +41,13 @@ Occupancy occupancy_of(const DeviceModel& model, const LaunchConfig& config) {
   return best;
 }
 
+/// SMs that can work at once on clusters of that size: in each GPC as many as make whole clusters.
+int usable_sms(const DeviceModel& model, std::uint32_t cluster) {
+  int sms = 0;
+  for (const int gpc : model.gpc_sms) sms += gpc - gpc % static_cast<int>(cluster);
+  return cluster <= 1 || sms == 0 ? model.sm_count : sms;
+}
+
 template <std::size_t Count>
 int largest(const std::array<double, Count>& values, int first) {
   return static_cast<int>(std::max_element(values.begin() + first, values.end()) - values.begin());
@@ -93,7 +100,7 @@ std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks) {
 LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const TraceRecorder& traces) {
   const TraceRecorder::Recording& recording = traces.recording();
   const Occupancy occupancy = occupancy_of(model, config);
-  const auto sms = static_cast<std::uint64_t>(model.sm_count);
+  const auto sms = static_cast<std::uint64_t>(usable_sms(model, config.cluster));
   const bool from_memory =
       config.cold || static_cast<double>(config.footprint_bytes) > kUsableL2 * static_cast<double>(model.l2_bytes);
   const double clocks_per_us = model.sustained_clock_ghz * 1e3;
@@ -122,20 +129,16 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
                          config.footprint_bytes > 0 ? config.footprint_bytes : std::llround(l2_bytes), std::llround(l2_bytes))) /
                      model.memory_gbytes_per_s * 1e-3;
   cost.launch_us = config.programmatic ? model.dependent_launch_us : model.launch_floor_us;
-  cost.latency_us = cost.launch_us + std::max({cost.sm_us, cost.l2_us, cost.memory_us});
+  // What comes before the wait for the launch ahead runs beside it.
+  if (config.programmatic) cost.hidden_us = sm.prologue.value_or(sm.clocks) / clocks_per_us;
+  cost.latency_us = cost.launch_us + std::max({cost.sm_us - cost.hidden_us, cost.l2_us, cost.memory_us});
   cost.bound = bound_of(cost);
   return cost;
 }
 
-PlanCost model_plan(const DeviceModel& model, std::vector<LaunchCost> launches, const std::vector<bool>& programmatic) {
+PlanCost model_plan(std::vector<LaunchCost> launches) {
   PlanCost plan;
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    plan.latency_us += launches[i].latency_us;
-    if (i == 0 || !programmatic[i]) continue;
-    // The next kernel's blocks are set up while the last ones of this kernel work: half of the launch at most.
-    const LaunchCost& ahead = launches[i - 1];
-    plan.latency_us -= std::min(model.dependent_launch_us / 2, ahead.latency_us - ahead.launch_us);
-  }
+  for (const LaunchCost& launch : launches) plan.latency_us += launch.latency_us;
   plan.launches = std::move(launches);
   return plan;
 }

@@ -21,6 +21,7 @@ struct LaunchConfig {
   std::string kernel;                    ///< For the explanation.
   std::uint64_t blocks = 1;              ///< Of the whole grid.
   std::uint32_t threads_per_block = 32;
+  std::uint32_t cluster = 1;             ///< Blocks of a cluster.
   std::uint32_t registers_per_thread = 32;  ///< Build::registers.
   std::int64_t smem_bytes = 0;              ///< Static and dynamic, of a block.
   bool programmatic = false;                ///< Starts while the launch ahead of it ends.
@@ -65,6 +66,7 @@ struct LaunchCost {
   double latency_us = 0;      ///< Of the launch by itself in a graph.
   double launch_us = 0;       ///< Of it: the launch floor.
   double sm_us = 0;           ///< Of it: what the busiest SM needs.
+  double hidden_us = 0;       ///< Of that: beside the launch ahead, where the launch is programmatic.
   double l2_us = 0;           ///< Least time for the traffic between SMs and L2, all SMs together.
   double memory_us = 0;       ///< Least time for the traffic to memory.
   int blocks_per_sm = 0;      ///< That fit together.
@@ -89,8 +91,8 @@ struct PlanCost {
   std::vector<LaunchCost> launches;
 };
 
-/// Launches follow each other in a graph; a programmatic one hides its launch behind the end of the one before.
-PlanCost model_plan(const DeviceModel& model, std::vector<LaunchCost> launches, const std::vector<bool>& programmatic);
+/// Launches follow each other in a graph.
+PlanCost model_plan(std::vector<LaunchCost> launches);
 
 /// Tables for people: where the time goes.
 std::string explain(const PlanCost& cost);

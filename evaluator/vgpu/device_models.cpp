@@ -18,6 +18,7 @@ constexpr DeviceModel hopper() {
   model.arch = "sm_90a";
   model.sm = 90;
   model.sm_count = 132;
+  model.gpc_sms = {18, 18, 18, 18, 16, 16, 14, 14};
   model.clock_ghz = 1.98;
   model.sustained_clock_ghz = 1.83;
   model.l2_bytes_per_clock = 5120;

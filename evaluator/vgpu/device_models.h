@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -25,6 +26,7 @@ struct PipeRates {
   double vote = 64;
   double shared_bytes = 128;   ///< Bytes per clock through the shared-memory banks: one wavefront.
   double l1_bytes = 64;        ///< Bytes per clock between an SM and L2.
+  double remote_shared_bytes = 16;  ///< Bytes per clock that an SM reads of the other shared memories of a cluster.
 };
 
 /// mma.sync throughput of one SM in flop (or integer op) per clock. 0: the types are not supported.
@@ -62,6 +64,8 @@ struct Latencies {
   double barrier = 22;
   double mbarrier = 20;      ///< From the end of a phase until its waiters go on.
   double bulk_copy = 170;    ///< Of the copy engine, beside the way to memory.
+  double remote_shared = 190;  ///< Of another block of the cluster.
+  double cluster_barrier = 190;  ///< From the last arrival at a cluster's barrier until the waiters go on.
   double fence = 20;         ///< Of the block; wider ones cost a trip to L2.
   double branch = 8;
   double special_register = 18;
@@ -86,6 +90,8 @@ struct DeviceModel {
   std::int64_t registers_per_sm = 65536;
   int warps_per_sm = 64;
   int blocks_per_sm = 32;
+  /// SMs of each GPC, where there are clusters: all blocks of a cluster run in one GPC.
+  std::array<int, 8> gpc_sms{};
   double launch_floor_us = 0;      ///< An empty kernel in a graph of many.
   double dependent_launch_us = 0;  ///< The same launched programmatically.
   double block_launch_clocks = 0;  ///< Between blocks that one SM starts.

@@ -29,6 +29,12 @@ void decode_hint(Form& form) {
   form.emit(execute_nothing, OpClass::nothing);
 }
 
+void decode_grid_dependency(Form& form) {
+  const bool waits = form.take("wait");
+  take_everything(form);
+  form.emit(execute_nothing, waits ? OpClass::grid_wait : OpClass::nothing);
+}
+
 void decode_nanosleep(Form& form) {
   take_everything(form);
   form.emit(execute_sleep, OpClass::sleep);
@@ -53,7 +59,7 @@ constexpr Operation kOperations[] = {
     {"discard", Operands::any, decode_hint},
     {"applypriority", Operands::any, decode_hint},
     {"pmevent", Operands::any, decode_hint},
-    {"griddepcontrol", Operands::any, decode_hint},
+    {"griddepcontrol", Operands::any, decode_grid_dependency},
     {"nanosleep", Operands::any, decode_nanosleep},
     {"createpolicy", Operands::any, decode_createpolicy},
 };

@@ -69,6 +69,14 @@ Block* begin_trace(Cluster& cluster, std::uint64_t first, const Sampling& sampli
   return nullptr;
 }
 
+/// The number of the cluster, x first, that a block is in.
+std::uint64_t cluster_number(const Launch& launch, std::uint64_t block) {
+  const std::uint64_t x = block % launch.grid[0], y = block / launch.grid[0] % launch.grid[1],
+                      z = block / launch.grid[0] / launch.grid[1];
+  const std::uint64_t columns = launch.grid[0] / launch.cluster[0], rows = launch.grid[1] / launch.cluster[1];
+  return (z / launch.cluster[2] * rows + y / launch.cluster[1]) * columns + x / launch.cluster[0];
+}
+
 /// Clusters, mostly of one block, run one after another. One that takes long may spin on another's work: then
 /// others start beside it, as many as a real device would hold.
 class Scheduler {
@@ -78,6 +86,11 @@ class Scheduler {
     blocks_of_each_ = std::uint64_t{size[0]} * size[1] * size[2];
     count_ = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / blocks_of_each_;
     resident_ = std::max<std::uint64_t>(launch.resident_blocks / blocks_of_each_, 1);
+    if (!sampling.alone) return;
+    for (const std::uint64_t block : sampling.blocks) chosen_.push_back(cluster_number(launch, block));
+    std::sort(chosen_.begin(), chosen_.end());
+    chosen_.erase(std::unique(chosen_.begin(), chosen_.end()), chosen_.end());
+    count_ = chosen_.size();
   }
 
   void run() {
@@ -106,8 +119,9 @@ class Scheduler {
     if (idle_.empty()) idle_.push_back(std::make_unique<Cluster>(launch_));
     std::unique_ptr<Cluster> fresh = std::move(idle_.back());
     idle_.pop_back();
-    fresh->start(next_);
-    if (sampling_.tracer != nullptr && traced_ == nullptr) traced_ = begin_trace(*fresh, next_, sampling_);
+    const std::uint64_t number = sampling_.alone ? chosen_[next_] : next_;
+    fresh->start(number);
+    if (sampling_.tracer != nullptr && traced_ == nullptr) traced_ = begin_trace(*fresh, number, sampling_);
     ++next_;
     return fresh;
   }
@@ -132,7 +146,8 @@ class Scheduler {
   Launch& launch_;
   const Sampling& sampling_;
   std::uint64_t blocks_of_each_ = 1;
-  std::uint64_t count_ = 0;
+  std::uint64_t count_ = 0;             ///< Clusters to run.
+  std::vector<std::uint64_t> chosen_;   ///< Their numbers, where not all are to run.
   std::uint64_t resident_ = 1;
   std::uint64_t next_ = 0;
   std::uint64_t progress_ = 0;

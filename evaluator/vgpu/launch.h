@@ -60,6 +60,7 @@ Failure failure_of(Verdict verdict, std::string reason);
 struct Sampling {
   Tracer* tracer = nullptr;
   std::span<const std::uint64_t> blocks;  ///< Linear indices.
+  bool alone = false;  ///< Only these run, with the clusters they are in: for a model, which asks for no results.
 };
 
 /// Runs every block. On return `failure` says what went wrong, if anything.

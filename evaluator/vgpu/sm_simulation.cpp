@@ -229,7 +229,12 @@ class Simulation {
     }
     if (instruction.op_class == OpClass::bulk_wait)
       start = std::max(start, groups_done(warp, warp.bulk_groups, instruction, why));
-    if (instruction.op_class == OpClass::mbarrier_wait && !phase_over(index, warp, event, start, why)) return;
+    if (instruction.op_class == OpClass::mbarrier_wait &&
+        !phase_over(index, warp, event, model_.latencies.mbarrier, start, why))
+      return;
+    if (instruction.op_class == OpClass::cluster_wait &&
+        !phase_over(index, warp, event, model_.latencies.cluster_barrier, start, why))
+      return;
     const double free = free_at(warp, event, instruction);
     if (free > start) {
       start = free;
@@ -294,7 +299,7 @@ class Simulation {
   }
 
   /// Whether the phase that the warp waits for is over, and then not before when it goes on. Else the warp sleeps.
-  bool phase_over(int index, const Warp& warp, const Event& event, double& start, Stall& why) {
+  bool phase_over(int index, const Warp& warp, const Event& event, double latency, double& start, Stall& why) {
     const RecordedAction* action = action_of(warp, event);
     if (action == nullptr || action->phase == 0) return true;
     Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
@@ -303,7 +308,7 @@ class Simulation {
       phase.waiting.push_back(index);
       return false;
     }
-    const double seen = phase.over + model_.latencies.mbarrier;
+    const double seen = phase.over + latency;
     if (seen > start) {
       start = seen;
       why = slot.block->phases[action->phase].copies ? Stall::async_copy : Stall::barrier;
@@ -354,7 +359,8 @@ class Simulation {
       case OpClass::matrix_store:
       case OpClass::shuffle:
         free = std::max(free, pipe(Pipe::shared_memory, 0) - kMemoryQueueClocks);
-        if (event.l2_sectors > 0) free = std::max(free, pipe(Pipe::global_memory, 0) - 8 * kMemoryQueueClocks);
+        if (event.l2_sectors > 0 || event.space == TracedSpace::remote_shared)
+          free = std::max(free, pipe(Pipe::global_memory, 0) - 8 * kMemoryQueueClocks);
         break;
       default:
         if (demand.pipe != Pipe::issue)
@@ -419,6 +425,18 @@ class Simulation {
         if (const RecordedAction* action = action_of(warp, event);
             action != nullptr && action->kind == AsyncAction::Kind::arrive)
           contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, std::max(start, warp.group));
+        break;
+      case OpClass::cluster_arrive:
+        occupy_issue(warp, start, 1);
+        if (const RecordedAction* action = action_of(warp, event); action != nullptr)
+          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, start);
+        break;
+      case OpClass::cluster_wait:
+        occupy_issue(warp, start, 1);
+        break;
+      case OpClass::grid_wait:
+        occupy_issue(warp, start, 1);
+        if (!result_.prologue || start < *result_.prologue) result_.prologue = start;
         break;
       case OpClass::bulk_copy:
         occupy_issue(warp, start, 1);
@@ -529,6 +547,12 @@ class Simulation {
   void access(Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
     occupy_issue(warp, start, instruction.count);
     const Latencies& latencies = model_.latencies;
+    if (event.space == TracedSpace::remote_shared) {
+      const double clocks = event.wavefronts * model_.rates.shared_bytes / model_.rates.remote_shared_bytes;
+      const double begin = occupy(Pipe::global_memory, 0, start, clocks);
+      write(warp, instruction, begin + clocks + latencies.remote_shared, Stall::shared_memory);
+      return;
+    }
     if (event.space == TracedSpace::parameter || (event.space == TracedSpace::constant && event.l2_sectors == 0)) {
       write(warp, instruction, start + latencies.constant, Stall::dependence);
       return;

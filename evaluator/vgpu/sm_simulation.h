@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "evaluator/vgpu/cost_model.h"
@@ -21,6 +22,8 @@ struct SmResult {
   double instructions = 0;     ///< Machine instructions issued.
   std::array<double, kPipes> busy{};    ///< Clocks, averaged over the sub-partitions that have the pipe.
   std::array<double, kStalls> stalls{};  ///< Clocks of warps.
+  /// When the first warp began to wait for the launch ahead; nothing: none does.
+  std::optional<double> prologue;
   double warp_clocks = 0;      ///< Clocks of resident warps, the denominator of `stalls`.
 };
 

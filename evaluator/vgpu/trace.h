@@ -54,6 +54,9 @@ enum class OpClass : std::uint8_t {
   bulk_copy,         ///< cp.async.bulk in all forms, st.async, red.async: by the copy engine.
   bulk_commit,       ///< cp.async.bulk.commit_group.
   bulk_wait,         ///< cp.async.bulk.wait_group N (`pending_groups`).
+  cluster_arrive,    ///< barrier.cluster.arrive: `async` says at which phase.
+  cluster_wait,      ///< barrier.cluster.wait that found its phase over.
+  grid_wait,         ///< griddepcontrol.wait: until the launch ahead has ended.
 };
 inline constexpr int kOpClasses = 64;  ///< Room for more than there are.
 
@@ -72,7 +75,15 @@ struct TracedInstruction {
   std::uint32_t pending_groups = 0;  ///< For async_wait: how many groups may still be in flight afterwards.
 };
 
-enum class TracedSpace : std::uint8_t { none, global, shared, local, constant, parameter };
+enum class TracedSpace : std::uint8_t {
+  none,
+  global,
+  shared,
+  remote_shared,  ///< Of another block of the cluster.
+  local,
+  constant,
+  parameter,
+};
 
 /// The traffic of one issued memory instruction.
 struct MemoryAccess {
@@ -102,8 +113,8 @@ struct AsyncAction {
     copy,
   };
   Kind kind = Kind::none;
-  /// The phase of the block's mbarrier that is arrived at or waited for, or told of the copy's end. Numbers are
-  /// unique in a launch; 0: none.
+  /// The phase of the block's mbarrier or the cluster's barrier that is arrived at or waited for, or told of the copy's
+  /// end. Numbers are unique in a launch; 0: none.
   std::uint64_t phase = 0;
   std::uint32_t bytes = 0;  ///< Of a copy.
   bool global = false;      ///< The copy reads or writes global memory.

@@ -50,14 +50,19 @@ class VirtualDevice : public VirtualGpu {
   }
   std::optional<Failure> run_kernel(const Module& module, const evo::Launch& planned,
                                     std::span<const std::vector<std::byte>> arguments, KernelRun& run) override;
+  PlanCost model(const Module& module, const Plan& plan, const Buffers& buffers, bool cold,
+                 std::optional<Failure>& failure) override {
+    return cost_of(dynamic_cast<const LoadedModule&>(module), plan, buffers, cold, Blocks::traced, failure);
+  }
 
  private:
+  enum class Blocks { all, traced };  ///< Which of them run.
   std::optional<Failure> prepare(const LoadedModule& module, const evo::Launch& planned, Launch& launch);
   std::optional<Failure> prepare(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
                                  const Buffers& buffers, Launch& launch);
-  std::optional<Failure> cost_of(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
-                                 const Buffers& buffers, bool cold, LaunchCost& cost);
-  LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold,
+  PlanCost cost_of(const LoadedModule& module, const Plan& plan, const Buffers& buffers, bool cold, Blocks blocks,
+                   std::optional<Failure>& failure);
+  LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold, Blocks which,
                         std::int64_t footprint_bytes, Launch& launch) const;
   std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned,
                                       const Build& build) const;
@@ -268,12 +273,13 @@ std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
 
 /// Runs a launch like any other, a few of its blocks traced, and models what it would cost. The cost means nothing when
 /// `launch.failure` is set.
-LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold,
+LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold, Blocks which,
                                      std::int64_t footprint_bytes, Launch& launch) const {
   LaunchConfig config;
   config.kernel = planned.kernel;
   config.blocks = volume(planned.grid);
   config.threads_per_block = static_cast<std::uint32_t>(volume(planned.block));
+  config.cluster = static_cast<std::uint32_t>(volume(launch.cluster));
   config.registers_per_thread = static_cast<std::uint32_t>(std::max(module.build().registers, 16));
   config.smem_bytes = std::int64_t{launch.kernel->static_smem_bytes} + planned.dynamic_smem_bytes;
   config.programmatic = planned.programmatic;
@@ -281,18 +287,23 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
   config.footprint_bytes = footprint_bytes;
   TraceRecorder recorder;
   const std::vector<std::uint64_t> blocks = blocks_to_trace(config.blocks);
-  run_blocks(launch, {&recorder, blocks});
+  run_blocks(launch, {&recorder, blocks, which == Blocks::traced});
   if (launch.failure) return {};
   return model_launch(model_, config, recorder);
 }
 
-std::optional<Failure> VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan,
-                                              const evo::Launch& planned, const Buffers& buffers, bool cold,
-                                              LaunchCost& cost) {
-  Launch launch;
-  if (auto failure = prepare(module, plan, planned, buffers, launch)) return failure;
-  cost = run_traced(module, planned, cold, footprint_of(plan, planned), launch);
-  return launch.failure;
+PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, const Buffers& buffers, bool cold,
+                                Blocks blocks, std::optional<Failure>& failure) {
+  std::vector<LaunchCost> costs;
+  for (const evo::Launch& planned : plan.launches) {
+    Launch launch;
+    failure = prepare(module, plan, planned, buffers, launch);
+    if (failure) return {};
+    costs.push_back(run_traced(module, planned, cold, blocks, footprint_of(plan, planned), launch));
+    failure = launch.failure;
+    if (failure) return {};
+  }
+  return model_plan(std::move(costs));
 }
 
 std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo::Launch& planned,
@@ -320,7 +331,7 @@ std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo
     if (const Allocation* buffer = memory_.find(address))
       footprint_bytes += static_cast<std::int64_t>(buffer->end - buffer->begin);
   }
-  run.cost = run_traced(loaded, planned, false, footprint_bytes, launch);
+  run.cost = run_traced(loaded, planned, false, Blocks::all, footprint_bytes, launch);
   run.printed = std::move(launch.printed);
   run.warp_instructions = launch.executed;
   return launch.failure;
@@ -334,19 +345,13 @@ Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<con
   if (rotation.empty()) throw machine_error("nothing to time: no buffers");
   const auto& loaded = dynamic_cast<const LoadedModule&>(module);
   zero_workspaces(plan, rotation.front());
-  std::vector<LaunchCost> costs;
-  std::vector<bool> programmatic;
-  for (const evo::Launch& planned : plan.launches) {
-    failure = cost_of(loaded, plan, planned, rotation.front(), request.cold, costs.emplace_back());
-    if (failure) return timing;
-    programmatic.push_back(planned.programmatic);
-  }
+  const PlanCost cost = cost_of(loaded, plan, rotation.front(), request.cold, Blocks::all, failure);
+  if (failure) return timing;
   // The model needs one set; what the timed launches leave in the others is checked too.
   for (const Buffers& buffers : rotation.subspan(1)) {
     failure = run(module, plan, buffers);
     if (failure) return timing;
   }
-  const PlanCost cost = model_plan(model_, std::move(costs), programmatic);
   timing.median_us = timing.low_us = timing.high_us = cost.latency_us;
   timing.samples_us = {cost.latency_us};
   return timing;

@@ -153,3 +153,12 @@ TEST_CASE("one pair says nothing unless the device repeats itself exactly") {
   CHECK(ranking(paired_ratio({}, {}, true)) == Ranking::same);
   CHECK(paired_ratio(std::vector<double>{9, 0, std::nan("")}, std::vector<double>{10, 1, 1}, false).pairs == 1);
 }
+
+TEST_CASE("the rank correlation looks at the order alone, and ties share their ranks") {
+  const std::vector<double> a = {1, 2, 3, 4, 5}, squares = {1, 4, 9, 16, 25}, falling = {5, 4, 3, 2, 1};
+  CHECK(rank_correlation(a, squares) == Approx(1));
+  CHECK(rank_correlation(a, falling) == Approx(-1));
+  CHECK(rank_correlation(a, std::vector<double>{2, 1, 3, 5, 4}) == Approx(0.8));
+  CHECK(rank_correlation(std::vector<double>{1, 2, 2, 3}, std::vector<double>{1, 2, 3, 4}) == Approx(0.9486832981));
+  CHECK(rank_correlation(a, std::vector<double>(5, 7.0)) == 0);
+}

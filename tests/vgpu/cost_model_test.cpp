@@ -367,11 +367,58 @@ TEST_CASE("instructions that ptxas removes are free") {
   CHECK(cost_of(program, 1).sm_us == Approx(cost_of(alone, 1).sm_us));
 }
 
-TEST_CASE("a plan's launches follow each other; a programmatic one overlaps the end of the one ahead") {
+TEST_CASE("a plan's launches follow each other") {
   const LaunchCost cost = cost_of(additions(4000, 1), 4);
-  const PlanCost plain = model_plan(h200(), {cost, cost}, {false, false});
-  CHECK(plain.latency_us == Approx(2 * cost.latency_us));
-  CHECK(model_plan(h200(), {cost, cost}, {false, true}).latency_us < plain.latency_us);
+  CHECK(model_plan({cost, cost}).latency_us == Approx(2 * cost.latency_us));
+}
+
+TEST_CASE("what a programmatic launch does before it waits for the one ahead is hidden behind that one") {
+  const auto waits_after = [](int additions) {
+    Program program;
+    const int add = program.add(OpClass::float_fma, {0}, {0});
+    for (int i = 0; i < additions; ++i) program.run(add);
+    program.run(program.add(OpClass::grid_wait, {}, {}));
+    for (int i = additions; i < 4000; ++i) program.run(add);
+    return program;
+  };
+  LaunchConfig launch = config(132, 4);
+  const auto cost = [&](int before) { return model_launch(h200(), launch, waits_after(before).traced(4)); };
+  CHECK(cost(1000).latency_us == Approx(cost(0).latency_us).epsilon(0.001));
+  launch.programmatic = true;
+  CHECK(cost(1000).sm_us == Approx(cost(0).sm_us).epsilon(0.001));
+  CHECK(cost(1000).latency_us == Approx(cost(0).latency_us - cost(0).sm_us / 4).epsilon(0.01));
+}
+
+TEST_CASE("a kernel of clusters takes a round more when the GPCs do not hold all of them") {
+  // GPCs of 18, 18, 18, 18, 16, 16, 14 and 14 SMs have room for 30 clusters of four, one block on an SM.
+  const Program program = additions(4000, 1);
+  LaunchConfig launch = config(120, 4);
+  launch.smem_bytes = 200 * 1024;
+  const auto cost = [&](std::uint64_t blocks, std::uint32_t cluster) {
+    launch.blocks = blocks;
+    launch.cluster = cluster;
+    return model_launch(h200(), launch, program.traced(4)).sm_us;
+  };
+  CHECK(cost(120, 4) == Approx(cost(120, 1)));
+  CHECK(cost(124, 4) == Approx(2 * cost(120, 4)).epsilon(0.02));
+  CHECK(cost(132, 1) == Approx(cost(120, 1)));
+  CHECK(cost(132, 2) == Approx(cost(120, 1)));
+}
+
+TEST_CASE("another block's shared memory is farther away and comes more slowly than one's own") {
+  const auto loads = [](TracedSpace space, int independent) {
+    Program program;
+    std::vector<int> all;
+    for (int i = 0; i < independent; ++i)
+      all.push_back(program.add(OpClass::load, {static_cast<std::uint16_t>(i)}, {static_cast<std::uint16_t>(i)}));
+    for (int i = 0; i < 320; ++i) program.run(all[static_cast<std::size_t>(i % independent)], {space, ~0u, 16, 4, {}});
+    return program;
+  };
+  const double clocks_per_us = h200().sustained_clock_ghz * 1e3;
+  const double near = cost_of(loads(TracedSpace::shared, 1), 1).sm_us, far = cost_of(loads(TracedSpace::remote_shared, 1), 1).sm_us;
+  CHECK((far - near) * clocks_per_us >= 320 * (h200().latencies.remote_shared - h200().latencies.shared));
+  const double busy = cost_of(loads(TracedSpace::remote_shared, 32), 8).sm_us;
+  CHECK(busy * clocks_per_us == Approx(320 * 8 * 512 / h200().rates.remote_shared_bytes).epsilon(0.05));
 }
 
 TEST_CASE("at most three blocks are traced, the first and the last among them") {
@@ -381,7 +428,7 @@ TEST_CASE("at most three blocks are traced, the first and the last among them") 
 }
 
 TEST_CASE("the explanation names the bound, the pipes and what warps wait for") {
-  const std::string text = explain(model_plan(h200(), {cost_of(additions(4000, 1), 4)}, {false}));
+  const std::string text = explain(model_plan({cost_of(additions(4000, 1), 4)}));
   for (const char* word : {"kernel", "bound by latency (dependence)", "FMA", "blocks on an SM", "warps wait for", "waves"})
     CHECK_THAT(text, Catch::Matchers::ContainsSubstring(word));
 }

@@ -19,18 +19,20 @@ struct Event {
   MemoryAccess memory;
   std::size_t sectors = 0;
   BarrierArrival barrier;
+  AsyncAction async;
 };
 
 class Recorder : public Tracer {
  public:
   void begin_block(const TracedBlock& block) override { blocks.push_back(block); }
   void issue(const TracedInstruction& instruction, const Issue& issue) override {
-    Event event{instruction, issue.warp, issue.active, issue.branch_paths, {}, 0, {}};
+    Event event{instruction, issue.warp, issue.active, issue.branch_paths, {}, 0, {}, {}};
     if (issue.memory != nullptr) {
       event.memory = *issue.memory;
       event.sectors = issue.memory->sectors.size();
     }
     if (issue.barrier != nullptr) event.barrier = *issue.barrier;
+    if (issue.async != nullptr) event.async = *issue.async;
     events.push_back(event);
   }
   void end_block() override { ++ended; }
@@ -156,4 +158,38 @@ TEST_CASE("branches tell when they divide the warp, products and waits what they
   CHECK(divides);
   CHECK(recorder->of(OpClass::fence).size() == 2);
   CHECK(recorder->of(OpClass::fence)[0].active == 0xaaaaaaaau);
+}
+
+TEST_CASE("a cluster's barrier has a phase for each time it is passed, and loads tell whose shared memory they read") {
+  Recorder recorder;
+  recorder.gpu.load_cuda(R"(
+    typedef unsigned u32;
+    extern "C" __global__ void k(u32* out) {
+      __shared__ u32 mine[32];
+      mine[threadIdx.x] = threadIdx.x;
+      asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+      u32 rank, there, value, own;
+      asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+      const u32 address = (u32)__cvta_generic_to_shared(mine + threadIdx.x);
+      asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank ^ 1));
+      asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(there) : "memory");
+      asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+      asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(own) : "r"(there) : "memory");
+      asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+      out[blockIdx.x * 32 + threadIdx.x] = value + own;
+    })");
+  recorder.gpu.trace_with(recorder, {1});
+  const auto out = recorder.gpu.allocate("out", 256);
+  TestGpu::Geometry geometry{{2, 1, 1}, {32, 1, 1}};
+  geometry.cluster = {2, 1, 1};
+  REQUIRE(!recorder.gpu.launch("k", geometry, out));
+  const std::vector<Event> arrivals = recorder.of(OpClass::cluster_arrive), waits = recorder.of(OpClass::cluster_wait);
+  REQUIRE(arrivals.size() == 2);
+  REQUIRE(waits.size() == 2);
+  CHECK(arrivals[0].async.phase != 0);
+  CHECK(arrivals[0].async.phase == waits[0].async.phase);
+  CHECK(arrivals[1].async.phase == waits[1].async.phase);
+  CHECK(arrivals[0].async.phase != arrivals[1].async.phase);
+  CHECK(recorder.of(OpClass::load, TracedSpace::remote_shared).size() == 1);
+  CHECK(recorder.of(OpClass::load, TracedSpace::shared).size() == 1);
 }

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/candidate.h"
+#include "evaluator/compiler.h"
+#include "evaluator/device_buffers.h"
+#include "evaluator/vgpu/virtual_device.h"
+
+namespace evo::cli {
+
+/// A candidate's modelled cost at one shape.
+struct Modelled {
+  Build build;  ///< Of the program that the shape needs.
+  vgpu::PlanCost cost;
+};
+
+/// Models candidates of one target on one virtual GPU, without running or checking more of them than the
+/// model looks at. Not for several threads at once: each has its own.
+class Modeller {
+ public:
+  /// `device`: a virtual one. `kept`: a folder where compiled programs are kept for the next time; empty:
+  /// nowhere. Throws machine_error when there is no compiler, or the folder cannot be made.
+  Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept = {});
+
+  const DeviceInfo& device() const { return info_; }
+  /// With warm caches, or from memory (`cold`). A failure when it does not compile, or the virtual GPU finds
+  /// fault with it.
+  std::variant<Modelled, Failure> model(const Candidate& candidate, const Shape& shape, bool cold = false);
+
+ private:
+  std::variant<Binary, Failure> compiled(const Program& program);
+  const std::vector<std::vector<std::byte>>& inputs_of(const Shape& shape);
+
+  Task task_;
+  Target target_;
+  DeviceInfo info_;
+  std::filesystem::path kept_;
+  std::unique_ptr<Compiler> compiler_;
+  std::unique_ptr<vgpu::VirtualGpu> gpu_;
+  std::map<std::string, std::vector<std::vector<std::byte>>> inputs_;  ///< By shape.
+};
+
+}  // namespace evo::cli

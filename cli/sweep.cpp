@@ -1,0 +1,69 @@
+#include "cli/sweep.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/recordings.h"
+#include "engine/error.h"
+#include "engine/recording_read.h"
+#include "engine/rng.h"
+
+namespace evo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<Sweep::Point> measured_points(const Recording& recording) {
+  std::vector<Sweep::Point> points;
+  for (const RecordedRow& row : recording.rows) {
+    if (!row.latency_us) continue;
+    Sweep::Point& point = points.emplace_back();
+    point.measured_us = *row.latency_us;
+    for (std::size_t i = 0; i < row.alleles.size(); ++i) {
+      const Gene& gene = recording.family.genes[i];
+      if (row.alleles[i] != kInactive)
+        point.genes[gene.name] = gene.alleles[static_cast<std::size_t>(row.alleles[i])];
+    }
+  }
+  return points;
+}
+
+}  // namespace
+
+Sweep read_sweep(const std::filesystem::path& path) {
+  const std::string text = read_text(path);
+  const Json json = Json::parse(text, nullptr, false);
+  const auto is_text = [&](const char* key) { return json.contains(key) && json[key].is_string(); };
+  if (!json.is_object() || !is_text("kernel_name") || !is_text("device_name") ||
+      !json.contains("problem_size") || !json["problem_size"].is_array()) {
+    throw usage_error(fmt::format(
+        "{} is no Kernel Tuner cache with kernel_name, device_name and problem_size", path.string()));
+  }
+  std::vector<std::string> sizes;
+  for (const Json& size : json["problem_size"]) sizes.push_back(size.dump());
+  const Recording recording = read_recording(text, path.stem().stem().string());
+  Sweep sweep;
+  sweep.name = recording.name;
+  sweep.task = json["kernel_name"].get<std::string>();
+  sweep.gpu = json["device_name"].get<std::string>();
+  sweep.shape = fmt::format("{}", fmt::join(sizes, ","));
+  sweep.points = measured_points(recording);
+  if (sweep.points.empty()) throw usage_error(fmt::format("{} has no measured configuration", path.string()));
+  return sweep;
+}
+
+std::vector<Sweep::Point> draw(const Sweep& sweep, std::size_t skip, std::size_t limit) {
+  std::vector<Sweep::Point> order = sweep.points;
+  Rng rng(0);
+  for (std::size_t i = 0; i < order.size(); ++i) std::swap(order[i], order[i + rng.below(order.size() - i)]);
+  order.erase(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(std::min(skip, order.size())));
+  order.resize(std::min(limit, order.size()));
+  return order;
+}
+
+}  // namespace evo::cli
