@@ -10,6 +10,7 @@
 #include "cli/atomic_file.h"
 #include "cli/kernel_values.h"
 #include "engine/error.h"
+#include "evaluator/guards.h"
 #include "evaluator/inputs.h"
 
 namespace evo::cli {
@@ -84,11 +85,11 @@ std::variant<Binary, Failure> Modeller::compiled(const Program& program) {
   return result;
 }
 
-const std::vector<std::vector<std::byte>>& Modeller::inputs_of(const Shape& shape) {
-  auto& inputs = inputs_[shape.name];
-  if (inputs.empty())
-    inputs = generate_inputs(make_recipe(task_, target_.options, shape, task_.regimes.front(), 1, 0));
-  return inputs;
+const PristineInputs& Modeller::inputs_of(const Shape& shape) {
+  const auto known = inputs_.find(shape.name);
+  if (known != inputs_.end()) return known->second;
+  const CaseRecipe recipe = make_recipe(task_, target_.options, shape, task_.regimes.front(), 1, 0);
+  return inputs_.try_emplace(shape.name, *gpu_, recipe, guard_bytes_for(gpu_->info())).first->second;
 }
 
 std::variant<Modelled, Failure> Modeller::model(const Candidate& candidate, const Shape& shape, bool cold) {

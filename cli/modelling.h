@@ -35,7 +35,7 @@ class Modeller {
 
  private:
   std::variant<Binary, Failure> compiled(const Program& program);
-  const std::vector<std::vector<std::byte>>& inputs_of(const Shape& shape);
+  const PristineInputs& inputs_of(const Shape& shape);
 
   Task task_;
   Target target_;
@@ -43,7 +43,7 @@ class Modeller {
   std::filesystem::path kept_;
   std::unique_ptr<Compiler> compiler_;
   std::unique_ptr<vgpu::VirtualGpu> gpu_;
-  std::map<std::string, std::vector<std::vector<std::byte>>> inputs_;  ///< By shape.
+  std::map<std::string, PristineInputs> inputs_;  ///< By shape.
 };
 
 }  // namespace evo::cli

@@ -26,7 +26,7 @@ const std::map<std::string, Field, std::less<>>& fields() {
       {"parents", &EvolveTuning::parents},       {"mutants", &EvolveTuning::mutants},
       {"crossed", &EvolveTuning::crossed},       {"immigrants", &EvolveTuning::immigrants},
       {"trees", &EvolveTuning::trees},           {"tries", &EvolveTuning::tries},
-      {"pairs", &EvolveTuning::pairs},
+      {"pairs", &EvolveTuning::pairs},           {"turns", &EvolveTuning::turns},
   };
   return kFields;
 }

@@ -12,11 +12,12 @@ struct EvolveTuning {
   std::size_t spread = 16;    ///< Draws for each founder, of which the one farthest from the others is asked.
   double good_share = 0.5;    ///< Of the valid answers; the rest counts as equally slow.
   double failure = 2;         ///< What a failure counts as, in terms of the slowest that is told apart.
-  double exploration = 0.8;   ///< Spreads between the trees that an unknown genome is given as credit.
+  double exploration = 1.1;   ///< Spreads between the trees that an unknown genome is given as credit.
   double fit_every = 0.05;    ///< Of what the forest learns from: so many answers between two fits.
   std::size_t memory = 512;   ///< Answers that it learns from: the best half, and some of the others.
-  std::size_t bred = 4;       ///< The best, whose neighbours are all considered.
-  std::size_t parents = 8;    ///< The best, among which other parents are drawn.
+  std::size_t turns = 6;      ///< One ask of so many goes to a family that does not lead; 0: none does.
+  std::size_t bred = 4;       ///< The best of a family, whose neighbours are all considered.
+  std::size_t parents = 8;    ///< The best of a family, among which other parents are drawn.
   std::size_t mutants = 40;   ///< Offspring considered at each fit: two or three genes changed,
   std::size_t crossed = 20;   ///< by crossover,
   std::size_t immigrants = 150;  ///< and anywhere.

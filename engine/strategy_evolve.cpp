@@ -27,7 +27,8 @@ class EvolveStrategy : public Strategy {
         rng_(seed),
         ledger_(space),
         encoding_(space),
-        forest_(encoding_, {.trees = tuning.trees, .tries = tuning.tries, .pair_share = tuning.pairs}) {}
+        forest_(encoding_, {.trees = tuning.trees, .tries = tuning.tries, .pair_share = tuning.pairs}),
+        rankings_(space.families().size()) {}
 
   std::optional<Proposal> ask() override {
     if (ledger_.exhausted()) return std::nullopt;
@@ -54,12 +55,10 @@ class EvolveStrategy : public Strategy {
       return;
     }
     told.log_latency = std::log(*answer.latency_us);
-    const auto place = std::upper_bound(
-        ranking_.begin(), ranking_.end(), told.log_latency,
-        [this](double log_latency, std::uint32_t other) { return log_latency < told_[other].log_latency; });
-    found_better_ = found_better_ || place == ranking_.begin();
     told_.push_back(std::move(told));
-    ranking_.insert(place, index);
+    enter(ranking_, index);
+    enter(rankings_[told_[index].point.family], index);
+    found_better_ = found_better_ || ranking_.front() == index;
   }
 
  private:
@@ -75,6 +74,15 @@ class EvolveStrategy : public Strategy {
     std::size_t parent_count;
     Prediction prediction;
   };
+
+  using Ranking = std::vector<std::uint32_t>;  // indices of told_, best first; the older one of equals
+
+  void enter(Ranking& ranking, std::uint32_t index) const {
+    const auto place = std::upper_bound(
+        ranking.begin(), ranking.end(), told_[index].log_latency,
+        [this](double log_latency, std::uint32_t other) { return log_latency < told_[other].log_latency; });
+    ranking.insert(place, index);
+  }
 
   const Told& ranked(std::size_t rank) const { return told_[ranking_[rank]]; }
 
@@ -164,27 +172,32 @@ class EvolveStrategy : public Strategy {
 
   void breed() {
     pool_.clear();
-    for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking_.size()); ++rank) {
-      const Point& parent = ranked(rank).point;
+    for (const Ranking& ranking : rankings_) breed_from(ranking);
+    for (std::size_t i = 0; i < tuning_.immigrants; ++i) consider(sample(), "random", {}, 0);
+  }
+
+  // Families do not mix, and each has offspring: its turn comes.
+  void breed_from(const Ranking& ranking) {
+    if (ranking.empty()) return;
+    for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking.size()); ++rank) {
+      const Point& parent = told_[ranking[rank]].point;
       for (std::size_t gene = 0; gene < parent.alleles.size(); ++gene) {
         for (Point& point : space_.neighbours(parent, gene, Space::Step::any))
-          consider(std::move(point), "neighbour", {ranking_[rank], 0}, 1);
+          consider(std::move(point), "neighbour", {ranking[rank], 0}, 1);
       }
     }
     for (std::size_t i = 0; i < tuning_.mutants; ++i) {
-      const std::uint32_t parent = draw_parent();
+      const std::uint32_t parent = draw_parent(ranking);
       Point point = told_[parent].point;
       const std::uint64_t genes = 2 + rng_.below(2);
       for (std::uint64_t gene = 0; gene < genes; ++gene) point = mutated(point);
       consider(std::move(point), "mutate", {parent, 0}, 1);
     }
     for (std::size_t i = 0; i < tuning_.crossed; ++i) {
-      const std::uint32_t a = draw_parent();
-      const std::uint32_t b = draw_parent();
-      if (told_[a].point.family == told_[b].point.family && a != b)
-        consider(crossed(told_[a].point, told_[b].point), "crossover", {a, b}, 2);
+      const std::uint32_t a = draw_parent(ranking);
+      const std::uint32_t b = draw_parent(ranking);
+      if (a != b) consider(crossed(told_[a].point, told_[b].point), "crossover", {a, b}, 2);
     }
-    for (std::size_t i = 0; i < tuning_.immigrants; ++i) consider(sample(), "random", {}, 0);
   }
 
   void consider(Point point, const char* op, std::array<std::uint32_t, 2> parents, std::size_t parent_count) {
@@ -194,7 +207,9 @@ class EvolveStrategy : public Strategy {
     pool_.push_back({std::move(point), op, parents, parent_count, forest_.predict(row_.data())});
   }
 
-  std::uint32_t draw_parent() { return ranking_[rng_.below(std::min(tuning_.parents, ranking_.size()))]; }
+  std::uint32_t draw_parent(const Ranking& ranking) {
+    return ranking[rng_.below(std::min(tuning_.parents, ranking.size()))];
+  }
 
   // One gene changed, and those that the constraints tie to it only where nothing else is legal.
   Point mutated(const Point& point) {
@@ -223,10 +238,23 @@ class EvolveStrategy : public Strategy {
     return space_.contains(wish) ? wish : *space_.complete(wish, {}, rng_);
   }
 
+  // A family that starts badly may still hold the best: every so many asks goes to one that does not lead, in turn.
+  std::optional<std::uint32_t> family_in_turn() {
+    const std::size_t families = rankings_.size();
+    if (families < 2 || tuning_.turns == 0 || ++asked_since_turn_ < tuning_.turns) return std::nullopt;
+    asked_since_turn_ = 0;
+    do {
+      last_turn_ = (last_turn_ + 1) % families;
+    } while (last_turn_ == ranked(0).point.family);
+    return static_cast<std::uint32_t>(last_turn_);
+  }
+
   Proposal most_promising() {
+    const std::optional<std::uint32_t> family = family_in_turn();
     std::size_t chosen = pool_.size();
     double least = 0;
     for (std::size_t i = 0; i < pool_.size(); ++i) {
+      if (family && pool_[i].point.family != *family) continue;
       const double promised = pool_[i].prediction.mean - tuning_.exploration * pool_[i].prediction.spread;
       if ((chosen == pool_.size() || promised < least) && !ledger_.asked(pool_[i].point)) {
         least = promised;
@@ -251,7 +279,8 @@ class EvolveStrategy : public Strategy {
   Forest forest_;
   std::vector<Told> told_;              // in the order told
   std::vector<float> rows_;             // their encodings
-  std::vector<std::uint32_t> ranking_;  // the valid ones, best first; the older one of equals
+  Ranking ranking_;                     // the valid ones
+  std::vector<Ranking> rankings_;       // the same, by family
   std::vector<std::uint32_t> failed_;
   std::vector<Point> founders_;
   std::vector<Offspring> pool_;
@@ -259,6 +288,8 @@ class EvolveStrategy : public Strategy {
   std::size_t told_since_fit_ = 0;
   bool found_better_ = false;
   std::size_t samples_ = 0;
+  std::size_t asked_since_turn_ = 0;
+  std::size_t last_turn_ = 0;  // a family
 };
 
 }  // namespace

@@ -84,6 +84,10 @@ class Device {
   virtual void upload(DeviceAddress to, std::span<const std::byte> from) = 0;
   virtual void download(std::span<std::byte> to, DeviceAddress from) = 0;
   virtual void fill(DeviceAddress to, std::byte value, std::size_t bytes) = 0;
+  /// From one buffer to another, without the bytes leaving the device.
+  virtual void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) = 0;
+  /// evaluator/digest.h of what lies there, with this process's key. `from` is a multiple of 8.
+  virtual std::uint64_t digest(DeviceAddress from, std::size_t bytes) = 0;
 
   /// Null and `failure` set when the code does not load (an instruction the virtual GPU does not know, a bad image).
   virtual std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) = 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evaluator/device.h"
@@ -26,22 +27,26 @@ class DeviceServer {
   protocol::Reply time(const protocol::Time& request);
 
  private:
-  using Contents = std::vector<std::vector<std::byte>>;
+  using Digests = std::vector<std::uint64_t>;
   struct CachedInputs {
-    std::shared_ptr<const Contents> contents;
+    std::shared_ptr<const PristineInputs> inputs;
     std::size_t bytes = 0;
     std::list<std::string>::iterator age;
   };
 
   const Module& module(std::uint64_t number) const;
-  std::shared_ptr<const Contents> inputs_of(const CaseRecipe& recipe);
+  void forget_answers(std::uint64_t module);
+  std::shared_ptr<const PristineInputs> inputs_of(const CaseRecipe& recipe);
+  bool as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set, std::vector<std::byte>& outputs);
   std::unique_ptr<BufferSet> acquire(const Plan& plan);
   void release(std::unique_ptr<BufferSet> set);
 
   Device& device_;
   std::map<std::uint64_t, std::unique_ptr<Module>> modules_;
-  /// Pristine inputs in host memory, the least recently used ones dropped. They are uploaded again for every run, always
-  /// to the same addresses: a kernel that remembers an answer by its address gives a wrong one.
+  /// The answers given so far, by module and case: an answer that comes again need not be sent again.
+  std::map<std::pair<std::uint64_t, std::string>, Digests> answers_;
+  /// The least recently used ones are dropped. They are copied for every run, always to the same addresses: a kernel that
+  /// remembers an answer by its address gives a wrong one.
   std::map<std::string, CachedInputs> inputs_;
   std::list<std::string> ages_;  ///< Most recently used first.
   std::size_t input_bytes_ = 0;

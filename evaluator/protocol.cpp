@@ -68,6 +68,15 @@ const json& array(const json& object, const char* key) {
   return value;
 }
 
+std::vector<bool> flags(const json& object, const char* key) {
+  std::vector<bool> all;
+  for (const json& flag : array(object, key)) {
+    if (!flag.is_boolean()) throw ProtocolError(fmt::format("field {} is no list of booleans", key));
+    all.push_back(flag.get<bool>());
+  }
+  return all;
+}
+
 /// Lists of numbers travel as arrays; `element` reads one through a wrapper object so that errors name the key.
 template <typename T>
 std::vector<T> integers(const json& object, const char* key) {
@@ -402,7 +411,7 @@ struct ReplyWriter {
   }
   json operator()(Timed& reply) const {
     frame.payload = std::move(reply.outputs);
-    return {{"timing", write(reply.timing)}};
+    return {{"timing", write(reply.timing)}, {"as_before", reply.as_before}};
   }
   json operator()(Failed& reply) const { return {{"failure", write(reply.failure)}}; }
   json operator()(Broken& reply) const { return {{"message", reply.message}}; }
@@ -418,7 +427,7 @@ Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>
     if (const json& other = field(from, "unrepeatable"); !other.is_null()) ran.unrepeatable = read_failure(other);
     return ran;
   }
-  if (kind == "timed") return Timed{read_timing(from), std::move(payload)};
+  if (kind == "timed") return Timed{read_timing(from), flags(from, "as_before"), std::move(payload)};
   if (kind == "failed") return Failed{read_failure(field(from, "failure"))};
   if (kind == "broken") return Broken{text(from, "message")};
   throw ProtocolError(fmt::format("unknown reply {}", kind));

@@ -80,7 +80,10 @@ struct Ran {
 };
 struct Timed {
   Timing timing;
-  std::vector<std::byte> outputs;  ///< As in Ran, for each set of the rotation, then for `afterwards`.
+  /// For each set of the rotation, then for `afterwards`: the outputs are bit for bit those of an earlier answer on the
+  /// same case by the same module.
+  std::vector<bool> as_before;
+  std::vector<std::byte> outputs;  ///< As in Ran, in the same order, of those that are not.
 };
 struct Failed {  ///< The candidate's fault.
   Failure failure;

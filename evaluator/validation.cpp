@@ -168,23 +168,29 @@ class Trial {
     const double floor_us = physical_floor_us(options_.task, options_.target.options, timed.shape, options_.device, cold);
     if (auto failure = check_timing(timing, floor_us)) return failure;
     evaluation_.timings.push_back(std::move(timing));
-    return recheck(timed, answer.reply.outputs, set_bytes);
+    return recheck(timed, answer.reply, set_bytes);
   }
 
-  /// What the timed launches left behind is compared like any other output.
-  std::optional<Failure> recheck(const TimedShape& timed, const std::vector<std::byte>& outputs, std::uint64_t set_bytes) {
-    const std::size_t sets = timed.rotation.size();
-    if (outputs.size() != set_bytes * (sets + (timed.afterwards ? 1 : 0))) {
+  /// What the timed launches left behind is compared like any other output, where it is not what was compared before.
+  std::optional<Failure> recheck(const TimedShape& timed, const protocol::Timed& reply, std::uint64_t set_bytes) {
+    std::vector<std::size_t> cases = timed.rotation;
+    if (timed.afterwards) cases.push_back(*timed.afterwards);
+    const auto sent = static_cast<std::uint64_t>(std::ranges::count(reply.as_before, false));
+    if (reply.as_before.size() != cases.size() || reply.outputs.size() != set_bytes * sent) {
       return failure_of(Verdict::harness_failed, "the timing returned outputs of the wrong size");
     }
-    for (std::size_t i = 0; i < sets; ++i) {
-      const auto set = std::span(outputs).subspan(i * set_bytes, set_bytes);
-      if (auto failure = judge(timed.rotation[i], set)) return at_timing(timed, std::move(*failure));
+    std::span<const std::byte> outputs(reply.outputs);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (reply.as_before[i]) continue;
+      auto failure = judge(cases[i], outputs.first(set_bytes));
+      outputs = outputs.subspan(set_bytes);
+      if (failure && i == timed.rotation.size()) {
+        failure->reason = "with new inputs after timing (an earlier answer reused?): " + failure->reason;
+        return failure;
+      }
+      if (failure) return at_timing(timed, std::move(*failure));
     }
-    if (!timed.afterwards) return std::nullopt;
-    auto failure = judge(*timed.afterwards, std::span(outputs).subspan(sets * set_bytes));
-    if (failure) failure->reason = "with new inputs after timing (an earlier answer reused?): " + failure->reason;
-    return failure;
+    return std::nullopt;
   }
 
   TimingRequest timing_request(bool cold) const {

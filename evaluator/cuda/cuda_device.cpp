@@ -6,14 +6,17 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "engine/error.h"
 #include "evaluator/cuda/bound_call.h"
 #include "evaluator/cuda/device_query.h"
+#include "evaluator/cuda/digest_kernel.h"
 #include "evaluator/cuda/driver_device.h"
 #include "evaluator/cuda/handles.h"
 #include "evaluator/cuda/timing.h"
+#include "evaluator/digest.h"
 
 namespace evo::cuda {
 namespace {
@@ -70,6 +73,14 @@ class CudaDevice final : public Device {
     if (bytes == 0) return;
     finish(driver_->memory_set(to, std::to_integer<unsigned char>(value), bytes, stream_.get()),
            "filling memory");
+  }
+  void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    finish(driver_->copy_on_device(to, from, bytes, stream_.get()), "copying on the GPU");
+  }
+  std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
+    if (!digest_kernel_) digest_kernel_.emplace(*driver_);
+    return (*digest_kernel_)(from, bytes, digest_key(), stream_.get());
   }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override {
@@ -148,6 +159,7 @@ class CudaDevice final : public Device {
   PrimaryContext context_;
   OwnedStream stream_;
   OwnedMemory flush_;
+  std::optional<DigestKernel> digest_kernel_;
   std::map<DeviceAddress, OwnedMemory> memory_;
 };
 

@@ -31,6 +31,7 @@ const char* bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.memory_free, "cuMemFree_v2");
   bind(driver.copy_to_device, "cuMemcpyHtoDAsync_v2");
   bind(driver.copy_to_host, "cuMemcpyDtoHAsync_v2");
+  bind(driver.copy_on_device, "cuMemcpyDtoDAsync_v2");
   bind(driver.memory_set, "cuMemsetD8Async");
   bind(driver.module_load, "cuModuleLoadData");
   bind(driver.module_unload, "cuModuleUnload");

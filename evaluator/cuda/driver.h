@@ -34,6 +34,7 @@ struct Driver {
   decltype(&cuMemFree_v2) memory_free = nullptr;
   decltype(&cuMemcpyHtoDAsync_v2) copy_to_device = nullptr;
   decltype(&cuMemcpyDtoHAsync_v2) copy_to_host = nullptr;
+  decltype(&cuMemcpyDtoDAsync_v2) copy_on_device = nullptr;
   decltype(&cuMemsetD8Async) memory_set = nullptr;
 
   decltype(&cuModuleLoadData) module_load = nullptr;

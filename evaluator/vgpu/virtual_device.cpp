@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "evaluator/digest.h"
 #include "evaluator/vgpu/cost_model.h"
 #include "evaluator/vgpu/device_models.h"
 #include "evaluator/vgpu/launch.h"
@@ -39,6 +40,12 @@ class VirtualDevice : public VirtualGpu {
   }
   void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
     if (bytes > 0) std::memset(memory_.at(to, bytes), std::to_integer<int>(value), bytes);
+  }
+  void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
+    if (bytes > 0) upload(to, {memory_.at(from, bytes), bytes});
+  }
+  std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
+    return bytes > 0 ? digest_of({memory_.at(from, bytes), bytes}, digest_key()) : 0;
   }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override;

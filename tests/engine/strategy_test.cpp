@@ -116,7 +116,7 @@ TEST_CASE("evolve takes other figures for ablation, by name") {
   const auto run = [&](const char* name) {
     return texts(drive(*make_strategy(name, space, 5), landscape, 60));
   };
-  CHECK(run("evolve:founders=10:exploration=0.8") == run("evolve"));
+  CHECK(run("evolve:founders=10:exploration=1.1") == run("evolve"));
   CHECK(run("evolve:founders=5") != run("evolve"));
   CHECK_THAT(complaint_of([&] { run("evolve:founder=5"); }),
              ContainsSubstring("'founder=5': expected NAME=VALUE; there are bred"));

@@ -9,6 +9,7 @@
 #include "evaluator/cuda/cuda_device.h"
 #include "evaluator/cuda/device_query.h"
 #include "evaluator/cuda/driver_device.h"
+#include "evaluator/digest.h"
 #include "tests/evaluator/fake_driver.h"
 
 using namespace evo;
@@ -129,6 +130,22 @@ TEST_CASE("memory is allocated, filled, copied and freed") {
   CHECK(received[32] == std::byte{0xff});
   opened.device->free(address);
   CHECK(opened.gpu.live_handles == before);
+}
+
+TEST_CASE("memory is copied and fingerprinted without leaving the device") {
+  Opened opened;
+  const DeviceAddress from = opened.device->allocate(64, "x");
+  const DeviceAddress to = opened.device->allocate(64, "y");
+  std::vector<std::byte> content(61, std::byte{9});
+  content[60] = std::byte{4};
+  opened.device->upload(from, content);
+  opened.device->copy(to, from, content.size());
+  std::vector<std::byte> received(content.size());
+  opened.device->download(received, to);
+  CHECK(received == content);
+  CHECK(opened.device->digest(to, content.size()) == digest_of(content, digest_key()));
+  CHECK(opened.device->digest(to, 5) == digest_of(std::span(content).first(5), digest_key()));
+  CHECK(opened.gpu.launches.size() == 1);
 }
 
 TEST_CASE("an empty tensor has an address too") {

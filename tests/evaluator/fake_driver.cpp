@@ -1,10 +1,13 @@
 #include "tests/evaluator/fake_driver.h"
 
+#include <array>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <utility>
+
+#include "evaluator/digest.h"
 
 namespace evo::test {
 namespace {
@@ -102,6 +105,14 @@ CUresult launch(const CUlaunchConfig* config, CUfunction function, void** parame
                    if (kernel.fault != CUDA_SUCCESS) state.pending = kernel.fault;
                  },
                  kernel.us + latency_us});
+}
+
+/// The kernel of evaluator/cuda/digest_kernel.cpp.
+void add_digest(void** parameters) {
+  std::array<std::uint64_t, 4> values;
+  for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof(values[i]));
+  const auto [words, count, key, result] = values;
+  *reinterpret_cast<std::uint64_t*>(result) += digest_of({reinterpret_cast<const std::byte*>(words), count * 8}, key);
 }
 
 CUresult allocate(CUdeviceptr* address, std::size_t bytes) {
@@ -218,6 +229,10 @@ void fill_memory_and_code(cuda::Driver& driver) {
     std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
     return ordered("copy_to_host");
   };
+  driver.copy_on_device = [](CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return ordered("copy_on_device");
+  };
   driver.module_load = [](CUmodule* module, const void*) {
     if (const CUresult result = ordered("module_load"); result != CUDA_SUCCESS) return result;
     return *module = new_handle<CUmodule>(), CUDA_SUCCESS;
@@ -284,6 +299,7 @@ FakeGpu::FakeGpu() {
                 {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
                 {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 3201000},
                 {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 6144}};
+  kernels["evo_digest"] = {.parameter_bytes = {8, 8, 8, 8}, .body = add_digest};
 }
 
 FakeGpu::~FakeGpu() {

@@ -50,8 +50,8 @@ TEST_CASE("an honest candidate is valid, with its errors, timings and builds") {
   CHECK(!evaluation.timings[0].cold);
   CHECK(evaluation.timings[1].cold);
   CHECK(evaluation.timings[0].shape == "large");
-  // Three shapes x five regimes x three seeds; after each timing the two sets of buffers, and one with other inputs.
-  CHECK(evaluation.errors.size() == 3 * 5 * 3 + 6);
+  // Three shapes x five regimes x three seeds; after each timing the outputs were the same, bit for bit.
+  CHECK(evaluation.errors.size() == 3 * 5 * 3);
 }
 
 TEST_CASE("wrong answers are rejected in every disguise") {

@@ -97,8 +97,9 @@ TEST_CASE("every reply arrives as it was sent") {
   Timing timing;
   timing.median_us = 4.5;
   timing.samples_us = {4, 4.5, 5};
-  const auto timed = std::get<Timed>(round_trip_reply(Timed{timing, {std::byte{9}}}).reply);
+  const auto timed = std::get<Timed>(round_trip_reply(Timed{timing, {true, false}, {std::byte{9}}}).reply);
   CHECK(timed.timing.samples_us == timing.samples_us);
+  CHECK(timed.as_before == std::vector<bool>{true, false});
   CHECK(timed.outputs.size() == 1);
   CHECK(std::get<Broken>(round_trip_reply(Broken{"no GPU"}).reply).message == "no GPU");
 }

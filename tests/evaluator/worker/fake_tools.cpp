@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "evaluator/digest.h"
 
 namespace evo::testing {
 namespace {
@@ -104,6 +105,12 @@ class FakeDevice final : public Device {
   }
   void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
     std::memset(reinterpret_cast<void*>(to), std::to_integer<int>(value), bytes);
+  }
+  void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  }
+  std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
+    return digest_of({reinterpret_cast<const std::byte*>(from), bytes}, digest_key());
   }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override {

@@ -1,0 +1,125 @@
+#include "evaluator/cuda/digest_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "evaluator/digest.h"
+
+namespace evo::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr std::uint64_t kMaxBlocks = 1024;
+
+/// Each thread sums the mixed words i, i + threads of the grid, ...; a warp's lanes add up by shuffles, and the first one
+/// adds to the result.
+constexpr const char* kDigestPtx = R"(.version 7.0
+.target sm_70
+.address_size 64
+
+.visible .entry evo_digest(.param .u64 words, .param .u64 count, .param .u64 key, .param .u64 result)
+{
+  .reg .pred %done, %odd;
+  .reg .b32 %t, %block, %threads, %blocks, %lane, %offset, %low, %high;
+  .reg .b64 %words, %count, %key, %result, %i, %stride, %address, %z, %shifted, %sum;
+
+  ld.param.u64 %words, [words];
+  ld.param.u64 %count, [count];
+  ld.param.u64 %key, [key];
+  ld.param.u64 %result, [result];
+  cvta.to.global.u64 %words, %words;
+  cvta.to.global.u64 %result, %result;
+
+  mov.u32 %t, %tid.x;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %blocks, %nctaid.x;
+  mad.lo.u32 %offset, %block, %threads, %t;
+  cvt.u64.u32 %i, %offset;
+  mul.wide.u32 %stride, %threads, %blocks;
+  mov.u64 %sum, 0;
+
+next_word:
+  setp.ge.u64 %done, %i, %count;
+  @%done bra lanes;
+  shl.b64 %address, %i, 3;
+  add.u64 %address, %words, %address;
+  ld.global.u64 %z, [%address];
+  add.u64 %shifted, %i, %key;
+  mad.lo.u64 %z, %shifted, 0x9E3779B97F4A7C15, %z;
+  shr.u64 %shifted, %z, 30;
+  xor.b64 %z, %z, %shifted;
+  mul.lo.u64 %z, %z, 0xBF58476D1CE4E5B9;
+  shr.u64 %shifted, %z, 27;
+  xor.b64 %z, %z, %shifted;
+  mul.lo.u64 %z, %z, 0x94D049BB133111EB;
+  shr.u64 %shifted, %z, 31;
+  xor.b64 %z, %z, %shifted;
+  add.u64 %sum, %sum, %z;
+  add.u64 %i, %i, %stride;
+  bra next_word;
+
+lanes:
+  mov.u32 %offset, 16;
+half:
+  mov.b64 {%low, %high}, %sum;
+  shfl.sync.bfly.b32 %low, %low, %offset, 31, 0xffffffff;
+  shfl.sync.bfly.b32 %high, %high, %offset, 31, 0xffffffff;
+  mov.b64 %z, {%low, %high};
+  add.u64 %sum, %sum, %z;
+  shr.u32 %offset, %offset, 1;
+  setp.ne.u32 %odd, %offset, 0;
+  @%odd bra half;
+
+  and.b32 %lane, %t, 31;
+  setp.ne.u32 %done, %lane, 0;
+  @%done ret;
+  red.global.add.u64 [%result], %sum;
+  ret;
+}
+)";
+
+}  // namespace
+
+const char* digest_ptx() { return kDigestPtx; }
+
+DigestKernel::DigestKernel(const Driver& driver) : driver_(driver) {
+  CUmodule module = nullptr;
+  require(driver, driver.module_load(&module, kDigestPtx), "loading the kernel that takes digests");
+  module_ = OwnedModule(driver, module);
+  require(driver, driver.module_function(&function_, module, "evo_digest"), "the kernel that takes digests");
+  CUdeviceptr sum = 0;
+  require(driver, driver.memory_allocate(&sum, sizeof(std::uint64_t)), "allocating a digest");
+  sum_ = OwnedMemory(driver, sum);
+}
+
+std::uint64_t DigestKernel::operator()(CUdeviceptr address, std::size_t bytes, std::uint64_t key,
+                                       CUstream stream) const {
+  std::uint64_t words = bytes / sizeof(std::uint64_t);
+  std::array<std::byte, sizeof(std::uint64_t)> rest{};
+  const std::size_t rest_bytes = bytes % sizeof(std::uint64_t);
+  std::uint64_t sum = 0;
+  CUdeviceptr result = sum_.get();
+  require(driver_, driver_.memory_set(result, 0, sizeof(sum), stream), "clearing a digest");
+  if (words > 0) {
+    CUlaunchConfig config{};
+    config.gridDimX = static_cast<unsigned>(std::min(kMaxBlocks, (words + kThreads - 1) / kThreads));
+    config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = kThreads;
+    config.blockDimY = config.blockDimZ = 1;
+    config.hStream = stream;
+    std::array<void*, 4> parameters = {&address, &words, &key, &result};
+    require(driver_, driver_.launch(&config, function_, parameters.data(), nullptr), "taking a digest");
+  }
+  if (rest_bytes > 0) {
+    require(driver_, driver_.copy_to_host(rest.data(), address + words * sizeof(std::uint64_t), rest_bytes, stream),
+            "taking a digest");
+  }
+  require(driver_, driver_.copy_to_host(&sum, result, sizeof(sum), stream), "taking a digest");
+  require(driver_, driver_.stream_synchronize(stream), "taking a digest");
+  return sum + digest_of_rest(std::span(rest).first(rest_bytes), words, key);
+}
+
+}  // namespace evo::cuda

@@ -1,0 +1,100 @@
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "evaluator/digest.h"
+#include "evaluator/guards.h"
+#include "evaluator/pristine_inputs.h"
+
+using namespace evo;
+
+namespace {
+
+/// Memory and nothing else; counts what crosses the bus.
+class MemoryOnly final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  DeviceAddress allocate(std::size_t bytes, const std::string&) override {
+    memory.push_back(std::make_unique<std::vector<std::byte>>(bytes));
+    return reinterpret_cast<DeviceAddress>(memory.back()->data());
+  }
+  void free(DeviceAddress) override {}
+  void upload(DeviceAddress to, std::span<const std::byte> from) override {
+    ++uploads;
+    std::memcpy(reinterpret_cast<void*>(to), from.data(), from.size());
+  }
+  void download(std::span<std::byte> to, DeviceAddress from) override {
+    std::memcpy(to.data(), reinterpret_cast<const void*>(from), to.size());
+  }
+  void fill(DeviceAddress, std::byte, std::size_t) override {}
+  void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  }
+  std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
+    return digest_of({reinterpret_cast<const std::byte*>(from), bytes}, digest_key());
+  }
+  std::unique_ptr<Module> load(const Binary&, std::optional<Failure>&) override { return nullptr; }
+  std::optional<Failure> run(const Module&, const Plan&, const Buffers&) override { return std::nullopt; }
+  Timing time(const Module&, const Plan&, std::span<const Buffers>, const TimingRequest&,
+              std::optional<Failure>&) override {
+    return {};
+  }
+
+  std::vector<std::unique_ptr<std::vector<std::byte>>> memory;
+  int uploads = 0;
+
+ private:
+  DeviceInfo info_;
+};
+
+CaseRecipe hundred_floats() {
+  InputRecipe input;
+  input.name = "a";
+  input.elements = input.row = input.matrix = input.group = 100;
+  input.stream = 5;
+  return {1, {input}};
+}
+
+constexpr std::size_t kGuard = 64;
+constexpr std::size_t kImageBytes = 400 + 2 * kGuard;
+
+}  // namespace
+
+TEST_CASE("inputs are uploaded once, then copied on the device with their guards") {
+  MemoryOnly device;
+  const PristineInputs inputs(device, hundred_floats(), kGuard);
+  const DeviceAddress buffer = device.allocate(kImageBytes, "a");
+  inputs.place(0, buffer);
+  inputs.place(0, buffer);
+  CHECK(device.uploads == 1);
+  CHECK(inputs.intact(0, buffer));
+  const std::vector<std::byte>& placed = *device.memory.back();
+  CHECK(std::memcmp(placed.data() + kGuard, inputs.content(0).data(), 400) == 0);
+  CHECK_FALSE(first_damage(std::span(placed).first(kGuard)));
+  CHECK_FALSE(first_damage(std::span(placed).last(kGuard)));
+}
+
+TEST_CASE("a changed byte of an input or of its guards is noticed") {
+  MemoryOnly device;
+  const PristineInputs inputs(device, hundred_floats(), kGuard);
+  const DeviceAddress buffer = device.allocate(kImageBytes, "a");
+  std::vector<std::byte>& placed = *device.memory.back();
+  for (const std::size_t at : {std::size_t{0}, kGuard + 17, kImageBytes - 1}) {
+    inputs.place(0, buffer);
+    placed[at] ^= std::byte{1};
+    CHECK_FALSE(inputs.intact(0, buffer));
+  }
+}
+
+TEST_CASE("inputs whose copy on the device was written are uploaded again before they are used") {
+  MemoryOnly device;
+  const PristineInputs inputs(device, hundred_floats(), kGuard);
+  (*device.memory.front())[kGuard] ^= std::byte{1};
+  const DeviceAddress buffer = device.allocate(kImageBytes, "a");
+  inputs.place(0, buffer);
+  CHECK(device.uploads == 2);
+  CHECK(inputs.intact(0, buffer));
+  CHECK(std::memcmp(device.memory.back()->data() + kGuard, inputs.content(0).data(), 400) == 0);
+}

@@ -1,0 +1,41 @@
+// The kernel that takes digests on a GPU, on the virtual one.
+#include <catch2/catch_test_macros.hpp>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "evaluator/cuda/digest_kernel.h"
+#include "evaluator/digest.h"
+#include "tests/vgpu/gpu_for_tests.h"
+
+using namespace evo;
+
+TEST_CASE("the kernel for digests computes what the host computes, whatever the size of the launch") {
+  constexpr std::uint64_t kKey = 0x123456789abcdef0;
+  vgpu::TestGpu gpu;
+  gpu.load_ptx(cuda::digest_ptx());
+  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{31}, std::uint64_t{64}, std::uint64_t{1000}}) {
+    std::vector<std::uint64_t> words(count);
+    std::iota(words.begin(), words.end(), std::uint64_t{0xfedcba9876543210});
+    const std::uint64_t content = gpu.upload("content", words);
+    const std::uint64_t result = gpu.upload("result", std::vector<std::uint64_t>{0});
+    REQUIRE_FALSE(gpu.launch("evo_digest", {.grid = {3, 1, 1}, .block = {64, 1, 1}}, content, count, kKey, result));
+    CHECK(gpu.download<std::uint64_t>(result, 1)[0] == digest_of(std::as_bytes(std::span(words)), kKey));
+  }
+}
+
+TEST_CASE("a digest depends on every byte, on its place and on the key") {
+  std::vector<std::byte> content(29, std::byte{1});
+  const std::uint64_t before = digest_of(content, 7);
+  CHECK(digest_of(content, 8) != before);
+  CHECK(digest_of(std::span(content).first(28), 7) != before);
+  for (std::byte& byte : content) {
+    byte = std::byte{0};
+    CHECK(digest_of(content, 7) != before);
+    byte = std::byte{1};
+  }
+  std::vector<std::uint64_t> words = {1, 2};
+  const std::uint64_t ordered = digest_of(std::as_bytes(std::span(words)), 7);
+  std::swap(words[0], words[1]);
+  CHECK(digest_of(std::as_bytes(std::span(words)), 7) != ordered);
+}
