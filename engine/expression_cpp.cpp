@@ -54,14 +54,17 @@ class Writer {
   explicit Writer(const Bindings& known) : known_(known) {}
 
   std::string write(const Node& node) const {
-    std::string code = folded(node) ? literal(*folded(node)) : operation(node);
-    // min, max and ceil_div repeat their operands, so nesting them multiplies the length.
-    if (code.size() > kMaxLength) throw Failure{"too long as C++"};
-    return code;
+    return bounded(folded(node) ? literal(*folded(node)) : operation(node));
   }
 
  private:
   static constexpr std::size_t kMaxLength = 1 << 16;
+
+  /// min, max and ceil_div repeat their operands, so nesting them, and each further operand, multiplies the length.
+  static std::string bounded(std::string code) {
+    if (code.size() > kMaxLength) throw Failure{"too long as C++"};
+    return code;
+  }
 
   std::string operation(const Node& node) const {
     switch (node.op) {
@@ -129,7 +132,7 @@ class Writer {
     std::string all;
     for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
       all += all.empty() ? "" : " && ";
-      all += binary(child(node, i), node.comparisons[i], child(node, i + 1));
+      all = bounded(all + binary(child(node, i), node.comparisons[i], child(node, i + 1)));
     }
     return "(" + all + ")";
   }
@@ -138,7 +141,7 @@ class Writer {
     std::string any;
     for (std::size_t i = 1; i < node.children.size(); ++i) {
       any += any.empty() ? "" : " || ";
-      any += binary(child(node, 0), Op::equal, child(node, i));
+      any = bounded(any + binary(child(node, 0), Op::equal, child(node, i)));
     }
     return "(" + any + ")";
   }
@@ -146,7 +149,7 @@ class Writer {
   std::string extreme(const Node& node, std::string_view better) const {
     std::string best = child(node, 0);
     for (std::size_t i = 1; i < node.children.size(); ++i) {
-      best = fmt::format("({0} {1} {2} ? {0} : {2})", best, better, child(node, i));
+      best = bounded(fmt::format("({0} {1} {2} ? {0} : {2})", best, better, child(node, i)));
     }
     return best;
   }

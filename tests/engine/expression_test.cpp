@@ -245,3 +245,20 @@ TEST_CASE("expressions become C++ with the known names folded in") {
   CHECK(cpp("layout == 'xor' ? S : 0") == "S");
   CHECK_THAT(complaint_of([&] { cpp("layout"); }), ContainsSubstring("cannot become C++"));
 }
+
+TEST_CASE("an expression that would be too long as C++ is refused before it is written") {
+  // Each operand of min, max or `in` and each level of ceil_div repeats what stands before it: 2^60 letters here.
+  std::string many = "x";
+  std::string nested = "x";
+  std::string listed = "1";
+  for (int i = 0; i < 60; ++i) {
+    many += ", x";
+    nested = i < 20 ? "ceil_div(" + nested + ", x)" : nested;
+    listed += ", 1";
+  }
+  const std::string deep = "max(" + many + ") in (" + listed + ")";
+  for (const std::string& text : {"min(" + many + ")", "max(" + many + ")", nested, deep}) {
+    INFO(text);
+    CHECK_THAT(complaint_of([&] { parse(text).to_cpp({}); }), ContainsSubstring("too long as C++"));
+  }
+}

@@ -1,4 +1,5 @@
 """Writes one folder of first inputs for each fuzz target: SEEDS.py TEMPLATES OUT."""
+import json
 import pathlib
 import re
 import struct
@@ -35,19 +36,47 @@ def cbor(value):
     return head(5, len(value)) + b"".join(cbor(k) + cbor(v) for k, v in value.items())
 
 
+# Small inputs are fast ones: every kind of thing once, no whole kernels.
 families = sorted(templates.glob("*/*/family.json"))
-texts = [path.read_text() for path in families]
-expressions = set(re.findall(r'"(?:value|that|when)": "([^"]+)"', "".join(texts)))
-write("expression", [e.encode() for e in sorted(expressions)])
-sources = sorted(templates.glob("**/*.cu")) + sorted(templates.glob("**/*.cuh"))
-write("template", [path.read_bytes() for path in sources])
-parts = []
-for path in families:
-    task = path.parent.parent
-    mutants = task / "mutants" / (path.parent.name + ".json")
-    parts.append(b"\0".join([(task / "task.json").read_bytes(), path.read_bytes(),
-                             mutants.read_bytes() if mutants.exists() else b""]))
-write("task", parts)
+expressions = set(re.findall(r'"(?:value|that|when)": "([^"]+)"', "".join(path.read_text() for path in families)))
+write("expression", [e.encode() for e in sorted(expressions, key=len)[:200]])
+
+write("template", [text.encode() for text in (
+    "//% if n > 2 && x\na ${n + 1}\n//% elif n == 2\nb\n//% else\nc\n//% end\n",
+    "//% for i in 0..n\n//%   for j in i..3\nf(${i}, ${j})${i + 1 < n ? ',' : ''}\n//%   end\n//% end\n",
+    "//% let y = n * 2\n//% let z = x ? 'a' : 'b'\n${y} ${z} $ { } ${slot}\n//% # a comment\n",
+    "//% include \"include/part.cuh\"\n//% include \"part.cuh\"\n",
+    "//% slot slot\nint a = ${ceil_div(n, 2)};\n",
+    "  //%if true\n\t//%end\n${'text'}${{}}$${n}\r\n",
+)])
+
+task = {"summary": "c = a", "shape_parameters": ["N", "D"], "specialised": ["D"], "options": {"mode": ["x", "y"]},
+        "inputs": [{"name": "a", "dtype": "e4m3", "dims": ["N", "mode == 'x' ? D : 1"], "scale": "a_scale"},
+                   {"name": "a_scale", "dtype": "f32", "dims": ["1"]}],
+        "outputs": [{"name": "c", "dtype": "f32", "dims": ["N", "D"]}],
+        "shapes": {"one": {"N": 5, "D": 64}, "two": {"N": 77, "D": 64}},
+        "sets": {"vgpu": {"timed": ["one"], "validated": ["one", "two"]}}, "seeds": 2,
+        "regimes": {"normal": {"distribution": "normal"}, "spikes": {"distribution": "spikes", "gain": 4, "tensors": ["a"]}},
+        "limits": {"relative_l2": 0.01, "cosine": 0.99}, "objectives": {"latency": {}, "exact": {"limits": {"max_abs": 1}}},
+        "floor": {"flops": "N * D", "bytes": "4 * N", "math": "f32"},
+        "reference": {"kernel": "r", "grid": ["N", "1", "1"], "block": ["D", "1", "1"], "arguments": ["a", "c", "N"]}}
+family = {"summary": "f", "requires": "sm >= 80",
+          "genes": [{"name": "t", "values": [32, 64, 128]}, {"name": "u", "values": [1, 2], "when": "t > 32", "doc": "d"},
+                    {"name": "b", "values": [False, True]}, {"name": "s", "slot": True}, {"name": "m", "values": ["p", "q"]}],
+          "derived": [{"name": "tile", "value": "t * max(u, 1)"}, {"name": "smem", "value": "b ? 8 * tile : 0"}],
+          "constraints": [{"that": "tile <= 128 || m == 'p'", "why": "w"}, {"that": "smem <= smem_per_block", "why": "w"}],
+          "max_registers": "t == 64 ? 128 : 0",
+          "workspaces": [{"name": "w", "bytes": "4 * N", "when": "b"}],
+          "tensor_maps": [{"name": "map", "source": "c", "dtype": "f32", "dims": ["D", "N", "1"],
+                           "strides_bytes": ["4 * D", "4 * N * D"], "box": ["16", "8", "1"], "swizzle_bytes": "64"}],
+          "launches": [{"kernel": "k", "grid": ["ceil_div(N, tile)", "1", "1"], "block": ["t", "1", "1"],
+                        "cluster": ["1", "1", "1"], "dynamic_smem": "smem", "programmatic": "b",
+                        "arguments": ["a", "map", "c", "w", "N"]}]}
+mutants = {"base": {"t": 32, "b": False}, "controls": [{"name": "h", "about": "as it is"}],
+           "mutants": [{"name": "m", "about": "x", "genes": {"u": 2}, "says": "L2", "expect": {"cuda": ["wrong_answer"]},
+                        "edits": [{"file": "kernel.cu", "find": "slot", "replace": "slot"}]}]}
+folders = [json.dumps(part).encode() for part in (task, family, mutants)]
+write("task", [b"\0".join(folders), b"\0".join(folders[:2]), folders[0]])
 
 plan = {"tensors": [{"name": "a", "dtype": 1, "bytes": 64, "output": True}], "workspaces": [], "maps": [],
         "launches": [{"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "cluster": [1, 1, 1], "smem": 0,
