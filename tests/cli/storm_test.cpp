@@ -91,6 +91,16 @@ nlohmann::json essence(const Bench& bench) {
 const std::vector<std::string> kWholeSpace = {"run",     "--task", "toy",        "--device", "vgpu",
                                               "--evals", "1000",   "--strategy", "random",   "--seed", "5"};
 
+/// Killed early, a search may have left no database, an empty one, or one without a run.
+bool has_run(const Bench& bench) {
+  if (!fs::exists(bench / "runs/evo.db")) return false;
+  try {
+    return evo::Store::open(bench / "runs/evo.db", evo::Store::Mode::read).last_run().has_value();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 std::uint64_t evaluated(const Bench& bench) {
   if (!fs::exists(bench / "runs/evo.db")) return 0;
   try {
@@ -123,6 +133,37 @@ std::vector<int> device_workers(const Bench& bench) {
     if (fs::read_symlink(entry.path() / "cwd", error) == fs::canonical(bench.folder())) found.push_back(std::stoi(name));
   }
   return found;
+}
+
+/// One search, killed up to `kills` times at moments that may be anywhere between its start and its end, then left to
+/// finish. Returns how many kills met it.
+int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
+  const Bench whole, killed;
+  for (const Bench* bench : {&whole, &killed}) write_toy_task(*bench, true);
+  const std::vector<std::string> start = {"run",     "--task", "toy",    "--device",           "vgpu",
+                                          "--evals", "40",     "--seed", std::to_string(seed), "--quiet"};
+  const std::vector<std::string> go_on = {"run", "--resume", "1", "--quiet"};
+  REQUIRE(whole.evo(start).code == 0);
+  int met = 0;
+  std::uint64_t reported = 0;
+  while (met < kills && reported < 40) {
+    Process process(has_run(killed) ? go_on : start, {.folder = killed.folder()});
+    std::this_thread::sleep_for(std::chrono::microseconds(rng.below(1'500'000)));
+    process.send(SIGKILL);
+    if (process.finish().signal == SIGKILL) ++met;
+    if (!has_run(killed)) continue;
+    const evo::Store store = evo::Store::open(killed / "runs/evo.db", evo::Store::Mode::read);
+    REQUIRE(store.check().empty());
+    REQUIRE(store.runs().front().evaluated >= reported);
+    reported = store.runs().front().evaluated;
+  }
+  const Outcome outcome = killed.evo(has_run(killed) ? go_on : start);
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(evaluated(killed) == 40);
+  CHECK(essence(killed) == essence(whole));
+  CHECK(device_workers(killed).empty());
+  return met;
 }
 
 }  // namespace
@@ -165,6 +206,19 @@ TEST_CASE("killed workers cost a retry each and change no elite") {
   CHECK(kills > 0);
   REQUIRE(outcome.code == 0);
   CHECK(essence(fire) == essence(calm));
+}
+
+// Minutes: evo_tests_cli '[storm]' (docs/trust.md).
+TEST_CASE("searches that are killed at 200 random moments all end with the elites of undisturbed ones", "[.][storm]") {
+  evo::Rng rng(2026);
+  int kills = 0;
+  for (std::uint64_t seed = 1; kills < 200; ++seed) kills += survive(seed, std::min(200 - kills, 25), rng);
+  CHECK(kills == 200);
+}
+
+TEST_CASE("a search that is killed at moments drawn by chance ends with the elites of an undisturbed one") {
+  evo::Rng rng(7);
+  CHECK(survive(3, 3, rng) > 0);
 }
 
 TEST_CASE("a search that is killed again and again goes on to the elites of an undisturbed one") {

@@ -4,6 +4,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <variant>
@@ -138,6 +140,37 @@ TEST_CASE("a raised stop signal ends a wait at once") {
   CHECK_THROWS_AS(worker.receive(kDeadline, 0), Stopped);
   other.join();
   CHECK(no_children_left());
+}
+
+namespace {
+
+std::size_t open_files() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+/// Loses one worker after another in the middle of its work.
+void restart(int times) {
+  const std::size_t files = open_files();
+  {
+    WorkerClient worker(fake_compiler());
+    for (int i = 0; i < times; ++i) {
+      REQUIRE(std::holds_alternative<Lost>(worker.call(protocol::Compile{"compile_crash", "sm_90a", 0}, kDeadline)));
+    }
+    REQUIRE(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
+    CHECK(worker.starts() == times + 1);
+  }
+  CHECK(no_children_left());
+  CHECK(open_files() == files);
+}
+
+}  // namespace
+
+TEST_CASE("restarts leave no zombie and no open file") {
+  restart(50);
+}
+
+TEST_CASE("a thousand restarts leave no zombie and no open file", "[.][storm]") {
+  restart(1000);
 }
 
 TEST_CASE("a client that goes out of scope leaves no process behind") {

@@ -1,0 +1,106 @@
+// Searches whose database is shared with other processes, or finds no room.
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+
+#include "bench.h"
+#include "population/store.h"
+
+using namespace evo::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> run_with_seed(const std::string& seed) {
+  return {"run", "--task", "toy", "--device", "vgpu", "--evals", "24", "--seed", seed, "--quiet"};
+}
+
+/// No file of a process that is started meanwhile grows beyond so many bytes: to it the disk is full.
+class SmallDisk {
+ public:
+  explicit SmallDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit limit = {bytes, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  }
+  ~SmallDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("a run that finds no more room says so in one line, keeps what it had and can go on") {
+  const Bench bench;
+  write_toy_task(bench);
+  {
+    const SmallDisk disk(700'000);
+    const Outcome outcome = bench.evo(run_with_seed("3"));
+    INFO(outcome.err);
+    CHECK(outcome.code == 3);
+    for (const char* part : {"evo.db", "check the disk", "evo run --resume 1"}) {
+      CHECK(outcome.err.find(part) != std::string::npos);
+    }
+  }
+  std::uint64_t kept = 0;
+  {
+    const evo::Store store = evo::Store::open(bench / "runs/evo.db", evo::Store::Mode::read);
+    CHECK(store.check().empty());
+    kept = store.runs().front().evaluated;
+    CHECK(kept > 0);
+    CHECK(kept < 24);
+  }
+  REQUIRE(bench.evo({"run", "--resume", "1", "--quiet"}).code == 0);
+  CHECK(bench.json({"runs", "1"})["runs"][0]["evaluated"] == 24);
+}
+
+TEST_CASE("two searches on one database at once, read meanwhile, both end with what they end with alone") {
+  const Bench alone, shared;
+  for (const Bench* bench : {&alone, &shared}) write_toy_task(*bench);
+  REQUIRE(alone.evo(run_with_seed("1")).code == 0);
+  REQUIRE(alone.evo(run_with_seed("2")).code == 0);
+  Process first(run_with_seed("1"), {.folder = shared.folder()});
+  Process second(run_with_seed("2"), {.folder = shared.folder()});
+  int read = 0;
+  for (int i = 0; i < 20; ++i) {
+    if (!fs::exists(shared / "runs/evo.db")) continue;
+    const Outcome elites = shared.evo({"elites", "--json"});
+    read += elites.code == 0 ? 1 : 0;
+  }
+  REQUIRE(first.finish().code == 0);
+  REQUIRE(second.finish().code == 0);
+  CHECK(shared.evo({"db", "check"}).code == 0);
+  const auto latencies = [](const Bench& bench) {
+    nlohmann::json rows = nlohmann::json::array();
+    const nlohmann::json elites = bench.json({"elites"});
+    for (const auto& elite : elites["elites"]) rows.push_back(elite["latency_us"]);
+    return rows;
+  };
+  CHECK(latencies(shared) == latencies(alone));
+  const nlohmann::json runs = shared.json({"runs"});
+  REQUIRE(runs["runs"].size() == 2);
+  for (const auto& run : runs["runs"]) CHECK(run["evaluated"] == 24);
+}
+
+TEST_CASE("a truncated database is refused or said to be damaged, by readers and by a run, in one line") {
+  const Bench bench;
+  write_toy_task(bench);
+  REQUIRE(bench.evo(run_with_seed("1")).code == 0);
+  fs::resize_file(bench / "runs/evo.db", fs::file_size(bench / "runs/evo.db") / 2);
+  const Outcome check = bench.evo({"db", "check"});
+  CHECK(check.code != 0);
+  const Outcome run = bench.evo(run_with_seed("2"));
+  INFO(run.err);
+  CHECK(run.code == 3);
+  CHECK(run.err.find("evo.db") != std::string::npos);
+}
