@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/sanitize.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/vgpu.h"
@@ -136,6 +137,7 @@ void add_commands(CLI::App& app, Action& action, const std::string& command_line
   add_db(app, action);
   add_vgpu(app, action);
   add_model(app, action);
+  add_sanitize(app, action);
   add_doctor(app, action);
 }
 

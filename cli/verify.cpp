@@ -4,12 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <random>
-#include <sstream>
 
 #include "cli/arguments.h"
+#include "cli/claim.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
@@ -20,13 +19,11 @@
 #include "cli/table.h"
 #include "engine/error.h"
 #include "evaluator/pipeline.h"
-#include "population/export.h"
 
 namespace evo::cli {
 namespace {
 
 constexpr double kMeasuredTolerance = 0.05;
-constexpr std::uintmax_t kLargestFileBytes = 16 << 20;
 
 struct Request {
   std::string subject;
@@ -35,79 +32,15 @@ struct Request {
   bool json = false;
 };
 
-bool is_id(const std::string& text) {
-  const std::size_t begin = text.starts_with('#') ? 1 : 0;
-  return text.size() > begin && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
-                                            [](char c) { return c >= '0' && c <= '9'; });
-}
-
 Claim stored_claim(const Request& request) {
   const CandidateId id = parse_id("candidate", request.subject);
-  const Store store = Store::open(request.database, Store::Mode::read);
-  const Restored restored = restore(store, id);
+  const Restored restored = restore(Store::open(request.database, Store::Mode::read), id);
   const Evaluation& evaluation = restored.row.evaluation;
   if (evaluation.verdict != Verdict::valid) {
     throw usage_error(fmt::format("candidate {} claims nothing: it is {}{}", id, name_of(evaluation.verdict),
                                   evaluation.reason.empty() ? "" : fmt::format(" ({})", evaluation.reason)));
   }
-  return {.origin = fmt::format("candidate {}", id),
-          .edited = false,
-          .tree = restored.files,
-          .task = restored.task,
-          .family = restored.family,
-          .genome = restored.row.genome,
-          .target = restored.run.info.target,
-          .programs = stored_programs(restored.row),
-          .device = restored.run.info.device,
-          .latency_us = evaluation.latency_us,
-          .worst_relative_l2 = evaluation.worst_relative_l2,
-          .timings = evaluation.timings};
-}
-
-std::string read_file(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw usage_error(fmt::format("'{}' is neither a candidate's number nor a file", path));
-  }
-  if (std::filesystem::file_size(path, error) > kLargestFileBytes) {
-    throw usage_error(fmt::format("{} is too large to be an exported kernel", path));
-  }
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw usage_error(fmt::format("cannot read {}", path));
-  return std::move(text).str();
-}
-
-Claim exported_claim(Exported exported, std::string origin) {
-  const Provenance& provenance = exported.provenance;
-  Claim claim{.origin = std::move(origin),
-              .edited = exported.edited,
-              .tree = exported.tree,
-              .task = load_task(exported.tree, provenance.task),
-              .family = {},
-              .genome = provenance.genome,
-              .target = provenance.target,
-              .programs = std::move(exported.programs),
-              .device = provenance.device,
-              .latency_us = provenance.latency_us,
-              .worst_relative_l2 = provenance.worst_relative_l2,
-              .timings = provenance.timings};
-  claim.family = find_family(claim.tree, claim.task, claim.genome.family);
-  return claim;
-}
-
-/// A file may hold several kernels, each with its claim.
-std::vector<Claim> exported_claims(const std::string& path) {
-  std::vector<Exported> kernels = read_exports(read_file(path), path);
-  const bool several = kernels.size() > 1;
-  std::vector<Claim> claims;
-  for (Exported& kernel : kernels) {
-    const CandidateId candidate = kernel.provenance.candidate;
-    claims.push_back(
-        exported_claim(std::move(kernel), several ? fmt::format("{}, candidate {}", path, candidate) : path));
-  }
-  return claims;
+  return claim_of(restored);
 }
 
 /// The claim's own GPU, else one of its model.
@@ -198,7 +131,7 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
 
 int verify(const Request& request) {
   std::vector<Claim> claims;
-  if (is_id(request.subject))
+  if (is_candidate_id(request.subject))
     claims.push_back(stored_claim(request));
   else
     claims = exported_claims(request.subject);

@@ -3,28 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/candidate.h"
+#include "cli/claim.h"
 #include "engine/evaluation.h"
 #include "evaluator/device.h"
-#include "population/store.h"
 
 namespace evo::cli {
-
-/// What is claimed of a kernel, and all that is needed to check it.
-struct Claim {
-  std::string origin;   ///< "candidate 17", "best.cu".
-  bool edited = false;  ///< An exported file whose kernels are no longer those that were exported.
-  SourceTree tree;
-  Task task;
-  Family family;
-  Genome genome;
-  Target target;
-  std::vector<Program> programs;
-  DeviceRecord device;
-  double latency_us = 0;
-  double worst_relative_l2 = 0;
-  std::vector<Timing> timings;
-};
 
 /// What checking it gave.
 struct Finding {

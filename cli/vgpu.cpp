@@ -28,37 +28,13 @@ namespace {
 
 constexpr std::uint64_t kLargestSourceBytes = 64 << 20;
 
-/// One launch as it was typed.
-struct LaunchRequest {
-  std::string kernel;  ///< Empty: the only one of the file.
-  Dim3 grid{1, 1, 1};
-  Dim3 block{1, 1, 1};
-  Dim3 cluster{1, 1, 1};
-  std::uint32_t smem_bytes = 0;
-  std::vector<ArgumentSpec> arguments;
-};
-
-struct Request {
-  std::string file;
-  std::vector<LaunchRequest> launches{LaunchRequest{}};
-  std::string device = "vgpu";
-  std::string arch;
-  std::vector<std::string> defines;
-  std::vector<std::string> include_folders;
-  std::vector<std::string> outputs;  ///< NAME=FILE
-  std::uint64_t seed = 1;
-  std::size_t shown_values = 8;
-  std::int64_t further_launches = 0;  ///< Of --then; take_options() reads them.
-  bool explained = false;
-  bool json = false;
-};
-
 // ---- The command line, in the order typed: --then begins another launch.
 
 Dim3 parse_dim3(const std::string& option, const std::string& text) {
   const char separator = text.find(',') != std::string::npos ? ',' : 'x';
   const std::vector<std::string> parts = split(text, separator);
-  if (parts.size() > 3) throw usage_error(fmt::format("{} {}: at most three sizes, such as 64,4,1", option, text));
+  if (parts.size() > 3)
+    throw usage_error(fmt::format("{} {}: at most three sizes, such as 64,4,1", option, text));
   Dim3 dims{1, 1, 1};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::uint64_t size = parse_number(option, trim(parts[i]), 1);
@@ -68,7 +44,8 @@ Dim3 parse_dim3(const std::string& option, const std::string& text) {
   return dims;
 }
 
-void take_option(Request& request, std::size_t& argument, const std::string& name, const std::string& value) {
+void take_option(KernelRequest& request, std::size_t& argument, const std::string& name,
+                 const std::string& value) {
   LaunchRequest& launch = request.launches.back();
   if (name == "--then") {
     request.launches.emplace_back();
@@ -89,17 +66,6 @@ void take_option(Request& request, std::size_t& argument, const std::string& nam
   }
 }
 
-/// The options that belong to a launch, as CLI11 met them.
-void take_options(Request& request, const CLI::App& command) {
-  std::map<const CLI::Option*, std::size_t> taken;
-  std::size_t argument = 0;
-  for (const CLI::Option* option : command.parse_order()) {
-    const std::size_t index = taken[option]++;
-    const std::string value = index < option->results().size() ? option->results()[index] : "";
-    take_option(request, argument, "--" + (option->get_lnames().empty() ? "" : option->get_lnames().front()), value);
-  }
-}
-
 // ---- Compiling
 
 /// "saxpy" and "reduce<float, 256>" from what the PTX calls them.
@@ -116,7 +82,8 @@ std::string readable_name(const std::string& ptx_name) {
     if (name[i] == '>') --depth;
     if (depth != 0) continue;
     if (name[i] == ' ') begin = i + 1;  // Templates come with their result: "void reduce<float>(...)".
-    if (name[i] == '(' && name.compare(i, 21, "(anonymous namespace)") != 0) return name.substr(begin, i - begin);
+    if (name[i] == '(' && name.compare(i, 21, "(anonymous namespace)") != 0)
+      return name.substr(begin, i - begin);
     if (name[i] == '(') i += 20;
   }
   return name;
@@ -132,7 +99,7 @@ struct Program {
   bool compiled = false;
 };
 
-Program compile(const Request& request, const std::string& arch, const std::string& source) {
+Program compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
   const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
   const std::unique_ptr<SourceCompiler> compiler = make_compiler(load_nvrtc(environment));
   SourceRequest wanted;
@@ -160,7 +127,7 @@ Program compile(const Request& request, const std::string& arch, const std::stri
   return program;
 }
 
-Program load_program(const Request& request, const std::string& arch) {
+Program load_program(const KernelRequest& request, const std::string& arch) {
   std::string text = read_whole_file(request.file, kLargestSourceBytes);
   if (!request.file.ends_with(".ptx")) return compile(request, arch, text);
   Program program;
@@ -169,20 +136,26 @@ Program load_program(const Request& request, const std::string& arch) {
   return program;
 }
 
-std::string find_kernel(const Program& program, const std::vector<std::string>& kernels, const std::string& wanted,
-                        const std::string& file) {
-  if (const auto found = program.kernel_of.find(wanted); found != program.kernel_of.end()) return found->second;
+std::string find_kernel(const Program& program, const std::vector<std::string>& kernels,
+                        const std::string& wanted, const std::string& file) {
+  if (const auto found = program.kernel_of.find(wanted); found != program.kernel_of.end())
+    return found->second;
   std::vector<std::string> matches, names;
   for (const std::string& kernel : kernels) {
     const std::string name = readable_name(kernel);
     names.push_back(name);
-    if (wanted.empty() || kernel == wanted || name == wanted || name.ends_with("::" + wanted)) matches.push_back(kernel);
+    if (wanted.empty() || kernel == wanted || name == wanted || name.ends_with("::" + wanted))
+      matches.push_back(kernel);
   }
   if (matches.size() == 1) return matches.front();
-  if (wanted.empty()) throw usage_error(fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of(names)));
-  if (!matches.empty()) throw usage_error(fmt::format("several kernels of {} are called {}: {}", file, wanted, list_of(matches)));
-  throw usage_error(fmt::format("{} has no kernel {}; there are: {} (a template needs its arguments: \"{}<float>\")", file,
-                                wanted, list_of(names), wanted));
+  if (wanted.empty())
+    throw usage_error(
+        fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of(names)));
+  if (!matches.empty())
+    throw usage_error(fmt::format("several kernels of {} are called {}: {}", file, wanted, list_of(matches)));
+  throw usage_error(
+      fmt::format("{} has no kernel {}; there are: {} (a template needs its arguments: \"{}<float>\")", file,
+                  wanted, list_of(names), wanted));
 }
 
 // ---- Running
@@ -194,9 +167,10 @@ class BufferPool {
 
   DeviceAddress make(BufferSpec spec) {
     if (find(spec.name) != nullptr)
-      throw usage_error(fmt::format("--arg: there are two buffers '{}'; a buffer that an earlier argument described is "
-                                    "passed by its name alone",
-                                    spec.name));
+      throw usage_error(
+          fmt::format("--arg: there are two buffers '{}'; a buffer that an earlier argument described is "
+                      "passed by its name alone",
+                      spec.name));
     Held held;
     held.result.before = content_of(spec, seed_);
     held.memory = std::make_unique<DeviceMemory>(device_, held.result.before.size(), spec.name);
@@ -246,7 +220,8 @@ std::vector<std::byte> bytes_of(DeviceAddress address) {
 }
 
 /// The bytes of one argument, and what it is called in reports.
-std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, std::vector<std::string>& names) {
+std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument,
+                            std::vector<std::string>& names) {
   if (const auto* value = std::get_if<ByValue>(&argument)) {
     names.push_back(value->text);
     return value->bytes;
@@ -261,7 +236,7 @@ std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, s
 }
 
 /// "y=out.npy" for a buffer that some argument describes.
-std::pair<std::string, std::string> parse_output(const Request& request, const std::string& text) {
+std::pair<std::string, std::string> parse_output(const KernelRequest& request, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
     throw usage_error(fmt::format("--out {}: expected NAME=FILE", text));
@@ -279,11 +254,14 @@ std::pair<std::string, std::string> parse_output(const Request& request, const s
 
 std::unique_ptr<vgpu::VirtualGpu> open_virtual_gpu(const DeviceInfo& info) {
   if (info.kind != "vgpu")
-    throw usage_error(fmt::format("evo vgpu runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
+    throw usage_error(
+        fmt::format("evo vgpu runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
   return vgpu::make_device(info.id.substr(std::string_view("vgpu:").size()));
 }
 
-VgpuRun run_all(const Request& request) {
+}  // namespace
+
+VgpuRun run_kernels(const KernelRequest& request) {
   VgpuRun run;
   run.file = request.file;
   run.device = resolve_device(request.device);
@@ -296,6 +274,7 @@ VgpuRun run_all(const Request& request) {
   run.compiled = program.compiled;
   run.build = program.binary.build;
   const std::unique_ptr<vgpu::VirtualGpu> gpu = open_virtual_gpu(run.device);
+  if (request.sanitised) gpu->sanitise();
   std::optional<Failure> failure;
   const std::unique_ptr<Module> module = gpu->load(program.binary, failure);
   if (failure) throw usage_error(fmt::format("{}: {}", request.file, failure->reason));
@@ -312,10 +291,12 @@ VgpuRun run_all(const Request& request) {
     result.launch.cluster = wanted.cluster;
     result.launch.dynamic_smem_bytes = wanted.smem_bytes;
     std::vector<std::vector<std::byte>> arguments;
-    for (const ArgumentSpec& argument : wanted.arguments) arguments.push_back(bind(buffers, argument, result.arguments));
+    for (const ArgumentSpec& argument : wanted.arguments)
+      arguments.push_back(bind(buffers, argument, result.arguments));
     result.failure = gpu->run_kernel(*module, result.launch, arguments, result.run);
     if (result.failure) break;
   }
+  run.findings = gpu->findings();
   run.buffers = buffers.download();
   for (const auto& [name, path] : outputs) {
     const auto buffer = std::find_if(run.buffers.begin(), run.buffers.end(),
@@ -325,29 +306,30 @@ VgpuRun run_all(const Request& request) {
   return run;
 }
 
-int run_vgpu(const Request& request) {
-  const VgpuRun run = run_all(request);
+void take_kernel_options(KernelRequest& request, const CLI::App& command) {
+  std::map<const CLI::Option*, std::size_t> taken;
+  std::size_t argument = 0;
+  for (const CLI::Option* option : command.parse_order()) {
+    const std::size_t index = taken[option]++;
+    const std::string value = index < option->results().size() ? option->results()[index] : "";
+    take_option(request, argument, "--" + (option->get_lnames().empty() ? "" : option->get_lnames().front()),
+                value);
+  }
+}
+
+namespace {
+
+int run_vgpu(const KernelRequest& request) {
+  const VgpuRun run = run_kernels(request);
   fmt::print("{}", request.json ? vgpu_json(run) : vgpu_text(run, terminal_of(stdout), request.explained));
   return succeeded(run) ? kDone : kNothingValid;
 }
 
-constexpr const char* kFooter = R"(Arguments, in the kernel's order:
-  int:5  float:0.5  size_t:1024  float4:1,2,3,4      scalars, vectors
-  {int:3;double:0.5}  bytes:0a0b  bytes:@FILE        structs by value
-  x=float[1024]:normal    int[64,64]:iota            buffers: NAME=TYPE[SIZES]:FILLING
-  y=half[]:@y.npy         uchar[256]:@raw.bin        buffers from files
-  y  null                                            a buffer named before; no buffer
-Fillings: zeros ones unset iota(first,step) uniform(low,high) normal(mean,sd) shuffle bits 3.5 {1,2,3} @FILE
-docs/vgpu_run.md has examples.)";
-
 }  // namespace
 
-void add_vgpu(CLI::App& app, Action& action) {
-  auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("vgpu", "Run any kernel, a .cu or .ptx file, on the virtual GPU");
-  command->add_option("FILE", request->file, "CUDA C++ for NVRTC, or PTX (.ptx)")->required()->type_name("");
+void add_kernel_options(CLI::App& command, KernelRequest& request) {
   const auto launch_option = [&](const char* name, const char* help, const char* type) {
-    CLI::Option* option = command->add_option(std::string(name));
+    CLI::Option* option = command.add_option(std::string(name));
     option->description(help)->type_name(type)->expected(1)->allow_extra_args(false);
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   };
@@ -357,28 +339,49 @@ void add_vgpu(CLI::App& app, Action& action) {
   launch_option("--cluster", "Blocks of a cluster (default: 1)", "X,Y,Z");
   launch_option("--smem", "Dynamic shared memory of a block (default: 0)", "BYTES");
   launch_option("--arg", "The next argument, see below", "ARG");
-  command->add_flag("--then", request->further_launches, "Launch another kernel, described by the options behind this one");
-  command->add_option("--out", request->outputs, "Write a buffer to a file when all has run: .npy, else its bytes")
+  command.add_flag("--then", request.further_launches,
+                   "Launch another kernel, described by the options behind this one");
+  command.add_option("--seed", request.seed, "Of the random fillings")->capture_default_str()->type_name("N");
+  command.add_option("--device", request.device, "vgpu:MODEL: h200, h100, a100, l4, rtx4090")
+      ->capture_default_str()
+      ->type_name("DEVICE");
+  command.add_option("--arch", request.arch, "Compile for this architecture (default: the device's)")
+      ->type_name("sm_NN");
+  command.add_option("-D,--define", request.defines, "Define a macro")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
+  command.add_option("-I,--include", request.include_folders, "Look for headers here too")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+}
+
+const char* const kArgumentsHelp = R"(Arguments, in the kernel's order:
+  int:5  float:0.5  size_t:1024  float4:1,2,3,4      scalars, vectors
+  {int:3;double:0.5}  bytes:0a0b  bytes:@FILE        structs by value
+  x=float[1024]:normal    int[64,64]:iota            buffers: NAME=TYPE[SIZES]:FILLING
+  y=half[]:@y.npy         uchar[256]:@raw.bin        buffers from files
+  y  null                                            a buffer named before; no buffer
+Fillings: zeros ones unset iota(first,step) uniform(low,high) normal(mean,sd) shuffle bits 3.5 {1,2,3} @FILE
+docs/vgpu_run.md has examples.)";
+
+void add_vgpu(CLI::App& app, Action& action) {
+  auto request = std::make_shared<KernelRequest>();
+  CLI::App* command = app.add_subcommand("vgpu", "Run any kernel, a .cu or .ptx file, on the virtual GPU");
+  command->add_option("FILE", request->file, "CUDA C++ for NVRTC, or PTX (.ptx)")->required()->type_name("");
+  add_kernel_options(*command, *request);
+  command
+      ->add_option("--out", request->outputs,
+                   "Write a buffer to a file when all has run: .npy, else its bytes")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   command->add_option("--print", request->shown_values, "How many first values of each buffer to show")
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("--seed", request->seed, "Of the random fillings")->capture_default_str()->type_name("N");
-  command->add_option("--device", request->device, "vgpu:MODEL: h200, h100, a100, l4, rtx4090")
-      ->capture_default_str()
-      ->type_name("DEVICE");
-  command->add_option("--arch", request->arch, "Compile for this architecture (default: the device's)")
-      ->type_name("sm_NN");
-  command->add_option("-D,--define", request->defines, "Define a macro")->type_name("NAME[=VALUE]")->allow_extra_args(false);
-  command->add_option("-I,--include", request->include_folders, "Look for headers here too")
-      ->type_name("DIR")
-      ->allow_extra_args(false);
   command->add_flag("--explain", request->explained, "Show where the modelled time goes");
   command->add_flag("--json", request->json, kJsonHelp);
-  command->footer(kFooter);
+  command->footer(kArgumentsHelp);
   command->callback([request, &action, command] {
-    take_options(*request, *command);
+    take_kernel_options(*request, *command);
     action = [request] { return run_vgpu(*request); };
   });
 }

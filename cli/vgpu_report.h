@@ -36,6 +36,7 @@ struct VgpuRun {
   bool compiled = false;  ///< From CUDA C++.
   std::vector<LaunchResult> launches;  ///< Up to the one that failed.
   std::vector<BufferResult> buffers;
+  std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, where it was asked.
   std::size_t shown_values = 8;  ///< First values of each buffer.
 };
 

@@ -94,7 +94,7 @@ std::byte* resolve_other(Warp& warp, const Instruction& in, AccessMode mode, std
         in,
         fmt::format("{} at byte {} of {}, which has {} bytes", what_of(mode, bytes),
                     static_cast<std::int64_t>(address - space.begin), space.name, space.end - space.begin),
-        lane);
+        lane, FindingKind::bad_access);
     return nullptr;
   }
   return space.host + (address - space.begin);
@@ -105,13 +105,14 @@ std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, st
   const GlobalMemory& memory = *warp.launch->memory;
   const Allocation* buffer = memory.find(address);
   if (buffer == nullptr || bytes > buffer->end - address) {
-    warp.fail(in, fmt::format("{} at {}", what_of(mode, bytes), describe_address(memory, address)), lane);
+    warp.fail(in, fmt::format("{} at {}", what_of(mode, bytes), describe_address(memory, address)), lane,
+              FindingKind::bad_access);
     return nullptr;
   }
   if (mode.writes && buffer->read_only) {
     warp.fail(
         in, fmt::format("{} at {}: constant memory", what_of(mode, bytes), describe_address(memory, address)),
-        lane);
+        lane, FindingKind::bad_access);
     return nullptr;
   }
   warp.launch->caches[in.cache] = buffer;
@@ -142,7 +143,8 @@ bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask,
     if (address % bytes != 0) {
       const std::string place = other ? fmt::format("byte {} of {}", address - space.begin, space.name)
                                       : describe_address(*warp.launch->memory, address);
-      warp.fail(in, fmt::format("{} at a misaligned address: {}", what_of(mode, bytes), place), lane);
+      warp.fail(in, fmt::format("{} at a misaligned address: {}", what_of(mode, bytes), place), lane,
+                FindingKind::bad_access);
       return false;
     }
     any = touched.at[lane];
@@ -151,6 +153,29 @@ bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask,
     if ((mask >> lane & 1u) == 0) touched.at[lane] = any;
   }
   return true;
+}
+
+std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t address) {
+  const auto in_shared = [&](std::uint64_t offset) {
+    offset &= (1u << kRankShift) - 1;
+    const Kernel& kernel = *warp.launch->kernel;
+    for (const SharedVariable& variable : kernel.shared_variables) {
+      if (offset < variable.address || offset - variable.address >= variable.bytes) continue;
+      return fmt::format("byte {} of '{}' (shared memory, {} bytes)", offset - variable.address, variable.name,
+                         variable.bytes);
+    }
+    const std::uint64_t dynamic = kReservedSmemBytes + kernel.static_smem_bytes;
+    if (offset < dynamic) return fmt::format("byte {} of shared memory", offset - kReservedSmemBytes);
+    return fmt::format("byte {} of {} (dynamic shared memory, {} bytes)", offset - dynamic,
+                       kernel.dynamic_smem_name.empty() ? "it" : fmt::format("'{}'", kernel.dynamic_smem_name),
+                       warp.launch->dynamic_smem_bytes);
+  };
+  const bool generic = mode.where == Where::generic;
+  if (mode.where == Where::shared || mode.where == Where::cluster) return in_shared(address);
+  if (generic && in_window(address, kSharedWindow)) return in_shared(address - kSharedWindow);
+  if (mode.where == Where::local) return fmt::format("byte {} of local memory", address);
+  if (generic && in_window(address, kLocalWindow)) return fmt::format("byte {} of local memory", address - kLocalWindow);
+  return describe_address(*warp.launch->memory, address);
 }
 
 // ---- Tracing

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "evaluator/vgpu/block.h"
 #include "evaluator/vgpu/lanes.h"
@@ -41,6 +42,9 @@ bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask,
 /// The bytes of one lane's access of any size, aligned or not. Null when the warp has failed.
 std::byte* resolve_lane(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t address,
                         std::uint32_t bytes);
+
+/// "byte 12 of 'tile' (shared memory, 512 bytes)": for reports.
+std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t address);
 
 /// Tells the tracer. `touched.address` must be filled.
 void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
@@ -123,7 +127,7 @@ EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, P
 /// else null. The commonest case, settled with one comparison of rows.
 EVO_INLINE std::byte* contiguous_bytes(Warp& warp, const Instruction& in, std::uint32_t mask, Place base,
                                        std::uint32_t bytes) {
-  if (mask != kAllLanes || warp.launch->tracer != nullptr) return nullptr;
+  if (mask != kAllLanes || warp.launch->tracer != nullptr || warp.launch->sanitiser != nullptr) return nullptr;
   const AccessMode mode = AccessMode::decoded(in.aux0);
   std::uint64_t first = 0;
   std::uint64_t differs = 0;

@@ -6,6 +6,7 @@
 #include "evaluator/vgpu/access.h"
 #include "evaluator/vgpu/choose.h"
 #include "evaluator/vgpu/memory_decode.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9.25 "Data Movement and Conversion Instructions: Asynchronous copy" (non-bulk). A copy
 // reads its source when it is issued and writes its target when it is waited for, the latest moment that the
@@ -53,11 +54,17 @@ struct AsyncCopy {
 
     PendingCopy& copy = warp.copies.emplace_back();
     copy.lanes = mask;
+    copy.issued_in = &in;
     copy.bytes = kBytes;
     const std::byte* shared = warp.block->shared.data();
     for (std::size_t lane = 0; lane < 32; ++lane)
       copy.target[lane] = static_cast<std::uint32_t>(to.at[lane] - shared);
     if (whole != 0) copy_lanes(copy, whole, source_bytes, from, kBytes);
+    Sanitiser* const sanitiser = warp.launch->sanitiser;
+    if (sanitiser != nullptr) {
+      sanitiser->begin_copy_read(warp, in, whole, source_mode, source_bytes, from, copy);
+      sanitiser->begin_copy_write(warp, in, mask, copy);
+    }
     for (std::uint32_t left = none; left != 0; left &= left - 1) {
       std::memset(copy.data[static_cast<std::size_t>(std::countr_zero(left))].data(), 0, kBytes);
     }
@@ -74,6 +81,7 @@ struct AsyncCopy {
         return;
       if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset, 1, from)) return;
       copy_lanes(copy, 1u << lane, source_bytes, from, kBytes);
+      if (sanitiser != nullptr) sanitiser->begin_copy_read(warp, in, 1u << lane, source_mode, source_bytes, from, copy);
     }
     split_by_group(warp);
   }
@@ -112,6 +120,7 @@ void land(Warp& warp, std::uint32_t mask, Lands lands) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(left));
       if (!lands(lane, copy.group)) continue;
       std::memcpy(shared + copy.target[lane], copy.data[lane].data(), copy.bytes);
+      if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->end_copy(warp, copy, static_cast<int>(lane));
       copy.lanes &= ~(1u << lane);
     }
     if (copy.lanes == 0) continue;

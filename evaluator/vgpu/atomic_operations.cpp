@@ -107,6 +107,7 @@ template <class T, class Op, std::size_t kBytes = sizeof(T)>
 void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
   Touched touched;
   if (!resolve(warp, in, mask, in.op[1], kBytes, touched)) return;
+  watch_atomic(warp, in, mask, kBytes, touched);
   Slot<T>* d = own_row<T>(warp, in.op[0]);
   const Slot<T>* b = source_row<T>(warp, in.op[2]);
   const Slot<T>* c = source_row<T>(warp, in.op[3]);
@@ -215,7 +216,8 @@ Execute choose(Form& form, std::string_view op, Type type) {
 
 void take_atomic(Form& form, bool returns) {
   const Where where = take_space(form);
-  take_memory_hints(form);
+  MemoryOrder order = take_memory_hints(form);
+  order.strong = true;
   form.take("noftz");
   const std::string_view op =
       form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
@@ -227,6 +229,7 @@ void take_atomic(Form& form, bool returns) {
     form.scratch(type);
   }
   take_address(form, form.operand(at++), where, true);
+  form.instruction().aux0 |= order.encoded();
   form.source(at++, type);
   if (op == "cas") {
     form.source(at++, type);

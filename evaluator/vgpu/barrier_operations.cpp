@@ -1,11 +1,14 @@
 #include "evaluator/vgpu/barrier_operations.h"
 
+#include <fmt/core.h>
+
 #include <bit>
 #include <string>
 
 #include "evaluator/vgpu/block.h"
 #include "evaluator/vgpu/choose.h"
 #include "evaluator/vgpu/cluster_operations.h"
+#include "evaluator/vgpu/sanitiser.h"
 #include "evaluator/vgpu/warp_operations.h"
 
 // PTX ISA 9.0, 9.7.13.1 "bar, barrier" and 9.7.13.2 "bar.warp.sync".
@@ -17,7 +20,7 @@ using ptx::Type;
 /// Instruction::aux0.
 enum class Kind : std::uint32_t { sync, arrive, popc, logical_and, logical_or };
 
-/// op: result, barrier number, thread count (0: the whole block), predicate.
+/// op: result, barrier number, thread count (0: the whole block), predicate. aux1: the warp must be together.
 void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const int lane = std::countr_zero(mask);
   const std::uint32_t id = warp.row(in.op[1])[lane];
@@ -35,6 +38,12 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t votes =
       reduces ? static_cast<std::uint32_t>(std::popcount(get_predicate(warp, in.op[3]) & mask)) : 0;
   Block& block = *warp.block;
+  if (in.aux1 != 0 && mask != warp.live() && warp.launch->sanitiser != nullptr) {
+    warp.launch->sanitiser->report(
+        FindingKind::divergent_barrier, warp, in, lane,
+        fmt::format("lanes {:#010x} of the warp are here without {:#010x}: all must execute the same barrier together", mask,
+                    warp.live() & ~mask));
+  }
   const bool waits = kind != Kind::arrive;
   if (waits) warp.wait_at_barrier(in, mask, id);
   block.arrive(warp, id, threads, mask, votes, waits);
@@ -43,7 +52,9 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
 /// op: member mask.
 void execute_warp_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[0], Warp::Meet::anywhere);
-  while (groups.next(mask)) continue;
+  while (groups.next(mask)) {
+    if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->warp_barrier(warp, mask);
+  }
 }
 
 void decode_warp_barrier(Form& form) {
@@ -56,7 +67,7 @@ void decode_barrier(Form& form) {
   if (form.take("warp")) return decode_warp_barrier(form);
   if (form.take("cluster")) return decode_cluster_barrier(form);
   form.take("cta");
-  form.take("aligned");
+  const bool together = form.take("aligned") || form.name() == "bar";
   const std::string_view action = form.take_one_of({"sync", "arrive", "red"});
   Kind kind = action == "arrive" ? Kind::arrive : Kind::sync;
   std::size_t at = 0;
@@ -85,6 +96,7 @@ void decode_barrier(Form& form) {
     form.predicate_source(form.operand(form.operand_count() - 1));
   }
   form.instruction().aux0 = static_cast<std::uint32_t>(kind);
+  form.instruction().aux1 = together ? 1 : 0;
   form.emit(execute_barrier, OpClass::barrier);
 }
 

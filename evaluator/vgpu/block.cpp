@@ -8,6 +8,7 @@
 
 #include "evaluator/vgpu/barrier_operations.h"
 #include "evaluator/vgpu/cluster.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 namespace evo::vgpu {
 namespace {
@@ -53,7 +54,10 @@ Block::Block(Launch& owner, Cluster& its_cluster, std::uint32_t its_rank)
     warp.existing = lanes_below(threads - static_cast<std::uint32_t>(i) * 32);
     warp.local = local_.data() + static_cast<std::size_t>(kernel.local_bytes) * 32 * i;
   }
+  if (owner.sanitiser != nullptr) watch = std::make_unique<BlockWatch>(*this);
 }
+
+Block::~Block() = default;
 
 void Block::start(std::array<std::uint32_t, 3> block_index) {
   const Kernel& kernel = *launch->kernel;
@@ -68,6 +72,7 @@ void Block::start(std::array<std::uint32_t, 3> block_index) {
   // Registers start as zero: what an uninitialised one holds is undefined, but two runs must agree.
   std::memset(rows_.data(), 0, static_cast<std::size_t>(kernel.rows) * kRowWords * 4 * warps.size());
   std::memset(predicates_.data(), 0, static_cast<std::size_t>(kernel.predicates) * 4 * warps.size());
+  if (watch != nullptr) watch->start(*this);
   for (Warp& warp : warps) {
     warp.predicates[0] = kAllLanes;
     fill_specials(warp);
@@ -269,6 +274,7 @@ void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint3
   barrier.warps |= bit;
   barrier.votes += votes;
   barrier.waited_for |= waits;
+  if (watch != nullptr) launch->sanitiser->arrive(warp, id, lanes);
   if (launch->tracer != nullptr) {
     launch->arrival = {id, count != 0 ? count / 32 : static_cast<std::uint32_t>(warps.size()), waits};
   }
@@ -291,12 +297,15 @@ void Block::release_if_complete(std::uint32_t id) {
   const Barrier complete = barrier;
   barrier = {};
   ++launch->progress;
+  Knowledge knowledge;
+  if (watch != nullptr) knowledge = launch->sanitiser->complete(*this, id, complete.expected == 0);
   for (Warp& warp : warps) {
     if ((complete.warps >> warp.index & 1u) == 0) continue;
     for (Split& split : warp.splits) {
       if (split.state != Split::State::waits_at_barrier || split.barrier != id) continue;
       finish_barrier(warp, *split.waits_in, split.waiting, complete.votes, complete.arrived);
       split.state = Split::State::ready;
+      if (watch != nullptr) watch->warps[warp.index].assign(split.waiting, knowledge);
     }
   }
 }

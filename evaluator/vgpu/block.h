@@ -14,6 +14,7 @@
 
 namespace evo::vgpu {
 
+struct BlockWatch;
 struct Cluster;
 
 constexpr std::uint32_t kBarriers = 16;
@@ -54,6 +55,7 @@ class AlignedWords {
 /// A thread block while it runs. Warps take turns: each runs until it has to wait.
 struct Block {
   Block(Launch& launch, Cluster& cluster, std::uint32_t rank);
+  ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
@@ -82,6 +84,7 @@ struct Block {
   std::uint32_t free_registers = 0;  ///< Of each thread of a warp: given back by setmaxnreg.
   Tracer* tracer = nullptr;          ///< Set while the block is sampled.
   std::vector<WarpgroupLog> warpgroups;
+  std::unique_ptr<BlockWatch> watch;  ///< Null: the launch has no sanitiser.
 
  private:
   void fill_specials(Warp& warp);

@@ -6,14 +6,23 @@
 #include <utility>
 
 #include "evaluator/vgpu/memory_decode.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 namespace evo::vgpu {
 namespace {
 
-bool tell(Warp& warp, const Instruction& in, int lane, SharedPlace barrier, const BulkTraffic& traffic,
-          std::function<void()> perform) {
+bool tell(Warp& warp, const Instruction& in, int lane, SharedPlace barrier, std::uint32_t target,
+          const BulkTraffic& traffic, std::function<void()> perform) {
   const Mbarrier* told = mbarrier_at(warp, in, lane, barrier);
   if (told == nullptr) return false;
+  if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+    sanitiser->mbarrier_use(warp, in, lane, barrier, false);
+    sanitiser->begin_bulk_write(warp, in, lane, *barrier.block, target, traffic.bytes);
+    perform = [sanitiser, &warp, &in, block = barrier.block, target, bytes = traffic.bytes, perform = std::move(perform)] {
+      perform();
+      sanitiser->end_bulk_write(warp, in, *block, target, bytes);
+    };
+  }
   if (barrier.block == warp.block) note_copy(warp, traffic, told);
   BulkOperation operation;
   operation.perform = std::move(perform);
@@ -68,7 +77,7 @@ bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPl
       warp.fail(in, "the mbarrier is in another block's shared memory than the target", lane);
       return false;
     }
-    return tell(warp, in, lane, *barrier, traffic, deliver(*target.block));
+    return tell(warp, in, lane, *barrier, target.offset, traffic, deliver(*target.block));
   }
   const auto& blocks = warp.block->cluster->blocks;
   const Word ranks = warp.row(in.op[4])[lane];
@@ -81,7 +90,7 @@ bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPl
       return false;
     }
     Block& block = *blocks[rank];
-    if (!tell(warp, in, lane, {&block, barrier->offset}, traffic, deliver(block))) return false;
+    if (!tell(warp, in, lane, {&block, barrier->offset}, target.offset, traffic, deliver(block))) return false;
   }
   return true;
 }

@@ -7,6 +7,7 @@
 #include "evaluator/vgpu/bulk_issue.h"
 #include "evaluator/vgpu/memory_decode.h"
 #include "evaluator/vgpu/reduction.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9.25.4 "Data Movement and Conversion Instructions: Bulk copy". Operands are checked when a copy is
 // issued; it reads and writes when its end is waited for, the latest moment that the ISA allows.
@@ -53,7 +54,16 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
       }
     };
     if (grouped) {
-      add_to_group(warp, in, lane, [=] { copy(target); });
+      std::function<void()> perform = [=] { copy(target); };
+      if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+        sanitiser->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
+        perform = [=, &warp, &in, perform = std::move(perform)] {
+          perform();
+          sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
+          sanitiser->bulk_written(warp, in, lane, to, bytes, reduction.combine != nullptr);
+        };
+      }
+      add_to_group(warp, in, lane, std::move(perform));
       note_copy(warp, traffic, nullptr);
       continue;
     }

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "evaluator/vgpu/sanitiser.h"
+
 namespace evo::vgpu {
 namespace {
 
@@ -108,6 +110,7 @@ void Cluster::deadlock() {
       Verdict::crashed,
       fmt::format("kernel {}, block ({}, {}, {}): deadlock: no warp can advance: {}", launch->kernel->name,
                   first->index[0], first->index[1], first->index[2], waits));
+  launch->failure_kind = FindingKind::deadlock;
 }
 
 // ---- barrier.cluster
@@ -123,6 +126,7 @@ void Cluster::release_if_complete() {
   ++generation;
   phase_before = phase;
   phase = ++launch->phases;
+  if (launch->sanitiser != nullptr) launch->sanitiser->complete_cluster(*this);
   ++launch->progress;
   for (const auto& block : blocks) block->wake(Split::State::waits_for_cluster, 0);
 }
@@ -145,7 +149,9 @@ bool Cluster::land_for(Block& block, std::uint32_t barrier) {
     }
     const BulkOperation operation = std::move(under_way_[i]);
     under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (block.watch != nullptr) launch->sanitiser->begin_landing(block, barrier);
     operation.perform();
+    if (block.watch != nullptr) launch->sanitiser->end_landing();
     Mbarrier* told = mbarrier_at(*operation.issued_by, *operation.issued_in, operation.lane, {&block, barrier});
     if (told == nullptr) return false;
     MbarrierChange change;

@@ -8,6 +8,7 @@
 #include "evaluator/vgpu/choose.h"
 #include "evaluator/vgpu/cluster.h"
 #include "evaluator/vgpu/memory_decode.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9 "mapa, getctarank, st.async", 9.7.13 "barrier.cluster, red.async", 9.7.19.5 "setmaxnreg".
 namespace evo::vgpu {
@@ -89,6 +90,7 @@ void cluster_arrive(Warp& warp, const Instruction& in, std::uint32_t mask) {
   Cluster& cluster = *warp.block->cluster;
   note(warp, AsyncAction::Kind::arrive, cluster.phase);
   warp.at_cluster_barrier |= mask;
+  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->arrive_at_cluster(warp, mask);
   for (std::uint32_t left = mask; left != 0; left &= left - 1)
     warp.cluster_generation[static_cast<std::size_t>(std::countr_zero(left))] = cluster.generation;
   cluster.arrive(static_cast<std::uint32_t>(std::popcount(mask)));
@@ -105,6 +107,7 @@ void cluster_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   }
   warp.at_cluster_barrier &= ~mask;
   note(warp, AsyncAction::Kind::wait, cluster.phase_before);
+  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->pass_cluster(warp, mask);
 }
 
 // ---- setmaxnreg

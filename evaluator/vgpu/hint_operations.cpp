@@ -1,4 +1,5 @@
 #include "evaluator/vgpu/choose.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 // Instructions that order or hint: the interpreter's memory is sequentially consistent and has no caches,
 // launches run in stream order. PTX ISA 9.0, 9.7.13.4 "membar, fence", 9.7.9 "prefetch, discard,
@@ -19,9 +20,20 @@ void take_everything(Form& form) {
   }
 }
 
+/// Memory is in order; only the sanitiser asks who has fenced. aux0: the order.
+void execute_fence(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->fence(warp, in, mask);
+}
+
 void decode_fence(Form& form) {
+  MemoryOrder order;
+  order.block_scope = form.take("cta");
+  order.proxy = form.take("proxy");
+  const bool async = order.proxy && (form.take("async") || form.take("async::generic") || form.take("async.shared::cta"));
+  const bool orders = !order.proxy || async;
   take_everything(form);
-  form.emit(execute_nothing, OpClass::fence);
+  form.instruction().aux0 = order.encoded();
+  form.emit(orders ? execute_fence : execute_nothing, OpClass::fence);
 }
 
 void decode_hint(Form& form) {

@@ -101,6 +101,13 @@ struct KernelParameter {
   std::uint32_t bytes = 0;
 };
 
+/// A variable in shared memory, for reports.
+struct SharedVariable {
+  std::string name;
+  std::uint32_t address = 0;
+  std::uint32_t bytes = 0;
+};
+
 /// Lists of register numbers of all instructions, for the cost model; `traced[i]` belongs to `code[i]`.
 struct TraceTable {
   std::vector<std::uint16_t> registers;
@@ -122,6 +129,8 @@ struct Kernel {
   ProductRegisters product_registers;
   std::vector<SpecialRow> specials;
   std::vector<KernelParameter> parameters;
+  std::vector<SharedVariable> shared_variables;  ///< The static ones.
+  std::string dynamic_smem_name;                 ///< Of the first array without a size; empty: there is none.
   TraceTable trace;
 
   std::uint32_t parameter_bytes = 0;

@@ -1,6 +1,9 @@
 #include "evaluator/vgpu/kernel_builder.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "evaluator/vgpu/control_operations.h"
@@ -86,6 +89,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
       function_shared_[&variable] = allocate(kernel_->static_smem_bytes, variable);
     }
   }
+  name_shared_variables();
   kernel_->static_smem_bytes =
       static_cast<std::uint32_t>(round_up(kernel_->static_smem_bytes, dynamic_align));
   for (const std::uint32_t index : dynamic_shared_) shared_variables_[index] = kernel_->static_smem_bytes;
@@ -118,6 +122,31 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
 }
 
 // ---- Variables
+
+namespace {
+
+/// "tile" from _ZZ6kernelPfE4tile: what a function calls its own.
+std::string readable(std::string_view name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0 || text == nullptr) return std::string(name);
+  const std::string whole = text.get();
+  const std::size_t colons = whole.rfind("::");
+  return colons == std::string::npos ? whole : whole.substr(colons + 2);
+}
+
+}  // namespace
+
+void KernelBuilder::name_shared_variables() {
+  const auto add = [&](const ptx::Variable& variable, std::uint32_t offset) {
+    kernel_->shared_variables.push_back(
+        {readable(variable.name), kReservedSmemBytes + offset, static_cast<std::uint32_t>(variable.bytes)});
+  };
+  for (const auto& [index, offset] : shared_variables_) add(module_.variables[index], offset);
+  for (const auto& [variable, offset] : function_shared_) add(*variable, offset);
+  if (!dynamic_shared_.empty()) kernel_->dynamic_smem_name = readable(module_.variables[dynamic_shared_.front()].name);
+}
 
 std::uint32_t KernelBuilder::allocate(std::uint32_t& space, const ptx::Variable& variable) {
   const std::uint64_t at = round_up(space, std::max<std::uint64_t>(variable.align, 1));

@@ -90,6 +90,7 @@ class KernelBuilder {
 
   void place_parameters(Frame& frame);
   void place_locals(Frame& frame, std::size_t first);
+  void name_shared_variables();
   std::uint32_t allocate(std::uint32_t& space, const ptx::Variable& variable);
   void decode_body();
   void close_frame(std::uint32_t end);

@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "evaluator/device.h"
+#include "evaluator/vgpu/finding.h"
 #include "evaluator/vgpu/kernel.h"
 #include "evaluator/vgpu/memory.h"
 #include "evaluator/vgpu/trace.h"
 
 namespace evo::vgpu {
+
+class Sanitiser;
 
 /// When to call a kernel runaway. An honest warp of the longest kernels here executes some ten million
 /// instructions.
@@ -44,7 +47,11 @@ struct Launch {
   std::uint64_t progress = 0;  ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
   std::uint64_t phases = 0;    ///< Of all mbarriers: gives each phase a number.
   std::optional<Failure> failure;
+  FindingKind failure_kind = FindingKind::fault;
+  std::uint32_t failure_line = 0;  ///< Of the CUDA source; 0: unknown.
   std::string printed;  ///< What printf wrote.
+
+  Sanitiser* sanitiser = nullptr;  ///< Null: nobody asked.
 
   Tracer* tracer = nullptr;  ///< Set while a sampled block has its turn.
   MemoryAccess access;       ///< Filled by memory instructions while traced.

@@ -8,6 +8,7 @@
 #include "evaluator/vgpu/kernel_builder.h"
 #include "evaluator/vgpu/matrix_decode.h"
 #include "evaluator/vgpu/memory_decode.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.14.5: mma.sync, ldmatrix, stmatrix.
 namespace evo::vgpu {
@@ -41,6 +42,7 @@ struct LoadMatrix {
     constexpr std::uint32_t kAddressing = kMatrices == 4 ? kAllLanes : (1u << 8 * kMatrices) - 1;
     Touched touched;
     if (!resolve(warp, in, kAddressing, in.op[kMatrices], 16, touched)) return;
+    watch_load(warp, in, kAddressing, 16, touched, true);
     for (int m = 0; m < kMatrices; ++m) {
       Word* d = warp.own(in.op[static_cast<std::size_t>(m)]);
       if constexpr (kTransposed) {
@@ -77,6 +79,7 @@ struct StoreMatrix {
       }
       for (int r = 0; r < 8; ++r) std::memcpy(touched.at[8 * m + r], rows[r], 16);
     }
+    watch_store(warp, in, kAddressing, 16, touched);
   }
 };
 

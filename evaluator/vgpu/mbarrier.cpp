@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "evaluator/vgpu/block.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 namespace evo::vgpu {
 namespace {
@@ -29,6 +30,7 @@ void end_phase(Block& block, Mbarrier& barrier, MbarrierState& state) {
   state.pending = state.expected;
   barrier.phase_before = barrier.phase;
   barrier.phase = ++block.launch->phases;
+  if (block.watch != nullptr) block.launch->sanitiser->end_phase(block, barrier.address);
   block.wake(Split::State::waits_at_mbarrier, barrier.address);
 }
 

@@ -1,3 +1,4 @@
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -66,6 +67,7 @@ void initialise(Warp& warp, const Instruction& in, std::uint32_t mask) {
     barrier.phase_before = 0;
     barrier.word = MbarrierState{count[lane], count[lane], 0, 0}.encoded();
     std::memcpy(bytes, &barrier.word, sizeof barrier.word);
+    if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->mbarrier_init(warp, in, lane, *place);
   }
 }
 
@@ -113,6 +115,8 @@ void change(Warp& warp, const Instruction& in, std::uint32_t mask) {
     change.may_complete = (kind & kMayNotComplete) == 0;
     before[lane] = barrier->word;
     note(warp, AsyncAction::Kind::arrive, place, barrier->phase);
+    if (warp.launch->sanitiser != nullptr)
+      warp.launch->sanitiser->mbarrier_use(warp, in, lane, place, change.arrivals > 0);
     if (const std::string wrong = change_mbarrier(*place.block, *barrier, change); !wrong.empty()) {
       warp.fail(in, wrong + ", at the mbarrier at byte " + std::to_string(place.offset), lane);
       return;
@@ -134,6 +138,7 @@ void wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   std::uint32_t over = 0;
   std::uint32_t awaited = 0;
   bool several = false;
+  std::array<SharedPlace, 32> places;
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     SharedPlace place;
@@ -153,6 +158,7 @@ void wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
     }
     if (is_over()) {
       over |= 1u << lane;
+      places[static_cast<std::size_t>(lane)] = place;
       note(warp, AsyncAction::Kind::wait, place, barrier->phase_before);
       continue;
     }
@@ -161,6 +167,7 @@ void wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   }
   if (over != mask && !expired) return park(warp, in, mask, several ? kSeveralBarriers : awaited);
   put_predicate(warp, in.op[0], over, mask);
+  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->mbarrier_waited(warp, in, over, places);
 }
 
 // ---- pending_count
@@ -181,6 +188,8 @@ void arrive_after_copies(Warp& warp, const Instruction& in, std::uint32_t mask) 
     Mbarrier* barrier = existing(warp, in, lane, place);
     if (barrier == nullptr) return;
     note(warp, AsyncAction::Kind::arrive, place, barrier->phase);
+    if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->mbarrier_use(warp, in, lane, place, true);
+    for (PendingCopy& copy : warp.copies) copy.told |= copy.lanes & 1u << lane;
     MbarrierChange change;
     change.more_pending = in.aux1;
     change.may_complete = false;

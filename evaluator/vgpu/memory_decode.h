@@ -4,14 +4,15 @@
 
 #include "evaluator/vgpu/access.h"
 #include "evaluator/vgpu/decoder.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 namespace evo::vgpu {
 
 /// The state space among a memory instruction's modifiers, consumed; generic when there is none.
 Where take_space(Form& form);
 /// Consumes what orders or hints at caching: the interpreter's memory is sequentially consistent and has no
-/// caches.
-void take_memory_hints(Form& form);
+/// caches. Returns the order that was asked for, which only the sanitiser heeds.
+MemoryOrder take_memory_hints(Form& form);
 /// Fills the next operand with the base of [base + offset] and sets immediate, aux0 and cache. `where` may
 /// change: the parameters of device functions are local memory.
 void take_address(Form& form, const ptx::Operand& operand, Where where, bool writes);

@@ -20,16 +20,16 @@ Where take_space(Form& form) {
   return Where::generic;
 }
 
-void take_memory_hints(Form& form) {
-  static constexpr std::string_view kHints[] = {"weak",
-                                                "relaxed",
-                                                "acquire",
-                                                "release",
-                                                "acq_rel",
-                                                "volatile",
-                                                "mmio",
-                                                "cta",
-                                                "cluster",
+MemoryOrder take_memory_hints(Form& form) {
+  MemoryOrder order;
+  form.take("weak");
+  for (const std::string_view strong : {"relaxed", "volatile", "mmio"}) order.strong |= form.take(strong);
+  if (form.take("acquire")) order.acquires = true;
+  if (form.take("release")) order.releases = true;
+  if (form.take("acq_rel")) order.acquires = order.releases = true;
+  order.strong |= order.acquires || order.releases;
+  if (form.take("cta")) order.block_scope = true;
+  static constexpr std::string_view kHints[] = {"cluster",
                                                 "gpu",
                                                 "sys",
                                                 "nc",
@@ -54,6 +54,7 @@ void take_memory_hints(Form& form) {
                                                 "L2::128B",
                                                 "L2::256B"};
   for (const std::string_view hint : kHints) form.take(hint);
+  return order;
 }
 
 AddressForm take_base(Form& form, const ptx::Operand& operand, Where where, bool writes) {
@@ -125,6 +126,7 @@ struct Load {
     }
     Touched touched;
     if (!resolve(warp, in, mask, in.op[kCount], kBytes * kCount, touched)) return;
+    watch_load(warp, in, mask, kBytes * kCount, touched);
     alignas(64) Slot<T> values[kCount][32];
     for (int lane = 0; lane < 32; ++lane) {
       for (int i = 0; i < kCount; ++i) {
@@ -157,13 +159,17 @@ struct Store {
     if (!resolve(warp, in, mask, in.op[0], kBytes * kCount, touched)) return;
     const Slot<T>* rows[kCount];
     for (std::size_t i = 0; i < kCount; ++i) rows[i] = source_row<T>(warp, in.op[1 + i]);
+    std::uint32_t changed = 0;
     for (std::uint32_t left = mask; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
       for (int i = 0; i < kCount; ++i) {
         const T value = get<T>(rows[i], lane);
-        std::memcpy(touched.at[lane] + i * kBytes, &value, sizeof value);
+        std::byte* const at = touched.at[lane] + i * kBytes;
+        changed |= static_cast<std::uint32_t>(std::memcmp(at, &value, sizeof value) != 0) << lane;
+        std::memcpy(at, &value, sizeof value);
       }
     }
+    watch_store(warp, in, mask, kBytes * kCount, touched, changed);
   }
 };
 
@@ -205,25 +211,27 @@ void check_vector(Form& form, std::size_t elements) {
 
 void decode_ld(Form& form) {
   const Where where = take_space(form);
-  take_memory_hints(form);
+  const MemoryOrder order = take_memory_hints(form);
   const auto elements = form.elements(0);
   check_vector(form, elements.size());
   const Type type = form.type();
   if (ptx::bits_of(type) / 8 * static_cast<int>(elements.size()) > 16) form.unsupported("more than 16 bytes");
   for (const ptx::Operand& element : elements) form.destination(element, type);
   take_address(form, form.operand(1), where, false);
+  form.instruction().aux0 |= order.encoded();
   form.emit(choose<Load>(form, type, elements.size()), OpClass::load);
 }
 
 void decode_st(Form& form) {
   if (form.take("async")) return decode_async_store(form);
   const Where where = take_space(form);
-  take_memory_hints(form);
+  const MemoryOrder order = take_memory_hints(form);
   const auto elements = form.elements(1);
   check_vector(form, elements.size());
   const Type type = form.type();
   if (ptx::bits_of(type) / 8 * static_cast<int>(elements.size()) > 16) form.unsupported("more than 16 bytes");
   take_address(form, form.operand(0), where, true);
+  form.instruction().aux0 |= order.encoded();
   for (const ptx::Operand& element : elements) form.source(element, type);
   form.emit(choose<Store>(form, type, elements.size()), OpClass::store);
 }

@@ -85,6 +85,10 @@ void read_part(const SharedPart& part, std::span<const std::byte> shared, int ro
   });
 }
 
+void each_chunk(const SharedPart& part, const std::function<void(std::uint32_t)>& chunk) {
+  for_each_chunk(part, [&](std::uint32_t address, int, int) { chunk(address); });
+}
+
 std::uint64_t checksum(const SharedPart& part, std::span<const std::byte> shared) {
   std::uint64_t hash = 0;
   for_each_chunk(part, [&](std::uint32_t address, int, int) {

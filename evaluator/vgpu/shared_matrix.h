@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "evaluator/vgpu/tensor_core_sum.h"
@@ -35,6 +36,9 @@ std::uint32_t first_outside(const SharedPart& part, std::span<const std::byte> s
 
 /// Reads a part as words along k. `to` gets, for each `rows_per_tile` (8 or 16) rows, 4 * chunks words. All must be inside.
 void read_part(const SharedPart& part, std::span<const std::byte> shared, int rows_per_tile, TileWord* to);
+
+/// Calls chunk(shared address) for each 16 bytes of a part.
+void each_chunk(const SharedPart& part, const std::function<void(std::uint32_t)>& chunk);
 
 /// Of a part's bytes, to see whether they change.
 std::uint64_t checksum(const SharedPart& part, std::span<const std::byte> shared);

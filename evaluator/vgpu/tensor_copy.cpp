@@ -113,6 +113,12 @@ void TensorBox::each_row(std::uint32_t offset, Row row) const {
   }
 }
 
+void TensorBox::each_inside(const std::function<void(std::uint64_t, std::uint32_t)>& row) const {
+  each_row(0, [&](std::uint32_t, std::uint32_t inside, const std::byte* at) {
+    if (inside > 0) row(low_ + static_cast<std::uint64_t>(at - host_), inside);
+  });
+}
+
 void TensorBox::load(std::byte* shared, std::uint32_t offset) const {
   const std::uint32_t row_bytes = map_.row_bytes();
   std::byte row[kMaxRowBytes];

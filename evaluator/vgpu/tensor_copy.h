@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "evaluator/vgpu/memory.h"
@@ -30,6 +31,8 @@ class TensorBox {
   void load(std::byte* shared, std::uint32_t offset) const;
   void store(const std::byte* shared, std::uint32_t offset) const;
   void reduce(const std::byte* shared, std::uint32_t offset, Reduction reduction) const;
+  /// Calls row(address, bytes) for what of each row lies in the tensor.
+  void each_inside(const std::function<void(std::uint64_t, std::uint32_t)>& row) const;
 
  private:
   /// Calls row(shared address of the row, bytes before, bytes inside, its first byte in global memory).

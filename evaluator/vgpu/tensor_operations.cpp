@@ -7,6 +7,7 @@
 #include "evaluator/vgpu/bulk_issue.h"
 #include "evaluator/vgpu/choose.h"
 #include "evaluator/vgpu/memory_decode.h"
+#include "evaluator/vgpu/sanitiser.h"
 #include "evaluator/vgpu/tensor_copy.h"
 
 // PTX ISA 9.0, 9.7.9.27 "Data Movement and Conversion Instructions: Tensor copy" in tile mode, and tensormap.replace.
@@ -127,13 +128,27 @@ void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask)
     }
     const std::uint32_t offset = place->offset;
     Block* block = place->block;
-    add_to_group(warp, in, lane, [box, offset, block, reduction] {
+    std::function<void()> perform = [box, offset, block, reduction] {
       if (reduction.combine != nullptr) {
         box->reduce(block->shared.data(), offset, reduction);
       } else {
         box->store(block->shared.data(), offset);
       }
-    });
+    };
+    if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+      const AccessMode mode{Where::shared, false, false};
+      const std::uint32_t bytes = box->map().box_bytes();
+      // Rows that lie outside of the tensor are not stored: nobody needs to have written them.
+      if (box->inside_bytes() == bytes) sanitiser->begin_bulk_read(warp, in, lane, mode, offset, bytes);
+      perform = [=, &warp, &in, perform = std::move(perform)] {
+        perform();
+        sanitiser->end_bulk_read(warp, in, lane, mode, offset, bytes);
+        box->each_inside([&](std::uint64_t address, std::uint32_t count) {
+          sanitiser->bulk_written(warp, in, lane, address, count, reduction.combine != nullptr);
+        });
+      };
+    }
+    add_to_group(warp, in, lane, std::move(perform));
     note_copy(warp, {static_cast<std::uint32_t>(box->inside_bytes()), true, true}, nullptr);
   }
 }

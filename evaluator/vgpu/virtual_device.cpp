@@ -14,6 +14,7 @@
 #include "evaluator/vgpu/launch.h"
 #include "evaluator/vgpu/load_error.h"
 #include "evaluator/vgpu/loaded_module.h"
+#include "evaluator/vgpu/sanitiser.h"
 #include "evaluator/vgpu/tensor_map.h"
 
 namespace evo::vgpu {
@@ -29,17 +30,24 @@ class VirtualDevice : public VirtualGpu {
 
   const DeviceInfo& info() const override { return info_; }
   DeviceAddress allocate(std::size_t bytes, const std::string& name) override {
-    return memory_.allocate(bytes, name);
+    const DeviceAddress address = memory_.allocate(bytes, name);
+    if (sanitiser_) sanitiser_->allocated(address, bytes);
+    return address;
   }
-  void free(DeviceAddress address) override { memory_.free(address); }
+  void free(DeviceAddress address) override {
+    memory_.free(address);
+    if (sanitiser_) sanitiser_->freed(address);
+  }
   void upload(DeviceAddress to, std::span<const std::byte> from) override {
     if (!from.empty()) std::memcpy(memory_.at(to, from.size()), from.data(), from.size());
+    if (sanitiser_) sanitiser_->written(to, from.size(), memory_);
   }
   void download(std::span<std::byte> to, DeviceAddress from) override {
     if (!to.empty()) std::memcpy(to.data(), memory_.at(from, to.size()), to.size());
   }
   void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
     if (bytes > 0) std::memset(memory_.at(to, bytes), std::to_integer<int>(value), bytes);
+    if (sanitiser_) sanitiser_->written(to, bytes, memory_);
   }
   void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
     if (bytes > 0) upload(to, {memory_.at(from, bytes), bytes});
@@ -47,6 +55,8 @@ class VirtualDevice : public VirtualGpu {
   std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
     return bytes > 0 ? digest_of({memory_.at(from, bytes), bytes}, digest_key()) : 0;
   }
+  void sanitise() override { sanitiser_ = std::make_unique<Sanitiser>(); }
+  std::vector<Finding> findings() const override { return sanitiser_ ? sanitiser_->findings() : std::vector<Finding>(); }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override;
   std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override;
@@ -78,10 +88,13 @@ class VirtualDevice : public VirtualGpu {
                               const Buffers& buffers, std::vector<std::byte>& parameters) const;
   std::uint32_t resident_blocks(const evo::Launch& planned) const;
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
+  void forget_results(const Plan& plan, const Buffers& buffers);
+  void run_watched(Launch& launch, const Sampling& sampling = {}) const;
 
   const DeviceModel& model_;
   DeviceInfo info_;
   GlobalMemory memory_;
+  std::unique_ptr<Sanitiser> sanitiser_;  ///< Null: nobody asked.
 };
 
 Failure refusal(const std::string& reason) {
@@ -251,13 +264,30 @@ void VirtualDevice::zero_workspaces(const Plan& plan, const Buffers& buffers) {
   }
 }
 
+/// Whatever outputs and scratch memory hold, a plan has to write it before it reads it.
+void VirtualDevice::forget_results(const Plan& plan, const Buffers& buffers) {
+  if (!sanitiser_) return;
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i)
+    if (plan.tensors[i].output) sanitiser_->poisoned(buffers.tensors.at(i), plan.tensors[i].bytes, memory_);
+  for (std::size_t i = 0; i < plan.workspaces.size(); ++i)
+    sanitiser_->poisoned(buffers.workspaces.at(i), plan.workspaces[i].bytes, memory_);
+}
+
+void VirtualDevice::run_watched(Launch& launch, const Sampling& sampling) const {
+  launch.sanitiser = sanitiser_.get();
+  if (sanitiser_) sanitiser_->begin_launch();
+  run_blocks(launch, sampling);
+  if (sanitiser_) sanitiser_->end_launch(launch);
+}
+
 std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan, const Buffers& buffers) {
   const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+  forget_results(plan, buffers);
   zero_workspaces(plan, buffers);
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
     if (auto failure = prepare(loaded, plan, planned, buffers, launch)) return failure;
-    run_blocks(launch);
+    run_watched(launch);
     if (launch.failure) return launch.failure;
   }
   return std::nullopt;
@@ -294,7 +324,7 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
   config.footprint_bytes = footprint_bytes;
   TraceRecorder recorder;
   const std::vector<std::uint64_t> blocks = blocks_to_trace(config.blocks);
-  run_blocks(launch, {&recorder, blocks, which == Blocks::traced});
+  run_watched(launch, {&recorder, blocks, which == Blocks::traced});
   if (launch.failure) return {};
   return model_launch(model_, config, recorder);
 }

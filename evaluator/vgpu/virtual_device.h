@@ -10,6 +10,7 @@
 
 #include "evaluator/device.h"
 #include "evaluator/vgpu/cost_model.h"
+#include "evaluator/vgpu/finding.h"
 
 namespace evo::vgpu {
 
@@ -31,6 +32,10 @@ class VirtualGpu : public Device {
  public:
   /// The kernels of a module, sorted.
   virtual std::vector<std::string> kernels(const Module& module) const = 0;
+  /// From now on every launch is watched; what is wrong is in findings(). What was uploaded or filled before counts as
+  /// written.
+  virtual void sanitise() = 0;
+  virtual std::vector<Finding> findings() const = 0;
   /// Runs one kernel. `launch.arguments` is ignored; `arguments` holds the bytes of each. `run.printed` is complete up to
   /// the failure, if there is one.
   virtual std::optional<Failure> run_kernel(const Module& module, const evo::Launch& launch,

@@ -8,6 +8,7 @@
 #include "evaluator/vgpu/block.h"
 #include "evaluator/vgpu/cluster.h"
 #include "evaluator/vgpu/mbarrier.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 namespace evo::vgpu {
 namespace {
@@ -135,6 +136,7 @@ void Warp::exit_lanes(std::uint32_t lanes) {
     current = -1;
     stop = Stop::switch_split;
   }
+  if (block->watch != nullptr) launch->sanitiser->exit(*this, lanes);
   land_bulk_operations(*this, lanes);
   block->lanes_exited(static_cast<std::uint32_t>(std::popcount(lanes)));
 }
@@ -287,29 +289,36 @@ bool Warp::release_joins() {
   return released;
 }
 
-void Warp::fail(const Instruction& instruction, const std::string& what, int lane) {
+void Warp::fail(const Instruction& instruction, const std::string& what, int lane, FindingKind kind) {
   stop = Stop::failed;
   if (launch->failure) return;
-  const Kernel& kernel = *launch->kernel;
+  launch->failure =
+      failure_of(Verdict::crashed, fmt::format("{}: {}", describe_thread(*this, instruction, lane), what));
+  launch->failure_kind = kind;
+  launch->failure_line = line_of(*this, instruction);
+}
+
+std::string describe_thread(const Warp& warp, const Instruction& instruction, int lane) {
+  const Kernel& kernel = *warp.launch->kernel;
   std::string where = fmt::format("kernel {}", kernel.name);
-  const std::uint32_t line = line_of(*this, instruction);
+  const std::uint32_t line = line_of(warp, instruction);
   if (line != 0) {
     where += fmt::format(", line {}", line);
   } else {
     where += fmt::format(", PTX line {}",
                          kernel.ptx_lines[static_cast<std::size_t>(&instruction - kernel.code.data())]);
   }
-  where += fmt::format(", block ({}, {}, {})", block->index[0], block->index[1], block->index[2]);
+  const auto& index = warp.block->index;
+  where += fmt::format(", block ({}, {}, {})", index[0], index[1], index[2]);
   if (lane >= 0) {
-    const std::uint32_t thread = index * 32 + static_cast<std::uint32_t>(lane);
-    const auto& size = launch->block;
+    const std::uint32_t thread = warp.index * 32 + static_cast<std::uint32_t>(lane);
+    const auto& size = warp.launch->block;
     where += fmt::format(", thread ({}, {}, {})", thread % size[0], thread / size[0] % size[1],
                          thread / size[0] / size[1]);
   } else {
-    where += fmt::format(", warp {}", index);
+    where += fmt::format(", warp {}", warp.index);
   }
-  launch->failure =
-      failure_of(Verdict::crashed, fmt::format("{}: {}: {}", where, opcode_of(*this, instruction), what));
+  return fmt::format("{}: {}", where, opcode_of(warp, instruction));
 }
 
 std::string Warp::describe_wait() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/vgpu/finding.h"
 #include "evaluator/vgpu/kernel.h"
 #include "evaluator/vgpu/product_watch.h"
 
@@ -67,6 +68,10 @@ struct PendingCopy {
   std::uint32_t bytes = 0;                 ///< Of each lane: 4, 8 or 16.
   std::array<std::uint32_t, 32> target{};  ///< Offset in shared memory.
   std::array<std::array<std::byte, 16>, 32> data{};
+  // For the sanitiser:
+  const Instruction* issued_in = nullptr;
+  std::uint32_t told = 0;                    ///< Lanes whose mbarrier hears of the end.
+  std::array<std::uint16_t, 32> unwritten{};  ///< Bytes of each lane that nobody has written.
 };
 
 /// A bulk copy, reduction or store under way. What it reads and writes has been checked when it was issued.
@@ -149,7 +154,8 @@ struct Warp {
   /// Gives lanes that only wait to reconverge to the scheduler. False when there are none.
   bool release_joins();
 
-  void fail(const Instruction& instruction, const std::string& what, int lane = -1);
+  void fail(const Instruction& instruction, const std::string& what, int lane = -1,
+            FindingKind kind = FindingKind::fault);
   /// What the waiting lanes wait for, for the report of a deadlock. Empty when the warp has ended.
   std::string describe_wait() const;
 
@@ -160,5 +166,8 @@ struct Warp {
   void save();
   void arrive(std::int32_t join, std::uint32_t lanes);
 };
+
+/// "kernel k, line 12, block (0, 0, 0), thread (3, 0, 0): ld.global.f32": the start of every report. Lane -1: the warp.
+std::string describe_thread(const Warp& warp, const Instruction& instruction, int lane);
 
 }  // namespace evo::vgpu

@@ -7,6 +7,7 @@
 #include "evaluator/vgpu/block.h"
 #include "evaluator/vgpu/choose.h"
 #include "evaluator/vgpu/kernel_builder.h"
+#include "evaluator/vgpu/sanitiser.h"
 #include "evaluator/vgpu/tile_fragments.h"
 
 // PTX ISA 9.0, 9.7.15: wgmma.mma_async, fence, commit_group, wait_group.
@@ -149,6 +150,10 @@ void execute_product(Warp& warp, const Instruction& in, std::uint32_t mask) {
                      .metadata = form.sparse ? warp.row(in.op[3]) : nullptr,
                      .accumulators = accumulators.data(),
                      .accumulate = scale != 0});
+  if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+    if (!a_in_registers) sanitiser->begin_product_read(warp, in, product.a, 'A');
+    sanitiser->begin_product_read(warp, in, product.b, 'B');
+  }
   product.checksum = checksum(product.a, shared) + checksum(product.b, shared);
   watch.products.push_back(product);
 }
@@ -175,6 +180,14 @@ void execute_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
     return warp.fail(*product.issued_in,
                      "an operand in shared memory was written while the product was reading it: it had been issued, "
                      "but not waited for (wgmma.wait_group)");
+  }
+  if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+    for (const ProductWatch::Product& product : watch.products) {
+      if (product.group >= done) continue;
+      sanitiser->end_product_read(warp, *product.issued_in, product.a);
+      sanitiser->end_product_read(warp, *product.issued_in, product.b);
+    }
+    sanitiser->products_waited(warp);
   }
   std::erase_if(watch.products, [&](const ProductWatch::Product& product) { return product.group < done; });
   for (auto* groups : {&watch.group_of, &watch.read_by})

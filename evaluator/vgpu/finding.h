@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace evo::vgpu {
+
+enum class FindingKind : std::uint8_t {
+  bad_access,         ///< Out of bounds, misaligned, a write to constant memory.
+  uninitialised,      ///< A read of memory that nobody has written.
+  race,               ///< Two accesses that nothing orders.
+  unwaited_copy,      ///< An asynchronous copy that is used, or left, before it was waited for.
+  divergent_barrier,  ///< Lanes of a warp that are not together at a barrier that needs them all.
+  deadlock,           ///< No warp can advance.
+  fault,              ///< Every other misuse that ends a launch: a trap, a bad descriptor, a runaway kernel.
+};
+std::string_view name_of(FindingKind kind);
+
+/// One thing that a launch does wrong, however often.
+struct Finding {
+  FindingKind kind = FindingKind::fault;
+  std::string kernel;
+  std::uint32_t line = 0;   ///< Of the CUDA source; 0: unknown.
+  std::string text;         ///< Complete: kernel, line, block, thread, instruction, what is wrong.
+  std::uint64_t count = 1;  ///< How often it happened.
+};
+
+}  // namespace evo::vgpu

@@ -1,0 +1,503 @@
+#include "evaluator/vgpu/sanitiser.h"
+
+#include <fmt/core.h>
+
+#include <bit>
+
+#include "evaluator/vgpu/cluster.h"
+
+namespace evo::vgpu {
+namespace {
+
+/// Distinct findings that are kept; a kernel that is wrong everywhere need not be described everywhere.
+constexpr std::size_t kMostFindings = 64;
+/// Unordered reads of one place that are remembered: in shared memory of every warp, in global memory of a
+/// few, since any number of blocks may read there.
+constexpr std::size_t kMostReadsShared = 32;
+constexpr std::size_t kMostReadsGlobal = 4;
+
+std::uint32_t code_of(const Warp& warp, const Instruction& in) {
+  return static_cast<std::uint32_t>(&in - warp.launch->kernel->code.data());
+}
+
+std::uint32_t thread_of(const Warp& warp, int lane) {
+  return warp.index * 32 + static_cast<std::uint32_t>(lane);
+}
+
+std::uint32_t number_of(const Block& block) {
+  const auto& grid = block.launch->grid;
+  return (block.index[2] * grid[1] + block.index[1]) * grid[0] + block.index[0];
+}
+
+std::string bytes_text(bool writes, std::uint32_t bytes) {
+  return fmt::format("{} {} byte{}", writes ? "writes" : "reads", bytes, bytes == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string_view name_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::bad_access:
+      return "bad_access";
+    case FindingKind::uninitialised:
+      return "uninitialised";
+    case FindingKind::race:
+      return "race";
+    case FindingKind::unwaited_copy:
+      return "unwaited_copy";
+    case FindingKind::divergent_barrier:
+      return "divergent_barrier";
+    case FindingKind::deadlock:
+      return "deadlock";
+    case FindingKind::fault:
+      break;
+  }
+  return "fault";
+}
+
+// ---- Gathering
+
+void Gathering::add(const Knowledge& knowledge) {
+  const auto add_to = [](Clock& all, const ClockPtr& some) {
+    if (some != nullptr) all.join(*some);
+  };
+  add_to(known_, knowledge.known);
+  add_to(released_, knowledge.released);
+  add_to(released_to_block_, knowledge.released_to_block);
+  add_to(proxied_, knowledge.proxied);
+}
+
+Knowledge Gathering::take() {
+  const auto taken = [](Clock& all) {
+    ClockPtr result;
+    if (!all.empty()) result = std::make_shared<const Clock>(std::move(all));
+    all = {};
+    return result;
+  };
+  return {taken(known_), taken(released_), taken(released_to_block_), taken(proxied_)};
+}
+
+// ---- WarpWatch, BlockWatch
+
+const Knowledge& WarpWatch::of(int lane) const {
+  for (const Group& group : groups)
+    if ((group.lanes >> lane & 1u) != 0) return group.knowledge;
+  return groups.front().knowledge;  // Not reached: the groups hold all lanes.
+}
+
+void WarpWatch::assign(std::uint32_t lanes, const Knowledge& knowledge) {
+  for (Group& group : groups) group.lanes &= ~lanes;
+  std::erase_if(groups, [](const Group& group) { return group.lanes == 0; });
+  for (Group& group : groups) {
+    if (!(group.knowledge == knowledge)) continue;
+    group.lanes |= lanes;
+    return;
+  }
+  groups.push_back({lanes, knowledge});
+}
+
+BlockWatch::BlockWatch(const Block& block) : shared(block.shared.size(), kMostReadsShared) {
+  warps.resize(block.warps.size());
+}
+
+void BlockWatch::start(const Block& block) {
+  number = number_of(block);
+  shared_written.assign(block.shared.size(), false);
+  shared.clear();
+  local_written.assign(std::size_t{block.launch->kernel->local_bytes} * 32 * warps.size(), false);
+  for (WarpWatch& warp : warps) warp.start();
+  barriers = {};
+  exited = {};
+  mbarriers.clear();
+  arriving_at_cluster = {};
+  of_cluster = {};
+}
+
+// ---- Memory
+
+void Sanitiser::allocated(std::uint64_t address, std::size_t bytes) {
+  BufferWatch& watch = buffers_[address];
+  watch.bytes = bytes;
+  watch.written.assign(bytes, false);
+}
+
+void Sanitiser::freed(std::uint64_t address) {
+  buffers_.erase(address);
+  last_ = nullptr;
+}
+
+Sanitiser::BufferWatch& Sanitiser::watch_of(const Allocation& allocation) {
+  if (last_ != nullptr && last_begin_ == allocation.begin) return *last_;
+  const std::size_t bytes = allocation.end - allocation.begin;
+  BufferWatch& watch = buffers_[allocation.begin];
+  if (watch.bytes != bytes || watch.written.size() != bytes) {
+    watch.bytes = bytes;
+    watch.written.assign(bytes, true);
+    watch.history.reset();
+  }
+  if (watch.history == nullptr) watch.history = std::make_unique<AccessHistory>(bytes, kMostReadsGlobal);
+  last_begin_ = allocation.begin;
+  last_ = &watch;
+  return watch;
+}
+
+void Sanitiser::mark(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory, bool value) {
+  const Allocation* allocation = memory.find(address);
+  if (allocation != nullptr) watch_of(*allocation).written.set(address - allocation->begin, bytes, value);
+}
+
+void Sanitiser::begin_launch() {
+  for (auto& [begin, watch] : buffers_) watch.history.reset();
+  last_ = nullptr;
+  released_.clear();
+}
+
+void Sanitiser::end_launch(const Launch& launch) {
+  if (!launch.failure) return;
+  Finding finding;
+  finding.kind = launch.failure_kind;
+  finding.kernel = launch.kernel->name;
+  finding.line = launch.failure_line;
+  finding.text = launch.failure->reason;
+  // Without a line, the text is what tells one failure from another.
+  add(finding, finding.line != 0 ? "" : finding.text, 0);
+}
+
+/// Equal lines of one kernel are one finding, whichever thread and instruction came first.
+void Sanitiser::add(const Finding& finding, const std::string& place, std::uint32_t other_line) {
+  const auto [known, fresh] =
+      known_.try_emplace({finding.kind, finding.kernel, place, finding.line, other_line}, findings_.size());
+  if (!fresh) {
+    ++findings_[known->second].count;
+  } else if (findings_.size() < kMostFindings) {
+    findings_.push_back(finding);
+  } else {
+    known_.erase(known);
+  }
+}
+
+Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address) {
+  const auto in_shared = [&](std::uint64_t offset) -> Spot {
+    const std::uint64_t rank = offset >> kRankShift;
+    Block& block = rank == 0 ? *warp.block : *warp.block->cluster->blocks[rank - 1];
+    offset &= (1u << kRankShift) - 1;
+    BlockWatch& watch = *block.watch;
+    return {&watch.shared_written, &watch.shared, offset,
+            1ull << 63 | std::uint64_t{watch.number} << 24 | offset};
+  };
+  const auto in_local = [&](std::uint64_t offset) -> Spot {
+    const std::size_t thread = thread_of(warp, lane);
+    return {&warp.block->watch->local_written, nullptr, warp.launch->kernel->local_bytes * thread + offset,
+            0};
+  };
+  switch (mode.where) {
+    case Where::shared:
+    case Where::cluster:
+      return in_shared(address);
+    case Where::local:
+      return in_local(address);
+    case Where::parameter:
+      return {};
+    case Where::generic:
+      if (address - kSharedWindow < kWindowBytes) return in_shared(address - kSharedWindow);
+      if (address - kLocalWindow < kWindowBytes) return in_local(address - kLocalWindow);
+      if (address - kParameterWindow < kWindowBytes) return {};
+      break;
+    case Where::global:
+      break;
+  }
+  const Allocation* allocation = nullptr;
+  if (last_ != nullptr && address - last_begin_ < last_->bytes) {
+    return {&last_->written, last_->history.get(), address - last_begin_, address};
+  }
+  allocation = warp.launch->memory->find(address);
+  if (allocation == nullptr || allocation->read_only) return {};
+  BufferWatch& watch = watch_of(*allocation);
+  return {&watch.written, watch.history.get(), address - allocation->begin, address};
+}
+
+// ---- Accesses
+
+Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane,
+                             const MemoryOrder& order) const {
+  const BlockWatch& watch = *warp.block->watch;
+  const WarpWatch& mine = watch.warps[warp.index];
+  Accessor by;
+  by.block = watch.number;
+  by.thread = thread_of(warp, lane);
+  by.now = mine.now;
+  by.code = code_of(warp, in);
+  by.known = mine.of(lane).known.get();
+  by.flags.strong = order.strong;
+  by.flags.block_scope = order.block_scope;
+  return by;
+}
+
+void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
+                     std::uint32_t bytes, const Touched& touched, bool collective) {
+  const MemoryOrder order = MemoryOrder::decoded(in.aux0);
+  Accessor by = accessor(warp, in, std::countr_zero(mask), order);
+  by.collective = collective;
+  const bool alike = warp.block->watch->warps[warp.index].groups.size() == 1;
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const Spot spot = locate(warp, mode, lane, touched.address[lane]);
+    if (spot.written == nullptr) continue;
+    std::optional<Conflict> conflict;
+    if (spot.history != nullptr) {
+      by.thread = thread_of(warp, lane);
+      if (order.strong) acquire(warp, lane, spot.key);
+      if (!alike || order.strong) by.known = warp.block->watch->warps[warp.index].of(lane).known.get();
+      conflict = spot.history->read(spot.at, bytes, by);
+      if (conflict) report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
+    }
+    // What is still on its way cannot have come: one finding says all.
+    if (spot.written->all(spot.at, bytes) || (conflict && conflict->under_way)) continue;
+    report(FindingKind::uninitialised, warp, in, lane,
+           fmt::format("{} at {}, which nobody has written", bytes_text(false, bytes),
+                       describe_place(warp, mode, touched.address[lane])));
+  }
+}
+
+void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
+                      std::uint32_t bytes, const Touched& touched, std::uint32_t changed) {
+  const MemoryOrder order = MemoryOrder::decoded(in.aux0);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const Spot spot = locate(warp, mode, lane, touched.address[lane]);
+    if (spot.written == nullptr) continue;
+    spot.written->set(spot.at, bytes, true);
+    if (spot.history == nullptr) continue;
+    const auto conflict = spot.history->write(spot.at, bytes, accessor(warp, in, lane, order));
+    // Threads that write what is there already do no harm: many kernels set a flag from all threads.
+    if (conflict && (conflict->under_way || (changed >> lane & 1u) != 0))
+      report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
+    if (order.strong) release(warp, lane, spot.key, order, true);
+  }
+  if (order.releases) ++warp.block->watch->warps[warp.index].now;
+}
+
+void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
+                       std::uint32_t bytes, const Touched& touched) {
+  const MemoryOrder order = MemoryOrder::decoded(in.aux0);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const Spot spot = locate(warp, mode, lane, touched.address[lane]);
+    if (spot.written == nullptr) continue;
+    if (!spot.written->all(spot.at, bytes)) {
+      report(FindingKind::uninitialised, warp, in, lane,
+             fmt::format("changes {} byte{} at {}, which nobody has written", bytes, bytes == 1 ? "" : "s",
+                         describe_place(warp, mode, touched.address[lane])));
+      spot.written->set(spot.at, bytes, true);
+    }
+    if (spot.history == nullptr) continue;
+    acquire(warp, lane, spot.key);
+    if (const auto conflict = spot.history->write(spot.at, bytes, accessor(warp, in, lane, order)))
+      report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
+    release(warp, lane, spot.key, order, false);
+  }
+  if (order.releases) ++warp.block->watch->warps[warp.index].now;
+}
+
+// ---- Order
+
+/// What the lanes did until now becomes known to whoever takes it from `into`.
+void Sanitiser::gather(Warp& warp, std::uint32_t lanes, Gathering& into) {
+  BlockWatch& watch = *warp.block->watch;
+  WarpWatch& mine = watch.warps[warp.index];
+  for (const WarpWatch::Group& group : mine.groups)
+    if ((group.lanes & lanes) != 0) into.add(group.knowledge);
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+    into.raise(watch.number, thread_of(warp, std::countr_zero(left)), mine.now);
+  ++mine.now;
+}
+
+void Sanitiser::warp_barrier(Warp& warp, std::uint32_t lanes) {
+  Gathering all;
+  gather(warp, lanes, all);
+  warp.block->watch->warps[warp.index].assign(lanes, all.take());
+}
+
+void Sanitiser::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes) {
+  gather(warp, lanes, warp.block->watch->barriers[barrier]);
+}
+
+Knowledge Sanitiser::complete(Block& block, std::uint32_t barrier, bool whole) {
+  Gathering& all = block.watch->barriers[barrier];
+  if (whole && !block.watch->exited.empty()) {
+    const Knowledge gone = block.watch->exited.take();
+    all.add(gone);
+    block.watch->exited.add(gone);
+  }
+  return all.take();
+}
+
+void Sanitiser::exit(Warp& warp, std::uint32_t lanes) {
+  for (const PendingCopy& copy : warp.copies) {
+    const std::uint32_t left = copy.lanes & lanes & ~copy.told;
+    if (left == 0) continue;
+    report(FindingKind::unwaited_copy, warp, *copy.issued_in, std::countr_zero(left),
+           "its thread ends without having waited for this copy");
+  }
+  gather(warp, lanes, warp.block->watch->exited);
+}
+
+void Sanitiser::fence(Warp& warp, const Instruction& in, std::uint32_t lanes) {
+  const MemoryOrder order = MemoryOrder::decoded(in.aux0);
+  WarpWatch& mine = warp.block->watch->warps[warp.index];
+  const std::vector<WarpWatch::Group> groups = mine.groups;
+  for (const WarpWatch::Group& group : groups) {
+    if ((group.lanes & lanes) == 0) continue;
+    Clock all = group.knowledge.known != nullptr ? *group.knowledge.known : Clock{};
+    // Lanes that fence together share what they fence: they stay one group.
+    for (std::uint32_t left = group.lanes & lanes; left != 0; left &= left - 1)
+      all.raise(warp.block->watch->number, thread_of(warp, std::countr_zero(left)), mine.now);
+    Knowledge knowledge = group.knowledge;
+    const auto fenced = std::make_shared<const Clock>(std::move(all));
+    if (order.proxy) {
+      knowledge.proxied = fenced;
+    } else {
+      knowledge.released_to_block = fenced;
+      if (!order.block_scope) knowledge.released = fenced;
+    }
+    mine.assign(group.lanes & lanes, knowledge);
+  }
+  ++mine.now;
+}
+
+void Sanitiser::learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge) {
+  WarpWatch& mine = warp.block->watch->warps[warp.index];
+  const std::vector<WarpWatch::Group> groups = mine.groups;
+  for (const WarpWatch::Group& group : groups) {
+    if ((group.lanes & lanes) == 0) continue;
+    Knowledge both = group.knowledge;
+    both.join(knowledge);
+    if (!(both == group.knowledge)) mine.assign(group.lanes & lanes, both);
+  }
+}
+
+void Sanitiser::arrive_at_cluster(Warp& warp, std::uint32_t lanes) {
+  gather(warp, lanes, warp.block->cluster->blocks.front()->watch->arriving_at_cluster);
+}
+
+void Sanitiser::complete_cluster(Cluster& cluster) {
+  BlockWatch& first = *cluster.blocks.front()->watch;
+  first.of_cluster = first.arriving_at_cluster.take();
+}
+
+void Sanitiser::pass_cluster(Warp& warp, std::uint32_t lanes) {
+  learn(warp, lanes, warp.block->cluster->blocks.front()->watch->of_cluster);
+}
+
+/// A strong write tells what the thread's fences have released, or, when it releases itself, all.
+void Sanitiser::release(Warp& warp, int lane, std::uint64_t key, const MemoryOrder& order, bool replaces) {
+  const BlockWatch& watch = *warp.block->watch;
+  const WarpWatch& mine = watch.warps[warp.index];
+  const Knowledge& knowledge = mine.of(lane);
+  ClockPtr to_all = knowledge.released, to_block = knowledge.released_to_block;
+  if (order.releases) {
+    Clock all = knowledge.known != nullptr ? *knowledge.known : Clock{};
+    all.raise(watch.number, thread_of(warp, lane), mine.now);
+    to_block = std::make_shared<const Clock>(std::move(all));
+    if (!order.block_scope) to_all = to_block;
+  }
+  if (to_all == nullptr && to_block == nullptr) {
+    if (replaces) released_.erase(key);
+    return;
+  }
+  Released& released = released_[key];
+  if (replaces) released = {};
+  if (released.block != watch.number) released.to_block = nullptr;
+  released.block = watch.number;
+  released.to_all = joined(released.to_all, to_all);
+  released.to_block = joined(released.to_block, to_block);
+}
+
+/// A strong read sees what was released there. No fence behind it is asked for: the usual kernels have none.
+void Sanitiser::acquire(Warp& warp, int lane, std::uint64_t key) {
+  if (released_.empty()) return;
+  const auto found = released_.find(key);
+  if (found == released_.end()) return;
+  BlockWatch& watch = *warp.block->watch;
+  WarpWatch& mine = watch.warps[warp.index];
+  Knowledge knowledge = mine.of(lane);
+  ClockPtr known = joined(knowledge.known, found->second.to_all);
+  if (found->second.block == watch.number) known = joined(known, found->second.to_block);
+  if (known == knowledge.known) return;
+  knowledge.known = known;
+  mine.assign(1u << lane, knowledge);
+}
+
+// ---- Reports
+
+void Sanitiser::report(FindingKind kind, const Warp& warp, const Instruction& in, int lane,
+                       const std::string& what, std::uint32_t other_code) {
+  const Kernel& kernel = *warp.launch->kernel;
+  const std::uint32_t code = code_of(warp, in);
+  Finding finding;
+  finding.kind = kind;
+  finding.kernel = kernel.name;
+  finding.line = kernel.lines[code];
+  finding.text = fmt::format("{}: {}", describe_thread(warp, in, lane), what);
+  add(finding, finding.line != 0 ? "" : std::to_string(code),
+      other_code == kNowhere ? 0 : kernel.lines[other_code]);
+}
+
+namespace {
+
+/// "thread (3, 0, 0)'s", "its own", "warp 2's" for what its tensor core does, "the" for a copy that a barrier
+/// stands for.
+std::string describe_other(const Warp& warp, int lane, const Conflict& conflict) {
+  const auto at = [](const std::array<std::uint32_t, 3>& size, std::uint32_t linear) {
+    return fmt::format("({}, {}, {})", linear % size[0], linear / size[0] % size[1],
+                       linear / size[0] / size[1]);
+  };
+  const BlockWatch& watch = *warp.block->watch;
+  const bool own_block = conflict.block == watch.number;
+  std::string who = fmt::format("thread {}'s", at(warp.launch->block, conflict.thread));
+  if (own_block && conflict.thread == thread_of(warp, lane)) who = "its own";
+  if (conflict.thread >= watch.product_thread(0)) {
+    const std::uint32_t product = conflict.thread - watch.product_thread(0);
+    who = product < watch.warps.size() ? fmt::format("warp {}'s", product) : "the";
+  }
+  return own_block ? who : fmt::format("block {}, {}", at(warp.launch->grid, conflict.block), who);
+}
+
+}  // namespace
+
+void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode,
+                            std::uint32_t bytes, std::uint64_t address, const Conflict& conflict) {
+  const Kernel& kernel = *warp.launch->kernel;
+  const bool own_block = conflict.block == warp.block->watch->number;
+  const std::string who = describe_other(warp, lane, conflict);
+  const std::uint32_t line = kernel.lines[conflict.code];
+  const std::string other = fmt::format("{}{}", kernel.opcodes[kernel.opcode_of[conflict.code]],
+                                        line != 0 ? fmt::format(" in line {}", line) : "");
+  const std::string doing =
+      fmt::format("{} at {}", bytes_text(mode.writes, bytes), describe_place(warp, mode, address));
+  if (conflict.under_way) {
+    report(FindingKind::unwaited_copy, warp, in, lane,
+           fmt::format("{} while {} {} is under way there: it has not been waited for", doing, who, other),
+           conflict.code);
+    return;
+  }
+  if (conflict.unfenced) {
+    report(
+        FindingKind::race, warp, in, lane,
+        fmt::format(
+            "{}, asynchronously, what {} {} has written: without a fence.proxy.async it may see older bytes",
+            doing, who, other),
+        conflict.code);
+    return;
+  }
+  const std::string remedy = own_block && conflict.thread / 32 == warp.index
+                                 ? "no __syncwarp or other barrier lies between them"
+                             : own_block ? "no barrier lies between them"
+                                         : "nothing orders them (fence and atomic, or another launch)";
+  report(FindingKind::race, warp, in, lane,
+         fmt::format("{}: a race with {} {} ({}): {}", doing, who, other,
+                     conflict.with_write ? "a write" : "a read", remedy),
+         conflict.code);
+}
+
+}  // namespace evo::vgpu

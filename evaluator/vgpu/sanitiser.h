@@ -1,0 +1,240 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "evaluator/vgpu/access.h"
+#include "evaluator/vgpu/access_history.h"
+#include "evaluator/vgpu/byte_flags.h"
+#include "evaluator/vgpu/cluster.h"
+#include "evaluator/vgpu/finding.h"
+
+/// Watches launches for reads of memory that nobody has written and for races. docs/sanitiser.md says what
+/// counts as one.
+namespace evo::vgpu {
+
+/// How an instruction orders memory; in the upper bits of aux0 of loads, stores, atomics and fences.
+struct MemoryOrder {
+  bool strong = false;
+  bool acquires = false;
+  bool releases = false;
+  bool block_scope = false;
+  bool proxy = false;  ///< fence.proxy.async
+
+  constexpr std::uint32_t encoded() const {
+    return (strong ? 1u << 8 : 0) | (acquires ? 1u << 9 : 0) | (releases ? 1u << 10 : 0) |
+           (block_scope ? 1u << 11 : 0) | (proxy ? 1u << 12 : 0);
+  }
+  static MemoryOrder decoded(std::uint32_t bits) {
+    return {(bits & 1u << 8) != 0, (bits & 1u << 9) != 0, (bits & 1u << 10) != 0, (bits & 1u << 11) != 0,
+            (bits & 1u << 12) != 0};
+  }
+};
+
+/// What several threads bring to a place where others take it from.
+class Gathering {
+ public:
+  void add(const Knowledge& knowledge);
+  void raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time) {
+    known_.raise(block, thread, time);
+  }
+  Knowledge take();
+  bool empty() const { return known_.empty(); }
+
+ private:
+  Clock known_, released_, released_to_block_, proxied_;
+};
+
+/// A warp's lanes, in groups that know the same.
+struct WarpWatch {
+  struct Group {
+    std::uint32_t lanes = 0;
+    Knowledge knowledge;
+  };
+  std::uint32_t now = 1;
+  std::uint32_t products = 1;  ///< The time of its tensor core, whose reads all lanes wait for together.
+  std::vector<Group> groups;
+
+  void start() {
+    now = products = 1;
+    groups.assign(1, {kAllLanes, {}});
+  }
+  const Knowledge& of(int lane) const;
+  void assign(std::uint32_t lanes, const Knowledge& knowledge);
+};
+
+/// A block while it is watched.
+struct BlockWatch {
+  explicit BlockWatch(const Block& block);
+  void start(const Block& block);
+
+  struct MbarrierWatch {
+    std::uint32_t slot = 0;   ///< Stands for its copies in clocks.
+    std::uint32_t phase = 1;  ///< Number of the current one.
+    Gathering arriving;
+    Knowledge completed;  ///< What those know who see the phase before over.
+  };
+
+  // Clocks have the block's threads, whole warps of them, then the tensor core of each warp, then the
+  // mbarriers.
+  std::uint32_t product_thread(std::uint32_t warp) const {
+    return static_cast<std::uint32_t>(warps.size()) * 32 + warp;
+  }
+  std::uint32_t barrier_thread(std::size_t barrier) const {
+    return static_cast<std::uint32_t>(warps.size() * 33 + barrier);
+  }
+
+  std::uint32_t number = 0;  ///< Of the block in the grid.
+  ByteFlags shared_written;
+  AccessHistory shared;
+  ByteFlags local_written;  ///< Thread after thread.
+  std::vector<WarpWatch> warps;
+  std::array<Gathering, 16> barriers;
+  Gathering exited;  ///< What threads that have ended did.
+  std::map<std::uint32_t, MbarrierWatch> mbarriers;
+  Gathering arriving_at_cluster;  ///< Of the cluster's first block, for all.
+  Knowledge of_cluster;           ///< What those know who have passed its barrier.
+};
+
+class Sanitiser {
+ public:
+  // ---- Memory, as the host sees it. What is not told counts as written.
+  void allocated(std::uint64_t address, std::size_t bytes);
+  void freed(std::uint64_t address);
+  void written(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory) {
+    mark(address, bytes, memory, true);
+  }
+  void poisoned(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory) {
+    mark(address, bytes, memory, false);
+  }
+
+  void begin_launch();
+  /// The launch has ended; its failure, if any, becomes a finding.
+  void end_launch(const Launch& launch);
+  const std::vector<Finding>& findings() const { return findings_; }
+
+  // ---- Accesses, each before or after it has been performed; `touched.address` is filled.
+  void load(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+            const Touched& touched, bool collective = false);
+  /// `changed`: lanes that wrote other bytes than were there.
+  void store(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+             const Touched& touched, std::uint32_t changed);
+  void atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+              const Touched& touched);
+
+  // ---- Order
+  void fence(Warp& warp, const Instruction& in, std::uint32_t lanes);
+  void warp_barrier(Warp& warp, std::uint32_t lanes);
+  void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes);
+  /// Everybody has come to a block's barrier; `whole`: it is one of all threads.
+  Knowledge complete(Block& block, std::uint32_t barrier, bool whole);
+  void exit(Warp& warp, std::uint32_t lanes);
+  void arrive_at_cluster(Warp& warp, std::uint32_t lanes);
+  void complete_cluster(Cluster& cluster);
+  void pass_cluster(Warp& warp, std::uint32_t lanes);
+
+  // ---- mbarriers
+  void mbarrier_init(Warp& warp, const Instruction& in, int lane, const SharedPlace& place);
+  /// Every other use; `arrives`: it tells what the lane did before.
+  void mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place, bool arrives);
+  void end_phase(Block& block, std::uint32_t barrier);
+  void mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t lanes,
+                       const std::array<SharedPlace, 32>& places);
+
+  // ---- Copies: cp.async, from its issue to its landing
+  void begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode,
+                       const Word* bytes, const Touched& from, PendingCopy& copy);
+  void begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy);
+  void end_copy(Warp& warp, const PendingCopy& copy, int lane);
+
+  // ---- Copies by the engine. What lands between begin_landing and end_landing is known to those who wait
+  // for the phase.
+  void begin_landing(Block& block, std::uint32_t barrier);
+  void end_landing() { landing_ = nullptr; }
+  void begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target, std::uint32_t offset,
+                        std::uint32_t bytes);
+  void end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
+                      std::uint32_t bytes);
+  void begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                       std::uint32_t bytes);
+  void end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                     std::uint32_t bytes);
+  void bulk_written(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes,
+                    bool reduces);
+
+  // ---- wgmma's operands in shared memory, from the issue to the wait
+  void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand);
+  void end_product_read(Warp& warp, const Instruction& in, const SharedPart& part);
+  void products_waited(Warp& warp);
+
+  void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
+              std::uint32_t other_code = kNowhere);
+
+ private:
+  struct BufferWatch {
+    std::size_t bytes = 0;
+    ByteFlags written;
+    std::unique_ptr<AccessHistory> history;  ///< Of the current launch.
+  };
+  /// Where the flags and the history of some bytes are.
+  struct Spot {
+    ByteFlags* written = nullptr;
+    AccessHistory* history = nullptr;  ///< Null: nobody else gets there.
+    std::size_t at = 0;
+    std::uint64_t key = 0;  ///< Of synchronisation through these bytes.
+  };
+  struct Released {
+    ClockPtr to_all;
+    ClockPtr to_block;
+    std::uint32_t block = 0;
+  };
+
+  BufferWatch& watch_of(const Allocation& allocation);
+  void mark(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory, bool value);
+  Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);
+  Accessor accessor(const Warp& warp, const Instruction& in, int lane, const MemoryOrder& order) const;
+  void add(const Finding& finding, const std::string& place, std::uint32_t other_line);
+  void report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
+                   std::uint64_t address, const Conflict& conflict);
+  void gather(Warp& warp, std::uint32_t lanes, Gathering& into);
+  void learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge);
+  void acquire(Warp& warp, int lane, std::uint64_t key);
+  void release(Warp& warp, int lane, std::uint64_t key, const MemoryOrder& order, bool replaces);
+
+  std::map<std::uint64_t, BufferWatch> buffers_;  ///< By address.
+  std::uint64_t last_begin_ = 0;
+  BufferWatch* last_ = nullptr;
+  std::unordered_map<std::uint64_t, Released> released_;
+  const BlockWatch::MbarrierWatch* landing_ = nullptr;
+  const Block* landing_in_ = nullptr;
+  std::vector<Finding> findings_;
+  std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::uint32_t>, std::size_t>
+      known_;
+};
+
+// What operations call once their addresses have been resolved: nothing unless somebody asked.
+
+EVO_INLINE void watch_load(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                           const Touched& touched, bool collective = false) {
+  if (warp.launch->sanitiser == nullptr) return;
+  warp.launch->sanitiser->load(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched, collective);
+}
+EVO_INLINE void watch_store(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                            const Touched& touched, std::uint32_t changed = kAllLanes) {
+  if (warp.launch->sanitiser == nullptr) return;
+  warp.launch->sanitiser->store(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched, changed);
+}
+EVO_INLINE void watch_atomic(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                             const Touched& touched) {
+  if (warp.launch->sanitiser == nullptr) return;
+  warp.launch->sanitiser->atomic(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched);
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,209 @@
+#include <fmt/core.h>
+
+#include <bit>
+
+#include "evaluator/vgpu/cluster.h"
+#include "evaluator/vgpu/sanitiser.h"
+
+// mbarriers, copies and products that go on beside the threads: what the sanitiser makes of them.
+namespace evo::vgpu {
+namespace {
+
+constexpr AccessMode kInShared{Where::shared, false, false};
+constexpr AccessMode kIntoShared{Where::shared, false, true};
+
+std::uint32_t code_of(const Warp& warp, const Instruction& in) {
+  return static_cast<std::uint32_t>(&in - warp.launch->kernel->code.data());
+}
+
+std::uint32_t thread_of(const Warp& warp, int lane) {
+  return warp.index * 32 + static_cast<std::uint32_t>(lane);
+}
+
+}  // namespace
+
+// ---- mbarriers
+
+void Sanitiser::mbarrier_init(Warp& warp, const Instruction& in, int lane, const SharedPlace& place) {
+  BlockWatch& watch = *place.block->watch;
+  BlockWatch::MbarrierWatch fresh;
+  const auto known = watch.mbarriers.find(place.offset);
+  fresh.slot =
+      known != watch.mbarriers.end() ? known->second.slot : watch.barrier_thread(watch.mbarriers.size());
+  // Phases go on counting, so that what was learnt of the barrier before says nothing of this one.
+  if (known != watch.mbarriers.end()) fresh.phase = known->second.phase + 1;
+  watch.mbarriers[place.offset] = std::move(fresh);
+  watch.shared_written.set(place.offset, 8, true);
+  if (const auto conflict = watch.shared.write(place.offset, 8, accessor(warp, in, lane, {})))
+    report_race(warp, in, lane, kIntoShared, 8, place.offset, *conflict);
+}
+
+void Sanitiser::mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place,
+                             bool arrives) {
+  BlockWatch& watch = *place.block->watch;
+  MemoryOrder order;
+  order.strong = true;
+  if (const auto conflict = watch.shared.check(place.offset, 8, accessor(warp, in, lane, order), false))
+    report_race(warp, in, lane, kInShared, 8, place.offset, *conflict);
+  if (arrives) gather(warp, 1u << lane, watch.mbarriers[place.offset].arriving);
+}
+
+void Sanitiser::end_phase(Block& block, std::uint32_t barrier) {
+  BlockWatch::MbarrierWatch& watch = block.watch->mbarriers[barrier];
+  watch.arriving.raise(block.watch->number, watch.slot, watch.phase);
+  watch.completed = watch.arriving.take();
+  ++watch.phase;
+}
+
+void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t lanes,
+                                const std::array<SharedPlace, 32>& places) {
+  while (lanes != 0) {
+    const auto first = static_cast<std::size_t>(std::countr_zero(lanes));
+    std::uint32_t same = 0;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(left));
+      if (places[lane].block == places[first].block && places[lane].offset == places[first].offset)
+        same |= 1u << lane;
+    }
+    lanes &= ~same;
+    mbarrier_use(warp, in, static_cast<int>(first), places[first], false);
+    learn(warp, same, places[first].block->watch->mbarriers[places[first].offset].completed);
+  }
+}
+
+// ---- cp.async
+
+void Sanitiser::begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode,
+                                const Word* bytes, const Touched& from, PendingCopy& copy) {
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const Spot spot = locate(warp, mode, lane, from.address[lane]);
+    if (spot.written == nullptr) continue;
+    auto& unwritten = copy.unwritten[static_cast<std::size_t>(lane)];
+    for (std::uint32_t i = 0; i < bytes[lane] && !spot.written->all(spot.at, bytes[lane]); ++i)
+      if (!spot.written->at(spot.at + i)) unwritten = static_cast<std::uint16_t>(unwritten | 1u << i);
+    if (spot.history == nullptr) continue;
+    if (const auto conflict = spot.history->read(spot.at, bytes[lane], accessor(warp, in, lane, {})))
+      report_race(warp, in, lane, mode, bytes[lane], from.address[lane], *conflict);
+  }
+}
+
+void Sanitiser::begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes,
+                                 const PendingCopy& copy) {
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const std::uint32_t target = copy.target[static_cast<std::size_t>(lane)];
+    if (const auto conflict =
+            warp.block->watch->shared.begin_write(target, copy.bytes, accessor(warp, in, lane, {})))
+      report_race(warp, in, lane, kIntoShared, copy.bytes, target, *conflict);
+  }
+}
+
+void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
+  BlockWatch& watch = *warp.block->watch;
+  const auto index = static_cast<std::size_t>(lane);
+  const std::uint32_t target = copy.target[index];
+  const std::uint16_t unwritten = copy.unwritten[index];
+  watch.shared_written.set(target, copy.bytes, true);
+  for (std::uint32_t i = 0; i < copy.bytes && unwritten != 0; ++i)
+    if ((unwritten >> i & 1u) != 0) watch.shared_written.set(target + i, 1, false);
+  const std::uint32_t code = code_of(warp, *copy.issued_in);
+  if (landing_ != nullptr) {
+    watch.shared.end_write(target, copy.bytes, code, landing_in_->watch->number, landing_->slot,
+                           landing_->phase);
+  } else {
+    watch.shared.end_write(target, copy.bytes, code, watch.number, thread_of(warp, lane),
+                           watch.warps[warp.index].now);
+  }
+}
+
+// ---- Bulk copies
+
+void Sanitiser::begin_landing(Block& block, std::uint32_t barrier) {
+  landing_ = &block.watch->mbarriers[barrier];
+  landing_in_ = &block;
+}
+
+void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target,
+                                 std::uint32_t offset, std::uint32_t bytes) {
+  Accessor by = accessor(warp, in, lane, {});
+  by.flags.asynchronous = true;
+  if (const auto conflict = target.watch->shared.begin_write(offset, bytes, by))
+    report_race(warp, in, lane, kIntoShared, bytes, offset, *conflict);
+}
+
+void Sanitiser::end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
+                               std::uint32_t bytes) {
+  BlockWatch& watch = *target.watch;
+  watch.shared_written.set(offset, bytes, true);
+  if (landing_ == nullptr) return;
+  watch.shared.end_write(offset, bytes, code_of(warp, in), landing_in_->watch->number, landing_->slot,
+                         landing_->phase);
+}
+
+void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode,
+                                std::uint64_t from, std::uint32_t bytes) {
+  const Spot spot = locate(warp, mode, lane, from);
+  if (spot.history == nullptr) return;
+  Accessor by = accessor(warp, in, lane, {});
+  const Knowledge& knowledge = warp.block->watch->warps[warp.index].of(lane);
+  by.flags.asynchronous = true;
+  by.proxied = knowledge.proxied.get();
+  if (const auto conflict = spot.history->begin_read(spot.at, bytes, by))
+    report_race(warp, in, lane, mode, bytes, from, *conflict);
+}
+
+void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode,
+                              std::uint64_t from, std::uint32_t bytes) {
+  const Spot spot = locate(warp, mode, lane, from);
+  if (spot.history != nullptr) spot.history->end_read(spot.at, bytes, accessor(warp, in, lane, {}));
+}
+
+void Sanitiser::bulk_written(Warp& warp, const Instruction& in, int lane, std::uint64_t to,
+                             std::uint32_t bytes, bool reduces) {
+  const AccessMode mode{Where::global, true, true};
+  const Spot spot = locate(warp, mode, lane, to);
+  if (spot.written == nullptr) return;
+  spot.written->set(spot.at, bytes, true);
+  Accessor by = accessor(warp, in, lane, {});
+  by.flags.strong = reduces;
+  if (const auto conflict = spot.history->write(spot.at, bytes, by))
+    report_race(warp, in, lane, mode, bytes, to, *conflict);
+}
+
+// ---- wgmma
+
+void Sanitiser::begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand) {
+  BlockWatch& watch = *warp.block->watch;
+  Accessor by = accessor(warp, in, 0, {});
+  by.thread = watch.product_thread(warp.index);
+  by.flags.asynchronous = true;
+  by.proxied = watch.warps[warp.index].of(0).proxied.get();
+  each_chunk(part, [&](std::uint32_t address) {
+    if (!watch.shared_written.all(address, 16)) {
+      report(FindingKind::uninitialised, warp, in, 0,
+             fmt::format("{} has 16 bytes at {}, which nobody has written", operand,
+                         describe_place(warp, kInShared, address)));
+    }
+    if (const auto conflict = watch.shared.begin_read(address, 16, by))
+      report_race(warp, in, 0, kInShared, 16, address, *conflict);
+  });
+}
+
+void Sanitiser::end_product_read(Warp& warp, const Instruction& in, const SharedPart& part) {
+  BlockWatch& watch = *warp.block->watch;
+  Accessor by = accessor(warp, in, 0, {});
+  by.thread = watch.product_thread(warp.index);
+  by.now = watch.warps[warp.index].products;
+  each_chunk(part, [&](std::uint32_t address) { watch.shared.end_read(address, 16, by); });
+}
+
+void Sanitiser::products_waited(Warp& warp) {
+  BlockWatch& watch = *warp.block->watch;
+  WarpWatch& mine = watch.warps[warp.index];
+  Clock over;
+  over.raise(watch.number, watch.product_thread(warp.index), mine.products++);
+  learn(warp, kAllLanes, {std::make_shared<const Clock>(std::move(over)), nullptr, nullptr, nullptr});
+}
+
+}  // namespace evo::vgpu

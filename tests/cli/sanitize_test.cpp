@@ -1,0 +1,118 @@
+// Kernels in tests/vgpu/sanitiser: those in planted/ say in their first lines what must be found, those in
+// clean/ are right.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+struct Expected {
+  std::string kind;
+  std::optional<int> line;
+  std::string text;
+};
+
+struct Specimen {
+  std::filesystem::path path;
+  std::vector<std::string> options;
+  std::vector<Expected> expected;
+};
+
+/// "race line 8: with thread": a kind, perhaps a line, a part of the text.
+Expected parse_expected(const std::string& words) {
+  const std::size_t colon = words.find(':');
+  Expected expected;
+  expected.kind = words.substr(0, colon);
+  expected.text = words.substr(colon + 2);
+  const std::size_t line = expected.kind.find(" line ");
+  if (line == std::string::npos) return expected;
+  expected.line = std::stoi(expected.kind.substr(line + 6));
+  expected.kind.resize(line);
+  return expected;
+}
+
+std::vector<Specimen> specimens(const std::string& folder) {
+  std::vector<Specimen> found;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(EVO_SOURCE_DIR "/tests/vgpu/sanitiser/" + folder)) {
+    Specimen specimen{entry.path(), {}, {}};
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line) && line.starts_with("//");) {
+      std::istringstream words(line.substr(2));
+      std::string what;
+      words >> what;
+      if (what == "run:")
+        for (std::string word; words >> word;) specimen.options.push_back(word);
+      if (what == "finds:") specimen.expected.push_back(parse_expected(line.substr(line.find(':') + 2)));
+    }
+    REQUIRE(!specimen.options.empty());
+    found.push_back(std::move(specimen));
+  }
+  std::ranges::sort(found, {}, &Specimen::path);
+  REQUIRE(!found.empty());
+  return found;
+}
+
+std::vector<std::string> command(const Specimen& specimen) {
+  std::vector<std::string> arguments{"sanitize", specimen.path.string()};
+  arguments.insert(arguments.end(), specimen.options.begin(), specimen.options.end());
+  return arguments;
+}
+
+bool matches(const nlohmann::json& finding, const Expected& expected) {
+  return finding["kind"] == expected.kind && (!expected.line || finding["line"] == *expected.line) &&
+         finding["text"].get<std::string>().find(expected.text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("evo sanitize finds every planted bug, in its line, and calls nothing else wrong") {
+  const Bench bench;
+  for (const Specimen& specimen : specimens("planted")) {
+    INFO(specimen.path.filename().string());
+    const auto json = bench.json(command(specimen), 1);
+    INFO(json.dump(1));
+    REQUIRE(!specimen.expected.empty());
+    const auto& findings = json["findings"];
+    for (const Expected& expected : specimen.expected) {
+      INFO("expected: " << expected.kind << " in line " << expected.line.value_or(0) << ": "
+                        << expected.text);
+      CHECK(std::ranges::any_of(findings, [&](const auto& finding) { return matches(finding, expected); }));
+    }
+    for (const auto& finding : findings) {
+      CHECK(std::ranges::any_of(specimen.expected,
+                                [&](const Expected& expected) { return finding["kind"] == expected.kind; }));
+    }
+  }
+}
+
+TEST_CASE("evo sanitize finds nothing wrong with clean kernels") {
+  const Bench bench;
+  for (const Specimen& specimen : specimens("clean")) {
+    INFO(specimen.path.filename().string());
+    const auto json = bench.json(command(specimen), 0);
+    CHECK(json["clean"] == true);
+    CHECK(json["findings"].empty());
+    CHECK(json["ran"].size() == 1);
+  }
+}
+
+TEST_CASE("evo sanitize says in one line what is wrong with what it is given") {
+  const Bench bench;
+  bench.write("broken.cu", "__global__ void k() { return 1 }\n");
+  bench.write("k.cu", "__global__ void k(int* x) { *x = 1; }\n");
+  check_refused(bench.evo({"sanitize", "none.cu"}), 2, {"none.cu"});
+  check_refused(bench.evo({"sanitize", "broken.cu"}), 2, {"broken.cu(1)"});
+  check_refused(bench.evo({"sanitize", "k.cu"}), 2, {"takes 1 arguments"});
+  check_refused(bench.evo({"sanitize", "k.cu", "--device", "cuda:0"}), 3, {"cuda:0"});
+  check_refused(bench.evo({"sanitize", "17"}), 2, {"runs/evo.db"});
+}

@@ -1,0 +1,113 @@
+#include "evaluator/vgpu/access_history.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace evo::vgpu;
+
+namespace {
+
+Accessor thread(std::uint32_t number, std::uint32_t now = 1, const Clock* known = nullptr) {
+  Accessor by;
+  by.thread = number;
+  by.now = now;
+  by.known = known;
+  by.code = number;
+  return by;
+}
+
+Clock knows(std::uint32_t of, std::uint32_t until) {
+  Clock clock;
+  clock.raise(0, of, until);
+  return clock;
+}
+
+}  // namespace
+
+TEST_CASE("a read conflicts with another thread's write unless the reader knows that it is over") {
+  AccessHistory history(1024, 32);
+  CHECK(!history.write(16, 4, thread(1)));
+  CHECK(!history.read(16, 4, thread(1)));
+  const auto conflict = history.read(16, 4, thread(2));
+  REQUIRE(conflict);
+  CHECK(conflict->with_write);
+  CHECK(conflict->thread == 1);
+  const Clock now = knows(1, 1), before = knows(1, 0);
+  CHECK(!history.read(16, 4, thread(2, 1, &now)));
+  CHECK(history.read(16, 4, thread(3, 1, &before)));
+}
+
+TEST_CASE("a write conflicts with each read since the last write") {
+  AccessHistory history(1024, 32);
+  for (const std::uint32_t reader : {1u, 40u, 80u}) CHECK(!history.read(0, 16, thread(reader)));
+  Clock two = knows(1, 1);
+  two.raise(0, 80, 1);
+  const auto conflict = history.write(0, 16, thread(2, 1, &two));
+  REQUIRE(conflict);
+  CHECK(!conflict->with_write);
+  CHECK(conflict->thread == 40);
+  CHECK(!history.write(0, 16, thread(2)));  // The reads were before its own write.
+}
+
+TEST_CASE("cells become as fine as the accesses need: neighbouring bytes do not conflict") {
+  AccessHistory history(4096, 32);
+  CHECK(!history.write(0, 16, thread(1)));
+  CHECK(!history.write(16, 1, thread(2)));
+  CHECK(!history.write(17, 1, thread(3)));
+  CHECK(!history.write(18, 2, thread(4)));
+  CHECK(history.read(16, 2, thread(2)));
+  // What was written as a whole is still known of each of its parts.
+  CHECK(history.read(15, 1, thread(5)));
+  CHECK(history.write(1020, 8, thread(6)) == std::nullopt);
+  CHECK(history.read(1024, 4, thread(7)));
+}
+
+TEST_CASE("nobody knows that a copy under way is over, not even its own thread") {
+  AccessHistory history(1024, 32);
+  CHECK(!history.begin_write(32, 16, thread(1)));
+  const auto conflict = history.read(32, 4, thread(1));
+  REQUIRE(conflict);
+  CHECK(conflict->under_way);
+  history.end_write(32, 16, 1, 0, 1, 3);
+  CHECK(!history.read(32, 4, thread(1, 3)));
+  CHECK(history.read(32, 4, thread(2)));
+}
+
+TEST_CASE("strong accesses conflict with weak ones only, and with strong ones of another block's scope") {
+  AccessHistory history(1024, 32);
+  Accessor strong = thread(1);
+  strong.flags.strong = true;
+  CHECK(!history.write(0, 4, strong));
+  strong.thread = 2;
+  CHECK(!history.write(0, 4, strong));
+  CHECK(history.read(0, 4, thread(3)));
+  strong.flags.block_scope = true;
+  CHECK(!history.read(0, 4, strong));
+  strong.block = 1;
+  CHECK(history.read(0, 4, strong));
+}
+
+TEST_CASE("an asynchronous read sees what threads have written only behind a proxy fence") {
+  AccessHistory history(1024, 32);
+  CHECK(!history.write(0, 16, thread(1)));
+  const Clock known = knows(1, 1);
+  Accessor engine = thread(2, 1, &known);
+  engine.flags.asynchronous = true;
+  const auto conflict = history.begin_read(0, 16, engine);
+  REQUIRE(conflict);
+  CHECK(conflict->unfenced);
+  engine.proxied = &known;
+  CHECK(!history.begin_read(0, 16, engine));
+}
+
+TEST_CASE("clocks join to the later of each time") {
+  Clock a = knows(1, 5), b = knows(2, 7);
+  b.raise(3, 0, 2);
+  CHECK(!a.covers(b));
+  a.join(b);
+  CHECK(a.covers(b));
+  CHECK(a.time_of(0, 1) == 5);
+  CHECK(a.time_of(0, 2) == 7);
+  CHECK(a.time_of(3, 0) == 2);
+  a.raise(0, 2, 9);
+  CHECK(b.time_of(0, 2) == 7);  // What was shared is cloned before it changes.
+}
