@@ -95,6 +95,11 @@ class Device {
   /// Runs every launch of the plan once and waits for the end.
   virtual std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) = 0;
 
+  /// The same, watched for races and reads of unwritten memory where the device can: a finding is a failure.
+  virtual std::optional<Failure> run_sanitised(const Module& module, const Plan& plan, const Buffers& buffers) {
+    return run(module, plan, buffers);
+  }
+
   /// Times one call of the plan. `rotation` holds one or more sets of buffers used in turn. The same launch path as `run`.
   virtual Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
                       const TimingRequest& request, std::optional<Failure>& failure) = 0;

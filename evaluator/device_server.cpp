@@ -142,8 +142,10 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
   Digests digests;
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
     set->prepare(*inputs, repeat);
-    if (auto failure = device_.run(code, request.plan, set->addresses())) return failed(std::move(*failure));
-    if (auto failure = set->damage(*inputs)) return failed(std::move(*failure));
+    auto failure = request.sanitised ? device_.run_sanitised(code, request.plan, set->addresses())
+                                     : device_.run(code, request.plan, set->addresses());
+    if (failure) return failed(std::move(*failure));
+    if (auto damage = set->damage(*inputs)) return failed(std::move(*damage));
     if (repeat == 0) {
       set->read_outputs(ran.outputs);
       digests = set->output_digests();

@@ -366,7 +366,8 @@ struct RequestWriter {
     return {{"module", request.module},
             {"plan", write(request.plan)},
             {"recipe", write(request.recipe)},
-            {"repeats", request.repeats}};
+            {"repeats", request.repeats},
+            {"sanitised", request.sanitised}};
   }
   json operator()(const Time& request) const {
     json rotation = json::array();
@@ -387,7 +388,7 @@ Request read_request(std::string_view kind, const json& from) {
   if (kind == "unload") return Unload{integer<std::uint64_t>(from, "module")};
   if (kind == "run") {
     return Run{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe")),
-               integer<std::uint32_t>(from, "repeats")};
+               integer<std::uint32_t>(from, "repeats"), boolean(from, "sanitised")};
   }
   if (kind == "time") {
     Time request{integer<std::uint64_t>(from, "module"), read_plan(from), {}, read_timing_request(from)};

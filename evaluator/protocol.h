@@ -48,6 +48,7 @@ struct Run {
   Plan plan;
   CaseRecipe recipe;
   std::uint32_t repeats = 1;  ///< More than one: each time in other surroundings; outputs must agree bitwise.
+  bool sanitised = false;     ///< Watched for races and reads of unwritten memory where the device can.
 };
 
 /// Times a plan; each recipe of `rotation` fills one set of buffers.

@@ -56,6 +56,7 @@ class Trial {
     std::optional<Failure> failure = load(binaries);
     if (!failure) failure = validate();
     if (!failure) failure = confirm();
+    if (!failure) failure = sanitise();
     if (!failure) failure = measure();
     retry_ = lost_without_blame_;
     settle();
@@ -100,6 +101,22 @@ class Trial {
       if (judgement.failure) return judgement.failure;
       if (judgement.closeness > kClose) close_.push_back({order[done], judgement.closeness});
       if (ran.reply.unrepeatable) return at(one, std::move(*ran.reply.unrepeatable));
+    }
+    return std::nullopt;
+  }
+
+  /// A virtual GPU can tell races and unwritten memory from luck. What it looks for does not depend on the numbers, so one
+  /// case of the cheapest shape and of each timed one is enough.
+  std::optional<Failure> sanitise() {
+    if (options_.device.kind != "vgpu") return std::nullopt;
+    std::vector<std::size_t> watched = {plan_.smoke};
+    for (const TimedShape& timed : plan_.timed)
+      if (!timed.rotation.empty() && timed.rotation.front() != plan_.smoke) watched.push_back(timed.rotation.front());
+    for (const std::size_t number : watched) {
+      const Case& one = plan_.cases[number];
+      if (auto failure = send_case(one, 1, Watch::sanitiser)) return failure;
+      auto ran = expect<protocol::Ran>(options_.run_deadline_s);
+      if (ran.failure) return at(one, std::move(*ran.failure));
     }
     return std::nullopt;
   }
@@ -260,11 +277,13 @@ class Trial {
     return send_case(plan_.cases[number], std::ranges::binary_search(plan_.repeated, number) ? kRepeats : 1);
   }
 
-  std::optional<Failure> send_case(const Case& one, std::uint32_t repeats) {
+  enum class Watch : std::uint8_t { nobody, sanitiser };
+  std::optional<Failure> send_case(const Case& one, std::uint32_t repeats, Watch watch = Watch::nobody) {
     const auto program = program_for(one.shape.name);
     if (!program) return missing_program(one.shape.name);
     const Plan& plan = candidate_.programs[*program].plans.at(one.shape.name);
-    send(protocol::Run{first_module_ + *program, plan, one.recipe, repeats}, protocol::output_bytes(plan));
+    send(protocol::Run{first_module_ + *program, plan, one.recipe, repeats, watch == Watch::sanitiser},
+         protocol::output_bytes(plan));
     return std::nullopt;
   }
 

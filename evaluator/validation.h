@@ -15,7 +15,7 @@
 namespace evo {
 
 /// The gates that run a candidate on the device: smoke case, grid, repeatability, more seeds where an error came close
-/// to its limit, timing, recheck. Used by one thread.
+/// to its limit, the sanitiser on a virtual GPU, timing, recheck. Used by one thread.
 class Validation {
  public:
   /// Everything referred to must outlive it.

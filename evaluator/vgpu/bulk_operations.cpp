@@ -60,7 +60,8 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
         perform = [=, &warp, &in, perform = std::move(perform)] {
           perform();
           sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
-          sanitiser->bulk_written(warp, in, lane, to, bytes, reduction.combine != nullptr);
+          sanitiser->bulk_stored(warp, in, lane, {warp.block, static_cast<std::uint32_t>(source - warp.block->shared.data())},
+                                 to, bytes, reduction.combine != nullptr);
         };
       }
       add_to_group(warp, in, lane, std::move(perform));
@@ -69,8 +70,15 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
     }
     const auto place = shared_place(warp, in, lane, to_mode, to, bytes, kBulkUnit);
     if (!place) return;
+    if (Sanitiser* const sanitiser = warp.launch->sanitiser) sanitiser->bulk_source(warp, in, lane, from_mode, from, bytes);
     const auto deliver = [&](Block& block) -> std::function<void()> {
-      return [=, &block] { copy(block.shared.data() + place->offset); };
+      return [=, &block, &warp] {
+        copy(block.shared.data() + place->offset);
+        Sanitiser* const sanitiser = warp.launch->sanitiser;
+        if (sanitiser == nullptr) return;
+        sanitiser->bulk_loaded({&block, place->offset}, bytes);
+        if (from_mode.where == Where::global) sanitiser->pass_state(warp, from, {&block, place->offset}, bytes);
+      };
     };
     if (!issue_to_blocks(warp, in, lane, *place, traffic, deliver)) return;
   }

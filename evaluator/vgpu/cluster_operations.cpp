@@ -177,7 +177,8 @@ void async_store(Warp& warp, const Instruction& in, std::uint32_t mask) {
     }
     const std::uint32_t offset = place->offset;
     const auto deliver = [=](Block& block) -> std::function<void()> {
-      return [=, &block] {
+      return [=, &block, &warp] {
+        if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->bulk_loaded({&block, offset}, bytes);
         std::byte* there = block.shared.data() + offset;
         if (reduction.combine != nullptr) {
           reduction.combine(there, values.data(), 1);

@@ -166,8 +166,15 @@ class Sanitiser {
                        std::uint32_t bytes);
   void end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
                      std::uint32_t bytes);
-  void bulk_written(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes,
-                    bool reduces);
+  /// What an mbarrier's copy reads, when it is issued.
+  void bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                   std::uint32_t bytes);
+  /// A copy has come; then pass_state() says which of its bytes nobody had written at their source.
+  void bulk_loaded(const SharedPlace& to, std::uint32_t bytes);
+  void pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes);
+  /// A store or reduction has reached global memory.
+  void bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from, std::uint64_t to,
+                   std::uint32_t bytes, bool reduces);
 
   // ---- wgmma's operands in shared memory, from the issue to the wait
   void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand);

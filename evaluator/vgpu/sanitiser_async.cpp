@@ -134,11 +134,9 @@ void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Bl
 
 void Sanitiser::end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
                                std::uint32_t bytes) {
-  BlockWatch& watch = *target.watch;
-  watch.shared_written.set(offset, bytes, true);
   if (landing_ == nullptr) return;
-  watch.shared.end_write(offset, bytes, code_of(warp, in), landing_in_->watch->number, landing_->slot,
-                         landing_->phase);
+  target.watch->shared.end_write(offset, bytes, code_of(warp, in), landing_in_->watch->number, landing_->slot,
+                                 landing_->phase);
 }
 
 void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode,
@@ -159,12 +157,37 @@ void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, Acces
   if (spot.history != nullptr) spot.history->end_read(spot.at, bytes, accessor(warp, in, lane, {}));
 }
 
-void Sanitiser::bulk_written(Warp& warp, const Instruction& in, int lane, std::uint64_t to,
-                             std::uint32_t bytes, bool reduces) {
+void Sanitiser::bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                            std::uint32_t bytes) {
+  const Spot spot = locate(warp, mode, lane, from);
+  if (spot.history == nullptr) return;
+  Accessor by = accessor(warp, in, lane, {});
+  by.flags.asynchronous = true;
+  by.proxied = warp.block->watch->warps[warp.index].of(lane).proxied.get();
+  if (const auto conflict = spot.history->read(spot.at, bytes, by))
+    report_race(warp, in, lane, mode, bytes, from, *conflict);
+}
+
+void Sanitiser::bulk_loaded(const SharedPlace& to, std::uint32_t bytes) {
+  to.block->watch->shared_written.set(to.offset, bytes, true);
+}
+
+void Sanitiser::pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes) {
+  const Spot spot = locate(warp, {Where::global, true, false}, 0, from);
+  if (spot.written == nullptr || spot.written->all(spot.at, bytes)) return;
+  for (std::uint32_t i = 0; i < bytes; ++i)
+    if (!spot.written->at(spot.at + i)) to.block->watch->shared_written.set(to.offset + i, 1, false);
+}
+
+void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from,
+                            std::uint64_t to, std::uint32_t bytes, bool reduces) {
   const AccessMode mode{Where::global, true, true};
   const Spot spot = locate(warp, mode, lane, to);
   if (spot.written == nullptr) return;
+  const ByteFlags& source = from.block->watch->shared_written;
   spot.written->set(spot.at, bytes, true);
+  for (std::uint32_t i = 0; i < bytes && !source.all(from.offset, bytes); ++i)
+    if (!source.at(from.offset + i)) spot.written->set(spot.at + i, 1, false);
   Accessor by = accessor(warp, in, lane, {});
   by.flags.strong = reduces;
   if (const auto conflict = spot.history->write(spot.at, bytes, by))

@@ -113,9 +113,18 @@ void TensorBox::each_row(std::uint32_t offset, Row row) const {
   }
 }
 
-void TensorBox::each_inside(const std::function<void(std::uint64_t, std::uint32_t)>& row) const {
-  each_row(0, [&](std::uint32_t, std::uint32_t inside, const std::byte* at) {
-    if (inside > 0) row(low_ + static_cast<std::uint64_t>(at - host_), inside);
+void TensorBox::each_piece(std::uint32_t offset,
+                           const std::function<void(std::uint32_t, std::uint64_t, std::uint32_t)>& piece) const {
+  each_row(offset, [&](std::uint32_t at, std::uint32_t inside, const std::byte* from) {
+    const std::uint64_t address = inside > 0 ? low_ + static_cast<std::uint64_t>(from - host_) : 0;
+    for (std::uint32_t done = 0; done < inside;) {
+      const std::uint32_t to = at + before_ + done;
+      const std::uint32_t here = std::min(inside - done, kChunk - to % kChunk);
+      const std::uint32_t chunk = to / kChunk * kChunk;
+      const std::uint32_t place = map_.swizzle == Swizzle::none ? chunk : swizzled(map_.swizzle, chunk);
+      piece(place + to % kChunk, address + done, here);
+      done += here;
+    }
   });
 }
 

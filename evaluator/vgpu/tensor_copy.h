@@ -31,8 +31,9 @@ class TensorBox {
   void load(std::byte* shared, std::uint32_t offset) const;
   void store(const std::byte* shared, std::uint32_t offset) const;
   void reduce(const std::byte* shared, std::uint32_t offset, Reduction reduction) const;
-  /// Calls row(address, bytes) for what of each row lies in the tensor.
-  void each_inside(const std::function<void(std::uint64_t, std::uint32_t)>& row) const;
+  /// Calls piece(offset in shared memory, address, bytes) for what lies in the tensor, piece by piece as swizzles leave it.
+  void each_piece(std::uint32_t offset,
+                  const std::function<void(std::uint32_t, std::uint64_t, std::uint32_t)>& piece) const;
 
  private:
   /// Calls row(shared address of the row, bytes before, bytes inside, its first byte in global memory).

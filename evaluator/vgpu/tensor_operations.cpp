@@ -74,8 +74,21 @@ void execute_tensor_load(Warp& warp, const Instruction& in, std::uint32_t mask) 
     const auto box = std::make_shared<const TensorBox>(*found);
     const std::uint32_t offset = place->offset;
     const auto deliver = [&](Block& block) -> std::function<void()> {
-      return [box, offset, &block] { box->load(block.shared.data(), offset); };
+      return [box, offset, &block, &warp] {
+        box->load(block.shared.data(), offset);
+        Sanitiser* const sanitiser = warp.launch->sanitiser;
+        if (sanitiser == nullptr) return;
+        sanitiser->bulk_loaded({&block, offset}, box->map().box_bytes());
+        box->each_piece(offset, [&](std::uint32_t at, std::uint64_t from, std::uint32_t count) {
+          sanitiser->pass_state(warp, from, {&block, at}, count);
+        });
+      };
     };
+    if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+      box->each_piece(offset, [&](std::uint32_t, std::uint64_t from, std::uint32_t count) {
+        sanitiser->bulk_source(warp, in, lane, {Where::global, true, false}, from, count);
+      });
+    }
     if (!issue_to_blocks(warp, in, lane, *place, {box->map().box_bytes(), true, false}, deliver)) return;
   }
 }
@@ -143,8 +156,8 @@ void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask)
       perform = [=, &warp, &in, perform = std::move(perform)] {
         perform();
         sanitiser->end_bulk_read(warp, in, lane, mode, offset, bytes);
-        box->each_inside([&](std::uint64_t address, std::uint32_t count) {
-          sanitiser->bulk_written(warp, in, lane, address, count, reduction.combine != nullptr);
+        box->each_piece(offset, [&](std::uint32_t at, std::uint64_t address, std::uint32_t count) {
+          sanitiser->bulk_stored(warp, in, lane, {block, at}, address, count, reduction.combine != nullptr);
         });
       };
     }

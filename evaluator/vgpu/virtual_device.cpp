@@ -60,6 +60,7 @@ class VirtualDevice : public VirtualGpu {
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override;
   std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override;
+  std::optional<Failure> run_sanitised(const Module& module, const Plan& plan, const Buffers& buffers) override;
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
               const TimingRequest& request, std::optional<Failure>& failure) override;
   std::vector<std::string> kernels(const Module& module) const override {
@@ -291,6 +292,18 @@ std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan
     if (launch.failure) return launch.failure;
   }
   return std::nullopt;
+}
+
+std::optional<Failure> VirtualDevice::run_sanitised(const Module& module, const Plan& plan, const Buffers& buffers) {
+  if (sanitiser_) return run(module, plan, buffers);
+  sanitise();
+  std::optional<Failure> failure = run(module, plan, buffers);
+  const std::vector<Finding> found = findings();
+  sanitiser_.reset();
+  if (failure || found.empty()) return failure;
+  std::string reason = fmt::format("{}: {}", name_of(found.front().kind), found.front().text);
+  if (found.size() > 1) reason += fmt::format(" (and {} more findings: evo sanitize)", found.size() - 1);
+  return failure_of(Verdict::crashed, std::move(reason));
 }
 
 /// Distinct bytes that a launch can touch: the buffers that it is given, by pointer or tensor map.

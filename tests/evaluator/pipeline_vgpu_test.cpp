@@ -106,6 +106,29 @@ TEST_CASE("on the virtual GPU every kind of wrong kernel is rejected for its own
   CHECK(evaluations.back().verdict == Verdict::valid);
 }
 
+TEST_CASE("a kernel whose race leaves the answer right is rejected on the virtual GPU, and so is one that reads what nobody wrote") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  const PipelineOptions options = vgpu_options();
+  const auto pipeline = make_pipeline(options);
+  const std::string array = "__shared__ float one[128];\n  ";
+  const std::vector<Candidate> candidates = {
+      toy_candidate(options, kernel(array + "one[threadIdx.x] = 1.0f;\n"
+                                            "  if (i < n) c[i] = (a[i] + b[i]) * one[threadIdx.x ^ 1];")),
+      toy_candidate(options, kernel(array + "if (n < 0) one[threadIdx.x] = 1.0f;\n"
+                                            "  if (i < n) c[i] = a[i] + b[i] + one[threadIdx.x] * 0.0f;")),
+      toy_candidate(options, kernel(array + "one[threadIdx.x] = 1.0f;\n  __syncwarp();\n"
+                                            "  if (i < n) c[i] = (a[i] + b[i]) * one[threadIdx.x ^ 1];")),
+  };
+  const auto evaluations = evaluate_all(*pipeline, candidates);
+  CHECK(evaluations[0].verdict == Verdict::crashed);
+  CHECK_THAT(evaluations[0].reason, ContainsSubstring("race: kernel add, line 5"));
+  CHECK_THAT(evaluations[0].reason, ContainsSubstring("'one'"));
+  CHECK(evaluations[1].verdict == Verdict::crashed);
+  CHECK_THAT(evaluations[1].reason, ContainsSubstring("nobody has written"));
+  INFO(evaluations[2].reason);
+  CHECK(evaluations[2].verdict == Verdict::valid);
+}
+
 TEST_CASE("two sources that differ only in names compile to the same cubin and are evaluated once") {
   if (!has_nvrtc()) SKIP("no NVRTC on this machine");
   const PipelineOptions options = vgpu_options();

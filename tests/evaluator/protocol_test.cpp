@@ -141,6 +141,7 @@ TEST_CASE("a request that would make the worker read or divide out of range is r
   refuses("/body/plan/launches/0/grid/0", std::uint64_t{1} << 40);
   refuses("/body/plan/launches/0/arguments/0/kind", 4);
   refuses("/body/repeats", "three");
+  refuses("/body/sanitised", 1);
 }
 
 TEST_CASE("a frame's head is checked before a byte of it is believed") {

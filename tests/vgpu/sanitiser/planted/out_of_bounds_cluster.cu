@@ -1,5 +1,5 @@
 // run: --grid 2 --cluster 2 --block 32 --arg out=float[64]:unset
-// finds: bad_access line 11: of shared memory of block (1, 0, 0), which has 128 bytes
+// finds: bad_access line 11: of shared memory of block (0, 0, 0), which has 128 bytes
 // Reaches beyond the other block's shared memory.
 #include <cooperative_groups.h>
 __global__ void neighbour(float* out) {

@@ -1,5 +1,5 @@
 // run: --block 64 --arg out=float[64]:zeros --arg in=float[256]:iota
-// finds: race line 13: a read): no barrier lies between them
+// finds: race line 13: in line 15 (a read)
 // One barrier an iteration is not enough: the next tile is written while others still read this one.
 __global__ void sums(float* out, const float* in) {
   __shared__ float tile[64];
