@@ -121,7 +121,7 @@ TEST_CASE("a kernel whose race leaves the answer right is rejected on the virtua
   };
   const auto evaluations = evaluate_all(*pipeline, candidates);
   CHECK(evaluations[0].verdict == Verdict::crashed);
-  CHECK_THAT(evaluations[0].reason, ContainsSubstring("race: kernel add, line 5"));
+  CHECK_THAT(evaluations[0].reason, ContainsSubstring("race: kernel add, line 6"));
   CHECK_THAT(evaluations[0].reason, ContainsSubstring("'one'"));
   CHECK(evaluations[1].verdict == Verdict::crashed);
   CHECK_THAT(evaluations[1].reason, ContainsSubstring("nobody has written"));

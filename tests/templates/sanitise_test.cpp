@@ -1,6 +1,7 @@
 // Kernels of the shipped families under the sanitiser.
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
+#include <optional>
 #include <variant>
 
 #include "evaluator/cases.h"
@@ -19,11 +20,12 @@ Gpu hopper() {
   return gpu;
 }
 
-/// Runs a candidate on one case of the task's shape; returns what the sanitiser says.
-std::vector<vgpu::Finding> findings_of(const Aimed& aimed, const Candidate& candidate) {
+/// Runs a candidate on one case of the task's shape and hands over what the sanitiser says; nothing when the candidate did
+/// not run, because it does not compile or asks for more registers than there are.
+std::optional<std::vector<vgpu::Finding>> findings_of(const Aimed& aimed, const Candidate& candidate) {
   const Program& program = candidate.programs.front();
   auto compiled = nvrtc_or_skip().compile(program.source, aimed.gpu().arch, program.max_registers);
-  REQUIRE(std::holds_alternative<Binary>(compiled));
+  if (std::holds_alternative<Failure>(compiled)) return std::nullopt;
   const auto device = vgpu::make_device("h200");
   device->sanitise();
   DeviceServer server(*device);
@@ -31,24 +33,27 @@ std::vector<vgpu::Finding> findings_of(const Aimed& aimed, const Candidate& cand
   const CasePlan cases = plan_cases(aimed.task(), aimed.target(), "vgpu", 1);
   const Case& one = cases.cases.at(cases.timed.front().rotation.front());
   const auto reply = server.run({1, program.plans.at(one.shape.name), one.recipe, 1});
-  // A launch that the device refuses (too many registers) has run nothing.
-  if (const auto* failed = std::get_if<protocol::Failed>(&reply); failed && device->findings().empty())
+  if (const auto* failed = std::get_if<protocol::Failed>(&reply); failed && device->findings().empty()) {
     REQUIRE(failed->failure.verdict == Verdict::launch_failed);
+    return std::nullopt;
+  }
   return device->findings();
 }
 
 void check_clean(const char* task, const char* family, const char* shape) {
-  Aimed aimed(task, hopper(), {shape});
+  const Aimed aimed(task, hopper(), {shape});
   const Space space = aimed.space();
   Rng rng(11);
-  for (int i = 0; i < 10; ++i) {
+  int ran = 0;
+  for (int tried = 0; tried < 20 && ran < 10; ++tried) {
     const Genome genome = space.sample(rng, family);
     INFO(to_text(genome));
-    for (const vgpu::Finding& finding : findings_of(aimed, aimed.candidate(space, genome))) {
-      INFO(finding.text);
-      CHECK(name_of(finding.kind).empty());
-    }
+    const auto findings = findings_of(aimed, aimed.candidate(space, genome));
+    if (!findings) continue;
+    ++ran;
+    for (const vgpu::Finding& finding : *findings) FAIL_CHECK(name_of(finding.kind) << ": " << finding.text);
   }
+  CHECK(ran == 10);
 }
 
 }  // namespace
