@@ -82,6 +82,9 @@ Json run_row_json(const RunRow& row) {
                {"seed", info.seed},
                {"salt", hex(info.salt)},
                {"width", info.width}};
+  json["seeds"] = Json::array();
+  for (const Seed& seed : info.seeds)
+    json["seeds"].push_back({{"origin", seed.origin}, {"genome", genome_json(seed.genome)}});
   json["evaluation_limit"] = info.evaluation_limit > 0 ? Json(info.evaluation_limit) : Json(nullptr);
   json["time_limit_s"] = limit_json(info.time_limit_s);
   json["status"] = name_of(row.status);
@@ -225,9 +228,15 @@ Json task_json(const TaskListing& listing) {
   Json sets = Json::object();
   for (const auto& [kind, set] : task.shape_sets)
     sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};
-  return {{"name", task.name},  {"problem", nullptr},  {"summary", task.summary},
-          {"hash", task.hash},  {"options", options},  {"objectives", objectives}, {"shapes", shapes_json(task.shapes)},
-          {"shape_sets", sets}, {"families", families}};
+  return {{"name", task.name},
+          {"problem", nullptr},
+          {"summary", task.summary},
+          {"hash", task.hash},
+          {"options", options},
+          {"objectives", objectives},
+          {"shapes", shapes_json(task.shapes)},
+          {"shape_sets", sets},
+          {"families", families}};
 }
 
 Json finding_json(const Finding& finding) {

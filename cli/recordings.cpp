@@ -14,8 +14,6 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::string_view kDatabaseMagic = "SQLite format 3";
-
 // "spaces/gemm__RTX3090.T4.json.gz" is gemm__RTX3090.
 std::string name_of_file(const std::filesystem::path& path) {
   std::string name = path.filename().string();
@@ -91,9 +89,13 @@ std::string read_text(const std::filesystem::path& path) {
   return std::move(file.text);
 }
 
+bool is_database(std::string_view text) {
+  return text.starts_with("SQLite format 3");
+}
+
 std::vector<Recording> open_recordings(const std::filesystem::path& path) {
   const std::string text = read_text(path);
-  if (std::string_view(text).starts_with(kDatabaseMagic)) return read_database(path);
+  if (is_database(text)) return read_database(path);
   std::vector<Recording> recordings;
   recordings.push_back(read_recording(text, name_of_file(path)));
   return recordings;

@@ -42,6 +42,7 @@ struct Request {
   std::string width = "1";
   std::string budgets = "25,50,100,200";
   std::vector<std::string> others;
+  std::vector<std::string> seed_from;
   std::string out;
   std::string svg;
   bool json = false;
@@ -85,9 +86,22 @@ void open_spaces(const Request& request, Spaces& spaces) {
   }
 }
 
+/// The best of other recordings, as near as they come to genomes of this one.
+std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>& elsewhere) {
+  std::vector<std::vector<Seed>> boards;
+  for (const Recording& recording : elsewhere) {
+    std::vector<Seed>& board = boards.emplace_back();
+    for (Genome& genome : best_genomes(recording, kEliteCount)) {
+      genome.family = space.recording.family.name;
+      board.push_back({std::move(genome), recording.name});
+    }
+  }
+  return seeds_in(space.space.space(), boards);
+}
+
 /// Runs are independent, so they may take any thread in any order; each result has its place.
 void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std::uint64_t first_seed,
-             const ReplayLimits& limits) {
+             const ReplayLimits& limits, const std::vector<Seed>& seeds) {
   make_strategy(strategy, space.space.space(), 0);  // a wrong name or an unsuitable space is told here
   Replayed::Entry entry{strategy, std::vector<std::uint64_t>(runs), Orders(runs), {}};
   std::atomic<std::size_t> next = 0;
@@ -97,7 +111,7 @@ void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std
     for (std::size_t run = next++; run < runs; run = next++) {
       try {
         entry.seeds[run] = first_seed + run;
-        entry.orders[run] = replay(space.space, strategy, first_seed + run, limits);
+        entry.orders[run] = replay(space.space, strategy, first_seed + run, limits, seeds);
       } catch (...) {
         const std::lock_guard lock(failing);
         failure = std::current_exception();
@@ -148,6 +162,7 @@ Table figures_table(const std::vector<std::size_t>& budgets) {
   for (const std::size_t budget : budgets)
     columns.push_back({fmt::format("best@{}", budget), Table::Align::right});
   columns.push_back({fmt::format("within 5 %@{}", budgets.back()), Table::Align::right});
+  columns.push_back({"to 5 %", Table::Align::right});
   columns.push_back({"P", Table::Align::right});
   columns.push_back({"evals", Table::Align::right});
   return Table(std::move(columns));
@@ -157,6 +172,7 @@ void add_row(Table& table, const std::string& strategy, const ReplayFigures& fig
   std::vector<std::string> cells = {strategy, std::to_string(figures.runs)};
   for (const Figure& best : figures.best) cells.push_back(cell(best, 3));
   cells.push_back(cell(figures.hit, 2));
+  cells.push_back(cell(figures.reach, 0));
   cells.push_back(cell(figures.score, 3));
   cells.push_back(fmt::format("{:.0f}", figures.evaluations));
   table.add(std::move(cells));
@@ -201,7 +217,9 @@ std::string replay_text(const Spaces& spaces, const std::vector<std::size_t>& bu
     text += table.text(terminal, 2) + "\n";
   }
   return text +
-         "best@N: best latency after N evaluations / optimum; ±: half of the 95 % interval over runs\n";
+         "best@N: best latency after N evaluations / optimum; ±: half of the 95 % interval over runs; to 5 "
+         "%: evaluations until "
+         "within 5 % of the optimum\n";
 }
 
 // --- for programs
@@ -224,6 +242,7 @@ Json figures_json(const std::string& strategy, const ReplayFigures& figures,
           {"runs", figures.runs},
           {"best", best},
           {"within_5_percent", figure_json(figures.hit)},
+          {"evaluations_to_5_percent", figure_json(figures.reach)},
           {"score", figure_json(figures.score)},
           {"evaluations", figures.evaluations}};
 }
@@ -281,6 +300,10 @@ int replay_spaces(const Request& request) {
   const std::uint64_t seed = parse_number("--seed", request.seed);
   Spaces spaces;
   open_spaces(request, spaces);
+  std::vector<Recording> elsewhere;
+  for (const std::string& file : request.seed_from) {
+    for (Recording& recording : open_recordings(file)) elsewhere.push_back(std::move(recording));
+  }
 
   // The runs. Unless told otherwise they last as long as P is scored.
   for (Replayed& space : spaces) {
@@ -292,7 +315,8 @@ int replay_spaces(const Request& request) {
       limits.evaluations = parse_number("--evals", request.evaluations, 1);
       limits.seconds = 0;
     }
-    for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits);
+    const std::vector<Seed> seeds = seeds_for(space, elsewhere);
+    for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds);
   }
   add_others(request.others, spaces);
   if (spaces.front().entries.empty())
@@ -343,6 +367,10 @@ void add_replay(CLI::App& app, Action& action) {
   command
       ->add_option("--with", request->others,
                    "Orders of visits recorded elsewhere, to compare with (as --out writes)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--seed-from", request->seed_from, "Other recorded spaces, whose three best open each run")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command->add_option("--out", request->out, "Write the orders of visits, a JSON object for each run")

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/elsewhere.h"
 #include "cli/exit_code.h"
 #include "cli/fixed_width.h"
 #include "cli/format.h"
@@ -21,6 +22,7 @@
 #include "engine/error.h"
 #include "engine/rng.h"
 #include "engine/search.h"
+#include "engine/seeds.h"
 #include "engine/strategy.h"
 #include "engine/text.h"
 #include "evaluator/compiler.h"
@@ -88,6 +90,13 @@ SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
   return limits;
 }
 
+std::vector<Seed> seeds_of(const PreparedRun& run, const Space& space) {
+  std::vector<Seed> seeds = seeds_in(space, run.elsewhere);
+  if (seeds.empty() && !run.elsewhere.empty())
+    throw usage_error("--seed-from: no elite there is of a family that this run searches");
+  return seeds;
+}
+
 void announce(const PreparedRun& run, RunId id, const Space& space, const RunRequest& request) {
   if (!run.notice.empty()) fmt::print(stderr, "{}\n", run.notice);
   if (request.quiet) return;
@@ -99,6 +108,7 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
              info.task, run.device.id, run.device.name, fmt::join(timed, ","),
              info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as there is time for",
              grouped(space.size()), info.strategy, info.seed);
+  if (!info.seeds.empty() && !run.resumed) fmt::print(stderr, "seeded with {}\n", seeds_text(info.seeds));
 }
 
 /// The search itself. Whatever ends it, the run's row says so and nothing that was recorded is lost.
@@ -146,7 +156,9 @@ int run(const RunRequest& request, const std::string& command_line) {
 
   // The legal genomes, and how to walk them.
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
-  const std::unique_ptr<Strategy> strategy = make_strategy(run.info.strategy, space, run.info.seed);
+  if (!run.resumed) run.info.seeds = seeds_of(run, space);
+  const std::unique_ptr<Strategy> strategy =
+      make_seeded(make_strategy(run.info.strategy, space, run.info.seed), run.info.seeds);
 
   // Candidates from genomes. What is wrong with a template, or missing for compiling, is found before
   // anything is written.
@@ -173,9 +185,9 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .evaluations = run.info.evaluation_limit,
                            .time_limit = run.time_limit,
                            .recalled = run.recalled});
-  const SearchResult result =
-      search_recorded(id, store, *strategy, *evaluators.in_front, build, limits_of(run, interrupt.requested()),
-                      progress, elite_judge(store, run.task, run.info.target, *evaluators.pipeline, run.device));
+  const SearchResult result = search_recorded(
+      id, store, *strategy, *evaluators.in_front, build, limits_of(run, interrupt.requested()), progress,
+      elite_judge(store, run.task, run.info.target, *evaluators.pipeline, run.device));
 
   // The report.
   const RunSummary summary = summarise(store, id, result);
@@ -218,9 +230,17 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command
-      ->add_option("--objective", request->objective,
-                   "Which errors are allowed: an objective of the task (evo tasks lists them; default: the first)")
+      ->add_option(
+          "--objective", request->objective,
+          "Which errors are allowed: an objective of the task (evo tasks lists them; default: the first)")
       ->type_name("NAME");
+  command
+      ->add_option("--seed-from", request->seed_from,
+                   "Begin with elites of other shapes, devices, objectives or versions of the task: a "
+                   "database, a run of "
+                   "--db, an exported .cu, or results that evo export --format wrote; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FROM");
   command->add_option("--family", request->family, "Search this family only")->type_name("NAME");
   command
       ->add_option("--resume", request->resume,

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "cli/arguments.h"
+#include "cli/elsewhere.h"
 #include "cli/suggest.h"
 #include "cli/templates.h"
 #include "engine/candidate.h"
@@ -76,6 +77,7 @@ void refuse_other_arguments(const RunRequest& request) {
   refuse("--option", !request.options.empty());
   refuse("--objective", !request.objective.empty());
   refuse("--family", !request.family.empty());
+  refuse("--seed-from", !request.seed_from.empty());
 }
 
 /// The GPU that a run was made on may have another number by now; another GPU may have its number.
@@ -122,12 +124,17 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.files = files_of_task(tree, run.task.name);
   info.family = request.family;
   info.device = record_of(run.device);
-  info.target = make_target(run.task, run.device.kind, shapes, options, checked_objective(run.task, request.objective));
+  info.target =
+      make_target(run.task, run.device.kind, shapes, options, checked_objective(run.task, request.objective));
   info.objective = objective_of(info.target);
   info.evaluation_limit = evaluation_limit(request, run.device);
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
   info.command = command_line;
   info.evo_version = EVO_VERSION;
+  for (const std::string& from : request.seed_from) {
+    for (std::vector<Seed>& ranking : elites_elsewhere(from, info.task, request.database))
+      run.elsewhere.push_back(std::move(ranking));
+  }
   return run;
 }
 

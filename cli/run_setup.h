@@ -31,6 +31,7 @@ struct RunRequest {
   std::string database = kDefaultDatabase;
   std::string templates;
   std::string family;
+  std::vector<std::string> seed_from;
   bool quiet = false;
   bool json = false;
 };
@@ -40,6 +41,7 @@ struct PreparedRun {
   RunInfo info;
   Task task;
   DeviceInfo device;
+  std::vector<std::vector<Seed>> elsewhere;  ///< Elites that a new run is seeded from, by ranking.
   std::string notice;  ///< For people, before it starts.
   std::optional<RunId> resumed;
   std::uint64_t recalled = 0;  ///< Stored answers of the resumed run.

@@ -6,6 +6,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/elsewhere.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
 #include "cli/json_documents.h"
@@ -76,6 +77,7 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
   facts.add({"device", fmt::format("{} ({}, {})", info.device.id, info.device.name, info.device.arch)});
   facts.add({"objective", info.objective});
   facts.add({"search", fmt::format("{}, seed {}, {} in flight", info.strategy, info.seed, info.width)});
+  if (!info.seeds.empty()) facts.add({"seeded with", seeds_text(info.seeds)});
   facts.add({"versions", fmt::format("evo {}, NVRTC {}", info.evo_version, info.nvrtc_version)});
   facts.add({"evaluated", fmt::format("{}, {} valid{}", row.evaluated, row.valid,
                                       row.best_us ? fmt::format(", best {}", best_text(row)) : "")});

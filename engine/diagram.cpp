@@ -1,7 +1,6 @@
 #include "engine/diagram.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace evo {
 namespace {
@@ -88,66 +87,85 @@ void Diagram::match(NodeId node, const Path& wish, Path& prefix, std::size_t lim
 }
 
 std::optional<Path> Diagram::nearest(const Path& wish, const std::vector<bool>& kept, Rng& rng) const {
-  for (int budget = 0; budget <= static_cast<int>(levels_); ++budget) {
+  // Most wishes are nearly legal: few nodes are within a small budget.
+  for (const int budget : {0, 1, 2}) {
     if (auto path = nearest_within(wish, kept, budget, rng)) return path;
   }
-  return std::nullopt;
+  return nearest_within(wish, kept, static_cast<int>(levels_), rng);
 }
 
-// Dynamic programming level by level over the nodes that are reached with at most `budget` differences, then
-// a walk back that weighs each way in by the number of nearest genomes through it.
+// Dynamic programming: level by level over the nodes that are reached with at most `budget` differences, back
+// from the end for the differences that are still to come and the number of ways to have so few, and forth
+// along one of these.
 std::optional<Path> Diagram::nearest_within(const Path& wish, const std::vector<bool>& kept, int budget,
                                             Rng& rng) const {
-  struct Arrival {
-    std::size_t from;  // index in the level before
-    int allele;
-    int cost;
-  };
   struct Reached {
     NodeId node;
-    int cost;
-    double ways;
-    std::vector<Arrival> arrivals;
+    int before;       // differences so far
+    int after;        // to come
+    double ways = 0;  // to have no more than these
   };
   if (root_ == kDead) return std::nullopt;
-  std::vector<std::vector<Reached>> frontiers = {{{root_, 0, 1.0, {}}}};
+  constexpr int kBarred = 1 << 20;
+  const auto difference = [&](const Node& node, std::size_t edge, std::size_t level) {
+    const bool differs = node.active && wish[level] != kInactive && wish[level] != static_cast<int>(edge);
+    if (kept[level] && (!node.active || differs)) return kBarred;
+    return differs ? 1 : 0;
+  };
+  std::vector<std::uint32_t> place(nodes_.size());  // in `reached`, plus one
+  std::vector<Reached> reached = {{root_, 0, kBarred}};
+  std::vector<std::size_t> begins = {0};  // of each level
   for (std::size_t level = 0; level < levels_; ++level) {
-    std::vector<Reached> next;
-    std::unordered_map<NodeId, std::size_t> places;
-    for (std::size_t from = 0; from < frontiers.back().size(); ++from) {
-      const Reached& here = frontiers.back()[from];
-      const Node& node = nodes_[here.node];
+    const std::size_t end = reached.size();
+    for (std::size_t i = begins[level]; i < end; ++i) {
+      const Node& node = nodes_[reached[i].node];
       for (std::size_t edge = 0; edge < node.edges; ++edge) {
-        const NodeId to = child(here.node, edge);
-        const int allele = node.active ? static_cast<int>(edge) : kInactive;
-        const bool differs = node.active && wish[level] != kInactive && wish[level] != allele;
-        const int cost = here.cost + (differs ? 1 : 0);
-        if (to == kDead || cost > budget || (kept[level] && (!node.active || differs))) continue;
-        const auto [place, added] = places.emplace(to, next.size());
-        if (added) next.push_back({to, cost, 0.0, {}});
-        Reached& reached = next[place->second];
-        if (cost < reached.cost) reached = {to, cost, 0.0, {}};
-        if (cost > reached.cost) continue;
-        reached.ways += here.ways;
-        reached.arrivals.push_back({from, allele, cost});
+        const NodeId to = edges_[node.first_edge + edge];
+        const int before = reached[i].before + difference(node, edge, level);
+        if (to == kDead || before > budget) continue;
+        if (place[to] == 0) {
+          reached.push_back({to, before, kBarred});
+          place[to] = static_cast<std::uint32_t>(reached.size());
+        } else {
+          int& least = reached[place[to] - 1].before;
+          least = std::min(least, before);
+        }
       }
     }
-    if (next.empty()) return std::nullopt;
-    frontiers.push_back(std::move(next));
+    if (reached.size() == end) return std::nullopt;
+    begins.push_back(end);
+  }
+  reached.back().after = 0;  // the end node is the only one of the last level
+  reached.back().ways = 1;
+  const auto to_come = [&](const Node& node, std::size_t edge, std::size_t level) {
+    const NodeId to = edges_[node.first_edge + edge];
+    return place[to] == 0 ? kBarred : difference(node, edge, level) + reached[place[to] - 1].after;
+  };
+  for (std::size_t level = levels_; level-- > 0;) {
+    for (std::size_t i = begins[level]; i < begins[level + 1]; ++i) {
+      Reached& here = reached[i];
+      const Node& node = nodes_[here.node];
+      for (std::size_t edge = 0; edge < node.edges; ++edge) {
+        const int after = to_come(node, edge, level);
+        if (after >= kBarred || after > here.after) continue;
+        if (after < here.after) here.ways = 0;
+        here.after = after;
+        here.ways += reached[place[edges_[node.first_edge + edge]] - 1].ways;
+      }
+    }
   }
   Path path(levels_);
-  std::size_t at = 0;  // the end node is the only one of the last level
-  for (std::size_t level = levels_; level-- > 0;) {
-    const Reached& here = frontiers[level + 1][at];
-    double drawn = rng.unit() * here.ways;
-    const Arrival* chosen = nullptr;
-    for (const Arrival& arrival : here.arrivals) {
-      chosen = &arrival;
-      drawn -= frontiers[level][arrival.from].ways;
-      if (drawn < 0) break;
+  for (std::size_t level = 0, at = 0; level < levels_; ++level) {
+    const Node& node = nodes_[reached[at].node];
+    double drawn = rng.unit() * reached[at].ways;
+    std::size_t chosen = 0;
+    for (std::size_t edge = 0; edge < node.edges && drawn >= 0; ++edge) {
+      if (to_come(node, edge, level) != reached[at].after) continue;
+      chosen = edge;
+      drawn -= reached[place[edges_[node.first_edge + edge]] - 1].ways;
     }
-    path[level] = chosen->allele;
-    at = chosen->from;
+    path[level] = node.active ? static_cast<int>(chosen) : kInactive;
+    at = place[edges_[node.first_edge + chosen]] - 1;
   }
   return path;
 }

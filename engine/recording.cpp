@@ -101,4 +101,24 @@ Recording make_recording(const std::string& name, const std::vector<std::string>
   return recording;
 }
 
+std::vector<Genome> best_genomes(const Recording& recording, std::size_t count) {
+  std::vector<const RecordedRow*> valid;
+  for (const RecordedRow& row : recording.rows) {
+    if (row.latency_us) valid.push_back(&row);
+  }
+  std::stable_sort(valid.begin(), valid.end(),
+                   [](const auto* a, const auto* b) { return *a->latency_us < *b->latency_us; });
+  valid.resize(std::min(count, valid.size()));
+  std::vector<Genome> genomes;
+  for (const RecordedRow* row : valid) {
+    Genome& genome = genomes.emplace_back(Genome{recording.family.name, {}});
+    for (std::size_t i = 0; i < row->alleles.size(); ++i) {
+      const Gene& gene = recording.family.genes[i];
+      if (row->alleles[i] != kInactive)
+        genome.genes[gene.name] = gene.alleles[static_cast<std::size_t>(row->alleles[i])];
+    }
+  }
+  return genomes;
+}
+
 }  // namespace evo

@@ -7,6 +7,7 @@
 
 #include "engine/evaluation.h"
 #include "engine/family.h"
+#include "engine/genome.h"
 #include "engine/point.h"
 
 namespace evo {
@@ -26,5 +27,8 @@ struct Recording {
   Family family;  ///< Its genes; nothing else is known.
   std::vector<RecordedRow> rows;
 };
+
+/// The genomes of the fastest rows, best first.
+std::vector<Genome> best_genomes(const Recording& recording, std::size_t count);
 
 }  // namespace evo

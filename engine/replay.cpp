@@ -63,8 +63,9 @@ std::size_t RecordedSpace::row_of(const Genome& genome) const {
 }
 
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
-                                const ReplayLimits& limits) {
-  const std::unique_ptr<Strategy> searching = make_strategy(strategy, space.space(), seed);
+                                const ReplayLimits& limits, const std::vector<Seed>& seeds) {
+  const std::unique_ptr<Strategy> searching =
+      make_seeded(make_strategy(strategy, space.space(), seed), seeds);
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/recording.h"
+#include "engine/seeds.h"
 #include "engine/space.h"
 
 namespace evo {
@@ -35,8 +36,8 @@ struct ReplayLimits {
 };
 
 /// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the
-/// order they were evaluated, failures included.
+/// order they were evaluated, failures included. `seeds` are proposed first.
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
-                                const ReplayLimits& limits);
+                                const ReplayLimits& limits, const std::vector<Seed>& seeds = {});
 
 }  // namespace evo

@@ -47,6 +47,7 @@ ReplaySamples assess(const Recording& recording, const Methodology& methodology,
                      std::span<const std::size_t> budgets) {
   std::vector<std::vector<double>> best(budgets.size());  // by budget, by run
   std::vector<double> hit;
+  std::vector<double> reach;
   std::vector<std::vector<std::uint32_t>> ranks;
   ReplaySamples samples;
   samples.figures.runs = orders.size();
@@ -54,6 +55,8 @@ ReplaySamples assess(const Recording& recording, const Methodology& methodology,
     const std::vector<double> so_far = best_so_far(recording, methodology, order);
     for (std::size_t i = 0; i < budgets.size(); ++i) best[i].push_back(at(so_far, budgets[i]));
     hit.push_back(best.back().back() <= kNear ? 1 : 0);
+    const auto near = std::find_if(so_far.begin(), so_far.end(), [](double ratio) { return ratio <= kNear; });
+    reach.push_back(static_cast<double>(near - so_far.begin()) + (near == so_far.end() ? 0 : 1));
     ranks.push_back(methodology.ranks(order));
     samples.figures.evaluations += static_cast<double>(order.size()) / static_cast<double>(orders.size());
   }
@@ -69,11 +72,13 @@ ReplaySamples assess(const Recording& recording, const Methodology& methodology,
     };
     for (std::size_t i = 0; i < budgets.size(); ++i) samples.best[i].push_back(mean_of_chosen(best[i]));
     samples.hit.push_back(mean_of_chosen(hit));
+    samples.reach.push_back(mean_of_chosen(reach));
     samples.score.push_back(methodology.score(ranks, chosen));
   }
   for (std::size_t i = 0; i < budgets.size(); ++i)
     samples.figures.best.push_back(figure(mean(best[i]), samples.best[i]));
   samples.figures.hit = figure(mean(hit), samples.hit);
+  samples.figures.reach = figure(mean(reach), samples.reach);
   samples.figures.score = figure(methodology.score(ranks), samples.score);
   return samples;
 }
@@ -98,6 +103,8 @@ ReplayFigures mean_over(const std::vector<const ReplaySamples*>& spaces) {
   }
   figures.hit = averaged([](const ReplaySamples& s) { return s.figures.hit.value; },
                          [](const ReplaySamples& s) -> const auto& { return s.hit; });
+  figures.reach = averaged([](const ReplaySamples& s) { return s.figures.reach.value; },
+                           [](const ReplaySamples& s) -> const auto& { return s.reach; });
   figures.score = averaged([](const ReplaySamples& s) { return s.figures.score.value; },
                            [](const ReplaySamples& s) -> const auto& { return s.score; });
   for (const ReplaySamples* space : spaces) {

@@ -23,6 +23,7 @@ struct ReplayFigures {
   std::size_t runs = 0;
   std::vector<Figure> best;  ///< Best/optimum at each budget, mean over runs; one entry for each budget.
   Figure hit;                ///< Share of runs within 5 % of the optimum at the last budget.
+  Figure reach;              ///< Evaluations until within 5 % of the optimum; of runs that never are, all.
   Figure score;              ///< P.
   double evaluations = 0;    ///< A run's, on average.
 };
@@ -32,6 +33,7 @@ struct ReplaySamples {
   ReplayFigures figures;
   std::vector<std::vector<double>> best;  ///< By budget, by resample.
   std::vector<double> hit;
+  std::vector<double> reach;
   std::vector<double> score;
 };
 

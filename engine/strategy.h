@@ -35,6 +35,10 @@ class Strategy {
   virtual ~Strategy() = default;
   /// The next genome, never one asked before; empty when the space is exhausted.
   virtual std::optional<Proposal> ask() = 0;
+  /// The same for a legal genome that somebody else has chosen (a seed): from here on it is a proposal like its own.
+  /// Empty when it was asked before. `parents`: tickets that were told.
+  virtual std::optional<Proposal> offer(const Genome& genome, std::string op,
+                                        std::vector<std::uint64_t> parents) = 0;
   virtual void tell(const Answer& answer) = 0;
 };
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "engine/ledger.h"
+#include "engine/space_strategy.h"
 #include "engine/strategies.h"
 #include "engine/variation.h"
 
@@ -14,9 +14,9 @@ constexpr int kPatience = 60;      // answers without a move, then it heats up a
 constexpr int kDraws = 12;         // for a neighbour not asked before
 
 /// Simulated annealing on the logarithm of the latency, so that its temperature needs no scale.
-class AnnealingStrategy : public Strategy {
+class AnnealingStrategy : public SpaceStrategy {
  public:
-  AnnealingStrategy(const Space& space, std::uint64_t seed) : space_(space), rng_(seed), ledger_(space) {}
+  AnnealingStrategy(const Space& space, std::uint64_t seed) : SpaceStrategy(space), rng_(seed) {}
 
   std::optional<Proposal> ask() override {
     if (ledger_.exhausted()) return std::nullopt;
@@ -58,9 +58,7 @@ class AnnealingStrategy : public Strategy {
     double log_latency = 0;
   };
 
-  const Space& space_;
   Rng rng_;
-  Ledger ledger_;
   std::optional<State> current_;
   std::optional<State> best_;
   double temperature_ = kHottest;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/forest.h"
-#include "engine/ledger.h"
+#include "engine/space_strategy.h"
 #include "engine/strategies.h"
 
 namespace evo {
@@ -19,13 +19,12 @@ constexpr int kDraws = 20;  // for a gene that can change, for a genome not aske
 /// the least promised latency, which is the trees' mean less what their disagreement leaves open. Latencies
 /// enter as logarithms relative to the best, clipped at the median (failures count twice that), so that no
 /// figure here has a scale and the forest spends its splits on what is worth telling apart.
-class EvolveStrategy : public Strategy {
+class EvolveStrategy : public SpaceStrategy {
  public:
   EvolveStrategy(const Space& space, std::uint64_t seed, const EvolveTuning& tuning)
-      : space_(space),
+      : SpaceStrategy(space),
         tuning_(tuning),
         rng_(seed),
-        ledger_(space),
         encoding_(space),
         forest_(encoding_, {.trees = tuning.trees, .tries = tuning.tries, .pair_share = tuning.pairs}),
         rankings_(space.families().size()) {}
@@ -271,10 +270,8 @@ class EvolveStrategy : public Strategy {
     return ledger_.propose(std::move(offspring.point), offspring.op, std::move(parents));
   }
 
-  const Space& space_;
   const EvolveTuning tuning_;
   Rng rng_;
-  Ledger ledger_;
   Encoding encoding_;
   Forest forest_;
   std::vector<Told> told_;              // in the order told

@@ -1,30 +1,31 @@
 #include <fmt/format.h>
 
 #include "engine/error.h"
-#include "engine/ledger.h"
+#include "engine/space_strategy.h"
 #include "engine/strategies.h"
 
 namespace evo {
 namespace {
 
-class ExhaustiveStrategy : public Strategy {
+class ExhaustiveStrategy : public SpaceStrategy {
  public:
-  explicit ExhaustiveStrategy(const Space& space) : space_(space) {
+  explicit ExhaustiveStrategy(const Space& space) : SpaceStrategy(space) {
     if (space.size() == Space::kSaturated)
       throw usage_error(
           "strategy exhaustive: the space has too many genomes to be listed; choose another strategy");
   }
 
   std::optional<Proposal> ask() override {
-    if (next_ == space_.size()) return std::nullopt;
-    const std::uint64_t index = next_++;
-    return Proposal{index, space_.at(index), "next", {}};
+    while (next_ < space_.size()) {
+      Point point = space_.point_at(next_++);
+      if (!ledger_.asked(point)) return ledger_.propose(std::move(point), "next", {});
+    }
+    return std::nullopt;
   }
 
-  void tell(const Answer&) override {}
+  void tell(const Answer& answer) override { ledger_.settle(answer); }
 
  private:
-  const Space& space_;
   std::uint64_t next_ = 0;
 };
 

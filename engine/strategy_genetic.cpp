@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/ledger.h"
+#include "engine/space_strategy.h"
 #include "engine/strategies.h"
 #include "engine/variation.h"
 
@@ -13,9 +13,9 @@ constexpr int kDraws = 12;        // for a child not asked before
 
 /// A steady-state genetic algorithm: parents by tournament of two, uniform crossover, mutation of one gene,
 /// the worst of the population makes room.
-class GeneticStrategy : public Strategy {
+class GeneticStrategy : public SpaceStrategy {
  public:
-  GeneticStrategy(const Space& space, std::uint64_t seed) : space_(space), rng_(seed), ledger_(space) {}
+  GeneticStrategy(const Space& space, std::uint64_t seed) : SpaceStrategy(space), rng_(seed) {}
 
   std::optional<Proposal> ask() override {
     if (ledger_.exhausted()) return std::nullopt;
@@ -56,9 +56,7 @@ class GeneticStrategy : public Strategy {
     return a.latency_us <= b.latency_us ? a : b;
   }
 
-  const Space& space_;
   Rng rng_;
-  Ledger ledger_;
   std::vector<Individual> population_;
 };
 

@@ -1,4 +1,4 @@
-#include "engine/ledger.h"
+#include "engine/space_strategy.h"
 #include "engine/strategies.h"
 
 namespace evo {
@@ -6,9 +6,9 @@ namespace {
 
 /// Hill climbing: the neighbours of the current genome in random order, moving to the first that is faster;
 /// from a new random genome where none is.
-class LocalStrategy : public Strategy {
+class LocalStrategy : public SpaceStrategy {
  public:
-  LocalStrategy(const Space& space, std::uint64_t seed) : space_(space), rng_(seed), ledger_(space) {}
+  LocalStrategy(const Space& space, std::uint64_t seed) : SpaceStrategy(space), rng_(seed) {}
 
   std::optional<Proposal> ask() override {
     if (ledger_.exhausted()) return std::nullopt;
@@ -37,9 +37,7 @@ class LocalStrategy : public Strategy {
   }
 
  private:
-  const Space& space_;
   Rng rng_;
-  Ledger ledger_;
   bool climbing_ = false;
   std::uint64_t ticket_ = 0;  // of the current genome
   double latency_us_ = 0;

@@ -88,4 +88,22 @@ Target target_from_json(std::string_view text) {
   }
 }
 
+std::string seeds_to_json(const std::vector<Seed>& seeds) {
+  json list = json::array();
+  for (const Seed& seed : seeds)
+    list.push_back({{"genome", json::parse(to_json(seed.genome))}, {"origin", seed.origin}});
+  return list.dump();
+}
+
+std::vector<Seed> seeds_from_json(std::string_view text) {
+  std::vector<Seed> seeds;
+  for (const json& seed : parse(text)) {
+    if (!seed.is_object() || !seed.contains("genome") || !seed.contains("origin") ||
+        !seed["origin"].is_string())
+      throw usage_error("a seed is {\"genome\": {...}, \"origin\": \"...\"}");
+    seeds.push_back({genome_from_json(seed["genome"].dump()), seed["origin"].get<std::string>()});
+  }
+  return seeds;
+}
+
 }  // namespace evo

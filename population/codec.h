@@ -2,9 +2,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/candidate.h"
 #include "engine/expression.h"
+#include "engine/seeds.h"
 
 namespace evo {
 
@@ -18,5 +20,9 @@ Bindings bindings_from_json(std::string_view json);
 /// {"options": {...}, "timed": [{"name": "mission", "parameters": {"B": 1, ...}}], "validated": [...]}
 std::string target_to_json(const Target& target);
 Target target_from_json(std::string_view json);
+
+/// [{"genome": {...}, "origin": "..."}, ...]
+std::string seeds_to_json(const std::vector<Seed>& seeds);
+std::vector<Seed> seeds_from_json(std::string_view json);
 
 }  // namespace evo

@@ -15,7 +15,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 1> kMigrations = {R"sql(
+constexpr std::array<const char*, 2> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -250,6 +250,10 @@ FROM nearest
 JOIN candidate ON candidate.id = nearest.candidate
 JOIN evaluation ON evaluation.candidate = candidate.id
 ORDER BY nearest.elite, nearest.distance, candidate.id;
+)sql",
+                                                    R"sql(
+-- What a run was seeded with, in the order proposed: a JSON array of {genome, origin}.
+ALTER TABLE run ADD COLUMN seeds TEXT NOT NULL DEFAULT '[]';
 )sql"};
 
 std::int64_t version_of(Database& database) {

@@ -208,7 +208,8 @@ RunId Store::begin_run(const RunInfo& info) {
       "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, "
       "width, "
       "command, "
-      "evo_version, nvrtc_version, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "evo_version, nvrtc_version, seeds, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?, "
       "'running', {})",
       kNow);
   Database& database = impl_->database;
@@ -229,6 +230,7 @@ RunId Store::begin_run(const RunInfo& info) {
       .bind(info.command)
       .bind(info.evo_version)
       .bind(info.nvrtc_version)
+      .bind(seeds_to_json(info.seeds))
       .run();
   const RunId id = database.last_id();
   transaction.commit();

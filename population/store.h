@@ -13,6 +13,7 @@
 #include "engine/evaluation.h"
 #include "engine/genome.h"
 #include "engine/search.h"
+#include "engine/seeds.h"
 #include "engine/source_tree.h"
 
 namespace evo {
@@ -54,6 +55,7 @@ struct RunInfo {
   std::uint64_t evaluation_limit = 0;  ///< 0: none.
   double time_limit_s = 0;             ///< 0: none.
   std::uint64_t width = 0;             ///< Evaluator::width(): answers are told this many proposals late.
+  std::vector<Seed> seeds;             ///< Proposed first, in this order.
   std::string command;                 ///< As typed.
   std::string evo_version;
   std::string nvrtc_version;

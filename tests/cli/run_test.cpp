@@ -107,7 +107,8 @@ TEST_CASE("a run with nothing valid exits with 1 and says where to look") {
   std::string kernel = bench.read("templates/toy/plain/kernel.cu");
   kernel.replace(kernel.find("'-' : '+'"), 9, "'-' : '*'");
   bench.write("templates/toy/plain/kernel.cu", kernel);
-  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"});
+  const Outcome outcome =
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.out, "no candidate was valid"));
@@ -173,6 +174,69 @@ TEST_CASE("a finished run goes on with a higher limit, as if it had had it from 
   CHECK(essence(resumed.json({"elites"})) == essence(whole.json({"elites"})));
   CHECK(resumed.json({"runs"})["runs"].size() == 1);
   CHECK(resumed.json({"runs"})["runs"][0]["evaluated"] == 12);
+}
+
+TEST_CASE("a run begins with the elites of another run, of other shapes and of a changed task") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, {"--shapes", "N=64"});
+  const nlohmann::json first = bench.json({"elites"})["elites"];
+  bench.write("templates/toy/plain/kernel.cu",
+              bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
+  const auto genomes_of_seeds = [&](const std::string& from, const std::string& database) {
+    const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed",
+                                       "7", "--shapes", "N=128", "--seed-from", from, "--db", database});
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK(holds(outcome.err, "seeded with 3 of "));
+    const nlohmann::json newest = bench.json({"runs", "--db", database})["runs"][0];
+    const nlohmann::json run =
+        bench.json({"runs", std::to_string(newest["id"].get<int>()), "--db", database});
+    nlohmann::json genomes = nlohmann::json::array();
+    for (const auto& outcome_row : run["runs"][0]["outcomes"]) {
+      if (outcome_row["op"] != "seed") continue;
+      genomes.push_back(bench.json(
+          {"show", std::to_string(outcome_row["candidate"].get<int>()), "--db", database})["genome"]);
+    }
+    return genomes;
+  };
+  nlohmann::json wanted = nlohmann::json::array();
+  for (const auto& elite : first) wanted.push_back(elite["genome"]);
+  REQUIRE(bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json"}).code == 0);
+  CHECK(genomes_of_seeds("runs/evo.db", "from_database.db") == wanted);
+  // Results list equal programs too, which elites do not.
+  const nlohmann::json of_results = genomes_of_seeds("sweep.json", "from_results.db");
+  CHECK(of_results.size() == 3);
+  CHECK(of_results[0] == wanted[0]);
+  CHECK(genomes_of_seeds("1", "runs/evo.db") == wanted);
+}
+
+TEST_CASE("a seeded run is resumed with its seeds, wherever they came from") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, {"--db", "elsewhere.db"});
+  const auto run = [&](const std::string& evaluations, const std::string& database) {
+    return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5",
+                      "--seed-from", "elsewhere.db", "--db", database});
+  };
+  REQUIRE(run("12", "whole.db").code == 0);
+  REQUIRE(run("2", "resumed.db").code == 0);  // in the middle of the seeds
+  std::filesystem::remove(bench / "elsewhere.db");
+  REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "12", "--db", "resumed.db"}).code == 0);
+  CHECK(essence(bench.json({"elites", "--db", "resumed.db"})) ==
+        essence(bench.json({"elites", "--db", "whole.db"})));
+  CHECK(bench.json({"runs", "1", "--db", "resumed.db"})["runs"][0]["seeds"].size() == 3);
+}
+
+TEST_CASE("seeds of another task, or of nothing, are refused in one line") {
+  const Bench bench;
+  write_toy_task(bench);
+  const auto run = [&](const std::string& from) {
+    return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed-from", from});
+  };
+  check_refused(run("missing.db"), 2, {"missing.db"});
+  bench.write("notes.txt", "no results");
+  check_refused(run("notes.txt"), 2, {"notes.txt"});
 }
 
 TEST_CASE("a resumed run keeps its own files when the templates have changed") {

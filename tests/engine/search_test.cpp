@@ -115,6 +115,10 @@ class Listening : public Strategy {
     if (proposal) log.push_back("ask " + std::to_string(proposal->ticket));
     return proposal;
   }
+  std::optional<Proposal> offer(const Genome& genome, std::string op,
+                                std::vector<std::uint64_t> parents) override {
+    return inner_->offer(genome, std::move(op), std::move(parents));
+  }
   void tell(const Answer& answer) override {
     log.push_back("tell " + std::to_string(answer.ticket));
     told.push_back(answer);

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "engine/hash.h"
+#include "engine/seeds.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -156,6 +157,63 @@ TEST_CASE("a seed decides everything") {
   }
 }
 
+TEST_CASE("every strategy begins with its seeds, learns from them and never asks them again") {
+  const Space space(
+      {family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {}),
+       family("b", {gene("z", {number(0), number(1)})}, {})},
+      {}, {});
+  const std::vector<Seed> seeds = {{space.at(3), "elsewhere"}, {space.at(0), "elsewhere"}};
+  for (const std::string& name : strategy_names()) {
+    const auto strategy = make_seeded(make_strategy(name, space, 9), seeds);
+    const auto proposals = drive(
+        *strategy, [](const Genome&) { return 1.0; }, 100, 3);
+    REQUIRE(proposals.size() == 7);
+    CHECK(proposals[0].genome == seeds[0].genome);
+    CHECK(proposals[1].genome == seeds[1].genome);
+    CHECK(proposals[1].op == "seed");
+    CHECK(proposals[2].op != "seed");
+    const auto asked = texts(proposals);
+    CHECK(std::set<std::string>(asked.begin(), asked.end()).size() == 7);
+  }
+}
+
+TEST_CASE("evolve breeds from a good seed at once") {
+  const Space space({kernel("k")}, {}, {});
+  const Landscape landscape(1, 0.004);
+  const auto found = drive(*make_strategy("evolve", space, 1), landscape, 300);
+  const Proposal best =
+      *std::min_element(found.begin(), found.end(), [&](const Proposal& a, const Proposal& b) {
+        return landscape(a.genome).value_or(1e12) < landscape(b.genome).value_or(1e12);
+      });
+  const auto seeded =
+      drive(*make_seeded(make_strategy("evolve", space, 2), {{best.genome, "there"}}), landscape, 30);
+  const auto unseeded = drive(*make_strategy("evolve", space, 2), landscape, 30);
+  CHECK(best_of(seeded, landscape) <= *landscape(best.genome));
+  CHECK(best_of(seeded, landscape) < best_of(unseeded, landscape));
+  CHECK(std::any_of(seeded.begin(), seeded.end(), [](const Proposal& proposal) {
+    return std::find(proposal.parents.begin(), proposal.parents.end(), 0u) != proposal.parents.end();
+  }));
+}
+
+TEST_CASE("seeds keep what the space knows of them, rankings take turns, and none stands twice") {
+  const Space space(
+      {family("f", {gene("x", {number(1), number(2), number(4)}), gene("y", {number(1), number(2)})},
+              {"x * y <= 4"})},
+      {}, {});
+  const auto wish = [](const std::string& family, std::int64_t x, std::int64_t y) {
+    return Seed{{family, {{"x", number(x)}, {"y", number(y)}, {"gone", true}}}, family};
+  };
+  const auto seeds = seeds_in(
+      space, {{wish("f", 2, 2), wish("f", 1, 1)}, {wish("f", 4, 7), wish("f", 2, 2)}, {wish("g", 1, 1)}});
+  REQUIRE(seeds.size() == 3);
+  CHECK(to_text(seeds[0].genome) == "f: x=2 y=2");
+  CHECK(to_text(seeds[1].genome) == "f: x=4 y=1");  // y = 7 is unknown, and x = 4 leaves one allele
+  CHECK(to_text(seeds[2].genome) == "f: x=1 y=1");
+  std::vector<Seed> many;
+  for (std::int64_t i = 0; i < 5; ++i) many.push_back(wish("f", i % 2 + 1, i / 2));
+  CHECK(seeds_in(space, {many}).size() <= space.size());
+}
+
 TEST_CASE("a small space is asked completely, then there is nothing left") {
   const Space space(
       {family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {}),
@@ -228,7 +286,7 @@ TEST_CASE("evolve tries every family, and breeds from the better one") {
 
 TEST_CASE("evolve uses each operator") {
   const Space space({kernel("k")}, {}, {});
-  const auto proposals = drive(*make_strategy("evolve", space, 2), Landscape(4, 0.002), 600);
+  const auto proposals = drive(*make_strategy("evolve", space, 2), Landscape(4, 0.002), 900);
   std::map<std::string, int> uses;
   for (const Proposal& proposal : proposals) ++uses[proposal.op];
   for (const char* op : {"random", "neighbour", "mutate", "crossover"}) {

@@ -1,0 +1,115 @@
+#include "cli/elsewhere.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "cli/arguments.h"
+#include "cli/lookup.h"
+#include "cli/recordings.h"
+#include "engine/error.h"
+#include "population/export.h"
+#include "population/results_read.h"
+#include "population/store.h"
+
+namespace evo::cli {
+namespace {
+
+using Rankings = std::vector<std::vector<Seed>>;
+
+void refuse_other_task(const std::string& from, const std::string& found, const std::string& wanted) {
+  if (found != wanted)
+    throw usage_error(fmt::format("--seed-from {} is of task {}, not {}", from, found, wanted));
+}
+
+/// The best of a list of genomes with latencies.
+std::vector<Seed> best_of(std::vector<std::pair<double, Genome>> valid, const std::string& origin) {
+  std::stable_sort(valid.begin(), valid.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Seed> best;
+  for (std::size_t i = 0; i < std::min(kEliteCount, valid.size()); ++i)
+    best.push_back({std::move(valid[i].second), origin});
+  return best;
+}
+
+Rankings elites_of_database(const std::string& path, const std::string& task) {
+  const Store store = Store::open(path, Store::Mode::read);
+  Rankings rankings;
+  std::string last;
+  for (const EliteRow& elite : store.elites({.task = task})) {
+    const std::string ranking =
+        fmt::format("{} {} {}", elite.task_hash, device_key(elite.device), elite.objective);
+    if (std::exchange(last, ranking) != ranking) rankings.emplace_back();
+    rankings.back().push_back(
+        {elite.genome, fmt::format("{} ({}, {})", path, elite.device.name, elite.objective)});
+  }
+  return rankings;
+}
+
+Rankings elites_of_run(const std::string& number, const std::string& task, const std::string& database) {
+  const Store store = Store::open(database, Store::Mode::read);
+  const RunRow run = find_run(store, parse_id("run", number));
+  refuse_other_task("run " + number, run.info.task, task);
+  std::vector<std::pair<double, Genome>> valid;
+  for (const OutcomeRow& outcome : store.outcomes(run.id)) {
+    if (outcome.verdict == Verdict::valid && outcome.latency_us)
+      valid.emplace_back(*outcome.latency_us, find_candidate(store, outcome.candidate).genome);
+  }
+  return {best_of(std::move(valid), "run " + number)};
+}
+
+Rankings elites_of_export(const std::string& path, const std::string& text, const std::string& task) {
+  Rankings rankings;
+  for (const Exported& exported : read_exports(text, path)) {
+    refuse_other_task(path, exported.provenance.task, task);
+    rankings.push_back({{exported.provenance.genome, path}});
+  }
+  return rankings;
+}
+
+Rankings elites_of_results(const std::string& path, const std::string& text, const std::string& task) {
+  Results results = read_results(text, path);
+  refuse_other_task(path, results.info.task, task);
+  std::vector<std::pair<double, Genome>> valid;
+  for (ResultRow& row : results.rows) {
+    if (row.verdict == Verdict::valid) valid.emplace_back(row.latency_us, std::move(row.genome));
+  }
+  return {best_of(std::move(valid), path)};
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Rankings read_elites(const std::string& from, const std::string& task, const std::string& database) {
+  if (is_number(from)) return elites_of_run(from, task, database);
+  const std::string text = read_text(from);
+  if (is_database(text)) return elites_of_database(from, task);
+  if (from.ends_with(".cu")) return elites_of_export(from, text, task);
+  return elites_of_results(from, text, task);
+}
+
+}  // namespace
+
+std::vector<std::vector<Seed>> elites_elsewhere(const std::string& from, const std::string& task,
+                                                const std::string& database) {
+  Rankings rankings = read_elites(from, task, database);
+  std::erase_if(rankings, [](const auto& ranking) { return ranking.empty(); });
+  if (rankings.empty())
+    throw usage_error(fmt::format("--seed-from {}: nothing valid of task {}", from, task));
+  return rankings;
+}
+
+std::string seeds_text(const std::vector<Seed>& seeds) {
+  std::map<std::string, int> counts;
+  for (const Seed& seed : seeds) ++counts[seed.origin];
+  std::vector<std::string> parts;
+  for (const auto& [origin, count] : counts) parts.push_back(fmt::format("{} of {}", count, origin));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace evo::cli
