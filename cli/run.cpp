@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/elsewhere.h"
@@ -16,10 +17,12 @@
 #include "cli/json_documents.h"
 #include "cli/lookup.h"
 #include "cli/progress.h"
+#include "cli/proposer_process.h"
 #include "cli/run_setup.h"
 #include "cli/run_summary.h"
 #include "cli/signals.h"
 #include "engine/error.h"
+#include "engine/proposer.h"
 #include "engine/rng.h"
 #include "engine/search.h"
 #include "engine/seeds.h"
@@ -90,6 +93,32 @@ SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
   return limits;
 }
 
+double proposer_share(const RunRequest& request) {
+  const std::uint64_t percent = parse_number("--proposer-share", request.proposer_share, 1);
+  if (percent > 100) throw usage_error("--proposer-share: expected a percentage from 1 to 100");
+  return static_cast<double>(percent) / 100;
+}
+
+std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, const Space& space) {
+  if (request.proposer.empty()) return nullptr;
+  const auto deadline = parse_duration("--proposer-deadline", request.proposer_deadline);
+  return std::make_unique<ProposerProcess>(
+      ProposerOptions{request.proposer, std::chrono::duration<double>(deadline).count()}, run.task, run.info.target,
+      space);
+}
+
+/// A proposer's answers cannot be had twice: a resumed run takes them from the database.
+RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRun& run) {
+  RecordedProposals recorded;
+  if (!run.resumed) return recorded;
+  const Store store = Store::open(request.database, Store::Mode::read);
+  for (const OutcomeRow& outcome : store.outcomes(*run.resumed)) {
+    recorded.tickets = outcome.ticket + 1;
+    if (outcome.op == "proposer") recorded.genomes[outcome.ticket] = find_candidate(store, outcome.candidate).genome;
+  }
+  return recorded;
+}
+
 std::vector<Seed> seeds_of(const PreparedRun& run, const Space& space) {
   std::vector<Seed> seeds = seeds_in(space, run.elsewhere);
   if (seeds.empty() && !run.elsewhere.empty())
@@ -114,11 +143,14 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
 /// The search itself. Whatever ends it, the run's row says so and nothing that was recorded is lost.
 SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluator& evaluator,
                              const Build& build, const SearchLimits& limits, ProgressReport& progress,
-                             EliteJudge judge) {
+                             ProposerProcess* proposer, EliteJudge judge) {
   const std::unique_ptr<Archive> archive = store.archive(id, std::move(judge));
   try {
     const SearchResult result = search(strategy, evaluator, *archive, build, limits,
-                                       [&](const SearchProgress& now) { progress.update(now); });
+                                       [&](const SearchProgress& now) {
+                                         progress.update(now);
+                                         if (proposer) proposer->observe(*now.last, *now.last_evaluation);
+                                       });
     progress.finish();
     store.finish_run(id, result.interrupted ? RunStatus::interrupted : RunStatus::finished);
     return result;
@@ -157,8 +189,10 @@ int run(const RunRequest& request, const std::string& command_line) {
   // The legal genomes, and how to walk them.
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
   if (!run.resumed) run.info.seeds = seeds_of(run, space);
+  const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space);
   const std::unique_ptr<Strategy> strategy =
-      make_seeded(make_strategy(run.info.strategy, space, run.info.seed), run.info.seeds);
+      make_proposed(make_seeded(make_strategy(run.info.strategy, space, run.info.seed), run.info.seeds), space,
+                    proposer.get(), proposer_share(request), recorded_proposals(request, run));
 
   // Candidates from genomes. What is wrong with a template, or missing for compiling, is found before
   // anything is written.
@@ -186,7 +220,7 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .time_limit = run.time_limit,
                            .recalled = run.recalled});
   const SearchResult result = search_recorded(
-      id, store, *strategy, *evaluators.in_front, build, limits_of(run, interrupt.requested()), progress,
+      id, store, *strategy, *evaluators.in_front, build, limits_of(run, interrupt.requested()), progress, proposer.get(),
       elite_judge(store, run.task, run.info.target, *evaluators.pipeline, run.device));
 
   // The report.
@@ -241,6 +275,16 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
                    "--db, an exported .cu, or results that evo export --format wrote; may be repeated")
       ->allow_extra_args(false)
       ->type_name("FROM");
+  command
+      ->add_option("--proposer", request->proposer,
+                   "A command that proposes genomes beside the strategy, in JSON lines (docs/proposer.md)")
+      ->type_name("CMD");
+  command->add_option("--proposer-share", request->proposer_share, "Of the evaluations at most, in percent")
+      ->capture_default_str()
+      ->type_name("P");
+  command->add_option("--proposer-deadline", request->proposer_deadline, "For each of its answers")
+      ->capture_default_str()
+      ->type_name("DURATION");
   command->add_option("--family", request->family, "Search this family only")->type_name("NAME");
   command
       ->add_option("--resume", request->resume,

@@ -32,6 +32,9 @@ struct RunRequest {
   std::string templates;
   std::string family;
   std::vector<std::string> seed_from;
+  std::string proposer;
+  std::string proposer_share = "25";
+  std::string proposer_deadline = "10s";
   bool quiet = false;
   bool json = false;
 };

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/evaluation.h"
+#include "engine/proposer.h"
+#include "engine/task.h"
+#include "evaluator/process.h"
+
+namespace evo::cli {
+
+struct ProposerOptions {
+  std::string command;     ///< For /bin/sh.
+  double deadline_s = 10;  ///< For each answer.
+};
+
+/// A process that proposes genomes: JSON lines on its standard input and output (docs/proposer.md). When it
+/// ends, is late or answers something else, that is told in one line on standard error and it is started
+/// again; after kMaxFailures of these nobody is asked any more. Only waiting for an answer takes time: at
+/// most the deadline.
+class ProposerProcess : public Proposer {
+ public:
+  ProposerProcess(ProposerOptions options, const Task& task, const Target& target, const Space& space);
+  ~ProposerProcess() override;
+
+  /// What the next question tells of.
+  void observe(const Proposal& proposal, const Evaluation& evaluation);
+
+  std::optional<Proposed> next() override;
+  void refused(const Proposed& proposed, const std::string& why) override;
+
+  static constexpr int kMaxFailures = 3;
+
+ private:
+  struct Known;  // what was observed
+
+  void start();
+  void stop() noexcept;
+  void send(const std::string& line);
+  std::string receive();
+  std::vector<Proposed> ask();
+
+  ProposerOptions options_;
+  std::string greeting_;
+  std::unique_ptr<Known> known_;
+  std::unique_ptr<Process> process_;
+  UniqueFd socket_;
+  std::string received_;
+  std::deque<Proposed> waiting_;
+  int failures_ = 0;
+};
+
+}  // namespace evo::cli
