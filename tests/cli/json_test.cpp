@@ -28,11 +28,11 @@ TEST_CASE("every document has the members that its description promises") {
   write_toy_task(bench);
   const nlohmann::json run =
       bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
-  const Names run_members = {
-      "id",           "task",         "task_hash",   "device",       "target",    "objective",
-      "family",       "strategy",     "seed",        "salt",         "width",     "evaluation_limit",
-      "time_limit_s", "status",       "started_at",  "finished_at",  "evaluated", "valid",
-      "best_us",      "command_line", "evo_version", "nvrtc_version"};
+  const Names run_members = {"id",           "task",        "task_hash",        "device",       "target",
+                             "objective",    "family",      "strategy",         "seed",         "seeds",
+                             "salt",         "width",       "evaluation_limit", "time_limit_s", "status",
+                             "started_at",   "finished_at", "evaluated",        "valid",        "best_us",
+                             "command_line", "evo_version", "nvrtc_version"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
   CHECK(members(run) == document({"run", "interrupted", "exhausted", "verdicts", "first_valid", "best",
                                   "improvement", "elites"}));

@@ -85,7 +85,7 @@ TEST_CASE("a database of a newer evo is left alone") {
     CHECK(fault_of(open) == Fault::usage);
     CHECK_THAT(error_of(open),
                Equals("database " + path.string() +
-                      " was written by a newer evo (schema 99, this evo knows 1): update evo or choose "
+                      " was written by a newer evo (schema 99, this evo knows 2): update evo or choose "
                       "another --db"));
   }
   CHECK(read_text(path) == before);
