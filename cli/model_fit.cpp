@@ -23,14 +23,6 @@
 namespace evo::cli {
 namespace {
 
-/// "vgpu:h200" for "NVIDIA H200".
-std::string model_of(const std::string& gpu) {
-  for (const std::string& name : vgpu::model_names()) {
-    if (vgpu::model_info(name).name.starts_with(gpu)) return "vgpu:" + name;
-  }
-  throw usage_error(fmt::format("there is no virtual GPU like {}: name one with --device", gpu));
-}
-
 /// The family that has the sweep's genes.
 std::string family_of(const SourceTree& tree, const Task& task, const Sweep& sweep) {
   std::set<std::string, std::less<>> wanted;
@@ -142,7 +134,7 @@ void assess(Fit& fit) {
 
 Fit fit_of(const SourceTree& tree, const Sweep& sweep, const FitRequest& request) {
   Task task = find_task(tree, sweep.task);
-  const DeviceInfo device = resolve_device(request.device.empty() ? model_of(sweep.gpu) : request.device);
+  const DeviceInfo device = resolve_device(request.device.empty() ? virtual_gpu_like(sweep.gpu) : request.device);
   const std::string family = family_of(tree, task, sweep);
   Target target = make_target(task, device.kind, {sweep.shape}, {});
   target.validated = target.timed;

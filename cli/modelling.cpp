@@ -59,6 +59,13 @@ const Program* program_of(const Candidate& candidate, const std::string& shape) 
 
 }  // namespace
 
+std::string virtual_gpu_like(const std::string& gpu) {
+  for (const std::string& name : vgpu::model_names()) {
+    if (vgpu::model_info(name).name.starts_with(gpu)) return "vgpu:" + name;
+  }
+  throw usage_error(fmt::format("there is no virtual GPU like {}: name one with --device", gpu));
+}
+
 Modeller::Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept)
     : task_(std::move(task)), target_(std::move(target)), info_(std::move(device)), kept_(std::move(kept)) {
   if (info_.kind != "vgpu")

@@ -20,6 +20,9 @@ struct Modelled {
   vgpu::PlanCost cost;
 };
 
+/// "vgpu:h200" for "NVIDIA H200". Throws usage_error when no virtual GPU is like it.
+std::string virtual_gpu_like(const std::string& gpu);
+
 /// Models candidates of one target on one virtual GPU, without running or checking more of them than the
 /// model looks at. Not for several threads at once: each has its own.
 class Modeller {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cli/cost_report.h"
 #include "cli/format.h"
 #include "cli/table.h"
 
@@ -96,23 +97,9 @@ std::string launch_text(const VgpuRun& run, const LaunchResult& result, const Te
     vgpu::PlanCost plan;
     plan.latency_us = cost.latency_us;
     plan.launches = {cost};
-    text += vgpu::explain(plan);
+    text += cost_text(plan, terminal);
   }
   return text;
-}
-
-Json cost_json(const vgpu::LaunchCost& cost) {
-  return {{"latency_us", cost.latency_us},
-          {"timing", "modelled"},
-          {"bound", cost.bound},
-          {"launch_us", cost.launch_us},
-          {"sm_us", cost.sm_us},
-          {"l2_us", cost.l2_us},
-          {"memory_us", cost.memory_us},
-          {"occupancy", cost.occupancy},
-          {"blocks_per_sm", cost.blocks_per_sm},
-          {"bank_conflicts_per_block", cost.bank_conflicts_per_block},
-          {"global_bytes_per_block", cost.global_bytes_per_block}};
 }
 
 Json launch_json(const LaunchResult& result) {
@@ -129,7 +116,7 @@ Json launch_json(const LaunchResult& result) {
   json["finding"] = nullptr;
   if (result.failure)
     json["finding"] = {{"verdict", name_of(result.failure->verdict)}, {"reason", result.failure->reason}};
-  json["cost"] = result.failure ? Json(nullptr) : cost_json(result.run.cost);
+  json["cost"] = result.failure ? Json(nullptr) : Json::parse(cost_json(result.run.cost));
   return json;
 }
 

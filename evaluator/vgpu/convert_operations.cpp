@@ -187,7 +187,10 @@ void decode_packed(Form& form, const ConvertStyle& style, Type to, Type from) {
     if (from == Type::e5m2x2) execute = unpacking_row<row::cvt_f16x2_e5m2x2>;
   }
   if (execute == nullptr) form.unsupported();
-  form.emit(execute, OpClass::convert_pack);
+  const auto is_fp8 = [](Type type) { return type == Type::e4m3x2 || type == Type::e5m2x2; };
+  form.emit(execute, is_fp8(to)     ? OpClass::convert_to_fp8
+                     : is_fp8(from) ? OpClass::convert_from_fp8
+                                    : OpClass::convert_pack);
 }
 
 /// f16 and bf16 to f32: exact, then what the instruction asks further.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "evaluator/vgpu/sm_simulation.h"
 #include "evaluator/vgpu/trace_recording.h"
@@ -141,31 +140,6 @@ PlanCost model_plan(std::vector<LaunchCost> launches) {
   for (const LaunchCost& launch : launches) plan.latency_us += launch.latency_us;
   plan.launches = std::move(launches);
   return plan;
-}
-
-std::string explain(const PlanCost& plan) {
-  std::string text;
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out, "modelled {:.2f} us\n", plan.latency_us);
-  for (const LaunchCost& cost : plan.launches) {
-    fmt::format_to(out, "{}: {:.2f} us, bound by {}\n", cost.kernel.empty() ? "kernel" : cost.kernel, cost.latency_us, cost.bound);
-    fmt::format_to(out, "  launch {:.2f}  SM {:.2f}  L2 {:.2f}  memory {:.2f} us\n", cost.launch_us, cost.sm_us, cost.l2_us,
-                   cost.memory_us);
-    fmt::format_to(out, "  {} blocks on an SM, by {} ({:.0f} % of its warps), {:.2f} waves\n", cost.blocks_per_sm,
-                   cost.occupancy_limit, 100 * cost.occupancy, cost.waves);
-    fmt::format_to(out, "  a block: {} warp instructions, {} bytes through L2, {} bank conflicts; {:.2f} instructions a clock\n",
-                   cost.instructions_per_block, cost.global_bytes_per_block, cost.bank_conflicts_per_block,
-                   cost.instructions_per_clock);
-    fmt::format_to(out, "  {:<16} busy\n", "pipe");
-    for (int i = 0; i < kPipes; ++i)
-      if (cost.pipe_use[i] >= 0.005)
-        fmt::format_to(out, "  {:<16} {:3.0f} %\n", name_of(static_cast<Pipe>(i)), 100 * cost.pipe_use[i]);
-    fmt::format_to(out, "  {:<16} share\n", "warps wait for");
-    for (int i = 0; i < kStalls; ++i)
-      if (cost.stall_share[i] >= 0.005)
-        fmt::format_to(out, "  {:<16} {:3.0f} %\n", name_of(static_cast<Stall>(i)), 100 * cost.stall_share[i]);
-  }
-  return text;
 }
 
 }  // namespace evo::vgpu

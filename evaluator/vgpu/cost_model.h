@@ -94,7 +94,4 @@ struct PlanCost {
 /// Launches follow each other in a graph.
 PlanCost model_plan(std::vector<LaunchCost> launches);
 
-/// Tables for people: where the time goes.
-std::string explain(const PlanCost& cost);
-
 }  // namespace evo::vgpu

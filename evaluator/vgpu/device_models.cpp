@@ -28,8 +28,9 @@ constexpr DeviceModel hopper() {
   model.launch_floor_us = 0.61;
   model.dependent_launch_us = 0.54;
   model.block_launch_clocks = 20;
-  model.rates.convert_pack = 48;
-  model.rates.convert_unpack_fp8 = 49;
+  model.rates.convert_pack = 63;
+  model.rates.convert_to_fp8 = 31.5;
+  model.rates.convert_from_fp8 = 49;
   model.rates.double_fma = 64;
   model.mma = {.half = 2540, .half_f16 = 2540, .tf32 = 1270, .fp8 = 0, .fp8_f16 = 0, .int8 = 5080, .f64 = 256};
   model.wgmma = {.half = 4096, .half_f16 = 4096, .tf32 = 2048, .fp8 = 8192, .fp8_f16 = 8192, .int8 = 8192, .f64 = 0};

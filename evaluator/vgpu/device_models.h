@@ -20,8 +20,9 @@ struct PipeRates {
   double double_fma = 2;
   double special = 16;         ///< MUFU.
   double convert = 16;         ///< Between integer and float, or f64.
-  double convert_pack = 64;    ///< Packing conversions.
-  double convert_unpack_fp8 = 64;  ///< e4m3x2 or e5m2x2 to f16x2.
+  double convert_pack = 64;    ///< Between f32 and f16, pairs at once.
+  double convert_to_fp8 = 32;  ///< To e4m3x2 or e5m2x2.
+  double convert_from_fp8 = 64;  ///< e4m3x2 or e5m2x2 to f16x2.
   double shuffle = 32;
   double vote = 64;
   double shared_bytes = 128;   ///< Bytes per clock through the shared-memory banks: one wavefront.

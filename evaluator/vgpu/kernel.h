@@ -110,6 +110,7 @@ struct SharedVariable {
 
 /// Lists of register numbers of all instructions, for the cost model; `traced[i]` belongs to `code[i]`.
 struct TraceTable {
+  std::uint32_t register_count = 0;  ///< One more than the highest number.
   std::vector<std::uint16_t> registers;
   std::vector<TracedInstruction> traced;
 };

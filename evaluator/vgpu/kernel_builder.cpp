@@ -431,8 +431,46 @@ void KernelBuilder::write_code() {
     kernel_->specials.push_back({special, first_row_[reg] * kRowWords});
 }
 
+/// What becomes of each instruction in machine code. Predicates are numbered after the registers.
+std::vector<Fate> KernelBuilder::fates() const {
+  std::vector<Flow> flows;
+  for (const Draft& draft : drafts_) flows.push_back(draft.flow);
+  const std::vector<BasicBlock> blocks = basic_blocks(flows);
+  std::vector<PtxInstruction> instructions(drafts_.size());
+  const auto registers = static_cast<std::uint32_t>(rows_of_.size());
+  for (std::uint32_t block = 0; block < blocks.size(); ++block) {
+    for (std::uint32_t i = blocks[block].first; i <= blocks[block].last; ++i) instructions[i].block = block;
+  }
+  for (std::size_t i = 0; i < drafts_.size(); ++i) {
+    const Draft& draft = drafts_[i];
+    PtxInstruction& in = instructions[i];
+    in.opcode = kernel_->opcodes[draft.opcode];
+    in.op_class = draft.op_class;
+    in.guarded = draft.instruction.guard != 0;
+    for (std::uint32_t u = draft.first_use; u < draft.first_use + draft.use_count; ++u)
+      (uses_[u].write ? in.writes : in.reads).push_back(uses_[u].reg);
+    for (const std::uint32_t p : draft.predicate_reads) in.reads.push_back(registers + p);
+    for (const std::uint32_t p : draft.predicate_writes) in.writes.push_back(registers + p);
+    for (const Place place : draft.instruction.op) {
+      // Some operations keep other numbers there.
+      const Place row = place & ~kConstantBit;
+      if (place != row && row < kernel_->constants.size()) in.constant = kernel_->constants[row];
+    }
+  }
+  return fates_of(instructions, registers + kernel_->predicates);
+}
+
 void KernelBuilder::write_trace() {
+  const std::vector<Fate> fates = this->fates();
   TraceTable& trace = kernel_->trace;
+  // Not the rows of the interpreter: that they are shared is no dependence.
+  std::vector<std::uint32_t> first_number;
+  std::uint32_t numbers = 0;
+  for (const std::uint8_t rows : rows_of_) {
+    first_number.push_back(numbers);
+    numbers += rows;
+  }
+  trace.register_count = std::min(numbers + kernel_->predicates, 0x10000u);
   std::vector<std::pair<std::size_t, std::size_t>> sizes;  // Reads, writes.
   const auto append = [&](std::uint32_t number) {
     trace.registers.push_back(static_cast<std::uint16_t>(std::min(number, 0xffffu)));
@@ -444,10 +482,10 @@ void KernelBuilder::write_trace() {
       for (std::uint32_t u = draft.first_use; u < draft.first_use + draft.use_count; ++u) {
         if (uses_[u].write != write) continue;
         for (std::uint32_t row = 0; row < rows_of_[uses_[u].reg]; ++row)
-          append(first_row_[uses_[u].reg] + row);
+          append(first_number[uses_[u].reg] + row);
       }
       for (const std::uint32_t p : write ? draft.predicate_writes : draft.predicate_reads)
-        append(kernel_->rows + p);
+        append(numbers + p);
       counts[write ? 1 : 0] = trace.registers.size() - before;
     }
     sizes.emplace_back(counts[0], counts[1]);
@@ -456,8 +494,10 @@ void KernelBuilder::write_trace() {
   for (std::size_t i = 0; i < drafts_.size(); ++i) {
     const Draft& draft = drafts_[i];
     TracedInstruction traced;
-    traced.op_class = draft.op_class;
+    traced.op_class = fates[i] == Fate::folded ? OpClass::nothing : draft.op_class;
     traced.count = draft.count;
+    traced.once = fates[i] == Fate::once;
+    traced.first_in_registers = draft.op_class == OpClass::warpgroup_product && draft.instruction.aux0 == 1;
     traced.index = static_cast<std::uint32_t>(i);
     traced.line = draft.line;
     traced.reads = {trace.registers.data() + at, sizes[i].first};

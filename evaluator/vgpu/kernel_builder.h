@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evaluator/vgpu/decoder.h"
+#include "evaluator/vgpu/folding.h"
 
 namespace evo::vgpu {
 
@@ -96,6 +97,7 @@ class KernelBuilder {
   void close_frame(std::uint32_t end);
   void insert_reconvergence_points();
   void write_code();
+  std::vector<Fate> fates() const;
   void write_trace();
   void write_product_registers();
 

@@ -61,7 +61,7 @@ Block* begin_trace(Cluster& cluster, std::uint64_t first, const Sampling& sampli
     TracedBlock traced;
     std::copy(block->index.begin(), block->index.end(), traced.index);
     traced.warps = static_cast<std::uint32_t>(block->warps.size());
-    traced.registers = cluster.launch->kernel->rows + cluster.launch->kernel->predicates;
+    traced.registers = cluster.launch->kernel->trace.register_count;
     sampling.tracer->begin_block(traced);
     block->tracer = sampling.tracer;
     return block.get();

@@ -16,6 +16,17 @@ constexpr double kMemoryQueueClocks = 32;
 constexpr double kSpecialQueueClocks = 8;
 
 double flops_of(const MmaForm& form) { return 2.0 * form.m * form.n * form.k; }
+double bytes_of(MmaType type) {
+  switch (type) {
+    case MmaType::f16:
+    case MmaType::bf16:
+      return 2;
+    case MmaType::tf32:
+      return 4;
+    default:
+      return 1;
+  }
+}
 bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
 
 double mma_rate(const MmaRates& rates, const MmaForm& form) {
@@ -77,6 +88,10 @@ Demand demand_of(const DeviceModel& model, OpClass op_class) {
       return per_lane(Pipe::convert, rates.convert, latencies.convert);
     case OpClass::convert_pack:
       return per_lane(Pipe::convert, rates.convert_pack, latencies.convert_pack);
+    case OpClass::convert_to_fp8:
+      return per_lane(Pipe::convert, rates.convert_to_fp8, latencies.convert_pack);
+    case OpClass::convert_from_fp8:
+      return per_lane(Pipe::convert, rates.convert_from_fp8, latencies.convert_pack);
     case OpClass::shuffle:
       return {Pipe::shared_memory, 32.0 / rates.shuffle, latencies.shuffle, Stall::shared_memory};
     case OpClass::vote:
@@ -191,7 +206,7 @@ class Simulation {
       warp.slot = slot;
       warp.partition = index % kPartitions;
       warp.next = warp.last = time;
-      warp.registers.assign(block.registers, Register{time, Stall::dependence, false});
+      warp.registers.assign(recording_.registers.size(), Register{time, Stall::dependence, false});
       turns_.push({time, index});
     }
   }
@@ -514,6 +529,10 @@ class Simulation {
     occupy_issue(warp, start, 1);
     const double earliest = std::max(start, warp.product_end + model_.latencies.wgmma_gap);
     warp.product_end = occupy(Pipe::tensor_core, warp.partition, earliest, clocks) + clocks;
+    // Operands in shared memory pass its banks: the second for all warps of the group together.
+    const int shared_rows = form.n + (instruction.first_in_registers ? 0 : form.m);
+    const double operands = shared_rows * form.k * bytes_of(form.a) / model_.rates.shared_bytes / kPartitions;
+    warp.product_end = std::max(warp.product_end, occupy(Pipe::shared_memory, 0, start, operands) + operands);
     warp.product_group = warp.product_end + model_.latencies.wgmma;
   }
 
@@ -532,7 +551,7 @@ class Simulation {
     const int additions = mma_registers(form).c;
     double operands = start;
     if (conversions > 0) {
-      const double each = 32.0 * kPartitions / model_.rates.convert_unpack_fp8;
+      const double each = 32.0 * kPartitions / model_.rates.convert_from_fp8;
       operands = occupy(Pipe::convert, warp.partition, start, conversions * each) + conversions * each +
                  model_.latencies.convert_pack;
     }

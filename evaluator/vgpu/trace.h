@@ -24,7 +24,9 @@ enum class OpClass : std::uint8_t {
   double_fma,        ///< f64 arithmetic and comparison.
   special,           ///< MUFU: ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh.
   convert,           ///< Between integer and float, or f64: at the rate of MUFU.
-  convert_pack,      ///< Packing conversions (f32 or f16x2 to f16x2, bf16x2, e4m3x2, e5m2x2 and back).
+  convert_pack,      ///< Between f32 and f16, bf16 and their pairs.
+  convert_to_fp8,    ///< Pairs of f32 or f16 to pairs of 8-bit floats.
+  convert_from_fp8,  ///< And back to f16x2.
   shuffle,           ///< shfl: through the shared-memory data path.
   vote,              ///< vote, match, activemask, elect.
   redux,             ///< redux.sync.
@@ -65,13 +67,15 @@ struct TracedInstruction {
   OpClass op_class = OpClass::nothing;
   std::uint8_t count =
       1;  ///< Machine instructions of that class that ptxas typically makes of it (64-bit add: 2).
+  bool once = false;        ///< Its results are the same every time: ptxas keeps them.
   std::uint32_t index = 0;  ///< Position in the kernel: unique, ascending in program order.
   std::uint32_t line = 0;   ///< Of the CUDA source; 0 when unknown.
-  /// Register numbers: dense, below `registers` of BlockTrace; one number for each 32-bit row, predicates
+  /// Register numbers, as PTX has them: dense, below `registers` of TracedBlock; one number for each 32 bits, predicates
   /// included.
   std::span<const std::uint16_t> reads;
   std::span<const std::uint16_t> writes;
   MmaForm mma;                       ///< For matrix_product.
+  bool first_in_registers = false;   ///< For warpgroup_product: the first operand.
   std::uint32_t pending_groups = 0;  ///< For async_wait: how many groups may still be in flight afterwards.
 };
 

@@ -4,22 +4,13 @@
 #include <bit>
 #include <limits>
 
+#include "evaluator/vgpu/instruction_schedule.h"
+
 namespace evo::vgpu {
 namespace {
 
 std::uint16_t narrow(std::uint64_t value) {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::uint16_t>::max()));
-}
-
-RecordedInstruction recorded(const TracedInstruction& instruction) {
-  RecordedInstruction kept;
-  kept.op_class = instruction.op_class;
-  kept.count = instruction.count;
-  kept.mma = instruction.mma;
-  kept.pending_groups = instruction.pending_groups;
-  kept.reads.assign(instruction.reads.begin(), instruction.reads.end());
-  kept.writes.assign(instruction.writes.begin(), instruction.writes.end());
-  return kept;
 }
 
 bool reads_through_l1(OpClass op_class) { return op_class == OpClass::load; }
@@ -34,11 +25,30 @@ TraceRecorder& TraceRecorder::operator=(TraceRecorder&&) noexcept = default;
 void TraceRecorder::begin_block(const TracedBlock& block) {
   RecordedBlock& recorded = recording_->blocks.emplace_back();
   recorded.warps = block.warps;
-  recorded.registers = block.registers;
   recorded.events.resize(block.warps);
   recorded.phases.resize(1);
   recording_->touched.clear();
   recording_->phases.clear();
+  recording_->kept_results.clear();
+}
+
+/// `again`: a warp issues an instruction whose results it has kept.
+RecordedInstruction TraceRecorder::Recording::recorded(const TracedInstruction& instruction, bool again) {
+  const auto renumbered = [&](std::span<const std::uint16_t> numbers) {
+    std::vector<std::uint16_t> ours;
+    for (const std::uint16_t number : numbers)
+      ours.push_back(registers.try_emplace(number, static_cast<std::uint16_t>(registers.size())).first->second);
+    return ours;
+  };
+  RecordedInstruction kept;
+  kept.op_class = again ? OpClass::nothing : instruction.op_class;
+  kept.count = instruction.count;
+  kept.mma = instruction.mma;
+  kept.pending_groups = instruction.pending_groups;
+  kept.first_in_registers = instruction.first_in_registers;
+  kept.reads = renumbered(instruction.reads);
+  kept.writes = renumbered(instruction.writes);
+  return kept;
 }
 
 /// Keeps what an instruction asks of an mbarrier or of the copy engine; returns the event's number for it.
@@ -60,9 +70,11 @@ std::uint32_t TraceRecorder::Recording::keep(const AsyncAction& action) {
 void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& issue) {
   RecordedBlock& block = recording_->blocks.back();
   ++block.issued;
+  const bool again =
+      instruction.once && !recording_->kept_results.insert(std::uint64_t{issue.warp} << 32 | instruction.index).second;
   const auto [found, added] = recording_->by_index.try_emplace(
-      instruction.index, static_cast<std::uint32_t>(recording_->instructions.size()));
-  if (added) recording_->instructions.push_back(recorded(instruction));
+      2 * instruction.index + (again ? 1 : 0), static_cast<std::uint32_t>(recording_->instructions.size()));
+  if (added) recording_->instructions.push_back(recording_->recorded(instruction, again));
 
   Event event;
   event.instruction = found->second;
@@ -95,6 +107,9 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
   block.events[issue.warp].push_back(event);
 }
 
-void TraceRecorder::end_block() {}
+void TraceRecorder::end_block() {
+  InstructionScheduler scheduler(recording_->instructions);
+  for (std::vector<Event>& events : recording_->blocks.back().events) scheduler.schedule(events);
+}
 
 }  // namespace evo::vgpu

@@ -15,6 +15,7 @@ struct RecordedInstruction {
   std::uint8_t count = 1;
   MmaForm mma;
   std::uint32_t pending_groups = 0;
+  bool first_in_registers = false;
   std::vector<std::uint16_t> reads;
   std::vector<std::uint16_t> writes;
 };
@@ -49,8 +50,7 @@ struct RecordedPhase {
 
 struct RecordedBlock {
   std::uint32_t warps = 0;
-  std::uint32_t registers = 0;
-  std::vector<std::vector<Event>> events;  ///< By warp, in program order.
+  std::vector<std::vector<Event>> events;  ///< By warp, in the order of issue once the block has ended.
   std::vector<RecordedAction> actions;
   std::vector<RecordedPhase> phases;       ///< The first stands for none.
   std::uint64_t issued = 0;                ///< All instructions, those beyond the limit included.
@@ -66,10 +66,15 @@ struct TraceRecorder::Recording {
   static constexpr std::size_t kL1Sectors = 4096;
 
   std::uint32_t keep(const AsyncAction& action);
+  /// The instruction with its registers renumbered: those that the recorded ones use, without gaps.
+  RecordedInstruction recorded(const TracedInstruction& instruction, bool again);
 
   std::vector<RecordedInstruction> instructions;
   std::vector<RecordedBlock> blocks;
-  std::unordered_map<std::uint32_t, std::uint32_t> by_index;  ///< TracedInstruction::index to instructions.
+  std::unordered_map<std::uint16_t, std::uint16_t> registers;  ///< From the kernel's numbers to ours.
+  /// Twice TracedInstruction::index, and one more for those whose results are kept, to instructions.
+  std::unordered_map<std::uint32_t, std::uint32_t> by_index;
+  std::unordered_set<std::uint64_t> kept_results;  ///< Warp and instruction, of the current block.
   std::unordered_map<std::uint64_t, std::uint32_t> phases;    ///< AsyncAction::phase to RecordedBlock::phases.
   std::unordered_set<std::uint64_t> touched;                  ///< Sectors that the current block has loaded.
 };

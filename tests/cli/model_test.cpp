@@ -1,4 +1,5 @@
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ nlohmann::json fits(std::vector<std::string> arguments) {
 
 }  // namespace
 
-TEST_CASE("the model ranks kernels as an H200 did, and finds the fastest among the first") {
+TEST_CASE("the model ranks kernels as an H200 did") {
   const auto sweeps = fits({"--against", kWgmma, "--against", kMmaSync, "--limit", "24"});
   REQUIRE(sweeps.size() == 2);
   for (const auto& sweep : sweeps) {
@@ -33,8 +34,7 @@ TEST_CASE("the model ranks kernels as an H200 did, and finds the fastest among t
     CHECK(sweep["shape"] == "1,8,512,64");
     CHECK(sweep["genomes"] == 24);
     CHECK(sweep["failed"] == 0);
-    CHECK(sweep["spearman"].get<double>() > 0.5);
-    CHECK(sweep["ahead_of_best"].get<double>() <= 0.35);
+    CHECK(sweep["spearman"].get<double>() > 0.7);
   }
   CHECK(sweeps[0]["family"] == "wgmma");
   CHECK(sweeps[1]["family"] == "mma_sync");
@@ -44,13 +44,57 @@ TEST_CASE("drawings that follow each other have no genome in common; kept progra
   const Bench bench;
   const auto csv = [&](const std::string& skip, const std::string& file) {
     fits({"--against", kMmaSync, "--limit", "2", "--skip", skip, "--keep", (bench / "kept").string(), "--csv",
-          (bench / file).string()});
+          (bench / file).string(), "--svg", (bench / "plot.svg").string()});
     return bench.read(file);
   };
   const std::string first = csv("0", "a.csv");
   CHECK(first == csv("0", "b.csv"));
   CHECK(first != csv("2", "c.csv"));
-  CHECK(bench.files().size() == 3 + 4);
+  CHECK(bench.files().size() == 4 + 4);
+  const std::string svg = bench.read("plot.svg");
+  CHECK(svg.starts_with("<svg "));
+  CHECK(svg.find("1,8,512,64") != std::string::npos);
+  CHECK(svg.find("mma_sync: rank correlation") != std::string::npos);
+}
+
+TEST_CASE("a genome's modelled time is told apart by launch, pipe and what warps wait for") {
+  const Bench bench;
+  bench.write(
+      "genome.json",
+      R"({"family": "mma_sync", "genes": {"tile_q": 32, "warps_q": 2, "warps_k": 1, "tile_k": 32, "copy": "cp_async",
+    "stages": 2, "arrival": "together", "smem_layout": "xor", "q_operand": "registers", "qk_math": "f16", "qk_interleave": 1,
+    "pv_math": "f16", "v_operand": "ldmatrix", "exponential": "ex2_f32", "row_sum": "adds", "rescale": "always", "kv_split": 2,
+    "kv_order": "forward", "unroll": 1, "register_cap": 0, "min_blocks": 1, "pdl": false}})");
+  const std::vector<std::string> arguments = {"model",       "--templates", EVO_SOURCE_DIR "/templates",
+                                              "--task",      "fp8_sdpa",    "--genome",
+                                              "genome.json", "--shapes",    "small,mission"};
+  const auto json = bench.json(arguments);
+  CHECK(json["device"] == "vgpu:h200");
+  REQUIRE(json["shapes"].size() == 2);
+  const auto& mission = json["shapes"][1];
+  CHECK(mission["measured_us"].is_null());
+  REQUIRE(mission["launches"].size() == 2);
+  CHECK(mission["launches"][1]["kernel"] == "fp8_sdpa_combine");
+  CHECK(mission["modelled_us"].get<double>() == mission["launches"][0]["latency_us"].get<double>() +
+                                                    mission["launches"][1]["latency_us"].get<double>());
+  CHECK(mission["modelled_us"].get<double>() > json["shapes"][0]["modelled_us"].get<double>());
+  CHECK(mission["launches"][0]["busy"]["tensor core"].get<double>() > 0);
+  double stalls = 0;
+  for (const auto& share : mission["launches"][0]["stalls"]) stalls += share.get<double>();
+  CHECK(std::abs(stalls - 1) < 1e-6);
+
+  std::vector<std::string> explained = arguments;
+  explained.push_back("--explain");
+  const std::string text = bench.evo(explained).out;
+  for (const char* part :
+       {"fp8_sdpa_combine", "busy: tensor core", "warps wait for:", "waves", "bound by", "launch"}) {
+    INFO(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+  bench.write("illegal.json", R"({"family": "mma_sync", "genes": {"tile_q": 31}})");
+  std::vector<std::string> illegal = arguments;
+  illegal[6] = "illegal.json";
+  check_refused(bench.evo(illegal), 2, {"--genome"});
 }
 
 TEST_CASE("evo model refuses what is no sweep of a known task in one line") {
