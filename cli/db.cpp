@@ -32,12 +32,6 @@ int check(const Request& request) {
   return problems.empty() ? kDone : kNothingValid;
 }
 
-/// A database that is named to be changed must be there: nothing is to be made of a slip of the finger.
-Store open_existing(const std::string& database) {
-  { const Store exists = Store::open(database, Store::Mode::read); }
-  return Store::open(database, Store::Mode::write);
-}
-
 std::uintmax_t bytes_of(const std::string& database) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(database, error);
@@ -46,14 +40,14 @@ std::uintmax_t bytes_of(const std::string& database) {
 
 int compact(const Request& request) {
   const std::uintmax_t before = bytes_of(request.database);
-  open_existing(request.database).compact();
+  Store::open(request.database, Store::Mode::change).compact();
   fmt::print("{}: {} bytes, {} before\n", request.database, grouped(std::uint64_t{bytes_of(request.database)}),
              grouped(std::uint64_t{before}));
   return kDone;
 }
 
 int merge(const Request& request) {
-  const MergeCounts counts = open_existing(request.database).merge(request.other);
+  const MergeCounts counts = Store::open(request.database, Store::Mode::change).merge(request.other);
   if (request.json) {
     fmt::print("{}", db_merge_json(counts));
     return kDone;

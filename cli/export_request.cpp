@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/error.h"
+#include "engine/text.h"
 #include "evaluator/compiler.h"
 
 namespace evo::cli {
@@ -17,10 +18,13 @@ void refuse_invalid(const CandidateRow& row) {
                                 evaluation.reason.empty() ? "" : fmt::format(": {}", evaluation.reason)));
 }
 
-/// The architecture and the register cap are told apart: they differ between programs.
-std::vector<std::string> flags_beside_arch(const std::string& arch) {
-  std::vector<std::string> flags = compile_options(arch, 0);
-  std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("--gpu-architecture"); });
+/// Of the compiler. The architecture and the register cap are told apart: they differ between programs.
+std::vector<std::string> common_flags(const Evaluation& evaluation, const std::string& arch) {
+  const bool known = !evaluation.builds.empty() && !evaluation.builds.front().flags.empty();
+  std::vector<std::string> flags = known ? split(evaluation.builds.front().flags, ' ') : compile_options(arch, 0);
+  std::erase_if(flags, [](const std::string& flag) {
+    return flag.starts_with("--gpu-architecture") || flag.starts_with("--maxrregcount");
+  });
   return flags;
 }
 
@@ -50,7 +54,7 @@ ExportRequest export_request(const Restored& restored) {
                         .candidate = restored.row.id,
                         .evo_version = info.evo_version,
                         .nvrtc_version = info.nvrtc_version,
-                        .compile_flags = flags_beside_arch(info.device.arch)};
+                        .compile_flags = common_flags(evaluation, info.device.arch)};
   for (Timing& timing : request.provenance.timings) timing.samples_us.clear();
   return request;
 }

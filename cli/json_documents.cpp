@@ -108,11 +108,20 @@ Json outcome_json(const OutcomeRow& row) {
           {"seconds", row.seconds}};
 }
 
+Json count_or_null(int count) {
+  return count > 0 ? Json(count) : Json(nullptr);
+}
+
 Json timing_json(const Timing& timing, bool with_samples) {
   Json json = {{"shape", timing.shape},        {"timing", timing_word(timing.modelled)},
                {"cold", timing.cold},          {"median_us", timing.median_us},
                {"low_us", timing.low_us},      {"high_us", timing.high_us},
                {"throttled", timing.throttled}};
+  const Conditions& conditions = timing.conditions;
+  json["sm_mhz_low"] = count_or_null(conditions.sm_mhz_low);
+  json["sm_mhz_high"] = count_or_null(conditions.sm_mhz_high);
+  json["memory_mhz"] = count_or_null(conditions.memory_mhz);
+  json["other_processes"] = conditions.other_processes;
   if (with_samples) json["samples_us"] = timing.samples_us;
   return json;
 }
@@ -158,6 +167,7 @@ Json build_json(const Build& build) {
           {"stack_bytes", build.stack_bytes},
           {"cubin_hash", build.cubin_hash},
           {"compile_ms", build.compile_ms},
+          {"flags", build.flags},
           {"log", build.log}};
 }
 

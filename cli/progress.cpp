@@ -43,6 +43,11 @@ void ProgressReport::update(const SearchProgress& progress) {
   }
 }
 
+void ProgressReport::say(const std::string& line) {
+  finish();
+  fmt::print(stderr, "{}\n", line);
+}
+
 void ProgressReport::finish() {
   if (live_line_open_) fmt::print(stderr, "\r\x1b[K");
   live_line_open_ = false;

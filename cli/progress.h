@@ -26,6 +26,8 @@ class ProgressReport {
   explicit ProgressReport(Settings settings);
 
   void update(const SearchProgress& progress);
+  /// A line that stays, also of a quiet run.
+  void say(const std::string& line);
   /// Ends the live line. Also for when an error interrupts the search.
   void finish();
 

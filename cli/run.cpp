@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/disturbances.h"
 #include "cli/elsewhere.h"
 #include "cli/exit_code.h"
 #include "cli/fixed_width.h"
@@ -20,6 +21,7 @@
 #include "cli/proposer_process.h"
 #include "cli/run_setup.h"
 #include "cli/run_summary.h"
+#include "cli/selftest_record.h"
 #include "cli/signals.h"
 #include "engine/error.h"
 #include "engine/proposer.h"
@@ -126,6 +128,13 @@ std::vector<Seed> seeds_of(const PreparedRun& run, const Space& space) {
   return seeds;
 }
 
+/// Says in one line when nothing has shown that wrong kernels of a new run's task are found on its device.
+void warn_unless_selftested(const PreparedRun& run, const Store& store) {
+  if (run.resumed) return;
+  const std::string warning = selftest_warning(store, run.templates, run.task, run.device);
+  if (!warning.empty()) fmt::print(stderr, "{}\n", warning);
+}
+
 void announce(const PreparedRun& run, RunId id, const Space& space, const RunRequest& request) {
   if (!run.notice.empty()) fmt::print(stderr, "{}\n", run.notice);
   if (request.quiet) return;
@@ -146,11 +155,15 @@ SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluat
                              ProposerProcess* proposer, EliteJudge judge) {
   const std::unique_ptr<Archive> archive = store.archive(id, std::move(judge));
   try {
-    const SearchResult result = search(strategy, evaluator, *archive, build, limits,
-                                       [&](const SearchProgress& now) {
-                                         progress.update(now);
-                                         if (proposer) proposer->observe(*now.last, *now.last_evaluation);
-                                       });
+    DisturbanceWatch watch;
+    const SearchResult result =
+        search(strategy, evaluator, *archive, build, limits, [&](const SearchProgress& now) {
+          progress.update(now);
+          if (now.last_evaluation == nullptr || now.last == nullptr) return;
+          if (proposer) proposer->observe(*now.last, *now.last_evaluation);
+          const std::string name = fmt::format("proposal {}", now.last->ticket);
+          for (const std::string& line : watch.notice(name, *now.last_evaluation)) progress.say(line);
+        });
     progress.finish();
     store.finish_run(id, result.interrupted ? RunStatus::interrupted : RunStatus::finished);
     return result;
@@ -211,6 +224,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   const RunId id = run.resumed ? *run.resumed : store.begin_run(run.info);
   if (run.resumed) store.reopen_run(id, run.info.evaluation_limit);
   announce(run, id, space, request);
+  warn_unless_selftested(run, store);
 
   // The search.
   ProgressReport progress({.terminal = terminal_of(stderr),

@@ -131,6 +131,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
   info.command = command_line;
   info.evo_version = EVO_VERSION;
+  run.templates = tree;
   for (const std::string& from : request.seed_from) {
     for (std::vector<Seed>& ranking : elites_elsewhere(from, info.task, request.database))
       run.elsewhere.push_back(std::move(ranking));

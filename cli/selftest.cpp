@@ -15,11 +15,13 @@
 #include "cli/exit_code.h"
 #include "cli/json_documents.h"
 #include "cli/lookup.h"
+#include "cli/selftest_record.h"
 #include "cli/suggest.h"
 #include "cli/table.h"
 #include "cli/templates.h"
 #include "engine/error.h"
 #include "engine/rng.h"
+#include "evaluator/compiler.h"
 #include "evaluator/pipeline.h"
 
 namespace evo::cli {
@@ -30,7 +32,9 @@ struct Request {
   std::string device;
   std::vector<std::string> only;
   std::string templates;
+  std::string database = kDefaultDatabase;
   bool calibrate = false;
+  bool record = false;
   bool json = false;
 };
 
@@ -63,10 +67,11 @@ std::optional<Genome> genome_of(const Space& space, const Specimen& specimen) {
 /// Submits specimens and gathers their verdicts.
 class Selftest {
  public:
-  Selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device)
+  Selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device, std::uint64_t salt)
       : tree_(tree),
         task_(task),
         device_(device),
+        salt_(salt),
         target_(make_target(task, device.kind, {}, task.default_options())),
         space_(make_space(tree, task, device, target_, "")) {}
 
@@ -90,7 +95,7 @@ class Selftest {
     options.tree = tree_;
     options.target = target_;
     options.device = device_;
-    options.salt = fresh_salt();
+    options.salt = salt_;
     options.dedup = false;  // Each is judged by itself.
     if (device_.kind == "cuda") options.run_deadline_s = kRunDeadlineS;
     return make_pipeline(std::move(options));
@@ -121,6 +126,7 @@ class Selftest {
   const SourceTree& tree_;
   const Task& task_;
   const DeviceInfo& device_;
+  std::uint64_t salt_;
   Target target_;
   Space space_;
 };
@@ -185,13 +191,24 @@ int calibrate_task(const Request& request) {
 
 int selftest(const Request& request) {
   if (request.calibrate) return calibrate_task(request);
-  const SourceTree tree = load_templates(request.templates);
+  if (request.record && !request.only.empty()) {
+    throw usage_error("--record cannot be combined with --only: a pass stands for every specimen");
+  }
+  const std::filesystem::path folder = find_templates(request.templates);
+  const SourceTree tree = read_templates(folder);
   const Task task = find_task(tree, request.task);
   std::string notice;
   const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
   if (!notice.empty()) fmt::print(stderr, "{}\n", notice);
+  std::optional<Store> store;
+  if (request.only.empty()) store = Store::open(request.database, Store::Mode::write);
   const SelftestResult result = run_selftest(tree, task, device, request.only);
   fmt::print("{}", request.json ? selftest_json(result) : selftest_text(result, terminal_of(stdout)));
+  if (store) store->record_selftest(record_of(result, make_nvrtc_compiler()->version()));
+  if (request.record && result.passed()) {
+    const std::filesystem::path file = write_pass(folder, record_of(result, make_nvrtc_compiler()->version()));
+    fmt::print(stderr, "written to {}\n", file.string());
+  }
   return result.wrong() == 0 ? kDone : kNothingValid;
 }
 
@@ -221,10 +238,12 @@ SelftestResult run_selftest(const SourceTree& tree, const Task& task, const Devi
     throw usage_error(fmt::format("task {} has no mutants: put {}/mutants/FAMILY.json beside it (docs/trust.md)",
                                   task.name, task.name));
   }
+  const std::uint64_t salt = fresh_salt();
   return {.task = task.name,
           .task_hash = task.hash,
           .device = device,
-          .rows = Selftest(tree, task, device).run(chosen(specimens, only))};
+          .salt = salt,
+          .rows = Selftest(tree, task, device, salt).run(chosen(specimens, only))};
 }
 
 void add_selftest(CLI::App& app, Action& action) {
@@ -236,6 +255,8 @@ void add_selftest(CLI::App& app, Action& action) {
   command->add_option("--only", request->only, "These specimens alone")->delimiter(',')->type_name("A,B");
   command->add_flag("--calibrate", request->calibrate,
                     "Instead: measure how far an honest low-precision kernel is off, and store the limits that follow");
+  command->add_flag("--record", request->record, "Also write the pass beside the mutants, for those who get the templates");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return selftest(*request); }; });

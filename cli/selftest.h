@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct SelftestResult {
   std::string task;
   std::string task_hash;
   DeviceInfo device;
+  std::uint64_t salt = 0;  ///< Mixed into the seeds.
   std::vector<SelftestRow> rows;
 
   std::size_t judged() const;

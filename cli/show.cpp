@@ -30,6 +30,15 @@ struct Request {
   bool json = false;
 };
 
+std::string tools_text(const Evaluation& evaluation, const RunInfo& info) {
+  std::string text = fmt::format("evo {}, NVRTC {}", info.evo_version, info.nvrtc_version);
+  if (!info.device.driver.empty()) text += ", driver " + info.device.driver;
+  if (!info.device.uuid.empty()) text += ", " + info.device.uuid;
+  if (!evaluation.builds.empty() && !evaluation.builds.front().flags.empty())
+    text += ", flags " + evaluation.builds.front().flags;
+  return text;
+}
+
 std::string facts_text(const CandidateRow& row, const RunRow& run, const Terminal& terminal) {
   const Evaluation& evaluation = row.evaluation;
   Table facts({{""}, {""}});
@@ -49,6 +58,9 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Termina
                                       timing_word(run.info.device.kind == "vgpu"),
                                       row.elite_rank ? fmt::format(", elite {}", *row.elite_rank) : "")});
   }
+  facts.add({"task hash", run.info.task_hash});
+  facts.add({"tools", tools_text(evaluation, run.info)});
+  facts.add({"seeds", fmt::format("run {}, salt {:016x}", run.info.seed, evaluation.salt)});
   return facts.text(terminal, 2);
 }
 
@@ -69,6 +81,16 @@ std::string builds_text(const Evaluation& evaluation, const Terminal& terminal) 
   return table.empty() ? "" : table.text(terminal, 2);
 }
 
+/// What the GPU was doing meanwhile, behind a comma.
+std::string conditions_text(const Conditions& conditions) {
+  const std::string clocks = to_text(conditions);
+  std::string text = clocks.empty() ? "" : ", " + clocks;
+  if (conditions.other_processes > 0) {
+    text += fmt::format(", beside {} other process{}", conditions.other_processes, conditions.other_processes > 1 ? "es" : "");
+  }
+  return text;
+}
+
 std::string timings_text(const Evaluation& evaluation, const Terminal& terminal) {
   Table table({{"shape"},
                {"cache"},
@@ -82,7 +104,7 @@ std::string timings_text(const Evaluation& evaluation, const Terminal& terminal)
     table.add({timing.shape, timing.cold ? "cold" : "warm", microseconds(timing.median_us),
                microseconds(timing.low_us), microseconds(timing.high_us),
                std::to_string(timing.samples_us.size()), std::to_string(timing.throttled),
-               timing_word(timing.modelled)});
+               timing_word(timing.modelled) + conditions_text(timing.conditions)});
   }
   return table.empty() ? "" : table.text(terminal, 2);
 }

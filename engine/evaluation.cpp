@@ -43,6 +43,15 @@ Verdict parse_verdict(std::string_view wanted) {
   throw usage_error(fmt::format("unknown verdict '{}'", wanted));
 }
 
+std::string to_text(const Conditions& conditions) {
+  if (conditions.sm_mhz_high == 0) return "";
+  std::string text = fmt::format("SM {}", conditions.sm_mhz_low);
+  if (conditions.sm_mhz_high != conditions.sm_mhz_low) text += fmt::format("-{}", conditions.sm_mhz_high);
+  text += " MHz";
+  if (conditions.memory_mhz > 0) text += fmt::format(", memory {} MHz", conditions.memory_mhz);
+  return text;
+}
+
 std::optional<double> latency_of(const Evaluation& evaluation) {
   const bool measured = evaluation.verdict == Verdict::valid || evaluation.verdict == Verdict::duplicate;
   const bool sensible = std::isfinite(evaluation.latency_us) && evaluation.latency_us > 0;

@@ -40,6 +40,7 @@ struct Build {
   std::string cubin_hash;
   std::string log;
   double compile_ms = 0;
+  std::string flags = {};  ///< What the compiler was given, separated by spaces; empty: unknown.
 };
 
 /// One validated case: shape x seed x regime, one output.
@@ -53,6 +54,17 @@ struct CaseError {
   double cosine = 1;
 };
 
+/// What a GPU was found doing while it was timed. Zeros: nobody could tell.
+struct Conditions {
+  int sm_mhz_low = 0;
+  int sm_mhz_high = 0;
+  int memory_mhz = 0;       ///< The lowest.
+  int other_processes = 0;  ///< That computed on the GPU beside evo's own.
+};
+
+/// "SM 1755-1980 MHz, memory 3201 MHz"; empty where nobody could tell.
+std::string to_text(const Conditions& conditions);
+
 /// One shape's latency. `modelled` times come from the virtual GPU's cost model and never mix with measured
 /// ones.
 struct Timing {
@@ -64,6 +76,7 @@ struct Timing {
   double high_us = 0;
   int throttled = 0;  ///< Samples dropped.
   std::vector<double> samples_us;
+  Conditions conditions = {};
 };
 
 struct Evaluation {

@@ -1,6 +1,7 @@
 #include "evaluator/compiler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -201,6 +202,7 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const
   build.cubin_hash = cubin_hash(binary.cubin);
   build.log = std::move(log);
   build.compile_ms = took.count();
+  build.flags = fmt::format("{}", fmt::join(options, " "));
   return binary;
 }
 

@@ -12,7 +12,7 @@
 #include "engine/error.h"
 #include "evaluator/cuda/cuda_device.h"
 #include "evaluator/cuda/driver.h"
-#include "evaluator/cuda/throttle.h"
+#include "evaluator/cuda/gpu_monitor.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace evo {

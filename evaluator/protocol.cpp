@@ -263,7 +263,8 @@ json write(const Binary& binary) {
           {"stack_bytes", build.stack_bytes},
           {"cubin_hash", build.cubin_hash},
           {"log", build.log},
-          {"compile_ms", build.compile_ms}};
+          {"compile_ms", build.compile_ms},
+          {"flags", build.flags}};
 }
 
 Binary read_binary(const json& object) {
@@ -285,6 +286,7 @@ Binary read_binary(const json& object) {
   binary.build.cubin_hash = text(from, "cubin_hash");
   binary.build.log = text(from, "log");
   binary.build.compile_ms = number(from, "compile_ms");
+  binary.build.flags = text(from, "flags");
   return binary;
 }
 
@@ -328,7 +330,11 @@ TimingRequest read_timing_request(const json& object) {
 json write(const Timing& timing) {
   return {{"modelled", timing.modelled}, {"cold", timing.cold},       {"median_us", timing.median_us},
           {"low_us", timing.low_us},     {"high_us", timing.high_us}, {"throttled", timing.throttled},
-          {"samples_us", timing.samples_us}};
+          {"samples_us", timing.samples_us},
+          {"sm_mhz_low", timing.conditions.sm_mhz_low},
+          {"sm_mhz_high", timing.conditions.sm_mhz_high},
+          {"memory_mhz", timing.conditions.memory_mhz},
+          {"other_processes", timing.conditions.other_processes}};
 }
 
 Timing read_timing(const json& object) {
@@ -344,6 +350,10 @@ Timing read_timing(const json& object) {
     if (!sample.is_number()) throw ProtocolError("a sample is no number");
     timing.samples_us.push_back(sample.get<double>());
   }
+  timing.conditions.sm_mhz_low = integer<int>(from, "sm_mhz_low");
+  timing.conditions.sm_mhz_high = integer<int>(from, "sm_mhz_high");
+  timing.conditions.memory_mhz = integer<int>(from, "memory_mhz");
+  timing.conditions.other_processes = integer<int>(from, "other_processes");
   return timing;
 }
 

@@ -5,7 +5,7 @@ namespace evo {
 namespace {
 
 void insert_builds(Database& database, CandidateId candidate, const std::vector<Build>& builds) {
-  Statement insert = database.prepare("INSERT INTO build VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database.prepare("INSERT INTO build VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   std::int64_t position = 0;
   for (const Build& build : builds) {
     insert.bind(candidate)
@@ -19,6 +19,7 @@ void insert_builds(Database& database, CandidateId candidate, const std::vector<
         .bind(build.cubin_hash)
         .bind(build.log)
         .bind(build.compile_ms)
+        .bind(build.flags)
         .run();
   }
 }
@@ -26,7 +27,7 @@ void insert_builds(Database& database, CandidateId candidate, const std::vector<
 std::vector<Build> read_builds(Database& database, CandidateId candidate) {
   Statement rows = database.prepare(
       "SELECT specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
-      "compile_ms "
+      "compile_ms, flags "
       "FROM build WHERE candidate = ? ORDER BY position");
   rows.bind(candidate);
   std::vector<Build> builds;
@@ -41,6 +42,7 @@ std::vector<Build> read_builds(Database& database, CandidateId candidate) {
     build.cubin_hash = rows.text(6);
     build.log = rows.text(7);
     build.compile_ms = rows.number(8);
+    build.flags = rows.text(9);
   }
   return builds;
 }
@@ -76,7 +78,7 @@ std::vector<CaseError> read_errors(Database& database, CandidateId candidate) {
 }
 
 void insert_timings(Database& database, CandidateId candidate, const std::vector<Timing>& timings) {
-  Statement insert = database.prepare("INSERT INTO timing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database.prepare("INSERT INTO timing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement insert_sample = database.prepare("INSERT INTO sample VALUES (?, ?, ?, ?)");
   std::int64_t position = 0;
   for (const Timing& timing : timings) {
@@ -89,6 +91,10 @@ void insert_timings(Database& database, CandidateId candidate, const std::vector
         .bind(timing.low_us)
         .bind(timing.high_us)
         .bind(timing.throttled)
+        .bind(timing.conditions.sm_mhz_low)
+        .bind(timing.conditions.sm_mhz_high)
+        .bind(timing.conditions.memory_mhz)
+        .bind(timing.conditions.other_processes)
         .run();
     std::int64_t sample_position = 0;
     for (const double sample : timing.samples_us) {
@@ -125,7 +131,8 @@ void insert_evaluation(Database& database, CandidateId candidate, const Evaluati
 
 std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
   Statement rows = database.prepare(
-      "SELECT shape, modelled, cold, median_us, low_us, high_us, throttled FROM timing "
+      "SELECT shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, memory_mhz, "
+      "other_processes FROM timing "
       "WHERE candidate = ? ORDER BY position");
   rows.bind(candidate);
   std::vector<Timing> timings;
@@ -137,7 +144,9 @@ std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
                        rows.number(4),
                        rows.number(5),
                        static_cast<int>(rows.integer(6)),
-                       {}});
+                       {},
+                       {static_cast<int>(rows.integer(7)), static_cast<int>(rows.integer(8)),
+                        static_cast<int>(rows.integer(9)), static_cast<int>(rows.integer(10))}});
   }
   return timings;
 }

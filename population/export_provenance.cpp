@@ -24,6 +24,20 @@ std::string timing_line(const Timing& timing) {
                           timing.shape, timing.median_us, timing.low_us, timing.high_us));
 }
 
+/// The GPU and what it was doing; nothing for a virtual one.
+std::string gpu_lines(const Provenance& p) {
+  std::string text = p.device.uuid.empty() ? "" : line(fmt::format("  GPU        {}", p.device.uuid));
+  const Timing* clocked = nullptr;
+  int others = 0;
+  for (const Timing& timing : p.timings) {
+    others = std::max(others, timing.conditions.other_processes);
+    if (clocked == nullptr && timing.conditions.sm_mhz_high > 0) clocked = &timing;
+  }
+  if (clocked != nullptr) text += line(fmt::format("  clocks     {}", to_text(clocked->conditions)));
+  if (others > 0) text += line(fmt::format("  beside     {} other process(es) on the GPU", others));
+  return text;
+}
+
 /// The register cap as an option of nvcc, when all programs have the same.
 std::string register_option(const std::vector<int>& caps) {
   const int cap = caps.front();
@@ -112,7 +126,11 @@ ordered_json timings_json(const std::vector<Timing>& timings) {
                     {"cold", timing.cold},
                     {"median_us", number(timing.median_us)},
                     {"low_us", number(timing.low_us)},
-                    {"high_us", number(timing.high_us)}});
+                    {"high_us", number(timing.high_us)},
+                    {"sm_mhz_low", timing.conditions.sm_mhz_low},
+                    {"sm_mhz_high", timing.conditions.sm_mhz_high},
+                    {"memory_mhz", timing.conditions.memory_mhz},
+                    {"other_processes", timing.conditions.other_processes}});
   }
   return list;
 }
@@ -207,6 +225,7 @@ std::string readable_provenance(const ExportRequest& request) {
   for (const Timing& timing : p.timings) text += timing_line(timing);
   text += line(
       fmt::format("  error      relative L2 at most {:.3g} over every validated case", p.worst_relative_l2));
+  text += gpu_lines(p);
   text += line(fmt::format("  genome     {}", to_text(p.genome)));
   text += line(fmt::format("  task hash  {}", p.task_hash)) + "//\n";
   return text + use_lines(request.task, p.device.arch, register_option(caps));

@@ -52,10 +52,20 @@ Genome read_genome(const JsonPlace& place) {
   return {place.at("family").text(), read_bindings(place.at("genes"))};
 }
 
+/// Older files do not say what the GPU was doing.
+int read_count(const JsonPlace& place, std::string_view key) {
+  const auto there = place.find(key);
+  if (!there) return 0;
+  const std::int64_t count = there->integer();
+  if (count < 0 || count > INT32_MAX) there->fail("expected a count");
+  return static_cast<int>(count);
+}
+
 std::vector<Timing> read_claims(const JsonPlace& place) {
   std::vector<Timing> timings;
   for (const JsonPlace& item : place.items()) {
-    item.allow_only({"shape", "modelled", "cold", "median_us", "low_us", "high_us"});
+    item.allow_only({"shape", "modelled", "cold", "median_us", "low_us", "high_us", "sm_mhz_low", "sm_mhz_high",
+                     "memory_mhz", "other_processes"});
     Timing& timing = timings.emplace_back();
     timing.shape = item.at("shape").text();
     timing.modelled = item.at("modelled").boolean();
@@ -63,6 +73,8 @@ std::vector<Timing> read_claims(const JsonPlace& place) {
     timing.median_us = read_number(item, "median_us");
     timing.low_us = read_number(item, "low_us");
     timing.high_us = read_number(item, "high_us");
+    timing.conditions = {read_count(item, "sm_mhz_low"), read_count(item, "sm_mhz_high"), read_count(item, "memory_mhz"),
+                         read_count(item, "other_processes")};
   }
   return timings;
 }

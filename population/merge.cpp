@@ -146,10 +146,11 @@ class Merge {
     merge_parents(candidate, id);
     merge_programs(candidate, id);
     copy("build", "position, specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
-         "compile_ms", "ittiiiittr", candidate, id);
+         "compile_ms, flags", "ittiiiittrt", candidate, id);
     copy("evaluation", "verdict, reason, latency_us, worst_relative_l2, profile, salt", "ttrrti", candidate, id);
     copy("case_error", "position, shape, seed, regime, output, relative_l2, max_abs, cosine", "itittrrr", candidate, id);
-    copy("timing", "position, shape, modelled, cold, median_us, low_us, high_us, throttled", "itiirrri", candidate, id);
+    copy("timing", "position, shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, "
+         "memory_mhz, other_processes", "itiirrriiiii", candidate, id);
     copy("sample", "timing, position, us", "iir", candidate, id);
   }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 2> kMigrations = {R"sql(
+constexpr std::array<const char*, 3> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -254,6 +254,29 @@ ORDER BY nearest.elite, nearest.distance, candidate.id;
                                                     R"sql(
 -- What a run was seeded with, in the order proposed: a JSON array of {genome, origin}.
 ALTER TABLE run ADD COLUMN seeds TEXT NOT NULL DEFAULT '[]';
+)sql",
+                                                  R"sql(
+ALTER TABLE build ADD COLUMN flags TEXT NOT NULL DEFAULT '';  -- of the compiler; empty: unknown
+
+-- What the GPU was found doing meanwhile; 0: nobody could tell.
+ALTER TABLE timing ADD COLUMN sm_mhz_low INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE timing ADD COLUMN sm_mhz_high INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE timing ADD COLUMN memory_mhz INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE timing ADD COLUMN other_processes INTEGER NOT NULL DEFAULT 0;
+
+-- Whether the planted mutants of a task were rejected and its honest kernels accepted.
+CREATE TABLE selftest (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  task          INTEGER NOT NULL REFERENCES task,
+  device        INTEGER NOT NULL REFERENCES device,
+  passed        INTEGER NOT NULL CHECK (passed IN (0, 1)),
+  judged        INTEGER NOT NULL,
+  wrong         INTEGER NOT NULL,
+  salt          INTEGER NOT NULL,
+  evo_version   TEXT NOT NULL,
+  nvrtc_version TEXT NOT NULL,
+  at            TEXT NOT NULL
+) STRICT;
 )sql"};
 
 std::int64_t version_of(Database& database) {
@@ -307,18 +330,21 @@ void migrate(Database& database) {
   transaction.commit();
 }
 
+void refuse_empty(Database& database) {
+  if (!is_empty(database)) return;
+  throw usage_error(
+      fmt::format("database {} is empty: fill it with `evo run --db {}` or choose another --db",
+                  database.path().string(), database.path().string()));
+}
+
 void require_schema(Database& database) {
-  if (is_empty(database)) {
-    throw usage_error(
-        fmt::format("database {} is empty: fill it with `evo run --db {}` or choose another --db",
-                    database.path().string(), database.path().string()));
-  }
+  refuse_empty(database);
   refuse_foreign(database);
   const std::int64_t version = version_of(database);
   if (version < schema_version()) {
     throw usage_error(fmt::format(
-        "database {} has schema {} of an older evo (this evo reads {}): `evo run` on it brings it up to date",
-        database.path().string(), version, schema_version()));
+        "database {} has schema {} of an older evo (this evo reads {}): `evo db compact --db {}` brings it up to date",
+        database.path().string(), version, schema_version(), database.path().string()));
   }
 }
 

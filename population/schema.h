@@ -14,6 +14,9 @@ void refuse_unknown(Database& database);
 /// one transaction. Refuses what refuse_unknown does.
 void migrate(Database& database);
 
+/// Throws usage_error when nothing is in it.
+void refuse_empty(Database& database);
+
 /// Throws usage_error unless the database is evo's and has exactly this schema.
 void require_schema(Database& database);
 

@@ -63,52 +63,6 @@ void use_write_ahead_log(Database& database, int busy_timeout_ms) {
   database.execute(logged ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
 }
 
-std::int64_t task_id(Database& database, const RunInfo& info) {
-  Statement insert = database.prepare("INSERT INTO task (name, hash) VALUES (?, ?) ON CONFLICT DO NOTHING");
-  insert.bind(info.task).bind(info.task_hash).run();
-  Statement row = database.prepare("SELECT id FROM task WHERE name = ? AND hash = ?");
-  row.bind(info.task).bind(info.task_hash).next();
-  const std::int64_t id = row.integer(0);
-  // Imported results bring a task's hash without its files.
-  Statement known = database.prepare("SELECT 1 FROM task_file WHERE task = ?");
-  if (known.bind(id).next()) return id;
-  Statement file = database.prepare("INSERT INTO task_file VALUES (?, ?, ?)");
-  for (const auto& [path, content] : info.files) {
-    file.bind(id).bind(path).bind(store_text(database, content)).run();
-  }
-  return id;
-}
-
-std::int64_t device_id(Database& database, const DeviceRecord& device) {
-  const std::string facts = bindings_to_json(device.facts);
-  database
-      .prepare(
-          "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, "
-          "?, ?) "
-          "ON CONFLICT DO NOTHING")
-      .bind(device_key(device))
-      .bind(device.id)
-      .bind(device.kind)
-      .bind(device.name)
-      .bind(device.arch)
-      .bind(device.uuid)
-      .bind(device.driver)
-      .bind(facts)
-      .run();
-  Statement row = database.prepare(
-      "SELECT id FROM device WHERE label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? AND driver "
-      "= ? AND facts = ?");
-  row.bind(device.id)
-      .bind(device.kind)
-      .bind(device.name)
-      .bind(device.arch)
-      .bind(device.uuid)
-      .bind(device.driver)
-      .bind(facts)
-      .next();
-  return row.integer(0);
-}
-
 std::int64_t board_id(Database& database, std::int64_t task, const RunInfo& info) {
   const std::string key = device_key(info.device);
   database.prepare("INSERT INTO board (task, device_key, objective) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
@@ -173,20 +127,67 @@ std::int64_t store_text(Database& database, const std::string& content) {
   return database.last_id();
 }
 
+std::int64_t task_id(Database& database, const std::string& task, const std::string& hash, const SourceTree& files) {
+  Statement insert = database.prepare("INSERT INTO task (name, hash) VALUES (?, ?) ON CONFLICT DO NOTHING");
+  insert.bind(task).bind(hash).run();
+  Statement row = database.prepare("SELECT id FROM task WHERE name = ? AND hash = ?");
+  row.bind(task).bind(hash).next();
+  const std::int64_t id = row.integer(0);
+  // Imported results bring a task's hash without its files.
+  Statement known = database.prepare("SELECT 1 FROM task_file WHERE task = ?");
+  if (known.bind(id).next()) return id;
+  Statement file = database.prepare("INSERT INTO task_file VALUES (?, ?, ?)");
+  for (const auto& [path, content] : files) {
+    file.bind(id).bind(path).bind(store_text(database, content)).run();
+  }
+  return id;
+}
+
+std::int64_t device_id(Database& database, const DeviceRecord& device) {
+  const std::string facts = bindings_to_json(device.facts);
+  database
+      .prepare(
+          "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, "
+          "?, ?) "
+          "ON CONFLICT DO NOTHING")
+      .bind(device_key(device))
+      .bind(device.id)
+      .bind(device.kind)
+      .bind(device.name)
+      .bind(device.arch)
+      .bind(device.uuid)
+      .bind(device.driver)
+      .bind(facts)
+      .run();
+  Statement row = database.prepare(
+      "SELECT id FROM device WHERE label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? AND driver "
+      "= ? AND facts = ?");
+  row.bind(device.id)
+      .bind(device.kind)
+      .bind(device.name)
+      .bind(device.arch)
+      .bind(device.uuid)
+      .bind(device.driver)
+      .bind(facts)
+      .next();
+  return row.integer(0);
+}
+
 Store Store::open(const fs::path& path, Mode mode, const StoreOptions& options) {
-  const bool create = mode == Mode::write;
-  if (!create) {
+  const bool reads = mode == Mode::read;
+  if (mode != Mode::write) {
     require_file(path);
   } else if (!in_memory(path)) {
     make_folder(path);
   }
-  auto impl = std::make_unique<Impl>(path, create ? Database::Access::create : Database::Access::read,
+  auto impl = std::make_unique<Impl>(path, reads ? Database::Access::read : Database::Access::create,
                                      options.busy_timeout_ms);
   Database& database = impl->database;
-  if (!create) {
+  if (reads) {
     require_schema(database);
     return Store(std::move(impl));
   }
+  if (mode == Mode::change) refuse_empty(database);
   if (options.max_pages > 0) database.pragma(fmt::format("max_page_count = {}", options.max_pages));
   refuse_unknown(database);
   use_write_ahead_log(database, options.busy_timeout_ms);
@@ -214,7 +215,7 @@ RunId Store::begin_run(const RunInfo& info) {
       kNow);
   Database& database = impl_->database;
   WriteTransaction transaction(database);
-  const std::int64_t board = board_id(database, task_id(database, info), info);
+  const std::int64_t board = board_id(database, task_id(database, info.task, info.task_hash, info.files), info);
   const std::int64_t device = device_id(database, info.device);
   database.prepare(kInsert)
       .bind(board)

@@ -176,6 +176,20 @@ struct GeneDifference {
 };
 std::vector<GeneDifference> differences(const Genome& a, const Genome& b);
 
+/// One self-test of a task: whether its planted mutants were rejected and its honest kernels accepted.
+struct SelftestRecord {
+  std::string task;
+  std::string task_hash;
+  DeviceRecord device;
+  bool passed = false;
+  std::uint64_t judged = 0;
+  std::uint64_t wrong = 0;
+  std::uint64_t salt = 0;  ///< Mixed into its seeds.
+  std::string evo_version;
+  std::string nvrtc_version;
+  std::string at = {};  ///< UTC, ISO 8601; the store knows it.
+};
+
 /// What a merge brought.
 struct MergeCounts {
   std::uint64_t runs = 0;
@@ -214,8 +228,9 @@ class Store {
   enum class Mode {
     read,   ///< The file must exist. Nothing is changed and no file is left behind.
     write,  ///< Created when missing, brought to this schema when older.
+    change,  ///< The same, but the file must exist and hold something.
   };
-  /// Throws usage_error when the file is missing (read), no database, another program's, or has a newer schema;
+  /// Throws usage_error when the file is missing (read, change), no database, another program's, or has a newer schema;
   /// machine_error when it cannot be opened. ":memory:" is a private database for tests.
   static Store open(const std::filesystem::path& path, Mode mode, const StoreOptions& options = {});
   ~Store();
@@ -252,6 +267,10 @@ class Store {
 
   /// The files that a task hash stands for. Empty when unknown.
   SourceTree task_files(std::string_view task_hash) const;
+
+  void record_selftest(const SelftestRecord& record);
+  /// The newest of a task hash on any device of this kind ("cuda", "vgpu").
+  std::optional<SelftestRecord> last_selftest(std::string_view task_hash, std::string_view device_kind) const;
 
   /// Copies what `other` holds and this database does not: its runs with all that belongs to them. Its elites then compete
   /// with those here, by their latencies as they were found there. Runs that are here already stay as they are. All or

@@ -25,6 +25,10 @@ Bindings stored_bindings(const Database& database, const std::string& json);
 Target stored_target(const Database& database, const std::string& json);
 Verdict stored_verdict(const Database& database, const std::string& name);
 
+/// The id of a task's or device's row, which is made when missing. A task may come without its files.
+std::int64_t task_id(Database& database, const std::string& task, const std::string& hash, const SourceTree& files);
+std::int64_t device_id(Database& database, const DeviceRecord& device);
+
 /// The id of a text in table text, which is made when missing.
 std::int64_t store_text(Database& database, const std::string& content);
 

@@ -42,10 +42,10 @@ CUmodule handle_of(const Module& module) {
 class CudaDevice final : public Device {
  public:
   CudaDevice(std::shared_ptr<const Driver> driver, DeviceInfo info, CUdevice device,
-             std::unique_ptr<ThrottleMonitor> throttle, std::function<double()> seconds)
+             std::unique_ptr<GpuMonitor> monitor, std::function<double()> seconds)
       : driver_(std::move(driver)),
         info_(std::move(info)),
-        throttle_(std::move(throttle)),
+        monitor_(std::move(monitor)),
         seconds_(std::move(seconds)),
         context_(*driver_, device, info_.id),
         stream_(make_stream(*driver_)) {}
@@ -110,7 +110,7 @@ class CudaDevice final : public Device {
       calls.emplace_back(*driver_, handle_of(module), plan, buffers, failure);
       if (failure) return {};
     }
-    const TimingContext context{*driver_, stream_.get(), throttle_.get(), seconds_};
+    const TimingContext context{*driver_, stream_.get(), monitor_.get(), seconds_};
     Timing timing = request.cold ? time_cold(context, calls, flush_buffer(), request, failure)
                                  : time_warm(context, calls, request, failure);
     if (failure) settle(failure);
@@ -154,7 +154,7 @@ class CudaDevice final : public Device {
 
   std::shared_ptr<const Driver> driver_;
   DeviceInfo info_;
-  std::unique_ptr<ThrottleMonitor> throttle_;
+  std::unique_ptr<GpuMonitor> monitor_;
   std::function<double()> seconds_;
   PrimaryContext context_;
   OwnedStream stream_;
@@ -182,7 +182,7 @@ std::vector<DeviceInfo> list_devices(std::string* why_none) {
 }
 
 std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int ordinal,
-                                    std::unique_ptr<ThrottleMonitor> throttle,
+                                    std::unique_ptr<GpuMonitor> monitor,
                                     std::function<double()> seconds) {
   std::string why_none;
   const int count = count_devices(*driver, &why_none);
@@ -194,7 +194,7 @@ std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int or
   DeviceInfo info = query_device(*driver, ordinal);
   CUdevice device = 0;
   require(*driver, driver->device_get(&device, ordinal), info.id + ": cuDeviceGet");
-  return std::make_unique<CudaDevice>(std::move(driver), std::move(info), device, std::move(throttle),
+  return std::make_unique<CudaDevice>(std::move(driver), std::move(info), device, std::move(monitor),
                                       std::move(seconds));
 }
 
@@ -204,11 +204,11 @@ std::unique_ptr<Device> make_device(int ordinal) {
   if (!driver) throw machine_error(fmt::format("cuda:{}: {}", ordinal, why_not));
   std::string why_none;
   const std::vector<DeviceInfo> devices = list_devices(*driver, &why_none);
-  std::unique_ptr<ThrottleMonitor> throttle;
+  std::unique_ptr<GpuMonitor> monitor;
   if (ordinal >= 0 && static_cast<std::size_t>(ordinal) < devices.size()) {
-    throttle = make_nvml_monitor(devices[static_cast<std::size_t>(ordinal)].uuid);
+    monitor = make_nvml_monitor(devices[static_cast<std::size_t>(ordinal)].uuid);
   }
-  return make_device(std::move(driver), ordinal, std::move(throttle));
+  return make_device(std::move(driver), ordinal, std::move(monitor));
 }
 
 }  // namespace evo::cuda

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "evaluator/cuda/driver.h"
-#include "evaluator/cuda/throttle.h"
+#include "evaluator/cuda/gpu_monitor.h"
 #include "evaluator/device.h"
 
 namespace evo::cuda {
@@ -17,9 +17,9 @@ std::vector<DeviceInfo> list_devices(const Driver& driver, std::string* why_none
 /// Seconds of a steady clock.
 double steady_seconds();
 
-/// Opens a GPU of a driver. `throttle` may be null. Throws machine_error when there is no such GPU.
+/// Opens a GPU of a driver. `monitor` may be null. Throws machine_error when there is no such GPU.
 std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int ordinal,
-                                    std::unique_ptr<ThrottleMonitor> throttle,
+                                    std::unique_ptr<GpuMonitor> monitor,
                                     std::function<double()> seconds = steady_seconds);
 
 }  // namespace evo::cuda

@@ -75,6 +75,13 @@ OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> 
   return {driver, executable};
 }
 
+void note(Conditions& conditions, const GpuClocks& clocks) {
+  const auto lower = [](int so_far, int mhz) { return so_far == 0 || mhz == 0 ? std::max(so_far, mhz) : std::min(so_far, mhz); };
+  conditions.sm_mhz_low = lower(conditions.sm_mhz_low, clocks.sm_mhz);
+  conditions.sm_mhz_high = std::max(conditions.sm_mhz_high, clocks.sm_mhz);
+  conditions.memory_mhz = lower(conditions.memory_mhz, clocks.memory_mhz);
+}
+
 /// Takes samples until the criterion is met.
 Timing collect(const TimingContext& context, const TimingRequest& request, const Sampler& sample,
                std::optional<Failure>& failure) {
@@ -83,11 +90,20 @@ Timing collect(const TimingContext& context, const TimingRequest& request, const
   ThrottledSamples samples;
   const double begin_s = context.seconds();
   std::size_t unlooked = 0;
+  Conditions conditions;
   const auto look = [&] {
-    if (context.throttle != nullptr && unlooked > 0 && context.throttle->throttled())
-      samples.mark_throttled(unlooked);
+    if (context.monitor != nullptr && unlooked > 0) {
+      const GpuClocks clocks = context.monitor->clocks();
+      if (clocks.throttled) samples.mark_throttled(unlooked);
+      note(conditions, clocks);
+    }
     unlooked = 0;
   };
+  const auto look_for_others = [&] {
+    if (context.monitor == nullptr) return;
+    conditions.other_processes = std::max(conditions.other_processes, context.monitor->other_processes());
+  };
+  look_for_others();
   while (!criterion.finished(samples.unthrottled(), samples.taken(), context.seconds() - begin_s)) {
     const double us = sample(failure);
     if (failure) return {};
@@ -95,8 +111,10 @@ Timing collect(const TimingContext& context, const TimingRequest& request, const
     if (++unlooked == kSamplesPerLook) look();
   }
   look();
+  look_for_others();
 
   Timing timing;
+  timing.conditions = conditions;
   timing.cold = request.cold;
   timing.samples_us = samples.kept(minimum);
   timing.throttled = static_cast<int>(samples.taken() - timing.samples_us.size());

@@ -9,7 +9,7 @@
 
 #include "evaluator/cuda/bound_call.h"
 #include "evaluator/cuda/driver.h"
-#include "evaluator/cuda/throttle.h"
+#include "evaluator/cuda/gpu_monitor.h"
 #include "evaluator/device.h"
 
 namespace evo::cuda {
@@ -18,7 +18,7 @@ namespace evo::cuda {
 struct TimingContext {
   const Driver& driver;
   CUstream stream;
-  ThrottleMonitor* throttle = nullptr;  ///< May be null: no sample is dropped then.
+  GpuMonitor* monitor = nullptr;  ///< May be null: no sample is dropped then, and clocks are unknown.
   std::function<double()> seconds;      ///< A steady clock.
 };
 

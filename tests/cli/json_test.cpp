@@ -64,10 +64,10 @@ TEST_CASE("every document has the members that its description promises") {
                                     "timings", "builds", "cases",      "profile"};
   CHECK(members(show["evaluation"]) == evaluation_members);
   CHECK(members(show["evaluation"]["timings"][0]) ==
-        Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "samples_us"});
+        Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low", "sm_mhz_high", "memory_mhz", "other_processes", "samples_us"});
   CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "registers",
                                                           "spill_bytes", "static_smem_bytes", "stack_bytes",
-                                                          "cubin_hash", "compile_ms", "log"});
+                                                          "cubin_hash", "compile_ms", "flags", "log"});
   CHECK(members(show["evaluation"]["cases"][0]) ==
         Names{"shape", "seed", "regime", "output", "relative_l2", "max_abs", "cosine"});
   CHECK(members(show["programs"][0]) == Names{"specialisation", "max_registers", "source_hash", "source"});

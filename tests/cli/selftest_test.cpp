@@ -93,6 +93,60 @@ TEST_CASE("a self-test of part of the specimens judges these alone") {
   check_refused(bench.evo(arguments), 2, {"unknown specimen 'honets'", "did you mean 'honest'"});
 }
 
+TEST_CASE("a run says so while its task has not passed its self-test as it is, and no longer once it has") {
+  const Bench bench;
+  write_toy_mutants(bench, "wrong_answer");
+  const std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"};
+  const auto warned = [&] {
+    const Outcome outcome = bench.evo(run);
+    REQUIRE(outcome.code == 0);
+    return outcome.err;
+  };
+  const std::string warning =
+      "toy has not passed its self-test on the virtual GPU, or has changed since: evo selftest --task toy --device "
+      "vgpu:h200 does it\n";
+  CHECK(warned() == warning);
+  REQUIRE(bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--only", "honest"}).code == 0);
+  CHECK(warned() == warning);  // A part stands for nothing.
+  REQUIRE(bench.evo(kSelftest).code == 0);
+  CHECK(warned().empty());
+  bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// changed\n");
+  CHECK(warned() == warning);
+  write_toy_mutants(bench, "crashed");
+  bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// changed\n");
+  REQUIRE(bench.evo(kSelftest).code == 1);
+  CHECK(warned() == "toy failed its self-test (1 of 2 judged wrongly): wrong kernels may win (evo selftest --task toy "
+                    "--device vgpu:h200)\n");
+}
+
+TEST_CASE("a pass that was recorded beside the mutants travels with the templates") {
+  const Bench bench, other;
+  write_toy_mutants(bench, "wrong_answer");
+  std::vector<std::string> record = kSelftest;
+  record.push_back("--record");
+  const Outcome outcome = bench.evo(record);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const std::string pass = "templates/toy/mutants/passed/vgpu.json";
+  CHECK(outcome.err == "written to " + pass + "\n");
+  write_toy_mutants(other, "wrong_answer");
+  other.write(pass, bench.read(pass));
+  const std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"};
+  CHECK(other.evo(run).err.empty());
+  other.write("templates/toy/plain/kernel.cu", other.read("templates/toy/plain/kernel.cu") + "// changed\n");
+  CHECK(other.evo(run).err.find("has changed since") != std::string::npos);
+  check_refused(bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--record", "--only", "honest"}), 2,
+                {"--record", "--only"});
+}
+
+TEST_CASE("a task without mutants is run with a warning") {
+  const Bench bench;
+  write_toy_task(bench);
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err == "toy has no planted mutants, so nothing shows that its wrong kernels are found (docs/trust.md)\n");
+}
+
 TEST_CASE("a task without mutants cannot be self-tested") {
   const Bench bench;
   write_toy_task(bench);

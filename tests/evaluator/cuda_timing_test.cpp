@@ -13,19 +13,22 @@ using test::FakeGpu;
 
 namespace {
 
-/// Throttled from one replay to another.
-class FakeThrottle final : public cuda::ThrottleMonitor {
+/// What is seen may change from one replay to another.
+class FakeMonitor final : public cuda::GpuMonitor {
  public:
-  explicit FakeThrottle(const bool& throttled) : throttled_(throttled) {}
-  bool throttled() override { return throttled_; }
+  FakeMonitor(const cuda::GpuClocks& clocks, const int& others) : clocks_(clocks), others_(others) {}
+  cuda::GpuClocks clocks() override { return clocks_; }
+  int other_processes() override { return others_; }
 
  private:
-  const bool& throttled_;
+  const cuda::GpuClocks& clocks_;
+  const int& others_;
 };
 
 struct Bench {
   FakeGpu gpu;
-  bool throttled = false;
+  cuda::GpuClocks clocks;
+  int others = 0;
   std::unique_ptr<Device> device;
   std::unique_ptr<Module> module;
   std::vector<Buffers> rotation{1};
@@ -36,7 +39,7 @@ struct Bench {
     gpu.kernels["k"].us = kernel_us;
     plan.launches.resize(1);
     plan.launches[0].kernel = "k";
-    device = cuda::make_device(gpu.driver(), 0, std::make_unique<FakeThrottle>(throttled),
+    device = cuda::make_device(gpu.driver(), 0, std::make_unique<FakeMonitor>(clocks, others),
                                [this] { return gpu.now_us * 1e-6; });
     module = device->load({}, failure);
   }
@@ -160,8 +163,8 @@ TEST_CASE("samples under lowered clocks are dropped and counted") {
   Bench bench(5);
   // From 11 to 12 ms: after the untimed repetitions, which take 10 ms, a replay takes twice as long.
   bench.gpu.on_replay = [&] {
-    bench.throttled = bench.gpu.now_us > 11000 && bench.gpu.now_us < 12000;
-    if (bench.throttled) bench.gpu.now_us += 100;
+    bench.clocks.throttled = bench.gpu.now_us > 11000 && bench.gpu.now_us < 12000;
+    if (bench.clocks.throttled) bench.gpu.now_us += 100;
   };
   const Timing timing = bench.time();
   CHECK(timing.throttled >= 5);
@@ -171,12 +174,47 @@ TEST_CASE("samples under lowered clocks are dropped and counted") {
 
 TEST_CASE("when the clocks never recover every sample is kept") {
   Bench bench(5);
-  bench.throttled = true;
+  bench.clocks.throttled = true;
   TimingRequest request;
   request.max_samples = 40;
   const Timing timing = bench.time(request);
   CHECK(timing.throttled == 0);
   CHECK(timing.samples_us.size() == 40);
+}
+
+TEST_CASE("a timing says between which clocks it was taken") {
+  Bench bench(5);
+  bench.clocks = {.throttled = false, .sm_mhz = 1980, .memory_mhz = 3201};
+  bench.gpu.on_replay = [&] { bench.clocks.sm_mhz = bench.gpu.now_us > 11000 ? 1410 : 1980; };
+  const Conditions conditions = bench.time().conditions;
+  CHECK(conditions.sm_mhz_low == 1410);
+  CHECK(conditions.sm_mhz_high == 1980);
+  CHECK(conditions.memory_mhz == 3201);
+  CHECK(conditions.other_processes == 0);
+  CHECK(to_text(conditions) == "SM 1410-1980 MHz, memory 3201 MHz");
+  bench.clocks = {};
+  bench.gpu.on_replay = [] {};
+  CHECK(to_text(bench.time().conditions).empty());
+}
+
+TEST_CASE("a process that computes beside a timing is noticed, whether it goes or comes meanwhile") {
+  Bench bench(5);
+  bench.others = 2;
+  // The untimed repetitions take 10 ms.
+  bench.gpu.on_replay = [&] { bench.others = bench.gpu.now_us < 11000 ? 2 : 0; };
+  CHECK(bench.time().conditions.other_processes == 2);
+  bench.gpu.on_replay = [&] { bench.others = 1; };
+  CHECK(bench.time().conditions.other_processes == 1);
+}
+
+TEST_CASE("processes on a GPU that are ours are not counted as others") {
+  const std::vector<unsigned> processes = {10, 20, 30};
+  CHECK(cuda::count_others({}, [](unsigned) { return true; }) == 0);
+  CHECK(cuda::count_others(processes, [](unsigned) { return true; }) == 0);
+  CHECK(cuda::count_others(processes, [](unsigned process) { return process == 20; }) == 2);
+  // The numbers are another name space's: two may be ours.
+  CHECK(cuda::count_others(processes, [](unsigned) { return false; }) == 1);
+  CHECK(cuda::count_others(std::span(processes).first(2), [](unsigned) { return false; }) == 0);
 }
 
 TEST_CASE("a fault while timing is a failure that loses the device") {

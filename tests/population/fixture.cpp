@@ -73,7 +73,7 @@ Candidate candidate(const Proposal& proposal, const std::string& source) {
 Evaluation valid(double latency_us, const std::string& cubin) {
   Evaluation evaluation;
   evaluation.verdict = Verdict::valid;
-  evaluation.builds = {{"D=64", "sm_90a", 72, 8, 1024, 16, "cubin " + cubin, "ptxas info", 12.5}};
+  evaluation.builds = {{"D=64", "sm_90a", 72, 8, 1024, 16, "cubin " + cubin, "ptxas info", 12.5, "--std=c++17 -v"}};
   evaluation.errors = {{"mission", 3, "normal", "o", 0.01, 0.02, 0.9999}};
   evaluation.timings = {{"mission",
                          false,
@@ -82,7 +82,8 @@ Evaluation valid(double latency_us, const std::string& cubin) {
                          latency_us - 0.1,
                          latency_us + 0.1,
                          2,
-                         {latency_us, latency_us + 0.05}}};
+                         {latency_us, latency_us + 0.05},
+                         {1965, 1980, 3201, 1}}};
   evaluation.latency_us = latency_us;
   evaluation.worst_relative_l2 = 0.01;
   evaluation.salt = 11;

@@ -128,6 +128,7 @@ TEST_CASE("everything known of a candidate comes back") {
   CHECK(back.builds[0].stack_bytes == 16);
   CHECK(back.builds[0].cubin_hash == "cubin 2");
   CHECK(back.builds[0].log == "ptxas info");
+  CHECK(back.builds[0].flags == "--std=c++17 -v");
   REQUIRE(back.errors.size() == 1);
   CHECK(back.errors[0].seed == std::numeric_limits<std::uint64_t>::max() - 1);
   CHECK(back.errors[0].regime == "normal");
@@ -136,6 +137,10 @@ TEST_CASE("everything known of a candidate comes back") {
   CHECK(back.timings[0].samples_us == std::vector{12.25, 12.25 + 0.05});
   CHECK(back.timings[0].throttled == 2);
   CHECK_FALSE(back.timings[0].modelled);
+  CHECK(back.timings[0].conditions.sm_mhz_low == 1965);
+  CHECK(back.timings[0].conditions.sm_mhz_high == 1980);
+  CHECK(back.timings[0].conditions.memory_mhz == 3201);
+  CHECK(back.timings[0].conditions.other_processes == 1);
 
   const CandidateRow broken = store.candidate(store.candidate_of(run, 0).value()).value();
   CHECK(broken.evaluation.verdict == Verdict::compile_failed);
@@ -295,6 +300,31 @@ TEST_CASE("the differences of two genomes are the genes whose alleles differ") {
   CHECK((found[2].gene == "tile" && found[2].a == Value(std::int64_t{64}) &&
          found[2].b == Value(std::int64_t{128})));
   CHECK(differences(a, a).empty());
+}
+
+TEST_CASE("the newest self-test of a task hash on a kind of device is remembered") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunInfo info = run_info();
+  CHECK_FALSE(store.last_selftest(info.task_hash, "cuda"));
+  SelftestRecord record{.task = info.task, .task_hash = info.task_hash, .device = info.device, .passed = true,
+                        .judged = 40, .wrong = 0, .salt = 0xfedcba9876543210u, .evo_version = "0.1.0",
+                        .nvrtc_version = "13.0"};
+  store.record_selftest(record);
+  record.passed = false;
+  record.wrong = 2;
+  store.record_selftest(record);
+  const SelftestRecord back = store.last_selftest(info.task_hash, "cuda").value();
+  CHECK_FALSE(back.passed);
+  CHECK(back.wrong == 2);
+  CHECK(back.judged == 40);
+  CHECK(back.salt == 0xfedcba9876543210u);
+  CHECK(back.device.uuid == info.device.uuid);
+  CHECK(back.nvrtc_version == "13.0");
+  CHECK(back.at.size() == 24);
+  CHECK_FALSE(store.last_selftest(info.task_hash, "vgpu"));
+  CHECK_FALSE(store.last_selftest("another hash", "cuda"));
+  store.begin_run(info);
+  CHECK(store.task_files(info.task_hash) == info.files);
 }
 
 TEST_CASE("what was written is there when the file is opened again") {

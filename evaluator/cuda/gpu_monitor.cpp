@@ -1,10 +1,14 @@
-#include "evaluator/cuda/throttle.h"
+#include "evaluator/cuda/gpu_monitor.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <fstream>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "evaluator/shared_library.h"
 
@@ -22,6 +26,19 @@ constexpr unsigned long long kHwThermalSlowdown = 0x40;
 constexpr unsigned long long kHwPowerBrakeSlowdown = 0x80;
 constexpr unsigned long long kSlowdowns =
     kHwSlowdown | kSwThermalSlowdown | kHwThermalSlowdown | kHwPowerBrakeSlowdown;
+
+constexpr int kSmClock = 1;  // nvmlClockType_t
+constexpr int kMemoryClock = 2;
+
+struct NvmlProcess {  // nvmlProcessInfo_t
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+constexpr std::size_t kMostProcesses = 256;  // Far more than a GPU has at once.
+/// A device worker and a reference worker.
+constexpr int kOwnProcesses = 2;
 
 /// A started NVML, shut down with the object.
 class Nvml {
@@ -50,6 +67,8 @@ class Nvml {
     driver_version_ = other.driver_version_;
     device_by_uuid_ = other.device_by_uuid_;
     clock_reasons_ = other.clock_reasons_;
+    clock_ = other.clock_;
+    processes_ = other.processes_;
     started_ = std::exchange(other.started_, false);
     return *this;
   }
@@ -65,6 +84,20 @@ class Nvml {
     if (clock_reasons_(device, &reasons) != 0) return std::nullopt;
     return reasons;
   }
+  /// In MHz; 0 when NVML does not tell.
+  int clock(NvmlDevice device, int which) const {
+    unsigned mhz = 0;
+    return clock_(device, which, &mhz) == 0 ? static_cast<int>(mhz) : 0;
+  }
+  /// Numbers of the processes that compute on a GPU; empty when NVML does not tell.
+  std::vector<unsigned> processes(NvmlDevice device) const {
+    std::array<NvmlProcess, kMostProcesses> found{};
+    auto count = static_cast<unsigned>(found.size());
+    if (processes_ == nullptr || processes_(device, &count, found.data()) != 0) return {};
+    std::vector<unsigned> numbers;
+    for (unsigned i = 0; i < count && i < found.size(); ++i) numbers.push_back(found[i].pid);
+    return numbers;
+  }
   std::string driver_version() const {
     std::array<char, 81> version{};  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE and a zero
     return driver_version_(version.data(), version.size() - 1) == 0 ? version.data() : "";
@@ -79,10 +112,13 @@ class Nvml {
   }
 
   bool bind_all() {
+    // Its form is known since driver 510; without it nobody else is noticed.
+    if (!library_.bind(processes_, "nvmlDeviceGetComputeRunningProcesses_v3")) processes_ = nullptr;
     return library_.bind(init_, "nvmlInit_v2") && library_.bind(shutdown_, "nvmlShutdown") &&
            library_.bind(error_string_, "nvmlErrorString") &&
            library_.bind(driver_version_, "nvmlSystemGetDriverVersion") &&
            library_.bind(device_by_uuid_, "nvmlDeviceGetHandleByUUID") &&
+           library_.bind(clock_, "nvmlDeviceGetClockInfo") &&
            // Renamed in driver 535; the older name stays for a while.
            (library_.bind(clock_reasons_, "nvmlDeviceGetCurrentClocksEventReasons") ||
             library_.bind(clock_reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons"));
@@ -95,13 +131,38 @@ class Nvml {
   NvmlReturn (*driver_version_)(char*, unsigned) = nullptr;
   NvmlReturn (*device_by_uuid_)(const char*, NvmlDevice*) = nullptr;
   NvmlReturn (*clock_reasons_)(NvmlDevice, unsigned long long*) = nullptr;
+  NvmlReturn (*clock_)(NvmlDevice, int, unsigned*) = nullptr;
+  NvmlReturn (*processes_)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
   bool started_ = false;
 };
 
-class NvmlMonitor final : public ThrottleMonitor {
+/// The parent of a process; 0 when it is not to be seen.
+unsigned parent_of(unsigned process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  // "PID (NAME) STATE PARENT ...", and a name may hold anything.
+  const std::size_t end = text.rfind(')');
+  unsigned parent = 0;
+  if (end != std::string::npos) std::sscanf(text.c_str() + end + 1, " %*c %u", &parent);
+  return parent;
+}
+
+/// Workers are children of one process, which may compute itself.
+bool is_ours(unsigned process) {
+  const auto parent = static_cast<unsigned>(getppid());
+  return process == static_cast<unsigned>(getpid()) || process == parent || (parent > 1 && parent_of(process) == parent);
+}
+
+class NvmlMonitor final : public GpuMonitor {
  public:
   NvmlMonitor(Nvml nvml, NvmlDevice device) : nvml_(std::move(nvml)), device_(device) {}
-  bool throttled() override { return (nvml_.clock_reasons(device_).value_or(0) & kSlowdowns) != 0; }
+  GpuClocks clocks() override {
+    return {.throttled = (nvml_.clock_reasons(device_).value_or(0) & kSlowdowns) != 0,
+            .sm_mhz = nvml_.clock(device_, kSmClock),
+            .memory_mhz = nvml_.clock(device_, kMemoryClock)};
+  }
+  int other_processes() override { return count_others(nvml_.processes(device_), is_ours); }
 
  private:
   Nvml nvml_;
@@ -110,7 +171,7 @@ class NvmlMonitor final : public ThrottleMonitor {
 
 }  // namespace
 
-std::unique_ptr<ThrottleMonitor> make_nvml_monitor(const std::string& uuid, std::string* why_not) {
+std::unique_ptr<GpuMonitor> make_nvml_monitor(const std::string& uuid, std::string* why_not) {
   std::optional<Nvml> nvml = Nvml::start(why_not);
   if (!nvml) return nullptr;
   NvmlDevice device = nvml->device(uuid);
@@ -121,6 +182,12 @@ std::unique_ptr<ThrottleMonitor> make_nvml_monitor(const std::string& uuid, std:
         device == nullptr ? "NVML knows no GPU " + uuid : "NVML does not tell why clocks change on " + uuid;
   }
   return nullptr;
+}
+
+int count_others(std::span<const unsigned> processes, const std::function<bool(unsigned)>& ours) {
+  const auto known = std::ranges::count_if(processes, ours);
+  const auto all = static_cast<int>(processes.size());
+  return known > 0 ? all - static_cast<int>(known) : std::max(0, all - kOwnProcesses);
 }
 
 std::string nvml_driver_version(std::string* why_not) {

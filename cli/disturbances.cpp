@@ -1,0 +1,40 @@
+#include "cli/disturbances.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace evo::cli {
+namespace {
+
+/// Clocks below this part of the highest of the run are another clock; the power cap moves them by a few
+/// percent.
+constexpr double kSameClock = 0.9;
+
+}  // namespace
+
+std::vector<std::string> DisturbanceWatch::notice(const std::string& name, const Evaluation& evaluation) {
+  std::vector<std::string> lines;
+  for (const Timing& timing : evaluation.timings) {
+    const Conditions& now = timing.conditions;
+    if (now.other_processes > 0 && first(Kind::company)) {
+      lines.push_back(
+          fmt::format("{} other process{} on this GPU while {} was timed: latencies may be too long",
+                      now.other_processes, now.other_processes > 1 ? "es" : "", name));
+    }
+    if (timing.throttled > 0 && first(Kind::throttling)) {
+      lines.push_back(fmt::format(
+          "the GPU lowered its clocks while {} was timed (heat or power): {} samples were dropped", name,
+          timing.throttled));
+    }
+    highest_sm_mhz_ = std::max(highest_sm_mhz_, now.sm_mhz_high);
+    if (now.sm_mhz_low > 0 && now.sm_mhz_low < kSameClock * highest_sm_mhz_ && first(Kind::clocks)) {
+      lines.push_back(
+          fmt::format("the GPU's clock changes during this run: {} MHz while {} was timed, {} MHz at best",
+                      now.sm_mhz_low, name, highest_sm_mhz_));
+    }
+  }
+  return lines;
+}
+
+}  // namespace evo::cli

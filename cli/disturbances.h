@@ -1,0 +1,27 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/evaluation.h"
+
+namespace evo::cli {
+
+/// Notices what disturbs the measurements of a run and says each kind once: another process on the GPU,
+/// clocks that heat or a power brake lowered, clocks that differ between measurements or within one.
+/// Everything else that is to be known of it is kept with each timing.
+class DisturbanceWatch {
+ public:
+  /// Lines for a person about what is new in an evaluation. `name`: of the candidate, for people.
+  std::vector<std::string> notice(const std::string& name, const Evaluation& evaluation);
+
+ private:
+  enum class Kind { company, throttling, clocks };
+  bool first(Kind kind) { return said_.insert(kind).second; }
+
+  std::set<Kind> said_;
+  int highest_sm_mhz_ = 0;
+};
+
+}  // namespace evo::cli

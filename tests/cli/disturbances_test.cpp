@@ -1,0 +1,61 @@
+#include "cli/disturbances.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace evo;
+using cli::DisturbanceWatch;
+
+namespace {
+
+Evaluation timed(const Conditions& conditions, int throttled = 0) {
+  Evaluation evaluation;
+  evaluation.verdict = Verdict::valid;
+  evaluation.timings.resize(1);
+  evaluation.timings[0].conditions = conditions;
+  evaluation.timings[0].throttled = throttled;
+  return evaluation;
+}
+
+constexpr Conditions kCalm = {.sm_mhz_low = 1965, .sm_mhz_high = 1980, .memory_mhz = 3201};
+
+}  // namespace
+
+TEST_CASE("calm measurements, modelled ones and failures are no news") {
+  DisturbanceWatch watch;
+  CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
+  CHECK(watch.notice("proposal 1", timed({})).empty());
+  CHECK(watch.notice("proposal 2", Evaluation{}).empty());
+}
+
+TEST_CASE("another process on the GPU is said once") {
+  DisturbanceWatch watch;
+  Conditions company = kCalm;
+  company.other_processes = 1;
+  CHECK(watch.notice("proposal 3", timed(company)) ==
+        std::vector<std::string>{
+            "1 other process on this GPU while proposal 3 was timed: latencies may be too long"});
+  CHECK(watch.notice("proposal 4", timed(company)).empty());
+}
+
+TEST_CASE("lowered clocks are said once, whatever was said before") {
+  DisturbanceWatch watch;
+  Conditions company = kCalm;
+  company.other_processes = 2;
+  watch.notice("proposal 0", timed(company));
+  CHECK(watch.notice("proposal 1", timed(kCalm, 7)) ==
+        std::vector<std::string>{
+            "the GPU lowered its clocks while proposal 1 was timed (heat or power): 7 samples "
+            "were dropped"});
+  CHECK(watch.notice("proposal 2", timed(kCalm, 7)).empty());
+}
+
+TEST_CASE("another clock than before is said, a few percent are none") {
+  DisturbanceWatch watch;
+  CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
+  CHECK(watch.notice("proposal 1", timed({.sm_mhz_low = 1800, .sm_mhz_high = 1800})).empty());
+  CHECK(watch.notice("proposal 2", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})) ==
+        std::vector<std::string>{
+            "the GPU's clock changes during this run: 1410 MHz while proposal 2 was timed, 1980 "
+            "MHz at best"});
+  CHECK(watch.notice("proposal 3", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})).empty());
+}

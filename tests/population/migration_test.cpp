@@ -1,0 +1,93 @@
+// A database that an older evo left (tests/data/schema_N.sql) under this one.
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+
+#include "engine/error.h"
+#include "tests/population/fixture.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+fs::path old_database(const TempFolder& folder) {
+  const fs::path path = folder / "old.db";
+  const std::string dump = read_text(fs::path(EVO_TEST_DATA) / "schema_1.sql");
+  REQUIRE_FALSE(dump.empty());
+  SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(dump);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("a reader leaves a database of an older evo alone and says how to bring it up to date") {
+  const TempFolder folder;
+  const fs::path path = old_database(folder);
+  const std::string before = read_text(path);
+  CHECK_THAT(error_of([&] { Store::open(path, Store::Mode::read); }),
+             ContainsSubstring("has schema 1 of an older evo") &&
+                 ContainsSubstring("`evo db compact --db " + path.string() + "` brings it up to date"));
+  CHECK(read_text(path) == before);
+}
+
+TEST_CASE("a writer brings a database of an older evo up to date and loses nothing") {
+  const TempFolder folder;
+  const fs::path path = old_database(folder);
+  Store store = Store::open(path, Store::Mode::write);
+  CHECK(store.check().empty());
+  const RunRow run = store.run(1).value();
+  CHECK(run.info.task == "toy");
+  CHECK(run.evaluated == 4);
+  REQUIRE(store.elites().size() == 3);
+  const EliteRow best = store.elites().front();
+  CHECK(best.candidate == 3);
+  CHECK(best.timings.at(0).conditions.sm_mhz_high == 0);
+  const CandidateRow row = store.candidate(best.candidate).value();
+  CHECK(row.evaluation.latency_us == best.latency_us);
+  CHECK(row.evaluation.builds.at(0).flags.empty());
+  CHECK(row.evaluation.builds.at(0).registers > 0);
+  CHECK(store.task_files(run.info.task_hash).contains("toy/task.json"));
+  // What is new can be written beside it.
+  RunInfo info = run_info();
+  const auto archive = store.archive(store.begin_run(info));
+  archive->record(proposal(0), candidate(proposal(0), "source"), valid(20, "1"));
+  CHECK(store.check().empty());
+  CHECK(Store::open(path, Store::Mode::read).runs().size() == 2);
+}
+
+TEST_CASE("to change a database it must be there, hold something, and may be an older one") {
+  const TempFolder folder;
+  CHECK_THAT(error_of([&] { Store::open(folder / "none.db", Store::Mode::change); }),
+             ContainsSubstring("there is no database"));
+  std::ofstream(folder / "empty.db").close();
+  CHECK_THAT(error_of([&] { Store::open(folder / "empty.db", Store::Mode::change); }),
+             ContainsSubstring("is empty"));
+  Store::open(old_database(folder), Store::Mode::change).compact();
+  CHECK(Store::open(folder / "old.db", Store::Mode::read).elites().size() == 3);
+}
+
+TEST_CASE("a database that is brought up to date differs from a new one in nothing") {
+  const TempFolder folder;
+  const auto schema = [](const fs::path& path) {
+    Store::open(path, Store::Mode::write);
+    SQLite::Database database(path.string());
+    SQLite::Statement rows(database,
+                           "SELECT group_concat(type || ' ' || name || ' ' || coalesce(sql, ''), char(10)) "
+                           "FROM (SELECT * FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name)");
+    rows.executeStep();
+    return rows.getColumn(0).getString();
+  };
+  const std::string updated = schema(old_database(folder));
+  CHECK_THAT(updated, ContainsSubstring("selftest"));
+  CHECK(updated == schema(folder / "new.db"));
+}
