@@ -27,6 +27,7 @@ const std::map<std::string, Field, std::less<>>& fields() {
       {"crossed", &EvolveTuning::crossed},       {"immigrants", &EvolveTuning::immigrants},
       {"trees", &EvolveTuning::trees},           {"tries", &EvolveTuning::tries},
       {"pairs", &EvolveTuning::pairs},           {"turns", &EvolveTuning::turns},
+      {"patience", &EvolveTuning::patience},     {"leader", &EvolveTuning::leader},
   };
   return kFields;
 }

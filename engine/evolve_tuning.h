@@ -21,6 +21,8 @@ struct EvolveTuning {
   std::size_t mutants = 40;   ///< Offspring considered at each fit: two or three genes changed,
   std::size_t crossed = 20;   ///< by crossover,
   std::size_t immigrants = 150;  ///< and anywhere.
+  std::size_t patience = 50;     ///< Answers without progress after which another climb begins; 0: none does.
+  std::size_t leader = 4;        ///< One ask of so many goes to the best climb so far then.
   std::size_t trees = 16;        ///< Of the forest.
   std::size_t tries = 8;         ///< Random splits compared at each of its nodes.
   double pairs = 0.4;            ///< Of these: a product or quotient of two genes.
