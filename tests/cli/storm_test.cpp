@@ -143,12 +143,15 @@ int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
   const std::vector<std::string> start = {"run",     "--task", "toy",    "--device",           "vgpu",
                                           "--evals", "40",     "--seed", std::to_string(seed), "--quiet"};
   const std::vector<std::string> go_on = {"run", "--resume", "1", "--quiet"};
+  const auto begun = std::chrono::steady_clock::now();
   REQUIRE(whole.evo(start).code == 0);
+  const std::chrono::microseconds undisturbed =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun);
   int met = 0;
   std::uint64_t reported = 0;
   while (met < kills && reported < 40) {
     Process process(has_run(killed) ? go_on : start, {.folder = killed.folder()});
-    std::this_thread::sleep_for(std::chrono::microseconds(rng.below(1'500'000)));
+    std::this_thread::sleep_for(std::chrono::microseconds(rng.below(static_cast<std::uint64_t>(undisturbed.count()))));
     process.send(SIGKILL);
     if (process.finish().signal == SIGKILL) ++met;
     if (!has_run(killed)) continue;

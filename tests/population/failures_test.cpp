@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "engine/error.h"
+#include "population/schema.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;
@@ -85,8 +86,8 @@ TEST_CASE("a database of a newer evo is left alone") {
     CHECK(fault_of(open) == Fault::usage);
     CHECK_THAT(error_of(open),
                Equals("database " + path.string() +
-                      " was written by a newer evo (schema 99, this evo knows 2): update evo or choose "
-                      "another --db"));
+                      " was written by a newer evo (schema 99, this evo knows " +
+                      std::to_string(schema_version()) + "): update evo or choose another --db"));
   }
   CHECK(read_text(path) == before);
 }
