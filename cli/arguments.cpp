@@ -14,10 +14,6 @@
 namespace evo::cli {
 namespace {
 
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 std::vector<std::string> names_of(const std::vector<Shape>& shapes) {
   std::vector<std::string> names;
   for (const Shape& shape : shapes) names.push_back(shape.name);
@@ -34,6 +30,10 @@ double seconds_of(std::string_view unit) {
 }
 
 }  // namespace
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
 
 std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least) {
   std::uint64_t number = 0;

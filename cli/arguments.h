@@ -11,6 +11,9 @@
 
 namespace evo::cli {
 
+/// Whether a text is a number as candidates and runs have them, and no name of a file.
+bool all_digits(std::string_view text);
+
 // Each throws usage_error that names the option, what was given and what is wanted.
 
 /// A whole number, at least `least`. `option` is for the message ("--evals").

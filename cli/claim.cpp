@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <string_view>
+#include <utility>
 
+#include "cli/arguments.h"
+#include "cli/kernel_values.h"
 #include "engine/error.h"
 #include "population/export.h"
 
@@ -23,11 +24,7 @@ std::string read_file(const std::string& path) {
   if (std::filesystem::file_size(path, error) > kLargestFileBytes) {
     throw usage_error(fmt::format("{} is too large to be an exported kernel", path));
   }
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) throw usage_error(fmt::format("cannot read {}", path));
-  return std::move(text).str();
+  return read_whole_file(path, kLargestFileBytes);
 }
 
 Claim exported_claim(Exported exported, std::string origin) {
@@ -51,9 +48,7 @@ Claim exported_claim(Exported exported, std::string origin) {
 }  // namespace
 
 bool is_candidate_id(const std::string& text) {
-  const std::size_t begin = text.starts_with('#') ? 1 : 0;
-  return text.size() > begin && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
-                                            [](char c) { return c >= '0' && c <= '9'; });
+  return all_digits(std::string_view(text).substr(text.starts_with('#') ? 1 : 0));
 }
 
 Claim claim_of(const Restored& restored) {

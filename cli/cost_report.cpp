@@ -93,31 +93,30 @@ std::string cost_text(const vgpu::PlanCost& cost, const Terminal& terminal) {
   return columns.text(terminal);
 }
 
-std::string cost_json(const LaunchCost& cost) {
+Json cost_json(const LaunchCost& cost) {
   Json busy = Json::object(), stalls = Json::object();
   for (int i = 0; i < vgpu::kPipes; ++i)
     busy[std::string(name_of(static_cast<vgpu::Pipe>(i)))] = cost.pipe_use[static_cast<std::size_t>(i)];
   for (int i = 0; i < vgpu::kStalls; ++i)
     stalls[std::string(name_of(static_cast<vgpu::Stall>(i)))] = cost.stall_share[static_cast<std::size_t>(i)];
-  const Json json = {{"latency_us", cost.latency_us},
-                     {"timing", "modelled"},
-                     {"bound", cost.bound},
-                     {"launch_us", cost.launch_us},
-                     {"sm_us", cost.sm_us},
-                     {"hidden_us", cost.hidden_us},
-                     {"l2_us", cost.l2_us},
-                     {"memory_us", cost.memory_us},
-                     {"occupancy", cost.occupancy},
-                     {"occupancy_limit", cost.occupancy_limit},
-                     {"blocks_per_sm", cost.blocks_per_sm},
-                     {"waves", cost.waves},
-                     {"instructions_per_block", cost.instructions_per_block},
-                     {"instructions_per_clock", cost.instructions_per_clock},
-                     {"bank_conflicts_per_block", cost.bank_conflicts_per_block},
-                     {"global_bytes_per_block", cost.global_bytes_per_block},
-                     {"busy", busy},
-                     {"stalls", stalls}};
-  return json.dump();
+  return {{"latency_us", cost.latency_us},
+          {"timing", "modelled"},
+          {"bound", cost.bound},
+          {"launch_us", cost.launch_us},
+          {"sm_us", cost.sm_us},
+          {"hidden_us", cost.hidden_us},
+          {"l2_us", cost.l2_us},
+          {"memory_us", cost.memory_us},
+          {"occupancy", cost.occupancy},
+          {"occupancy_limit", cost.occupancy_limit},
+          {"blocks_per_sm", cost.blocks_per_sm},
+          {"waves", cost.waves},
+          {"instructions_per_block", cost.instructions_per_block},
+          {"instructions_per_clock", cost.instructions_per_clock},
+          {"bank_conflicts_per_block", cost.bank_conflicts_per_block},
+          {"global_bytes_per_block", cost.global_bytes_per_block},
+          {"busy", busy},
+          {"stalls", stalls}};
 }
 
 }  // namespace evo::cli

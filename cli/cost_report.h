@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cli/terminal.h"
@@ -11,6 +12,6 @@ namespace evo::cli {
 std::string cost_text(const vgpu::PlanCost& cost, const Terminal& terminal);
 
 /// The same of one launch: an object, as docs/json.md describes it.
-std::string cost_json(const vgpu::LaunchCost& cost);
+nlohmann::ordered_json cost_json(const vgpu::LaunchCost& cost);
 
 }  // namespace evo::cli

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/svg_text.h"
+
 namespace evo::cli {
 namespace {
 
@@ -18,21 +20,6 @@ constexpr std::size_t kColumns = 2;
 constexpr std::size_t kFirstShown = 10;  // the scale fits what comes after the first few evaluations
 constexpr std::array kColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0",
                                  "#d98324", "#5f6b73", "#1b9aaa", "#a23b72"};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else
-      result += c;
-  }
-  return result;
-}
 
 /// Where numbers of one panel stand on the page.
 class Scale {
@@ -99,7 +86,7 @@ std::string axes(const Scale& scale) {
 std::string panel_svg(const Panel& panel, const std::vector<std::string>& names) {
   const Scale scale(panel);
   std::string svg = fmt::format("<text x='{}' y='18' font-weight='bold'>{} (best / optimum)</text>", kLeft,
-                                escaped(panel.title));
+                                svg_text(panel.title));
   svg += axes(scale);
   double legend_y = kTop + 10;
   for (const NamedCurve& named : panel.curves) {
@@ -111,7 +98,7 @@ std::string panel_svg(const Panel& panel, const std::vector<std::string>& names)
     svg += fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8'/>",
                        points(scale, named.curve.mean), colour);
     svg += fmt::format("<text x='{}' y='{}' text-anchor='end' fill='{}'>{}</text>", kWidth - kRight - 4,
-                       legend_y, colour, escaped(named.name));
+                       legend_y, colour, svg_text(named.name));
     legend_y += 14;
   }
   return svg;

@@ -26,13 +26,14 @@ void refuse_other_task(const std::string& from, const std::string& found, const 
     throw usage_error(fmt::format("--seed-from {} is of task {}, not {}", from, found, wanted));
 }
 
-/// The best of a list of genomes with latencies.
-std::vector<Seed> best_of(std::vector<std::pair<double, Genome>> valid, const std::string& origin) {
+/// The best of a list of latencies with what has them, the older one of equals.
+template <typename T>
+std::vector<T> best_of(std::vector<std::pair<double, T>> valid) {
   std::stable_sort(valid.begin(), valid.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Seed> best;
+  std::vector<T> best;
   for (std::size_t i = 0; i < std::min(kEliteCount, valid.size()); ++i)
-    best.push_back({std::move(valid[i].second), origin});
+    best.push_back(std::move(valid[i].second));
   return best;
 }
 
@@ -54,12 +55,15 @@ Rankings elites_of_run(const std::string& number, const std::string& task, const
   const Store store = Store::open(database, Store::Mode::read);
   const RunRow run = find_run(store, parse_id("run", number));
   refuse_other_task("run " + number, run.info.task, task);
-  std::vector<std::pair<double, Genome>> valid;
+  std::vector<std::pair<double, CandidateId>> valid;
   for (const OutcomeRow& outcome : store.outcomes(run.id)) {
     if (outcome.verdict == Verdict::valid && outcome.latency_us)
-      valid.emplace_back(*outcome.latency_us, find_candidate(store, outcome.candidate).genome);
+      valid.emplace_back(*outcome.latency_us, outcome.candidate);
   }
-  return {best_of(std::move(valid), "run " + number)};
+  std::vector<Seed> ranking;
+  for (const CandidateId candidate : best_of(std::move(valid)))
+    ranking.push_back({find_candidate(store, candidate).genome, "run " + number});
+  return {std::move(ranking)};
 }
 
 Rankings elites_of_export(const std::string& path, const std::string& text, const std::string& task) {
@@ -78,15 +82,13 @@ Rankings elites_of_results(const std::string& path, const std::string& text, con
   for (ResultRow& row : results.rows) {
     if (row.verdict == Verdict::valid) valid.emplace_back(row.latency_us, std::move(row.genome));
   }
-  return {best_of(std::move(valid), path)};
-}
-
-bool is_number(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  std::vector<Seed> ranking;
+  for (Genome& genome : best_of(std::move(valid))) ranking.push_back({std::move(genome), path});
+  return {std::move(ranking)};
 }
 
 Rankings read_elites(const std::string& from, const std::string& task, const std::string& database) {
-  if (is_number(from)) return elites_of_run(from, task, database);
+  if (all_digits(from)) return elites_of_run(from, task, database);
   const std::string text = read_text(from);
   if (is_database(text)) return elites_of_database(from, task);
   if (from.ends_with(".cu")) return elites_of_export(from, text, task);

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "cli/format.h"
+#include "cli/json_text.h"
 
 namespace evo::cli {
 namespace {
@@ -15,11 +16,6 @@ using Json = nlohmann::ordered_json;
 
 Json document(const char* command) {
   return {{"evo", EVO_VERSION}, {"command", command}};
-}
-
-/// Stored text may hold any bytes (a compiler's log): what is no UTF-8 is replaced.
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 /// 64-bit numbers that are identities, not quantities: JSON readers that use doubles would round them.
@@ -283,14 +279,14 @@ std::string run_json(const RunSummary& summary) {
   json["best"] = summary.best ? outcome_json(*summary.best) : Json(nullptr);
   json["improvement"] = or_null(summary.improvement());
   json["elites"] = elites_array(summary.elites);
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string tasks_json(const std::vector<TaskListing>& tasks) {
   Json json = document("tasks");
   json["tasks"] = Json::array();
   for (const TaskListing& listing : tasks) json["tasks"].push_back(task_json(listing));
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string space_json(const SpaceListing& space) {
@@ -312,13 +308,13 @@ std::string space_json(const SpaceListing& space) {
          {"product", listing.product},
          {"genes", genes}});
   }
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string elites_json(const std::vector<EliteRow>& rows) {
   Json json = document("elites");
   json["elites"] = elites_array(rows);
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string show_json(const CandidateRow& candidate, const RunRow& run) {
@@ -341,7 +337,7 @@ std::string show_json(const CandidateRow& candidate, const RunRow& run) {
   json["evaluation"] = evaluation_json(candidate.evaluation);
   json["programs"] = programs;
   json["run"] = run_row_json(run);
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string lineage_json(CandidateId candidate, const std::vector<LineageRow>& rows) {
@@ -357,7 +353,7 @@ std::string lineage_json(CandidateId candidate, const std::vector<LineageRow>& r
                                  {"verdict", name_of(row.verdict)},
                                  {"latency_us", or_null(row.latency_us)}});
   }
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string diff_json(const CandidateRow& a, const CandidateRow& b, const std::vector<GeneDifference>& genes,
@@ -372,14 +368,14 @@ std::string diff_json(const CandidateRow& a, const CandidateRow& b, const std::v
                              {"b", difference.b ? value_json(*difference.b) : Json(nullptr)}});
   }
   json["source_diff"] = source_diff;
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string runs_json(const std::vector<RunRow>& rows) {
   Json json = document("runs");
   json["runs"] = Json::array();
   for (const RunRow& row : rows) json["runs"].push_back(run_row_json(row));
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string runs_json(const RunRow& row, const std::vector<OutcomeRow>& outcomes) {
@@ -387,13 +383,13 @@ std::string runs_json(const RunRow& row, const std::vector<OutcomeRow>& outcomes
   json["runs"] = Json::array({run_row_json(row)});
   Json& listed = json["runs"][0]["outcomes"] = Json::array();
   for (const OutcomeRow& outcome : outcomes) listed.push_back(outcome_json(outcome));
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string verify_json(const Finding& finding) {
   Json json = document("verify");
   json.update(finding_json(finding));
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string verify_json(const std::string& origin, const std::vector<Finding>& findings) {
@@ -403,7 +399,7 @@ std::string verify_json(const std::string& origin, const std::vector<Finding>& f
       std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
   json["kernels"] = Json::array();
   for (const Finding& finding : findings) json["kernels"].push_back(finding_json(finding));
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string compare_json(const Comparison& comparison) {
@@ -427,14 +423,14 @@ std::string compare_json(const Comparison& comparison) {
     }
     json["candidates"].push_back(std::move(entry));
   }
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string db_check_json(const std::string& database, const std::vector<std::string>& problems) {
   Json json = document("db check");
   json["database"] = database;
   json["problems"] = problems;
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string db_merge_json(const MergeCounts& counts) {
@@ -443,7 +439,7 @@ std::string db_merge_json(const MergeCounts& counts) {
   json["known_runs"] = counts.known_runs;
   json["candidates"] = counts.candidates;
   json["elites"] = counts.elites;
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string selftest_json(const SelftestResult& result) {
@@ -463,7 +459,7 @@ std::string selftest_json(const SelftestResult& result) {
                                  {"reason", row.reason},
                                  {"right", row.judged ? Json(row.right) : Json(nullptr)}});
   }
-  return text_of(json);
+  return json_text(json);
 }
 
 std::string doctor_json(const Diagnosis& diagnosis) {
@@ -477,7 +473,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
                               {"found", check.found},
                               {"fix", check.fix.empty() ? Json(nullptr) : Json(check.fix)}});
   }
-  return text_of(json);
+  return json_text(json);
 }
 
 }  // namespace evo::cli

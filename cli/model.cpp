@@ -15,6 +15,7 @@
 #include "cli/cost_report.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
+#include "cli/json_text.h"
 #include "cli/kernel_values.h"
 #include "cli/lookup.h"
 #include "cli/model_fit.h"
@@ -174,7 +175,7 @@ std::string costs_json(const Subject& subject, const std::vector<ShapeCost>& cos
   for (const ShapeCost& cost : costs) {
     Json launches = Json::array();
     for (const vgpu::LaunchCost& launch : cost.modelled.cost.launches) {
-      launches.push_back(Json::parse(cost_json(launch)));
+      launches.push_back(cost_json(launch));
       launches.back()["kernel"] = launch.kernel;
     }
     json["shapes"].push_back({{"shape", cost.shape},
@@ -184,7 +185,7 @@ std::string costs_json(const Subject& subject, const std::vector<ShapeCost>& cos
                               {"spill_bytes", cost.modelled.build.spill_bytes},
                               {"launches", launches}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 int model_one(const Request& request) {
@@ -233,7 +234,7 @@ std::string fits_json(const std::vector<Fit>& fits) {
                               {"median_ratio", fit.median_ratio},
                               {"spread", fit.spread}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 /// A plot for each shape, with a series for each family.

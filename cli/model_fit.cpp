@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <iterator>
-#include <mutex>
+#include <memory>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "cli/lookup.h"
@@ -79,25 +76,11 @@ void model_point(const Setting& setting, Modeller& modeller, FitPoint& point) {
 
 /// Points are independent: any thread may take any.
 void model_points(const Setting& setting, std::vector<FitPoint>& points) {
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex failing;
-  const auto work = [&] {
-    try {
-      Modeller modeller(setting.task, setting.target, setting.device, setting.kept);
-      for (std::size_t i = next++; i < points.size(); i = next++) model_point(setting, modeller, points[i]);
-    } catch (...) {
-      const std::lock_guard lock(failing);
-      failure = std::current_exception();
-      next = points.size();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const std::size_t count = std::min(static_cast<std::size_t>(usable_cores()), points.size());
-    for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work);
-  }
-  if (failure) std::rethrow_exception(failure);
+  parallel_each(points.size(), [&] {
+    const auto modeller =
+        std::make_shared<Modeller>(setting.task, setting.target, setting.device, setting.kept);
+    return [&setting, &points, modeller](std::size_t i) { model_point(setting, *modeller, points[i]); };
+  });
 }
 
 double quantile(std::vector<double> values, double share) {
@@ -134,7 +117,8 @@ void assess(Fit& fit) {
 
 Fit fit_of(const SourceTree& tree, const Sweep& sweep, const FitRequest& request) {
   Task task = find_task(tree, sweep.task);
-  const DeviceInfo device = resolve_device(request.device.empty() ? virtual_gpu_like(sweep.gpu) : request.device);
+  const DeviceInfo device =
+      resolve_device(request.device.empty() ? virtual_gpu_like(sweep.gpu) : request.device);
   const std::string family = family_of(tree, task, sweep);
   Target target = make_target(task, device.kind, {sweep.shape}, {});
   target.validated = target.timed;

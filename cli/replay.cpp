@@ -4,14 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <deque>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
 #include "cli/arguments.h"
 #include "cli/atomic_file.h"
@@ -19,6 +15,7 @@
 #include "cli/curves_svg.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
+#include "cli/json_text.h"
 #include "cli/orders.h"
 #include "cli/recordings.h"
 #include "cli/table.h"
@@ -104,26 +101,12 @@ void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std
              const ReplayLimits& limits, const std::vector<Seed>& seeds) {
   make_strategy(strategy, space.space.space(), 0);  // a wrong name or an unsuitable space is told here
   Replayed::Entry entry{strategy, std::vector<std::uint64_t>(runs), Orders(runs), {}};
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex failing;
-  const auto work = [&] {
-    for (std::size_t run = next++; run < runs; run = next++) {
-      try {
-        entry.seeds[run] = first_seed + run;
-        entry.orders[run] = replay(space.space, strategy, first_seed + run, limits, seeds);
-      } catch (...) {
-        const std::lock_guard lock(failing);
-        failure = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const std::size_t count = std::min(static_cast<std::size_t>(usable_cores()), runs);
-    for (std::size_t i = 0; i < count; ++i) threads.emplace_back(work);
-  }
-  if (failure) std::rethrow_exception(failure);
+  parallel_each(runs, [&] {
+    return [&](std::size_t run) {
+      entry.seeds[run] = first_seed + run;
+      entry.orders[run] = replay(space.space, strategy, first_seed + run, limits, seeds);
+    };
+  });
   space.entries.push_back(std::move(entry));
 }
 
@@ -264,7 +247,7 @@ std::string replay_json(const Spaces& spaces, const std::vector<std::size_t>& bu
   }
   for (const auto& [strategy, figures] : means(spaces))
     json["mean"].push_back(figures_json(strategy, figures, budgets));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 void write_orders(const std::string& file, const Spaces& spaces, const std::vector<std::string>& strategies) {

@@ -15,6 +15,7 @@
 #include "cli/claim.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
+#include "cli/json_text.h"
 #include "cli/lookup.h"
 #include "cli/vgpu.h"
 #include "engine/error.h"
@@ -167,7 +168,7 @@ std::string sanitize_json(const Sanitized& result) {
   const Json json = {{"evo", EVO_VERSION},      {"command", "sanitize"}, {"subject", result.subject},
                      {"device", result.device}, {"ran", result.ran},     {"clean", result.findings.empty()},
                      {"findings", findings}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 void add_sanitize(CLI::App& app, Action& action) {

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <limits>
 
+#include "cli/svg_text.h"
+
 namespace evo::cli {
 namespace {
 
@@ -17,20 +19,6 @@ constexpr double kTop = 34;
 constexpr double kRight = 14;
 constexpr double kBottom = 46;
 constexpr std::array kColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0", "#d98324", "#5f6b73"};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
 
 /// From values to places, the same on both axes.
 class Scale {
@@ -83,9 +71,9 @@ std::string axes(const Scale& scale, const std::string& x_label, const std::stri
                  scale.x(scale.low()), scale.y(scale.low()), scale.x(scale.high()), scale.y(scale.high()));
   const double middle_x = (kLeft + kSize - kRight) / 2, middle_y = (kTop + kSize - kBottom) / 2;
   fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", middle_x, kSize - 10,
-                 escaped(x_label));
+                 svg_text(x_label));
   fmt::format_to(out, "<text transform='translate(14,{:.1f}) rotate(-90)' text-anchor='middle'>{}</text>",
-                 middle_y, escaped(y_label));
+                 middle_y, svg_text(y_label));
   return svg;
 }
 
@@ -93,7 +81,7 @@ std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& na
                      const std::string& x_label, const std::string& y_label) {
   const Scale scale(plot);
   std::string svg =
-      fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kLeft, escaped(plot.title));
+      fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kLeft, svg_text(plot.title));
   svg += axes(scale, x_label, y_label);
   double legend_y = kTop + 12;
   for (const PointSeries& series : plot.series) {
@@ -108,7 +96,7 @@ std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& na
     for (const auto& point : series.points)
       fmt::format_to(std::back_inserter(svg), "M{:.1f} {:.1f}h0", scale.x(point.x), scale.y(point.y));
     fmt::format_to(std::back_inserter(svg), "'/><text x='{}' y='{}' fill='{}'>{}</text>", kLeft + 8, legend_y,
-                   colour, escaped(series.note.empty() ? series.name : series.name + ": " + series.note));
+                   colour, svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
     legend_y += 15;
   }
   return svg;

@@ -204,10 +204,10 @@ int selftest(const Request& request) {
   if (request.only.empty()) store = Store::open(request.database, Store::Mode::write);
   const SelftestResult result = run_selftest(tree, task, device, request.only);
   fmt::print("{}", request.json ? selftest_json(result) : selftest_text(result, terminal_of(stdout)));
-  if (store) store->record_selftest(record_of(result, make_nvrtc_compiler()->version()));
-  if (request.record && result.passed()) {
-    const std::filesystem::path file = write_pass(folder, record_of(result, make_nvrtc_compiler()->version()));
-    fmt::print(stderr, "written to {}\n", file.string());
+  if (store) {
+    const SelftestRecord record = record_of(result, make_nvrtc_compiler()->version());
+    store->record_selftest(record);
+    if (request.record && record.passed) fmt::print(stderr, "written to {}\n", write_pass(folder, record).string());
   }
   return result.wrong() == 0 ? kDone : kNothingValid;
 }

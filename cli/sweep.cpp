@@ -21,14 +21,7 @@ using Json = nlohmann::ordered_json;
 std::vector<Sweep::Point> measured_points(const Recording& recording) {
   std::vector<Sweep::Point> points;
   for (const RecordedRow& row : recording.rows) {
-    if (!row.latency_us) continue;
-    Sweep::Point& point = points.emplace_back();
-    point.measured_us = *row.latency_us;
-    for (std::size_t i = 0; i < row.alleles.size(); ++i) {
-      const Gene& gene = recording.family.genes[i];
-      if (row.alleles[i] != kInactive)
-        point.genes[gene.name] = gene.alleles[static_cast<std::size_t>(row.alleles[i])];
-    }
+    if (row.latency_us) points.push_back({genome_of(recording.family, row.alleles).genes, *row.latency_us});
   }
   return points;
 }

@@ -13,6 +13,7 @@
 
 #include "cli/cost_report.h"
 #include "cli/format.h"
+#include "cli/json_text.h"
 #include "cli/table.h"
 
 namespace evo::cli {
@@ -116,7 +117,7 @@ Json launch_json(const LaunchResult& result) {
   json["finding"] = nullptr;
   if (result.failure)
     json["finding"] = {{"verdict", name_of(result.failure->verdict)}, {"reason", result.failure->reason}};
-  json["cost"] = result.failure ? Json(nullptr) : Json::parse(cost_json(result.run.cost));
+  json["cost"] = result.failure ? Json(nullptr) : cost_json(result.run.cost);
   return json;
 }
 
@@ -198,7 +199,7 @@ std::string vgpu_json(const VgpuRun& run) {
                      {"ok", succeeded(run)},
                      {"launches", launches},
                      {"buffers", buffers}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace evo::cli

@@ -77,6 +77,15 @@ evo_check_toolkit() {
            "install the CUDA Toolkit 12.8 or newer (developer.nvidia.com/cuda-downloads) or set CUDA_HOME"
 }
 
+# Says so as soon as a build has something to compile, and swallows the rest.
+evo_announce_build() {
+  local line
+  while read -r line; do
+    [[ $line == *"] Building "* ]] && evo_say "building (release, a few minutes the first time)" && break
+  done
+  cat >/dev/null
+}
+
 # evo_build_targets TESTS TARGET...: configures when needed (TESTS is ON or OFF) and builds.
 evo_build_targets() {
   local tests=$1; shift
@@ -85,8 +94,12 @@ evo_build_targets() {
       evo_quietly "configuring" cmake -S "$evo_root" --preset release "-DEVO_TESTS=$tests"
     fi
   fi
-  if [ -n "$(ninja -C "$evo_build" -n "$@" 2>/dev/null | grep -v 'no work to do' | grep '^\[')" ]; then
-    evo_say "building (release, a few minutes the first time)"
-    evo_quietly "the build" cmake --build "$evo_build" --target "$@"
+  local log
+  log=$(mktemp)
+  if ! cmake --build "$evo_build" --target "$@" 2>&1 | tee "$log" | evo_announce_build; then
+    tail -n 40 "$log" >&2
+    rm -f "$log"
+    evo_fail "the build failed (see above)"
   fi
+  rm -f "$log"
 }

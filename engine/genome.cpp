@@ -8,6 +8,16 @@
 
 namespace evo {
 
+Genome genome_of(const Family& family, const Path& path) {
+  Genome genome{family.name, {}};
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == kInactive) continue;
+    const Gene& gene = family.genes[i];
+    genome.genes[gene.name] = gene.alleles[static_cast<std::size_t>(path[i])];
+  }
+  return genome;
+}
+
 std::string to_text(const Genome& genome) {
   std::string text = genome.family + ":";
   for (const auto& [name, value] : genome.genes) text += fmt::format(" {}={}", name, expr::to_string(value));

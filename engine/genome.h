@@ -5,6 +5,7 @@
 
 #include "engine/expression.h"
 #include "engine/family.h"
+#include "engine/point.h"
 
 namespace evo {
 
@@ -16,6 +17,9 @@ struct Genome {
 
   friend bool operator==(const Genome&, const Genome&) = default;
 };
+
+/// The alleles of a path of the family, without inactive genes.
+Genome genome_of(const Family& family, const Path& path);
 
 /// "mma_sync: cta_q=64 stages=2 ...", genes sorted by name. Unique among a task's genomes.
 std::string to_text(const Genome& genome);

@@ -110,14 +110,7 @@ std::vector<Genome> best_genomes(const Recording& recording, std::size_t count) 
                    [](const auto* a, const auto* b) { return *a->latency_us < *b->latency_us; });
   valid.resize(std::min(count, valid.size()));
   std::vector<Genome> genomes;
-  for (const RecordedRow* row : valid) {
-    Genome& genome = genomes.emplace_back(Genome{recording.family.name, {}});
-    for (std::size_t i = 0; i < row->alleles.size(); ++i) {
-      const Gene& gene = recording.family.genes[i];
-      if (row->alleles[i] != kInactive)
-        genome.genes[gene.name] = gene.alleles[static_cast<std::size_t>(row->alleles[i])];
-    }
-  }
+  for (const RecordedRow* row : valid) genomes.push_back(genome_of(recording.family, row->alleles));
   return genomes;
 }
 

@@ -30,14 +30,6 @@ Path path_of(const Family& family, const Genome& genome) {
   return path;
 }
 
-Genome genome_of(const Family& family, const Path& path) {
-  Genome genome{family.name, {}};
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    if (path[i] != kInactive) genome.genes[family.genes[i].name] = family.genes[i].alleles[path[i]];
-  }
-  return genome;
-}
-
 // Both at most 2^63, whose sum would wrap.
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   return a >= Space::kSaturated - b ? Space::kSaturated : a + b;

@@ -1,6 +1,7 @@
-#include <limits>
+#include <iterator>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/evolve_climb.h"
@@ -18,16 +19,17 @@ class EvolveStrategy : public SpaceStrategy {
   EvolveStrategy(const Space& space, std::uint64_t seed, const EvolveTuning& tuning)
       : SpaceStrategy(space), tuning_(tuning), rng_(seed), encoding_(space) {
     start_climb();
+    leader_ = latest_;
   }
 
   std::optional<Proposal> ask() override {
     if (ledger_.exhausted()) return std::nullopt;
-    if (climbs_.back()->stalled()) {
-      if (climbs_.back()->best() < climbs_[leader_]->best()) leader_ = climbs_.size() - 1;
+    if (latest_->stalled()) {
+      end_climb();
       start_climb();
     }
-    const std::size_t climb = climb_in_turn();
-    Proposal proposal = climbs_[climb]->ask();
+    const std::shared_ptr<EvolveClimb>& climb = climb_in_turn();
+    Proposal proposal = climb->ask();
     climb_of_[proposal.ticket] = climb;
     return proposal;
   }
@@ -35,22 +37,30 @@ class EvolveStrategy : public SpaceStrategy {
   void tell(const Answer& answer) override {
     Point point = ledger_.settle(answer);
     const auto asked_by = climb_of_.extract(answer.ticket);
-    climbs_[asked_by ? asked_by.mapped() : climbs_.size() - 1]->tell(std::move(point), answer);
+    (asked_by ? asked_by.mapped() : latest_)->tell(std::move(point), answer);
   }
 
  private:
   void start_climb() {
-    std::vector<Point> peaks;
-    for (const auto& climb : climbs_) {
-      for (Point& peak : climb->peaks()) peaks.push_back(std::move(peak));
-    }
-    climbs_.push_back(
-        std::make_unique<EvolveClimb>(space_, encoding_, tuning_, ledger_, rng_, std::move(peaks)));
+    std::vector<Point> known = peaks_;
+    if (leader_) append(known, leader_->peaks());
+    latest_ = std::make_shared<EvolveClimb>(space_, encoding_, tuning_, ledger_, rng_, std::move(known));
   }
 
-  std::size_t climb_in_turn() {
-    const std::size_t latest = climbs_.size() - 1;
-    if (leader_ == latest || ++asked_since_leader_ < tuning_.leader) return latest;
+  /// The better one leads from here on. Of the other only its peaks are kept, and itself until its last
+  /// answer is in.
+  void end_climb() {
+    if (latest_ == leader_) return;
+    if (latest_->best() < leader_->best()) std::swap(latest_, leader_);
+    append(peaks_, latest_->peaks());
+  }
+
+  static void append(std::vector<Point>& points, std::vector<Point> more) {
+    points.insert(points.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+
+  const std::shared_ptr<EvolveClimb>& climb_in_turn() {
+    if (leader_ == latest_ || ++asked_since_leader_ < tuning_.leader) return latest_;
     asked_since_leader_ = 0;
     return leader_;
   }
@@ -58,9 +68,10 @@ class EvolveStrategy : public SpaceStrategy {
   const EvolveTuning tuning_;
   Rng rng_;
   Encoding encoding_;
-  std::vector<std::unique_ptr<EvolveClimb>> climbs_;
-  std::unordered_map<std::uint64_t, std::size_t> climb_of_;  // by ticket in flight
-  std::size_t leader_ = 0;
+  std::shared_ptr<EvolveClimb> latest_;
+  std::shared_ptr<EvolveClimb> leader_;                                       // the best so far
+  std::vector<Point> peaks_;                                                  // of climbs that are over
+  std::unordered_map<std::uint64_t, std::shared_ptr<EvolveClimb>> climb_of_;  // by ticket in flight
   std::size_t asked_since_leader_ = 0;
 };
 

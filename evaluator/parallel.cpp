@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -28,6 +30,28 @@ void parallel_chunks(std::uint64_t count, std::uint64_t chunk,
   for (std::uint64_t i = 1; i < threads; ++i) helpers.emplace_back(drain);
   drain();
   for (std::thread& helper : helpers) helper.join();
+}
+
+void parallel_each(std::size_t count, const std::function<std::function<void(std::size_t index)>()>& make_worker) {
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto drain = [&] {
+    try {
+      const auto work = make_worker();
+      for (std::size_t i = next++; i < count; i = next++) work(i);
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      failure = std::current_exception();
+      next = count;
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const std::size_t most = std::min(static_cast<std::size_t>(usable_cores()), count);
+    for (std::size_t i = 0; i < most; ++i) threads.emplace_back(drain);
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace evo

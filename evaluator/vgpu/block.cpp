@@ -190,7 +190,8 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
       launch->paths = 1;
     }
     if constexpr (kWatched) {
-      const std::uint32_t* first = launch->kernel->product_registers.first_use.data() + (&instruction - launch->kernel->code.data());
+      const std::uint32_t* first = launch->kernel->product_registers.first_use.data() +
+                                   launch->kernel->index_of(instruction);
       if (first[0] != first[1]) watch_registers(warp, instruction);
       if (warp.stop == Stop::failed) return;
     }
@@ -198,7 +199,7 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
     if constexpr (kTraced) {
       if (launch->async.kind == AsyncAction::Kind::parked) continue;  // It will be executed again.
       const TracedInstruction& traced =
-          launch->kernel->trace.traced[static_cast<std::size_t>(&instruction - launch->kernel->code.data())];
+          launch->kernel->trace.traced[launch->kernel->index_of(instruction)];
       Issue issue;
       issue.warp = warp.index;
       issue.active = mask;

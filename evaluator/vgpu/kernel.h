@@ -143,6 +143,9 @@ struct Kernel {
   std::array<std::uint32_t, 3> required_block{0, 0, 0};
   std::array<std::uint32_t, 3> maximum_block{0, 0, 0};
   std::array<std::uint32_t, 3> required_cluster{0, 0, 0};  ///< 0: whatever the launch says.
+
+  /// Of an instruction of `code`.
+  std::uint32_t index_of(const Instruction& in) const { return static_cast<std::uint32_t>(&in - code.data()); }
 };
 
 }  // namespace evo::vgpu

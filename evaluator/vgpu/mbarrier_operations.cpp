@@ -62,7 +62,7 @@ void initialise(Warp& warp, const Instruction& in, std::uint32_t mask) {
     }
     Mbarrier& barrier = place->block->mbarriers.put(place->offset);
     const Kernel& kernel = *warp.launch->kernel;
-    barrier.line = kernel.lines[static_cast<std::size_t>(&in - kernel.code.data())];
+    barrier.line = kernel.lines[kernel.index_of(in)];
     barrier.phase = ++warp.launch->phases;
     barrier.phase_before = 0;
     barrier.word = MbarrierState{count[lane], count[lane], 0, 0}.encoded();

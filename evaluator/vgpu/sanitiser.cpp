@@ -16,14 +16,6 @@ constexpr std::size_t kMostFindings = 64;
 constexpr std::size_t kMostReadsShared = 32;
 constexpr std::size_t kMostReadsGlobal = 4;
 
-std::uint32_t code_of(const Warp& warp, const Instruction& in) {
-  return static_cast<std::uint32_t>(&in - warp.launch->kernel->code.data());
-}
-
-std::uint32_t thread_of(const Warp& warp, int lane) {
-  return warp.index * 32 + static_cast<std::uint32_t>(lane);
-}
-
 std::uint32_t number_of(const Block& block) {
   const auto& grid = block.launch->grid;
   return (block.index[2] * grid[1] + block.index[1]) * grid[0] + block.index[0];
@@ -186,7 +178,7 @@ Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, s
             1ull << 63 | std::uint64_t{watch.number} << 24 | offset};
   };
   const auto in_local = [&](std::uint64_t offset) -> Spot {
-    const std::size_t thread = thread_of(warp, lane);
+    const std::size_t thread = warp.thread(lane);
     return {&warp.block->watch->local_written, nullptr, warp.launch->kernel->local_bytes * thread + offset,
             0};
   };
@@ -206,11 +198,10 @@ Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, s
     case Where::global:
       break;
   }
-  const Allocation* allocation = nullptr;
   if (last_ != nullptr && address - last_begin_ < last_->bytes) {
     return {&last_->written, last_->history.get(), address - last_begin_, address};
   }
-  allocation = warp.launch->memory->find(address);
+  const Allocation* allocation = warp.launch->memory->find(address);
   if (allocation == nullptr || allocation->read_only) return {};
   BufferWatch& watch = watch_of(*allocation);
   return {&watch.written, watch.history.get(), address - allocation->begin, address};
@@ -224,9 +215,9 @@ Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane,
   const WarpWatch& mine = watch.warps[warp.index];
   Accessor by;
   by.block = watch.number;
-  by.thread = thread_of(warp, lane);
+  by.thread = warp.thread(lane);
   by.now = mine.now;
-  by.code = code_of(warp, in);
+  by.code = warp.launch->kernel->index_of(in);
   by.known = mine.of(lane).known.get();
   by.flags.strong = order.strong;
   by.flags.block_scope = order.block_scope;
@@ -245,7 +236,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     if (spot.written == nullptr) continue;
     std::optional<Conflict> conflict;
     if (spot.history != nullptr) {
-      by.thread = thread_of(warp, lane);
+      by.thread = warp.thread(lane);
       if (order.strong) acquire(warp, lane, spot.key);
       if (!alike || order.strong) by.known = warp.block->watch->warps[warp.index].of(lane).known.get();
       conflict = spot.history->read(spot.at, bytes, by);
@@ -308,7 +299,7 @@ void Sanitiser::gather(Warp& warp, std::uint32_t lanes, Gathering& into) {
   for (const WarpWatch::Group& group : mine.groups)
     if ((group.lanes & lanes) != 0) into.add(group.knowledge);
   for (std::uint32_t left = lanes; left != 0; left &= left - 1)
-    into.raise(watch.number, thread_of(warp, std::countr_zero(left)), mine.now);
+    into.raise(watch.number, warp.thread(std::countr_zero(left)), mine.now);
   ++mine.now;
 }
 
@@ -351,7 +342,7 @@ void Sanitiser::fence(Warp& warp, const Instruction& in, std::uint32_t lanes) {
     Clock all = group.knowledge.known != nullptr ? *group.knowledge.known : Clock{};
     // Lanes that fence together share what they fence: they stay one group.
     for (std::uint32_t left = group.lanes & lanes; left != 0; left &= left - 1)
-      all.raise(warp.block->watch->number, thread_of(warp, std::countr_zero(left)), mine.now);
+      all.raise(warp.block->watch->number, warp.thread(std::countr_zero(left)), mine.now);
     Knowledge knowledge = group.knowledge;
     const auto fenced = std::make_shared<const Clock>(std::move(all));
     if (order.proxy) {
@@ -397,7 +388,7 @@ void Sanitiser::release(Warp& warp, int lane, std::uint64_t key, const MemoryOrd
   ClockPtr to_all = knowledge.released, to_block = knowledge.released_to_block;
   if (order.releases) {
     Clock all = knowledge.known != nullptr ? *knowledge.known : Clock{};
-    all.raise(watch.number, thread_of(warp, lane), mine.now);
+    all.raise(watch.number, warp.thread(lane), mine.now);
     to_block = std::make_shared<const Clock>(std::move(all));
     if (!order.block_scope) to_all = to_block;
   }
@@ -433,7 +424,7 @@ void Sanitiser::acquire(Warp& warp, int lane, std::uint64_t key) {
 void Sanitiser::report(FindingKind kind, const Warp& warp, const Instruction& in, int lane,
                        const std::string& what, std::uint32_t other_code) {
   const Kernel& kernel = *warp.launch->kernel;
-  const std::uint32_t code = code_of(warp, in);
+  const std::uint32_t code = warp.launch->kernel->index_of(in);
   Finding finding;
   finding.kind = kind;
   finding.kernel = kernel.name;
@@ -455,7 +446,7 @@ std::string describe_other(const Warp& warp, int lane, const Conflict& conflict)
   const BlockWatch& watch = *warp.block->watch;
   const bool own_block = conflict.block == watch.number;
   std::string who = fmt::format("thread {}'s", at(warp.launch->block, conflict.thread));
-  if (own_block && conflict.thread == thread_of(warp, lane)) who = "its own";
+  if (own_block && conflict.thread == warp.thread(lane)) who = "its own";
   if (conflict.thread >= watch.product_thread(0)) {
     const std::uint32_t product = conflict.thread - watch.product_thread(0);
     who = product < watch.warps.size() ? fmt::format("warp {}'s", product) : "the";

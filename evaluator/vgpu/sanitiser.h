@@ -207,6 +207,7 @@ class Sanitiser {
   void mark(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory, bool value);
   Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);
   Accessor accessor(const Warp& warp, const Instruction& in, int lane, const MemoryOrder& order) const;
+  Accessor proxy_accessor(const Warp& warp, const Instruction& in, int lane) const;
   void add(const Finding& finding, const std::string& place, std::uint32_t other_line);
   void report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
                    std::uint64_t address, const Conflict& conflict);

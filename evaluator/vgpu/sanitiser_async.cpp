@@ -12,14 +12,6 @@ namespace {
 constexpr AccessMode kInShared{Where::shared, false, false};
 constexpr AccessMode kIntoShared{Where::shared, false, true};
 
-std::uint32_t code_of(const Warp& warp, const Instruction& in) {
-  return static_cast<std::uint32_t>(&in - warp.launch->kernel->code.data());
-}
-
-std::uint32_t thread_of(const Warp& warp, int lane) {
-  return warp.index * 32 + static_cast<std::uint32_t>(lane);
-}
-
 }  // namespace
 
 // ---- mbarriers
@@ -107,12 +99,12 @@ void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
   watch.shared_written.set(target, copy.bytes, true);
   for (std::uint32_t i = 0; i < copy.bytes && unwritten != 0; ++i)
     if ((unwritten >> i & 1u) != 0) watch.shared_written.set(target + i, 1, false);
-  const std::uint32_t code = code_of(warp, *copy.issued_in);
+  const std::uint32_t code = warp.launch->kernel->index_of(*copy.issued_in);
   if (landing_ != nullptr) {
     watch.shared.end_write(target, copy.bytes, code, landing_in_->watch->number, landing_->slot,
                            landing_->phase);
   } else {
-    watch.shared.end_write(target, copy.bytes, code, watch.number, thread_of(warp, lane),
+    watch.shared.end_write(target, copy.bytes, code, watch.number, warp.thread(lane),
                            watch.warps[warp.index].now);
   }
 }
@@ -122,6 +114,14 @@ void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
 void Sanitiser::begin_landing(Block& block, std::uint32_t barrier) {
   landing_ = &block.watch->mbarriers[barrier];
   landing_in_ = &block;
+}
+
+/// The copy engine or the tensor core reads for a lane: it sees what the lane's proxy fences have published.
+Accessor Sanitiser::proxy_accessor(const Warp& warp, const Instruction& in, int lane) const {
+  Accessor by = accessor(warp, in, lane, {});
+  by.flags.asynchronous = true;
+  by.proxied = warp.block->watch->warps[warp.index].of(lane).proxied.get();
+  return by;
 }
 
 void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target,
@@ -135,7 +135,7 @@ void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Bl
 void Sanitiser::end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
                                std::uint32_t bytes) {
   if (landing_ == nullptr) return;
-  target.watch->shared.end_write(offset, bytes, code_of(warp, in), landing_in_->watch->number, landing_->slot,
+  target.watch->shared.end_write(offset, bytes, warp.launch->kernel->index_of(in), landing_in_->watch->number, landing_->slot,
                                  landing_->phase);
 }
 
@@ -143,10 +143,7 @@ void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, Acc
                                 std::uint64_t from, std::uint32_t bytes) {
   const Spot spot = locate(warp, mode, lane, from);
   if (spot.history == nullptr) return;
-  Accessor by = accessor(warp, in, lane, {});
-  const Knowledge& knowledge = warp.block->watch->warps[warp.index].of(lane);
-  by.flags.asynchronous = true;
-  by.proxied = knowledge.proxied.get();
+  const Accessor by = proxy_accessor(warp, in, lane);
   if (const auto conflict = spot.history->begin_read(spot.at, bytes, by))
     report_race(warp, in, lane, mode, bytes, from, *conflict);
 }
@@ -161,9 +158,7 @@ void Sanitiser::bulk_source(Warp& warp, const Instruction& in, int lane, AccessM
                             std::uint32_t bytes) {
   const Spot spot = locate(warp, mode, lane, from);
   if (spot.history == nullptr) return;
-  Accessor by = accessor(warp, in, lane, {});
-  by.flags.asynchronous = true;
-  by.proxied = warp.block->watch->warps[warp.index].of(lane).proxied.get();
+  const Accessor by = proxy_accessor(warp, in, lane);
   if (const auto conflict = spot.history->read(spot.at, bytes, by))
     report_race(warp, in, lane, mode, bytes, from, *conflict);
 }
@@ -198,10 +193,8 @@ void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const S
 
 void Sanitiser::begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand) {
   BlockWatch& watch = *warp.block->watch;
-  Accessor by = accessor(warp, in, 0, {});
+  Accessor by = proxy_accessor(warp, in, 0);
   by.thread = watch.product_thread(warp.index);
-  by.flags.asynchronous = true;
-  by.proxied = watch.warps[warp.index].of(0).proxied.get();
   each_chunk(part, [&](std::uint32_t address) {
     if (!watch.shared_written.all(address, 16)) {
       report(FindingKind::uninitialised, warp, in, 0,

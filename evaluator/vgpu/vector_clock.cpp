@@ -16,10 +16,13 @@ bool covers_times(const Times& a, const Times& b) {
 
 }  // namespace
 
+std::vector<Clock::Part>::iterator Clock::place_of(std::uint32_t block) {
+  return std::lower_bound(blocks_.begin(), blocks_.end(), block,
+                          [](const Part& part, std::uint32_t wanted) { return part.block < wanted; });
+}
+
 Times& Clock::own_times(std::uint32_t block) {
-  const auto at =
-      std::lower_bound(blocks_.begin(), blocks_.end(), block,
-                       [](const Part& part, std::uint32_t wanted) { return part.block < wanted; });
+  const auto at = place_of(block);
   if (at == blocks_.end() || at->block != block)
     return *blocks_.insert(at, {block, std::make_shared<Times>()})->times;
   if (at->times.use_count() > 1) at->times = std::make_shared<Times>(*at->times);
@@ -35,9 +38,7 @@ void Clock::raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time)
 
 void Clock::join(const Clock& other) {
   for (const Part& theirs : other.blocks_) {
-    const auto at =
-        std::lower_bound(blocks_.begin(), blocks_.end(), theirs.block,
-                         [](const Part& part, std::uint32_t wanted) { return part.block < wanted; });
+    const auto at = place_of(theirs.block);
     if (at == blocks_.end() || at->block != theirs.block) {
       blocks_.insert(at, theirs);
       continue;

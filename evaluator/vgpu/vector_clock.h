@@ -38,6 +38,8 @@ class Clock {
       if (part.block == block) return part.times.get();
     return nullptr;
   }
+  /// Where the block's part is, or belongs.
+  std::vector<Part>::iterator place_of(std::uint32_t block);
   Times& own_times(std::uint32_t block);
 
   std::vector<Part> blocks_;

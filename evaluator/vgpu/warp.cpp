@@ -15,12 +15,12 @@ namespace {
 
 std::uint32_t line_of(const Warp& warp, const Instruction& instruction) {
   const Kernel& kernel = *warp.launch->kernel;
-  return kernel.lines[static_cast<std::size_t>(&instruction - kernel.code.data())];
+  return kernel.lines[kernel.index_of(instruction)];
 }
 
 std::string_view opcode_of(const Warp& warp, const Instruction& instruction) {
   const Kernel& kernel = *warp.launch->kernel;
-  return kernel.opcodes[kernel.opcode_of[static_cast<std::size_t>(&instruction - kernel.code.data())]];
+  return kernel.opcodes[kernel.opcode_of[kernel.index_of(instruction)]];
 }
 
 }  // namespace
@@ -306,12 +306,12 @@ std::string describe_thread(const Warp& warp, const Instruction& instruction, in
     where += fmt::format(", line {}", line);
   } else {
     where += fmt::format(", PTX line {}",
-                         kernel.ptx_lines[static_cast<std::size_t>(&instruction - kernel.code.data())]);
+                         kernel.ptx_lines[kernel.index_of(instruction)]);
   }
   const auto& index = warp.block->index;
   where += fmt::format(", block ({}, {}, {})", index[0], index[1], index[2]);
   if (lane >= 0) {
-    const std::uint32_t thread = warp.index * 32 + static_cast<std::uint32_t>(lane);
+    const std::uint32_t thread = warp.thread(lane);
     const auto& size = warp.launch->block;
     where += fmt::format(", thread ({}, {}, {})", thread % size[0], thread / size[0] % size[1],
                          thread / size[0] / size[1]);

@@ -96,6 +96,8 @@ struct Warp {
   Block* block = nullptr;
   Launch* launch = nullptr;
   std::uint32_t index = 0;     ///< In the block.
+  /// The number of a lane's thread in the block.
+  std::uint32_t thread(int lane) const { return index * 32 + static_cast<std::uint32_t>(lane); }
   std::uint32_t existing = 0;  ///< Lanes that are threads of the block.
   std::uint32_t exited = 0;
   std::uint64_t executed = 0;  ///< Instructions, for the budget and %clock.

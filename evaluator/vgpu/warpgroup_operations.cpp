@@ -66,7 +66,7 @@ bool agrees_with_warpgroup(Warp& warp, const Instruction& in, std::uint64_t a, s
 bool take_registers(Warp& warp, const Instruction& in, std::uint32_t group) {
   const Kernel& kernel = *warp.launch->kernel;
   const ProductRegisters& registers = kernel.product_registers;
-  const auto index = static_cast<std::size_t>(&in - kernel.code.data());
+  const std::size_t index = kernel.index_of(in);
   ProductWatch& watch = warp.products;
   const std::uint32_t begin = registers.first_use[index], end = registers.first_use[index + 1];
   if (!watch.fenced) {

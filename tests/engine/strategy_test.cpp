@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -122,6 +123,40 @@ TEST_CASE("evolve takes other figures for ablation, by name") {
   CHECK_THAT(complaint_of([&] { run("evolve:founder=5"); }),
              ContainsSubstring("'founder=5': expected NAME=VALUE; there are bred"));
   CHECK_THAT(complaint_of([&] { run("evolve:founders=few"); }), ContainsSubstring("expected a number"));
+}
+
+TEST_CASE("evolve goes on asking a family that does not lead") {
+  const Space space({kernel("fast"), kernel("slow")}, {}, {});
+  const Landscape landscape(1, 0);
+  const Measure measure = [&](const Genome& genome) {
+    return *landscape(genome) * (genome.family == "slow" ? 10 : 1);
+  };
+  const auto asked_of_slow = [&](const char* name) {
+    const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 3), measure, 130);
+    return std::count_if(proposals.begin() + 10, proposals.end(),
+                         [](const Proposal& proposal) { return proposal.genome.family == "slow"; });
+  };
+  CHECK(asked_of_slow("evolve:patience=0") >= 120 / 6);
+  CHECK(asked_of_slow("evolve:patience=0:turns=0") < 120 / 6);
+}
+
+TEST_CASE("evolve climbs again, from founders of its own, where it has stalled") {
+  const Space space({kernel("k")}, {}, {});
+  // One peak, which is found soon: from then on nothing gets better.
+  const Measure hill = [](const Genome& genome) {
+    return std::exp(0.3 * static_cast<double>(
+                              std::count_if(genome.genes.begin(), genome.genes.end(), [](const auto& gene) {
+                                return expr::to_string(gene.second) != "1" &&
+                                       expr::to_string(gene.second) != "a";
+                              })));
+  };
+  const auto founders = [&](const char* name) {
+    const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 3), hill, 250);
+    return std::count_if(proposals.begin(), proposals.end(),
+                         [](const Proposal& proposal) { return proposal.op == "random"; });
+  };
+  CHECK(founders("evolve:immigrants=0") >= 2 * 10);
+  CHECK(founders("evolve:immigrants=0:patience=0") == 10);
 }
 
 TEST_CASE("proposals are legal, never repeated, numbered in order, with parents that were valid answers") {

@@ -14,12 +14,6 @@ using namespace evo::test;
 
 namespace {
 
-Gpu hopper() {
-  Gpu gpu = h200();
-  gpu.limits.wgmma = true;
-  return gpu;
-}
-
 /// Runs a candidate on one case of the task's shape and hands over what the sanitiser says; nothing when the candidate did
 /// not run, because it does not compile or asks for more registers than there are.
 std::optional<std::vector<vgpu::Finding>> findings_of(const Aimed& aimed, const Candidate& candidate) {

@@ -64,6 +64,12 @@ Gpu h200() {
            .sm_count = 132}};
 }
 
+Gpu hopper() {
+  Gpu gpu = h200();
+  gpu.limits.wgmma = true;
+  return gpu;
+}
+
 Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes,
              const Bindings& options)
     : task_(load_task(shipped_templates(), task_name)),

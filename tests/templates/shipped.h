@@ -27,6 +27,8 @@ struct Gpu {
 };
 Gpu l4();
 Gpu h200();
+/// The same with the instructions of Hopper alone: wgmma, mbarriers, tensor maps.
+Gpu hopper();
 
 /// A shipped task aimed at some of its shapes on a GPU.
 class Aimed {

@@ -7,16 +7,6 @@
 using namespace evo;
 using namespace evo::test;
 
-namespace {
-
-Gpu hopper() {
-  Gpu gpu = h200();
-  gpu.limits.wgmma = true;
-  return gpu;
-}
-
-}  // namespace
-
 TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait for each product") {
   struct Aim {
     const char* shape;
