@@ -20,7 +20,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
 };
 
 /// Too heavy, or too foreign, to be seen through a header of ours.
-const std::vector<std::string> kOnlyInSources = {"nlohmann/json", "CLI/", "SQLiteCpp/", "sqlite3.h", "spdlog/", "fmt/"};
+const std::vector<std::string> kOnlyInSources = {"nlohmann/json.hpp", "CLI/", "SQLiteCpp/", "sqlite3.h", "spdlog/", "fmt/"};
 
 struct SourceFile {
   fs::path path;  ///< Relative to the project.
