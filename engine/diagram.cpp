@@ -76,11 +76,14 @@ void Diagram::match(NodeId node, const Path& wish, Path& prefix, std::size_t lim
     found.push_back(prefix);
     return;
   }
-  for (std::size_t edge = 0; edge < nodes_[node].edges; ++edge) {
-    const bool active = nodes_[node].active;
-    const int allele = active ? static_cast<int>(edge) : kInactive;
-    if (child(node, edge) == kDead || (active && wish[level] != kInactive && wish[level] != allele)) continue;
-    prefix.push_back(allele);
+  const Node& here = nodes_[node];
+  // Where both name an allele there is one edge to take.
+  const bool named = here.active && wish[level] != kInactive;
+  const std::size_t first = named ? static_cast<std::size_t>(wish[level]) : 0;
+  const std::size_t end = named ? std::min<std::size_t>(first + 1, here.edges) : here.edges;
+  for (std::size_t edge = first; edge < end; ++edge) {
+    if (child(node, edge) == kDead) continue;
+    prefix.push_back(here.active ? static_cast<int>(edge) : kInactive);
     match(child(node, edge), wish, prefix, limit, found);
     prefix.pop_back();
   }

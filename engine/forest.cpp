@@ -1,8 +1,14 @@
 #include "engine/forest.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 namespace evo {
 namespace {
@@ -69,7 +75,7 @@ class Forest::Growing {
       : forest_(forest),
         rng_(rng),
         count_(targets.size()),
-        features_(count_),
+        features_(count_ * kAbreast),
         sorted_targets_(count_),
         targets_(targets) {
     const std::size_t width = forest.encoding_->columns();
@@ -83,8 +89,7 @@ class Forest::Growing {
   void tree() {
     members_.resize(count_);
     std::iota(members_.begin(), members_.end(), std::uint32_t{0});
-    forest_.roots_.push_back(static_cast<std::uint32_t>(forest_.nodes_.size()));
-    forest_.nodes_.emplace_back();
+    forest_.roots_.push_back(add_node());
     grow(forest_.roots_.back(), 0, count_);
   }
 
@@ -99,69 +104,113 @@ class Forest::Growing {
     return z ^ (z >> 31);
   }
 
-  void gather(const Node& node, std::size_t begin, std::size_t end) {
-    const float* a = columns_.data() + static_cast<std::size_t>(node.a) * count_;
-    if (node.b < 0) {
-      for (std::size_t i = begin; i < end; ++i) features_[i] = a[members_[i]];
-      return;
-    }
-    const float* b = columns_.data() + static_cast<std::size_t>(node.b) * count_;
-    for (std::size_t i = begin; i < end; ++i) features_[i] = a[members_[i]] + node.sign * b[members_[i]];
+  // So many are drawn before they are compared, side by side: then their sums do not wait for each other.
+  static constexpr std::size_t kLanes = 4;
+  static constexpr std::size_t kVectors = 2;
+  static constexpr std::size_t kAbreast = kLanes * kVectors;
+  using Floats [[gnu::vector_size(kLanes * sizeof(float))]] = float;
+  using Ints [[gnu::vector_size(kLanes * sizeof(float))]] = std::int32_t;
+
+  std::uint32_t add_node() {
+    const auto index = static_cast<std::uint32_t>(forest_.nodes_.size());
+    forest_.nodes_.emplace_back().below = index;
+    return index;
   }
 
-  // A random test of the members, whose features are gathered; a = -1 when they are all the same.
-  Node draw_split(std::size_t begin, std::size_t end) {
+  // The members' features to places kAbreast apart, and the least and the most of them.
+  template <typename Feature>
+  std::pair<float, float> gather_with(Feature feature, std::size_t begin, std::size_t end, float* features) {
+    float low = feature(members_[begin]);
+    float high = low;
+    for (std::size_t i = begin; i < end; ++i, features += kAbreast) {
+      const float value = feature(members_[i]);
+      *features = value;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    return {low, high};
+  }
+  std::pair<float, float> gather(const Node& node, std::size_t begin, std::size_t end, float* features) {
+    const float* a = columns_.data() + node.a * count_;
+    if (node.sign == 0) return gather_with([=](std::uint32_t i) { return a[i]; }, begin, end, features);
+    const float* b = columns_.data() + node.b * count_;
+    const float sign = node.sign;
+    return gather_with([=](std::uint32_t i) { return a[i] + sign * b[i]; }, begin, end, features);
+  }
+
+  // A random test of the members, whose features are gathered; one that holds for all when they are the same.
+  Node draw_split(std::size_t begin, std::size_t end, float* features) {
     const auto& logarithmic = forest_.encoding_->logarithmic();
     Node node;
     if (logarithmic.size() > 1 && unit() < forest_.options_.pair_share) {
       const std::size_t first = draw(logarithmic.size());
       std::size_t second = draw(logarithmic.size() - 1);
       second += second >= first;
-      node.a = static_cast<std::int32_t>(logarithmic[first]);
-      node.b = static_cast<std::int32_t>(logarithmic[second]);
+      node.a = static_cast<std::uint32_t>(logarithmic[first]);
+      node.b = static_cast<std::uint32_t>(logarithmic[second]);
       node.sign = next() & 1 ? 1.0f : -1.0f;
     } else {
       const auto& varying = forest_.encoding_->varying();
-      node.a = static_cast<std::int32_t>(varying[draw(varying.size())]);
+      node.a = static_cast<std::uint32_t>(varying[draw(varying.size())]);
     }
-    gather(node, begin, end);
-    if (node.b < 0 && forest_.encoding_->unordered(static_cast<std::size_t>(node.a))) {
-      node.sign = 1;
-      node.value = features_[begin + draw(end - begin)];
-      return node;
+    const auto [low, high] = gather(node, begin, end, features);
+    if (node.sign == 0 && forest_.encoding_->unordered(node.a)) {
+      node.least = node.most = features[draw(end - begin) * kAbreast];
+    } else if (low < high) {
+      node.most = low + unit() * (high - low);
     }
-    float low = features_[begin];
-    float high = low;
-    for (std::size_t i = begin; i < end; ++i) {
-      low = std::min(low, features_[i]);
-      high = std::max(high, features_[i]);
-    }
-    if (!(low < high)) return Node{};
-    node.value = low + unit() * (high - low);
     return node;
   }
 
-  // The reduction of the squared error, up to a constant; negative when the test does not split.
-  double gain(const Node& node, std::size_t begin, std::size_t end, float sum) const {
-    float below = 0;
-    float below_sum = 0;
-    if (node.b < 0 && node.sign != 0) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const float in = features_[i] == node.value ? 1.0f : 0.0f;
-        below += in;
-        below_sum += in * sorted_targets_[i];
-      }
-    } else {
-      for (std::size_t i = begin; i < end; ++i) {
-        const float in = features_[i] <= node.value ? 1.0f : 0.0f;
-        below += in;
-        below_sum += in * sorted_targets_[i];
+  // The best of some random tests, if any splits.
+  std::optional<Node> best_split(std::size_t begin, std::size_t end, float sum) {
+    std::optional<Node> best;
+    double best_gain = -1;
+    for (std::size_t tried = 0; tried < forest_.options_.tries; tried += kAbreast) {
+      const std::size_t abreast = std::min(kAbreast, forest_.options_.tries - tried);
+      std::array<Node, kAbreast> splits;
+      for (std::size_t i = 0; i < abreast; ++i) splits[i] = draw_split(begin, end, features_.data() + i);
+      const std::array<double, kAbreast> gains = gains_of(splits, begin, end, sum);
+      for (std::size_t i = 0; i < abreast; ++i) {
+        if (!(gains[i] > best_gain)) continue;
+        best_gain = gains[i];
+        best = splits[i];
       }
     }
-    const float above = static_cast<float>(end - begin) - below;
-    if (below == 0 || above == 0) return -1;
-    const float above_sum = sum - below_sum;
-    return below_sum * below_sum / below + above_sum * above_sum / above;
+    return best;
+  }
+
+  // The reductions of the squared error, up to a constant; negative where the test does not split.
+  std::array<double, kAbreast> gains_of(const std::array<Node, kAbreast>& splits, std::size_t begin,
+                                        std::size_t end, float sum) const {
+    std::array<Floats, kVectors> least{};
+    std::array<Floats, kVectors> most{};
+    for (std::size_t i = 0; i < kAbreast; ++i) {
+      least[i / kLanes][i % kLanes] = splits[i].least;
+      most[i / kLanes][i % kLanes] = splits[i].most;
+    }
+    std::array<Ints, kVectors> below{};
+    std::array<Floats, kVectors> below_sum{};
+    const float* features = features_.data();
+    for (std::size_t member = begin; member < end; ++member, features += kAbreast) {
+      const Ints target = Ints{} + std::bit_cast<std::int32_t>(sorted_targets_[member]);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        Floats feature;
+        std::memcpy(&feature, features + v * kLanes, sizeof feature);
+        const Ints in = (feature >= least[v]) & (feature <= most[v]);  // all bits or none
+        below[v] -= in;
+        below_sum[v] += std::bit_cast<Floats>(in & target);
+      }
+    }
+    std::array<double, kAbreast> gains;
+    for (std::size_t i = 0; i < kAbreast; ++i) {
+      const auto count = static_cast<float>(below[i / kLanes][i % kLanes]);
+      const float others = static_cast<float>(end - begin) - count;
+      const float part = below_sum[i / kLanes][i % kLanes];
+      const float rest = sum - part;
+      gains[i] = count == 0 || others == 0 ? -1 : part * part / count + rest * rest / others;
+    }
+    return gains;
   }
 
   void grow(std::uint32_t at, std::size_t begin, std::size_t end) {
@@ -175,33 +224,20 @@ class Forest::Growing {
       least = std::min(least, target);
       most = std::max(most, target);
     }
-    forest_.nodes_[at].value = sum / static_cast<float>(end - begin);
+    forest_.nodes_[at].mean = sum / static_cast<float>(end - begin);
     if (!(least < most)) return;
-    Node best;
-    double best_gain = -1;
-    for (std::size_t tried = 0; tried < forest_.options_.tries; ++tried) {
-      const Node split = draw_split(begin, end);
-      if (split.a < 0) continue;
-      const double gained = gain(split, begin, end, sum);
-      if (gained > best_gain) {
-        best_gain = gained;
-        best = split;
-      }
-    }
-    if (best.a < 0) return;
-    gather(best, begin, end);
+    std::optional<Node> best = best_split(begin, end, sum);
+    if (!best) return;
+    gather(*best, begin, end, features_.data());
     std::size_t middle = begin;
     for (std::size_t i = begin; i < end; ++i) {
-      if (!holds(best, features_[i])) continue;
-      std::swap(members_[i], members_[middle]);
-      std::swap(features_[i], features_[middle]);
-      ++middle;
+      if (best->holds(features_[(i - begin) * kAbreast])) std::swap(members_[i], members_[middle++]);
     }
-    best.below = static_cast<std::uint32_t>(forest_.nodes_.size());
-    forest_.nodes_[at] = best;
-    forest_.nodes_.resize(forest_.nodes_.size() + 2);
-    grow(best.below, begin, middle);
-    grow(best.below + 1, middle, end);
+    best->below = add_node();
+    add_node();
+    forest_.nodes_[at] = *best;
+    grow(best->below, begin, middle);
+    grow(best->below + 1, middle, end);
   }
 
   Forest& forest_;
@@ -209,8 +245,8 @@ class Forest::Growing {
   std::uint64_t state_ = rng_.next();
   std::size_t count_;
   std::vector<float> columns_;
-  std::vector<float> features_;        // of the node at hand, in the order of its members
-  std::vector<float> sorted_targets_;  // likewise
+  std::vector<float> features_;        // of the node at hand: by member, kAbreast tests side by side
+  std::vector<float> sorted_targets_;  // of its members
   std::vector<std::uint32_t> members_;
   std::span<const float> targets_;
 };
@@ -223,13 +259,27 @@ void Forest::fit(std::span<const float> rows, std::span<const float> targets, Rn
 }
 
 Prediction Forest::predict(const float* row) const {
+  // Trees are walked side by side, so that none waits for another's loads.
+  constexpr std::size_t kAbreast = 4;
   double sum = 0;
   double squares = 0;
-  for (const std::uint32_t root : roots_) {
-    const Node* node = &nodes_[root];
-    while (node->a >= 0) node = &nodes_[node->below + (holds(*node, feature(*node, row)) ? 0 : 1)];
-    sum += node->value;
-    squares += static_cast<double>(node->value) * node->value;
+  for (std::size_t tree = 0; tree < roots_.size(); tree += kAbreast) {
+    std::array<std::uint32_t, kAbreast> at;
+    for (std::size_t i = 0; i < kAbreast; ++i) at[i] = roots_[std::min(tree + i, roots_.size() - 1)];
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::uint32_t& node : at) {
+        const Node& here = nodes_[node];
+        const std::uint32_t next = here.below + (here.holds(here.feature(row)) ? 0 : 1);
+        moved |= next != node;
+        node = next;
+      }
+    }
+    for (std::size_t i = 0; i < std::min(kAbreast, roots_.size() - tree); ++i) {
+      const double mean = nodes_[at[i]].mean;
+      sum += mean;
+      squares += mean * mean;
+    }
   }
   const auto trees = static_cast<double>(roots_.size());
   const double mean = sum / trees;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -62,20 +63,20 @@ class Forest {
   Prediction predict(const float* row) const;
 
  private:
+  /// Tests whether a row's feature, a column or the sum or difference of two, lies within [least, most]: a
+  /// threshold or an equality. A leaf is a node whose every row stays.
   struct Node {
-    std::int32_t a = -1;      ///< -1: a leaf.
-    std::int32_t b = -1;      ///< Second column; -1: none.
-    float sign = 0;           ///< Of the second column; with a single column nonzero: equality.
-    float value = 0;          ///< Threshold, the value of equality, or the leaf's mean.
-    std::uint32_t below = 0;  ///< The child where the test holds; the other stands after it.
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+    float sign = 0;  ///< Of column b; 0: column a alone.
+    float least = std::numeric_limits<float>::lowest();
+    float most = std::numeric_limits<float>::max();
+    float mean = 0;           ///< Of the targets.
+    std::uint32_t below = 0;  ///< The child where the test holds; the other stands after it. A leaf: itself.
+
+    float feature(const float* row) const { return row[a] + sign * row[b]; }
+    bool holds(float feature) const { return (least <= feature) & (feature <= most); }
   };
-  /// The number that a node tests.
-  static float feature(const Node& node, const float* row) {
-    return node.b >= 0 ? row[node.a] + node.sign * row[node.b] : row[node.a];
-  }
-  static bool holds(const Node& node, float feature) {
-    return node.b < 0 && node.sign != 0 ? feature == node.value : feature <= node.value;
-  }
   class Growing;
 
   const Encoding* encoding_;

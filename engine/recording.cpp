@@ -57,10 +57,9 @@ bool follows(const std::vector<RecordedEntry>& entries, const std::vector<std::s
   return true;
 }
 
-std::size_t carriers(const std::vector<RecordedEntry>& entries, const std::string& gene) {
-  return static_cast<std::size_t>(
-      std::count_if(entries.begin(), entries.end(),
-                    [&](const RecordedEntry& entry) { return entry.genes.contains(gene); }));
+bool in_every(const std::vector<RecordedEntry>& entries, const std::string& gene) {
+  return std::all_of(entries.begin(), entries.end(),
+                     [&](const RecordedEntry& entry) { return entry.genes.contains(gene); });
 }
 
 }  // namespace
@@ -71,11 +70,10 @@ Recording make_recording(const std::string& name, const std::vector<std::string>
   if (given.empty()) throw usage_error(fmt::format("{}: no configurations", name));
   std::vector<RecordedEntry> entries = given;
   std::vector<std::string> order = genes;
-  std::stable_sort(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
-    return carriers(entries, a) == entries.size() && carriers(entries, b) < entries.size();
-  });
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (carriers(entries, order[i]) == entries.size() || follows(entries, order, i)) continue;
+  const auto rare = std::stable_partition(order.begin(), order.end(),
+                                          [&](const std::string& gene) { return in_every(entries, gene); });
+  for (auto i = static_cast<std::size_t>(rare - order.begin()); i < order.size(); ++i) {
+    if (follows(entries, order, i)) continue;
     for (RecordedEntry& entry : entries) entry.genes.emplace(order[i], std::string(kAbsent));
   }
   Recording recording;
