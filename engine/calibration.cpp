@@ -77,4 +77,10 @@ Limits limits_from_floor(double relative_l2, double cosine, double factor) {
   return {relative_l2 * factor, std::max(0.0, 1 - (1 - cosine) * factor * factor), 0};
 }
 
+Limits widened(const Limits& limits, double times) {
+  Limits wider = limits_from_floor(limits.relative_l2, limits.cosine, times);
+  wider.max_abs = limits.max_abs;
+  return wider;
+}
+
 }  // namespace evo

@@ -34,4 +34,7 @@ Limits limits_for(const std::optional<Calibration>& calibration, const Task& tas
 /// The limits that follow from the largest relative error and the smallest cosine of the emulation.
 Limits limits_from_floor(double relative_l2, double cosine, double factor);
 
+/// `times` the error that the limits allow: relative errors grow by it, angles too. max_abs stays.
+Limits widened(const Limits& limits, double times);
+
 }  // namespace evo

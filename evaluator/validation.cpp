@@ -26,6 +26,8 @@ constexpr std::size_t kInFlight = 2;
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
 constexpr int kMoreSeeds = 4;
+/// A relative error that no ill-conditioned draw excuses.
+constexpr double kHopeless = 0.5;
 /// Cold launches flush L2 each time; they are reported, not searched for, so fewer do.
 constexpr int kColdSamples = 50;
 constexpr double kColdShare = 0.25;
@@ -40,13 +42,14 @@ std::string name_of_case(const Case& one) {
 class Trial {
  public:
   Trial(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
-        OracleStore& oracles, ExtraOracles& extra, WorkerClient& device, const Candidate& candidate,
+        OracleStore& oracles, ExtraOracles& extra, NoiseFloor& floor, WorkerClient& device, const Candidate& candidate,
         std::uint64_t first_module)
       : options_(options),
         calibration_(calibration),
         plan_(plan),
         oracles_(oracles),
         extra_(extra),
+        floor_(floor),
         device_(device),
         candidate_(candidate),
         limits_(limits_of(options.task, options.target)),
@@ -138,7 +141,6 @@ class Trial {
       }
       if (failure) break;
     }
-    if (!close_.empty()) extra_.rest();
     return failure;
   }
 
@@ -154,6 +156,8 @@ class Trial {
 
   std::optional<Failure> measure() {
     oracles_.wait_until_finished();
+    extra_.rest();
+    floor_.rest();
     for (const TimedShape& timed : plan_.timed) {
       if (auto failure = measure(timed, false)) return failure;
     }
@@ -236,6 +240,13 @@ class Trial {
     return measured;
   }
 
+  /// Those of the regime, wider where rounding alone does more than usual.
+  Limits limits_on(const Case& one, const Expected& expected, const Difference& difference) {
+    const Limits limits = limits_in(one.regime.name);
+    if (!why_wrong(difference, limits) || difference.not_finite > 0 || difference.relative_l2 > kHopeless) return limits;
+    return widened(limits, floor_.strain(one, expected));
+  }
+
   struct Judgement {
     std::optional<Failure> failure;
     double closeness = 0;  ///< Of the output that is closest to a limit.
@@ -247,7 +258,6 @@ class Trial {
     if (outputs.size() != protocol::output_bytes(plan)) {
       return {failure_of(Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size")};
     }
-    const Limits limits = limits_in(one.regime.name);
     Judgement judgement;
     std::size_t offset = 0, output = 0;
     for (const PlanTensor& tensor : plan.tensors) {
@@ -258,6 +268,7 @@ class Trial {
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, tensor.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
+      const Limits limits = limits_on(one, expected, difference);
       judgement.closeness = std::max(judgement.closeness, closeness(difference, limits));
       if (const auto wrong = why_wrong(difference, limits)) {
         return {failure_of(Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), tensor.name, *wrong))};
@@ -383,6 +394,7 @@ class Trial {
   const CasePlan& plan_;
   OracleStore& oracles_;
   ExtraOracles& extra_;
+  NoiseFloor& floor_;
   WorkerClient& device_;
   const Candidate& candidate_;
   const Limits& limits_;
@@ -402,12 +414,19 @@ class Trial {
 }  // namespace
 
 Validation::Validation(const PipelineOptions& options, const std::optional<Calibration>& calibration,
-                       const CasePlan& plan, OracleStore& oracles, ExtraOracles& extra, WorkerClient& device)
-    : options_(options), calibration_(calibration), plan_(plan), oracles_(oracles), extra_(extra), device_(device) {}
+                       const CasePlan& plan, OracleStore& oracles, ExtraOracles& extra, NoiseFloor& floor,
+                       WorkerClient& device)
+    : options_(options),
+      calibration_(calibration),
+      plan_(plan),
+      oracles_(oracles),
+      extra_(extra),
+      floor_(floor),
+      device_(device) {}
 
 Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Binary>& binaries) {
   for (int attempt = 0;; ++attempt) {
-    Trial trial(options_, calibration_, plan_, oracles_, extra_, device_, candidate, next_module_);
+    Trial trial(options_, calibration_, plan_, oracles_, extra_, floor_, device_, candidate, next_module_);
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);
     if (!trial.wants_retry() || attempt > 0) return evaluation;

@@ -8,6 +8,7 @@
 #include "engine/candidate.h"
 #include "engine/evaluation.h"
 #include "evaluator/cases.h"
+#include "evaluator/noise_floor.h"
 #include "evaluator/oracle.h"
 #include "evaluator/pipeline.h"
 #include "evaluator/worker_client.h"
@@ -20,7 +21,7 @@ class Validation {
  public:
   /// Everything referred to must outlive it.
   Validation(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
-             OracleStore& oracles, ExtraOracles& extra, WorkerClient& device);
+             OracleStore& oracles, ExtraOracles& extra, NoiseFloor& floor, WorkerClient& device);
 
   /// `binaries`: one for each program of the candidate, in order. Fills everything of the evaluation but its builds.
   /// Throws Stopped, and machine_error when no device worker can be started.
@@ -32,6 +33,7 @@ class Validation {
   const CasePlan& plan_;
   OracleStore& oracles_;
   ExtraOracles& extra_;
+  NoiseFloor& floor_;
   WorkerClient& device_;
   std::uint64_t next_module_ = 1;
 };

@@ -160,7 +160,8 @@ SourceTree exported_files(const ExportRequest& request) {
   const bool includes = reference != request.files.end() && is_template(reference->second);
   SourceTree files;
   for (const auto& [path, text] : request.files) {
-    const bool described = path == request.task.name + "/task.json" || path == folder + "family.json";
+    const bool described = path == request.task.name + "/task.json" || path == request.task.name + "/limits.json" ||
+                           path == folder + "family.json";
     const bool included = includes && path.starts_with("include/");
     if (described || included || path == request.task.reference) files.emplace(path, text);
   }

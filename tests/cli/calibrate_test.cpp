@@ -76,6 +76,19 @@ TEST_CASE("measured limits hold instead of the task's") {
   CHECK(run_toy(before).code == 0);
 }
 
+TEST_CASE("an exported file carries the limits it was judged by") {
+  const Bench bench;
+  write_calibrated_toy(bench);
+  REQUIRE(bench.evo(kCalibrate).code == 0);
+  REQUIRE(run_toy(bench).code == 0);
+  const std::string file = "best.cu";
+  REQUIRE(bench.evo({"export", "-o", file}).code == 0);
+  CHECK(holds(bench.read("best.cu"), "toy/limits.json"));
+  const Outcome verified = bench.evo({"verify", file, "--device", "vgpu"});
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+}
+
 TEST_CASE("limits that were measured with another reference are refused") {
   const Bench bench;
   write_calibrated_toy(bench);

@@ -125,6 +125,30 @@ TEST_CASE("an error close below its limit must hold on seeds beyond the grid") {
   CHECK(judged("near error=0.0008 overfits=" + std::to_string(kGrid)).verdict == Verdict::valid);
 }
 
+TEST_CASE("a draw on which an honest emulation errs more than usual allows more, in proportion") {
+  PipelineOptions options = toy_options();
+  options.task.regimes.resize(3);  // Sums of the flat one are a tenth as large: an offset is ten times the error.
+  const auto judged = [&](const std::string& source) {
+    const auto pipeline = make_pipeline(options);
+    return evaluate_one(*pipeline, toy_candidate(options, source));
+  };
+  const Evaluation before = judged("honest off=0.0005");
+  CHECK(before.verdict == Verdict::wrong_answer);
+  CHECK_THAT(before.reason, ContainsSubstring("regime flat"));
+
+  options.tree["toy/limits.json"] =
+      R"({"emulation": {"about": "sums are off", "edits": [{"find": "honest", "replace": "honest off=0.0001"}]}})";
+  const Evaluation after = judged("honest off=0.0005");
+  INFO(after.reason);
+  CHECK(after.verdict == Verdict::valid);
+  CHECK(after.worst_relative_l2 > options.task.limits.relative_l2);
+  // Beyond its share, or far off in any case, it stays wrong.
+  const Evaluation beyond = judged("honest off=0.002");
+  CHECK(beyond.verdict == Verdict::wrong_answer);
+  CHECK(judged("scaled").verdict == Verdict::wrong_answer);
+  CHECK(judged("zeros").verdict == Verdict::wrong_answer);
+}
+
 TEST_CASE("a time below the physical floor is a measurement error") {
   check_rejected("honest fast", Verdict::impossible_time, "cannot do it in less than");
 }

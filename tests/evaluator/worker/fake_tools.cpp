@@ -198,6 +198,8 @@ class FakeDevice final : public Device {
     if (words.has("near")) {
       std::ranges::transform(sum, sum.begin(), [factor = near(words, a, count)](float value) { return value * factor; });
     }
+    const float off = std::stof(words.value("off", "0"));
+    std::ranges::for_each(sum, [off](float& value) { value += off; });
     if (words.has("nan")) sum[count / 3] = std::numeric_limits<float>::quiet_NaN();
     if (words.has("last_wrong")) sum[count - 1] += 100.0F;
     if (words.has("half")) std::fill(sum.begin() + static_cast<std::ptrdiff_t>(count / 2), sum.end(), 0.0F);
