@@ -34,7 +34,8 @@ class Diagram::Builder {
     for (const auto& [name, value] : facts) names_[name] = store_.constant(value);
     for (std::size_t i = 0; i < family.genes.size(); ++i) names_[family.genes[i].name] = store_.gene(i);
     State start;
-    for (const Gene& gene : family.genes) start.push_back(store_.truth(translate(gene.when, {})));
+    for (const Gene& gene : family.genes)
+      start.push_back(store_.canonical(store_.truth(translate(gene.when, {}))));
     std::vector<TermId> constraints;
     for (const Bindings& specialisation : specialisations) add_constraints(specialisation, constraints);
     if (normalise(constraints)) {
@@ -73,18 +74,19 @@ class Diagram::Builder {
   }
 
   // Splits conjunctions, drops what holds. False when one is broken.
-  bool normalise(std::vector<TermId>& constraints) const {
+  bool normalise(std::vector<TermId>& constraints) {
     for (std::size_t i = 0; i < constraints.size();) {
-      const TermId id = constraints[i];
+      const bool splits = store_.is_conjunction(constraints[i]) && !store_.is_canonical(constraints[i]);
+      const TermId id = splits ? constraints[i] : store_.canonical(constraints[i]);
       if (store_.is_false(id)) return false;
       if (store_.is_true(id)) {
         constraints[i] = constraints.back();
         constraints.pop_back();
-      } else if (store_.is_conjunction(id)) {
+      } else if (splits) {
         constraints[i] = store_.left(id);
         constraints.push_back(store_.right(id));
       } else {
-        ++i;
+        constraints[i++] = id;
       }
     }
     std::sort(constraints.begin(), constraints.end());
@@ -97,7 +99,9 @@ class Diagram::Builder {
       if (!state.empty()) complain(failing_constraint(), store_.failure(state.front()));
       return kEnd;
     }
-    if (const auto known = states_[level].find(state); known != states_[level].end()) return known->second;
+    const auto [known, added] = states_[level].try_emplace(state, kDead);
+    if (!added) return known->second;
+    NodeId& node = known->second;  // stays where it is when others are added
     if (++state_count_ > kMaxStates) {
       throw usage_error(fmt::format(
           "family {}: its constraints tie more genes together than can be counted; split the family, "
@@ -110,24 +114,30 @@ class Diagram::Builder {
     }
     const bool active = store_.is_true(when);
     const std::size_t alleles = active ? family_.genes[level].alleles.size() : 1;
+    const bool matters =
+        std::any_of(state.begin(), state.end(), [&](TermId id) { return store_.reads(id, level); });
     std::vector<NodeId> children;
     for (std::size_t allele = 0; allele < alleles; ++allele) {
+      if (allele > 0 && !matters) {
+        children.push_back(children.front());
+        continue;
+      }
       path_.push_back(allele);
       children.push_back(descend(level, state, allele));
       path_.pop_back();
     }
-    const NodeId node = reducer_.node(level, active, children);
-    states_[level].emplace(state, node);
-    return node;
+    return node = reducer_.node(level, active, children);
   }
 
   NodeId descend(std::size_t level, const State& state, std::size_t allele) {
-    const auto rest = static_cast<std::ptrdiff_t>(family_.genes.size() - level);
+    const std::size_t rest = family_.genes.size() - level;
     State next;
-    for (auto when = state.begin() + 1; when != state.begin() + rest; ++when)
-      next.push_back(store_.assign(*when, level, allele));
-    std::vector<TermId> constraints(state.begin() + rest, state.end());
-    for (TermId& constraint : constraints) constraint = store_.assign(constraint, level, allele);
+    next.reserve(state.size());
+    for (std::size_t i = 1; i < rest; ++i) next.push_back(store_.assign(state[i], level, allele));
+    std::vector<TermId> constraints;
+    constraints.reserve(state.size());
+    for (std::size_t i = rest; i < state.size(); ++i)
+      constraints.push_back(store_.assign(state[i], level, allele));
     if (!normalise(constraints)) return kDead;
     next.insert(next.end(), constraints.begin(), constraints.end());
     return build(level + 1, next);

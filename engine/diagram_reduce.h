@@ -6,16 +6,9 @@
 #include <vector>
 
 #include "engine/diagram.h"
+#include "engine/sequence_hash.h"
 
 namespace evo {
-
-struct SequenceHash {
-  std::size_t operator()(const std::vector<std::uint32_t>& sequence) const {
-    std::uint64_t hash = sequence.size();
-    for (const std::uint32_t id : sequence) hash = (hash ^ id) * 0x9E3779B97F4A7C15u + (hash >> 29);
-    return static_cast<std::size_t>(hash ^ (hash >> 32));
-  }
-};
 
 /// Makes a diagram's nodes from the bottom up: one node for equal children, none where all are dead.
 class Diagram::Reducer {

@@ -11,6 +11,9 @@ using expr::Op;
 
 namespace {
 
+// Trying so many takes a tenth of a second.
+constexpr std::size_t kMaxTried = 200'000;
+
 bool is_comparison(Op op) {
   return op == Op::equal || op == Op::not_equal || op == Op::less || op == Op::less_equal ||
          op == Op::greater || op == Op::greater_equal;
@@ -50,7 +53,6 @@ ResidualStore::ResidualStore(const std::vector<Gene>& genes) {
     genes_.push_back(add_gene(genes[i], i));
     alleles_.emplace_back();
     for (const Value& allele : genes[i].alleles) alleles_.back().push_back(constant(allele));
-    assigned_.emplace_back(genes[i].alleles.size());
   }
 }
 
@@ -247,11 +249,44 @@ TermId ResidualStore::conditional(TermId condition, TermId yes, TermId no) {
 
 TermId ResidualStore::assign(TermId id, std::size_t gene, std::size_t allele) {
   if (terms_[id].first_gene != gene) return id;
-  if (const auto known = assigned_[gene][allele].find(id); known != assigned_[gene][allele].end())
-    return known->second;
+  if (const TermId known = branches(id)[allele]; known != 0) return known;
   const TermId result = substitute(id, gene, allele);
-  assigned_[gene][allele].emplace(id, result);
-  return result;
+  return branches(id)[allele] = result;
+}
+
+TermId* ResidualStore::branches(TermId id) {
+  if (branches_.size() < terms_.size()) branches_.resize(terms_.size());
+  if (branches_[id] == 0) {
+    branches_[id] = assigned_.size();
+    assigned_.resize(assigned_.size() + alleles_[terms_[id].first_gene].size());
+  }
+  return assigned_.data() + branches_[id];
+}
+
+TermId ResidualStore::canonical(TermId id) {
+  if (id < canonical_.size() && canonical_[id] != 0) return canonical_[id];
+  const TermId found = find_canonical(id);
+  if (found == 0) return id;
+  canonical_.resize(std::max(canonical_.size(), terms_.size()));
+  return canonical_[id] = found;
+}
+
+// 0 where that would take too long.
+TermId ResidualStore::find_canonical(TermId id) {
+  const std::size_t gene = terms_[id].first_gene;
+  if (gene == kNoGene) return id;
+  if (++tried_ > kMaxTried) return 0;
+  std::vector<TermId> key;
+  for (std::size_t allele = 0; allele < alleles_[gene].size(); ++allele) {
+    const TermId branch = canonical(assign(id, gene, allele));
+    if (!is_canonical(branch)) return 0;
+    key.push_back(branch);
+  }
+  if (std::all_of(key.begin(), key.end(), [&](TermId branch) { return branch == key.front(); }))
+    return key.front();
+  std::copy(key.begin(), key.end(), branches(id));
+  key.push_back(static_cast<TermId>(gene));
+  return by_branches_.emplace(std::move(key), id).first->second;
 }
 
 TermId ResidualStore::substitute(TermId id, std::size_t gene, std::size_t allele) {

@@ -13,6 +13,7 @@
 #include "engine/expression_node.h"
 #include "engine/family.h"
 #include "engine/interval.h"
+#include "engine/sequence_hash.h"
 
 namespace evo {
 
@@ -35,8 +36,14 @@ class ResidualStore {
   TermId gene(std::size_t index) const { return genes_[index]; }
   /// As true or false.
   TermId truth(TermId id);
-  /// The term with one gene replaced by an allele. Genes must be assigned in order.
+  /// The term with one gene replaced by an allele. Genes must be assigned in order. Of a canonical term:
+  /// canonical.
   TermId assign(TermId id, std::size_t gene, std::size_t allele);
+  /// The first term met that has the same value, or failure, as this one for every completion; it is found by
+  /// trying these, those of equal terms once. Where that would take too long, the term itself.
+  TermId canonical(TermId id);
+  bool is_canonical(TermId id) const { return id < canonical_.size() && canonical_[id] == id; }
+  bool reads(TermId id, std::size_t gene) const { return terms_[id].first_gene == gene; }
 
   bool is_true(TermId id) const { return id == true_; }
   bool is_false(TermId id) const { return id == false_; }
@@ -95,7 +102,10 @@ class ResidualStore {
   std::optional<TermId> rewrite_product(TermId a, TermId b);
   std::optional<TermId> rewrite_comparison(expr::Op op, TermId a, TermId b);
 
+  /// What each allele of its first gene makes of a term, as far as that is known.
+  TermId* branches(TermId id);
   TermId substitute(TermId id, std::size_t gene, std::size_t allele);
+  TermId find_canonical(TermId id);
 
   std::vector<Term> terms_;
   std::vector<TermId> genes_;
@@ -103,7 +113,11 @@ class ResidualStore {
   std::map<Value, TermId> constants_;
   std::map<std::string, TermId> failures_;
   std::unordered_map<Key, TermId, KeyHash> interned_;
-  std::vector<std::vector<std::unordered_map<TermId, TermId>>> assigned_;  // by gene, allele, term
+  std::vector<std::size_t> branches_;   // by term: where its assigned_ are; 0: nowhere yet
+  std::vector<TermId> assigned_ = {0};  // by allele of a term's first gene; 0: not known
+  std::vector<TermId> canonical_;       // by term; 0: not known
+  std::unordered_map<std::vector<TermId>, TermId, SequenceHash> by_branches_;
+  std::size_t tried_ = 0;
   TermId true_ = 0;
   TermId false_ = 0;
 };
