@@ -160,6 +160,10 @@ std::uint32_t special_value(const Block& block, const Warp& warp, Special specia
              block.index[0] % cluster[0];
     case Special::cluster_nctarank:
       return cluster[0] * cluster[1] * cluster[2];
+    case Special::frame:
+      return 0;
+    case Special::stack:
+      return launch.kernel->local_bytes - kStackBytes;
     case Special::is_explicit_cluster:
       return cluster[0] * cluster[1] * cluster[2] > 1 ? 1 : 0;
   }

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <string>
 
 #include "evaluator/vgpu/access.h"
 #include "evaluator/vgpu/choose.h"
 #include "evaluator/vgpu/kernel_builder.h"
-#include "evaluator/vgpu/printf.h"
+#include "evaluator/vgpu/provided_functions.h"
 
 // PTX ISA 9.0, 9.7.12 "Control Flow Instructions" and 9.7.19 "Miscellaneous Instructions".
 namespace evo::vgpu {
@@ -60,27 +59,6 @@ void execute_trap(Warp& warp, const Instruction& in, std::uint32_t mask) {
   warp.fail(in, "the kernel trapped", std::countr_zero(mask));
 }
 
-/// __assertfail(message, file, line, function, charSize): op[0], op[1] and op[2] are the first three.
-void execute_assert(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  const int lane = std::countr_zero(mask);
-  const std::string message = string_at(warp, source_row<std::uint64_t>(warp, in.op[0])[lane]);
-  warp.fail(in, "assertion failed: " + message, lane);
-}
-
-/// vprintf(format, arguments): op[0] is the result, op[1] and op[2] the pointers.
-void execute_printf(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  const std::uint64_t* formats = source_row<std::uint64_t>(warp, in.op[1]);
-  const std::uint64_t* arguments = source_row<std::uint64_t>(warp, in.op[2]);
-  Word* d = warp.own(in.op[0]);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    const std::string text = format_printf(warp, lane, formats[lane], arguments[lane]);
-    constexpr std::size_t kMostText = 1u << 20;
-    if (warp.launch->printed.size() + text.size() <= kMostText) warp.launch->printed += text;
-    d[lane] = 0;
-  }
-}
-
 // ---- Decoding
 
 Flow branch_flow(const Form& form) {
@@ -122,6 +100,12 @@ void decode_ret(Form& form) {
     form.flow(flow);
     return form.emit(execute_exit, OpClass::leave);
   }
+  if (form.builder().returns_to_caller()) {
+    Flow flow;
+    if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::leave;
+    form.flow(flow);
+    return form.emit(execute_return, OpClass::branch);
+  }
   form.flow(branch_flow(form));
   form.builder().jump_to_return();
   form.emit(execute_branch, OpClass::branch);
@@ -134,71 +118,28 @@ void decode_trap(Form& form) {
   form.emit(execute_trap, OpClass::leave);
 }
 
-/// Loads an argument of a function that the interpreter itself provides.
-std::uint32_t load_argument(Form& form, const ptx::Operand& variable) {
-  const std::uint32_t value = form.new_temporary(Type::u64);
-  const auto place = form.builder().place_of(variable);
-  if (place.space != ptx::Space::local) form.unsupported("an argument that is no .param variable");
-  struct LoadLocal {
-    static void execute(Warp& warp, const Instruction& in, std::uint32_t mask) {
-      std::uint64_t* d = own_row<std::uint64_t>(warp, in.op[0]);
-      for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-        const int lane = std::countr_zero(left);
-        std::memcpy(
-            &d[lane],
-            warp.local + warp.launch->kernel->local_bytes * static_cast<std::size_t>(lane) + in.immediate, 8);
-      }
-    }
-  };
-  form.begin_another();
-  form.temporary_destination(value);
-  form.instruction().immediate = static_cast<std::int64_t>(place.address);
-  form.emit(LoadLocal::execute, OpClass::nothing);
-  return value;
-}
-
-void call_provided(Form& form, std::string_view name, const ptx::Operand* arguments) {
-  const std::size_t count = arguments == nullptr ? 0 : arguments->elements.size();
-  if (name == "vprintf" && count == 2) {
-    const std::uint32_t text = load_argument(form, arguments->elements[0]);
-    const std::uint32_t values = load_argument(form, arguments->elements[1]);
-    form.begin_another();
-    form.scratch(Type::u32);
-    form.temporary_source(text);
-    form.temporary_source(values);
-    return form.emit(execute_printf, OpClass::store, 20);
-  }
-  if (name == "__assertfail" && count >= 1) {
-    const std::uint32_t message = load_argument(form, arguments->elements[0]);
-    form.begin_another();
-    form.temporary_source(message);
-    Flow flow;
-    if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::trap;
-    form.flow(flow);
-    return form.emit(execute_assert, OpClass::leave);
-  }
-  form.unsupported("function " + std::string(name) + " is not defined in the module");
-}
-
 void decode_call(Form& form) {
   form.take("uni");
   const auto& operands = form.statement().operands;
   std::size_t at = 0;
   const ptx::Operand* results = nullptr;
   if (!operands.empty() && operands[0].kind == ptx::Operand::Kind::group) results = &operands[at++];
-  if (at >= operands.size() || operands[at].kind != ptx::Operand::Kind::function) {
-    form.unsupported("calls through a pointer");
-  }
-  const std::string_view name = operands[at++].name;
+  if (at >= operands.size()) form.unsupported("a function is expected");
+  const ptx::Operand& callee = operands[at++];
+  const std::string_view name = callee.name;
   const ptx::Operand* arguments =
       at < operands.size() && operands[at].kind == ptx::Operand::Kind::group ? &operands[at] : nullptr;
+  if (callee.kind == ptx::Operand::Kind::reg)
+    return form.builder().call_through_pointer(form, results, callee, arguments);
+  if (callee.kind != ptx::Operand::Kind::function) form.unsupported("a function is expected");
   const ptx::Module& module = form.builder().module();
   const auto found = module.function_index.find(name);
   if (found == module.function_index.end() || !module.functions[found->second].defined) {
-    return call_provided(form, name, arguments);
+    return call_provided(form, name, results, arguments);
   }
-  if (form.statement().guard != ptx::kNoRegister) form.unsupported("a guarded call");
-  form.builder().call(form.statement(), results, module.functions[found->second], arguments);
+  const ptx::Function& function = module.functions[found->second];
+  if (function.entry) form.unsupported("a call of a kernel");
+  form.builder().call(form, results, function, arguments);
 }
 
 constexpr Operation kOperations[] = {

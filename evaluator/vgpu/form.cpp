@@ -27,6 +27,10 @@ std::uint64_t literal_bits(const ptx::Operand& literal, ptx::Type type) {
   return bits >= 64 ? literal.bits : literal.bits & ((1ull << bits) - 1);
 }
 
+template <class Address>
+struct FrameAddress {
+  static EVO_INLINE Address apply(std::uint32_t frame, std::uint32_t offset) { return frame + offset; }
+};
 struct TakeLowWord {
   static EVO_INLINE std::uint32_t apply(std::uint64_t a) { return static_cast<std::uint32_t>(a); }
 };
@@ -145,11 +149,25 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
       return;
     case Kind::variable: {
       const auto place = builder_.place_of(operand);
-      fill_constant(
-          builder_.constant(place.address + static_cast<std::uint64_t>(operand.offset), is_wide(type)),
-          in_list);
+      const std::uint64_t address = place.address + static_cast<std::uint64_t>(operand.offset);
+      if (!place.framed) {
+        fill_constant(builder_.constant(address, is_wide(type)), in_list);
+        return;
+      }
+      const std::uint32_t sum = builder_.new_register(is_wide(type) ? 2 : 1);
+      Form in_frame(builder_, statement_);
+      in_frame.left_ = 0;
+      in_frame.fill(sum, true, false);
+      in_frame.fill(builder_.special(Special::frame), false, false);
+      in_frame.fill_constant(builder_.constant(address, false), false);
+      in_frame.emit(is_wide(type) ? elementwise<FrameAddress<std::uint64_t>>(simd())
+                                  : elementwise<FrameAddress<std::uint32_t>>(simd()), OpClass::nothing);
+      fill(sum, false, in_list);
       return;
     }
+    case Kind::function:
+      fill_constant(builder_.constant(builder_.address_of(operand.name), is_wide(type)), in_list);
+      return;
     case Kind::special: {
       const auto special = parse_special(operand.name);
       if (!special) unsupported("unknown register " + std::string(operand.name));

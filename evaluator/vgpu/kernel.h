@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/vgpu/calls.h"
 #include "evaluator/vgpu/product_watch.h"
 #include "evaluator/vgpu/tensor_core.h"
 #include "evaluator/vgpu/trace.h"
@@ -46,7 +47,7 @@ static_assert(sizeof(Instruction) == 64, "one instruction, one cache line");
 
 constexpr std::uint32_t kNowhere = 0xffff'ffffu;
 
-/// Values that differ between warps or blocks but not during a block: kept in rows that are filled when it
+/// Values that differ between warps or blocks, most of them not during a block: kept in rows that are filled when it
 /// starts.
 enum class Special : std::uint8_t {
   tid_x,
@@ -89,6 +90,8 @@ enum class Special : std::uint8_t {
   cluster_ctarank,
   cluster_nctarank,
   is_explicit_cluster,
+  frame,  ///< Of the called function that is running, in local memory: a lane's own, and it changes.
+  stack,  ///< Where the next frame begins.
 };
 
 struct SpecialRow {
@@ -129,6 +132,11 @@ struct Kernel {
   std::vector<WarpgroupForm> warpgroup_forms;
   ProductRegisters product_registers;
   std::vector<SpecialRow> specials;
+  std::vector<Procedure> procedures;
+  std::vector<CallSite> call_sites;
+  std::vector<std::uint32_t> procedure_of_function;  ///< By the module's numbers, for calls through pointers; kNowhere.
+  Place frame_place = 0;                             ///< Rows of Special::frame and Special::stack, if there are calls.
+  Place stack_place = 0;
   std::vector<KernelParameter> parameters;
   std::vector<SharedVariable> shared_variables;  ///< The static ones.
   std::string dynamic_smem_name;                 ///< Of the first array without a size; empty: there is none.

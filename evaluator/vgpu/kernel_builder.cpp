@@ -9,11 +9,11 @@
 #include "evaluator/vgpu/control_operations.h"
 #include "evaluator/vgpu/load_error.h"
 #include "evaluator/vgpu/memory.h"
+#include "evaluator/vgpu/reachable.h"
 
 namespace evo::vgpu {
 namespace {
 
-constexpr std::size_t kMaxCallDepth = 24;
 constexpr std::size_t kMaxInstructions = 4'000'000;
 // A thread's local memory on every architecture here (CUDA C++ Programming Guide, "Technical Specifications"); shared
 // memory and parameters have less, which the launch checks.
@@ -25,20 +25,6 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 
 std::string quoted(std::string_view name) {
   return "'" + std::string(name) + "'";
-}
-
-void functions_called(const ptx::Module& module, const ptx::Function& from,
-                      std::set<const ptx::Function*>& found) {
-  if (!found.insert(&from).second) return;
-  for (const ptx::Statement& statement : from.body) {
-    if (statement.parts[0] != "call") continue;
-    for (const ptx::Operand& operand : statement.operands) {
-      if (operand.kind != ptx::Operand::Kind::function) continue;
-      const auto callee = module.function_index.find(operand.name);
-      if (callee != module.function_index.end())
-        functions_called(module, module.functions[callee->second], found);
-    }
-  }
 }
 
 void module_variables_used(const ptx::Operand& operand, std::set<std::uint32_t>& found) {
@@ -63,8 +49,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
   kernel_->required_cluster = entry_.required_cluster;
 
   // Shared memory of the module that the kernel uses, then of the functions: all before the dynamic part.
-  std::set<const ptx::Function*> reachable;
-  functions_called(module_, entry_, reachable);
+  const std::set<const ptx::Function*> reachable = reachable_functions(module_, entry_);
   std::set<std::uint32_t> used;
   for (const ptx::Function* function : reachable) {
     for (const ptx::Statement& statement : function->body) {
@@ -113,9 +98,11 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
   }
   close_frame(end);
   add(std::move(last), {});
+  decode_procedures();
 
   insert_reconvergence_points();
   write_code();
+  write_procedures();
   write_trace();
   write_product_registers();
   return std::move(kernel_);
@@ -166,12 +153,13 @@ void KernelBuilder::place_parameters(Frame& frame) {
 }
 
 void KernelBuilder::place_locals(Frame& frame, std::size_t first) {
+  std::uint32_t& local = in_procedure() ? kernel_->procedures[procedure_].frame_bytes : kernel_->local_bytes;
   for (std::size_t i = first; i < frame.function->variables.size(); ++i) {
     const ptx::Variable& variable = frame.function->variables[i];
     switch (variable.space) {
       case ptx::Space::local:
       case ptx::Space::param:  // Of a call in this function: a thread's own, like a local variable.
-        frame.variables.push_back({ptx::Space::local, allocate(kernel_->local_bytes, variable)});
+        frame.variables.push_back({ptx::Space::local, allocate(local, variable), in_procedure()});
         break;
       case ptx::Space::shared:
         frame.variables.push_back({ptx::Space::shared, kReservedSmemBytes + function_shared_.at(&variable)});
@@ -193,6 +181,10 @@ KernelBuilder::VariablePlace KernelBuilder::place_of(const ptx::Operand& variabl
     throw LoadError("variable " + quoted(declared.name) + ": its state space is not supported");
   }
   return {declared.space, layout_.address[variable.index]};
+}
+
+std::uint64_t KernelBuilder::bytes_of(const ptx::Operand& variable) const {
+  return (variable.of_module ? module_.variables : frames_.back().function->variables)[variable.index].bytes;
 }
 
 // ---- Registers
@@ -308,39 +300,23 @@ void KernelBuilder::jump_to_return() {
   waiting_return_ = true;
 }
 
-void KernelBuilder::call(const ptx::Statement& statement, const ptx::Operand* results,
-                         const ptx::Function& callee, const ptx::Operand* arguments) {
-  if (frames_.size() >= kMaxCallDepth)
-    throw LoadError("calls of " + quoted(callee.name) + " are recursive or nested too deeply");
-  for (const Frame& frame : frames_) {
-    if (frame.function == &callee)
-      throw LoadError("function " + quoted(callee.name) + " is recursive: not supported");
+void KernelBuilder::call(Form& form, const ptx::Operand* results, const ptx::Function& callee,
+                         const ptx::Operand* arguments) {
+  CallSite site = call_site(&callee, results, arguments);
+  if (form.statement().guard != ptx::kNoRegister || must_be_real(callee)) {
+    site.procedure = procedure_of(callee);
+    return emit_call(form, std::move(site), nullptr);
   }
+  ++inlined_;
   Frame frame;
   frame.function = &callee;
   frame.registers.assign(callee.registers.size(), kNowhere);
-  const auto bind = [&](const ptx::Operand* actual, std::size_t first, std::size_t count) {
-    const std::size_t given = actual == nullptr ? 0 : actual->elements.size();
-    if (given != count)
-      throw LoadError("a call of " + quoted(callee.name) + " has the wrong number of arguments");
-    for (std::size_t i = 0; i < count; ++i) {
-      const ptx::Operand& argument = actual->elements[i];
-      if (argument.kind != ptx::Operand::Kind::variable || argument.of_module) {
-        throw LoadError("a call of " + quoted(callee.name) +
-                        " passes something else than a .param variable: not supported");
-      }
-      const ptx::Variable& given_variable = frames_.back().function->variables[argument.index];
-      if (given_variable.bytes < callee.variables[first + i].bytes) {
-        throw LoadError("a call of " + quoted(callee.name) + " passes too small a variable");
-      }
+  for (const ptx::Operand* given : {results, arguments}) {
+    if (given == nullptr) continue;
+    for (const ptx::Operand& argument : given->elements)
       frame.variables.push_back(frames_.back().variables[argument.index]);
-    }
-  };
-  bind(results, 0, callee.result_count);
-  bind(arguments, callee.result_count, callee.parameter_count);
+  }
   place_locals(frame, callee.result_count + callee.parameter_count);
-  if (statement.guard != ptx::kNoRegister)
-    throw LoadError("a guarded call of " + quoted(callee.name) + ": not supported");
   frames_.push_back(std::move(frame));
   decode_body();
   close_frame(static_cast<std::uint32_t>(drafts_.size()));
@@ -381,6 +357,11 @@ void KernelBuilder::insert_reconvergence_points() {
     }
     result.push_back(std::move(drafts_[i]));
     if (result.back().flow.kind != Flow::Kind::next) result.back().instruction.aux1 = meeting_point[i];
+  }
+  moved.push_back(static_cast<std::uint32_t>(result.size()));
+  for (Procedure& procedure : kernel_->procedures) {
+    procedure.entry = moved[procedure.entry];
+    procedure.end = moved[procedure.end];
   }
   drafts_ = std::move(result);
   for (Draft& draft : drafts_) {

@@ -42,16 +42,25 @@ class KernelBuilder {
   struct VariablePlace {
     ptx::Space space = ptx::Space::none;  ///< global, constant, shared, local or param (of the kernel).
     std::uint64_t address = 0;
+    bool framed = false;  ///< In the frame of a called function: counted from its begin.
   };
   VariablePlace place_of(const ptx::Operand& variable);
+  std::uint64_t bytes_of(const ptx::Operand& variable) const;
 
   // Control flow of the function that is being decoded.
-  bool in_entry() const { return frames_.size() == 1; }
+  bool in_entry() const { return frames_.size() == 1 && !in_procedure(); }
+  bool in_procedure() const { return procedure_ != kNowhere; }
+  /// A `ret` here ends a called function, not one that was inlined.
+  bool returns_to_caller() const { return frames_.size() == 1 && in_procedure(); }
   void branch_to(const ptx::Operand& label);     ///< For the instruction emitted next.
   void branch_table(const ptx::Operand& table);  ///< Likewise; sets its table.
   void jump_to_return();                         ///< Likewise.
-  void call(const ptx::Statement& statement, const ptx::Operand* results, const ptx::Function& callee,
-            const ptx::Operand* arguments);
+  /// Inlines the call, or emits a real one.
+  void call(Form& form, const ptx::Operand* results, const ptx::Function& callee, const ptx::Operand* arguments);
+  void call_through_pointer(Form& form, const ptx::Operand* results, const ptx::Operand& pointer,
+                            const ptx::Operand* arguments);
+  /// The address of a function of the module.
+  std::uint64_t address_of(std::string_view function) const;
 
   struct Draft {
     Instruction instruction;
@@ -89,6 +98,15 @@ class KernelBuilder {
     std::uint32_t carry = kNowhere;
   };
 
+  // procedures.cpp
+  bool must_be_real(const ptx::Function& callee) const;
+  std::uint32_t procedure_of(const ptx::Function& function);
+  CallSite call_site(const ptx::Function* callee, const ptx::Operand* results, const ptx::Operand* arguments) const;
+  void emit_call(Form& form, CallSite site, const ptx::Operand* pointer);
+  void decode_procedures();
+  void decode_procedure(std::uint32_t number);
+  void write_procedures();
+
   void place_parameters(Frame& frame);
   void place_locals(Frame& frame, std::size_t first);
   void name_shared_variables();
@@ -119,6 +137,10 @@ class KernelBuilder {
   std::vector<std::uint32_t> dynamic_shared_;
   std::unordered_map<std::string, std::uint32_t> opcodes_;
   std::vector<std::uint32_t> first_row_;
+  std::uint32_t procedure_ = kNowhere;  ///< That is being decoded.
+  std::uint32_t inlined_ = 0;           ///< Calls.
+  std::map<const ptx::Function*, std::uint32_t> procedures_;
+  std::vector<const ptx::Function*> called_;  ///< The function of each procedure.
   std::vector<std::uint32_t> waiting_labels_;
   bool waiting_return_ = false;
 };

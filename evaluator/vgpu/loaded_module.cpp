@@ -70,8 +70,14 @@ void LoadedModule::initialise(const ptx::Module& module, const ptx::Variable& va
   if (variable.bytes == 0) return;
   std::byte* bytes = memory_->at(address, variable.bytes);
   std::memset(bytes, 0, variable.bytes);
-  std::memcpy(bytes, variable.data.data(), variable.data.size());
+  if (!variable.data.empty()) std::memcpy(bytes, variable.data.data(), variable.data.size());
   for (const ptx::Variable::Relocation& relocation : variable.relocations) {
+    if (const auto function = module.function_index.find(relocation.target);
+        function != module.function_index.end() && relocation.bytes == 8) {
+      const std::uint64_t code = function_address(function->second);
+      std::memcpy(bytes + relocation.offset, &code, sizeof code);
+      continue;
+    }
     const auto target = module.variable_index.find(relocation.target);
     if (target == module.variable_index.end() || layout_.address[target->second] == 0 ||
         relocation.bytes != 8) {

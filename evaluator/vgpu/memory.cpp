@@ -17,6 +17,11 @@ constexpr std::uint64_t kGap = 1ull << 20;
 // What cudaMalloc returns is not zero: a kernel that relies on zeros should be noticed.
 constexpr int kFreshByte = 0xcb;
 
+/// A block of the heap with what the allocator adds.
+std::uint64_t heap_cost(std::uint64_t bytes) {
+  return bytes + 16;
+}
+
 }  // namespace
 
 std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool read_only) {
@@ -27,7 +32,7 @@ std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool r
     throw machine_error(fmt::format("out of memory: no {} bytes for '{}' on the virtual GPU", bytes, name));
   }
   std::memset(owned->bytes.get(), kFreshByte, bytes);
-  owned->allocation = {next_, next_ + bytes, owned->bytes.get(), std::move(name), read_only};
+  owned->allocation = {next_, next_ + bytes, owned->bytes.get(), std::move(name), read_only, false};
   next_ = (next_ + bytes + kGap + kAlignment - 1) / kAlignment * kAlignment;
   buffers_.push_back(std::move(owned));  // Addresses only grow, so the order holds.
   return buffers_.back()->allocation.begin;
@@ -38,7 +43,16 @@ void GlobalMemory::free(std::uint64_t address) {
                                   [&](const auto& owned) { return owned->allocation.begin == address; });
   if (found == buffers_.end())
     throw machine_error(fmt::format("no buffer of the virtual GPU begins at {:#x}", address));
+  if ((*found)->allocation.of_heap) heap_bytes_ -= heap_cost((*found)->allocation.end - address);
   buffers_.erase(found);
+}
+
+std::uint64_t GlobalMemory::allocate_from_heap(std::uint64_t bytes) {
+  if (bytes == 0 || bytes > kHeapBytes || heap_cost(bytes) > kHeapBytes - heap_bytes_) return 0;
+  const std::uint64_t address = allocate(bytes, "malloc");
+  buffers_.back()->allocation.of_heap = true;
+  heap_bytes_ += heap_cost(bytes);
+  return address;
 }
 
 const Allocation* GlobalMemory::find(std::uint64_t address) const {

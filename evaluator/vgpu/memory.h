@@ -20,6 +20,9 @@ constexpr std::uint64_t kGlobalBegin = 0x7f00'0000'0000ull;
 /// findable.
 constexpr std::uint32_t kReservedSmemBytes = 1024;
 
+/// As large as a GPU's, unless the host asks for more (CUDA C++ Programming Guide, "Heap Memory Allocation").
+constexpr std::uint64_t kHeapBytes = 8u << 20;
+
 /// One buffer of global memory.
 struct Allocation {
   std::uint64_t begin = 0;
@@ -27,6 +30,7 @@ struct Allocation {
   std::byte* host = nullptr;  ///< Where `begin` is in this process.
   std::string name;
   bool read_only = false;  ///< Constant memory.
+  bool of_heap = false;    ///< By malloc in a kernel.
 };
 
 /// Global memory: named buffers with unmapped gaps between them, so that running off one never lands in
@@ -36,6 +40,8 @@ class GlobalMemory {
   /// 256-byte aligned, filled with 0xcb. Throws machine_error when memory is exhausted.
   std::uint64_t allocate(std::size_t bytes, std::string name, bool read_only = false);
   void free(std::uint64_t address);
+  /// What malloc in a kernel returns: 0 for no bytes, and when the heap is full.
+  std::uint64_t allocate_from_heap(std::uint64_t bytes);
 
   /// The buffer that holds the address; null when there is none.
   const Allocation* find(std::uint64_t address) const;
@@ -51,6 +57,7 @@ class GlobalMemory {
   };
   std::vector<std::unique_ptr<Owned>> buffers_;  ///< By ascending address.
   std::uint64_t next_ = kGlobalBegin;
+  std::uint64_t heap_bytes_ = 0;  ///< In use.
 };
 
 /// "0x7f0000000100, 16 bytes behind 'q' (0x7f0000000000, 256 bytes)": for reports of bad accesses.

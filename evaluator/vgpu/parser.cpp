@@ -116,6 +116,7 @@ Variable Parser::variable(Space space) {
       lexer_.fail("unknown attribute ." + std::string(name) + " of a variable");
     }
   }
+  if (result.type == Type::pred) lexer_.fail("a variable of type .pred");
   result.name = lexer_.identifier();
   const std::uint64_t element = static_cast<std::uint64_t>(bits_of(result.type) + 7) / 8;
   result.bytes = element * static_cast<std::uint64_t>(lanes);

@@ -11,6 +11,7 @@ namespace evo::vgpu {
 namespace {
 
 constexpr std::size_t kMostCharacters = 4096;
+constexpr std::size_t kMostDigits = 3;  // Of a width or precision: what is wider is no text for people.
 
 /// Reads the arguments one after another from a thread's local memory, or from global memory.
 class Arguments {
@@ -64,26 +65,29 @@ std::string string_at(const Warp& warp, std::uint64_t address) {
   return {begin, std::find(begin, begin + most, '\0')};
 }
 
-std::string format_printf(const Warp& warp, int lane, std::uint64_t format_address,
+PrintedText format_printf(const Warp& warp, int lane, std::uint64_t format_address,
                           std::uint64_t arguments_address) {
   const std::string format = string_at(warp, format_address);
   Arguments arguments(warp, lane, arguments_address);
   std::string out;
+  std::uint32_t count = 0;
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%') {
       out += format[i];
       continue;
     }
     std::string directive = "%";
-    std::size_t longs = 0;
+    std::size_t longs = 0, digits = 0;
     for (++i; i < format.size() &&
               std::string_view("-+ #0123456789.lhzjt*").find(format[i]) != std::string_view::npos;
          ++i) {
       if (format[i] == 'l' || format[i] == 'z' || format[i] == 'j' || format[i] == 't') ++longs;
+      digits = format[i] >= '0' && format[i] <= '9' ? digits + 1 : 0;
       if (format[i] == '*') {
+        ++count;
         directive += std::to_string(std::clamp(arguments.next<std::int32_t>(), -200, 200));
       } else if (std::string_view("lhzjt").find(format[i]) == std::string_view::npos &&
-                 directive.size() < 32) {
+                 directive.size() < 32 && digits <= kMostDigits) {
         directive += format[i];
       }
     }
@@ -91,7 +95,10 @@ std::string format_printf(const Warp& warp, int lane, std::uint64_t format_addre
     const char kind = format[i];
     if (kind == '%') {
       out += '%';
-    } else if (std::string_view("di").find(kind) != std::string_view::npos) {
+      continue;
+    }
+    ++count;
+    if (std::string_view("di").find(kind) != std::string_view::npos) {
       out += longs > 0 ? formatted(directive + "lld", static_cast<long long>(arguments.next<std::int64_t>()))
                        : formatted(directive + "d", static_cast<int>(arguments.next<std::int32_t>()));
     } else if (std::string_view("uxXo").find(kind) != std::string_view::npos) {
@@ -103,13 +110,13 @@ std::string format_printf(const Warp& warp, int lane, std::uint64_t format_addre
     } else if (kind == 'c') {
       out += formatted(directive + "c", static_cast<int>(arguments.next<std::int32_t>()));
     } else if (kind == 'p') {
-      out += formatted(directive.substr(0, 1) + "#llx",
-                       static_cast<unsigned long long>(arguments.next<std::uint64_t>()));
+      out += formatted(directive + "p", reinterpret_cast<void*>(arguments.next<std::uint64_t>()));
     } else if (kind == 's') {
-      out += string_at(warp, arguments.next<std::uint64_t>());
+      const std::string text = string_at(warp, arguments.next<std::uint64_t>());
+      out += directive == "%" ? text : formatted(directive + "s", text.c_str());
     }
   }
-  return out;
+  return {std::move(out), count};
 }
 
 }  // namespace evo::vgpu

@@ -142,6 +142,7 @@ void Sanitiser::begin_launch() {
   for (auto& [begin, watch] : buffers_) watch.history.reset();
   last_ = nullptr;
   released_.clear();
+  reported_.clear();
 }
 
 void Sanitiser::end_launch(const Launch& launch) {
@@ -156,7 +157,7 @@ void Sanitiser::end_launch(const Launch& launch) {
 }
 
 /// Equal lines of one kernel are one finding, whichever thread and instruction came first.
-void Sanitiser::add(const Finding& finding, const std::string& place, std::uint32_t other_line) {
+std::optional<std::size_t> Sanitiser::add(const Finding& finding, const std::string& place, std::uint32_t other_line) {
   const auto [known, fresh] =
       known_.try_emplace({finding.kind, finding.kernel, place, finding.line, other_line}, findings_.size());
   if (!fresh) {
@@ -165,7 +166,16 @@ void Sanitiser::add(const Finding& finding, const std::string& place, std::uint3
     findings_.push_back(finding);
   } else {
     known_.erase(known);
+    return std::nullopt;
   }
+  return known->second;
+}
+
+bool Sanitiser::reported(FindingKind kind, const Warp& warp, const Instruction& in, std::uint32_t other_code) {
+  const auto found = reported_.find({kind, warp.launch->kernel->index_of(in), other_code});
+  if (found == reported_.end()) return false;
+  if (found->second) ++findings_[*found->second].count;
+  return true;
 }
 
 Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address) {
@@ -244,6 +254,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     }
     // What is still on its way cannot have come: one finding says all.
     if (spot.written->all(spot.at, bytes) || (conflict && conflict->under_way)) continue;
+    if (reported(FindingKind::uninitialised, warp, in, kNowhere)) continue;
     report(FindingKind::uninitialised, warp, in, lane,
            fmt::format("{} at {}, which nobody has written", bytes_text(false, bytes),
                        describe_place(warp, mode, touched.address[lane])));
@@ -430,8 +441,8 @@ void Sanitiser::report(FindingKind kind, const Warp& warp, const Instruction& in
   finding.kernel = kernel.name;
   finding.line = kernel.lines[code];
   finding.text = fmt::format("{}: {}", describe_thread(warp, in, lane), what);
-  add(finding, finding.line != 0 ? "" : std::to_string(code),
-      other_code == kNowhere ? 0 : kernel.lines[other_code]);
+  reported_[{kind, code, other_code}] = add(finding, finding.line != 0 ? "" : std::to_string(code),
+                                            other_code == kNowhere ? 0 : kernel.lines[other_code]);
 }
 
 namespace {
@@ -459,6 +470,7 @@ std::string describe_other(const Warp& warp, int lane, const Conflict& conflict)
 void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode,
                             std::uint32_t bytes, std::uint64_t address, const Conflict& conflict) {
   const Kernel& kernel = *warp.launch->kernel;
+  if (reported(conflict.under_way ? FindingKind::unwaited_copy : FindingKind::race, warp, in, conflict.code)) return;
   const bool own_block = conflict.block == warp.block->watch->number;
   const std::string who = describe_other(warp, lane, conflict);
   const std::uint32_t line = kernel.lines[conflict.code];

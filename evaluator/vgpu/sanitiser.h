@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -208,7 +209,10 @@ class Sanitiser {
   Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);
   Accessor accessor(const Warp& warp, const Instruction& in, int lane, const MemoryOrder& order) const;
   Accessor proxy_accessor(const Warp& warp, const Instruction& in, int lane) const;
-  void add(const Finding& finding, const std::string& place, std::uint32_t other_line);
+  /// The finding's index; nothing when there are too many.
+  std::optional<std::size_t> add(const Finding& finding, const std::string& place, std::uint32_t other_line);
+  /// Whether these instructions have been reported in this launch: then they are counted, and no text is needed.
+  bool reported(FindingKind kind, const Warp& warp, const Instruction& in, std::uint32_t other_code);
   void report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
                    std::uint64_t address, const Conflict& conflict);
   void gather(Warp& warp, std::uint32_t lanes, Gathering& into);
@@ -225,6 +229,8 @@ class Sanitiser {
   std::vector<Finding> findings_;
   std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::uint32_t>, std::size_t>
       known_;
+  /// By kind and instructions, of the current launch.
+  std::map<std::tuple<FindingKind, std::uint32_t, std::uint32_t>, std::optional<std::size_t>> reported_;
 };
 
 // What operations call once their addresses have been resolved: nothing unless somebody asked.

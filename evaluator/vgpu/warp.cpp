@@ -27,7 +27,8 @@ std::string_view opcode_of(const Warp& warp, const Instruction& instruction) {
 
 void Warp::start(const Instruction* first) {
   splits = {};
-  joins = {};
+  joins.clear();
+  for (auto& of_lane : calls) of_lane.clear();
   exited = 0;
   executed = 0;
   stop = Stop::none;
@@ -56,12 +57,11 @@ std::int32_t Warp::new_split(std::uint32_t lanes, const Instruction* at, std::in
 }
 
 std::int32_t Warp::new_join(std::uint32_t pending, const Instruction* at, std::int32_t parent) {
-  for (std::size_t i = 0; i < joins.size(); ++i) {
-    if (joins[i].used) continue;
-    joins[i] = {true, pending, 0, parent, at};
-    return static_cast<std::int32_t>(i);
-  }
-  return -1;  // Not reached: every join has a lane of its own that waits or runs below it.
+  std::size_t i = 0;
+  while (i < joins.size() && joins[i].used) ++i;
+  if (i == joins.size()) joins.emplace_back();
+  joins[i] = {.used = true, .pending = pending, .parent = parent, .at = at};
+  return static_cast<std::int32_t>(i);
 }
 
 void Warp::load(std::int32_t split) {
@@ -81,7 +81,7 @@ void Warp::arrive(std::int32_t join, std::uint32_t lanes) {
   point.pending &= ~lanes;
   point.arrived |= lanes;
   if (point.pending != 0) return;
-  new_split(point.arrived, point.at, point.parent);
+  new_split(point.arrived, point.onwards(), point.parent);
   point.used = false;
 }
 
@@ -107,6 +107,21 @@ void Warp::diverge(std::uint32_t taken, const Instruction* target, const Instruc
   stop = Stop::switch_split;
 }
 
+void Warp::call(std::span<const Callees> groups, const Instruction* back) {
+  Split& split = splits[static_cast<std::size_t>(current)];
+  const std::int32_t join = new_join(active, back, split.join);
+  joins[static_cast<std::size_t>(join)].of_call = true;
+  std::uint32_t rest = active;
+  split.state = Split::State::free;
+  current = -1;
+  for (const Callees& group : groups) {
+    new_split(group.lanes, group.entry, join);
+    rest &= ~group.lanes;
+  }
+  if (rest != 0) arrive(join, rest);
+  stop = Stop::switch_split;
+}
+
 void Warp::reconverge(const Instruction* here) {
   Split& split = splits[static_cast<std::size_t>(current)];
   const std::int32_t join = split.join;
@@ -126,7 +141,7 @@ void Warp::exit_lanes(std::uint32_t lanes) {
     const std::int32_t parent = join.parent;
     join.pending &= ~lanes;
     if (join.pending == 0) {
-      if (join.arrived != 0) new_split(join.arrived, join.at, parent);
+      if (join.arrived != 0) new_split(join.arrived, join.onwards(), parent);
       join.used = false;
     }
     at = parent;
@@ -282,7 +297,7 @@ bool Warp::release_joins() {
   for (Join& join : joins) {
     if (!join.used || join.arrived == 0 || join.at == nullptr) continue;
     // They go on as a split of the parent's; the lanes still pending will find nobody to meet.
-    new_split(join.arrived, join.at, join.parent);
+    new_split(join.arrived, join.onwards(), join.parent);
     join.arrived = 0;
     released = true;
   }

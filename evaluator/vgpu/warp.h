@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,16 @@ struct Join {
   std::uint32_t arrived = 0;
   std::int32_t parent = -1;
   const Instruction* at = nullptr;  ///< Null: the paths meet only at their end.
+  bool of_call = false;  ///< They come back from a call.
+
+  /// Where they go on. Behind a call another activation of the same function may await lanes at the very instruction.
+  const Instruction* onwards() const { return of_call ? at + 1 : at; }
+};
+
+/// Lanes that call the same function.
+struct Callees {
+  std::uint32_t lanes = 0;
+  const Instruction* entry = nullptr;
 };
 
 /// cp.async copies of one instruction that have not landed in shared memory.
@@ -104,7 +115,8 @@ struct Warp {
   std::int32_t current = -1;   ///< Running split.
   std::byte* local = nullptr;  ///< Local memory: thread after thread.
   std::array<Split, kMaxSplits> splits{};
-  std::array<Join, kMaxSplits> joins{};
+  std::vector<Join> joins;                           ///< At most one for each lane, and one for each active call.
+  std::array<std::vector<std::uint32_t>, 32> calls;  ///< Of each lane: what its callers need when they go on (calls.h).
   std::array<std::uint32_t, 32> committed_groups{};  ///< cp.async groups that each lane has committed.
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, 32> committed_bulk_groups{};
@@ -129,6 +141,8 @@ struct Warp {
   /// The running split is at a reconvergence point: it waits there when other lanes are still to come.
   void reconverge(const Instruction* here);
   void exit_lanes(std::uint32_t lanes);
+  /// Divides the running split among the functions that its lanes call; all meet again at `back`.
+  void call(std::span<const Callees> groups, const Instruction* back);
 
   /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live
   /// are here: `mask` then holds all of them that execute it. Otherwise the split waits, and the call comes

@@ -5,6 +5,8 @@ import re
 import struct
 import sys
 
+import ptx_seeds
+
 templates, out = map(pathlib.Path, sys.argv[1:])
 
 
@@ -95,3 +97,6 @@ messages = [
     {"id": 0, "kind": "ready", "body": {"what": "cuda:0"}},
 ]
 write("protocol", [cbor(message) for message in messages])
+
+write("ptx", [kernel.encode() for kernel in ptx_seeds.kernels()])
+(out / "ptx.dict").write_text(ptx_seeds.dictionary())

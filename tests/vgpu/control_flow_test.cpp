@@ -153,26 +153,6 @@ TEST_CASE("device functions are called, also by diverged lanes, with structs and
   }
 }
 
-TEST_CASE("recursion and calls through pointers are refused by name") {
-  const auto refusal = [](const std::string& source) -> std::string {
-    TestGpu gpu;
-    try {
-      gpu.load_cuda(source);
-    } catch (const LoadError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  CHECK(refusal("__device__ __noinline__ int f(int x) { return x < 2 ? x : f(x - 1) + f(x - 2); }\n"
-                "extern \"C\" __global__ void k(int* o) { *o = f(*o); }")
-            .find("recursive") != std::string::npos);
-  CHECK(refusal("__device__ __noinline__ int f(int x) { return x + 1; } __device__ __noinline__ int g(int x) "
-                "{ return x * 2; }\n"
-                "__device__ int (*table[2])(int) = {f, g};\n"
-                "extern \"C\" __global__ void k(int* o) { *o = table[*o & 1](*o); }")
-            .find("variable 'table' holds the address of") != std::string::npos);
-}
-
 TEST_CASE("lanes of one warp can wait for each other's stores") {
   // A lock taken by one lane at a time: without independent scheduling of diverged lanes this never ends.
   const auto out = run_ints(R"(

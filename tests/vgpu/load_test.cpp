@@ -43,6 +43,10 @@ TEST_CASE("an unknown instruction is named with its line of source") {
         "unsupported instruction tcgen05.alloc.cta_group::1.sync.aligned.b32 at line 42 (PTX line 9)");
 }
 
+TEST_CASE("a variable in memory that is a predicate is refused") {
+  CHECK(contains(refusal(".version 9.0\n.target sm_90a\n.address_size 64\n.const .pred c[4] = {1, 2};\n"), "a variable of type .pred"));
+}
+
 TEST_CASE("unknown modifiers, types and shapes are refused by name") {
   const std::string registers = ".reg .b32 a, b, c; .reg .f32 f; .reg .b64 d; .reg .pred p;\n";
   CHECK(contains(refusal(kernel_text(registers + "add.sideways.u32 a, b, c;")),

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <variant>
+
+#include "engine/error.h"
+#include "evaluator/nvrtc_compiler.h"
+#include "evaluator/toolkit_headers.h"
+#include "tests/vgpu/gpu_for_tests.h"
+
+namespace evo::vgpu {
+
+/// A file of kernels, compiled with the toolkit's headers.
+class Outside : public TestGpu {
+ public:
+  explicit Outside(const std::string& name) {
+    std::ifstream in(std::string(EVO_SOURCE_DIR "/tests/vgpu/kernels/") + name);
+    std::ostringstream text;
+    text << in.rdbuf();
+    REQUIRE(!text.str().empty());
+    evo::SourceRequest request;
+    request.source = text.str();
+    request.name = name;
+    const auto environment = evo::NvrtcEnvironment::of_process();
+    std::unique_ptr<evo::SourceCompiler> compiler;
+    try {
+      compiler = evo::make_compiler(evo::load_nvrtc(environment));
+    } catch (const evo::Error& error) {
+      SKIP("no NVRTC on this machine: " << error.what());
+    }
+    const auto folders = evo::toolkit_include_folders(environment, compiler->path());
+    if (folders.empty()) SKIP("the CUDA Toolkit's headers are not on this machine");
+    for (const auto& folder : folders) request.include_folders.push_back(folder.string());
+    auto compiled = compiler->compile(request);
+    if (const auto* failure = std::get_if<evo::Failure>(&compiled))
+      FAIL(failure->reason << "\n" << failure->log);
+    load_ptx(std::get<evo::CompiledSource>(compiled).binary.ptx);
+  }
+
+  template <class... Arguments>
+  void run(std::string_view kernel, const Geometry& geometry, Arguments... arguments) {
+    const auto failure = launch(kernel, geometry, arguments...);
+    if (failure) FAIL(failure->reason);
+  }
+};
+
+}  // namespace evo::vgpu
