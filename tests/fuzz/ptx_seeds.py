@@ -65,9 +65,17 @@ BODIES = [
     "{ .param .b32 a0; .param .b32 b0; st.param.b32 [a0],r1;\ncall.uni (b0),twice,(a0);\nld.param.b32 r4,[b0]; }\nst.global.u32 [d2],r4;",
     "{ .param .b64 a0; .param .b64 b0; .param .b32 c0; st.param.b64 [a0],d0; st.param.b64 [b0],d1;\ncall (c0),vprintf,(a0,b0);\nld.param.b32 r4,[c0]; }\n"
     "griddepcontrol.wait;\ncreatepolicy.fractional.L2::evict_last.b64 d4,1.0;\ndiscard.global.L2 [d1],128;",
+    "{ .param .b32 a0; .param .b32 b0; st.param.b32 [a0],r1; mov.u64 d4,twice;\ncall (b0),deep,(a0);\nld.param.b32 r4,[b0];\n"
+    "@p0 mov.u64 d4,deep;\nP: .callprototype (.param .b32 _) _ (.param .b32 _);\ncall (b0),d4,(a0),P;\nld.param.b32 r5,[b0]; }",
+    "{ .param .b64 a0; .param .b64 b0; st.param.b64 [a0],24;\ncall.uni (b0),malloc,(a0);\nld.param.b64 d4,[b0];\nst.u32 [d4],r1;\n"
+    "st.param.b64 [a0],d4;\ncall.uni free,(a0); }",
 ]
 HELPERS = (".extern .func (.param .b32 r) vprintf(.param .b64 a,.param .b64 b);\n"
-           ".func (.param .b32 o) twice(.param .b32 i){.reg .b32 a; ld.param.b32 a,[i]; add.u32 a,a,a; st.param.b32 [o],a; ret;}\n")
+           ".func (.param .b32 o) twice(.param .b32 i){.reg .b32 a; ld.param.b32 a,[i]; add.u32 a,a,a; st.param.b32 [o],a; ret;}\n"
+           ".func (.param .b32 o) deep(.param .b32 i){.reg .b32 a; .reg .pred z; .param .b32 s; .param .b32 t; .local .b32 l[2];\n"
+           "ld.param.b32 a,[i];\nsub.u32 a,a,1;\nsetp.lt.s32 z,a,1;\nst.local.b32 [l+4],a;\nst.param.b32 [s],a;\n@!z call (t),deep,(s);\n"
+           "ld.local.b32 a,[l+4];\nst.param.b32 [o],a;\nret;}\n"
+           ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n")
 
 
 def kernels():
