@@ -336,6 +336,7 @@ std::string show_json(const CandidateRow& candidate, const RunRow& run) {
   json["source_hash"] = candidate.source_hash;
   json["evaluation"] = evaluation_json(candidate.evaluation);
   json["programs"] = programs;
+  json["files"] = candidate.files;
   json["run"] = run_row_json(run);
   return json_text(json);
 }

@@ -41,8 +41,11 @@ Json genes_json(const Family& family) {
     Json alleles = Json::array();
     for (const Value& allele : gene.alleles)
       std::visit([&](const auto& value) { alleles.push_back(value); }, allele);
-    genes.push_back(
-        {{"name", gene.name}, {"alleles", alleles}, {"when", gene.when.text()}, {"doc", gene.doc}});
+    genes.push_back({{"name", gene.name},
+                     {"alleles", alleles},
+                     {"slot", gene.kind == Gene::Kind::slot},
+                     {"when", gene.when.text()},
+                     {"doc", gene.doc}});
   }
   return genes;
 }
@@ -60,20 +63,29 @@ Json family_json(const Family& family) {
           {"constraints", constraints}};
 }
 
-std::string greeting_of(const Task& task, const Target& target, const Space& space) {
+Json values_json(const Bindings& values) {
+  Json json = Json::object();
+  for (const auto& [name, value] : values) std::visit([&](const auto& known) { json[name] = known; }, value);
+  return json;
+}
+
+std::string greeting_of(const Task& task, const Target& target, const Space& space, const DeviceInfo& device,
+                        const SourceTree& files) {
   Json shapes = Json::object();
-  for (const Shape& shape : target.timed) {
-    for (const auto& [name, size] : shape.parameters)
-      std::visit([&](const auto& value) { shapes[shape.name][name] = value; }, size);
-  }
+  for (const Shape& shape : target.timed) shapes[shape.name] = values_json(shape.parameters);
   Json families = Json::array();
   for (const Family& family : space.families()) families.push_back(family_json(family));
-  return line_of({{"type", "task"},
-                  {"task", task.name},
-                  {"summary", task.summary},
-                  {"objective", target.objective},
-                  {"shapes", shapes},
-                  {"families", families}});
+  return line_of(
+      {{"type", "task"},
+       {"task", task.name},
+       {"summary", task.summary},
+       {"objective", target.objective},
+       {"options", values_json(target.options)},
+       {"shapes", shapes},
+       {"device",
+        {{"name", device.name}, {"arch", device.arch}, {"facts", values_json(facts_of(device.limits))}}},
+       {"families", families},
+       {"files", files}});
 }
 
 Json profile_json(const Proposal& proposal, const Evaluation& evaluation) {
@@ -93,20 +105,24 @@ Json profile_json(const Proposal& proposal, const Evaluation& evaluation) {
           {"profile", evaluation.sass_summary}};
 }
 
-std::vector<Proposed> read_proposals(const std::string& line) {
-  try {
-    const Json answer = Json::parse(line);
-    if (!answer.at("proposals").is_array()) throw Trouble("\"proposals\" is no array");
-    std::vector<Proposed> proposals;
-    for (const Json& item : answer["proposals"]) {
-      Proposed& proposed = proposals.emplace_back();
-      proposed.genome = genome_from_json(item.at("genome").dump());
-      if (item.contains("parents")) proposed.parents = item["parents"].get<std::vector<std::uint64_t>>();
-    }
-    return proposals;
-  } catch (const std::exception& error) {
-    throw Trouble(fmt::format("its answer is not {{\"proposals\": [...]}}: {}", error.what()));
+/// One of its proposals. Throws for what cannot be read.
+Proposed read_proposal(const std::string& task, const Json& item) {
+  Proposed proposed;
+  if (item.contains("source")) {
+    ProposedFiles source = source_files(task, item["source"].get<std::string>(), item.at("plan").dump());
+    proposed.files = std::move(source.files);
+    proposed.genome = std::move(source.genome);
+  } else {
+    proposed.genome = genome_from_json(item.at("genome").dump());
   }
+  if (item.contains("slot")) {
+    const Json& slot = item["slot"];
+    proposed.files.merge(
+        allele_files(task, slot.at("family").get<std::string>(), slot.at("gene").get<std::string>(),
+                     slot.at("allele").get<std::string>(), slot.at("text").get<std::string>()));
+  }
+  if (item.contains("parents")) proposed.parents = item["parents"].get<std::vector<std::uint64_t>>();
+  return proposed;
 }
 
 }  // namespace
@@ -119,9 +135,10 @@ struct ProposerProcess::Known {
 };
 
 ProposerProcess::ProposerProcess(ProposerOptions options, const Task& task, const Target& target,
-                                 const Space& space)
+                                 const Space& space, const DeviceInfo& device, const SourceTree& files)
     : options_(std::move(options)),
-      greeting_(greeting_of(task, target, space)),
+      task_(task.name),
+      greeting_(greeting_of(task, target, space, device, files)),
       known_(std::make_unique<Known>()) {}
 
 ProposerProcess::~ProposerProcess() {
@@ -164,7 +181,25 @@ std::optional<Proposed> ProposerProcess::next() {
 }
 
 void ProposerProcess::refused(const Proposed& proposed, const std::string& why) {
-  known_->refused.push_back({{"genome", Json::parse(to_json(proposed.genome))}, {"why", why}});
+  Json refusal = {{"genome", Json::parse(to_json(proposed.genome))}, {"why", why}};
+  for (const auto& [path, text] : proposed.files) refusal["files"].push_back(path);
+  known_->refused.push_back(std::move(refusal));
+}
+
+std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
+  const Json answer = Json::parse(line, nullptr, false);
+  if (!answer.is_object() || !answer.contains("proposals") || !answer["proposals"].is_array())
+    throw Trouble("its answer is not {\"proposals\": [...]}");
+  std::vector<Proposed> proposals;
+  for (const Json& item : answer["proposals"]) {
+    try {
+      proposals.push_back(read_proposal(task_, item));
+    } catch (const std::exception& error) {
+      known_->refused.push_back(
+          {{"proposal", item}, {"why", fmt::format("it cannot be read: {}", error.what())}});
+    }
+  }
+  return proposals;
 }
 
 std::vector<Proposed> ProposerProcess::ask() {

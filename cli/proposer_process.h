@@ -8,6 +8,7 @@
 #include "engine/evaluation.h"
 #include "engine/proposer.h"
 #include "engine/task.h"
+#include "evaluator/device.h"
 #include "evaluator/process.h"
 
 namespace evo::cli {
@@ -17,13 +18,15 @@ struct ProposerOptions {
   double deadline_s = 10;  ///< For each answer.
 };
 
-/// A process that proposes genomes: JSON lines on its standard input and output (docs/proposer.md). When it
-/// ends, is late or answers something else, that is told in one line on standard error and it is started
-/// again; after kMaxFailures of these nobody is asked any more. Only waiting for an answer takes time: at
-/// most the deadline.
+/// A process that proposes genomes, alleles and kernels: JSON lines on its standard input and output
+/// (docs/proposer.md). When it ends, is late or answers something else, that is told in one line on standard
+/// error and it is started again; after kMaxFailures of these nobody is asked any more. Only waiting for an
+/// answer takes time: at most the deadline.
 class ProposerProcess : public Proposer {
  public:
-  ProposerProcess(ProposerOptions options, const Task& task, const Target& target, const Space& space);
+  /// `files`: of the task, which it is told.
+  ProposerProcess(ProposerOptions options, const Task& task, const Target& target, const Space& space,
+                  const DeviceInfo& device, const SourceTree& files);
   ~ProposerProcess() override;
 
   /// What the next question tells of.
@@ -42,8 +45,10 @@ class ProposerProcess : public Proposer {
   void send(const std::string& line);
   std::string receive();
   std::vector<Proposed> ask();
+  std::vector<Proposed> read_proposals(const std::string& line);
 
   ProposerOptions options_;
+  std::string task_;
   std::string greeting_;
   std::unique_ptr<Known> known_;
   std::unique_ptr<Process> process_;

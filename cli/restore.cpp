@@ -51,6 +51,7 @@ Restored restore(const Store& store, CandidateId id) {
   restored.run = find_run(store, restored.row.run);
   restored.files = store.task_files(restored.run.info.task_hash);
   restored.task = load_task(restored.files, restored.run.info.task);
+  restored.files.insert(restored.row.files.begin(), restored.row.files.end());
   restored.family = find_family(restored.files, restored.task, restored.row.genome.family);
   return restored;
 }

@@ -15,7 +15,7 @@ namespace evo::cli {
 struct Restored {
   CandidateRow row;
   RunRow run;
-  SourceTree files;
+  SourceTree files;  ///< The task's, and the candidate's own.
   Task task;
   Family family;
 };

@@ -101,22 +101,27 @@ double proposer_share(const RunRequest& request) {
   return static_cast<double>(percent) / 100;
 }
 
-std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, const Space& space) {
+std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run,
+                                               const Space& space) {
   if (request.proposer.empty()) return nullptr;
   const auto deadline = parse_duration("--proposer-deadline", request.proposer_deadline);
   return std::make_unique<ProposerProcess>(
       ProposerOptions{request.proposer, std::chrono::duration<double>(deadline).count()}, run.task, run.info.target,
-      space);
+      space, run.device, run.info.files);
 }
 
-/// A proposer's answers cannot be had twice: a resumed run takes them from the database.
-RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRun& run) {
+/// A proposer's answers cannot be had twice: a resumed run takes them from the database, and the templates that they
+/// brought.
+RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRun& run, ProposedTemplates& templates) {
   RecordedProposals recorded;
   if (!run.resumed) return recorded;
   const Store store = Store::open(request.database, Store::Mode::read);
   for (const OutcomeRow& outcome : store.outcomes(*run.resumed)) {
     recorded.tickets = outcome.ticket + 1;
-    if (outcome.op == "proposer") recorded.genomes[outcome.ticket] = find_candidate(store, outcome.candidate).genome;
+    if (outcome.op != "proposer") continue;
+    CandidateRow row = find_candidate(store, outcome.candidate);
+    templates.restore(row.files);
+    recorded.genomes[outcome.ticket] = std::move(row.genome);
   }
   return recorded;
 }
@@ -202,15 +207,17 @@ int run(const RunRequest& request, const std::string& command_line) {
   // The legal genomes, and how to walk them.
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
   if (!run.resumed) run.info.seeds = seeds_of(run, space);
+  const Bindings facts = facts_of(run.device.limits);
+  ProposedTemplates templates(run.info.files, run.task, run.info.target, facts);
   const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space);
   const std::unique_ptr<Strategy> strategy =
       make_proposed(make_seeded(make_strategy(run.info.strategy, space, run.info.seed), run.info.seeds), space,
-                    proposer.get(), proposer_share(request), recorded_proposals(request, run));
+                    proposer.get(), proposer_share(request), templates, recorded_proposals(request, run, templates));
 
   // Candidates from genomes. What is wrong with a template, or missing for compiling, is found before
   // anything is written.
-  const Bindings facts = facts_of(run.device.limits);
   const auto build = [&](const Genome& genome) {
+    if (!templates.files_of(genome).empty()) return templates.build(genome);
     return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target,
                           facts);
   };
@@ -291,7 +298,7 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->type_name("FROM");
   command
       ->add_option("--proposer", request->proposer,
-                   "A command that proposes genomes beside the strategy, in JSON lines (docs/proposer.md)")
+                   "A command that proposes genomes, alleles and kernels beside the strategy, in JSON lines (docs/proposer.md)")
       ->type_name("CMD");
   command->add_option("--proposer-share", request->proposer_share, "Of the evaluations at most, in percent")
       ->capture_default_str()

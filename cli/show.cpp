@@ -49,6 +49,7 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Termina
              fmt::format("{}{}, proposal {} of run {}, {}", row.op,
                          row.parents.empty() ? "" : fmt::format(" of {}", fmt::join(row.parents, " and ")),
                          row.ticket, row.run, row.recorded_at)});
+  for (const auto& [path, text] : row.files) facts.add({"brings", path});
   facts.add({"verdict", evaluation.reason.empty()
                             ? std::string(name_of(evaluation.verdict))
                             : fmt::format("{}: {}", name_of(evaluation.verdict), evaluation.reason)},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/proposed_templates.h"
 #include "engine/strategy.h"
 
 namespace evo {
@@ -15,6 +16,7 @@ namespace evo {
 struct Proposed {
   Genome genome;
   std::vector<std::uint64_t> parents;  ///< Tickets of valid answers.
+  SourceTree files = {};  ///< Templates that it brings: a new allele of a slot, or a kernel with its plan.
 };
 
 /// Somebody who proposes genomes beside a strategy. Implementations: a process that speaks JSON, fakes.
@@ -35,9 +37,11 @@ struct RecordedProposals {
 };
 
 /// `strategy`, with up to `share` of the proposals from `proposer` (null: none but recorded ones): operator
-/// "proposer". The strategy learns from them as from its own. Illegal genomes, and those asked before, are
-/// refused.
+/// "proposer". The strategy learns from those of its space as from its own; of others, which have templates
+/// that a proposer brought (`templates`), it is not told. Illegal genomes, those asked before, and templates
+/// that are not admitted are refused.
 std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space,
-                                        Proposer* proposer, double share, RecordedProposals recorded);
+                                        Proposer* proposer, double share, ProposedTemplates& templates,
+                                        RecordedProposals recorded);
 
 }  // namespace evo

@@ -63,6 +63,26 @@ std::optional<std::string> why_broken(const Constraint& constraint, const Bindin
                      values_read(constraint.condition, scope));
 }
 
+// Whether every gene that is present is known and active, and every active gene is present.
+std::optional<std::string> why_malformed(const Family& family, const Genome& genome, const Bindings& facts) {
+  for (const auto& [name, allele] : genome.genes) {
+    const Gene* gene = family.gene(name);
+    if (!gene) return fmt::format("family {} has no gene '{}'", family.name, name);
+    if (index_of(*gene, allele) == kInactive) {
+      return fmt::format("gene {} cannot be '{}'", name, expr::to_string(allele));
+    }
+  }
+  const Bindings scope = scope_of(family, genome, facts);
+  for (const Gene& gene : family.genes) {
+    const bool active = gene.when.evaluate_bool(scope);
+    const bool present = genome.genes.contains(gene.name);
+    if (active && !present) return fmt::format("gene {} is missing", gene.name);
+    if (!active && present)
+      return fmt::format("gene {} is present though '{}' does not hold", gene.name, gene.when.text());
+  }
+  return std::nullopt;
+}
+
 // Why no genome of a family is legal: the constraint that no choice of genes can keep, where there is one.
 std::string why_none(const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations) {
   for (const Bindings& specialisation : specialisations) {
@@ -81,6 +101,18 @@ std::string why_none(const Family& family, const Bindings& facts, const std::vec
 
 }  // namespace
 
+std::optional<std::string> why_illegal(const Family& family, const Genome& genome, const Bindings& facts,
+                                       const std::vector<Bindings>& specialisations) {
+  if (auto why = why_malformed(family, genome, facts)) return why;
+  for (const Bindings& specialisation : specialisations) {
+    const Bindings scope = scope_of(family, genome, joined(facts, specialisation));
+    for (const Constraint& constraint : family.constraints) {
+      if (auto why = why_broken(constraint, scope)) return why;
+    }
+  }
+  return std::nullopt;
+}
+
 struct Space::Impl {
   std::vector<Family> families;
   std::vector<Diagram> diagrams;  // of the family at the same index
@@ -94,26 +126,6 @@ struct Space::Impl {
       names.push_back(families[i].name);
     }
     throw usage_error(fmt::format("no family '{}' in this space{}", name, suggestion(name, names)));
-  }
-
-  // Whether every gene that is present is known and active, and every active gene is present.
-  std::optional<std::string> why_malformed(const Family& family, const Genome& genome) const {
-    for (const auto& [name, allele] : genome.genes) {
-      const Gene* gene = family.gene(name);
-      if (!gene) return fmt::format("family {} has no gene '{}'", family.name, name);
-      if (evo::index_of(*gene, allele) == kInactive) {
-        return fmt::format("gene {} cannot be '{}'", name, expr::to_string(allele));
-      }
-    }
-    const Bindings scope = scope_of(family, genome, facts);
-    for (const Gene& gene : family.genes) {
-      const bool active = gene.when.evaluate_bool(scope);
-      const bool present = genome.genes.contains(gene.name);
-      if (active && !present) return fmt::format("gene {} is missing", gene.name);
-      if (!active && present)
-        return fmt::format("gene {} is present though '{}' does not hold", gene.name, gene.when.text());
-    }
-    return std::nullopt;
   }
 };
 
@@ -223,14 +235,7 @@ std::optional<std::string> Space::why_illegal(const Genome& genome) const {
   const auto found = std::find_if(impl_->families.begin(), impl_->families.end(),
                                   [&](const Family& family) { return family.name == genome.family; });
   if (found == impl_->families.end()) return fmt::format("no family '{}' in this space", genome.family);
-  if (auto why = impl_->why_malformed(*found, genome)) return why;
-  for (const Bindings& specialisation : impl_->specialisations) {
-    const Bindings scope = scope_of(*found, genome, joined(impl_->facts, specialisation));
-    for (const Constraint& constraint : found->constraints) {
-      if (auto why = why_broken(constraint, scope)) return why;
-    }
-  }
-  return std::nullopt;
+  return evo::why_illegal(*found, genome, impl_->facts, impl_->specialisations);
 }
 
 bool Space::contains(const Point& point) const {

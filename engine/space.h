@@ -13,6 +13,11 @@
 
 namespace evo {
 
+/// Why a genome of a family is illegal (unknown gene or allele, a gene missing or inactive, a broken constraint); empty
+/// if legal. What is known: as for Space.
+std::optional<std::string> why_illegal(const Family& family, const Genome& genome, const Bindings& facts,
+                                       const std::vector<Bindings>& specialisations);
+
 /// The legal genomes of a task's families under fixed device facts, options and specialisations. Kept as one
 /// decision diagram per family: levels are genes, nodes merge partial genomes whose remaining constraints are
 /// the same, so counting is exact and sampling uniform without listing the product.
@@ -48,8 +53,7 @@ class Space {
   Genome at(std::uint64_t index) const;
   static constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
 
-  /// Why a genome is illegal (unknown gene or allele, a gene missing or inactive, a broken constraint); empty
-  /// if legal.
+  /// Why a genome is none of these; empty if it is one.
   std::optional<std::string> why_illegal(const Genome& genome) const;
   bool contains(const Genome& genome) const { return !why_illegal(genome); }
 

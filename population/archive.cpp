@@ -130,6 +130,7 @@ class RunArchive final : public Archive {
     const CandidateId id = insert_candidate(proposal, candidate);
     insert_parents(id, proposal);
     insert_programs(id, candidate);
+    insert_files(id, candidate);
     insert_evaluation(database_, id, evaluation);
     if (challenger) {
       challenger->candidate = id;
@@ -188,6 +189,12 @@ class RunArchive final : public Archive {
           .bind(program.max_registers)
           .run();
     }
+  }
+
+  void insert_files(CandidateId id, const Candidate& candidate) {
+    Statement insert = database_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)");
+    for (const auto& [path, text] : candidate.files)
+      insert.bind(id).bind(path).bind(store_text(database_, text)).run();
   }
 
   Database& database_;

@@ -145,6 +145,7 @@ class Merge {
   void merge_details(std::int64_t candidate, std::int64_t id) {
     merge_parents(candidate, id);
     merge_programs(candidate, id);
+    merge_files(candidate, id);
     copy("build", "position, specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
          "compile_ms, flags", "ittiiiittrt", candidate, id);
     copy("evaluation", "verdict, reason, latency_us, worst_relative_l2, profile, salt", "ttrrti", candidate, id);
@@ -175,6 +176,16 @@ class Merge {
       const std::int64_t text = store_text(into_, row.text(2));
       into_.prepare("INSERT INTO program VALUES (?, ?, ?, ?, ?, ?)")
           .bind(id).bind(row.integer(0)).bind(row.text(1)).bind(text).bind(row.text(3)).bind(row.integer(4)).run();
+    }
+  }
+
+  void merge_files(std::int64_t candidate, std::int64_t id) {
+    Statement row = from_.prepare(
+        "SELECT path, content FROM candidate_file JOIN text ON text.id = candidate_file.text WHERE candidate = ?");
+    row.bind(candidate);
+    while (row.next()) {
+      const std::int64_t text = store_text(into_, row.text(1));
+      into_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)").bind(id).bind(row.text(0)).bind(text).run();
     }
   }
 
@@ -239,7 +250,9 @@ MergeCounts Store::merge(const std::filesystem::path& other) {
 }
 
 void Store::compact() {
-  impl_->database.execute("DELETE FROM text WHERE id NOT IN (SELECT source FROM program) AND id NOT IN (SELECT text FROM task_file)");
+  impl_->database.execute(
+      "DELETE FROM text WHERE id NOT IN (SELECT source FROM program) AND id NOT IN (SELECT text FROM task_file) "
+      "AND id NOT IN (SELECT text FROM candidate_file)");
   impl_->database.execute("VACUUM");
   impl_->database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }

@@ -108,6 +108,15 @@ std::vector<StoredProgram> programs_of(Database& database, CandidateId candidate
   return programs;
 }
 
+SourceTree files_of(Database& database, CandidateId candidate) {
+  Statement rows = database.prepare(
+      "SELECT path, content FROM candidate_file JOIN text ON text.id = candidate_file.text WHERE candidate = ?");
+  rows.bind(candidate);
+  SourceTree files;
+  while (rows.next()) files.emplace(rows.text(0), rows.text(1));
+  return files;
+}
+
 std::optional<int> rank_of(Database& database, CandidateId candidate) {
   Statement row = database.prepare("SELECT rank FROM elites WHERE candidate = ?");
   row.bind(candidate);
@@ -223,6 +232,7 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   result.genome = stored_genome(database, row.text(4));
   result.source_hash = row.text(5);
   result.programs = programs_of(database, candidate);
+  result.files = files_of(database, candidate);
   result.evaluation = read_evaluation(database, candidate);
   result.elite_rank = rank_of(database, candidate);
   return result;

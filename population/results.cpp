@@ -80,7 +80,8 @@ void add_rows(const Store& store, RunId run, std::set<std::string>& seen, Result
   Originals originals;
   for (const OutcomeRow& outcome : store.outcomes(run)) {
     std::optional<CandidateRow> row = store.candidate(outcome.candidate);
-    if (!row) continue;
+    // What has templates of its own is no point of the task's space.
+    if (!row || !row->files.empty()) continue;
     const Verdict verdict = originals.verdict_of(*row);
     // A failure of ours says nothing about the genome: another run's result of it may.
     if (verdict == Verdict::harness_failed || !seen.insert(to_json(row->genome)).second) continue;

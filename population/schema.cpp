@@ -15,7 +15,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 3> kMigrations = {R"sql(
+constexpr std::array<const char*, 4> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -277,6 +277,15 @@ CREATE TABLE selftest (
   nvrtc_version TEXT NOT NULL,
   at            TEXT NOT NULL
 ) STRICT;
+)sql",
+                                                  R"sql(
+-- Templates that a candidate has beside its task's: alleles and kernels that a proposer brought.
+CREATE TABLE candidate_file (
+  candidate INTEGER NOT NULL REFERENCES candidate,
+  path      TEXT NOT NULL,
+  text      INTEGER NOT NULL REFERENCES text,
+  PRIMARY KEY (candidate, path)
+) STRICT, WITHOUT ROWID;
 )sql"};
 
 std::int64_t version_of(Database& database) {

@@ -143,6 +143,7 @@ struct CandidateRow {
   Genome genome;
   std::string source_hash;
   std::vector<StoredProgram> programs;
+  SourceTree files;  ///< Templates that it has beside its task's.
   Evaluation evaluation;
   std::optional<int> elite_rank;
 };

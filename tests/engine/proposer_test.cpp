@@ -1,5 +1,6 @@
 #include "engine/proposer.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <deque>
 
@@ -40,6 +41,11 @@ class Scripted : public Proposer {
   std::deque<Proposed> script_;
 };
 
+/// Where nobody brings templates.
+ProposedTemplates no_templates() {
+  return {{}, {}, {}, {}};
+}
+
 std::vector<Proposal> drive(Strategy& strategy, std::size_t asks) {
   std::vector<Proposal> proposals;
   while (proposals.size() < asks) {
@@ -58,7 +64,9 @@ TEST_CASE("a proposer has its share and no more, with the parents that it names,
   std::deque<Proposed> script;
   for (std::int64_t y = 0; y < 3; ++y) script.push_back({at(3, y), {0}});
   Scripted proposer(script);
-  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, {});
+  ProposedTemplates none = no_templates();
+  const auto strategy =
+      make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
   const auto proposals = drive(*strategy, 100);
   REQUIRE(proposals.size() == space.size());
   for (std::size_t i = 0; i < proposals.size(); ++i) {
@@ -72,7 +80,9 @@ TEST_CASE("a proposer has its share and no more, with the parents that it names,
 TEST_CASE("illegal proposals, repeated ones and unknown parents are refused, told why, and cost nothing") {
   const Space space({kFamily}, {}, {});
   Scripted proposer({{at(3, 3), {}}, {at(0, 0), {}}, {at(3, 2), {77}}, {{"g", {}}, {}}, {at(3, 2), {}}});
-  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, {});
+  ProposedTemplates none = no_templates();
+  const auto strategy =
+      make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
   const auto proposals = drive(*strategy, 4);
   CHECK(proposals[3].op == "proposer");
   CHECK(proposals[3].genome == at(3, 2));
@@ -86,16 +96,174 @@ TEST_CASE("illegal proposals, repeated ones and unknown parents are refused, tol
 TEST_CASE("a resumed search takes the proposals that were recorded, and asks nobody for them") {
   const Space space({kFamily}, {}, {});
   Scripted proposer({{at(3, 1), {}}, {at(3, 2), {}}, {at(2, 3), {}}});
-  const auto whole = drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, 0.25, {}), 12);
+  ProposedTemplates none = no_templates();
+  const auto whole =
+      drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, 0.25, none, {}), 12);
   RecordedProposals recorded{10, {{3, whole[3].genome}, {7, whole[7].genome}}};
   Scripted later({{at(2, 3), {}}});
-  const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, 0.25, recorded);
+  const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, 0.25, none, recorded);
   const auto resumed = drive(*strategy, 10);
   CHECK(later.asked == 0);
   for (std::size_t i = 0; i < 10; ++i) CHECK(resumed[i].genome == whole[i].genome);
   drive(*strategy, 2);
   CHECK(later.asked > 0);
   const auto alone =
-      drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, 0.25, recorded), 12);
+      drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, 0.25, none, recorded), 12);
   for (std::size_t i = 0; i < 10; ++i) CHECK(alone[i].genome == whole[i].genome);
+}
+
+namespace {
+
+/// The task of support.h on a GPU, and what proposers may bring to it.
+struct Scale {
+  SourceTree tree = scale_task();
+  Task task = load_task(tree, "scale");
+  Target target = make_target(task, "vgpu", {}, {});
+  Bindings facts = facts_of({.sm = 90, .smem_per_block_bytes = 100'000});
+  Space space = make_space();
+  ProposedTemplates templates{tree, task, target, facts};
+
+  Space make_space() const {
+    Bindings known = facts;
+    known.insert(target.options.begin(), target.options.end());
+    return Space(load_families(tree, task), known, specialisations_of(task, target));
+  }
+  SourceTree allele(const std::string& name, const std::string& text) const {
+    return allele_files("scale", "plain", "store", name, text);
+  }
+};
+
+Genome scaled_by(const std::string& store, std::int64_t vector = 1) {
+  return {"plain", {{"threads", number(32)}, {"vector", number(vector)}, {"store", store}}};
+}
+
+const char* const kPlan =
+    R"json({"launches": [{"kernel": "mine", "grid": ["N", "1", "1"], "block": ["32", "1", "1"],
+                                  "arguments": ["x", "a", "y", "N"]}]})json";
+
+}  // namespace
+
+TEST_CASE("a new allele is rendered where its slot is, and other genomes may have it from then on") {
+  Scale scale;
+  const Genome genome = scaled_by("vectored");
+  CHECK(scale.templates.files_of(genome).empty());
+  scale.templates.admit(genome, scale.allele("vectored", "// my store of ${vector}\n"));
+  const Candidate candidate = scale.templates.build(genome);
+  CHECK(candidate.programs.at(0).source.ends_with("// my store of 1\n"));
+  CHECK(candidate.files == scale.allele("vectored", "// my store of ${vector}\n"));
+  scale.templates.admit(scaled_by("vectored", 2), {});
+  CHECK(
+      scale.templates.build(scaled_by("vectored", 2)).programs.at(0).source.ends_with("// my store of 2\n"));
+  CHECK(scale.templates.files_of(scaled_by("plain")).empty());
+}
+
+TEST_CASE("a source with a plan is a family of its own, named after its content") {
+  Scale scale;
+  const ProposedFiles source = source_files("scale", "// kernel for ${M} columns\n", kPlan);
+  CHECK(source.genome.family.starts_with("source_"));
+  CHECK(source.genome.genes.empty());
+  scale.templates.admit(source.genome, source.files);
+  const Candidate candidate = scale.templates.build(source.genome);
+  CHECK(candidate.programs.at(0).source == "// kernel for 64 columns\n");
+  CHECK(candidate.programs.at(0).plans.at("small").launches.at(0).grid == Dim3{3, 1, 1});
+  CHECK(candidate.files == source.files);
+  CHECK(source_files("scale", "// kernel for ${M} columns\n", kPlan).genome == source.genome);
+  CHECK(source_files("scale", "// another\n", kPlan).genome.family != source.genome.family);
+}
+
+TEST_CASE("what is wrong with a proposed text or plan is said in one line, and it leaves nothing behind") {
+  Scale scale;
+  const auto refusal = [&](const Genome& genome, const SourceTree& files) {
+    const std::string complaint = complaint_of([&] { scale.templates.admit(genome, files); });
+    CHECK(std::count(complaint.begin(), complaint.end(), '\n') == 0);
+    CHECK(scale.templates.files_of(genome).empty());
+    return complaint;
+  };
+  const auto allele = [&](const std::string& text) {
+    return refusal(scaled_by("vectored"), scale.allele("vectored", text));
+  };
+  const auto source = [&](const std::string& text, const std::string& plan) {
+    try {
+      const ProposedFiles files = source_files("scale", text, plan);
+      return refusal(files.genome, files.files);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  has(allele("${colums}"), "store/vectored.cu:1: 'colums'");
+  has(allele("//% include \"../../etc/passwd\""), "inside the templates folder");
+  has(allele("//% include \"include/none.cuh\""), "no file");
+  has(allele("//% for i in 0..1000000\nx\n//% end"), "loop iterations");
+  has(allele("//% slot store"), "nested deeper");
+  for (const char* text :
+       {"#include </etc/passwd>", "  #  include \"x\"", "#/* */include \"x\"", "#inc\\\nlude \"x\"",
+        "%:include \"x\"", "?\?=include \"x\"", "#${'incl'}ude \"x\"", "#if __has_include(\"x\")"})
+    has(allele(text), "complete without");
+  has(refusal(scaled_by("vectored"), scale.allele("other", "")), "does not have what it brings");
+  has(refusal(scaled_by("plain"), scale.allele("plain", "// mine")), "there already");
+  has(refusal(scaled_by("first"), {{"scale/plain/store/first.cu", "// mine"}, {"scale/task.json", "{}"}}),
+      "scale/task.json is there already");
+  has(refusal(scaled_by("before"), scale.allele("before", "")), "must not be the first by name");
+  has(refusal(scaled_by("vectored", 4), scale.allele("vectored", "")), "a CTA would cross a row");
+  has(complaint_of([&] { scale.allele("../escape", ""); }), "no name of an allele");
+  has(complaint_of([&] { scale.allele("long", std::string(1 << 20, 'x')); }), "at most");
+  has(source("x", "[]"), "no object");
+  has(source("x", "{\"genes\": []}"), "has genes");
+  has(source("x", "{}"), "launches");
+  has(source("x", R"({"launches": [], "system": "rm"})"), "unknown key 'system'");
+  has(source("x",
+             R"({"launches": [{"kernel": "f();", "grid": [1,1,1], "block": [1,1,1], "arguments": []}]})"),
+      "is not a name");
+  has(source("x",
+             R"({"launches": [{"kernel": "f", "grid": [0,1,1], "block": [1,1,1], "arguments": ["x"]}]})"),
+      "must be 1 to 2^31");
+  has(source("x", R"({"requires": "sm > 100", "launches": [{"kernel": "f", "grid": [1,1,1], "block": [1,1,1],
+                      "arguments": ["x"]}]})"),
+      "it requires sm > 100");
+}
+
+TEST_CASE("a strategy is not told of what is not in its space, and goes on as without") {
+  Scale scale;
+  const ProposedFiles source = source_files("scale", "// mine\n", kPlan);
+  Scripted proposer({{scaled_by("vectored"), {0}, scale.allele("vectored", "// mine\n")},
+                     {scaled_by("vectored"), {}, {}},
+                     {source.genome, {3}, source.files},
+                     {scaled_by("vectored"), {}, scale.allele("vectored", "// another\n")}});
+  const auto alone = drive(*make_strategy("genetic", scale.space, 5), 9);
+  const auto strategy = make_proposed(make_strategy("genetic", scale.space, 5), scale.space, &proposer, 0.25,
+                                      scale.templates, {});
+  const auto proposals = drive(*strategy, 11);
+  REQUIRE(proposals.size() == std::min<std::size_t>(11, alone.size() + 2));
+  CHECK(proposals[3].genome == scaled_by("vectored"));
+  CHECK(proposals[3].parents == std::vector<std::uint64_t>{0});
+  CHECK(proposals[7].genome == source.genome);
+  CHECK(proposals[7].parents == std::vector<std::uint64_t>{3});
+  std::vector<Proposal> own;
+  for (std::size_t i = 0; i < proposals.size(); ++i) {
+    CHECK(proposals[i].ticket == i);
+    if (proposals[i].op != "proposer") own.push_back(proposals[i]);
+  }
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    CHECK(own[i].genome == alone[i].genome);
+    REQUIRE(own[i].parents.size() == alone[i].parents.size());
+    for (std::size_t p = 0; p < own[i].parents.size(); ++p)
+      CHECK(proposals[own[i].parents[p]].genome == alone[alone[i].parents[p]].genome);
+  }
+  REQUIRE(!proposer.refusals.empty());
+  CHECK(proposer.refusals[0].find("evaluated before") != std::string::npos);
+}
+
+TEST_CASE("a resumed search takes up what a proposer brought") {
+  Scale scale;
+  const SourceTree files = scale.allele("vectored", "// mine\n");
+  scale.templates.restore(files);
+  const auto strategy = make_proposed(make_strategy("random", scale.space, 5), scale.space, nullptr, 0.25,
+                                      scale.templates, {4, {{3, scaled_by("vectored")}}});
+  const auto proposals = drive(*strategy, 4);
+  CHECK(proposals.at(3).genome == scaled_by("vectored"));
+  CHECK(scale.templates.build(proposals[3].genome).files == files);
 }
