@@ -11,6 +11,7 @@ namespace {
 constexpr int kDraws = 20;  // for a gene that can change, for a genome not asked before
 /// What counts as getting better, as a logarithm: half a percent.
 constexpr double kNoticeable = 0.005;
+constexpr const char* kNeighbour = "neighbour";
 
 }  // namespace
 
@@ -63,8 +64,10 @@ void EvolveClimb::note_progress() {
   told_since_better_ = 0;
 }
 
-double EvolveClimb::best() const {
-  return ranking_.empty() ? std::numeric_limits<double>::infinity() : ranked(0).log_latency;
+double EvolveClimb::best() const { return best_of(ranking_); }
+
+double EvolveClimb::best_of(const Ranking& ranking) const {
+  return ranking.empty() ? std::numeric_limits<double>::infinity() : told_[ranking.front()].log_latency;
 }
 
 std::vector<Point> EvolveClimb::peaks() const {
@@ -175,7 +178,7 @@ void EvolveClimb::breed_from(const Ranking& ranking) {
     const Point& parent = told_[ranking[rank]].point;
     for (std::size_t gene = 0; gene < parent.alleles.size(); ++gene) {
       for (Point& point : space_.neighbours(parent, gene, Space::Step::any))
-        consider(std::move(point), "neighbour", {ranking[rank], 0}, 1);
+        consider(std::move(point), kNeighbour, {ranking[rank], 0}, 1);
     }
   }
   for (std::size_t i = 0; i < tuning_.mutants; ++i) {
@@ -232,32 +235,57 @@ Point EvolveClimb::crossed(const Point& a, const Point& b) {
 }
 
 // A family that starts badly may still hold the best: every so many asks goes to one that does not lead, in
-// turn.
+// turn; the more rarely, the longer that brings nothing.
 std::optional<std::uint32_t> EvolveClimb::family_in_turn() {
   const std::size_t families = rankings_.size();
-  if (families < 2 || tuning_.turns == 0 || ++asked_since_turn_ < tuning_.turns) return std::nullopt;
+  if (families < 2 || tuning_.turns == 0 || ++asked_since_turn_ < tuning_.turns + wait_) return std::nullopt;
   asked_since_turn_ = 0;
+  const bool better = best_of(rankings_[last_turn_]) < best_at_turn_ - kNoticeable;
+  wait_ = better ? 0 : wait_ + tuning_.weary;
   do {
     last_turn_ = (last_turn_ + 1) % families;
   } while (last_turn_ == ranked(0).point.family);
+  best_at_turn_ = best_of(rankings_[last_turn_]);
   return static_cast<std::uint32_t>(last_turn_);
+}
+
+// The forest errs about what nobody tried near the best: a gene that matters only there looks as it does
+// elsewhere.
+bool EvolveClimb::turn_of_neighbours() {
+  if (tuning_.near == 0 || ++asked_since_neighbour_ < tuning_.near) return false;
+  asked_since_neighbour_ = 0;
+  return true;
+}
+
+bool EvolveClimb::neighbour_of_best(const Offspring& offspring) const {
+  return offspring.op == kNeighbour && offspring.parents[0] == ranking_.front();
+}
+
+/// Index in the pool.
+template <typename Admitted>
+std::optional<std::size_t> EvolveClimb::most_promising_of(Admitted admitted) const {
+  std::optional<std::size_t> chosen;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < pool_.size(); ++i) {
+    const double promised = pool_[i].prediction.mean - tuning_.exploration * pool_[i].prediction.spread;
+    if (promised >= least || !admitted(pool_[i]) || ledger_.asked(pool_[i].point)) continue;
+    least = promised;
+    chosen = i;
+  }
+  return chosen;
 }
 
 Proposal EvolveClimb::most_promising() {
   const std::optional<std::uint32_t> family = family_in_turn();
-  std::size_t chosen = pool_.size();
-  double least = 0;
-  for (std::size_t i = 0; i < pool_.size(); ++i) {
-    if (family && pool_[i].point.family != *family) continue;
-    const double promised = pool_[i].prediction.mean - tuning_.exploration * pool_[i].prediction.spread;
-    if ((chosen == pool_.size() || promised < least) && !ledger_.asked(pool_[i].point)) {
-      least = promised;
-      chosen = i;
-    }
-  }
-  if (chosen == pool_.size()) return immigrant();
-  Offspring offspring = std::move(pool_[chosen]);
-  pool_[chosen] = std::move(pool_.back());
+  std::optional<std::size_t> chosen;
+  if (!family && turn_of_neighbours())
+    chosen = most_promising_of([&](const Offspring& offspring) { return neighbour_of_best(offspring); });
+  if (!chosen)
+    chosen = most_promising_of(
+        [&](const Offspring& offspring) { return !family || offspring.point.family == *family; });
+  if (!chosen) return immigrant();
+  Offspring offspring = std::move(pool_[*chosen]);
+  pool_[*chosen] = std::move(pool_.back());
   pool_.pop_back();
   std::vector<std::uint64_t> parents;
   for (std::size_t i = 0; i < offspring.parent_count; ++i)

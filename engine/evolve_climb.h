@@ -43,13 +43,14 @@ class EvolveClimb {
   };
   struct Offspring {
     Point point;
-    const char* op;
+    const char* op;  // of neighbours kNeighbour itself
     std::array<std::uint32_t, 2> parents;  // indices of told_
     std::size_t parent_count;
     Prediction prediction;
   };
   using Ranking = std::vector<std::uint32_t>;  // indices of told_, best first; the older one of equals
 
+  double best_of(const Ranking& ranking) const;
   const Told& ranked(std::size_t rank) const { return told_[ranking_[rank]]; }
   void enter(Ranking& ranking, std::uint32_t index) const;
   void note_progress();
@@ -70,7 +71,11 @@ class EvolveClimb {
   Point crossed(const Point& a, const Point& b);
 
   std::optional<std::uint32_t> family_in_turn();
+  bool turn_of_neighbours();
+  bool neighbour_of_best(const Offspring& offspring) const;
   Proposal most_promising();
+  template <typename Admitted>
+  std::optional<std::size_t> most_promising_of(Admitted admitted) const;
 
   const Space& space_;
   const Encoding& encoding_;
@@ -94,6 +99,9 @@ class EvolveClimb {
   std::size_t samples_ = 0;
   std::size_t asked_since_turn_ = 0;
   std::size_t last_turn_ = 0;  // a family
+  double best_at_turn_ = 0;    // of that family
+  std::size_t wait_ = 0;       // for the next turn, beyond the usual
+  std::size_t asked_since_neighbour_ = 0;
 };
 
 }  // namespace evo
