@@ -77,7 +77,8 @@ Json run_row_json(const RunRow& row) {
                {"strategy", info.strategy},
                {"seed", info.seed},
                {"salt", hex(info.salt)},
-               {"width", info.width}};
+               {"width", info.width},
+               {"screen", info.screen}};
   json["seeds"] = Json::array();
   for (const Seed& seed : info.seeds)
     json["seeds"].push_back({{"origin", seed.origin}, {"genome", genome_json(seed.genome)}});

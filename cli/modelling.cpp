@@ -115,7 +115,7 @@ std::variant<Modelled, Failure> Modeller::model(const Candidate& candidate, cons
   failure = buffers.attach_workspaces(plan.workspaces);
   if (failure) return *std::move(failure);
   buffers.prepare(inputs_of(shape), 0);
-  Modelled modelled{binary.build, gpu_->model(*module, plan, buffers.addresses(), cold, failure)};
+  Modelled modelled{program, binary.build, gpu_->model(*module, plan, buffers.addresses(), cold, failure)};
   if (failure) return *std::move(failure);
   return modelled;
 }

@@ -16,7 +16,8 @@ namespace evo::cli {
 
 /// A candidate's modelled cost at one shape.
 struct Modelled {
-  Build build;  ///< Of the program that the shape needs.
+  const Program* program = nullptr;  ///< Of the candidate: the one that the shape needs.
+  Build build;
   vgpu::PlanCost cost;
 };
 

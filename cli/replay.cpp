@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -16,6 +17,7 @@
 #include "cli/exit_code.h"
 #include "cli/format.h"
 #include "cli/json_text.h"
+#include "cli/modelled.h"
 #include "cli/orders.h"
 #include "cli/recordings.h"
 #include "cli/table.h"
@@ -38,6 +40,8 @@ struct Request {
   std::string seed = "0";
   std::string width = "1";
   std::string budgets = "25,50,100,200";
+  std::string screen;
+  std::vector<std::string> modelled;
   std::vector<std::string> others;
   std::vector<std::string> seed_from;
   std::string out;
@@ -96,15 +100,31 @@ std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>&
   return seeds_in(space.space.space(), boards);
 }
 
+/// What a model foretells of each row. Throws usage_error when it knows nothing of the space.
+std::vector<std::optional<double>> foretold_rows(const Recording& recording,
+                                                 const std::map<std::string, ModelledGenomes>& modelled,
+                                                 std::size_t screen) {
+  std::vector<std::optional<double>> foretold(recording.rows.size());
+  const auto space = modelled.find(recording.name);
+  if (screen > 1 && space == modelled.end())
+    throw usage_error(fmt::format("--screen: no --modelled file knows the space {}", recording.name));
+  if (space == modelled.end()) return foretold;
+  for (std::size_t i = 0; i < foretold.size(); ++i) {
+    foretold[i] = space->second.of(genome_of(recording.family, recording.rows[i].alleles));
+  }
+  return foretold;
+}
+
 /// Runs are independent, so they may take any thread in any order; each result has its place.
 void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std::uint64_t first_seed,
-             const ReplayLimits& limits, const std::vector<Seed>& seeds) {
+             const ReplayLimits& limits, const std::vector<Seed>& seeds,
+             const std::vector<std::optional<double>>& foretold) {
   make_strategy(strategy, space.space.space(), 0);  // a wrong name or an unsuitable space is told here
   Replayed::Entry entry{strategy, std::vector<std::uint64_t>(runs), Orders(runs), {}};
   parallel_each(runs, [&] {
     return [&](std::size_t run) {
       entry.seeds[run] = first_seed + run;
-      entry.orders[run] = replay(space.space, strategy, first_seed + run, limits, seeds);
+      entry.orders[run] = replay(space.space, strategy, first_seed + run, limits, seeds, foretold);
     };
   });
   space.entries.push_back(std::move(entry));
@@ -288,6 +308,8 @@ int replay_spaces(const Request& request) {
     for (Recording& recording : open_recordings(file)) elsewhere.push_back(std::move(recording));
   }
 
+  const std::map<std::string, ModelledGenomes> modelled = read_modelled(request.modelled);
+
   // The runs. Unless told otherwise they last as long as P is scored.
   for (Replayed& space : spaces) {
     ReplayLimits limits;
@@ -298,8 +320,10 @@ int replay_spaces(const Request& request) {
       limits.evaluations = parse_number("--evals", request.evaluations, 1);
       limits.seconds = 0;
     }
+    if (!request.screen.empty()) limits.screen = parse_number("--screen", request.screen, 1);
     const std::vector<Seed> seeds = seeds_for(space, elsewhere);
-    for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds);
+    const auto foretold = foretold_rows(space.recording, modelled, limits.screen);
+    for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, foretold);
   }
   add_others(request.others, spaces);
   if (spaces.front().entries.empty())
@@ -347,6 +371,14 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("--budgets", request->budgets, "Evaluations after which the best is shown")
       ->capture_default_str()
       ->type_name("A,B");
+  command
+      ->add_option("--screen", request->screen,
+                   "Evaluate of every N proposals the one that --modelled foretells the least latency")
+      ->type_name("N");
+  command
+      ->add_option("--modelled", request->modelled, "Modelled latencies, as evo model --against SPACE --csv writes")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   command
       ->add_option("--with", request->others,
                    "Orders of visits recorded elsewhere, to compare with (as --out writes)")

@@ -14,6 +14,7 @@
 #include "cli/elsewhere.h"
 #include "cli/exit_code.h"
 #include "cli/fixed_width.h"
+#include "cli/foresight.h"
 #include "cli/format.h"
 #include "cli/json_documents.h"
 #include "cli/lookup.h"
@@ -26,6 +27,7 @@
 #include "engine/error.h"
 #include "engine/proposer.h"
 #include "engine/rng.h"
+#include "engine/screen.h"
 #include "engine/search.h"
 #include "engine/seeds.h"
 #include "engine/strategy.h"
@@ -126,6 +128,13 @@ RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRu
   return recorded;
 }
 
+/// The run's own strategy: seeds first, then what it proposes, the best modelled ones where the run is screened.
+std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, Foresight* foresight) {
+  std::unique_ptr<Strategy> strategy = make_strategy(run.info.strategy, space, run.info.seed);
+  if (foresight) strategy = make_screened(std::move(strategy), *foresight, run.info.screen);
+  return make_seeded(std::move(strategy), run.info.seeds);
+}
+
 std::vector<Seed> seeds_of(const PreparedRun& run, const Space& space) {
   std::vector<Seed> seeds = seeds_in(space, run.elsewhere);
   if (seeds.empty() && !run.elsewhere.empty())
@@ -140,6 +149,10 @@ void warn_unless_selftested(const PreparedRun& run, const Store& store) {
   if (!warning.empty()) fmt::print(stderr, "{}\n", warning);
 }
 
+std::string strategy_text(const RunInfo& info) {
+  return info.screen > 1 ? fmt::format("{}, the best modelled of {}", info.strategy, info.screen) : info.strategy;
+}
+
 void announce(const PreparedRun& run, RunId id, const Space& space, const RunRequest& request) {
   if (!run.notice.empty()) fmt::print(stderr, "{}\n", run.notice);
   if (request.quiet) return;
@@ -150,7 +163,7 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   fmt::print(stderr, "run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun,
              info.task, run.device.id, run.device.name, fmt::join(timed, ","),
              info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as there is time for",
-             grouped(space.size()), info.strategy, info.seed);
+             grouped(space.size()), strategy_text(info), info.seed);
   if (!info.seeds.empty() && !run.resumed) fmt::print(stderr, "seeded with {}\n", seeds_text(info.seeds));
 }
 
@@ -204,24 +217,26 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What to search: from the command line, or from the run that is resumed.
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
-  // The legal genomes, and how to walk them.
+  // The legal genomes, and who proposes some.
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
   if (!run.resumed) run.info.seeds = seeds_of(run, space);
   const Bindings facts = facts_of(run.device.limits);
   ProposedTemplates templates(run.info.files, run.task, run.info.target, facts);
   const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space);
-  const std::unique_ptr<Strategy> strategy =
-      make_proposed(make_seeded(make_strategy(run.info.strategy, space, run.info.seed), run.info.seeds), space,
-                    proposer.get(), proposer_share(request), templates, recorded_proposals(request, run, templates));
-
   // Candidates from genomes. What is wrong with a template, or missing for compiling, is found before
-  // anything is written.
+  // anything is written. Then how to walk them.
   const auto build = [&](const Genome& genome) {
     if (!templates.files_of(genome).empty()) return templates.build(genome);
     return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target,
                           facts);
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
+  std::unique_ptr<Foresight> foresight;
+  if (run.info.screen > 1)
+    foresight = std::make_unique<ModelForesight>(run.task, run.info.target, run.device, build);
+  const std::unique_ptr<Strategy> strategy =
+      make_proposed(own_strategy(run, space, foresight.get()), space, proposer.get(), proposer_share(request), templates,
+                    recorded_proposals(request, run, templates));
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
   const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build));
 
@@ -296,6 +311,10 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
                    "--db, an exported .cu, or results that evo export --format wrote; may be repeated")
       ->allow_extra_args(false)
       ->type_name("FROM");
+  command
+      ->add_option("--screen", request->screen,
+                   "Evaluate of every N proposals the one that the virtual GPU's cost model ranks first (docs/search.md)")
+      ->type_name("N");
   command
       ->add_option("--proposer", request->proposer,
                    "A command that proposes genomes, alleles and kernels beside the strategy, in JSON lines (docs/proposer.md)")

@@ -78,6 +78,7 @@ void refuse_other_arguments(const RunRequest& request) {
   refuse("--objective", !request.objective.empty());
   refuse("--family", !request.family.empty());
   refuse("--seed-from", !request.seed_from.empty());
+  refuse("--screen", !request.screen.empty());
 }
 
 /// The GPU that a run was made on may have another number by now; another GPU may have its number.
@@ -129,6 +130,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.objective = objective_of(info.target);
   info.evaluation_limit = evaluation_limit(request, run.device);
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
+  if (!request.screen.empty()) info.screen = parse_number("--screen", request.screen, 1);
   info.command = command_line;
   info.evo_version = EVO_VERSION;
   run.templates = tree;

@@ -32,6 +32,7 @@ struct RunRequest {
   std::string templates;
   std::string family;
   std::vector<std::string> seed_from;
+  std::string screen;
   std::string proposer;
   std::string proposer_share = "25";
   std::string proposer_deadline = "10s";

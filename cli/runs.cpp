@@ -76,7 +76,9 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
   facts.add({"task", fmt::format("{} (hash {})", info.task, info.task_hash)});
   facts.add({"device", fmt::format("{} ({}, {})", info.device.id, info.device.name, info.device.arch)});
   facts.add({"objective", info.objective});
-  facts.add({"search", fmt::format("{}, seed {}, {} in flight", info.strategy, info.seed, info.width)});
+  facts.add({"search", fmt::format("{}{}, seed {}, {} in flight", info.strategy,
+                                    info.screen > 1 ? fmt::format(", the best modelled of {}", info.screen) : "",
+                                    info.seed, info.width)});
   if (!info.seeds.empty()) facts.add({"seeded with", seeds_text(info.seeds)});
   facts.add({"versions", fmt::format("evo {}, NVRTC {}", info.evo_version, info.nvrtc_version)});
   facts.add({"evaluated", fmt::format("{}, {} valid{}", row.evaluated, row.valid,

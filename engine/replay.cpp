@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "engine/screen.h"
 #include "engine/search.h"
 
 namespace evo {
@@ -44,6 +45,23 @@ class RecordedEvaluator : public Evaluator {
   std::deque<std::pair<std::uint64_t, std::size_t>> waiting_;
 };
 
+/// Looks up what was foretold of each row.
+class Foretold : public Foresight {
+ public:
+  Foretold(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
+      : space_(space), rows_(rows) {}
+
+  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
+    std::vector<std::optional<double>> latencies;
+    for (const Genome& genome : genomes) latencies.push_back(rows_.at(space_.row_of(genome)));
+    return latencies;
+  }
+
+ private:
+  const RecordedSpace& space_;
+  const std::vector<std::optional<double>>& rows_;
+};
+
 class NoArchive : public Archive {
  public:
   std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
@@ -63,9 +81,12 @@ std::size_t RecordedSpace::row_of(const Genome& genome) const {
 }
 
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
-                                const ReplayLimits& limits, const std::vector<Seed>& seeds) {
-  const std::unique_ptr<Strategy> searching =
-      make_seeded(make_strategy(strategy, space.space(), seed), seeds);
+                                const ReplayLimits& limits, const std::vector<Seed>& seeds,
+                                const std::vector<std::optional<double>>& foretold) {
+  Foretold foresight(space, foretold);
+  std::unique_ptr<Strategy> searching = make_strategy(strategy, space.space(), seed);
+  if (limits.screen > 1) searching = make_screened(std::move(searching), foresight, limits.screen);
+  searching = make_seeded(std::move(searching), seeds);
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -33,11 +34,14 @@ struct ReplayLimits {
   std::size_t evaluations = 0;  ///< At least this many.
   double seconds = 0;           ///< At least this much recorded compile and benchmark time.
   std::size_t width = 1;        ///< Candidates in flight.
+  std::size_t screen = 1;       ///< Proposals for each that is evaluated: the best foretold one of so many.
 };
 
 /// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the
-/// order they were evaluated, failures included. `seeds` are proposed first.
+/// order they were evaluated, failures included. `seeds` are proposed first. `foretold`: by row; for
+/// limits.screen.
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
-                                const ReplayLimits& limits, const std::vector<Seed>& seeds = {});
+                                const ReplayLimits& limits, const std::vector<Seed>& seeds = {},
+                                const std::vector<std::optional<double>>& foretold = {});
 
 }  // namespace evo

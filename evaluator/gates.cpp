@@ -226,8 +226,7 @@ int resident_blocks(const KernelResources& resources, const Launch& launch, cons
   return static_cast<int>(blocks);
 }
 
-std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device) {
-  const Build& build = binary.build;
+std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device) {
   if (build.spill_bytes > 0) {
     return failure_of(Verdict::over_resources, fmt::format("{} bytes of register spills", build.spill_bytes));
   }
@@ -239,6 +238,11 @@ std::optional<Failure> check_build(const Program& program, const Binary& binary,
   if (auto reason = too_large(program, build, device.limits)) {
     return failure_of(Verdict::over_resources, std::move(*reason));
   }
+  return std::nullopt;
+}
+
+std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device) {
+  if (auto failure = check_resources(program, binary.build, device)) return failure;
   if (const auto globals = writable_globals(binary.ptx); !globals.empty()) {
     return failure_of(Verdict::illegal, fmt::format("global variable {} would outlive a launch: use a workspace of the "
                                                     "plan, or __constant__ for tables",

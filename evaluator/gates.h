@@ -26,8 +26,10 @@ std::vector<KernelResources> kernel_resources(const Build& build);
 /// Blocks of one launch that an SM holds at once; 0: the launch cannot run.
 int resident_blocks(const KernelResources& resources, const Launch& launch, const DeviceLimits& limits);
 
-/// Spills, ptxas warnings that cost the kernel its point, blocks that do not fit (verdict over_resources), and global
-/// data that would outlive a launch (verdict illegal).
+/// Spills, ptxas warnings that cost the kernel its point, blocks that do not fit (verdict over_resources).
+std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device);
+
+/// The same, and global data that would outlive a launch (verdict illegal).
 std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device);
 
 /// Occupancy of each launch of a shape, for people: "fp8_sdpa: 128 registers, 34816 B, 4 blocks/SM".

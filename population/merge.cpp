@@ -49,7 +49,7 @@ class Merge {
   MergeCounts run() {
     Statement runs = from_.prepare(
         "SELECT id, board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, command, "
-        "evo_version, nvrtc_version, status, started_at, finished_at, seeds FROM run ORDER BY id");
+        "evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen FROM run ORDER BY id");
     while (runs.next()) merge_run(runs);
     merge_elites();
     return counts_;
@@ -65,10 +65,10 @@ class Merge {
     const std::int64_t device = device_for(row.integer(2));
     Statement insert = into_.prepare(
         "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
-        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(board).bind(device);
-    bind_columns(insert, row, "iiitttiiirittttttt", 3);
+    bind_columns(insert, row, "iiitttiiirittttttti", 3);
     insert.run();
     ++counts_.runs;
     merge_candidates(row.integer(0), into_.last_id());

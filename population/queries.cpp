@@ -22,7 +22,7 @@ SELECT run.id, task.name, task.hash, board.objective, device.label, device.kind,
         WHERE candidate.run = run.id AND verdict = 'valid'),
        (SELECT min(latency_us) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id
         WHERE candidate.run = run.id AND verdict = 'valid'),
-       run.family, run.seeds
+       run.family, run.seeds, run.screen
 FROM run
 JOIN board ON board.id = run.board
 JOIN task ON task.id = board.task
@@ -72,6 +72,7 @@ RunInfo info_of(const Database& database, const Statement& row) {
   info.nvrtc_version = row.text(20);
   info.family = row.text(27);
   info.seeds = readable(database, [&] { return seeds_from_json(row.text(28)); });
+  info.screen = row.natural(29);
   return info;
 }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 4> kMigrations = {R"sql(
+constexpr std::array<const char*, 5> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -286,6 +286,10 @@ CREATE TABLE candidate_file (
   text      INTEGER NOT NULL REFERENCES text,
   PRIMARY KEY (candidate, path)
 ) STRICT, WITHOUT ROWID;
+)sql",
+                                                  R"sql(
+-- Proposals for each that was evaluated: the one of so many that was modelled to be the fastest.
+ALTER TABLE run ADD COLUMN screen INTEGER NOT NULL DEFAULT 1;
 )sql"};
 
 std::int64_t version_of(Database& database) {

@@ -209,7 +209,7 @@ RunId Store::begin_run(const RunInfo& info) {
       "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, "
       "width, "
       "command, "
-      "evo_version, nvrtc_version, seeds, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "evo_version, nvrtc_version, seeds, screen, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
       "?, "
       "'running', {})",
       kNow);
@@ -232,6 +232,7 @@ RunId Store::begin_run(const RunInfo& info) {
       .bind(info.evo_version)
       .bind(info.nvrtc_version)
       .bind(seeds_to_json(info.seeds))
+      .bind(info.screen)
       .run();
   const RunId id = database.last_id();
   transaction.commit();

@@ -54,6 +54,7 @@ struct RunInfo {
   std::uint64_t salt = 0;
   std::uint64_t evaluation_limit = 0;  ///< 0: none.
   double time_limit_s = 0;             ///< 0: none.
+  std::uint64_t screen = 1;            ///< Proposals for each that is evaluated (engine/screen.h).
   std::uint64_t width = 0;             ///< Evaluator::width(): answers are told this many proposals late.
   std::vector<Seed> seeds;             ///< Proposed first, in this order.
   std::string command;                 ///< As typed.

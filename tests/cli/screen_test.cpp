@@ -1,0 +1,116 @@
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+const std::string kSpace = EVO_TEST_DATA "/replay/synthetic.csv";
+
+/// A model of the synthetic space that is right but for its scale: what was measured, in other units.
+std::string perfect_model() {
+  std::ifstream file(kSpace);
+  std::string modelled = "sweep,measured_us,modelled_us,genome,failure\n";
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    std::stringstream cells(line);
+    std::string x, y, tile, padding, mode, status, time;
+    for (std::string* cell : {&x, &y, &tile, &padding, &mode, &status, &time})
+      std::getline(cells, *cell, ',');
+    if (status != "ok") continue;
+    modelled += "synthetic,1," + std::to_string(700 * std::stod(time)) + ",\"f: block_x=" + x +
+                " block_y=" + y + " mode=" + mode + " padding=" + padding + " tile=" + tile + "\",\"\"\n";
+  }
+  return modelled;
+}
+
+nlohmann::json outcomes(const Bench& bench, const std::string& database) {
+  return bench.json({"runs", "1", "--db", database})["runs"][0]["outcomes"];
+}
+
+nlohmann::json genomes(const Bench& bench, const std::string& database) {
+  nlohmann::json list = nlohmann::json::array();
+  const nlohmann::json rows = outcomes(bench, database);
+  REQUIRE(!rows.empty());
+  for (const auto& row : rows) {
+    const std::string id = std::to_string(row["candidate"].get<int>());
+    list.push_back(bench.json({"show", id, "--db", database})["genome"]);
+  }
+  return list;
+}
+
+Outcome screened_run(const Bench& bench, const std::string& evaluations, const std::string& database) {
+  return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5",
+                    "--screen", "4", "--db", database});
+}
+
+}  // namespace
+
+TEST_CASE("a screened run evaluates the best modelled of its proposals, and is resumed as it was") {
+  const Bench bench;
+  write_toy_task(bench);
+  const Outcome outcome = screened_run(bench, "5", "whole.db");
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(outcome.err.find("evolve, the best modelled of 4") != std::string::npos);
+  CHECK(bench.json({"runs", "1", "--db", "whole.db"})["runs"][0]["screen"] == 4);
+  REQUIRE(screened_run(bench, "2", "parts.db").code == 0);
+  REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "5", "--db", "parts.db"}).code == 0);
+  CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
+
+  // On the virtual GPU what is modelled is what is measured, so the first is the best of four.
+  REQUIRE(bench
+              .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed", "5", "--db",
+                    "plain.db"})
+              .code == 0);
+  double best = 1e9;
+  const nlohmann::json plain = outcomes(bench, "plain.db");
+  for (const auto& row : plain) {
+    if (row["verdict"] == "valid") best = std::min(best, row["latency_us"].get<double>());
+  }
+  CHECK(outcomes(bench, "whole.db")[0]["latency_us"] == best);
+}
+
+TEST_CASE("a screen is a number of proposals, and a resumed run keeps its own") {
+  const Bench bench;
+  write_toy_task(bench);
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--screen", "0"}), 2, {"--screen"});
+  REQUIRE(screened_run(bench, "1", "run.db").code == 0);
+  check_refused(bench.evo({"run", "--resume", "1", "--screen", "2", "--db", "run.db"}), 2,
+                {"--screen cannot be combined with --resume"});
+}
+
+TEST_CASE("replay screens proposals with modelled latencies, and comes near in fewer evaluations") {
+  const Bench bench;
+  bench.write("model.csv", perfect_model());
+  const auto reach = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"replay", kSpace, "--strategy", "random",
+                                          "--runs", "10",   "--evals",    "50"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto strategy = bench.json(arguments)["spaces"][0]["strategies"][0];
+    return strategy["evaluations_to_5_percent"]["value"].get<double>();
+  };
+  const double plain = reach({});
+  CHECK(reach({"--modelled", "model.csv"}) == plain);
+  CHECK(reach({"--modelled", "model.csv", "--screen", "4"}) < 0.8 * plain);
+}
+
+TEST_CASE("replay refuses a screen without a model, and files that are none") {
+  const Bench bench;
+  bench.write("other.csv", "sweep,measured_us,modelled_us,genome\nelsewhere,1,2,\"f: a=1\"\n");
+  bench.write("cut.csv", "sweep,measured_us,modelled_us,genome\nsynthetic,1,\n");
+  bench.write("none.csv", "a,b\n1,2\n");
+  const auto refused = [&](std::vector<std::string> more, const std::vector<std::string>& parts) {
+    std::vector<std::string> arguments = {"replay", kSpace, "--runs", "1", "--evals", "5"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    check_refused(bench.evo(arguments), 2, parts);
+  };
+  refused({"--screen", "2"}, {"no --modelled file knows the space synthetic"});
+  refused({"--screen", "2", "--modelled", "other.csv"}, {"no --modelled file knows the space synthetic"});
+  refused({"--modelled", "cut.csv"}, {"cut.csv: line 2"});
+  refused({"--modelled", "none.csv"}, {"none.csv: line 1", "no column 'sweep'"});
+}

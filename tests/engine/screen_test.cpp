@@ -1,0 +1,168 @@
+#include "engine/screen.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <deque>
+#include <map>
+
+#include "tests/engine/support.h"
+
+using namespace evo;
+using namespace evo::test;
+
+namespace {
+
+Genome at(std::int64_t x) {
+  return {"f", {{"x", number(x)}}};
+}
+
+std::int64_t x_of(const Genome& genome) {
+  return std::get<std::int64_t>(genome.genes.at("x"));
+}
+
+/// Knows a latency for some x.
+class Table : public Foresight {
+ public:
+  explicit Table(std::map<std::int64_t, double> latencies) : table_(std::move(latencies)) {}
+  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
+    std::vector<std::optional<double>> found;
+    for (const Genome& genome : genomes) {
+      const auto known = table_.find(x_of(genome));
+      found.push_back(known == table_.end() ? std::nullopt : std::optional(known->second));
+    }
+    return found;
+  }
+
+ private:
+  std::map<std::int64_t, double> table_;
+};
+
+/// Proposes x = 0, 1, 2, ..., each the child of the one before, and notes what it is told.
+class Counting : public Strategy {
+ public:
+  Counting(std::uint64_t end, std::map<std::uint64_t, std::optional<double>>& told)
+      : end_(end), told_(told) {}
+  std::optional<Proposal> ask() override {
+    if (next_ == end_) return std::nullopt;
+    return propose(at(static_cast<std::int64_t>(next_)), "count");
+  }
+  std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t>) override {
+    return propose(genome, std::move(op));
+  }
+  void tell(const Answer& answer) override { told_[answer.ticket] = answer.latency_us; }
+
+ private:
+  Proposal propose(Genome genome, std::string op) {
+    Proposal proposal{next_++, std::move(genome), std::move(op), {}};
+    if (proposal.ticket > 0) proposal.parents = {proposal.ticket - 1};
+    return proposal;
+  }
+  std::uint64_t next_ = 0;
+  std::uint64_t end_;
+  std::map<std::uint64_t, std::optional<double>>& told_;
+};
+
+}  // namespace
+
+TEST_CASE("of every so many proposals the one foretold fastest is asked, and the others are told to scale") {
+  Table table({{0, 5.0}, {1, 3.0}, {2, 4.0}, {3, 9.0}, {4, 7.0}, {5, 8.0}});
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, 3);
+  const auto first = strategy->ask();
+  REQUIRE(first);
+  CHECK(first->ticket == 0);
+  CHECK(x_of(first->genome) == 1);
+  CHECK(told.empty());  // what foretold latencies mean is not known yet
+  strategy->tell({0, 6.0});
+  CHECK(told == std::map<std::uint64_t, std::optional<double>>{{0, 10.0}, {1, 6.0}, {2, 8.0}});
+  const auto second = strategy->ask();
+  CHECK(second->ticket == 1);
+  CHECK(x_of(second->genome) == 4);
+  CHECK(told.at(3) == 18.0);
+  CHECK(told.at(5) == 16.0);
+  CHECK(!told.contains(4));
+  strategy->tell({1, std::nullopt});
+  CHECK(told.at(4) == std::nullopt);
+  CHECK(!strategy->ask());
+}
+
+TEST_CASE("what is foretold to be the best so far is measured before anything is said of it") {
+  Table table({{0, 1.0}, {1, 2.0}, {2, 9.0}, {3, 8.0}});
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, 2);
+  CHECK(x_of(strategy->ask()->genome) == 0);
+  strategy->tell({0, 50.0});  // much slower than foretold: the median says 50 times
+  CHECK(told.at(1) == 100.0);
+  CHECK(x_of(strategy->ask()->genome) == 3);
+  strategy->tell({1, 8.0});  // now once or 50 times; the larger of two is the median
+  CHECK(told.at(3) == 8.0);
+
+  Table close({{0, 4.0}, {1, 4.5}, {2, 9.0}, {3, 9.0}});
+  told.clear();
+  const auto other = make_screened(std::make_unique<Counting>(4, told), close, 2);
+  CHECK(x_of(other->ask()->genome) == 0);
+  CHECK(x_of(other->ask()->genome) == 2);
+  other->tell({1, 9.0});  // as foretold: 1 would be the best with 4.5
+  CHECK(!told.contains(1));
+  CHECK(x_of(other->ask()->genome) == 1);
+}
+
+TEST_CASE("what is bound to fail is asked only where there is nothing else, and told as a failure") {
+  Table table({{1, 3.0}});
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, 2);
+  CHECK(x_of(strategy->ask()->genome) == 1);
+  strategy->tell({0, 3.0});
+  CHECK(told.at(0) == std::nullopt);
+  CHECK(x_of(strategy->ask()->genome) == 2);
+}
+
+TEST_CASE("parents that were not measured are replaced by theirs, and offers are not screened") {
+  Table table({{0, 1.0}, {1, 5.0}, {2, 6.0}, {3, 4.0}, {4, 9.0}});
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, 2);
+  CHECK(x_of(strategy->ask()->genome) == 0);
+  strategy->tell({0, 1.0});
+  const auto grandchild = strategy->ask();  // 3, child of 2, child of 1, child of 0
+  CHECK(x_of(grandchild->genome) == 3);
+  CHECK(grandchild->parents == std::vector<std::uint64_t>{0});
+  const auto offered = strategy->offer(at(77), "seed", {0});
+  CHECK(offered->ticket == 2);
+  CHECK(x_of(offered->genome) == 77);
+  CHECK(offered->parents == std::vector<std::uint64_t>{0});
+  strategy->tell({2, 3.5});
+  CHECK(told.at(4) == 3.5);
+}
+
+TEST_CASE("a screened search is the same each time") {
+  const Family family = evo::test::family("f",
+                                          {gene("x",
+                                                [] {
+                                                  std::vector<Value> values;
+                                                  for (int i = 0; i < 300; ++i) values.push_back(number(i));
+                                                  return values;
+                                                }())},
+                                          {});
+  const Space space({family}, {}, {});
+  std::map<std::int64_t, double> latencies;
+  for (int i = 0; i < 300; ++i) latencies[i] = 10 + (i * 37) % 101;
+  const auto visits = [&] {
+    Table table(latencies);
+    const auto strategy = make_screened(make_strategy("evolve", space, 3), table, 4);
+    std::vector<std::int64_t> order;
+    std::deque<Proposal> in_flight;
+    for (int i = 0; i < 40; ++i) {
+      in_flight.push_back(*strategy->ask());
+      order.push_back(x_of(in_flight.back().genome));
+      CHECK(in_flight.back().ticket == static_cast<std::uint64_t>(i));
+      if (in_flight.size() < 3) continue;
+      strategy->tell({in_flight.front().ticket, latencies.at(x_of(in_flight.front().genome)) * 1.1});
+      in_flight.pop_front();
+    }
+    return order;
+  };
+  const auto order = visits();
+  CHECK(order == visits());
+  std::int64_t best = order.front();
+  for (const std::int64_t x : order) best = latencies.at(x) < latencies.at(best) ? x : best;
+  CHECK(latencies.at(best) == 10);
+}
