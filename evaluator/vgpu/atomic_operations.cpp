@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -214,6 +215,59 @@ Execute choose(Form& form, std::string_view op, Type type) {
   form.unsupported();
 }
 
+/// 128 bits. op: the halves of d, base; the list: the halves of b and, for cas, of c.
+template <bool kCompares>
+void execute_wide_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  using Value = std::array<std::uint64_t, 2>;
+  Touched touched;
+  if (!resolve(warp, in, mask, in.op[2], sizeof(Value), touched)) return;
+  watch_atomic(warp, in, mask, sizeof(Value), touched);
+  const Place* places = warp.launch->kernel->places.data() + in.more;
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const auto value = [&](std::size_t at) {
+      return Value{source_row<std::uint64_t>(warp, places[at])[lane], source_row<std::uint64_t>(warp, places[at + 1])[lane]};
+    };
+    Value old;
+    std::memcpy(&old, touched.at[lane], sizeof old);
+    const bool stores = !kCompares || old == value(0);
+    const Value fresh = stores ? value(kCompares ? 2 : 0) : old;
+    std::memcpy(touched.at[lane], &fresh, sizeof fresh);
+    for (std::size_t i = 0; i < old.size(); ++i) own_row<std::uint64_t>(warp, in.op[i])[lane] = old[i];
+  }
+}
+
+void take_wide_atomic(Form& form, std::string_view op, Where where, const MemoryOrder& order) {
+  if (op != "cas" && op != "exch") form.unsupported("type .b128");
+  for (const bool upper : {false, true}) form.destination_half(form.operand(0), upper);
+  take_address(form, form.operand(1), where, true);
+  form.instruction().aux0 |= order.encoded();
+  form.begin_list();
+  for (std::size_t at = 2; at < (op == "cas" ? 4u : 3u); ++at)
+    for (const bool upper : {false, true}) form.list_source_half(form.operand(at), upper);
+  form.emit(op == "cas" ? execute_wide_atomic<true> : execute_wide_atomic<false>, OpClass::atomic);
+}
+
+/// Vectors: each element by itself is atomic.
+void take_vector_atomic(Form& form, std::string_view op, Type type, std::size_t count, Where where,
+                        const MemoryOrder& order, bool returns) {
+  const std::size_t address = returns ? 1 : 0;
+  const auto values = form.elements(address + 1);
+  if (values.size() != count || (returns && form.elements(0).size() != count))
+    form.unsupported("the number of registers does not fit the vector");
+  const std::int64_t bytes = ptx::bits_of(type) / 8;
+  for (std::size_t i = 0; i < count; ++i) {
+    form.begin_another();
+    returns ? form.destination(form.elements(0)[i], type) : form.scratch(type);
+    take_address(form, form.operand(address), where, true);
+    form.instruction().aux0 |= order.encoded();
+    form.instruction().immediate += static_cast<std::int64_t>(i) * bytes;
+    form.source(values[i], type);
+    form.constant(0, type);
+    form.emit(choose(form, op, type), returns ? OpClass::atomic : OpClass::reduction);
+  }
+}
+
 void take_atomic(Form& form, bool returns) {
   const Where where = take_space(form);
   MemoryOrder order = take_memory_hints(form);
@@ -221,7 +275,11 @@ void take_atomic(Form& form, bool returns) {
   form.take("noftz");
   const std::string_view op =
       form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
+  const std::string_view vector = form.take_one_of({"v2", "v4", "v8"});
   const Type type = form.type();
+  if (!vector.empty())
+    return take_vector_atomic(form, op, type, static_cast<std::size_t>(vector[1] - '0'), where, order, returns);
+  if (type == Type::b128 && returns) return take_wide_atomic(form, op, where, order);
   std::size_t at = 0;
   if (returns) {
     form.destination(at++, type);

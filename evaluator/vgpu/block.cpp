@@ -160,6 +160,12 @@ std::uint32_t special_value(const Block& block, const Warp& warp, Special specia
              block.index[0] % cluster[0];
     case Special::cluster_nctarank:
       return cluster[0] * cluster[1] * cluster[2];
+    case Special::reserved_smem:
+      return kReservedSmemBytes + launch.kernel->reserved_smem;
+    case Special::grid_workspace_high:
+      return static_cast<std::uint32_t>(launch.grid_workspace >> 32);
+    case Special::grid_workspace_low:
+      return static_cast<std::uint32_t>(launch.grid_workspace);
     case Special::frame:
       return 0;
     case Special::stack:

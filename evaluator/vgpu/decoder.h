@@ -64,6 +64,10 @@ class Form {
   void destination(std::size_t index, ptx::Type type) { destination(operand(index), type); }
   void source(const ptx::Operand& operand, ptx::Type type);
   void source(std::size_t index, ptx::Type type) { source(operand(index), type); }
+  /// One of the two 64-bit registers that a 128-bit one is made of.
+  void source_half(const ptx::Operand& operand, bool upper) { half(operand, upper, false, false); }
+  void destination_half(const ptx::Operand& operand, bool upper) { half(operand, upper, true, false); }
+  void list_source_half(const ptx::Operand& operand, bool upper) { half(operand, upper, false, true); }
   void constant(std::uint64_t bits, ptx::Type type);
   /// A predicate's number (predicate 1 of `scratch` for the sink).
   void predicate_destination(const ptx::Operand& operand);
@@ -116,6 +120,7 @@ class Form {
     int bits = 0;
   };
   void fill(std::uint32_t reg, bool write, bool in_list);
+  void half(const ptx::Operand& operand, bool upper, bool write, bool in_list);
   void fill_constant(Place place, bool in_list);
   std::uint32_t source_register(const ptx::Operand& operand, ptx::Type type, Place& constant);
   void place_source(const ptx::Operand& operand, ptx::Type type, bool in_list);

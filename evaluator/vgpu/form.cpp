@@ -182,6 +182,7 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
       unsupported("a register or a number is expected as operand");
   }
   if (operand.negated) unsupported("a negated operand");
+  if (!operand.name.empty()) unsupported("a part ." + std::string(operand.name) + " of a register");
   const ptx::Type declared = builder_.type_of(operand.index);
   if (declared == ptx::Type::pred) unsupported("a predicate stands where a value is expected");
   if (ptx::bits_of(declared) > 64) unsupported("128-bit registers");
@@ -209,6 +210,7 @@ void Form::place_destination(const ptx::Operand& operand, ptx::Type type, bool i
   }
   if (operand.kind == Kind::special) unsupported("unknown register " + std::string(operand.name));
   if (operand.kind != Kind::reg || operand.negated) unsupported("a register is expected as destination");
+  if (!operand.name.empty()) unsupported("a part ." + std::string(operand.name) + " of a register");
   const ptx::Type declared = builder_.type_of(operand.index);
   if (declared == ptx::Type::pred) unsupported("a predicate stands where a register is expected");
   if (ptx::bits_of(declared) > 64) unsupported("128-bit registers");
@@ -237,6 +239,13 @@ void Form::list_source(const ptx::Operand& operand, ptx::Type type) {
 }
 void Form::list_destination(const ptx::Operand& operand, ptx::Type type) {
   place_destination(operand, type, true);
+}
+
+void Form::half(const ptx::Operand& operand, bool upper, bool write, bool in_list) {
+  const bool is_sink = write && operand.kind == ptx::Operand::Kind::sink;
+  if (is_sink) return fill(builder_.new_register(2), true, in_list);
+  if (register_type(operand) != ptx::Type::b128) unsupported("a register of 128 bits is expected");
+  fill(upper ? builder_.upper_half_of(operand.index) : builder_.register_of(operand.index), write, in_list);
 }
 
 void Form::constant(std::uint64_t bits, ptx::Type type) {

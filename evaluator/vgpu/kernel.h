@@ -90,6 +90,9 @@ enum class Special : std::uint8_t {
   cluster_ctarank,
   cluster_nctarank,
   is_explicit_cluster,
+  reserved_smem,        ///< The system's bytes of shared memory that cooperative groups may use.
+  grid_workspace_high,  ///< Where the driver keeps a cooperative launch's barrier.
+  grid_workspace_low,
   frame,  ///< Of the called function that is running, in local memory: a lane's own, and it changes.
   stack,  ///< Where the next frame begins.
 };
@@ -148,6 +151,8 @@ struct Kernel {
   std::uint32_t caches = 0;  ///< Memory instructions.
   std::uint32_t static_smem_bytes = 0;
   std::uint32_t local_bytes = 0;  ///< Of each thread.
+  std::uint32_t reserved_smem = 0;  ///< Offset in the static part; Special::reserved_smem.
+  bool cooperative = false;         ///< It asks for the grid's barrier: all its blocks must be resident.
   std::array<std::uint32_t, 3> required_block{0, 0, 0};
   std::array<std::uint32_t, 3> maximum_block{0, 0, 0};
   std::array<std::uint32_t, 3> required_cluster{0, 0, 0};  ///< 0: whatever the launch says.

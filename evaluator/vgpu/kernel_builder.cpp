@@ -27,6 +27,13 @@ std::string quoted(std::string_view name) {
   return "'" + std::string(name) + "'";
 }
 
+// What cooperative groups expect to be theirs (cooperative_groups/details/memory.h).
+constexpr std::uint64_t kCooperativeSmemBytes = 288;
+
+bool names(const ptx::Operand& operand, std::string_view special) {
+  return operand.kind == ptx::Operand::Kind::special && operand.name == special;
+}
+
 void module_variables_used(const ptx::Operand& operand, std::set<std::uint32_t>& found) {
   if (operand.kind == ptx::Operand::Kind::variable && operand.of_module) found.insert(operand.index);
   for (const ptx::Operand& element : operand.elements) module_variables_used(element, found);
@@ -51,10 +58,22 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
   // Shared memory of the module that the kernel uses, then of the functions: all before the dynamic part.
   const std::set<const ptx::Function*> reachable = reachable_functions(module_, entry_);
   std::set<std::uint32_t> used;
+  bool reserves = false;
   for (const ptx::Function* function : reachable) {
     for (const ptx::Statement& statement : function->body) {
-      for (const ptx::Operand& operand : statement.operands) module_variables_used(operand, used);
+      for (const ptx::Operand& operand : statement.operands) {
+        module_variables_used(operand, used);
+        reserves |= names(operand, "%reserved_smem_offset_1");
+        kernel_->cooperative |= names(operand, "%envreg1") || names(operand, "%envreg2");
+      }
     }
+  }
+  if (reserves) {
+    ptx::Variable reserved;
+    reserved.name = "(cooperative groups)";
+    reserved.align = 16;
+    reserved.bytes = kCooperativeSmemBytes;
+    kernel_->reserved_smem = allocate(kernel_->static_smem_bytes, reserved);
   }
   std::uint32_t dynamic_align = 16;
   for (const std::uint32_t index : used) {
@@ -195,8 +214,14 @@ ptx::Type KernelBuilder::type_of(std::uint32_t function_register) const {
 
 std::uint32_t KernelBuilder::register_of(std::uint32_t function_register) {
   std::uint32_t& number = frames_.back().registers[function_register];
-  if (number == kNowhere) number = new_register(ptx::bits_of(type_of(function_register)) == 64 ? 2 : 1);
+  if (number == kNowhere) number = new_register(ptx::bits_of(type_of(function_register)) >= 64 ? 2 : 1);
   return number;
+}
+
+std::uint32_t KernelBuilder::upper_half_of(std::uint32_t function_register) {
+  const auto [found, fresh] = frames_.back().upper_halves.try_emplace(function_register, 0);
+  if (fresh) found->second = new_register(2);
+  return found->second;
 }
 
 std::uint32_t KernelBuilder::predicate_of(std::uint32_t function_register) {

@@ -28,6 +28,7 @@ class KernelBuilder {
   // Registers of the function that is being decoded.
   ptx::Type type_of(std::uint32_t function_register) const;
   std::uint32_t register_of(std::uint32_t function_register);
+  std::uint32_t upper_half_of(std::uint32_t function_register);  ///< Of one of 128 bits.
   std::uint32_t predicate_of(std::uint32_t function_register);
   std::uint32_t carry();
 
@@ -91,6 +92,7 @@ class KernelBuilder {
   struct Frame {
     const ptx::Function* function = nullptr;
     std::vector<std::uint32_t> registers;  ///< Of each register of the function: ours, or kNowhere so far.
+    std::map<std::uint32_t, std::uint32_t> upper_halves;  ///< Of registers of 128 bits.
     std::vector<VariablePlace> variables;
     std::vector<std::uint32_t> statement_start;  ///< First instruction of each statement.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> label_fixups;  ///< Draft, label.

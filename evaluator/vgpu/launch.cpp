@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "evaluator/vgpu/cluster.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 namespace evo::vgpu {
 namespace {
@@ -15,7 +16,10 @@ std::uint64_t linear_index(const Launch& launch, const std::array<std::uint32_t,
   return (std::uint64_t{index[2]} * launch.grid[1] + index[1]) * launch.grid[0] + index[0];
 }
 
-/// A launch's constant rows, where vector loads want them.
+// A size and the barrier's word (cooperative_groups/details/driver_abi.h), with room.
+constexpr std::size_t kGridWorkspaceBytes = 64;
+
+/// A launch's constant rows, where vector loads want them, and the barrier of a cooperative one.
 class Prepared {
  public:
   explicit Prepared(Launch& launch) : launch_(launch) {
@@ -24,8 +28,16 @@ class Prepared {
     if (!constants.empty())
       std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
     launch.caches.assign(launch.kernel->caches, nullptr);
+    if (!launch.kernel->cooperative) return;
+    launch.grid_workspace = launch.memory->allocate(kGridWorkspaceBytes, "grid barrier");
+    std::memset(launch.memory->at(launch.grid_workspace, kGridWorkspaceBytes), 0, kGridWorkspaceBytes);
   }
-  ~Prepared() { launch_.constants = nullptr; }
+  ~Prepared() {
+    launch_.constants = nullptr;
+    if (!launch_.kernel->cooperative) return;
+    if (launch_.sanitiser != nullptr) launch_.sanitiser->freed(launch_.grid_workspace);
+    launch_.memory->free(launch_.grid_workspace);
+  }
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 

@@ -43,6 +43,7 @@ struct Launch {
 
   std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
+  std::uint64_t grid_workspace = 0;  ///< Of a cooperative kernel: its barrier's address.
   std::uint64_t executed = 0;
   std::uint64_t progress = 0;  ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
   std::uint64_t phases = 0;    ///< Of all mbarriers: gives each phase a number.

@@ -13,6 +13,7 @@ bool gather_whole_warp(Warp& warp, const Instruction& in, std::uint32_t& mask);
 /// The registers of a product's matrices.
 struct MmaFragments {
   std::span<const ptx::Operand> d, a, b, c;
+  std::span<const ptx::Operand> metadata = {};  ///< Of sparse forms: one.
 };
 /// Adds a matrix product as the form's next instruction. Throws when it is not supported or the registers do not fit.
 void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers);

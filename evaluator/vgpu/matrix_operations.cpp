@@ -134,7 +134,7 @@ void decode_stmatrix(Form& form) {
 
 // ---- mma.sync
 
-/// immediate: the form. The list: D's registers, then A's, B's and C's.
+/// immediate: the form. The list: D's registers, then A's, B's, C's and the metadata.
 void execute_mma(Warp& warp, const Instruction& in, std::uint32_t mask) {
   if (!gather_whole_warp(warp, in, mask)) return;
   const Kernel& kernel = *warp.launch->kernel;
@@ -146,6 +146,7 @@ void execute_mma(Warp& warp, const Instruction& in, std::uint32_t mask) {
   for (int i = 0; i < counts.a; ++i) operands.a[static_cast<std::size_t>(i)] = warp.row(*place++);
   for (int i = 0; i < counts.b; ++i) operands.b[static_cast<std::size_t>(i)] = warp.row(*place++);
   for (int i = 0; i < counts.c; ++i) operands.c[static_cast<std::size_t>(i)] = warp.row(*place++);
+  if (form.sparse) operands.metadata = warp.row(*place++);
   mma_sync(form, warp.launch->numerics, operands);
 }
 
@@ -159,9 +160,22 @@ constexpr MmaName kMmaNames[] = {
     {"s4", MmaType::s4},     {"u4", MmaType::u4},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
 };
 
+/// mma.sp: the metadata and which threads hold it.
+std::span<const ptx::Operand> take_sparsity(Form& form, MmaForm& mma) {
+  mma.sparse = true;
+  const ptx::Operand& selector = form.operand(5);
+  // Where all four threads hold metadata there is nothing to select.
+  const bool one_holds = mma.k * (mma.a == MmaType::tf32 ? 2 : 1) / (mma.a == MmaType::s4 || mma.a == MmaType::u4 ? 8 : 4) == 4;
+  if (selector.kind != ptx::Operand::Kind::integer || selector.bits > (one_holds ? 3u : 1u))
+    form.unsupported("the sparsity selector");
+  mma.selector = static_cast<int>(selector.bits);
+  return form.elements(4);
+}
+
 void decode_mma(Form& form) {
   if (!form.take("sync") || !form.take("aligned")) form.unsupported("only .sync.aligned");
   MmaForm mma;
+  const bool sparse = form.take("sp::ordered_metadata") || form.take("sp");
   take_mma_shape(form, mma);
   if (!form.take("row") || !form.take("col")) form.unsupported("only .row.col");
   mma.saturate = form.take("satfinite");
@@ -170,7 +184,8 @@ void decode_mma(Form& form) {
   mma.b = take_mma_type(form);
   mma.accumulator = take_mma_type(form);
   if (d != mma.accumulator) form.unsupported("D and C of different types");
-  emit_mma(form, mma, {form.elements(0), form.elements(1), form.elements(2), form.elements(3)});
+  const auto metadata = sparse ? take_sparsity(form, mma) : std::span<const ptx::Operand>();
+  emit_mma(form, mma, {form.elements(0), form.elements(1), form.elements(2), form.elements(3), metadata});
 }
 
 constexpr Operation kOperations[] = {
@@ -216,11 +231,13 @@ void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers) {
   check(registers.a, counts.a);
   check(registers.b, counts.b);
   check(registers.c, counts.c);
+  check(registers.metadata, mma.sparse ? 1 : 0);
   form.begin_list();
   for (const ptx::Operand& element : registers.d) form.list_destination(element, accumulator_type);
   for (const ptx::Operand& element : registers.a) form.list_source(element, operand_type);
   for (const ptx::Operand& element : registers.b) form.list_source(element, operand_type);
   for (const ptx::Operand& element : registers.c) form.list_source(element, accumulator_type);
+  for (const ptx::Operand& element : registers.metadata) form.list_source(element, Type::b32);
   auto& forms = form.builder().kernel().mma_forms;
   form.instruction().immediate = static_cast<std::int64_t>(forms.size());
   forms.push_back(mma);

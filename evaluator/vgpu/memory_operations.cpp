@@ -216,6 +216,12 @@ void decode_ld(Form& form) {
   check_vector(form, elements.size());
   const Type type = form.type();
   if (ptx::bits_of(type) / 8 * static_cast<int>(elements.size()) > 16) form.unsupported("more than 16 bytes");
+  if (type == Type::b128) {
+    for (const bool upper : {false, true}) form.destination_half(elements[0], upper);
+    take_address(form, form.operand(1), where, false);
+    form.instruction().aux0 |= order.encoded();
+    return form.emit(choose<Load>(form, Type::b64, 2), OpClass::load);
+  }
   for (const ptx::Operand& element : elements) form.destination(element, type);
   take_address(form, form.operand(1), where, false);
   form.instruction().aux0 |= order.encoded();
@@ -232,6 +238,10 @@ void decode_st(Form& form) {
   if (ptx::bits_of(type) / 8 * static_cast<int>(elements.size()) > 16) form.unsupported("more than 16 bytes");
   take_address(form, form.operand(0), where, true);
   form.instruction().aux0 |= order.encoded();
+  if (type == Type::b128) {
+    for (const bool upper : {false, true}) form.source_half(elements[0], upper);
+    return form.emit(choose<Store>(form, Type::b64, 2), OpClass::store);
+  }
   for (const ptx::Operand& element : elements) form.source(element, type);
   form.emit(choose<Store>(form, type, elements.size()), OpClass::store);
 }

@@ -143,8 +143,23 @@ void decode_special(Form& form, Type type) {
   form.emit(elementwise<Copy<std::uint32_t>>(form.simd()), OpClass::special_register);
 }
 
+/// 128 bits: to, from or between registers that are pairs of 64-bit ones.
+void decode_wide_mov(Form& form) {
+  const ptx::Operand &to = form.operand(0), &from = form.operand(1);
+  const bool unpacks = to.kind == ptx::Operand::Kind::vector, packs = from.kind == ptx::Operand::Kind::vector;
+  if ((unpacks && to.elements.size() != 2) || (packs && from.elements.size() != 2) || (packs && unpacks))
+    form.unsupported("packing of that shape");
+  for (const bool upper : {false, true}) {
+    form.begin_another();
+    unpacks ? form.destination(to.elements[upper ? 1 : 0], Type::b64) : form.destination_half(to, upper);
+    packs ? form.source(from.elements[upper ? 1 : 0], Type::b64) : form.source_half(from, upper);
+    form.emit(elementwise<Copy<std::uint64_t>>(form.simd()), OpClass::nothing);
+  }
+}
+
 void decode_mov(Form& form) {
   const Type type = form.type();
+  if (type == Type::b128) return decode_wide_mov(form);
   if (type == Type::pred) {
     form.predicate_destination(form.operand(0));
     form.predicate_source(form.operand(1));

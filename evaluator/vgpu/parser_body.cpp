@@ -212,6 +212,7 @@ Operand Parser::operand(int depth) {
   if (!negated && lexer_.take('-')) {
     Operand result = named();
     result.negated = true;
+    suffixes_of(result);
     return result;
   }
   Operand result = named();
@@ -337,9 +338,10 @@ Operand Parser::named() {
   return result;
 }
 
-/// %r1|%p1 and x+8.
+/// %r1|%p1, %r1.b0 and x+8.
 void Parser::suffixes_of(Operand& operand) {
   if (operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::sink) {
+    if (operand.kind == Operand::Kind::reg) operand.name = lexer_.take_suffix();
     if (!lexer_.take('|')) return;
     const std::string_view second = lexer_.identifier();
     operand.pair = second == "_" ? kSinkRegister : static_cast<std::int32_t>(register_named(second));

@@ -81,7 +81,7 @@ constexpr int kSinkRegister = -2;  ///< `_`
 struct Operand {
   enum class Kind : std::uint8_t {
     none,
-    reg,       ///< `index`: register of the function.
+    reg,       ///< `index`: register of the function; `name`: the part of it that is meant (.b0, .h1), mostly none.
     special,   ///< %tid.x: `name`.
     integer,   ///< `bits`.
     f32,       ///< `bits`: 0fXXXXXXXX.

@@ -45,6 +45,9 @@ constexpr std::pair<std::string_view, Special> kNames[] = {
     {"%cluster_nctaid.z", Special::cluster_nctaid_z},
     {"%cluster_ctarank", Special::cluster_ctarank},
     {"%cluster_nctarank", Special::cluster_nctarank},
+    {"%reserved_smem_offset_1", Special::reserved_smem},
+    {"%envreg1", Special::grid_workspace_high},
+    {"%envreg2", Special::grid_workspace_low},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "evaluator/vgpu/sparse_selection.h"
 #include "evaluator/vgpu/tensor_core_sum.h"
 #include "evaluator/vgpu/tile_fragments.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 using Row = std::array<std::uint32_t, kLanes>;
 
-constexpr int kMaxGroups = 8;  ///< Most words along k: the longest row (32 bytes) of B.
+constexpr int kMaxGroups = 8;  ///< Most words along k: the longest row (32 bytes) of a dense B.
 
 bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
 bool is_int8(MmaType type) { return type == MmaType::s8 || type == MmaType::u8; }
@@ -46,7 +47,7 @@ std::string_view name_of(MmaType type) {
 }
 
 std::string text_of(const MmaForm& form) {
-  std::string text = "mma.sync.m" + std::to_string(form.m) + "n" + std::to_string(form.n) + "k" + std::to_string(form.k);
+  std::string text = std::string(form.sparse ? "mma.sp.sync.m" : "mma.sync.m") + std::to_string(form.m) + "n" + std::to_string(form.n) + "k" + std::to_string(form.k);
   for (MmaType type : {form.accumulator, form.a, form.b}) text.append(".").append(name_of(type));
   return text;
 }
@@ -123,18 +124,16 @@ void multiply_fp8_through_f16(TileSums& sums, const MmaForm& form, const TileWor
   sums = products;
 }
 
+void add_float(TileSums& sums, const TileWords& words, const MmaForm& form, const TensorCoreNumerics& numerics) {
+  if (is_fp8(form.a) && numerics.fp8_through_f16) return multiply_fp8_through_f16(sums, form, words, numerics.half);
+  add_blocks(sums, words, form, is_fp8(form.a) ? numerics.fp8 : form.a == MmaType::tf32 ? numerics.tf32 : numerics.half);
+}
+
 void multiply_float(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands,
                     const MmaRegisters& registers) {
   TileSums sums;
   form.accumulator == MmaType::f16 ? load_halves(sums, operands.c.data()) : load_words(sums, operands.c.data());
-  const TileWords words(operands.a, operands.b, registers.b);
-  if (is_fp8(form.a) && numerics.fp8_through_f16) {
-    multiply_fp8_through_f16(sums, form, words, numerics.half);
-  } else {
-    const SumRule& rule =
-        is_fp8(form.a) ? numerics.fp8 : form.a == MmaType::tf32 ? numerics.tf32 : numerics.half;
-    add_blocks(sums, words, form, rule);
-  }
+  add_float(sums, TileWords(operands.a, operands.b, registers.b), form, numerics);
   form.accumulator == MmaType::f16 ? store_halves(sums, operands.d.data()) : store_words(sums, operands.d.data());
 }
 
@@ -179,13 +178,61 @@ void multiply_double(const MmaForm& form, const MmaOperands& operands) {
     }
 }
 
+// ---- Sparse A: one row after another, each with a B of its own.
+
+void add_dense(TileSums& sums, const TileWords& words, const MmaForm& form, const TensorCoreNumerics& numerics) {
+  const auto groups = static_cast<std::size_t>(words.groups);
+  if (form.accumulator == MmaType::s32) {
+    add_integers(sums, std::span(words.a).first(groups), std::span(words.b).first(groups),
+                 {width_of(form.a), is_signed(form.a), is_signed(form.b), form.saturate});
+  } else {
+    add_float(sums, words, form, numerics);
+  }
+}
+
+void multiply_sparse(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands,
+                     const MmaRegisters& registers) {
+  const bool halves = form.accumulator == MmaType::f16;
+  TileSums sums;
+  halves ? load_halves(sums, operands.c.data()) : load_words(sums, operands.c.data());
+  std::array<TileWord, 2 * kMaxGroups> b{};
+  for (int r = 0; r < registers.b; ++r) to_rows(&b[static_cast<std::size_t>(4 * r)], 1, operands.b[r], operands.b[r]);
+  TileWords words(operands.a, operands.a, registers.a / 2);
+  const int width = width_of(form.a);
+  const bool one_of_two = form.a == MmaType::tf32;
+  const SparseSelection selection{is_int4(form.a) ? 8 : width, one_of_two,
+                                  form.k / (one_of_two ? 2 : is_int4(form.a) ? 8 : 4), form.selector};
+  const TileSums before = sums;
+  for (std::size_t row = 0; row < 16; ++row) {
+    words.b = {};
+    select_elements(selection, operands.metadata, row, b.data(), words.b);
+    TileSums all = before;
+    add_dense(all, words, form, numerics);
+    for (std::size_t column = 0; column < 8; ++column) sums[column].row[row] = all[column].row[row];
+  }
+  halves ? store_halves(sums, operands.d.data()) : store_words(sums, operands.d.data());
+}
+
 /// The values of k that a form with these operand types has; empty when the types do not go together.
 struct Shapes {
   std::array<int, 4> m16{};  ///< With m = 16.
   int m8 = 0;                ///< With m = 8; 0: none.
 };
 
+Shapes sparse_shapes_of(const MmaForm& form) {
+  const bool to_float = form.accumulator == MmaType::f32 || form.accumulator == MmaType::f16;
+  if (is_fp8(form.a) && is_fp8(form.b) && to_float) return {{64}};
+  if (is_int8(form.a) && is_int8(form.b) && form.accumulator == MmaType::s32) return {{32, 64}};
+  if (is_int4(form.a) && is_int4(form.b) && form.accumulator == MmaType::s32) return {{64, 128}};
+  if (form.a != form.b) return {};
+  if (form.a == MmaType::f16 && to_float) return {{16, 32}};
+  if (form.a == MmaType::bf16 && form.accumulator == MmaType::f32) return {{16, 32}};
+  if (form.a == MmaType::tf32 && form.accumulator == MmaType::f32) return {{8, 16}};
+  return {};
+}
+
 Shapes shapes_of(const MmaForm& form) {
+  if (form.sparse) return sparse_shapes_of(form);
   const bool to_float = form.accumulator == MmaType::f32 || form.accumulator == MmaType::f16;
   if (is_fp8(form.a) && is_fp8(form.b) && to_float) return {{16, 32}};
   if (is_int8(form.a) && is_int8(form.b) && form.accumulator == MmaType::s32) return {{16, 32}, 16};
@@ -213,7 +260,7 @@ MmaRegisters mma_registers(const MmaForm& form) {
   const int register_bits = form.a == MmaType::f64 ? 64 : 32;
   const int accumulator_bits = form.accumulator == MmaType::f16 ? 16 : register_bits;
   const auto count = [&](int elements, int width) { return elements * width / (kLanes * register_bits); };
-  return {count(form.m * form.k, width_of(form.a)), count(form.k * form.n, width_of(form.b)),
+  return {count(form.m * form.k / (form.sparse ? 2 : 1), width_of(form.a)), count(form.k * form.n, width_of(form.b)),
           count(form.m * form.n, accumulator_bits)};
 }
 
@@ -225,6 +272,7 @@ TensorCoreNumerics tensor_core_numerics(int sm) {
 
 void mma_sync(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands) {
   const MmaRegisters registers = mma_registers(form);
+  if (form.sparse) return multiply_sparse(form, numerics, operands, registers);
   if (form.accumulator == MmaType::s32) return multiply_integer(form, operands, registers);
   if (form.accumulator == MmaType::f64) return multiply_double(form, operands);
   multiply_float(form, numerics, operands, registers);

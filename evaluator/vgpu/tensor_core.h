@@ -21,6 +21,8 @@ struct MmaForm {
   MmaType b = MmaType::f16;
   MmaType accumulator = MmaType::f32;  ///< f32, f16, f64 or s32.
   bool saturate = false;               ///< .satfinite: integer overflow saturates.
+  bool sparse = false;                 ///< mma.sp: A holds half of k, metadata says which.
+  int selector = 0;                    ///< Which threads hold the metadata.
 };
 
 /// How many 32-bit registers (64-bit for f64) each thread holds of each matrix.
@@ -33,7 +35,8 @@ struct MmaRegisters {
 /// False for a form that mma.sync does not have or that is not modelled; `why`, when given, then says which.
 /// Covered: f16 m16n8k8/k16 (f16 or f32 accumulator), bf16 m16n8k8/k16, tf32 m16n8k4/k8, e4m3/e5m2 in any mix
 /// m16n8k16/k32 (f32 or f16), f64 m8n8k4 and m16n8k4/k8/k16, s8/u8 in any mix m8n8k16 and m16n8k16/k32,
-/// s4/u4 in any mix m8n8k32 and m16n8k32/k64.
+/// s4/u4 in any mix m8n8k32 and m16n8k32/k64. Sparse, with twice the k: f16, bf16 k16/k32, tf32 k8/k16, e4m3/e5m2 k64,
+/// s8/u8 k32/k64, s4/u4 k64/k128.
 bool mma_supported(const MmaForm& form, std::string* why = nullptr);
 MmaRegisters mma_registers(const MmaForm& form);
 
@@ -69,6 +72,7 @@ struct MmaOperands {
   std::array<const std::uint32_t*, 8> b{};
   std::array<const std::uint32_t*, 8> c{};
   std::array<std::uint32_t*, 8> d{};  ///< May be the rows of c, a or b.
+  const std::uint32_t* metadata = nullptr;  ///< Of sparse forms.
 };
 
 /// All 32 lanes take part, as PTX demands. The form must be supported.

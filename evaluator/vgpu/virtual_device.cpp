@@ -248,6 +248,9 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
   launch.resident_blocks = resident_blocks(planned);
+  if (kernel->cooperative && volume(planned.grid) > launch.resident_blocks)
+    return refusal(fmt::format("kernel {} awaits the whole grid: of its {} blocks {} are resident together", kernel->name,
+                               volume(planned.grid), launch.resident_blocks));
   return std::nullopt;
 }
 

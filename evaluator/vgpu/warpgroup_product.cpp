@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "evaluator/vgpu/sparse_selection.h"
 #include "evaluator/vgpu/tile_fragments.h"
 
 namespace evo::vgpu {
@@ -51,53 +52,17 @@ void add_integer_products(std::span<TileSums> sums, const WarpgroupForm& form, s
                  {width_of(form.a), form.a == T::s8, form.b == T::s8, form.saturate});
 }
 
-// ---- Sparse A: of each group of elements along k half are stored, and metadata says which (9.7.15.6.1).
-
-std::uint32_t element(const TileWord* words, int index, std::size_t row, int width) {
-  const int per_word = 32 / width;
-  const std::uint32_t word = words[index / per_word].row[row] >> (index % per_word * width);
-  return width == 32 ? word : word & ((1u << width) - 1);
-}
-
-/// The 4 bits of metadata for a row's group-th group: two indices of a group of four, or (tf32) the position in one of two.
-std::uint32_t group_metadata(const WarpgroupForm& form, const std::uint32_t* metadata, std::size_t row, int group) {
-  const auto lane_of = [&](std::size_t first) { return static_cast<std::size_t>(row % 8 * 4) + first; };
-  const auto selector = static_cast<std::size_t>(form.selector);
-  const auto at = static_cast<std::size_t>(group);
-  if (width_of(form.a) == 8) {
-    // Sixteen groups: four threads hold 32 bits each, rows 0-7 and 8-15 apart.
-    const std::size_t half = at / 8;
-    return metadata[lane_of(2 * half + row / 8)] >> (4 * (at % 8)) & 15u;
-  }
-  // Eight groups: two threads hold 16 bits of each of two rows.
-  const std::size_t half = at / 4;
-  return metadata[lane_of(2 * selector + half)] >> (16 * (row / 8) + 4 * (at % 4)) & 15u;
-}
-
-/// B as one row of A sees it: the elements that its stored ones are multiplied with.
-void select_elements(const WarpgroupForm& form, const std::uint32_t* metadata, std::size_t row, const TileWord* b,
-                     Words& selected) {
-  const int width = width_of(form.a), stored = 256 / width;
-  selected = {};
-  for (int i = 0; i < stored; ++i) {
-    const bool pairs = form.a == T::tf32;  // One of two, else two of four.
-    const int group = pairs ? i : i / 2;
-    const std::uint32_t bits = group_metadata(form, metadata, row, group);
-    const int index = pairs ? 2 * i + (bits >> 2 & 3u ? (bits == 0xeu ? 1 : 0) : 0)
-                            : 4 * group + static_cast<int>(bits >> (i % 2 * 2) & 3u);
-    for (std::size_t column = 0; column < 8; ++column)
-      selected[static_cast<std::size_t>(i * width / 32)].row[column] |= element(b, index, column, width)
-                                                                        << (i * width % 32);
-  }
-}
+// ---- Sparse A
 
 /// One row after another, each with a B of its own.
 void add_sparse_products(std::span<TileSums> sums, const WarpgroupForm& form, const SumRule& rule,
                          std::span<const TileWord> a, const WarpShare& share) {
+  const int width = width_of(form.a);
+  const SparseSelection selection{width, form.a == T::tf32, width == 8 ? 16 : 8, form.selector};
   for (std::size_t tile = 0; tile < sums.size(); ++tile)
     for (std::size_t row = 0; row < 16; ++row) {
-      Words selected;
-      select_elements(form, share.metadata, row, &share.b[tile * 2 * kProductWords], selected);
+      Words selected{};
+      select_elements(selection, share.metadata, row, &share.b[tile * 2 * kProductWords], selected);
       TileSums all = sums[tile];
       if (form.accumulator == T::s32) add_integer_products(std::span(&all, 1), form, a, selected);
       else add_products(std::span(&all, 1), form, rule, a, selected);

@@ -75,7 +75,7 @@ void run(const Kernel& kernel, GlobalMemory& memory, const std::vector<std::uint
   launch.numerics = tensor_core_numerics(90);
   launch.sm_count = 2;
   launch.resident_blocks = 2;
-  launch.budget = {.warp_instructions = 2000, .launch_instructions = 10000};
+  launch.budget = {.warp_instructions = 500, .launch_instructions = 3000};
   launch.parameters = arguments_of(kernel, buffers);
   launch.sanitiser = sanitiser;
   if (sanitiser != nullptr) sanitiser->begin_launch();

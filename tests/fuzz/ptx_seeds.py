@@ -31,7 +31,10 @@ BODIES = [
     "ld.global.v4.u32 {r4,r5,r6,r7},[d2];\nst.shared.v2.b32 [r3+8],{r4,r5};\nld.shared.s8 h0,[r3+8];\nst.local.u64 [l+8],d2;\n"
     "ld.local.u64 d4,[l+8];\nld.const.u32 r4,[c+4];\nld.global.nc.L1::evict_last.f32 f0,[d0+4];\nst.volatile.global.u8 [d1],h0;\nld.relaxed.gpu.u32 r5,[d1];",
     "atom.global.add.u32 r4,[d1],r1;\natom.shared.cas.b32 r5,[r2],r4,r1;\nred.global.max.s64 [d1+8],d2;\natom.add.noftz.f16x2 r4,[d1],r5;\n"
-    "red.release.gpu.global.inc.u32 [d1],r0;\natom.acq_rel.cta.exch.b64 d4,[d2],d1;\natom.global.v2.f32.add {f0,f1},[d2],{f2,f3};",
+    "red.release.gpu.global.inc.u32 [d1],r0;\natom.acq_rel.cta.exch.b64 d4,[d2],d1;\natom.global.add.v2.f32 {f0,f1},[d2],{f2,f3};",
+    ".reg .b128 q<3>;\nmov.b128 q0,{d0,d1};\natom.global.cas.b128 q1,[d2],q0,q0;\natom.shared.exch.b128 q2,[r2],q1;\nst.global.b128 [d2],q2;\n"
+    "ld.global.b128 q1,[d2];\nmov.b128 {d4,d5},q1;\nmov.u32 r4,%envreg1;\nmov.u32 r5,%envreg2;\nmov.b64 d4,{r5,r4};\n"
+    "atom.add.u32 r6,[d4],1;\nmov.u32 r7,%reserved_smem_offset_1;\nst.shared.u32 [r7],r1;",
     "cp.async.cg.shared.global [r3],[d2],16;\ncp.async.ca.shared.global [r3],[d2],4,2;\ncp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.u32 r4,[r3];",
     "setp.ne.u32 p1,r1,0;\n@p1 bra A;\nmbarrier.init.shared.b64 [s],64;\nA:\nbar.sync 0;\nmbarrier.arrive.shared.b64 d4,[s];\nB:\n"
     "mbarrier.try_wait.shared.b64 p1,[s],d4;\n@!p1 bra B;\nmbarrier.inval.shared.b64 [s];",
@@ -53,6 +56,7 @@ BODIES = [
     "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {f0,f1,f2,f3},{r4,r5,r6,r7},{r4,r5},{f0,f1,f2,f3};\n"
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0,f1,f2,f3},{r4,r5,r6,r7},{r4,r5},{f0,f1,f2,f3};\n"
     "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0,f1,f2,f3},{r4,r5},{r4,r5},{f0,f1,f2,f3},r6,0x0;\n"
+    "mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.u8.s32 {r4,r5,r6,r7},{r4,r5,r6,r7},{r4,r5,r6,r7},{r4,r5,r6,r7},r8,0;\n"
     "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {e0,e1},{e2},{e3},{e0,e1};",
     "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {r4,r5,r6,r7,r8,r9,r10,r11},[r2],16;\n"
     "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {f0,f1,f2,f3,f4,f5,f6,f7},{r4,r5,r6,r7,r8,r9,r10,r11},"
