@@ -226,7 +226,7 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
 bool Block::run_warp(Warp& warp) {
   if (warp.current < 0 && !warp.resume()) return false;
   const std::uint64_t before = warp.executed;
-  const std::uint64_t limit = before + kTurn;
+  const std::uint64_t limit = std::min(before + kTurn, launch->budget.warp_instructions + 1);
   while (true) {
     const bool watched = !launch->kernel->warpgroup_forms.empty();
     if (launch->tracer != nullptr) {

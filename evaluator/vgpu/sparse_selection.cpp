@@ -9,8 +9,10 @@ std::uint32_t unit(const TileWord* words, int index, std::size_t row, int bits) 
   return bits == 32 ? word : word & ((1u << bits) - 1);
 }
 
-/// The 4 bits of metadata for a row's group-th group: two indices of a group of four, or the position in one of two.
-std::uint32_t group_metadata(const SparseSelection& form, const std::uint32_t* metadata, std::size_t row, int group) {
+/// The 4 bits of metadata for a row's group-th group: two indices of a group of four, or the position in one
+/// of two.
+std::uint32_t group_metadata(const SparseSelection& form, const std::uint32_t* metadata, std::size_t row,
+                             int group) {
   const auto lane_of = [&](std::size_t thread) { return row % 8 * 4 + thread; };
   const auto selector = static_cast<std::size_t>(form.selector);
   const auto at = static_cast<std::size_t>(group);
@@ -23,8 +25,8 @@ std::uint32_t group_metadata(const SparseSelection& form, const std::uint32_t* m
 
 }  // namespace
 
-void select_elements(const SparseSelection& form, const std::uint32_t* metadata, std::size_t row, const TileWord* b,
-                     std::span<TileWord> selected) {
+void select_elements(const SparseSelection& form, const std::uint32_t* metadata, std::size_t row,
+                     const TileWord* b, std::span<TileWord> selected) {
   const int stored = form.groups * (form.one_of_two ? 1 : 2);
   for (int i = 0; i < stored; ++i) {
     const int group = form.one_of_two ? i : i / 2;
@@ -33,7 +35,8 @@ void select_elements(const SparseSelection& form, const std::uint32_t* metadata,
                                       : 4 * group + static_cast<int>(bits >> (i % 2 * 2) & 3u);
     const int at = i * form.unit_bits;
     for (std::size_t column = 0; column < 8; ++column)
-      selected[static_cast<std::size_t>(at / 32)].row[column] |= unit(b, index, column, form.unit_bits) << (at % 32);
+      selected[static_cast<std::size_t>(at / 32)].row[column] |= unit(b, index, column, form.unit_bits)
+                                                                 << (at % 32);
   }
 }
 

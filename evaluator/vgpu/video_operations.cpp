@@ -6,16 +6,16 @@
 
 #include "evaluator/vgpu/choose.h"
 
-// PTX ISA 9.0, 9.7.18 "Scalar Video Instructions" and 9.7.19 "Video Instructions", without selectors on operands: what
-// NVRTC makes of __vabsdiffu4() and its like.
+// PTX ISA 9.0, 9.7.18 "Scalar Video Instructions" and 9.7.19 "Video Instructions".
 namespace evo::vgpu {
 namespace {
 
 using ptx::Type;
 
-enum class Video : std::uint32_t { add, sub, absdiff, min, max, average, lt, le, gt, ge, eq, ne };
-/// What becomes of the result: .add sums all parts and C, .min and .max (scalar forms) compare with C.
-enum class Then : std::uint32_t { nothing, add, min, max };
+enum class Video : std::uint32_t { add, sub, absdiff, min, max, average, lt, le, gt, ge, eq, ne, shl, shr };
+/// What becomes of the result: .add sums all parts and C, .min and .max (scalar forms) compare with C,
+/// `merge` puts a part into C.
+enum class Then : std::uint32_t { nothing, add, min, max, merge };
 
 /// Instruction::aux1.
 struct VideoForm {
@@ -24,21 +24,35 @@ struct VideoForm {
   std::uint32_t parts = 1;  ///< 1, 2 or 4.
   bool signed_d = false, signed_a = false, signed_b = false;
   bool saturates = false;
+  bool wraps = false;  ///< Shifts: the count, instead of being clamped.
 
   std::uint32_t encoded() const {
-    return static_cast<std::uint32_t>(op) | static_cast<std::uint32_t>(then) << 4 | parts << 8 | (signed_d ? 1u << 12 : 0) |
-           (signed_a ? 1u << 13 : 0) | (signed_b ? 1u << 14 : 0) | (saturates ? 1u << 15 : 0);
+    return static_cast<std::uint32_t>(op) | static_cast<std::uint32_t>(then) << 4 | parts << 8 |
+           (signed_d ? 1u << 12 : 0) | (signed_a ? 1u << 13 : 0) | (signed_b ? 1u << 14 : 0) |
+           (saturates ? 1u << 15 : 0) | (wraps ? 1u << 16 : 0);
   }
   static VideoForm decoded(std::uint32_t code) {
     VideoForm form;
     form.op = static_cast<Video>(code & 15u);
-    form.then = static_cast<Then>(code >> 4 & 3u);
+    form.then = static_cast<Then>(code >> 4 & 7u);
     form.parts = code >> 8 & 7u;
     form.signed_d = (code >> 12 & 1u) != 0;
     form.signed_a = (code >> 13 & 1u) != 0;
     form.signed_b = (code >> 14 & 1u) != 0;
     form.saturates = (code >> 15 & 1u) != 0;
+    form.wraps = (code >> 16 & 1u) != 0;
     return form;
+  }
+};
+
+/// A byte or half of a register in a scalar form, or all of it. 16 bits of Instruction::immediate.
+struct Part {
+  int shift = 0;
+  int bits = 32;
+
+  std::uint64_t encoded() const { return static_cast<std::uint64_t>(shift | bits << 8); }
+  static Part decoded(std::uint64_t code) {
+    return {static_cast<int>(code & 31u), static_cast<int>(code >> 8 & 63u)};
   }
 };
 
@@ -74,56 +88,155 @@ std::int64_t applied(Video op, std::int64_t a, std::int64_t b) {
       return a == b ? 1 : 0;
     case Video::ne:
       return a != b ? 1 : 0;
+    case Video::shl:
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b);
+    case Video::shr:
+      return a >> b;
   }
   return 0;
 }
 
-std::uint32_t result_of(const VideoForm& form, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-  const int width = 32 / static_cast<int>(form.parts);
-  const std::int64_t least = form.signed_d ? -(std::int64_t{1} << (width - 1)) : 0;
-  const std::int64_t greatest = (std::int64_t{1} << (form.signed_d ? width - 1 : width)) - 1;
-  std::uint32_t packed = 0;
-  std::uint32_t sum = c;
-  for (std::uint32_t i = 0; i < form.parts; ++i) {
-    const int shift = static_cast<int>(i) * width;
-    std::int64_t value = applied(form.op, extended(a >> shift, width, form.signed_a), extended(b >> shift, width, form.signed_b));
-    if (form.saturates) value = std::clamp(value, least, greatest);
-    const auto bits = static_cast<std::uint32_t>(value) & (width == 32 ? ~0u : (1u << width) - 1);
-    packed |= bits << shift;
-    sum += form.parts == 1 ? bits : static_cast<std::uint32_t>(extended(bits, width, form.signed_d));
-  }
-  const auto less = [&] {
-    return form.signed_d ? static_cast<std::int32_t>(packed) < static_cast<std::int32_t>(c) : packed < c;
-  };
-  switch (form.then) {
-    case Then::add:
-      return sum;
-    case Then::min:
-      return less() ? packed : c;
-    case Then::max:
-      return less() ? c : packed;
-    case Then::nothing:
-      break;
-  }
-  return packed;
+std::int64_t part_of(std::uint32_t value, Part part, bool is_signed) {
+  return extended(value >> part.shift, part.bits, is_signed);
 }
 
-/// op: d, a, b, c.
-void execute_video(Warp& warp, const Instruction& in, std::uint32_t mask) {
+std::int64_t saturated(std::int64_t value, int width, bool is_signed) {
+  const std::int64_t least = is_signed ? -(std::int64_t{1} << (width - 1)) : 0;
+  const std::int64_t greatest = (std::int64_t{1} << (is_signed ? width - 1 : width)) - 1;
+  return std::clamp(value, least, greatest);
+}
+
+/// What the secondary operation makes of a result and C.
+std::uint32_t followed(const VideoForm& form, std::uint32_t result, std::uint32_t c) {
+  const bool less =
+      form.signed_d ? static_cast<std::int32_t>(result) < static_cast<std::int32_t>(c) : result < c;
+  if (form.then == Then::add) return result + c;
+  if (form.then == Then::min) return less ? result : c;
+  if (form.then == Then::max) return less ? c : result;
+  return result;
+}
+
+/// op: d, a, b, c; parts in `immediate`.
+void execute_scalar_video(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const VideoForm form = VideoForm::decoded(in.aux1);
+  const auto codes = static_cast<std::uint64_t>(in.immediate);
+  const Part of_a = Part::decoded(codes), of_b = Part::decoded(codes >> 16),
+             of_d = Part::decoded(codes >> 32);
+  Word* d = warp.own(in.op[0]);
+  const Word* a = warp.row(in.op[1]);
+  const Word* b = warp.row(in.op[2]);
+  const Word* c = warp.row(in.op[3]);
+  const bool shifts = form.op == Video::shl || form.op == Video::shr;
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    std::int64_t right = part_of(b[lane], of_b, form.signed_b);
+    if (shifts) right = form.wraps ? right & 31 : std::min<std::int64_t>(right, 32);
+    std::int64_t value = applied(form.op, part_of(a[lane], of_a, form.signed_a), right);
+    if (form.saturates) value = saturated(value, of_d.bits, form.signed_d);
+    const auto bits = static_cast<std::uint32_t>(value);
+    const std::uint32_t field = of_d.bits == 32 ? ~0u : ((1u << of_d.bits) - 1) << of_d.shift;
+    d[lane] = form.then == Then::merge ? (c[lane] & ~field) | (bits << of_d.shift & field)
+                                       : followed(form, bits, c[lane]);
+  }
+}
+
+/// vmad. Instruction::immediate.
+struct MadForm {
+  Part a, b;
+  bool negates_product = false, negates_c = false, plus_one = false;
+  int shift = 0;
+
+  std::int64_t encoded() const {
+    return static_cast<std::int64_t>(a.encoded() | b.encoded() << 16 |
+                                     static_cast<std::uint64_t>(shift) << 32 |
+                                     std::uint64_t{negates_product} << 40 | std::uint64_t{negates_c} << 41 |
+                                     std::uint64_t{plus_one} << 42);
+  }
+  static MadForm decoded(std::int64_t immediate) {
+    const auto code = static_cast<std::uint64_t>(immediate);
+    return {Part::decoded(code),    Part::decoded(code >> 16), (code >> 40 & 1u) != 0,
+            (code >> 41 & 1u) != 0, (code >> 42 & 1u) != 0,    static_cast<int>(code >> 32 & 31u)};
+  }
+};
+
+void execute_video_mad(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const VideoForm form = VideoForm::decoded(in.aux1);
+  const MadForm mad = MadForm::decoded(in.immediate);
   Word* d = warp.own(in.op[0]);
   const Word* a = warp.row(in.op[1]);
   const Word* b = warp.row(in.op[2]);
   const Word* c = warp.row(in.op[3]);
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    d[lane] = result_of(form, a[lane], b[lane], c[lane]);
+    using Wide = __int128;  // A product of two 32-bit numbers, either sign, and one more.
+    const Wide product =
+        Wide{part_of(a[lane], mad.a, form.signed_a)} * part_of(b[lane], mad.b, form.signed_b);
+    const Wide third = extended(c[lane], 32, form.signed_d);
+    Wide sum = (mad.negates_product ? -product : product) + (mad.negates_c ? -third : third) +
+               (mad.plus_one ? 1 : 0);
+    sum >>= mad.shift;
+    if (form.saturates) {
+      constexpr Wide kFar = Wide{1} << 40;
+      sum = saturated(static_cast<std::int64_t>(std::clamp(sum, -kFar, kFar)), 32, form.signed_d);
+    }
+    d[lane] = static_cast<Word>(sum);
+  }
+}
+
+/// The parts of a packed operand: each is one of the two registers' parts. `order` has 4 bits for each.
+std::uint32_t selected(std::uint32_t a, std::uint32_t b, std::uint32_t order, std::uint32_t parts) {
+  const int width = 32 / static_cast<int>(parts);
+  const std::uint64_t both = std::uint64_t{b} << 32 | a;
+  std::uint32_t result = 0;
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const int from = static_cast<int>(order >> (4 * i) & 15u) * width;
+    result |= (static_cast<std::uint32_t>(both >> from) & ((1u << width) - 1))
+              << (static_cast<int>(i) * width);
+  }
+  return result;
+}
+
+std::uint32_t packed_result(const VideoForm& form, std::uint32_t chosen, std::uint32_t a, std::uint32_t b,
+                            std::uint32_t c) {
+  const int width = 32 / static_cast<int>(form.parts);
+  std::uint32_t packed = form.then == Then::add ? 0 : c;
+  std::uint32_t sum = c;
+  for (std::uint32_t i = 0; i < form.parts; ++i) {
+    if ((chosen >> i & 1u) == 0) continue;
+    const int shift = static_cast<int>(i) * width;
+    std::int64_t value = applied(form.op, extended(a >> shift, width, form.signed_a),
+                                 extended(b >> shift, width, form.signed_b));
+    if (form.saturates) value = saturated(value, width, form.signed_d);
+    const std::uint32_t field = (1u << width) - 1, bits = static_cast<std::uint32_t>(value) & field;
+    packed = (packed & ~(field << shift)) | bits << shift;
+    sum += static_cast<std::uint32_t>(extended(bits, width, form.signed_d));
+  }
+  return form.then == Then::add ? sum : packed;
+}
+
+/// op: d, a, b, c; orders of a and b and the mask in `immediate`.
+void execute_packed_video(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const VideoForm form = VideoForm::decoded(in.aux1);
+  const auto codes = static_cast<std::uint64_t>(in.immediate);
+  const auto order_a = static_cast<std::uint32_t>(codes & 0xffffu),
+             order_b = static_cast<std::uint32_t>(codes >> 16 & 0xffffu);
+  const auto chosen = static_cast<std::uint32_t>(codes >> 32);
+  Word* d = warp.own(in.op[0]);
+  const Word* a = warp.row(in.op[1]);
+  const Word* b = warp.row(in.op[2]);
+  const Word* c = warp.row(in.op[3]);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const std::uint32_t x = selected(a[lane], b[lane], order_a, form.parts),
+                        y = selected(a[lane], b[lane], order_b, form.parts);
+    d[lane] = packed_result(form, chosen, x, y, c[lane]);
   }
 }
 
 bool take_sign(Form& form) {
   const Type type = form.type();
-  if (ptx::bits_of(type) != 32 || ptx::is_float(type)) form.unsupported("type ." + std::string(ptx::name_of(type)));
+  if (ptx::bits_of(type) != 32 || ptx::is_float(type))
+    form.unsupported("type ." + std::string(ptx::name_of(type)));
   return ptx::is_signed(type);
 }
 
@@ -132,56 +245,150 @@ Video named(Form& form, std::string_view name) {
     std::string_view name;
     Video op;
   };
-  static constexpr Named kNames[] = {{"vadd", Video::add},     {"vsub", Video::sub}, {"vabsdiff", Video::absdiff},
-                                     {"vmin", Video::min},     {"vmax", Video::max}, {"vavrg", Video::average},
-                                     {"lt", Video::lt},        {"le", Video::le},    {"gt", Video::gt},
-                                     {"ge", Video::ge},        {"eq", Video::eq},    {"ne", Video::ne}};
+  static constexpr Named kNames[] = {{"vadd", Video::add}, {"vsub", Video::sub}, {"vabsdiff", Video::absdiff},
+                                     {"vmin", Video::min}, {"vmax", Video::max}, {"vavrg", Video::average},
+                                     {"lt", Video::lt},    {"le", Video::le},    {"gt", Video::gt},
+                                     {"ge", Video::ge},    {"eq", Video::eq},    {"ne", Video::ne},
+                                     {"vshl", Video::shl}, {"vshr", Video::shr}};
   for (const Named& known : kNames) {
     if (known.name == name) return known.op;
   }
   form.unsupported();
 }
 
+/// The operand without its part and sign, which the caller has read.
+ptx::Operand bare(const ptx::Operand& operand) {
+  ptx::Operand result = operand;
+  result.name = {};
+  if (result.kind == ptx::Operand::Kind::reg) result.negated = false;
+  return result;
+}
+
+std::string_view selector_of(const ptx::Operand& operand) {
+  return operand.kind == ptx::Operand::Kind::reg ? operand.name : std::string_view();
+}
+
+/// .b0 to .b3, .h0, .h1.
+Part take_part(Form& form, const ptx::Operand& operand) {
+  const std::string_view name = selector_of(operand);
+  if (name.empty()) return {};
+  const int bits = name[0] == 'b' ? 8 : 16;
+  const int number = name.size() == 2 && (name[0] == 'b' || name[0] == 'h') ? name[1] - '0' : -1;
+  if (number < 0 || number >= 32 / bits)
+    form.unsupported("the part ." + std::string(name) + " of a register");
+  return {number * bits, bits};
+}
+
+/// .h10, .b3210: the highest part first; 4 bits for each part, the lowest first.
+std::uint32_t take_order(Form& form, const ptx::Operand& operand, std::uint32_t parts, bool is_b) {
+  std::string_view name = selector_of(operand);
+  std::uint32_t order = 0;
+  if (name.empty()) {
+    for (std::uint32_t i = 0; i < parts; ++i) order |= (i + (is_b ? parts : 0)) << (4 * i);
+    return order;
+  }
+  if (name.size() != parts + 1 || name[0] != (parts == 2 ? 'h' : 'b'))
+    form.unsupported("the selector ." + std::string(name));
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const auto digit = static_cast<std::uint32_t>(name[parts - i] - '0');
+    if (digit >= 2 * parts) form.unsupported("the selector ." + std::string(name));
+    order |= digit << (4 * i);
+  }
+  return order;
+}
+
+/// .h0, .b310: the parts of d that are written.
+std::uint32_t take_mask(Form& form, const ptx::Operand& operand, std::uint32_t parts) {
+  const std::string_view name = selector_of(operand);
+  if (name.empty()) return (1u << parts) - 1;
+  std::uint32_t mask = 0;
+  for (const char digit : name.substr(1)) {
+    if (digit < '0' || digit >= static_cast<char>('0' + parts))
+      form.unsupported("the mask ." + std::string(name));
+    mask |= 1u << (digit - '0');
+  }
+  return mask;
+}
+
+void take_registers(Form& form) {
+  form.destination(bare(form.operand(0)), Type::b32);
+  form.source(bare(form.operand(1)), Type::b32);
+  form.source(bare(form.operand(2)), Type::b32);
+  if (form.operand_count() > 3) {
+    form.source(bare(form.operand(3)), Type::b32);
+  } else {
+    form.constant(0, Type::b32);
+  }
+}
+
+void take_types(Form& form, VideoForm& video, bool compares) {
+  if (!compares) video.signed_d = take_sign(form);
+  video.signed_a = take_sign(form);
+  video.signed_b = take_sign(form);
+  video.saturates = form.take("sat");
+}
+
+void decode_video_mad(Form& form) {
+  VideoForm video;
+  take_types(form, video, false);
+  const ptx::Operand &a = form.operand(1), &b = form.operand(2), &c = form.operand(3);
+  MadForm mad{take_part(form, a), take_part(form, b), a.negated != b.negated, c.negated, form.take("po"), 0};
+  if (form.take("shr7")) mad.shift = 7;
+  if (form.take("shr15")) mad.shift = 15;
+  take_registers(form);
+  form.instruction().aux1 = video.encoded();
+  form.instruction().immediate = mad.encoded();
+  form.emit(execute_video_mad, OpClass::integer, 3);
+}
+
 void decode_video(Form& form) {
   VideoForm video;
   std::string_view name = form.name();
+  if (name == "vmad") return decode_video_mad(form);
   if (name.back() == '2' || name.back() == '4') {
     video.parts = static_cast<std::uint32_t>(name.back() - '0');
     name.remove_suffix(1);
   }
   const bool compares = name == "vset";
-  if (!compares) video.signed_d = take_sign(form);
-  video.signed_a = take_sign(form);
-  video.signed_b = take_sign(form);
-  video.saturates = form.take("sat");
+  take_types(form, video, compares);
+  video.wraps = form.take("wrap");
+  form.take("clamp");
   video.op = named(form, compares ? form.take_one_of({"lt", "le", "gt", "ge", "eq", "ne"}) : name);
   const std::string_view then = form.take_one_of({"add", "min", "max"});
   if (then == "add") video.then = Then::add;
   if (then == "min") video.then = Then::min;
   if (then == "max") video.then = Then::max;
-  form.destination(0, Type::b32);
-  form.source(1, Type::b32);
-  form.source(2, Type::b32);
-  if (form.operand_count() > 3) {
-    form.source(3, Type::b32);
+  const ptx::Operand &d = form.operand(0), &a = form.operand(1), &b = form.operand(2);
+  std::uint64_t codes = 0;
+  if (video.parts == 1) {
+    if (!selector_of(d).empty()) video.then = Then::merge;
+    codes = take_part(form, a).encoded() | take_part(form, b).encoded() << 16 |
+            take_part(form, d).encoded() << 32;
   } else {
-    form.constant(0, Type::b32);
+    codes = std::uint64_t{take_order(form, a, video.parts, false)} |
+            std::uint64_t{take_order(form, b, video.parts, true)} << 16 |
+            std::uint64_t{take_mask(form, d, video.parts)} << 32;
   }
+  take_registers(form);
   form.instruction().aux1 = video.encoded();
-  form.emit(execute_video, OpClass::integer, video.parts == 1 ? 2 : 6);
+  form.instruction().immediate = static_cast<std::int64_t>(codes);
+  form.emit(video.parts == 1 ? execute_scalar_video : execute_packed_video, OpClass::integer,
+            video.parts == 1 ? 2 : 6);
 }
 
 constexpr Operation kOperations[] = {
     {"vadd", Operands::any, decode_video},      {"vsub", Operands::any, decode_video},
     {"vabsdiff", Operands::any, decode_video},  {"vmin", Operands::any, decode_video},
     {"vmax", Operands::any, decode_video},      {"vset", Operands::any, decode_video},
-    {"vadd2", Operands::any, decode_video},     {"vsub2", Operands::any, decode_video},
-    {"vabsdiff2", Operands::any, decode_video}, {"vmin2", Operands::any, decode_video},
-    {"vmax2", Operands::any, decode_video},     {"vavrg2", Operands::any, decode_video},
-    {"vset2", Operands::any, decode_video},     {"vadd4", Operands::any, decode_video},
-    {"vsub4", Operands::any, decode_video},     {"vabsdiff4", Operands::any, decode_video},
-    {"vmin4", Operands::any, decode_video},     {"vmax4", Operands::any, decode_video},
-    {"vavrg4", Operands::any, decode_video},    {"vset4", Operands::any, decode_video},
+    {"vshl", Operands::any, decode_video},      {"vshr", Operands::any, decode_video},
+    {"vmad", Operands::any, decode_video},      {"vadd2", Operands::any, decode_video},
+    {"vsub2", Operands::any, decode_video},     {"vabsdiff2", Operands::any, decode_video},
+    {"vmin2", Operands::any, decode_video},     {"vmax2", Operands::any, decode_video},
+    {"vavrg2", Operands::any, decode_video},    {"vset2", Operands::any, decode_video},
+    {"vadd4", Operands::any, decode_video},     {"vsub4", Operands::any, decode_video},
+    {"vabsdiff4", Operands::any, decode_video}, {"vmin4", Operands::any, decode_video},
+    {"vmax4", Operands::any, decode_video},     {"vavrg4", Operands::any, decode_video},
+    {"vset4", Operands::any, decode_video},
 };
 
 }  // namespace

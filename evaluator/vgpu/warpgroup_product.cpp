@@ -13,8 +13,12 @@ namespace {
 using T = MmaType;
 using Words = std::array<TileWord, kProductWords>;
 
-bool is_fp8(T type) { return type == T::e4m3 || type == T::e5m2; }
-bool is_int8(T type) { return type == T::s8 || type == T::u8; }
+bool is_fp8(T type) {
+  return type == T::e4m3 || type == T::e5m2;
+}
+bool is_int8(T type) {
+  return type == T::s8 || type == T::u8;
+}
 
 int width_of(T type) {
   if (type == T::b1) return 1;
@@ -24,7 +28,9 @@ int width_of(T type) {
 
 /// -A, for the forms whose scales differ.
 Words negated(std::span<const TileWord> a, T type) {
-  const std::uint32_t signs = width_of(type) == 8 ? 0x80808080u : width_of(type) == 16 ? 0x80008000u : 0x80000000u;
+  const std::uint32_t signs = width_of(type) == 8    ? 0x80808080u
+                              : width_of(type) == 16 ? 0x80008000u
+                                                     : 0x80000000u;
   Words result;
   for (std::size_t i = 0; i < result.size(); ++i)
     for (std::size_t row = 0; row < 16; ++row) result[i].row[row] = a[i].row[row] ^ signs;
@@ -35,13 +41,17 @@ SumRule rule_of(const WarpgroupForm& form, const TensorCoreNumerics& numerics) {
   return is_fp8(form.a) ? numerics.fp8 : form.a == T::tf32 ? numerics.tf32 : numerics.half;
 }
 
-void add_products(std::span<TileSums> sums, const WarpgroupForm& form, const SumRule& rule, std::span<const TileWord> a,
-                  std::span<const TileWord> b) {
+void add_products(std::span<TileSums> sums, const WarpgroupForm& form, const SumRule& rule,
+                  std::span<const TileWord> a, std::span<const TileWord> b) {
   const int per_word = 32 / width_of(form.a);
   const auto step = static_cast<std::size_t>(std::min(rule.block_k / per_word, kProductWords));
   for (std::size_t at = 0; at < kProductWords; at += step)
     add_block(sums,
-              {.a = a.subspan(at, step), .b = b.subspan(at), .type_a = form.a, .type_b = form.b, .elements = per_word},
+              {.a = a.subspan(at, step),
+               .b = b.subspan(at),
+               .type_a = form.a,
+               .type_b = form.b,
+               .elements = per_word},
               form.accumulator, rule, kProductWords);
 }
 
@@ -64,8 +74,10 @@ void add_sparse_products(std::span<TileSums> sums, const WarpgroupForm& form, co
       Words selected{};
       select_elements(selection, share.metadata, row, &share.b[tile * 2 * kProductWords], selected);
       TileSums all = sums[tile];
-      if (form.accumulator == T::s32) add_integer_products(std::span(&all, 1), form, a, selected);
-      else add_products(std::span(&all, 1), form, rule, a, selected);
+      if (form.accumulator == T::s32)
+        add_integer_products(std::span(&all, 1), form, a, selected);
+      else
+        add_products(std::span(&all, 1), form, rule, a, selected);
       for (std::size_t column = 0; column < 8; ++column) sums[tile][column].row[row] = all[column].row[row];
     }
 }
@@ -87,34 +99,48 @@ bool has_columns(const WarpgroupForm& form) {
 }  // namespace
 
 bool warpgroup_supported(const WarpgroupForm& form, std::string* why) {
-  const std::string_view accumulator = form.accumulator == T::f32 ? "f32" : form.accumulator == T::f16 ? "f16" : "s32";
+  const std::string_view accumulator = form.accumulator == T::f32   ? "f32"
+                                       : form.accumulator == T::f16 ? "f16"
+                                                                    : "s32";
   const bool types = accumulators_of(form).find(accumulator) != std::string_view::npos;
   const bool shape = types && has_columns(form) && form.k == 256 / width_of(form.a) * (form.sparse ? 2 : 1);
-  if (!shape && why) *why = "wgmma has no m64n" + std::to_string(form.n) + "k" + std::to_string(form.k) + " of these types";
+  if (!shape && why)
+    *why = "wgmma has no m64n" + std::to_string(form.n) + "k" + std::to_string(form.k) + " of these types";
   return shape;
 }
 
-int accumulator_registers(const WarpgroupForm& form) { return form.n / (form.accumulator == T::f16 ? 4 : 2); }
+int accumulator_registers(const WarpgroupForm& form) {
+  return form.n / (form.accumulator == T::f16 ? 4 : 2);
+}
 
-void warpgroup_product(const WarpgroupForm& form, const TensorCoreNumerics& numerics, const WarpShare& share) {
+void warpgroup_product(const WarpgroupForm& form, const TensorCoreNumerics& numerics,
+                       const WarpShare& share) {
   const bool halves = form.accumulator == T::f16;
   const std::size_t per_tile = halves ? 2 : 4;
   std::array<TileSums, kMaxWarpgroupColumns / 8> storage;
   const std::span<TileSums> sums = std::span(storage).first(static_cast<std::size_t>(form.n / 8));
   for (std::size_t tile = 0; tile < sums.size(); ++tile) {
-    if (!share.accumulate) sums[tile] = {};
-    else if (halves) load_halves(sums[tile], share.accumulators + tile * per_tile);
-    else load_words(sums[tile], share.accumulators + tile * per_tile);
+    if (!share.accumulate)
+      sums[tile] = {};
+    else if (halves)
+      load_halves(sums[tile], share.accumulators + tile * per_tile);
+    else
+      load_words(sums[tile], share.accumulators + tile * per_tile);
   }
   Words minus;
   std::span<const TileWord> a = share.a;
   if (form.negate) a = minus = negated(share.a, form.a);
-  if (form.sparse) add_sparse_products(sums, form, rule_of(form, numerics), a, share);
-  else if (form.accumulator == T::s32) add_integer_products(sums, form, a, share.b);
-  else add_products(sums, form, rule_of(form, numerics), a, share.b);
+  if (form.sparse)
+    add_sparse_products(sums, form, rule_of(form, numerics), a, share);
+  else if (form.accumulator == T::s32)
+    add_integer_products(sums, form, a, share.b);
+  else
+    add_products(sums, form, rule_of(form, numerics), a, share.b);
   for (std::size_t tile = 0; tile < sums.size(); ++tile) {
-    if (halves) store_halves(sums[tile], share.accumulators + tile * per_tile);
-    else store_words(sums[tile], share.accumulators + tile * per_tile);
+    if (halves)
+      store_halves(sums[tile], share.accumulators + tile * per_tile);
+    else
+      store_words(sums[tile], share.accumulators + tile * per_tile);
   }
 }
 

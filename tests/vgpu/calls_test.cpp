@@ -118,6 +118,7 @@ TEST_CASE("calls that double with each function are not inlined without end") {
   const auto failure = gpu.launch("k", {});
   REQUIRE(failure);
   CHECK(failure->verdict == evo::Verdict::timed_out);
+  CHECK(gpu.executed() <= 10'001);  // A budget ends a warp at once, not after its turn.
 }
 
 TEST_CASE("a guarded call is made by the lanes of its guard alone") {

@@ -1,4 +1,5 @@
-// Groups larger than a warp, the grid's barrier, 128-bit and vector atomics, sparse products: tests/vgpu/kernels/cooperation.cu.
+// Groups larger than a warp, the grid's barrier, 128-bit and vector atomics, sparse products:
+// tests/vgpu/kernels/cooperation.cu.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
@@ -54,7 +55,8 @@ TEST_CASE("vector atomics add each element") {
   const auto halves = gpu.upload("halves", std::vector<std::uint16_t>(2, 0));
   gpu.run("add_vectors", {{2, 1, 1}, {32, 1, 1}}, sums, halves);
   CHECK(gpu.download<float>(sums, 8) == std::vector<float>{64, 128, 0, 0, 64, 128, 192, 256});
-  CHECK(gpu.download<std::uint16_t>(halves, 2) == std::vector<std::uint16_t>{f16_from_f32(32, {}), f16_from_f32(64, {})});
+  CHECK(gpu.download<std::uint16_t>(halves, 2) ==
+        std::vector<std::uint16_t>{f16_from_f32(32, {}), f16_from_f32(64, {})});
 }
 
 TEST_CASE("mma.sp multiplies the stored half of A with the elements that the metadata names") {
@@ -76,7 +78,8 @@ TEST_CASE("mma.sp multiplies the stored half of A with the elements that the met
     for (int& value : b[column]) columns.push_back(f16_from_f32(static_cast<float>(value = small()), {}));
   Outside gpu("cooperation.cu");
   const auto out = gpu.upload("out", std::vector<float>(128, 0));
-  gpu.run("sparse_product", {}, out, gpu.upload("a", stored), gpu.upload("b", columns), gpu.upload("metadata", metadata));
+  gpu.run("sparse_product", {}, out, gpu.upload("a", stored), gpu.upload("b", columns),
+          gpu.upload("metadata", metadata));
   const auto got = gpu.download<float>(out, 128);
   for (std::size_t row = 0; row < 16; ++row)
     for (std::size_t column = 0; column < 8; ++column) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/vgpu/load_error.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo::vgpu;
@@ -308,4 +309,31 @@ TEST_CASE("comparisons combine with predicates and select") {
         [](U64 a, U64 b, U64 c) { return S32(c) >= 0 ? U32(a) : U32(b); });
   check("not.pred r, p; xor.pred r, r, q; selp.u32 d32, 1, 0, r;", 32,
         [](U64 a, U64 b, U64) { return U64((a == 0) != (b != 0)); });
+}
+
+TEST_CASE("video instructions take bytes and halves of registers, and put them there") {
+  struct Case {
+    const char* snippet;
+    std::uint64_t expected;
+  };
+  // a = 0x80ff7f01, b = 0x1234fffe, c = 0x11223344.
+  const Case cases[] = {
+      {"vadd.s32.u32.s32 d32, a32.b2, b32.h0;", 0xff - 2},
+      {"vadd.s32.s32.s32.add d32, a32.b1, b32.b0, c32;", 0x7f - 2 + 0x11223344},
+      {"vsub.u32.u32.u32.sat d32, a32.b0, b32.b1;", 0},
+      {"vadd.u32.u32.u32.sat d32.b1, a32.b2, b32.b3, c32;", 0x1122ff44},
+      {"vmax.s32.s32.s32 d32.h1, a32.h1, b32.h0, c32;", 0xfffe3344},
+      {"vshl.u32.u32.u32.wrap d32, a32.b0, b32.b0;", 0x40000000},
+      {"vshr.s32.s32.u32.clamp d32, a32, b32.b0;", 0xffffffff},
+      {"vmad.s32.s32.s32 d32, a32.b3, -b32.h1, c32;", 0x80u * 0x1234 + 0x11223344},
+      {"vmad.u32.u32.u32.shr7 d32, a32.h0, b32.b3, c32;", (0x7f01u * 0x12 + 0x11223344) >> 7},
+      {"vmad.s32.s32.s32.po.sat d32, a32, b32, c32;", 0x80000000},
+      {"vadd2.u32.u32.u32 d32.h1, a32.h20, b32.h13, c32;", 0x80fd3344},
+      {"vabsdiff4.u32.u32.u32.add d32.b10, a32, b32, c32;", 0xfd + 0x80 + 0x11223344},
+  };
+  for (const Case& test : cases) {
+    INFO(test.snippet);
+    CHECK(run_snippet(test.snippet, 32, {{0x80ff7f01, 0x1234fffe, 0x11223344}}).at(0) == (test.expected & 0xffffffff));
+  }
+  CHECK_THROWS_AS(run_snippet("add.u32 d32, a32.b0, b32;", 32, {{}}), LoadError);
 }
