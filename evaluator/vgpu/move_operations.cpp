@@ -119,11 +119,15 @@ void read_clock(Warp& warp, const Instruction& in, std::uint32_t mask) {
   }
 }
 
-Execute clock_named(std::string_view name) {
-  if (name == "%clock" || name == "%globaltimer_lo") return read_clock<std::uint32_t, 0>;
-  if (name == "%clock_hi" || name == "%globaltimer_hi") return read_clock<std::uint32_t, 32>;
-  if (name == "%clock64" || name == "%globaltimer") return read_clock<std::uint64_t, 0>;
-  return nullptr;
+struct Clock {
+  Execute execute = nullptr;  ///< Null: the name is no clock's.
+  bool wide = false;
+};
+Clock clock_named(std::string_view name) {
+  if (name == "%clock" || name == "%globaltimer_lo") return {read_clock<std::uint32_t, 0>, false};
+  if (name == "%clock_hi" || name == "%globaltimer_hi") return {read_clock<std::uint32_t, 32>, false};
+  if (name == "%clock64" || name == "%globaltimer") return {read_clock<std::uint64_t, 0>, true};
+  return {};
 }
 
 struct ZeroExtend {
@@ -134,7 +138,11 @@ void decode_special(Form& form, Type type) {
   const std::string_view name = form.operand(1).name;
   const bool wide = ptx::bits_of(type) == 64;
   form.destination(0, type);
-  if (const Execute clock = clock_named(name)) return form.emit(clock, OpClass::special_register);
+  if (const Clock clock = clock_named(name); clock.execute != nullptr) {
+    if (clock.wide != wide || ptx::bits_of(type) < 32)
+      form.unsupported("special register " + std::string(name) + " has another width");
+    return form.emit(clock.execute, OpClass::special_register);
+  }
   if (wide) {
     form.source(1, Type::u32);
     return form.emit(elementwise<ZeroExtend>(form.simd()), OpClass::special_register);

@@ -62,6 +62,8 @@ TEST_CASE("unknown modifiers, types and shapes are refused by name") {
   CHECK(contains(refusal(kernel_text(registers + "add.u64 d, a, d;")), "narrower"));
   CHECK(contains(refusal(kernel_text(registers + "add.u32 a, p, b;")), "predicate"));
   CHECK(contains(refusal(kernel_text(registers + "mov.u32 a, %nonsense;")), "%nonsense"));
+  CHECK(contains(refusal(kernel_text(registers + "mov.u32 a, %clock64;")), "%clock64 has another width"));
+  CHECK(contains(refusal(kernel_text(registers + "mov.u64 d, %clock;")), "%clock has another width"));
   CHECK(contains(refusal(kernel_text(registers + "bra nowhere;")), "unknown label nowhere"));
 }
 
