@@ -44,6 +44,7 @@ struct Request {
   std::vector<std::string> sweeps;
   std::string limit;
   std::string skip = "0";
+  bool failed_too = false;
   std::string csv;
   std::string svg;
   std::string device;
@@ -248,7 +249,7 @@ std::string fits_svg(const std::vector<Fit>& fits) {
     series.name = fit.family;
     series.note = fmt::format("rank correlation {:.2f}", fit.spearman);
     for (const FitPoint& point : fit.points) {
-      if (point.modelled_us > 0) series.points.push_back({point.measured_us, point.modelled_us});
+      if (point.modelled_us > 0 && point.measured_us > 0) series.points.push_back({point.measured_us, point.modelled_us});
     }
   }
   return scatter_svg(plots, "measured, us", "modelled, us");
@@ -259,6 +260,7 @@ int compare_with_sweeps(const Request& request) {
   FitRequest wanted;
   wanted.skip = parse_number("--skip", request.skip);
   if (!request.limit.empty()) wanted.limit = parse_number("--limit", request.limit, 2);
+  wanted.failed_too = request.failed_too;
   wanted.device = request.device;
   wanted.kept = request.kept;
   std::vector<Fit> fits;
@@ -308,6 +310,8 @@ void add_model(CLI::App& app, Action& action) {
       ->add_option("--skip", request->skip, "Draw this many others first: disjoint from what --limit N draws")
       ->capture_default_str()
       ->type_name("N");
+  command->add_flag("--failed-too", request->failed_too,
+                    "Model also those that failed on the GPU after they were built (for evo replay --screen)");
   command->add_option("--csv", request->csv, "Write each genome of the sweeps with both latencies")
       ->type_name("FILE");
   command->add_option("--svg", request->svg, "Draw modelled over measured latencies of the sweeps")

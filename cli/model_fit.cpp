@@ -91,6 +91,7 @@ double quantile(std::vector<double> values, double share) {
 void assess(Fit& fit) {
   std::vector<double> measured, modelled, ratios;
   for (const FitPoint& point : fit.points) {
+    if (point.measured_us <= 0) continue;
     if (point.modelled_us <= 0) {
       ++fit.failed;
       continue;
@@ -126,7 +127,9 @@ Fit fit_of(const SourceTree& tree, const Sweep& sweep, const FitRequest& request
   const Setting setting{tree, std::move(task), device, std::move(target), std::move(space), request.kept};
 
   Fit fit{.name = sweep.name, .family = family, .shape = sweep.shape, .device = device.id};
-  for (const Sweep::Point& drawn : draw(sweep, request.skip, request.limit)) {
+  std::vector<Sweep::Point> points = draw(sweep, request.skip, request.limit);
+  if (request.failed_too) points.insert(points.end(), sweep.failed.begin(), sweep.failed.end());
+  for (const Sweep::Point& drawn : points) {
     FitPoint& point = fit.points.emplace_back();
     point.genome = legal_genome(setting.space, drawn, family, point.failure);
     point.measured_us = drawn.measured_us;

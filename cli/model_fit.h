@@ -16,7 +16,7 @@ namespace evo::cli {
 /// One genome, measured and modelled.
 struct FitPoint {
   Genome genome;
-  double measured_us = 0;
+  double measured_us = 0;  ///< 0: it failed on the GPU.
   double modelled_us = 0;  ///< 0: it could not be modelled.
   std::string failure;     ///< Why.
   Build build;
@@ -41,6 +41,7 @@ struct Fit {
 struct FitRequest {
   std::size_t skip = 0;          ///< Genomes of the drawing order to leave out, and
   std::size_t limit = SIZE_MAX;  ///< how many to take then.
+  bool failed_too = false;       ///< And all those that failed on the GPU after they were built.
   std::string device;            ///< Empty: the virtual GPU of the sweep's GPU.
   std::filesystem::path kept;    ///< As Modeller takes it.
 };

@@ -18,12 +18,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<Sweep::Point> measured_points(const Recording& recording) {
-  std::vector<Sweep::Point> points;
+bool was_built(Verdict verdict) {
+  return verdict != Verdict::illegal && verdict != Verdict::compile_failed &&
+         verdict != Verdict::over_resources;
+}
+
+void add_points(const Recording& recording, Sweep& sweep) {
   for (const RecordedRow& row : recording.rows) {
-    if (row.latency_us) points.push_back({genome_of(recording.family, row.alleles).genes, *row.latency_us});
+    Bindings genes = genome_of(recording.family, row.alleles).genes;
+    if (row.latency_us)
+      sweep.points.push_back({std::move(genes), *row.latency_us});
+    else if (was_built(row.verdict))
+      sweep.failed.push_back({std::move(genes), 0});
   }
-  return points;
 }
 
 }  // namespace
@@ -45,7 +52,7 @@ Sweep read_sweep(const std::filesystem::path& path) {
   sweep.task = json["kernel_name"].get<std::string>();
   sweep.gpu = json["device_name"].get<std::string>();
   sweep.shape = fmt::format("{}", fmt::join(sizes, ","));
-  sweep.points = measured_points(recording);
+  add_points(recording, sweep);
   if (sweep.points.empty()) throw usage_error(fmt::format("{} has no measured configuration", path.string()));
   return sweep;
 }

@@ -21,6 +21,7 @@ struct Sweep {
     double measured_us = 0;
   };
   std::vector<Point> points;  ///< Those that ran and were right, in the file's order.
+  std::vector<Point> failed;  ///< Those that were built but failed then; not measured.
 };
 
 /// Reads a Kernel Tuner cache, plain or gzipped. Throws usage_error naming the file and what is wrong with

@@ -104,6 +104,7 @@ Verdict verdict_of(const std::string& status) {
   const std::string word = lower(status);
   const auto has = [&](std::string_view part) { return word.find(part) != std::string::npos; };
   if (word == "ok" || word == "correct" || word == "valid") return Verdict::valid;
+  if (has("resources")) return Verdict::over_resources;
   if (has("compil")) return Verdict::compile_failed;
   if (has("timeout") || has("timed_out")) return Verdict::timed_out;
   if (has("correctness") || has("validation") || has("wrong")) return Verdict::wrong_answer;
@@ -152,7 +153,10 @@ Recording read_kernel_tuner(const Json& root, Table table) {
     }
     const Json* time = member(item, "time");
     std::string status = failure_name(member(item, "__error__"));
-    if (status == "ok" && time && time->is_string()) status = time->get<std::string>();
+    if (status == "ok" && time && time->is_string()) {
+      const Json* verdict = member(item, "verdict");  // evo's own files say more
+      status = (verdict && verdict->is_string() ? *verdict : *time).get<std::string>();
+    }
     settle(entry, time, status, 1);
     entry.cost_s = (number_at(item, {"compile_time"}) + number_at(item, {"benchmark_time"})) / 1e3;
     table.entries.push_back(std::move(entry));

@@ -25,6 +25,6 @@ echo "## five spaces, eight candidates in flight"
 "$evo" replay "${five_files[@]}" --strategy evolve --width 8 --runs "$runs"
 echo "## ablation"
 variants=evolve:good_share=1,evolve:pairs=0,evolve:spread=1,evolve:exploration=0,evolve:exploration=2
-variants+=,evolve:exploration=0.8,evolve:patience=0,evolve:mutants=0,evolve:crossed=0,evolve:immigrants=0,evolve:bred=0,evolve:trees=4
+variants+=,evolve:near=0,evolve:patience=0,evolve:mutants=0,evolve:crossed=0,evolve:immigrants=0,evolve:bred=0,evolve:trees=4
 "$evo" replay "${five_files[@]}" --strategy evolve,"$variants" --runs "$(((runs + 1) / 2))" --json >"$out/ablation.json"
 "$(dirname "$0")/leave_one_out.py" "$out/ablation.json"

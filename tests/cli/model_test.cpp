@@ -57,6 +57,19 @@ TEST_CASE("drawings that follow each other have no genome in common; kept progra
   CHECK(svg.find("mma_sync: rank correlation") != std::string::npos);
 }
 
+TEST_CASE("what failed on the GPU after it was built is modelled where that is wished, and judges nothing") {
+  const Bench bench;
+  const std::vector<std::string> few = {"--against", kMmaSync, "--limit", "2"};
+  const auto plain = fits(few);
+  std::vector<std::string> more = few;
+  more.insert(more.end(), {"--failed-too", "--csv", (bench / "all.csv").string()});
+  const auto all = fits(more);
+  CHECK(all[0]["genomes"] == 4);  // two of the sweep gave wrong answers
+  CHECK(all[0]["median_ratio"] == plain[0]["median_ratio"]);
+  const std::string csv = bench.read("all.csv");
+  CHECK(csv.find("h200,0.0000,") != std::string::npos);
+}
+
 TEST_CASE("a genome's modelled time is told apart by launch, pipe and what warps wait for") {
   const Bench bench;
   bench.write(
