@@ -1,6 +1,7 @@
 #include "cli/foresight.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "engine/error.h"
@@ -9,6 +10,11 @@
 #include "evaluator/pipeline.h"
 
 namespace evo::cli {
+namespace {
+
+constexpr double kFails = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 ModelForesight::ModelForesight(Task task, Target target, const DeviceInfo& device, Build build)
     : task_(std::move(task)),
@@ -33,9 +39,13 @@ std::optional<double> ModelForesight::latency(Modeller& modeller, const Genome& 
   double logarithms = 0;
   for (const Shape& shape : target_.timed) {
     const auto modelled = modeller.model(candidate, shape);
-    const auto* cost = std::get_if<Modelled>(&modelled);
-    if (cost == nullptr || check_resources(*cost->program, cost->build, device_)) return std::nullopt;
-    logarithms += std::log(cost->cost.latency_us);
+    if (const auto* failure = std::get_if<Failure>(&modelled)) {
+      if (failure->verdict == Verdict::unsupported) return std::nullopt;  // The virtual GPU's limit, not the candidate's.
+      return kFails;
+    }
+    const auto& cost = std::get<Modelled>(modelled);
+    if (check_resources(*cost.program, cost.build, device_)) return kFails;
+    logarithms += std::log(cost.cost.latency_us);
   }
   return std::exp(logarithms / static_cast<double>(target_.timed.size()));
 }

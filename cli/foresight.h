@@ -11,7 +11,8 @@
 namespace evo::cli {
 
 /// The cost model of the virtual GPU that is like a run's device, asked before candidates cost its time: the
-/// geometric mean over the timed shapes. What does not compile, spills, or cannot run there is bound to fail.
+/// geometric mean over the timed shapes. What does not compile, spills, or cannot run there is bound to fail; of
+/// what the virtual GPU does not know nothing can be told.
 class ModelForesight : public Foresight {
  public:
   using Build = std::function<Candidate(const Genome&)>;

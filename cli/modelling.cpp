@@ -59,10 +59,15 @@ const Program* program_of(const Candidate& candidate, const std::string& shape) 
 
 }  // namespace
 
-std::string virtual_gpu_like(const std::string& gpu) {
+std::optional<std::string> find_virtual_gpu_like(const std::string& gpu) {
   for (const std::string& name : vgpu::model_names()) {
     if (vgpu::model_info(name).name.starts_with(gpu)) return "vgpu:" + name;
   }
+  return std::nullopt;
+}
+
+std::string virtual_gpu_like(const std::string& gpu) {
+  if (const auto like = find_virtual_gpu_like(gpu)) return *like;
   throw usage_error(fmt::format("there is no virtual GPU like {}: name one with --device", gpu));
 }
 

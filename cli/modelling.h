@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,7 +22,9 @@ struct Modelled {
   vgpu::PlanCost cost;
 };
 
-/// "vgpu:h200" for "NVIDIA H200". Throws usage_error when no virtual GPU is like it.
+/// "vgpu:h200" for "NVIDIA H200"; empty when no virtual GPU is like it.
+std::optional<std::string> find_virtual_gpu_like(const std::string& gpu);
+/// The same; throws usage_error.
 std::string virtual_gpu_like(const std::string& gpu);
 
 /// Models candidates of one target on one virtual GPU, without running or checking more of them than the

@@ -131,7 +131,7 @@ RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRu
 /// The run's own strategy: seeds first, then what it proposes, the best modelled ones where the run is screened.
 std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, Foresight* foresight) {
   std::unique_ptr<Strategy> strategy = make_strategy(run.info.strategy, space, run.info.seed);
-  if (foresight) strategy = make_screened(std::move(strategy), *foresight, run.info.screen);
+  if (foresight) strategy = make_screened(std::move(strategy), *foresight, {.among = run.info.screen});
   return make_seeded(std::move(strategy), run.info.seeds);
 }
 

@@ -8,11 +8,13 @@
 
 #include "cli/arguments.h"
 #include "cli/elsewhere.h"
+#include "cli/modelling.h"
 #include "cli/suggest.h"
 #include "cli/templates.h"
 #include "engine/candidate.h"
 #include "engine/error.h"
 #include "engine/rng.h"
+#include "engine/screen.h"
 #include "engine/strategy.h"
 #include "evaluator/pipeline.h"
 
@@ -60,6 +62,12 @@ std::uint64_t evaluation_limit(const RunRequest& request, const DeviceInfo& devi
 std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
   if (request.time.empty()) return {};
   return parse_duration("--time", request.time);
+}
+
+/// On a GPU a model spares time that is measured. A baseline is taken as it is.
+std::uint64_t usual_screen(std::string_view strategy, const DeviceInfo& device) {
+  const bool helps = strategy.starts_with("evolve") && device.kind == "cuda" && find_virtual_gpu_like(device.name);
+  return helps ? Screen().among : 1;
 }
 
 /// A resumed run takes everything from the database: an argument that says otherwise is a misunderstanding.
@@ -130,7 +138,8 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.objective = objective_of(info.target);
   info.evaluation_limit = evaluation_limit(request, run.device);
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
-  if (!request.screen.empty()) info.screen = parse_number("--screen", request.screen, 1);
+  info.screen = request.screen.empty() ? usual_screen(info.strategy, run.device)
+                                       : parse_number("--screen", request.screen, 1);
   info.command = command_line;
   info.evo_version = EVO_VERSION;
   run.templates = tree;

@@ -64,10 +64,8 @@ void EvolveClimb::note_progress() {
   told_since_better_ = 0;
 }
 
-double EvolveClimb::best() const { return best_of(ranking_); }
-
-double EvolveClimb::best_of(const Ranking& ranking) const {
-  return ranking.empty() ? std::numeric_limits<double>::infinity() : told_[ranking.front()].log_latency;
+double EvolveClimb::best() const {
+  return ranking_.empty() ? std::numeric_limits<double>::infinity() : ranked(0).log_latency;
 }
 
 std::vector<Point> EvolveClimb::peaks() const {
@@ -235,17 +233,14 @@ Point EvolveClimb::crossed(const Point& a, const Point& b) {
 }
 
 // A family that starts badly may still hold the best: every so many asks goes to one that does not lead, in
-// turn; the more rarely, the longer that brings nothing.
+// turn.
 std::optional<std::uint32_t> EvolveClimb::family_in_turn() {
   const std::size_t families = rankings_.size();
-  if (families < 2 || tuning_.turns == 0 || ++asked_since_turn_ < tuning_.turns + wait_) return std::nullopt;
+  if (families < 2 || tuning_.turns == 0 || ++asked_since_turn_ < tuning_.turns) return std::nullopt;
   asked_since_turn_ = 0;
-  const bool better = best_of(rankings_[last_turn_]) < best_at_turn_ - kNoticeable;
-  wait_ = better ? 0 : wait_ + tuning_.weary;
   do {
     last_turn_ = (last_turn_ + 1) % families;
   } while (last_turn_ == ranked(0).point.family);
-  best_at_turn_ = best_of(rankings_[last_turn_]);
   return static_cast<std::uint32_t>(last_turn_);
 }
 

@@ -50,7 +50,6 @@ class EvolveClimb {
   };
   using Ranking = std::vector<std::uint32_t>;  // indices of told_, best first; the older one of equals
 
-  double best_of(const Ranking& ranking) const;
   const Told& ranked(std::size_t rank) const { return told_[ranking_[rank]]; }
   void enter(Ranking& ranking, std::uint32_t index) const;
   void note_progress();
@@ -99,8 +98,6 @@ class EvolveClimb {
   std::size_t samples_ = 0;
   std::size_t asked_since_turn_ = 0;
   std::size_t last_turn_ = 0;  // a family
-  double best_at_turn_ = 0;    // of that family
-  std::size_t wait_ = 0;       // for the next turn, beyond the usual
   std::size_t asked_since_neighbour_ = 0;
 };
 

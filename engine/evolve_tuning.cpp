@@ -28,7 +28,7 @@ const std::map<std::string, Field, std::less<>>& fields() {
       {"trees", &EvolveTuning::trees},           {"tries", &EvolveTuning::tries},
       {"pairs", &EvolveTuning::pairs},           {"turns", &EvolveTuning::turns},
       {"patience", &EvolveTuning::patience},     {"leader", &EvolveTuning::leader},
-      {"near", &EvolveTuning::near},             {"weary", &EvolveTuning::weary},
+      {"near", &EvolveTuning::near},
   };
   return kFields;
 }

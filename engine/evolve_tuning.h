@@ -16,7 +16,6 @@ struct EvolveTuning {
   double fit_every = 0.05;    ///< Of what the forest learns from: so many answers between two fits.
   std::size_t memory = 512;   ///< Answers that it learns from: the best half, and some of the others.
   std::size_t turns = 6;      ///< One ask of so many goes to a family that does not lead; 0: none does.
-  std::size_t weary = 1;      ///< Asks by which that gap grows each time the last such turn brought nothing better.
   std::size_t near = 2;       ///< One ask of so many goes to a neighbour of the best, while any is new; 0: none does.
   std::size_t bred = 4;       ///< The best of a family, whose neighbours are all considered.
   std::size_t parents = 8;    ///< The best of a family, among which other parents are drawn.

@@ -85,7 +85,7 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
                                 const std::vector<std::optional<double>>& foretold) {
   Foretold foresight(space, foretold);
   std::unique_ptr<Strategy> searching = make_strategy(strategy, space.space(), seed);
-  if (limits.screen > 1) searching = make_screened(std::move(searching), foresight, limits.screen);
+  if (limits.screen > 1) searching = make_screened(std::move(searching), foresight, {.among = limits.screen});
   searching = make_seeded(std::move(searching), seeds);
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;

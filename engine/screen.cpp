@@ -1,6 +1,9 @@
 #include "engine/screen.h"
 
 #include <algorithm>
+#include <cmath>
+#include <deque>
+#include <iterator>
 #include <limits>
 #include <unordered_map>
 #include <utility>
@@ -13,21 +16,17 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Tickets count what is asked. The strategy has a count of its own, of all that it proposed.
 class ScreenedStrategy : public Strategy {
  public:
-  ScreenedStrategy(std::unique_ptr<Strategy> strategy, Foresight& foresight, std::size_t among)
-      : strategy_(std::move(strategy)), foresight_(foresight), among_(std::max<std::size_t>(1, among)) {}
+  ScreenedStrategy(std::unique_ptr<Strategy> strategy, Foresight& foresight, Screen screen)
+      : strategy_(std::move(strategy)),
+        foresight_(foresight),
+        together_(std::max<std::size_t>(1, screen.together)),
+        among_(together_ * std::max<std::size_t>(1, screen.among)) {}
 
   std::optional<Proposal> ask() override {
-    fill_batch();
-    if (batch_.empty()) return std::nullopt;
-    const auto chosen = std::min_element(batch_.begin(), batch_.end(), [](const Entry& a, const Entry& b) {
-      return a.foretold.value_or(kNever) < b.foretold.value_or(kNever);
-    });
-    Entry entry = std::move(*chosen);
-    batch_.erase(chosen);
-    screened_.insert(screened_.end(), std::make_move_iterator(batch_.begin()),
-                     std::make_move_iterator(batch_.end()));
-    batch_.clear();
-    settle_screened();
+    if (chosen_.empty()) choose();
+    if (chosen_.empty()) return std::nullopt;
+    Entry entry = std::move(chosen_.front());
+    chosen_.pop_front();
     return asked(std::move(entry));
   }
 
@@ -45,7 +44,7 @@ class ScreenedStrategy : public Strategy {
     const auto [ticket, foretold] = found.mapped();
     if (answer.latency_us) {
       best_us_ = std::min(best_us_, *answer.latency_us);
-      if (foretold) {
+      if (foretold && std::isfinite(*foretold)) {
         const double ratio = *answer.latency_us / *foretold;
         ratios_.insert(std::upper_bound(ratios_.begin(), ratios_.end(), ratio), ratio);
       }
@@ -64,20 +63,36 @@ class ScreenedStrategy : public Strategy {
     std::optional<double> foretold;
   };
 
-  /// Those that still stand, and new ones.
-  void fill_batch() {
-    batch_ = std::exchange(standing_, {});
-    const std::size_t known = batch_.size();
+  /// Of those that still stand and new ones.
+  void choose() {
+    std::vector<Entry> batch = std::exchange(standing_, {});
+    const std::size_t known = batch.size();
     std::vector<Genome> genomes;
-    while (batch_.size() < among_) {
+    while (batch.size() < among_) {
       std::optional<Proposal> proposal = strategy_->ask();
       if (!proposal) break;
       genomes.push_back(proposal->genome);
-      batch_.push_back({std::move(*proposal), std::nullopt});
+      batch.push_back({std::move(*proposal), std::nullopt});
     }
-    if (genomes.empty()) return;
     const std::vector<std::optional<double>> foretold = foresight_.latencies(genomes);
-    for (std::size_t i = 0; i < foretold.size(); ++i) batch_[known + i].foretold = foretold[i];
+    for (std::size_t i = 0; i < foretold.size(); ++i) batch[known + i].foretold = foretold[i];
+    const double middle = median_of(batch);
+    std::ranges::stable_sort(batch, {}, [&](const Entry& entry) { return entry.foretold.value_or(middle); });
+    const auto last = batch.begin() + static_cast<std::ptrdiff_t>(std::min(together_, batch.size()));
+    std::move(batch.begin(), last, std::back_inserter(chosen_));
+    std::move(last, batch.end(), std::back_inserter(screened_));
+    settle_screened();
+  }
+
+  static double median_of(const std::vector<Entry>& batch) {
+    std::vector<double> foretold;
+    for (const Entry& entry : batch) {
+      if (entry.foretold) foretold.push_back(*entry.foretold);
+    }
+    if (foretold.empty()) return 0;
+    const auto middle = foretold.begin() + static_cast<std::ptrdiff_t>(foretold.size() / 2);
+    std::ranges::nth_element(foretold, middle);
+    return *middle;
   }
 
   /// What foretold latencies mean is not known before the first measurement.
@@ -85,14 +100,15 @@ class ScreenedStrategy : public Strategy {
     if (ratios_.empty()) return;
     const double ratio = ratios_[ratios_.size() / 2];
     for (Entry& entry : screened_) {
-      std::optional<double> expected_us = entry.foretold;
-      if (expected_us) *expected_us *= ratio;
-      if (expected_us && *expected_us < best_us_) {
+      if (!entry.foretold) continue;
+      const double expected_us = ratio * *entry.foretold;
+      if (expected_us < best_us_) {
         standing_.push_back(std::move(entry));
         continue;
       }
       ancestors_[entry.proposal.ticket] = measured_ancestors(entry.proposal);
-      strategy_->tell({entry.proposal.ticket, expected_us});
+      const bool fails = std::isinf(expected_us);
+      strategy_->tell({entry.proposal.ticket, fails ? std::nullopt : std::optional(expected_us)});
     }
     screened_.clear();
   }
@@ -122,8 +138,9 @@ class ScreenedStrategy : public Strategy {
 
   std::unique_ptr<Strategy> strategy_;
   Foresight& foresight_;
+  std::size_t together_;
   std::size_t among_;
-  std::vector<Entry> batch_;
+  std::deque<Entry> chosen_;                               // to be asked next
   std::vector<Entry> standing_;                            // would be the best so far: they stand again
   std::vector<Entry> screened_;                            // the strategy is still to be told
   std::unordered_map<std::uint64_t, InFlight> in_flight_;  // by our ticket
@@ -135,9 +152,8 @@ class ScreenedStrategy : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, Foresight& foresight,
-                                        std::size_t among) {
-  return std::make_unique<ScreenedStrategy>(std::move(strategy), foresight, among);
+std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, Foresight& foresight, Screen screen) {
+  return std::make_unique<ScreenedStrategy>(std::move(strategy), foresight, screen);
 }
 
 }  // namespace evo

@@ -13,17 +13,23 @@ namespace evo {
 class Foresight {
  public:
   virtual ~Foresight() = default;
-  /// Of each genome in turn, in any unit that is the same for all; empty for one that is bound to fail. The
-  /// same genome has the same answer each time.
+  /// Of each genome in turn, in any unit that is the same for all; infinite for one that is bound to fail, empty
+  /// where nothing can be told. The same genome has the same answer each time.
   virtual std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) = 0;
 };
 
-/// `strategy`, of whose proposals only the most promising one of every `among` is asked: that with the least
-/// foretold latency. Of the others the strategy is told the foretold latency, scaled by the median of
-/// measured/foretold so far, or that they failed; but those that would be the best so far stand again beside
-/// the next. So its best is always measured. Genomes that others offer are not screened. `foresight` must
-/// outlive it.
-std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, Foresight& foresight,
-                                        std::size_t among);
+/// How many proposals stand for each that is asked.
+struct Screen {
+  std::size_t among = 4;
+  /// So many are chosen at once, among as many times more: foresight has work for every core.
+  std::size_t together = 4;
+};
+
+/// `strategy`, of whose proposals only those with the least foretold latencies are asked. Of the others the
+/// strategy is told the foretold latency, scaled by the median of measured/foretold so far, or that they
+/// failed; but those that would be the best so far stand again beside the next. So its best is always
+/// measured. One of which nothing can be told stands in the middle, and if it is not asked nothing is told of
+/// it. Genomes that others offer are not screened. `foresight` must outlive it.
+std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, Foresight& foresight, Screen screen);
 
 }  // namespace evo

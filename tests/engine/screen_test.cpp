@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <deque>
+#include <limits>
 #include <map>
 
 #include "tests/engine/support.h"
@@ -19,7 +20,9 @@ std::int64_t x_of(const Genome& genome) {
   return std::get<std::int64_t>(genome.genes.at("x"));
 }
 
-/// Knows a latency for some x.
+constexpr double kUnknown = -1;
+
+/// Knows a latency for some x; others fail.
 class Table : public Foresight {
  public:
   explicit Table(std::map<std::int64_t, double> latencies) : table_(std::move(latencies)) {}
@@ -27,7 +30,8 @@ class Table : public Foresight {
     std::vector<std::optional<double>> found;
     for (const Genome& genome : genomes) {
       const auto known = table_.find(x_of(genome));
-      found.push_back(known == table_.end() ? std::nullopt : std::optional(known->second));
+      found.push_back(known != table_.end() ? known->second : std::numeric_limits<double>::infinity());
+      if (found.back() == kUnknown) found.back().reset();
     }
     return found;
   }
@@ -66,7 +70,7 @@ class Counting : public Strategy {
 TEST_CASE("of every so many proposals the one foretold fastest is asked, and the others are told to scale") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 4.0}, {3, 9.0}, {4, 7.0}, {5, 8.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, 3);
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, {.among = 3, .together = 1});
   const auto first = strategy->ask();
   REQUIRE(first);
   CHECK(first->ticket == 0);
@@ -88,7 +92,7 @@ TEST_CASE("of every so many proposals the one foretold fastest is asked, and the
 TEST_CASE("what is foretold to be the best so far is measured before anything is said of it") {
   Table table({{0, 1.0}, {1, 2.0}, {2, 9.0}, {3, 8.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, 2);
+  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 50.0});  // much slower than foretold: the median says 50 times
   CHECK(told.at(1) == 100.0);
@@ -98,7 +102,7 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
 
   Table close({{0, 4.0}, {1, 4.5}, {2, 9.0}, {3, 9.0}});
   told.clear();
-  const auto other = make_screened(std::make_unique<Counting>(4, told), close, 2);
+  const auto other = make_screened(std::make_unique<Counting>(4, told), close, {.among = 2, .together = 1});
   CHECK(x_of(other->ask()->genome) == 0);
   CHECK(x_of(other->ask()->genome) == 2);
   other->tell({1, 9.0});  // as foretold: 1 would be the best with 4.5
@@ -109,17 +113,29 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
 TEST_CASE("what is bound to fail is asked only where there is nothing else, and told as a failure") {
   Table table({{1, 3.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, 2);
+  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   strategy->tell({0, 3.0});
   CHECK(told.at(0) == std::nullopt);
   CHECK(x_of(strategy->ask()->genome) == 2);
 }
 
+TEST_CASE("several are chosen at once, and what nothing is known of stands in the middle and is not told") {
+  Table table({{0, kUnknown}, {1, 7.0}, {2, 3.0}, {3, 9.0}, {4, 4.0}, {5, kUnknown}});
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, {.among = 2, .together = 3});
+  CHECK(x_of(strategy->ask()->genome) == 2);
+  CHECK(x_of(strategy->ask()->genome) == 4);
+  CHECK(x_of(strategy->ask()->genome) == 0);  // the median is 7, and it was there before 1
+  CHECK(!strategy->ask());
+  strategy->tell({0, 3.0});
+  CHECK(told == std::map<std::uint64_t, std::optional<double>>{{1, 7.0}, {2, 3.0}, {3, 9.0}});
+}
+
 TEST_CASE("parents that were not measured are replaced by theirs, and offers are not screened") {
   Table table({{0, 1.0}, {1, 5.0}, {2, 6.0}, {3, 4.0}, {4, 9.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, 2);
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 1.0});
   const auto grandchild = strategy->ask();  // 3, child of 2, child of 1, child of 0
@@ -147,7 +163,7 @@ TEST_CASE("a screened search is the same each time") {
   for (int i = 0; i < 300; ++i) latencies[i] = 10 + (i * 37) % 101;
   const auto visits = [&] {
     Table table(latencies);
-    const auto strategy = make_screened(make_strategy("evolve", space, 3), table, 4);
+    const auto strategy = make_screened(make_strategy("evolve", space, 3), table, {.among = 4});
     std::vector<std::int64_t> order;
     std::deque<Proposal> in_flight;
     for (int i = 0; i < 40; ++i) {
