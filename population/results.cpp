@@ -130,6 +130,11 @@ Results results_of(const Store& store, const std::vector<RunId>& runs) {
                                   store.path().string()));
   }
   const SourceTree files = store.task_files(results.info.task_hash);
+  if (files.empty()) {
+    throw usage_error(
+        fmt::format("run {} of {} was imported without the files of {}: export it where it was made",
+                    results.runs.front(), store.path().string(), results.info.task));
+  }
   const Task task = load_task(files, results.info.task);
   results.shape_parameters = task.shape_parameters;
   for (Family& family : load_families(files, task)) {

@@ -345,6 +345,7 @@ TEST_CASE("what was written comes back as a run that ranks by the same") {
     CHECK(elsewhere.candidate(*elsewhere.candidate_of(run, 2))->genome == other(128, "a,b"));
     // What has no sources cannot be taken away.
     CHECK(elsewhere.elites().empty());
+    CHECK_THAT(error_of([&] { results_of(elsewhere, {run}); }), ContainsSubstring("was imported without the files"));
     CHECK(elsewhere.check().empty());
   }
 }
