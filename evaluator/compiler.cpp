@@ -156,6 +156,7 @@ std::variant<CompiledSource, Failure> NvrtcCompiler::compile(const SourceRequest
     require(api().add_name_expression(program.get(), expression.c_str()), "nvrtcAddNameExpression");
   std::vector<std::string> options = compile_options(request.arch, 0);
   options.push_back(fmt::format("--pre-include={}", kPreambleHeader));
+  options.push_back("--device-int128");  // As nvcc has it.
   for (const std::string& folder : request.include_folders) options.push_back("-I" + folder);
   options.insert(options.end(), request.options.begin(), request.options.end());
   auto built = build(program, request.arch, options);

@@ -213,6 +213,15 @@ struct DoubleApprox {
   }
 };
 
+/// rsqrt.approx.f64 is a routine that ptxas adds, good to the last place or two; ftz names the instruction that it begins
+/// with.
+struct DoubleRoot {
+  static EVO_INLINE double apply(double a) {
+    if (a < 0) return with_bits<double>(0xfff8'0000'0000'0000ull);
+    return static_cast<double>(1.0L / __builtin_sqrtl(static_cast<long double>(a)));
+  }
+};
+
 template <void (*kFunction)(std::uint32_t*, const std::uint32_t*, Subnormals)>
 struct Approximation {
   static void keep(std::uint32_t* d, const std::uint32_t* a) { kFunction(d, a, Subnormals::keep); }
@@ -254,6 +263,7 @@ void decode_rsqrt(Form& form) {
   const bool flush = form.take("ftz");
   const Type type = form.type();
   take_operands(form, type, 1);
+  if (type == Type::f64 && !flush) return form.emit(elementwise<DoubleRoot>(form.simd()), OpClass::special, 8);
   if (type == Type::f64) return form.emit(elementwise<DoubleApprox<true>>(form.simd()), OpClass::special);
   form.emit(Approximation<row::rsqrt_approx>::choose(flush), OpClass::special);
 }

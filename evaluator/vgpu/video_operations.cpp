@@ -168,7 +168,7 @@ void execute_video_mad(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Word* c = warp.row(in.op[3]);
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    using Wide = __int128;  // A product of two 32-bit numbers, either sign, and one more.
+    __extension__ typedef __int128 Wide;  // A product of two 32-bit numbers, either sign, and one more.
     const Wide product =
         Wide{part_of(a[lane], mad.a, form.signed_a)} * part_of(b[lane], mad.b, form.signed_b);
     const Wide third = extended(c[lane], 32, form.signed_d);

@@ -58,5 +58,27 @@ TEST_CASE("instruction forms give an H200's bits on edge values and random ones"
   CHECK(compared >= 1117);
 }
 
+TEST_CASE("a double's approximate reciprocal root is within two units of an H200's last place") {
+  const auto recorded = recorded_conformance("forms.bin");
+  for (const InstructionForm& form : conformance::instruction_forms()) {
+    if (form.snippet != "rsqrt.approx.f64 d64, a64;") continue;
+    const conformance::Case test = conformance::case_of(form);
+    TestGpu gpu;
+    gpu.load_ptx(test.ptx);
+    const std::uint64_t in = gpu.upload("in", test.in), out = gpu.allocate("out", test.out_words * 4);
+    REQUIRE_FALSE(gpu.launch("k", {{test.blocks, 1, 1}, {test.threads, 1, 1}}, in, out));
+    const auto got = gpu.download<std::uint64_t>(out, test.out_words / 2);
+    const RecordedCase& expected = recorded.at(test.name);
+    REQUIRE(expected.kept.size() > 4);
+    for (std::size_t i = 0; i < expected.kept.size(); ++i) {
+      const std::uint64_t ours = got[i * expected.step], theirs = expected.kept[i];
+      INFO("operand " << test.in[i * expected.step * 6] << ": " << ours << " " << theirs);
+      CHECK((ours > theirs ? ours - theirs : theirs - ours) <= 2);
+    }
+    return;
+  }
+  FAIL("the form is not recorded");
+}
+
 }  // namespace
 }  // namespace evo::vgpu

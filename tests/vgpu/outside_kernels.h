@@ -16,7 +16,7 @@ namespace evo::vgpu {
 /// A file of kernels, compiled with the toolkit's headers.
 class Outside : public TestGpu {
  public:
-  explicit Outside(const std::string& name) {
+  explicit Outside(const std::string& name, Simd simd = best_simd()) : TestGpu(simd) {
     std::ifstream in(std::string(EVO_SOURCE_DIR "/tests/vgpu/kernels/") + name);
     std::ostringstream text;
     text << in.rdbuf();
