@@ -68,11 +68,16 @@ void Block::start(std::array<std::uint32_t, 3> block_index) {
   free_registers = 0;
   warpgroups.assign((warps.size() + kWarpgroupWarps - 1) / kWarpgroupWarps, {});
   std::memset(shared.data(), kFreshByte, shared.size());
+  const std::size_t reserved = kReservedSmemBytes + kernel.reserved_smem;
+  if (kernel.reserved_smem_bytes != 0) std::memset(shared.data() + reserved, 0, kernel.reserved_smem_bytes);
   if (!local_.empty()) std::memset(local_.data(), kFreshByte, local_.size());
   // Registers start as zero: what an uninitialised one holds is undefined, but two runs must agree.
   std::memset(rows_.data(), 0, static_cast<std::size_t>(kernel.rows) * kRowWords * 4 * warps.size());
   std::memset(predicates_.data(), 0, static_cast<std::size_t>(kernel.predicates) * 4 * warps.size());
-  if (watch != nullptr) watch->start(*this);
+  if (watch != nullptr) {
+    watch->start(*this);
+    watch->shared_written.set(reserved, kernel.reserved_smem_bytes, true);
+  }
   for (Warp& warp : warps) {
     warp.predicates[0] = kAllLanes;
     fill_specials(warp);

@@ -28,7 +28,7 @@ std::string quoted(std::string_view name) {
 }
 
 // What cooperative groups expect to be theirs (cooperative_groups/details/memory.h).
-constexpr std::uint64_t kCooperativeSmemBytes = 288;
+constexpr std::uint32_t kCooperativeSmemBytes = 288;
 
 bool names(const ptx::Operand& operand, std::string_view special) {
   return operand.kind == ptx::Operand::Kind::special && operand.name == special;
@@ -73,6 +73,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
     reserved.name = "(cooperative groups)";
     reserved.align = 16;
     reserved.bytes = kCooperativeSmemBytes;
+    kernel_->reserved_smem_bytes = kCooperativeSmemBytes;
     kernel_->reserved_smem = allocate(kernel_->static_smem_bytes, reserved);
   }
   std::uint32_t dynamic_align = 16;
