@@ -28,11 +28,18 @@ TEST_CASE("every document has the members that its description promises") {
   write_toy_task(bench);
   const nlohmann::json run =
       bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
-  const Names run_members = {"id",           "task",        "task_hash",        "device",       "target",
-                             "objective",    "family",      "strategy",         "seed",         "seeds",
-                             "salt",         "width",       "evaluation_limit", "time_limit_s", "status",
-                             "started_at",   "finished_at", "evaluated",        "valid",        "best_us",
-                             "command_line", "evo_version", "nvrtc_version"};
+  const Names run_members = {"id",           "task",
+                             "task_hash",    "device",
+                             "target",       "objective",
+                             "family",       "strategy",
+                             "seed",         "seeds",
+                             "screen",       "salt",
+                             "width",        "evaluation_limit",
+                             "time_limit_s", "status",
+                             "started_at",   "finished_at",
+                             "evaluated",    "valid",
+                             "best_us",      "command_line",
+                             "evo_version",  "nvrtc_version"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
   CHECK(members(run) == document({"run", "interrupted", "exhausted", "verdicts", "first_valid", "best",
                                   "improvement", "elites"}));
@@ -59,12 +66,13 @@ TEST_CASE("every document has the members that its description promises") {
   CHECK(members(bench.json({"runs", "1"})["runs"][0]["outcomes"][0]) == outcome_members);
   const nlohmann::json show = bench.json({"show", a});
   CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "parents", "genome",
-                                   "elite_rank", "source_hash", "evaluation", "programs", "run"}));
+                                   "elite_rank", "source_hash", "evaluation", "programs", "files", "run"}));
   const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
                                     "timings", "builds", "cases",      "profile"};
   CHECK(members(show["evaluation"]) == evaluation_members);
   CHECK(members(show["evaluation"]["timings"][0]) ==
-        Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low", "sm_mhz_high", "memory_mhz", "other_processes", "samples_us"});
+        Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low",
+              "sm_mhz_high", "memory_mhz", "other_processes", "samples_us"});
   CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "registers",
                                                           "spill_bytes", "static_smem_bytes", "stack_bytes",
                                                           "cubin_hash", "compile_ms", "flags", "log"});
