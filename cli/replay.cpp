@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -100,7 +101,8 @@ std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>&
   return seeds_in(space.space.space(), boards);
 }
 
-/// What a model foretells of each row. Throws usage_error when it knows nothing of the space.
+/// What a model foretells of each row, also that it is not built. Throws usage_error when it knows nothing of the
+/// space.
 std::vector<std::optional<double>> foretold_rows(const Recording& recording,
                                                  const std::map<std::string, ModelledGenomes>& modelled,
                                                  std::size_t screen) {
@@ -110,7 +112,9 @@ std::vector<std::optional<double>> foretold_rows(const Recording& recording,
     throw usage_error(fmt::format("--screen: no --modelled file knows the space {}", recording.name));
   if (space == modelled.end()) return foretold;
   for (std::size_t i = 0; i < foretold.size(); ++i) {
-    foretold[i] = space->second.of(genome_of(recording.family, recording.rows[i].alleles));
+    const RecordedRow& row = recording.rows[i];
+    foretold[i] = was_built(row.verdict) ? space->second.of(genome_of(recording.family, row.alleles))
+                                         : std::optional(std::numeric_limits<double>::infinity());
   }
   return foretold;
 }

@@ -18,11 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool was_built(Verdict verdict) {
-  return verdict != Verdict::illegal && verdict != Verdict::compile_failed &&
-         verdict != Verdict::over_resources;
-}
-
 void add_points(const Recording& recording, Sweep& sweep) {
   for (const RecordedRow& row : recording.rows) {
     Bindings genes = genome_of(recording.family, row.alleles).genes;

@@ -52,6 +52,10 @@ std::string to_text(const Conditions& conditions) {
   return text;
 }
 
+bool was_built(Verdict verdict) {
+  return verdict != Verdict::illegal && verdict != Verdict::compile_failed && verdict != Verdict::over_resources;
+}
+
 std::optional<double> latency_of(const Evaluation& evaluation) {
   const bool measured = evaluation.verdict == Verdict::valid || evaluation.verdict == Verdict::duplicate;
   const bool sensible = std::isfinite(evaluation.latency_us) && evaluation.latency_us > 0;

@@ -28,6 +28,8 @@ enum class Verdict {
 };
 std::string_view name_of(Verdict verdict);
 Verdict parse_verdict(std::string_view name);
+/// Whether a candidate got as far as a program that a device can be given.
+bool was_built(Verdict verdict);
 
 /// One compiled program.
 struct Build {

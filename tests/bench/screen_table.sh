@@ -16,6 +16,6 @@ for sweep in tests/data/sweeps/*.json.gz; do
 done
 for screen in 1 2 4 8; do
   echo "## the best modelled of $screen"
-  "$evo" replay tests/data/sweeps/*.json.gz "${modelled[@]}" --screen "$screen" --strategy evolve,random --evals 100 \
+  "$evo" replay tests/data/sweeps/*.json.gz "${modelled[@]}" --screen "$screen" --strategy evolve --evals 100 \
     --budgets 10,25,50,100 --runs "$runs"
 done
