@@ -1,66 +1,79 @@
 #include "cli/foresight.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "cli/modelling.h"
 #include "engine/error.h"
 #include "evaluator/gates.h"
 #include "evaluator/parallel.h"
-#include "evaluator/pipeline.h"
 
 namespace evo::cli {
 namespace {
 
 constexpr double kFails = std::numeric_limits<double>::infinity();
+/// A model takes about a second.
+constexpr double kDeadline_s = 60;
+
+DeviceInfo virtual_device_like(const DeviceInfo& device) {
+  return device.kind == "vgpu" ? device : resolve_device(virtual_gpu_like(device.name));
+}
+
+PipelineOptions options_for(const DeviceInfo& device) {
+  PipelineOptions options;
+  options.device = device;
+  options.compile_deadline_s = options.run_deadline_s = kDeadline_s;
+  return options;
+}
+
+/// The virtual GPU's limit, or the machine's, is not the candidate's.
+bool says_nothing(Verdict verdict) {
+  return verdict == Verdict::unsupported || verdict == Verdict::harness_failed;
+}
 
 }  // namespace
 
 ModelForesight::ModelForesight(Task task, Target target, const DeviceInfo& device, Build build)
     : task_(std::move(task)),
       target_(std::move(target)),
-      device_(device.kind == "vgpu" ? device : resolve_device(virtual_gpu_like(device.name))),
-      build_(std::move(build)) {}
+      device_(virtual_device_like(device)),
+      build_(std::move(build)),
+      pool_(options_for(device_), usable_cores()) {}
 
 std::vector<std::optional<double>> ModelForesight::latencies(const std::vector<Genome>& genomes) {
-  std::vector<std::optional<double>> latencies(genomes.size());
-  parallel_each(genomes.size(), [&] {
-    return [&](std::size_t i) {
-      std::unique_ptr<Modeller> modeller = borrow();
-      latencies[i] = latency(*modeller, genomes[i]);
-      give_back(std::move(modeller));
-    };
-  });
+  std::vector<Pending> pending;
+  for (const Genome& genome : genomes) pending.push_back(start(genome));
+  std::vector<std::optional<double>> latencies;
+  for (Pending& one : pending) latencies.push_back(finish(std::move(one)));
   return latencies;
 }
 
-std::optional<double> ModelForesight::latency(Modeller& modeller, const Genome& genome) const {
-  const Candidate candidate = build_(genome);
-  double logarithms = 0;
+ModelForesight::Pending ModelForesight::start(const Genome& genome) {
+  Pending pending{build_(genome), {}, {}};
   for (const Shape& shape : target_.timed) {
-    const auto modelled = modeller.model(candidate, shape);
-    if (const auto* failure = std::get_if<Failure>(&modelled)) {
-      if (failure->verdict == Verdict::unsupported) return std::nullopt;  // The virtual GPU's limit, not the candidate's.
-      return kFails;
+    const Program* program = program_of(pending.candidate, shape.name);
+    if (program == nullptr) throw usage_error("the candidate has no plan for the shape " + shape.name);
+    pending.programs.push_back(program);
+    pending.results.push_back(pool_.model(*program, program->plans.at(shape.name),
+                                          make_recipe(task_, target_.options, shape, task_.regimes.front(), 1, 0)));
+  }
+  return pending;
+}
+
+std::optional<double> ModelForesight::finish(Pending pending) const {
+  double logarithms = 0;
+  for (std::size_t i = 0; i < pending.results.size(); ++i) {
+    const ModelPool::Result result = pending.results[i].get();
+    if (const auto* failure = std::get_if<Failure>(&result)) {
+      return says_nothing(failure->verdict) ? std::nullopt : std::optional(kFails);
     }
-    const auto& cost = std::get<Modelled>(modelled);
-    if (check_resources(*cost.program, cost.build, device_)) return kFails;
-    logarithms += std::log(cost.cost.latency_us);
+    const auto& forecast = std::get<Forecast>(result);
+    if (check_resources(*pending.programs[i], forecast.build, device_)) return kFails;
+    logarithms += std::log(forecast.latency_us);
   }
   return std::exp(logarithms / static_cast<double>(target_.timed.size()));
-}
-
-std::unique_ptr<Modeller> ModelForesight::borrow() {
-  const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return std::make_unique<Modeller>(task_, target_, device_);
-  std::unique_ptr<Modeller> modeller = std::move(idle_.back());
-  idle_.pop_back();
-  return modeller;
-}
-
-void ModelForesight::give_back(std::unique_ptr<Modeller> modeller) {
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(modeller));
 }
 
 }  // namespace evo::cli

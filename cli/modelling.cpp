@@ -50,14 +50,14 @@ std::optional<Binary> read_kept(const std::filesystem::path& path) {
   return binary;
 }
 
+}  // namespace
+
 const Program* program_of(const Candidate& candidate, const std::string& shape) {
   for (const Program& program : candidate.programs) {
     if (program.plans.contains(shape)) return &program;
   }
   return nullptr;
 }
-
-}  // namespace
 
 std::optional<std::string> find_virtual_gpu_like(const std::string& gpu) {
   for (const std::string& name : vgpu::model_names()) {

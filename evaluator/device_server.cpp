@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "evaluator/guards.h"
 #include "evaluator/inputs.h"
+#include "evaluator/vgpu/virtual_device.h"
 
 namespace evo {
 namespace {
@@ -202,6 +203,22 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
     timed.as_before.push_back(as_before(request.module, *request.afterwards, *sets.front(), timed.outputs));
   }
   for (std::unique_ptr<BufferSet>& set : sets) release(std::move(set));
+  return timed;
+}
+
+protocol::Reply DeviceServer::model(const protocol::Model& request) {
+  auto* gpu = dynamic_cast<vgpu::VirtualGpu*>(&device_);
+  if (gpu == nullptr) throw machine_error(device_.info().id + " is not modelled: there are models of the virtual GPUs only");
+  std::unique_ptr<BufferSet> set = acquire(request.plan);
+  if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
+  set->prepare(*inputs_of(request.recipe), 0);
+  std::optional<Failure> failure;
+  const vgpu::PlanCost cost = gpu->model(module(request.module), request.plan, set->addresses(), false, failure);
+  if (failure) return failed(std::move(*failure));
+  release(std::move(set));
+  protocol::Timed timed;
+  timed.timing.modelled = true;
+  timed.timing.median_us = timed.timing.low_us = timed.timing.high_us = cost.latency_us;
   return timed;
 }
 

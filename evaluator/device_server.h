@@ -25,6 +25,7 @@ class DeviceServer {
   protocol::Reply unload(const protocol::Unload& request);
   protocol::Reply run(const protocol::Run& request);
   protocol::Reply time(const protocol::Time& request);
+  protocol::Reply model(const protocol::Model& request);
 
  private:
   using Digests = std::vector<std::uint64_t>;

@@ -359,7 +359,7 @@ Timing read_timing(const json& object) {
 
 // ---- Messages: one writer and one reader for each kind, in the order of the variants.
 
-constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time"};
+constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "model"};
 constexpr std::array kReplyKinds = {"ready", "started", "compiled", "done", "ran", "timed", "failed", "broken"};
 static_assert(kRequestKinds.size() == std::variant_size_v<Request>);
 static_assert(kReplyKinds.size() == std::variant_size_v<Reply>);
@@ -388,6 +388,9 @@ struct RequestWriter {
             {"timing", write(request.timing)},
             {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
   }
+  json operator()(const Model& request) const {
+    return {{"module", request.module}, {"plan", write(request.plan)}, {"recipe", write(request.recipe)}};
+  }
 };
 
 Request read_request(std::string_view kind, const json& from) {
@@ -405,6 +408,9 @@ Request read_request(std::string_view kind, const json& from) {
     if (const json& other = field(from, "afterwards"); !other.is_null()) request.afterwards = read_recipe(other);
     for (const json& recipe : array(from, "rotation")) request.rotation.push_back(read_recipe(recipe));
     return request;
+  }
+  if (kind == "model") {
+    return Model{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe"))};
   }
   throw ProtocolError(fmt::format("unknown request {}", kind));
 }

@@ -62,7 +62,15 @@ struct Time {
   std::optional<CaseRecipe> afterwards = std::nullopt;
 };
 
-using Request = std::variant<Compile, Load, Unload, Run, Time>;
+/// What a virtual GPU's cost model makes of a plan, warm: only the blocks that it looks at run, nothing is checked.
+/// Answered by Timed without outputs.
+struct Model {
+  std::uint64_t module = 0;
+  Plan plan;
+  CaseRecipe recipe;
+};
+
+using Request = std::variant<Compile, Load, Unload, Run, Time, Model>;
 
 // ---- Replies
 

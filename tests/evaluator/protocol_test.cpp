@@ -78,6 +78,8 @@ TEST_CASE("every request arrives as it was sent") {
   const Frame time = encode(RequestMessage{1, Time{5, sample_plan(), {sample_recipe()}, {true, 5, 50, 0.25, 0.02}, sample_recipe()}});
   CHECK(encode(decode_request(time)).control == time.control);
   CHECK(std::get<Time>(decode_request(time).request).afterwards);
+  const Frame model = encode(RequestMessage{1, Model{5, sample_plan(), sample_recipe()}});
+  CHECK(encode(decode_request(model)).control == model.control);
   const auto plan = std::get<Run>(decode_request(run).request).plan;
   CHECK(plan.launches[0].grid == Dim3{4, 8, 2});
   CHECK(plan.launches[0].arguments[2].value == -7);

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "engine/candidate.h"
+#include "evaluator/inputs.h"
+#include "evaluator/pipeline.h"
+#include "evaluator/worker_client.h"
+
+namespace evo {
+
+/// A program at one shape on a virtual GPU.
+struct Forecast {
+  double latency_us = 0;  ///< Warm.
+  Build build;
+};
+
+/// Compiles programs and has a virtual GPU's cost model look at them, in several worker processes at once, first come,
+/// first served: a compiler or a kernel that crashes or hangs costs a worker, never the search.
+class ModelPool {
+ public:
+  using Result = std::variant<Forecast, Failure>;
+
+  /// `options`: its virtual device, the command of workers and both deadlines.
+  ModelPool(PipelineOptions options, int workers);
+  ~ModelPool();
+  ModelPool(const ModelPool&) = delete;
+  ModelPool& operator=(const ModelPool&) = delete;
+
+  /// `plan`: one of the program's; `recipe`: its inputs. A failure of the machine comes out of the future as the
+  /// exception it is.
+  std::future<Result> model(const Program& program, const Plan& plan, CaseRecipe recipe);
+
+ private:
+  struct Job {
+    protocol::Compile compile;
+    protocol::Model model;
+    std::promise<Result> result;
+  };
+  class Pair;
+
+  void work();
+  bool next(Job& job);
+
+  PipelineOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool closing_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace evo

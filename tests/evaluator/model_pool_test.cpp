@@ -1,0 +1,50 @@
+#include "evaluator/model_pool.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "evaluator/cases.h"
+#include "toy_task.h"
+
+using namespace evo;
+using namespace evo::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::future<ModelPool::Result> start(ModelPool& pool, const PipelineOptions& options, const std::string& source) {
+  const Candidate candidate = toy_candidate(options, source);
+  const CasePlan plan = plan_cases(options.task, options.target, "cuda", 1);
+  const Program& program = candidate.programs.front();
+  return pool.model(program, program.plans.at("tiny"), plan.cases[plan.smoke].recipe);
+}
+
+}  // namespace
+
+TEST_CASE("what a compiler does wrong costs a worker of the model's pool, and others are modelled on") {
+  PipelineOptions options = toy_options();
+  options.compile_deadline_s = 1;
+  options.run_deadline_s = 10;
+  std::vector<std::future<ModelPool::Result>> results;
+  {
+    ModelPool pool(options, 2);
+    for (const char* source : {"compile_crash", "compile_hang", "compile_error", "honest"})
+      results.push_back(start(pool, options, source));
+    for (auto& result : results) result.wait();
+  }
+  const auto failure = [&](std::size_t i) { return std::get<Failure>(results[i].get()); };
+  const Failure crashed = failure(0);
+  CHECK(crashed.verdict == Verdict::crashed);
+  CHECK_THAT(crashed.reason, ContainsSubstring("compiling: killed by SIGSEGV"));
+  CHECK(failure(1).verdict == Verdict::timed_out);
+  CHECK(failure(2).verdict == Verdict::compile_failed);
+  // The fake device is no virtual GPU: it was asked, and said so.
+  const Failure asked = failure(3);
+  CHECK(asked.verdict == Verdict::harness_failed);
+  CHECK_THAT(asked.reason, ContainsSubstring("modelling: fake:0 is not modelled"));
+  CHECK(no_children_left());
+}
