@@ -313,7 +313,8 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->type_name("FROM");
   command
       ->add_option("--screen", request->screen,
-                   "Evaluate of every N proposals the one that the virtual GPU's cost model ranks first (docs/search.md)")
+                   "Evaluate of every N proposals the one that the virtual GPU's cost model ranks first (default: 4 where evolve "
+                   "runs on a GPU that a virtual one is like, else 1)")
       ->type_name("N");
   command
       ->add_option("--proposer", request->proposer,
