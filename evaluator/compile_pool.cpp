@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace evo {
@@ -26,22 +27,14 @@ CompilePool::CompilePool(const WorkerOptions& worker, int workers, double deadli
 }
 
 CompilePool::~CompilePool() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  changed_.notify_all();
+  jobs_.close();
   for (std::thread& thread : threads_) thread.join();
 }
 
 std::shared_future<CompilePool::Result> CompilePool::compile(std::string source, std::string arch, int max_registers) {
   Job job{{std::move(source), std::move(arch), max_registers}, {}};
   std::shared_future<Result> result = job.result.get_future().share();
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
-  }
-  changed_.notify_one();
+  jobs_.push(std::move(job));
   return result;
 }
 
@@ -64,24 +57,15 @@ void CompilePool::open(WorkerClient& worker) {
   changed_.notify_all();
 }
 
-bool CompilePool::next(Job& job) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return closing_ || !jobs_.empty(); });
-  if (closing_) return false;
-  job = std::move(jobs_.front());
-  jobs_.pop_front();
-  return true;
-}
-
 void CompilePool::work() {
   // The worker process belongs to this thread: it would die with another one.
   WorkerClient worker(worker_);
   open(worker);
-  for (Job job; next(job);) {
+  while (std::optional<Job> job = jobs_.next()) {
     try {
-      job.result.set_value(compile_one(worker, job.request));
+      job->result.set_value(compile_one(worker, job->request));
     } catch (...) {
-      job.result.set_exception(std::current_exception());
+      job->result.set_exception(std::current_exception());
     }
   }
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <future>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "evaluator/device.h"
+#include "evaluator/job_queue.h"
 #include "evaluator/worker_client.h"
 
 namespace evo {
@@ -40,17 +40,15 @@ class CompilePool {
 
   void work();
   void open(WorkerClient& worker);
-  bool next(Job& job);
   Result compile_one(WorkerClient& worker, const protocol::Compile& request) const;
 
   WorkerOptions worker_;
   double deadline_s_;
+  JobQueue<Job> jobs_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Job> jobs_;
+  std::condition_variable changed_;  ///< Of what follows.
   bool open_ = false;
   std::exception_ptr open_error_;  ///< Of the first worker that failed.
-  bool closing_ = false;
   std::vector<std::thread> threads_;
 };
 

@@ -1,6 +1,7 @@
 #include "evaluator/model_pool.h"
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -65,42 +66,25 @@ ModelPool::ModelPool(PipelineOptions options, int workers) : options_(std::move(
 }
 
 ModelPool::~ModelPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  changed_.notify_all();
+  jobs_.close();
   for (std::thread& thread : threads_) thread.join();
 }
 
 std::future<ModelPool::Result> ModelPool::model(const Program& program, const Plan& plan, CaseRecipe recipe) {
   Job job{{program.source, options_.device.arch, program.max_registers}, {kModule, plan, std::move(recipe)}, {}};
   std::future<Result> result = job.result.get_future();
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
-  }
-  changed_.notify_one();
+  jobs_.push(std::move(job));
   return result;
-}
-
-bool ModelPool::next(Job& job) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return closing_ || !jobs_.empty(); });
-  if (closing_) return false;
-  job = std::move(jobs_.front());
-  jobs_.pop_front();
-  return true;
 }
 
 void ModelPool::work() {
   // Worker processes belong to the thread that started them: they would die with another one.
   Pair workers(options_);
-  for (Job job; next(job);) {
+  while (std::optional<Job> job = jobs_.next()) {
     try {
-      job.result.set_value(workers.forecast(job));
+      job->result.set_value(workers.forecast(*job));
     } catch (...) {
-      job.result.set_exception(std::current_exception());
+      job->result.set_exception(std::current_exception());
     }
   }
 }

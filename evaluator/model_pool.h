@@ -1,16 +1,14 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <future>
-#include <mutex>
 #include <thread>
 #include <variant>
 #include <vector>
 
 #include "engine/candidate.h"
 #include "evaluator/inputs.h"
+#include "evaluator/job_queue.h"
 #include "evaluator/pipeline.h"
 #include "evaluator/worker_client.h"
 
@@ -47,13 +45,9 @@ class ModelPool {
   class Pair;
 
   void work();
-  bool next(Job& job);
 
   PipelineOptions options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Job> jobs_;
-  bool closing_ = false;
+  JobQueue<Job> jobs_;
   std::vector<std::thread> threads_;
 };
 
