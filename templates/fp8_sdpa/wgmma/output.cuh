@@ -22,15 +22,15 @@ __device__ __forceinline__ void store_columns(half_bits* to, float4 acc, float f
   store_global_u32x2(to, columns.x, columns.y);
 }
 
-// Of each 16 columns a thread has four next to each other, from column_of(lane) on: of row `row` (r = 0) or `row + 8`
-// (r = 1).
+// Of each 16 columns (eight accumulators, `acc`) a thread has four next to each other, from column_of(lane) on: of row
+// `row` (r = 0) or `row + 8` (r = 1).
 //% if v_path == 'given' || v_path == 'widened'
 // Accumulators are columns 2 quad + 0..1 of each eight: even lanes take their neighbour's of the first eight, odd lanes
 // of the second.
 __device__ __forceinline__ int column_of(int lane) { return (lane & 1) * 8 + (lane & 2) * 2; }
 
-__device__ __forceinline__ float4 columns_of(const float (&acc_o)[o_registers], int r, int part, int lane) {
-  const float* first = acc_o + 8 * part + 2 * r;
+__device__ __forceinline__ float4 columns_of(const float* acc, int r, int lane) {
+  const float* first = acc + 2 * r;
   const float* second = first + 4;
   const bool odd = lane & 1;
   const float x = __shfl_xor_sync(0xffffffffu, odd ? first[0] : second[0], 1);
@@ -41,8 +41,8 @@ __device__ __forceinline__ float4 columns_of(const float (&acc_o)[o_registers], 
 // Even columns were rows 0-7 of the transposed values, odd ones rows 8-15.
 __device__ __forceinline__ int column_of(int lane) { return lane % 4 * 4; }
 
-__device__ __forceinline__ float4 columns_of(const float (&acc_o)[o_registers], int r, int part, int) {
-  const float* even = acc_o + 8 * part + 2 * r;
+__device__ __forceinline__ float4 columns_of(const float* acc, int r, int) {
+  const float* even = acc + 2 * r;
   const float* odd = even + 4;
   return make_float4(even[0], odd[0], even[1], odd[1]);
 }
@@ -84,6 +84,31 @@ __device__ __forceinline__ void finish_columns(const Arguments& arguments, const
 //% end
 //% if !merges && epilogue == 'tma'
 
+// Sixteen columns of the warp's 16 rows, the `part`-th of a swizzled panel of 64; factors: of rows 0-7 and 8-15.
+//%   if v_path == 'given' || v_path == 'widened'
+// Accumulators lie as stmatrix takes them: matrix 2 half + r is eight columns of eight rows.
+__device__ __forceinline__ void stage_columns(shared_address panel, int part, const float* acc,
+                                              const float (&factors)[2], int lane) {
+  const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
+  store_matrices(panel + xor_offset<128>(row, 2 * part + lane / 16),
+                 ${out}x2_from_f32(acc[0] * factors[0], acc[1] * factors[0]),
+                 ${out}x2_from_f32(acc[2] * factors[1], acc[3] * factors[1]),
+                 ${out}x2_from_f32(acc[4] * factors[0], acc[5] * factors[0]),
+                 ${out}x2_from_f32(acc[6] * factors[1], acc[7] * factors[1]));
+}
+//%   else
+// A thread has four columns next to each other, half a chunk, where stmatrix would take two.
+__device__ __forceinline__ void stage_columns(shared_address panel, int part, const float* acc,
+                                              const float (&factors)[2], int lane) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
+    store_shared(panel + xor_offset<128>(row, 2 * part + lane % 4 / 2) + lane % 2 * 8,
+                 rounded_columns(columns_of(acc, r, lane), factors[r]));
+  }
+}
+//%   end
+
 // Through shared memory: each warpgroup's 64 rows in panels of 64 columns, swizzled, and from there by TMA.
 __device__ __forceinline__ void store_rows(const SharedMemory& smem, const Arguments& arguments, const Work& work,
                                            int row_part, const float (&acc_o)[o_registers],
@@ -96,16 +121,10 @@ __device__ __forceinline__ void store_rows(const SharedMemory& smem, const Argum
   sync_at(staging_barrier + row_part, 128);
 //%   end
   const float v_scale = arguments.v_scale[${scales == 'head' ? 'work.head' : '0'}];
+  const float factors[2] = {v_scale * reciprocal(row_sum[0]), v_scale * reciprocal(row_sum[1])};
 #pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
-    const float factor = v_scale * reciprocal(row_sum[r]);
-#pragma unroll
-    for (int part = 0; part < head_dim / 16; ++part) {
-      const int column = 16 * part + column_of(lane);
-      store_shared(staging + column / 64 * staging_panel + xor_offset<128>(row, column % 64 / 8) + column % 8 * 2,
-                   rounded_columns(columns_of(acc_o, r, part, lane), factor));
-    }
+  for (int part = 0; part < head_dim / 16; ++part) {
+    stage_columns(staging + part / 4 * staging_panel, part % 4, acc_o + 8 * part, factors, lane);
   }
   publish_to_async_proxy();
   sync_at(staging_barrier + row_part, 128);
@@ -127,7 +146,7 @@ __device__ __forceinline__ void store_rows(const Arguments& arguments, const Wor
     const int row = work.first_row + row_part * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 + 8 * r;
 #pragma unroll
     for (int part = 0; part < head_dim / 16; ++part) {
-      const float4 columns = columns_of(acc_o, r, part, lane);
+      const float4 columns = columns_of(acc_o + 8 * part, r, lane);
       if (row < arguments.S) {
         finish_columns(arguments, work, row, 16 * part + column_of(lane), columns, row_max[r], row_sum[r]);
       }
@@ -153,7 +172,7 @@ __device__ __forceinline__ void leave_partial_rows(const SharedMemory& smem, int
 #pragma unroll
     for (int part = 0; part < head_dim / 16; ++part) {
       store_shared(smem.group(group) + row * partial_row_bytes + part * 64 + column_of(lane) * 4,
-                   columns_of(acc_o, r, part, lane));
+                   columns_of(acc_o + 8 * part, r, lane));
     }
     if (lane % 4 == 0) store_shared(statistics_of(smem, group, row), make_float2(row_max[r], row_sum[r]));
   }
