@@ -34,6 +34,16 @@ std::uint32_t lanes_with(const Word* source_bytes, std::uint32_t bytes, std::uin
   return lanes & mask;
 }
 
+/// ignore-src: lanes whose predicate holds read nothing. op: the bytes to read, the predicate.
+void forget_ignored(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const std::uint32_t ignored = get_predicate(warp, in.op[1]);
+  Word* bytes = warp.own(in.op[0]);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    bytes[lane] = (ignored >> lane & 1u) != 0 ? 0 : static_cast<Word>(in.immediate);
+  }
+}
+
 /// op: target base, source base, bytes to read. aux0: the target's mode, aux1 the source's; `more` is the
 /// target's offset.
 template <std::uint32_t kBytes>
@@ -146,18 +156,27 @@ void decode_copy(Form& form) {
   const bool to_shared = form.take("shared") || form.take("shared::cta") || form.take("shared::cluster");
   if (!to_shared || !form.take("global")) form.unsupported("only from global to shared memory");
   take_memory_hints(form);
-  const AddressForm target = take_base(form, form.operand(0), Where::shared, true);
-  const AddressForm source = take_base(form, form.operand(1), Where::global, false);
   const ptx::Operand& size = form.operand(2);
   if (size.kind != ptx::Operand::Kind::integer) form.unsupported("the size must be a number");
+  const bool has_more = form.operand_count() > 3 && form.operand(3).kind == ptx::Operand::Kind::reg;
+  const bool ignores = has_more && form.register_type(form.operand(3)) == Type::pred;
   const bool has_source_size =
       form.operand_count() > 3 && (form.operand(3).kind == ptx::Operand::Kind::integer ||
-                                   (form.operand(3).kind == ptx::Operand::Kind::reg &&
-                                    ptx::bits_of(form.register_type(form.operand(3))) == 32));
-  if (form.operand_count() > 3 && !has_source_size && form.register_type(form.operand(3)) == Type::pred) {
-    form.unsupported("ignore-src");
+                                   (has_more && ptx::bits_of(form.register_type(form.operand(3))) == 32));
+  std::uint32_t bytes_to_read = 0;
+  if (ignores) {
+    bytes_to_read = form.new_temporary(Type::u32);
+    form.temporary_destination(bytes_to_read);
+    form.predicate_source(form.operand(3));
+    form.instruction().immediate = static_cast<std::int64_t>(size.bits);
+    form.emit(forget_ignored, OpClass::integer);
+    form.begin_another();
   }
-  if (has_source_size) {
+  const AddressForm target = take_base(form, form.operand(0), Where::shared, true);
+  const AddressForm source = take_base(form, form.operand(1), Where::global, false);
+  if (ignores) {
+    form.temporary_source(bytes_to_read);
+  } else if (has_source_size) {
     form.source(3, Type::u32);
   } else {
     form.constant(size.bits, Type::u32);

@@ -324,13 +324,33 @@ void decode_shf(Form& form) {
   form.emit(execute, OpClass::integer);
 }
 
+/// op: result, the predicate to set, the one to combine it with. immediate: whether by .and, else .or.
+void test_result(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const Word* result = warp.row(in.op[0]);
+  std::uint32_t some = 0;
+  for (int lane = 0; lane < 32; ++lane) some |= static_cast<std::uint32_t>(result[lane] != 0) << lane;
+  const std::uint32_t other = get_predicate(warp, in.op[2]);
+  put_predicate(warp, in.op[1], in.immediate != 0 ? some & other : some | other, mask);
+}
+
 void decode_lop3(Form& form) {
+  const std::string_view combined = form.take_one_of({"or", "and"});
   if (form.type() != Type::b32) form.unsupported("only .b32");
-  take_operands(form, Type::b32, 3);
+  const bool sink = form.operand(0).kind == ptx::Operand::Kind::sink;
+  const std::uint32_t unnamed = sink ? form.new_temporary(Type::b32) : 0;
+  sink ? form.temporary_destination(unnamed) : form.destination(0, Type::b32);
+  for (std::size_t i = 1; i <= 3; ++i) form.source(i, Type::b32);
   const ptx::Operand& table = form.operand(4);
   if (table.kind != ptx::Operand::Kind::integer) form.unsupported("the table must be a number");
   form.instruction().immediate = static_cast<std::int64_t>(table.bits & 255u);
   form.emit(Compiled<Lop3>::choose(form.simd()), OpClass::integer);
+  if (combined.empty()) return;
+  form.begin_another();
+  sink ? form.temporary_source(unnamed) : form.source(0, Type::b32);
+  form.predicate_destination_of_pair(form.operand(0));
+  form.predicate_source(form.operand(5));
+  form.instruction().immediate = combined == "and" ? 1 : 0;
+  form.emit(test_result, OpClass::nothing);
 }
 
 void decode_prmt(Form& form) {

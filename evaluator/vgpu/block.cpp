@@ -143,6 +143,14 @@ std::uint32_t special_value(const Block& block, const Warp& warp, Special specia
       return launch.dynamic_smem_bytes;
     case Special::total_smem_size:
       return launch.kernel->static_smem_bytes + launch.dynamic_smem_bytes;
+    case Special::aggr_smem_size:
+      return kReservedSmemBytes + launch.kernel->static_smem_bytes + launch.dynamic_smem_bytes;
+    case Special::reserved_smem_begin:
+    case Special::zero:
+      return 0;
+    case Special::reserved_smem_end:
+    case Special::reserved_smem_cap:
+      return kReservedSmemBytes;
     case Special::clusterid_x:
     case Special::clusterid_y:
     case Special::clusterid_z:

@@ -275,27 +275,29 @@ void decode_from_half(Form& form, const ConvertStyle& style, Type to, Type from)
   form.emit(choose_float_to_integer(form, to, Type::f32, style.integral), OpClass::convert);
 }
 
-template <class To>
-struct Saturate {
-  static EVO_INLINE std::uint32_t apply(std::int32_t a) {
-    const std::int32_t low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
-    return static_cast<std::make_unsigned_t<To>>(static_cast<To>(a < low ? low : (a > high ? high : a)));
-  }
-};
-/// Bytes: a and b above, the low half of c moved up. Halves: a above b.
-template <class To>
+template <int kBits, bool kSigned>
+EVO_INLINE std::uint32_t saturate_to_bits(std::int32_t a) {
+  constexpr std::int32_t kHigh = (1 << (kSigned ? kBits - 1 : kBits)) - 1, kLow = kSigned ? -kHigh - 1 : 0;
+  return static_cast<std::uint32_t>(a < kLow ? kLow : (a > kHigh ? kHigh : a)) & ((1u << kBits) - 1);
+}
+/// a above b; above both what is left of c, moved up. Halves leave nothing of it.
+template <int kBits, bool kSigned>
 struct Pack {
   static EVO_INLINE std::uint32_t apply(std::int32_t a, std::int32_t b, std::uint32_t c) {
-    constexpr int kBits = 8 * sizeof(To);
-    const std::uint32_t pair = Saturate<To>::apply(a) << kBits | Saturate<To>::apply(b);
-    return sizeof(To) == 1 ? c << 16 | pair : pair;
+    const std::uint32_t pair = saturate_to_bits<kBits, kSigned>(a) << kBits | saturate_to_bits<kBits, kSigned>(b);
+    return kBits < 16 ? c << (2 * kBits % 32) | pair : pair;
   }
 };
+template <int kBits>
+void emit_pack(Form& form, bool is_signed) {
+  form.emit(is_signed ? elementwise<Pack<kBits, true>>(form.simd()) : elementwise<Pack<kBits, false>>(form.simd()),
+            OpClass::convert_pack);
+}
 
 void decode_pack(Form& form) {
   form.take("pack");
   form.take("sat");
-  const Type to = form.type();
+  const std::string_view to = form.take_one_of({"s16", "u16", "s8", "u8", "s4", "u4", "s2", "u2"});
   form.take("s32");
   form.take("b32");
   form.destination(0, Type::b32);
@@ -306,17 +308,17 @@ void decode_pack(Form& form) {
   } else {
     form.constant(0, Type::b32);
   }
-  switch (to) {
-    case Type::u8:
-      return form.emit(elementwise<Pack<std::uint8_t>>(form.simd()), OpClass::convert_pack);
-    case Type::s8:
-      return form.emit(elementwise<Pack<std::int8_t>>(form.simd()), OpClass::convert_pack);
-    case Type::u16:
-      return form.emit(elementwise<Pack<std::uint16_t>>(form.simd()), OpClass::convert_pack);
-    case Type::s16:
-      return form.emit(elementwise<Pack<std::int16_t>>(form.simd()), OpClass::convert_pack);
+  if (to.empty()) form.unsupported();
+  const bool is_signed = to.front() == 's';
+  switch (to.back()) {
+    case '6':
+      return emit_pack<16>(form, is_signed);
+    case '8':
+      return emit_pack<8>(form, is_signed);
+    case '4':
+      return emit_pack<4>(form, is_signed);
     default:
-      form.unsupported();
+      return emit_pack<2>(form, is_signed);
   }
 }
 

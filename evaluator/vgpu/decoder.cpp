@@ -35,6 +35,7 @@ constexpr Subject kSubjects[] = {
     {"wmma", wmma_operations},
     {"barriers", barrier_operations},
     {"control flow", control_operations},
+    {"stack", stack_operations},
     {"fences and hints", hint_operations},
 };
 

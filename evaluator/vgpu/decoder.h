@@ -184,6 +184,7 @@ std::span<const Operation> warpgroup_operations();
 std::span<const Operation> barrier_operations();
 std::span<const Operation> hint_operations();
 std::span<const Operation> control_operations();
+std::span<const Operation> stack_operations();
 
 /// The instruction set as a Markdown table, one row for each subject: docs/vgpu.md has it.
 std::string instruction_table();

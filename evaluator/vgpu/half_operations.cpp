@@ -46,6 +46,14 @@ struct Fma {
     return Format::fma(a, b, c);
   }
 };
+/// .oob: a factor from outside of a tensor, as copies with that fill mode mark it, makes the result zero.
+struct FmaInBounds {
+  static constexpr std::uint32_t kOutOfBounds = 0x7fffu;
+  template <class Format>
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    return a == kOutOfBounds || b == kOutOfBounds ? 0u : Format::fma(a, b, c);
+  }
+};
 
 template <bool kMax, bool kNan, bool kXorSign>
 struct Extreme {
@@ -181,9 +189,11 @@ void decode_two(Form& form) {
 
 void decode_fma(Form& form) {
   const Style style = take_style(form);
+  const bool in_bounds = form.take("oob");
   const Type type = form.type();
   take_operands(form, type, 3);
-  form.emit(choose_half<Half3, Fma>(form, type, style), OpClass::half_fma);
+  form.emit(in_bounds ? choose_half<Half3, FmaInBounds>(form, type, style) : choose_half<Half3, Fma>(form, type, style),
+            OpClass::half_fma);
 }
 
 template <class Op>

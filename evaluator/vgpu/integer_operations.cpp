@@ -118,6 +118,12 @@ struct Mad24High {
   static EVO_INLINE T apply(T a, T b, T c) { return Add<T>::apply(Mul24High<T>::apply(a, b), c); }
 };
 
+struct Mad24HighSaturating {
+  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
+    return clamp_to_s32(std::int64_t{Mul24High<std::int32_t>::apply(a, b)} + c);
+  }
+};
+
 // Division by zero gives all ones, and so does its remainder, as the hardware's routines do.
 template <class T>
 struct Div {
@@ -327,8 +333,13 @@ void decode_mul24(Form& form) {
 
 void decode_mad24(Form& form) {
   const bool high = form.take_one_of({"lo", "hi"}) == "hi";
+  const bool saturating = form.take("sat");
   const Type type = form.type();
   take_operands(form, type, 3);
+  if (saturating) {
+    if (!high || type != Type::s32) form.unsupported(".sat is for .hi.s32");
+    return form.emit(elementwise<Mad24HighSaturating>(form.simd()), OpClass::integer_multiply, 2);
+  }
   form.emit(high ? choose_24<Mad24High>(form, type) : choose_24<Mad24Low>(form, type),
             OpClass::integer_multiply, 2);
 }

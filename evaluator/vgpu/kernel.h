@@ -75,6 +75,7 @@ enum class Special : std::uint8_t {
   lanemask_gt,
   dynamic_smem_size,
   total_smem_size,
+  aggr_smem_size,
   clusterid_x,
   clusterid_y,
   clusterid_z,
@@ -90,9 +91,13 @@ enum class Special : std::uint8_t {
   cluster_ctarank,
   cluster_nctarank,
   is_explicit_cluster,
+  reserved_smem_begin,  ///< Of the system's bytes of shared memory.
+  reserved_smem_end,
+  reserved_smem_cap,
   reserved_smem,        ///< The system's bytes of shared memory that cooperative groups may use.
   grid_workspace_high,  ///< Where the driver keeps a cooperative launch's barrier.
   grid_workspace_low,
+  zero,   ///< What nobody has set: performance monitors, a graph's number, the driver's other environment.
   frame,  ///< Of the called function that is running, in local memory: a lane's own, and it changes.
   stack,  ///< Where the next frame begins.
 };
@@ -138,7 +143,7 @@ struct Kernel {
   std::vector<Procedure> procedures;
   std::vector<CallSite> call_sites;
   std::vector<std::uint32_t> procedure_of_function;  ///< By the module's numbers, for calls through pointers; kNowhere.
-  Place frame_place = 0;                             ///< Rows of Special::frame and Special::stack, if there are calls.
+  Place frame_place = 0;                             ///< Rows of Special::frame and Special::stack, if there are calls or allocations on the stack.
   Place stack_place = 0;
   std::vector<KernelParameter> parameters;
   std::vector<SharedVariable> shared_variables;  ///< The static ones.

@@ -134,6 +134,26 @@ void decode_stmatrix(Form& form) {
 
 // ---- mma.sync
 
+/// Lane 4 i + t holds elements 2 t and 2 t + 1 of row i. op: the transposed matrix, the matrix.
+void transpose_matrix(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  if (!gather_whole_warp(warp, in, mask)) return;
+  const Word* a = warp.row(in.op[1]);
+  Word result[32];
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto element = [&](int row) { return a[4 * row + lane / 8] >> 16 * (lane / 4 % 2) & 0xffffu; };
+    result[lane] = element(lane % 4 * 2) | element(lane % 4 * 2 + 1) << 16;
+  }
+  std::memcpy(warp.own(in.op[0]), result, sizeof result);
+}
+
+void decode_movmatrix(Form& form) {
+  for (const std::string_view part : {"sync", "aligned", "m8n8", "trans", "b16"})
+    if (!form.take(part)) form.unsupported("only .sync.aligned.m8n8.trans.b16");
+  form.destination(0, Type::b32);
+  form.source(1, Type::b32);
+  form.emit(transpose_matrix, OpClass::shuffle);
+}
+
 /// immediate: the form. The list: D's registers, then A's, B's, C's and the metadata.
 void execute_mma(Warp& warp, const Instruction& in, std::uint32_t mask) {
   if (!gather_whole_warp(warp, in, mask)) return;
@@ -142,7 +162,7 @@ void execute_mma(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const MmaRegisters counts = mma_registers(form);
   const Place* place = kernel.places.data() + in.more;
   MmaOperands operands;
-  for (int i = 0; i < counts.c; ++i) operands.d[static_cast<std::size_t>(i)] = warp.own(*place++);
+  for (int i = 0; i < counts.d; ++i) operands.d[static_cast<std::size_t>(i)] = warp.own(*place++);
   for (int i = 0; i < counts.a; ++i) operands.a[static_cast<std::size_t>(i)] = warp.row(*place++);
   for (int i = 0; i < counts.b; ++i) operands.b[static_cast<std::size_t>(i)] = warp.row(*place++);
   for (int i = 0; i < counts.c; ++i) operands.c[static_cast<std::size_t>(i)] = warp.row(*place++);
@@ -158,6 +178,7 @@ constexpr MmaName kMmaNames[] = {
     {"f16", MmaType::f16},   {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3},
     {"e5m2", MmaType::e5m2}, {"f64", MmaType::f64},   {"s8", MmaType::s8},     {"u8", MmaType::u8},
     {"s4", MmaType::s4},     {"u4", MmaType::u4},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
+    {"b1", MmaType::b1},
 };
 
 /// mma.sp: the metadata and which threads hold it.
@@ -172,18 +193,27 @@ std::span<const ptx::Operand> take_sparsity(Form& form, MmaForm& mma) {
   return form.elements(4);
 }
 
+std::string_view take_layout(Form& form) {
+  const std::string_view layout = form.take_next();
+  if (layout != "row" && layout != "col") form.unsupported("no layout");
+  return layout;
+}
+
 void decode_mma(Form& form) {
   if (!form.take("sync") || !form.take("aligned")) form.unsupported("only .sync.aligned");
   MmaForm mma;
   const bool sparse = form.take("sp::ordered_metadata") || form.take("sp");
   take_mma_shape(form, mma);
-  if (!form.take("row") || !form.take("col")) form.unsupported("only .row.col");
+  mma.a_by_columns = take_layout(form) == "col";
+  mma.b_by_rows = take_layout(form) == "row";
   mma.saturate = form.take("satfinite");
+  take_mma_rounding(form, mma);
   const MmaType d = take_mma_type(form);
   mma.a = take_mma_type(form);
   mma.b = take_mma_type(form);
-  mma.accumulator = take_mma_type(form);
-  if (d != mma.accumulator) form.unsupported("D and C of different types");
+  set_mma_sums(form, mma, d, take_mma_type(form));
+  take_mma_bits(form, mma);
+  if ((mma.a_by_columns || mma.b_by_rows) && !mma.of_quad_pairs()) form.unsupported("only .row.col");
   const auto metadata = sparse ? take_sparsity(form, mma) : std::span<const ptx::Operand>();
   emit_mma(form, mma, {form.elements(0), form.elements(1), form.elements(2), form.elements(3), metadata});
 }
@@ -191,6 +221,7 @@ void decode_mma(Form& form) {
 constexpr Operation kOperations[] = {
     {"ldmatrix", Operands::any, decode_ldmatrix},
     {"stmatrix", Operands::any, decode_stmatrix},
+    {"movmatrix", Operands::any, decode_movmatrix},
     {"mma", Operands::any, decode_mma},
 };
 
@@ -202,6 +233,28 @@ MmaType take_mma_type(Form& form) {
     if (known.name == name) return known.type;
   }
   form.unsupported(name.empty() ? "four types are needed" : "type ." + std::string(name));
+}
+
+void take_mma_rounding(Form& form, MmaForm& mma) {
+  const std::string_view rounding = form.take_one_of({"rn", "rz", "rm", "rp"});
+  if (rounding == "rz") mma.rounding = Rounding::rz;
+  if (rounding == "rm") mma.rounding = Rounding::rm;
+  if (rounding == "rp") mma.rounding = Rounding::rp;
+}
+
+void take_mma_bits(Form& form, MmaForm& mma) {
+  const std::string_view operation = form.take_one_of({"xor", "and"});
+  mma.exclusive_or = operation == "xor";
+  if (!operation.empty() && !form.take("popc")) form.unsupported("no .popc");
+}
+
+void set_mma_sums(Form& form, MmaForm& mma, MmaType d, MmaType c) {
+  const bool mixed = d != c;
+  const auto is_float = [](MmaType type) { return type == MmaType::f16 || type == MmaType::f32; };
+  if (mixed && (mma.a != MmaType::f16 || !is_float(c) || !is_float(d))) form.unsupported("C and D of different types");
+  mma.accumulator = mixed ? MmaType::f32 : d;
+  mma.half_c = mixed && c == MmaType::f16;
+  mma.half_d = mixed && d == MmaType::f16;
 }
 
 void take_mma_shape(Form& form, MmaForm& mma) {
@@ -221,13 +274,14 @@ void take_mma_shape(Form& form, MmaForm& mma) {
 void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers) {
   std::string why;
   if (!mma_supported(mma, &why)) form.unsupported(why);
+  if (mma.half_d && !mma.half_c && mma.of_quad_pairs()) form.unsupported("D in f16, C in f32");
   const MmaRegisters counts = mma_registers(mma);
   const Type operand_type = mma.a == MmaType::f64 ? Type::b64 : Type::b32;
   const Type accumulator_type = mma.accumulator == MmaType::f64 ? Type::b64 : Type::b32;
   const auto check = [&](std::span<const ptx::Operand> elements, int wanted) {
     if (static_cast<int>(elements.size()) != wanted) form.unsupported("the number of registers does not fit");
   };
-  check(registers.d, counts.c);
+  check(registers.d, counts.d);
   check(registers.a, counts.a);
   check(registers.b, counts.b);
   check(registers.c, counts.c);

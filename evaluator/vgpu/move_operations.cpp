@@ -130,6 +130,14 @@ Clock clock_named(std::string_view name) {
   return {};
 }
 
+/// A predicate from a special register.
+struct IsSet {
+  static EVO_INLINE bool apply(std::uint32_t a) { return a != 0; }
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    put_predicate(warp, in.op[0], lanes_where<IsSet>(warp, in, 1), mask);
+  }
+};
+
 struct ZeroExtend {
   static EVO_INLINE std::uint64_t apply(std::uint32_t a) { return a; }
 };
@@ -170,6 +178,10 @@ void decode_mov(Form& form) {
   if (type == Type::b128) return decode_wide_mov(form);
   if (type == Type::pred) {
     form.predicate_destination(form.operand(0));
+    if (form.operand(1).kind == ptx::Operand::Kind::special) {
+      form.source(1, Type::u32);
+      return form.emit(Compiled<IsSet>::choose(form.simd()), OpClass::special_register);
+    }
     form.predicate_source(form.operand(1));
     return form.emit(PredicateCopy::execute, OpClass::nothing);
   }

@@ -71,8 +71,9 @@ void Parser::linked_declaration() {
 }
 
 void Parser::declare_module_variable(Space space) {
+  const Variable properties = variable_properties(space);
   do {
-    Variable declared = variable(space);
+    Variable declared = named_variable(properties);
     const auto [entry, fresh] =
         module_.variable_index.emplace(declared.name, static_cast<std::uint32_t>(module_.variables.size()));
     if (fresh) {
@@ -86,7 +87,7 @@ void Parser::declare_module_variable(Space space) {
 
 // ---- Variables
 
-Variable Parser::variable(Space space) {
+Variable Parser::variable_properties(Space space) {
   Variable result;
   result.space = space;
   std::uint64_t align = 0;
@@ -117,10 +118,15 @@ Variable Parser::variable(Space space) {
     }
   }
   if (result.type == Type::pred) lexer_.fail("a variable of type .pred");
-  result.name = lexer_.identifier();
   const std::uint64_t element = static_cast<std::uint64_t>(bits_of(result.type) + 7) / 8;
   result.bytes = element * static_cast<std::uint64_t>(lanes);
   result.align = align != 0 ? align : result.bytes;
+  return result;
+}
+
+Variable Parser::named_variable(const Variable& properties) {
+  Variable result = properties;
+  result.name = lexer_.identifier();
   if (lexer_.peek() == '<') lexer_.fail("parameterised variables are not supported");
   array_dimensions(result);
   if (lexer_.take('=')) initialiser(result);
@@ -251,7 +257,7 @@ void Parser::parameters(Function& function) {
     const std::string_view space = lexer_.directive();
     if (space == "reg") lexer_.fail("a function takes parameters in registers: not supported");
     if (space != "param") lexer_.fail("a parameter is expected");
-    Variable declared = variable(Space::param);
+    Variable declared = named_variable(variable_properties(Space::param));
     function.variables.push_back(std::move(declared));
   } while (lexer_.take(','));
   lexer_.expect(')');

@@ -101,8 +101,9 @@ void Parser::declare_registers(Function& function) {
 }
 
 void Parser::declare_body_variable(Function& function, Space space) {
+  const Variable properties = variable_properties(space);
   do {
-    Variable declared = variable(space);
+    Variable declared = named_variable(properties);
     bind(declared.name, {Binding::Kind::variable, static_cast<std::uint32_t>(function.variables.size())});
     function.variables.push_back(std::move(declared));
   } while (lexer_.take(','));

@@ -53,7 +53,9 @@ class Parser {
   void body(Function& function);
 
   // Variables.
-  Variable variable(Space space);
+  /// What a declaration says before its names, of which there may be several.
+  Variable variable_properties(Space space);
+  Variable named_variable(const Variable& properties);
   void array_dimensions(Variable& variable);
   void initialiser(Variable& variable);
   void initial_elements(Variable& variable, int depth);

@@ -28,7 +28,10 @@ std::uint32_t aligned(std::uint32_t bytes) {
 bool KernelBuilder::must_be_real(const ptx::Function& callee) const {
   const bool recursive =
       std::ranges::any_of(frames_, [&](const Frame& frame) { return frame.function == &callee; });
-  return recursive || frames_.size() >= kMaxInlinedDepth || inlined_ >= kMaxInlinedCalls;
+  // What a function allocates on the stack goes with its frame.
+  const bool allocates = std::ranges::any_of(
+      callee.body, [](const ptx::Statement& statement) { return statement.parts[0] == "alloca"; });
+  return recursive || allocates || frames_.size() >= kMaxInlinedDepth || inlined_ >= kMaxInlinedCalls;
 }
 
 std::uint32_t KernelBuilder::procedure_of(const ptx::Function& function) {
@@ -107,7 +110,7 @@ std::uint64_t KernelBuilder::address_of(std::string_view function) const {
 /// Behind the entry's code. Each may call more.
 void KernelBuilder::decode_procedures() {
   for (std::uint32_t i = 0; i < called_.size(); ++i) decode_procedure(i);
-  if (called_.empty()) return;
+  if (!specials_.contains(Special::stack)) return;
   const std::uint32_t entry = aligned(kernel_->local_bytes);
   kernel_->local_bytes = entry + kStackBytes;
 }
@@ -148,9 +151,9 @@ void KernelBuilder::decode_procedure(std::uint32_t number) {
 
 /// What each procedure writes, once the rows are known.
 void KernelBuilder::write_procedures() {
+  if (specials_.contains(Special::stack)) kernel_->stack_place = first_row_[specials_.at(Special::stack)] * kRowWords;
   if (kernel_->procedures.empty()) return;
   kernel_->frame_place = first_row_[specials_.at(Special::frame)] * kRowWords;
-  kernel_->stack_place = first_row_[specials_.at(Special::stack)] * kRowWords;
   for (Procedure& procedure : kernel_->procedures) {
     std::set<std::pair<Place, bool>> registers;
     std::set<std::uint32_t> predicates;

@@ -15,7 +15,7 @@ constexpr std::uint64_t kEventBudget = 1'500'000;
 constexpr double kMemoryQueueClocks = 32;
 constexpr double kSpecialQueueClocks = 8;
 
-double flops_of(const MmaForm& form) { return 2.0 * form.m * form.n * form.k; }
+double flops_of(const MmaForm& form) { return (form.of_quad_pairs() ? 4 : 1) * 2.0 * form.m * form.n * form.k; }
 double bytes_of(MmaType type) {
   switch (type) {
     case MmaType::f16:

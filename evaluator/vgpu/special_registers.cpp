@@ -1,5 +1,6 @@
 #include "evaluator/vgpu/special_registers.h"
 
+#include <charconv>
 #include <utility>
 
 namespace evo::vgpu {
@@ -31,6 +32,12 @@ constexpr std::pair<std::string_view, Special> kNames[] = {
     {"%lanemask_gt", Special::lanemask_gt},
     {"%dynamic_smem_size", Special::dynamic_smem_size},
     {"%total_smem_size", Special::total_smem_size},
+    {"%aggr_smem_size", Special::aggr_smem_size},
+    {"%is_explicit_cluster", Special::is_explicit_cluster},
+    {"%reserved_smem_offset_begin", Special::reserved_smem_begin},
+    {"%reserved_smem_offset_end", Special::reserved_smem_end},
+    {"%reserved_smem_offset_cap", Special::reserved_smem_cap},
+    {"%reserved_smem_offset_0", Special::reserved_smem_begin},
     {"%clusterid.x", Special::clusterid_x},
     {"%clusterid.y", Special::clusterid_y},
     {"%clusterid.z", Special::clusterid_z},
@@ -48,7 +55,17 @@ constexpr std::pair<std::string_view, Special> kNames[] = {
     {"%reserved_smem_offset_1", Special::reserved_smem},
     {"%envreg1", Special::grid_workspace_high},
     {"%envreg2", Special::grid_workspace_low},
+    {"%current_graph_exec", Special::zero},
 };
+
+/// %name0 to %name(count - 1), perhaps with a suffix.
+bool is_numbered(std::string_view text, std::string_view name, int count, std::string_view suffix = "") {
+  if (!text.starts_with(name) || !text.ends_with(suffix) || text.size() <= name.size() + suffix.size()) return false;
+  text = text.substr(name.size(), text.size() - name.size() - suffix.size());
+  int number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc{} && read.ptr == text.data() + text.size() && number < count;
+}
 
 }  // namespace
 
@@ -56,6 +73,8 @@ std::optional<Special> parse_special(std::string_view name) {
   for (const auto& [text, special] : kNames) {
     if (text == name) return special;
   }
+  if (is_numbered(name, "%pm", 8) || is_numbered(name, "%pm", 8, "_64") || is_numbered(name, "%envreg", 32))
+    return Special::zero;
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "evaluator/vgpu/rounding.h"
 #include "evaluator/vgpu/sparse_selection.h"
 #include "evaluator/vgpu/tensor_core_sum.h"
 #include "evaluator/vgpu/tile_fragments.h"
@@ -22,6 +23,8 @@ bool is_signed(MmaType type) { return type == MmaType::s8 || type == MmaType::s4
 
 int width_of(MmaType type) {
   switch (type) {
+    case MmaType::b1:
+      return 1;
     case MmaType::s4:
     case MmaType::u4:
       return 4;
@@ -129,12 +132,90 @@ void add_float(TileSums& sums, const TileWords& words, const MmaForm& form, cons
   add_blocks(sums, words, form, is_fp8(form.a) ? numerics.fp8 : form.a == MmaType::tf32 ? numerics.tf32 : numerics.half);
 }
 
+/// Columns of a tile, two by two as a row of 32 lanes, through a function over rows.
+template <class Function>
+void convert_columns(TileSums& sums, Function function) {
+  for (std::size_t column = 0; column < sums.size(); column += 2) {
+    Row pair;
+    std::copy_n(sums[column].row.data(), 16, pair.data());
+    std::copy_n(sums[column + 1].row.data(), 16, pair.data() + 16);
+    function(pair.data());
+    std::copy_n(pair.data(), 16, sums[column].row.data());
+    std::copy_n(pair.data() + 16, 16, sums[column + 1].row.data());
+  }
+}
+
+void widen(TileSums& sums) {
+  convert_columns(sums, [](std::uint32_t* row) { row::cvt_f32_f16(row, row); });
+}
+void narrow(TileSums& sums) {
+  convert_columns(sums, [](std::uint32_t* row) { row::cvt_f16_f32(row, row); });
+}
+
 void multiply_float(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands,
                     const MmaRegisters& registers) {
+  const bool halves = form.accumulator == MmaType::f16;
   TileSums sums;
-  form.accumulator == MmaType::f16 ? load_halves(sums, operands.c.data()) : load_words(sums, operands.c.data());
+  halves || form.half_c ? load_halves(sums, operands.c.data()) : load_words(sums, operands.c.data());
+  if (form.half_c) widen(sums);
   add_float(sums, TileWords(operands.a, operands.b, registers.b), form, numerics);
-  form.accumulator == MmaType::f16 ? store_halves(sums, operands.d.data()) : store_words(sums, operands.d.data());
+  if (form.half_d) narrow(sums);
+  halves || form.half_d ? store_halves(sums, operands.d.data()) : store_words(sums, operands.d.data());
+}
+
+// ---- The four products of m8n8k4 (PTX ISA 9.7.14.5.1).
+
+struct Element {
+  int row = 0;
+  int column = 0;
+};
+
+/// Which element of A (rows and k) a lane of a quad pair holds as its i-th; of B likewise (columns and k) with the other
+/// layout.
+Element factor_of(int lane, int i, bool by_columns) {
+  const int quad = lane / 16 * 4, place = lane % 4;
+  return by_columns ? Element{quad + i, place} : Element{quad + place, i};
+}
+Element half_sum_of(int lane, int i) { return {lane / 16 * 4 + lane % 4, i}; }
+Element word_sum_of(int lane, int i) { return {lane / 16 * 4 + (lane & 1) + (i & 2), (i & 4) + (lane & 2) + (i & 1)}; }
+
+/// The lanes of a quad pair and the elements that each holds.
+template <class Visit>
+void each_element(int pair, int elements, Visit visit) {
+  for (const int upper : {0, 16})
+    for (int lane = upper + 4 * pair; lane < upper + 4 * pair + 4; ++lane)
+      for (int i = 0; i < elements; ++i) visit(lane, i);
+}
+
+std::uint32_t half_in(const std::uint32_t* word, int i) { return word[0] >> 16 * (i % 2) & 0xffffu; }
+
+void multiply_quad_pairs(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands) {
+  const bool halves = form.accumulator == MmaType::f16;
+  std::array<Row, 8> results{};
+  for (int pair = 0; pair < 4; ++pair) {
+    std::array<TileWord, 2> a{}, b{};
+    TileSums sums{};
+    const auto put = [](std::array<TileWord, 2>& words, Element at, std::uint32_t bits) {
+      words[at.column / 2].row[at.row] |= bits << 16 * (at.column % 2);
+    };
+    each_element(pair, 4, [&](int lane, int i) {
+      put(a, factor_of(lane, i, form.a_by_columns), half_in(&operands.a[i / 2][lane], i));
+      put(b, factor_of(lane, i, form.b_by_rows), half_in(&operands.b[i / 2][lane], i));
+    });
+    each_element(pair, 8, [&](int lane, int i) {
+      const bool half = halves || form.half_c;
+      const Element at = half ? half_sum_of(lane, i) : word_sum_of(lane, i);
+      sums[at.column].row[at.row] = half ? half_in(&operands.c[i / 2][lane], i) : operands.c[i][lane];
+    });
+    if (form.half_c) widen(sums);
+    add_block(sums, {.a = a, .b = b}, form.accumulator, numerics.half);
+    each_element(pair, 8, [&](int lane, int i) {
+      const Element at = halves ? half_sum_of(lane, i) : word_sum_of(lane, i);
+      const std::uint32_t bits = sums[at.column].row[at.row];
+      halves ? results[i / 2][lane] |= bits << 16 * (i % 2) : results[i][lane] = bits;
+    });
+  }
+  for (int i = 0; i < (halves ? 4 : 8); ++i) std::copy(results[i].begin(), results[i].end(), operands.d[i]);
 }
 
 // ---- Integers: exact, then wrapped or saturated.
@@ -147,11 +228,13 @@ void multiply_integer(const MmaForm& form, const MmaOperands& operands, const Mm
   const TileWords words(operands.a, operands.b, registers.b, sixteen_rows);
   const auto groups = static_cast<std::size_t>(words.groups);
   add_integers(sums, std::span(words.a).first(groups), std::span(words.b).first(groups),
-               {width_of(form.a), is_signed(form.a), is_signed(form.b), form.saturate});
+               {width_of(form.a), is_signed(form.a), is_signed(form.b), form.saturate, form.exclusive_or});
   for (int q = 0; q < 2; ++q) from_rows(&sums[q], 2, operands.d[q], sixteen_rows ? operands.d[2 + q] : unused.data());
 }
 
 // ---- f64: fused multiply-adds in ascending k.
+
+double fused(double a, double b, double c) { return pinned(std::fma(pinned(a), pinned(b), pinned(c))); }
 
 double double_at(const std::uint32_t* row, int lane) {
   return std::bit_cast<double>(std::uint64_t{row[2 * lane + 1]} << 32 | row[2 * lane]);
@@ -160,12 +243,13 @@ double double_at(const std::uint32_t* row, int lane) {
 void multiply_double(const MmaForm& form, const MmaOperands& operands) {
   const int pairs = form.m / 8;
   std::array<std::array<double, 8>, 16> sums{};
+  const RoundingScope scope(form.rounding);
   for (int row = 0; row < form.m; ++row)
     for (int column = 0; column < 8; ++column) {
       double sum = double_at(operands.c[row / 8 * 2 + column % 2], row % 8 * 4 + column / 2);
       for (int k = 0; k < form.k; ++k) {
         const double a = double_at(operands.a[k / 4 * pairs + row / 8], row % 8 * 4 + k % 4);
-        sum = std::fma(a, double_at(operands.b[k / 4], column * 4 + k % 4), sum);
+        sum = fused(a, double_at(operands.b[k / 4], column * 4 + k % 4), sum);
       }
       sums[row][column] = sum;
     }
@@ -238,7 +322,8 @@ Shapes shapes_of(const MmaForm& form) {
   if (is_int8(form.a) && is_int8(form.b) && form.accumulator == MmaType::s32) return {{16, 32}, 16};
   if (is_int4(form.a) && is_int4(form.b) && form.accumulator == MmaType::s32) return {{32, 64}, 32};
   if (form.a != form.b) return {};
-  if (form.a == MmaType::f16 && to_float) return {{8, 16}};
+  if (form.a == MmaType::b1 && form.accumulator == MmaType::s32) return {{128, 256}, 128};
+  if (form.a == MmaType::f16 && to_float) return {{8, 16}, 4};
   if (form.a == MmaType::bf16 && form.accumulator == MmaType::f32) return {{8, 16}};
   if (form.a == MmaType::tf32 && form.accumulator == MmaType::f32) return {{4, 8}};
   if (form.a == MmaType::f64 && form.accumulator == MmaType::f64) return {{4, 8, 16}, 4};
@@ -258,10 +343,13 @@ bool mma_supported(const MmaForm& form, std::string* why) {
 
 MmaRegisters mma_registers(const MmaForm& form) {
   const int register_bits = form.a == MmaType::f64 ? 64 : 32;
-  const int accumulator_bits = form.accumulator == MmaType::f16 ? 16 : register_bits;
-  const auto count = [&](int elements, int width) { return elements * width / (kLanes * register_bits); };
+  const int products = form.of_quad_pairs() ? 4 : 1;
+  const auto count = [&](int elements, int width) { return products * elements * width / (kLanes * register_bits); };
+  const auto sums = [&](bool half) {
+    return count(form.m * form.n, half || form.accumulator == MmaType::f16 ? 16 : register_bits);
+  };
   return {count(form.m * form.k / (form.sparse ? 2 : 1), width_of(form.a)), count(form.k * form.n, width_of(form.b)),
-          count(form.m * form.n, accumulator_bits)};
+          sums(form.half_c), sums(form.half_d)};
 }
 
 TensorCoreNumerics tensor_core_numerics(int sm) {
@@ -275,6 +363,7 @@ void mma_sync(const MmaForm& form, const TensorCoreNumerics& numerics, const Mma
   if (form.sparse) return multiply_sparse(form, numerics, operands, registers);
   if (form.accumulator == MmaType::s32) return multiply_integer(form, operands, registers);
   if (form.accumulator == MmaType::f64) return multiply_double(form, operands);
+  if (form.of_quad_pairs()) return multiply_quad_pairs(form, numerics, operands);
   multiply_float(form, numerics, operands, registers);
 }
 

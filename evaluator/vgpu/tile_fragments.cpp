@@ -100,18 +100,20 @@ EVO_CPU_CLONES void multiply(Products& products, std::span<const TileWord> a, st
     }
 }
 
-void count_common_bits(Products& products, std::span<const TileWord> a, std::span<const TileWord> b) {
+void count_bits(Products& products, std::span<const TileWord> a, std::span<const TileWord> b, bool exclusive_or) {
   for (std::size_t group = 0; group < a.size(); ++group)
     for (std::size_t column = 0; column < 8; ++column)
-      for (std::size_t row = 0; row < 16; ++row)
-        products[column][row] += std::popcount(a[group].row[row] & b[group].row[column]);
+      for (std::size_t row = 0; row < 16; ++row) {
+        const std::uint32_t x = a[group].row[row], y = b[group].row[column];
+        products[column][row] += std::popcount(exclusive_or ? x ^ y : x & y);
+      }
 }
 
 }  // namespace
 
 void add_integers(TileSums& sums, std::span<const TileWord> a, std::span<const TileWord> b, const IntegerFactors& factors) {
   Products products{};
-  factors.width == 1 ? count_common_bits(products, a, b) : multiply(products, a, b, factors);
+  factors.width == 1 ? count_bits(products, a, b, factors.exclusive_or) : multiply(products, a, b, factors);
   for (std::size_t column = 0; column < 8; ++column)
     for (std::size_t row = 0; row < 16; ++row) {
       std::uint32_t& sum = sums[column].row[row];

@@ -178,6 +178,8 @@ int bits_of(MmaType type) {
     case MmaType::s4:
     case MmaType::u4:
       return 4;
+    case MmaType::b1:
+      return 1;
     case MmaType::f64:
       return 64;
     default:
@@ -205,7 +207,7 @@ Fragment fragment_of(Form& form, Role role, MmaForm wmma, MmaType type) {
     wmma.accumulator = type;
     const bool integer = type == MmaType::s32;
     if (type == MmaType::f64) wmma.a = wmma.b = MmaType::f64;
-    if (integer) wmma.a = wmma.b = wmma.k == 32 ? MmaType::s4 : MmaType::s8;
+    if (integer) wmma.a = wmma.b = wmma.k == 128 ? MmaType::b1 : wmma.k == 32 ? MmaType::s4 : MmaType::s8;
     if (type == MmaType::f32 && wmma.k == 8) wmma.a = wmma.b = MmaType::tf32;
   } else {
     wmma.a = wmma.b = type;
@@ -273,22 +275,22 @@ void decode_product(Form& form) {
   for (int i = 0; i < 2; ++i) {
     if (form.take_one_of({"row", "col"}).empty()) form.unsupported("no layout");
   }
-  form.take("rn");
   MmaForm wmma;
+  take_mma_bits(form, wmma);
+  take_mma_rounding(form, wmma);
   take_mma_shape(form, wmma);
   const MmaType d = take_mma_type(form);
   const MmaType second = take_mma_type(form);
   const bool half = d == MmaType::f16 || (d == MmaType::f32 && (second == MmaType::f16 || second == MmaType::f32));
   if (half) {  // Only D and C are told.
     wmma.a = wmma.b = MmaType::f16;
-    wmma.accumulator = second;
+    set_mma_sums(form, wmma, d, second);
   } else {
     wmma.a = second;
     wmma.b = take_mma_type(form);
-    wmma.accumulator = take_mma_type(form);
+    set_mma_sums(form, wmma, d, take_mma_type(form));
     wmma.saturate = form.take("satfinite");
   }
-  if (d != wmma.accumulator) form.unsupported("C and D of different types");
   check_shape(form, wmma);
   if (names_one_of(form.elements(0), form.elements(1)) || names_one_of(form.elements(0), form.elements(2)))
     form.unsupported("D in registers of A or B");
@@ -303,7 +305,7 @@ void decode_product(Form& form) {
   };
   for (int i = 0; i < tiling.tiles; ++i) {
     if (i > 0) form.begin_another();
-    emit_mma(form, tile, {part(form.elements(0), i, counts.c), part(a, tiling.along_m ? i : 0, counts.a),
+    emit_mma(form, tile, {part(form.elements(0), i, counts.d), part(a, tiling.along_m ? i : 0, counts.a),
                           part(b, tiling.along_m ? 0 : i, counts.b), part(form.elements(3), i, counts.c)});
   }
 }

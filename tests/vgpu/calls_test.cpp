@@ -97,6 +97,12 @@ TEST_CASE("lists of allocated nodes hold what was put into them, and the heap en
   CHECK(gpu.download<std::int32_t>(out, 1).front() == 7);  // 8 MiB, and each block costs something.
 }
 
+TEST_CASE("what a function allocates on the stack is gone when it returns") {
+  Outside gpu("calls.cu");
+  const Ints got = ints(gpu, "sum_in_room_on_stack", 40);
+  for (int t = 0; t < 40; ++t) CHECK(got[t] == 200 * (t * 128 * 127 / 2));  // 200 times 512 bytes of 16 KiB.
+}
+
 TEST_CASE("calls that lead nowhere, endless recursion and misuse of the heap are named") {
   Outside gpu("calls.cu");
   const auto out = gpu.upload("out", Ints(32, 0));

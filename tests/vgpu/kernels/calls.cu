@@ -117,3 +117,17 @@ extern "C" __global__ void exhaust_heap(int* out) {
   while (malloc(1 << 20) != nullptr) ++blocks;
   out[0] = blocks;
 }
+
+__device__ __noinline__ int sum_of_multiples(int factor, int count) {
+  int* room;  // NVRTC does not know alloca().
+  asm volatile("{ .reg .b64 at; alloca.u64 at, %1; cvta.local.u64 %0, at; }" : "=l"(room) : "l"(count * sizeof(int)));
+  for (int i = 0; i < count; ++i) room[i] = i * factor;
+  int sum = 0;
+  for (int i = 0; i < count; ++i) sum += room[(i * 5) % count];
+  return sum;
+}
+extern "C" __global__ void sum_in_room_on_stack(int* out) {
+  int sum = 0;
+  for (int i = 0; i < 200; ++i) sum += sum_of_multiples(threadIdx.x, 128 + (i > 300));
+  out[threadIdx.x] = sum;
+}

@@ -107,3 +107,34 @@ extern "C" __global__ void matmul_wmma_f64(double* c, const double* a, const dou
   }
   wmma::store_matrix_sync(c + blockIdx.y * 8 * n + blockIdx.x * 8, sum, n, wmma::mem_row_major);
 }
+
+// One tile with C in half and the result in float, and the other way round.
+template <class D, class C>
+__device__ void wmma_mixed(D* d, const half* a, const half* b, const C* c) {
+  using namespace nvcuda;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a_part;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b_part;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, C> before;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, D> sum;
+  wmma::load_matrix_sync(a_part, a, 16);
+  wmma::load_matrix_sync(b_part, b, 16);
+  wmma::load_matrix_sync(before, c, 16, wmma::mem_row_major);
+  wmma::mma_sync(sum, a_part, b_part, before);
+  wmma::store_matrix_sync(d, sum, 16, wmma::mem_row_major);
+}
+extern "C" __global__ void matmul_wmma_half_c(float* d, const half* a, const half* b, const half* c) { wmma_mixed(d, a, b, c); }
+extern "C" __global__ void matmul_wmma_half_d(half* d, const half* a, const half* b, const float* c) { wmma_mixed(d, a, b, c); }
+
+// 8 x 8 counts of bits that rows of A and columns of B both have, plus 7, then of those that differ, plus 7.
+extern "C" __global__ void multiply_bits(int* d, const unsigned* a, const unsigned* b) {
+  asm volatile(
+      "{ .reg .b32 a, b, c<2>, d<2>;\n"
+      "wmma.load.a.sync.aligned.row.m8n8k128.global.b1 {a}, [%1], 128;\n"
+      "wmma.load.b.sync.aligned.col.m8n8k128.global.b1 {b}, [%2], 128;\n"
+      "mov.b32 c0, 7; mov.b32 c1, 7;\n"
+      "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {d0, d1}, {a}, {b}, {c0, c1};\n"
+      "wmma.store.d.sync.aligned.row.m8n8k128.global.s32 [%0], {d0, d1}, 8;\n"
+      "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {d0, d1}, {a}, {b}, {c0, c1};\n"
+      "wmma.store.d.sync.aligned.row.m8n8k128.global.s32 [%0+256], {d0, d1}, 8; }\n"
+      :: "l"(d), "l"(a), "l"(b) : "memory");
+}
