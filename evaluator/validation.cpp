@@ -125,7 +125,7 @@ class Trial {
   }
 
   /// How far one draw of a case lies below its limit is partly luck. Where the worst ones came close, seeds that the
-  /// search did not choose by must hold too.
+  /// search did not choose by must hold too, and wherever a draw was set aside.
   std::optional<Failure> confirm() {
     std::ranges::stable_sort(close_, std::ranges::greater(), &Close::closeness);
     std::vector<std::pair<std::string, std::string>> confirmed;  // shape and regime
@@ -133,7 +133,7 @@ class Trial {
     for (const Close& close : close_) {
       const Case& one = plan_.cases[close.number];
       const std::pair key(one.shape.name, one.regime.name);
-      if (confirmed.size() == kConfirmedCases) break;
+      if (confirmed.size() >= kConfirmedCases && close.closeness <= 1) break;
       if (std::ranges::find(confirmed, key) != confirmed.end()) continue;
       confirmed.push_back(key);
       for (const Case& more : more_cases(options_.task, options_.target, one, options_.salt, kMoreSeeds)) {
@@ -150,7 +150,7 @@ class Trial {
     if (ran.failure) return at(one, std::move(*ran.failure));
     const std::shared_ptr<const Expected> expected = extra_.get(one);
     auto failure = judge(one, *expected, ran.reply.outputs).failure;
-    if (failure) failure->reason += " (a seed beyond the grid's: the grid came close to the limit)";
+    if (failure) failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
     return failure;
   }
 
@@ -240,16 +240,15 @@ class Trial {
     return measured;
   }
 
-  /// Those of the regime, wider where rounding alone does more than usual.
-  Limits limits_on(const Case& one, const Expected& expected, const Difference& difference) {
-    const Limits limits = limits_in(one.regime.name);
-    if (!why_wrong(difference, limits) || difference.not_finite > 0 || difference.relative_l2 > kHopeless) return limits;
-    return widened(limits, floor_.strain(one, expected));
+  /// Whether rounding alone does so much more than usual on this draw that its error tells nothing of the candidate.
+  bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits) {
+    if (difference.not_finite > 0 || difference.relative_l2 > kHopeless) return false;
+    return !why_wrong(difference, widened(limits, floor_.strain(one, expected)));
   }
 
   struct Judgement {
     std::optional<Failure> failure;
-    double closeness = 0;  ///< Of the output that is closest to a limit.
+    double closeness = 0;  ///< Of the output that is closest to a limit; above 1 without a failure: the draw is set aside.
   };
 
   /// Compares every output of one case with its oracle.
@@ -265,12 +264,14 @@ class Trial {
       const Difference difference =
           compare(tensor.dtype, outputs.subspan(offset, tensor.bytes), expected.at(output++));
       offset += tensor.bytes;
+      const Limits limits = limits_in(one.regime.name);
+      const auto wrong = why_wrong(difference, limits);
+      judgement.closeness = std::max(judgement.closeness, closeness(difference, limits));
+      if (wrong && ill_conditioned(one, expected, difference, limits)) continue;
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, tensor.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
-      const Limits limits = limits_on(one, expected, difference);
-      judgement.closeness = std::max(judgement.closeness, closeness(difference, limits));
-      if (const auto wrong = why_wrong(difference, limits)) {
+      if (wrong) {
         return {failure_of(Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), tensor.name, *wrong))};
       }
     }
