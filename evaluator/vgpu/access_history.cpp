@@ -27,7 +27,9 @@ std::uint32_t first_unknown(const ReadRecord& read, const Accessor& by) {
 std::optional<Conflict> conflict_with(const ReadRecord& read, const Accessor& by) {
   if (read.time == 0 || atomic_to_each_other(read.flags, by.flags, read.block == by.block))
     return std::nullopt;
-  const std::uint32_t lane = first_unknown(read, by);
+  ReadRecord left = read;
+  left.lanes &= ~by.met(read);
+  const std::uint32_t lane = first_unknown(left, by);
   if (lane == 32) return std::nullopt;
   return Conflict{
       false,    read.time == kUnderWay, read.flags.asynchronous, false, read.block, thread_of(read, lane),
@@ -35,6 +37,14 @@ std::optional<Conflict> conflict_with(const ReadRecord& read, const Accessor& by
 }
 
 }  // namespace
+
+std::uint32_t Accessor::met(const ReadRecord& read) const {
+  if (meetings == nullptr || read.flags.asynchronous || read.block != block || read.warp != thread / 32) return 0;
+  std::uint32_t lanes = 0;
+  for (const Meeting& meeting : *meetings)
+    if (read.time <= meeting.time && (meeting.lanes >> thread % 32 & 1u) != 0) lanes |= meeting.lanes;
+  return lanes;
+}
 
 AccessHistory::Page& AccessHistory::page_for(std::size_t number, std::uint32_t shift) {
   if (pages_[number] == nullptr) pages_[number] = std::make_unique<Page>();

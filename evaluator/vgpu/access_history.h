@@ -40,6 +40,12 @@ struct ReadRecord {
   AccessFlags flags;
 };
 
+/// Lanes of a warp that have met at a shuffle or vote: what they had loaded until then is in their registers.
+struct Meeting {
+  std::uint32_t lanes = 0;
+  std::uint32_t time = 0;
+};
+
 /// Who accesses, and what its lanes know.
 struct Accessor {
   std::uint32_t block = 0;
@@ -49,6 +55,7 @@ struct Accessor {
   const Clock* known = nullptr;  ///< Null: nothing but the thread's own doing.
   AccessFlags flags;
   const Clock* proxied = nullptr;  ///< For asynchronous accesses: what of that a proxy fence lets them see.
+  const std::vector<Meeting>* meetings = nullptr;  ///< Of the warp, the latest of each set of lanes.
   bool collective =
       false;  ///< For all lanes of the warp: the thread's own doing must be known like everybody's.
 
@@ -57,6 +64,8 @@ struct Accessor {
     if (!collective && of_block == block && of_thread == thread) return true;
     return known != nullptr && known->time_of(of_block, of_thread) >= time;
   }
+  /// The lanes of the own warp that had read when they met the thread's lane.
+  std::uint32_t met(const ReadRecord& read) const;
 };
 
 /// What an access races with.

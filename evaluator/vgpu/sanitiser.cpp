@@ -15,6 +15,8 @@ constexpr std::size_t kMostFindings = 64;
 /// few, since any number of blocks may read there.
 constexpr std::size_t kMostReadsShared = 32;
 constexpr std::size_t kMostReadsGlobal = 4;
+/// Sets of lanes whose latest shuffle is remembered.
+constexpr std::size_t kMostMeetings = 4;
 
 std::uint32_t number_of(const Block& block) {
   const auto& grid = block.launch->grid;
@@ -66,7 +68,7 @@ Knowledge Gathering::take() {
     all = {};
     return result;
   };
-  return {taken(known_), taken(released_), taken(released_to_block_), taken(proxied_)};
+  return {taken(known_), taken(released_), taken(released_to_block_), taken(proxied_), {}};
 }
 
 // ---- WarpWatch, BlockWatch
@@ -229,6 +231,7 @@ Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane,
   by.now = mine.now;
   by.code = warp.launch->kernel->index_of(in);
   by.known = mine.of(lane).known.get();
+  by.meetings = &mine.meetings;
   by.flags.strong = order.strong;
   by.flags.block_scope = order.block_scope;
   return by;
@@ -239,6 +242,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
   Accessor by = accessor(warp, in, std::countr_zero(mask), order);
   by.collective = collective;
+  warp.block->watch->warps[warp.index].has_read = true;
   const bool alike = warp.block->watch->warps[warp.index].groups.size() == 1;
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
@@ -318,6 +322,34 @@ void Sanitiser::warp_barrier(Warp& warp, std::uint32_t lanes) {
   Gathering all;
   gather(warp, lanes, all);
   warp.block->watch->warps[warp.index].assign(lanes, all.take());
+}
+
+void WarpWatch::meet(std::uint32_t lanes) {
+  if (has_read) ++now;
+  has_read = false;
+  const std::uint32_t time = now - 1;
+  for (const Meeting& old : meetings)
+    if (old.time == time && (lanes & ~old.lanes) == 0) return;
+  std::erase_if(meetings, [&](const Meeting& old) { return (old.lanes & ~lanes) == 0; });
+  if (meetings.size() == kMostMeetings) meetings.erase(meetings.begin());
+  meetings.push_back({lanes, time});
+}
+
+void Sanitiser::meet(Warp& warp, std::uint32_t lanes) {
+  WarpWatch& mine = warp.block->watch->warps[warp.index];
+  mine.meet(lanes);
+  ClockPtr acquired;
+  for (const WarpWatch::Group& group : mine.groups)
+    if ((group.lanes & lanes) != 0) acquired = joined(acquired, group.knowledge.acquired);
+  if (acquired == nullptr) return;
+  const std::vector<WarpWatch::Group> groups = mine.groups;
+  for (const WarpWatch::Group& group : groups) {
+    if ((group.lanes & lanes) == 0) continue;
+    Knowledge knowledge = group.knowledge;
+    knowledge.known = joined(knowledge.known, acquired);
+    knowledge.acquired = acquired;
+    mine.assign(group.lanes & lanes, knowledge);
+  }
 }
 
 void Sanitiser::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes) {
@@ -423,10 +455,12 @@ void Sanitiser::acquire(Warp& warp, int lane, std::uint64_t key) {
   BlockWatch& watch = *warp.block->watch;
   WarpWatch& mine = watch.warps[warp.index];
   Knowledge knowledge = mine.of(lane);
-  ClockPtr known = joined(knowledge.known, found->second.to_all);
-  if (found->second.block == watch.number) known = joined(known, found->second.to_block);
+  ClockPtr brought = found->second.to_all;
+  if (found->second.block == watch.number) brought = joined(brought, found->second.to_block);
+  const ClockPtr known = joined(knowledge.known, brought);
   if (known == knowledge.known) return;
   knowledge.known = known;
+  knowledge.acquired = joined(knowledge.acquired, brought);
   mine.assign(1u << lane, knowledge);
 }
 

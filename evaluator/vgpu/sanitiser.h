@@ -60,15 +60,20 @@ struct WarpWatch {
     Knowledge knowledge;
   };
   std::uint32_t now = 1;
+  bool has_read = false;       ///< Since `now`.
+  std::vector<Meeting> meetings;
   std::uint32_t products = 1;  ///< The time of its tensor core, whose reads all lanes wait for together.
   std::vector<Group> groups;
 
   void start() {
     now = products = 1;
+    has_read = false;
+    meetings.clear();
     groups.assign(1, {kAllLanes, {}});
   }
   const Knowledge& of(int lane) const;
   void assign(std::uint32_t lanes, const Knowledge& knowledge);
+  void meet(std::uint32_t lanes);
 };
 
 /// A block while it is watched.
@@ -133,6 +138,9 @@ class Sanitiser {
   // ---- Order
   void fence(Warp& warp, const Instruction& in, std::uint32_t lanes);
   void warp_barrier(Warp& warp, std::uint32_t lanes);
+  /// The lanes of a shuffle or vote: what they have read until now comes before what they write from now on, and all
+  /// learn what any of them has acquired. What they have written themselves they do not learn.
+  void meet(Warp& warp, std::uint32_t lanes);
   void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes);
   /// Everybody has come to a block's barrier; `whole`: it is one of all threads.
   Knowledge complete(Block& block, std::uint32_t barrier, bool whole);

@@ -56,6 +56,7 @@ struct Knowledge {
                       ///< write.
   ClockPtr released_to_block;  ///< Likewise, but only threads of the own block.
   ClockPtr proxied;  ///< Of them, those that a fence.proxy.async lets the copy engine and wgmma see.
+  ClockPtr acquired = {};  ///< Of them, those that the thread's own strong reads have brought since its last barrier.
 
   bool operator==(const Knowledge&) const = default;
   void join(const Knowledge& other);

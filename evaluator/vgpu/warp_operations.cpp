@@ -5,6 +5,7 @@
 #include <string>
 
 #include "evaluator/vgpu/choose.h"
+#include "evaluator/vgpu/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
 namespace evo::vgpu {
@@ -26,7 +27,9 @@ bool MemberGroups::next(std::uint32_t& mask) {
       continue;
     }
     mask = group;
-    return complete || warp_.gather(in_, mask, members, meet_);
+    if (!complete && !warp_.gather(in_, mask, members, meet_)) return false;
+    if (warp_.launch->sanitiser != nullptr) warp_.launch->sanitiser->meet(warp_, mask);
+    return true;
   }
   return postpone_incomplete();
 }
