@@ -20,6 +20,7 @@
 #include "engine/text.h"
 #include "evaluator/device_buffers.h"
 #include "evaluator/nvrtc_compiler.h"
+#include "evaluator/parallel.h"
 #include "evaluator/pipeline.h"
 #include "evaluator/toolkit_headers.h"
 
@@ -256,7 +257,7 @@ std::unique_ptr<vgpu::VirtualGpu> open_virtual_gpu(const DeviceInfo& info) {
   if (info.kind != "vgpu")
     throw usage_error(
         fmt::format("evo vgpu runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
-  return vgpu::make_device(info.id.substr(std::string_view("vgpu:").size()));
+  return vgpu::make_device(info.id.substr(std::string_view("vgpu:").size()), usable_cores());
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ DeviceInfo resolve_device(std::string_view name) {
   refuse(name);
 }
 
-std::unique_ptr<Device> open_device(const std::string& id) {
-  if (id.starts_with(kVirtualPrefix)) return vgpu::make_device(id.substr(kVirtualPrefix.size()));
+std::unique_ptr<Device> open_device(const std::string& id, int threads) {
+  if (id.starts_with(kVirtualPrefix)) return vgpu::make_device(id.substr(kVirtualPrefix.size()), threads);
   if (id.starts_with(kCudaPrefix)) {
     if (const auto ordinal = ordinal_of(id)) return cuda::make_device(*ordinal);
   }

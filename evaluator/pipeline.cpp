@@ -56,6 +56,10 @@ int compile_workers(const PipelineOptions& options) {
   return usable_cores();
 }
 
+/// A virtual GPU's: as many cores as there are for each compile worker. A search has one: its verdicts do not depend on how
+/// blocks meet. Where somebody waits for a few candidates, with few compile workers, there are more.
+int threads_of_device(int compile_workers) { return std::max(usable_cores() / compile_workers, 1); }
+
 PipelineOptions with_defaults(PipelineOptions options) {
   if (options.run_deadline_s <= 0) options.run_deadline_s = options.device.kind == "vgpu" ? 60 : 15;
   return options;
@@ -213,7 +217,8 @@ class Pipeline final : public DevicePipeline {
 
   void evaluate_all() {
     try {
-      WorkerClient device(worker_options(options_, {"device", options_.device.id}, &stop_));
+      const std::string threads = std::to_string(threads_of_device(compile_workers_));
+      WorkerClient device(worker_options(options_, {"device", options_.device.id, threads}, &stop_));
       device.start();
       announce_device();
       ExtraOracles extra(options_, plan_, &stop_);

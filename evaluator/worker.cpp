@@ -1,5 +1,7 @@
 #include "evaluator/worker.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -73,15 +75,16 @@ std::unique_ptr<Role> open_role(const std::vector<std::string>& arguments, const
   if (arguments.size() == 1 && arguments[0] == "compile") {
     return std::make_unique<CompileRole>(tools.open_compiler());
   }
-  if (arguments.size() == 2 && arguments[0] == "device") {
-    return std::make_unique<DeviceRole>(tools.open_device(arguments[1]));
+  if ((arguments.size() == 2 || arguments.size() == 3) && arguments[0] == "device") {
+    const int threads = arguments.size() == 3 ? std::atoi(arguments[2].c_str()) : 1;
+    return std::make_unique<DeviceRole>(tools.open_device(arguments[1], std::max(threads, 1)));
   }
   return nullptr;
 }
 
 /// "device cuda:0" is the only worker that needs a driver.
 WorkerKind kind_of(const std::vector<std::string>& arguments) {
-  const bool gpu = arguments.size() == 2 && arguments[0] == "device" && arguments[1].starts_with("cuda");
+  const bool gpu = arguments.size() >= 2 && arguments[0] == "device" && arguments[1].starts_with("cuda");
   return gpu ? WorkerKind::gpu : WorkerKind::host_only;
 }
 

@@ -32,7 +32,8 @@ Cluster::Cluster(Launch& owner) : launch(&owner) {
     blocks.push_back(std::make_unique<Block>(owner, *this, rank));
 }
 
-void Cluster::start(std::uint64_t number) {
+void Cluster::start(std::uint64_t its_number) {
+  number = its_number;
   const auto& size = launch->cluster;
   const auto first = at({launch->grid[0] / size[0], launch->grid[1] / size[1], launch->grid[2] / size[2]}, number);
   arrived = 0;

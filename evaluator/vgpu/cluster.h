@@ -32,7 +32,7 @@ struct Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   /// Makes it the launch's cluster of that number, x first, as if fresh.
-  void start(std::uint64_t number);
+  void start(std::uint64_t its_number);
   /// Runs until the end, a failure, or for long enough.
   State run();
   /// Says in the launch's failure who waits for what.
@@ -51,6 +51,7 @@ struct Cluster {
   bool land_for(Block& block, std::uint32_t barrier);
 
   Launch* launch;
+  std::uint64_t number = 0;
   std::vector<std::unique_ptr<Block>> blocks;  ///< By rank.
   std::uint32_t arrived = 0;                   ///< Threads at barrier.cluster.
   std::uint32_t generation = 0;                ///< Of barrier.cluster.

@@ -9,6 +9,7 @@
 #include "evaluator/vgpu/control_operations.h"
 #include "evaluator/vgpu/load_error.h"
 #include "evaluator/vgpu/memory.h"
+#include "evaluator/vgpu/independence.h"
 #include "evaluator/vgpu/reachable.h"
 
 namespace evo::vgpu {
@@ -57,6 +58,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
 
   // Shared memory of the module that the kernel uses, then of the functions: all before the dynamic part.
   const std::set<const ptx::Function*> reachable = reachable_functions(module_, entry_);
+  kernel_->independent_blocks = blocks_are_independent(reachable, module_);
   std::set<std::uint32_t> used;
   bool reserves = false;
   for (const ptx::Function* function : reachable) {

@@ -3,8 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "evaluator/vgpu/cluster.h"
 #include "evaluator/vgpu/sanitiser.h"
@@ -46,14 +52,6 @@ class Prepared {
   AlignedWords constants_;
 };
 
-bool over_budget(Launch& launch) {
-  if (launch.executed <= launch.budget.launch_instructions) return false;
-  launch.failure =
-      failure_of(Verdict::timed_out, fmt::format("kernel {} has not ended after {} warp instructions",
-                                                 launch.kernel->name, launch.executed));
-  return true;
-}
-
 }  // namespace
 
 Failure failure_of(Verdict verdict, std::string reason) {
@@ -81,6 +79,10 @@ Block* begin_trace(Cluster& cluster, std::uint64_t first, const Sampling& sampli
   return nullptr;
 }
 
+std::uint64_t blocks_of_cluster(const Launch& launch) {
+  return std::uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
+}
+
 /// The number of the cluster, x first, that a block is in.
 std::uint64_t cluster_number(const Launch& launch, std::uint64_t block) {
   const std::uint64_t x = block % launch.grid[0], y = block / launch.grid[0] % launch.grid[1],
@@ -89,41 +91,96 @@ std::uint64_t cluster_number(const Launch& launch, std::uint64_t block) {
   return (z / launch.cluster[2] * rows + y / launch.cluster[1]) * columns + x / launch.cluster[0];
 }
 
+/// The numbers of clusters that wait for their turn, in ascending order; for several threads.
+class Queue {
+ public:
+  explicit Queue(std::vector<std::uint64_t> numbers) : numbers_(std::move(numbers)), count_(numbers_.size()) {}
+  /// All numbers below `count` but those of `without`, which is sorted.
+  Queue(std::uint64_t count, std::vector<std::uint64_t> without) : without_(std::move(without)), count_(count) {}
+
+  std::optional<std::uint64_t> take() {
+    while (!stopped_) {
+      const std::uint64_t at = next_++;
+      if (at >= count_) return std::nullopt;
+      if (!numbers_.empty()) return numbers_[at];
+      if (!std::binary_search(without_.begin(), without_.end(), at)) return at;
+    }
+    return std::nullopt;
+  }
+  bool empty() const { return stopped_ || next_ >= count_; }
+  /// Nothing more is given out.
+  void stop() { stopped_ = true; }
+
+ private:
+  std::vector<std::uint64_t> numbers_, without_;
+  std::uint64_t count_ = 0;
+  std::atomic<std::uint64_t> next_{0};
+  std::atomic<bool> stopped_{false};
+};
+
+/// Warp instructions that all threads of a launch have executed.
+class Meter {
+ public:
+  explicit Meter(const Launch& launch) : launch_(launch) {}
+  /// False when the launch's budget is spent.
+  bool count(std::uint64_t instructions) {
+    return (all_ += instructions) <= launch_.budget.launch_instructions;
+  }
+  std::uint64_t all() const { return all_; }
+  Failure spent() const {
+    return failure_of(Verdict::timed_out, fmt::format("kernel {} has not ended after {} warp instructions", launch_.kernel->name,
+                                                      launch_.budget.launch_instructions));
+  }
+
+ private:
+  const Launch& launch_;
+  std::atomic<std::uint64_t> all_{0};
+};
+
 /// Clusters, mostly of one block, run one after another. One that takes long may spin on another's work: then
 /// others start beside it, as many as a real device would hold.
 class Scheduler {
  public:
-  Scheduler(Launch& launch, const Sampling& sampling) : launch_(launch), sampling_(sampling) {
-    const auto& size = launch.cluster;
-    blocks_of_each_ = std::uint64_t{size[0]} * size[1] * size[2];
-    count_ = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / blocks_of_each_;
-    resident_ = std::max<std::uint64_t>(launch.resident_blocks / blocks_of_each_, 1);
-    if (!sampling.alone) return;
-    for (const std::uint64_t block : sampling.blocks) chosen_.push_back(cluster_number(launch, block));
-    std::sort(chosen_.begin(), chosen_.end());
-    chosen_.erase(std::unique(chosen_.begin(), chosen_.end()), chosen_.end());
-    count_ = chosen_.size();
+  Scheduler(Launch& launch, Queue& queue, Meter& meter, const Sampling& sampling = {})
+      : launch_(launch), queue_(queue), meter_(meter), sampling_(sampling) {
+    resident_ = std::max<std::uint64_t>(launch.resident_blocks / blocks_of_cluster(launch), 1);
   }
 
+  /// Ends early when the launch fails; then failed_in() is the number of the cluster.
   void run() {
-    while (next_ < count_ || !suspended_.empty()) {
-      std::unique_ptr<Cluster> cluster = choose();
-      const Cluster::State state = cluster->run();
-      if (state == Cluster::State::failed || over_budget(launch_)) return;
+    while (std::unique_ptr<Cluster> cluster = choose()) {
+      const std::uint64_t before = launch_.executed;
+      Cluster::State state = cluster->run();
+      if (!meter_.count(launch_.executed - before) && state != Cluster::State::failed) {
+        launch_.failure = meter_.spent();
+        state = Cluster::State::failed;
+      }
       if (state == Cluster::State::finished) {
         end_trace(*cluster);
         idle_.push_back(std::move(cluster));
         continue;
       }
       if (state == Cluster::State::suspended) stalled_ = 0;
-      if (state == Cluster::State::stalled && nobody_helps()) return cluster->deadlock();
+      if (state == Cluster::State::stalled && nobody_helps()) {
+        cluster->deadlock();
+        state = Cluster::State::failed;
+      }
+      if (state == Cluster::State::failed) {
+        failed_in_ = cluster->number;
+        return;
+      }
       suspended_.push_back(std::move(cluster));
     }
   }
+  std::uint64_t failed_in() const { return failed_in_; }
 
  private:
+  /// Null when all have ended.
   std::unique_ptr<Cluster> choose() {
-    if (next_ == count_ || suspended_.size() >= resident_) {
+    std::optional<std::uint64_t> number;
+    if (suspended_.size() < resident_) number = queue_.take();
+    if (!number) {
+      if (suspended_.empty()) return nullptr;
       std::unique_ptr<Cluster> longest = std::move(suspended_.front());
       suspended_.erase(suspended_.begin());
       return longest;
@@ -131,10 +188,8 @@ class Scheduler {
     if (idle_.empty()) idle_.push_back(std::make_unique<Cluster>(launch_));
     std::unique_ptr<Cluster> fresh = std::move(idle_.back());
     idle_.pop_back();
-    const std::uint64_t number = sampling_.alone ? chosen_[next_] : next_;
-    fresh->start(number);
-    if (sampling_.tracer != nullptr && traced_ == nullptr) traced_ = begin_trace(*fresh, number, sampling_);
-    ++next_;
+    fresh->start(*number);
+    if (sampling_.tracer != nullptr && traced_ == nullptr) traced_ = begin_trace(*fresh, *number, sampling_);
     return fresh;
   }
 
@@ -151,17 +206,16 @@ class Scheduler {
   bool nobody_helps() {
     if (launch_.progress != progress_) stalled_ = 0;
     progress_ = launch_.progress;
-    const bool full = next_ == count_ || suspended_.size() + 1 >= resident_;
+    const bool full = queue_.empty() || suspended_.size() + 1 >= resident_;
     return full && ++stalled_ > 2 * suspended_.size();
   }
 
   Launch& launch_;
-  const Sampling& sampling_;
-  std::uint64_t blocks_of_each_ = 1;
-  std::uint64_t count_ = 0;             ///< Clusters to run.
-  std::vector<std::uint64_t> chosen_;   ///< Their numbers, where not all are to run.
+  Queue& queue_;
+  Meter& meter_;
+  const Sampling sampling_;
   std::uint64_t resident_ = 1;
-  std::uint64_t next_ = 0;
+  std::uint64_t failed_in_ = 0;
   std::uint64_t progress_ = 0;
   std::uint64_t stalled_ = 0;
   const Block* traced_ = nullptr;
@@ -169,11 +223,75 @@ class Scheduler {
   std::vector<std::unique_ptr<Cluster>> suspended_;
 };
 
+/// The clusters that hold the sampled blocks.
+std::vector<std::uint64_t> sampled_clusters(const Launch& launch, const Sampling& sampling) {
+  std::vector<std::uint64_t> numbers;
+  for (const std::uint64_t block : sampling.blocks) numbers.push_back(cluster_number(launch, block));
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+/// What one thread changes of a launch while others run the same.
+Launch share_of(const Launch& launch) {
+  Launch share = launch;
+  share.executed = 0;
+  share.caches.assign(launch.kernel->caches, nullptr);
+  return share;
+}
+
+/// Independent clusters: those that are sampled first, which shows what a cluster costs, then all others on as many threads
+/// as are worth their start.
+void run_on_threads(Launch& launch, const Sampling& sampling, std::uint64_t count) {
+  // Some milliseconds: a thread's start takes tens of microseconds.
+  constexpr std::uint64_t kWorthwhile = 500'000;
+  std::vector<std::uint64_t> first = sampled_clusters(launch, sampling);
+  if (first.empty()) first.push_back(0);
+  Meter meter(launch);
+  Queue ahead(first);
+  Scheduler sampled(launch, ahead, meter, sampling);
+  sampled.run();
+  const std::uint64_t left = count - first.size();
+  const bool worthwhile = meter.all() / first.size() * left >= kWorthwhile;
+  // A failure of lower number may still come.
+  Queue others(launch.failure ? sampled.failed_in() : count, first);
+  std::vector<Launch> shares(worthwhile ? static_cast<std::size_t>(launch.threads) : 1, share_of(launch));
+  for (Launch& share : shares) share.failure.reset();
+  std::vector<std::uint64_t> failed_in(shares.size(), ~std::uint64_t{0});
+  const auto work = [&](std::size_t index) {
+    Scheduler scheduler(shares[index], others, meter);
+    scheduler.run();
+    if (!shares[index].failure) return;
+    failed_in[index] = scheduler.failed_in();
+    others.stop();
+  };
+  {
+    std::vector<std::jthread> helpers;
+    try {
+      for (std::size_t i = 1; i < shares.size(); ++i) helpers.emplace_back(work, i);
+    } catch (const std::system_error&) {  // Limits of this process: those that have started do the work.
+    }
+    work(0);
+  }
+  launch.executed = meter.all();
+  const auto lowest = std::min_element(failed_in.begin(), failed_in.end());
+  const Launch& failed = shares[static_cast<std::size_t>(lowest - failed_in.begin())];
+  if (!failed.failure) return;
+  launch.failure = failed.failure;
+  launch.failure_kind = failed.failure_kind;
+  launch.failure_line = failed.failure_line;
+}
+
 }  // namespace
 
 void run_blocks(Launch& launch, const Sampling& sampling) {
   const Prepared prepared(launch);
-  Scheduler(launch, sampling).run();
+  const std::uint64_t count = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / blocks_of_cluster(launch);
+  const bool watched = launch.sanitiser != nullptr || sampling.alone;
+  if (launch.threads > 1 && launch.kernel->independent_blocks && !watched) return run_on_threads(launch, sampling, count);
+  Queue queue = sampling.alone ? Queue(sampled_clusters(launch, sampling)) : Queue(count, {});
+  Meter meter(launch);
+  Scheduler(launch, queue, meter, sampling).run();
 }
 
 }  // namespace evo::vgpu

@@ -40,6 +40,7 @@ struct Launch {
   std::uint32_t resident_blocks =
       1;  ///< How many blocks may be under way together, for kernels that spin on others.
   Budget budget;
+  int threads = 1;  ///< Of the CPU, for blocks that cannot notice each other.
 
   std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
@@ -71,7 +72,9 @@ struct Sampling {
   bool alone = false;  ///< Only these run, with the clusters they are in: for a model, which asks for no results.
 };
 
-/// Runs every block. On return `failure` says what went wrong, if anything.
+/// Runs every block, in ascending order. On return `failure` says what went wrong, if anything. With several threads,
+/// blocks that are independent run side by side: what they write, count, trace and report does not depend on how many
+/// threads there are, unless the kernel has a race between blocks. Of several failures the lowest block's is kept.
 void run_blocks(Launch& launch, const Sampling& sampling = {});
 
 }  // namespace evo::vgpu

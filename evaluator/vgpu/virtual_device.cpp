@@ -20,13 +20,17 @@
 namespace evo::vgpu {
 namespace {
 
+/// More of them only compete for memory bandwidth.
+constexpr int kMostThreads = 8;
+
 std::uint64_t volume(const Dim3& dims) {
   return std::uint64_t{dims[0]} * dims[1] * dims[2];
 }
 
 class VirtualDevice : public VirtualGpu {
  public:
-  explicit VirtualDevice(const DeviceModel& model) : model_(model), info_(device_info(model)) {}
+  VirtualDevice(const DeviceModel& model, int threads)
+      : model_(model), info_(device_info(model)), threads_(std::clamp(threads, 1, kMostThreads)) {}
 
   const DeviceInfo& info() const override { return info_; }
   DeviceAddress allocate(std::size_t bytes, const std::string& name) override {
@@ -94,6 +98,7 @@ class VirtualDevice : public VirtualGpu {
 
   const DeviceModel& model_;
   DeviceInfo info_;
+  int threads_ = 1;
   GlobalMemory memory_;
   std::unique_ptr<Sanitiser> sanitiser_;  ///< Null: nobody asked.
 };
@@ -248,6 +253,7 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
   launch.resident_blocks = resident_blocks(planned);
+  launch.threads = threads_;
   if (kernel->cooperative && volume(planned.grid) > launch.resident_blocks)
     return refusal(fmt::format("kernel {} awaits the whole grid: of its {} blocks {} are resident together", kernel->name,
                                volume(planned.grid), launch.resident_blocks));
@@ -422,8 +428,8 @@ DeviceInfo model_info(std::string_view model) {
   return device_info(device_model(model));
 }
 
-std::unique_ptr<VirtualGpu> make_device(std::string_view model) {
-  return std::make_unique<VirtualDevice>(device_model(model));
+std::unique_ptr<VirtualGpu> make_device(std::string_view model, int threads) {
+  return std::make_unique<VirtualDevice>(device_model(model), threads);
 }
 
 }  // namespace evo::vgpu

@@ -46,7 +46,8 @@ class VirtualGpu : public Device {
                          std::optional<Failure>& failure) = 0;
 };
 
-/// A virtual GPU: interprets PTX on the CPU, checks every access, models latency. Deterministic.
-std::unique_ptr<VirtualGpu> make_device(std::string_view model);
+/// A virtual GPU: interprets PTX on the CPU, checks every access, models latency. Deterministic. `threads` of the CPU, at most 8,
+/// run the blocks of a launch; results do not depend on it where blocks have no race.
+std::unique_ptr<VirtualGpu> make_device(std::string_view model, int threads = 1);
 
 }  // namespace evo::vgpu

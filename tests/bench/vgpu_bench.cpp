@@ -142,7 +142,33 @@ void run_products(benchmark::State& state) {
   state.counters["per_product"] = benchmark::Counter(products, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+/// A launch of 256 independent blocks of 128 threads, 40 million warp instructions, on as many threads of the CPU as the
+/// argument says: wall-clock time.
+void run_blocks_on_threads(benchmark::State& state) {
+  GlobalMemory memory;
+  const LoadedModule module(memory, loop_of("fma.rn.f32 f0, f1, f2, f0;"), Build{});
+  const Kernel* kernel = module.kernel("k");
+  const std::uint64_t buffer = memory.allocate(4096, "buffer");
+  const std::uint32_t trips = 600;
+  for (auto _ : state) {
+    vgpu::Launch launch;
+    launch.kernel = kernel;
+    launch.memory = &memory;
+    launch.grid = {256, 1, 1};
+    launch.block = {128, 1, 1};
+    launch.threads = static_cast<int>(state.range(0));
+    launch.numerics = tensor_core_numerics(90);
+    launch.parameters.resize(kernel->parameter_bytes);
+    std::memcpy(launch.parameters.data() + kernel->parameters[0].offset, &buffer, sizeof buffer);
+    std::memcpy(launch.parameters.data() + kernel->parameters[1].offset, &trips, sizeof trips);
+    run_blocks(launch);
+    if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
+  }
+}
+
 const bool kRegistered = [] {
+  benchmark::RegisterBenchmark("launch on threads", run_blocks_on_threads)
+      ->Arg(1)->Arg(2)->Arg(4)->UseRealTime()->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("wgmma.m64n128k32.e4m3", run_products);
   for (const Case& each : kCases) {
     benchmark::RegisterBenchmark(each.name,

@@ -48,6 +48,13 @@ BODIES = [
     "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [d1],[s],64;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
     "cp.async.bulk.prefetch.L2.global [d1],64;\nfence.proxy.async;\nprefetch.tensormap [d3];\n"
     "tensormap.replace.tile.global_address.global.b1024.b64 [d1],d0;",
+    "mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f16 {f0,f1,f2,f3,f4,f5,f6,f7},{r4,r5},{r6,r7},{r8,r9,r10,r11};\n"
+    "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {r4,r5,r6,r7},{r4,r5,r6,r7},{r4,r5},{r4,r5,r6,r7};\n"
+    "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {r4,r5},{r6},{r7},{r8,r9};\nmovmatrix.sync.aligned.m8n8.trans.b16 r4,r5;\n"
+    "mma.sync.aligned.m8n8k4.row.col.rm.f64.f64.f64.f64 {e0,e1},{e2},{e3},{e0,e1};",
+    "mov.b64 d5,24;\nstacksave.u64 d4;\nalloca.u64 d5,d5,32;\nst.local.u32 [d5+20],r1;\nstackrestore.u64 d4;\nlop3.and.b32 r4|p1,r1,r0,r3,0x96,!p0;\n"
+    "cp.async.ca.shared.global [r3],[d2],8,p1;\ncp.async.wait_all;\nmov.pred p2,%is_explicit_cluster;\nmov.u32 r5,%aggr_smem_size;\n"
+    "fma.rn.oob.relu.bf16x2 r4,r5,r6,r7;\ncvt.pack.sat.s4.s32.b32 r4,r5,r6,r7;\n.local .b32 one,two;\nst.local.u32 [two],r4;",
     "mapa.shared::cluster.u32 r4,r2,1;\ngetctarank.shared::cluster.u32 r5,r4;\nst.shared::cluster.u32 [r4],r1;\nbarrier.cluster.arrive.release;\n"
     "barrier.cluster.wait.acquire;\nsetmaxnreg.inc.sync.aligned.u32 64;",
     "shfl.sync.bfly.b32 r4|p1,r1,3,31,-1;\nvote.sync.ballot.b32 r5,p1,-1;\nmatch.any.sync.b32 r6,r1,-1;\nredux.sync.add.s32 r7,r1,-1;\n"

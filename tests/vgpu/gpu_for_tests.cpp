@@ -43,6 +43,7 @@ std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometr
   launch.sm_count = 4;
   launch.resident_blocks = 64;
   launch.budget = budget_;
+  launch.threads = threads_;
   launch.parameters.assign(kernel->parameter_bytes, std::byte{0});
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     REQUIRE(kernel->parameters[i].bytes == arguments[i].size());

@@ -62,6 +62,7 @@ class TestGpu {
   const std::string& printed() const { return printed_; }
   std::uint64_t executed() const { return executed_; }
   void set_budget(Budget budget) { budget_ = budget; }
+  void set_threads(int threads) { threads_ = threads; }
   void trace_with(Tracer& tracer, std::vector<std::uint64_t> blocks) {
     tracer_ = &tracer;
     traced_blocks_ = std::move(blocks);
@@ -81,6 +82,7 @@ class TestGpu {
   GlobalMemory memory_;
   std::unique_ptr<LoadedModule> module_;
   Budget budget_;
+  int threads_ = 1;
   Tracer* tracer_ = nullptr;
   std::vector<std::uint64_t> traced_blocks_;
   std::string printed_;

@@ -222,7 +222,7 @@ class FakeDevice final : public Device {
 }  // namespace
 
 WorkerTools fake_tools() {
-  return {[](const std::string& id) -> std::unique_ptr<Device> {
+  return {[](const std::string& id, int) -> std::unique_ptr<Device> {
             if (id != "fake:0") throw machine_error(id + ": there is no such device");
             return std::make_unique<FakeDevice>();
           },
