@@ -205,6 +205,10 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
     const Instruction& instruction = *warp.next++;
     ++warp.executed;
     const std::uint32_t mask = warp.active & (warp.predicates[instruction.guard] ^ instruction.guard_flip);
+    if constexpr (kWatched) {
+      if (watch != nullptr && !watch->warps[warp.index].unwritten.empty())
+        launch->sanitiser->follow_unwritten(warp, instruction, mask);
+    }
     if (mask == 0) continue;
     if constexpr (kTraced) {
       launch->access = {};
@@ -213,9 +217,9 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
       launch->paths = 1;
     }
     if constexpr (kWatched) {
-      const std::uint32_t* first = launch->kernel->product_registers.first_use.data() +
-                                   launch->kernel->index_of(instruction);
-      if (first[0] != first[1]) watch_registers(warp, instruction);
+      const auto& first_use = launch->kernel->product_registers.first_use;
+      const std::uint32_t at = launch->kernel->index_of(instruction);
+      if (!first_use.empty() && first_use[at] != first_use[at + 1]) watch_registers(warp, instruction);
       if (warp.stop == Stop::failed) return;
     }
     instruction.execute(warp, instruction, mask);
@@ -241,7 +245,7 @@ bool Block::run_warp(Warp& warp) {
   const std::uint64_t before = warp.executed;
   const std::uint64_t limit = std::min(before + kTurn, launch->budget.warp_instructions + 1);
   while (true) {
-    const bool watched = !launch->kernel->warpgroup_forms.empty();
+    const bool watched = watch != nullptr || !launch->kernel->warpgroup_forms.empty();
     if (launch->tracer != nullptr) {
       watched ? run_split<true, true>(warp, limit) : run_split<true, false>(warp, limit);
     } else {

@@ -242,6 +242,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
   Accessor by = accessor(warp, in, std::countr_zero(mask), order);
   by.collective = collective;
+  std::uint32_t unwritten = 0;
   warp.block->watch->warps[warp.index].has_read = true;
   const bool alike = warp.block->watch->warps[warp.index].groups.size() == 1;
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
@@ -258,11 +259,20 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     }
     // What is still on its way cannot have come: one finding says all.
     if (spot.written->all(spot.at, bytes) || (conflict && conflict->under_way)) continue;
-    if (reported(FindingKind::uninitialised, warp, in, kNowhere)) continue;
-    report(FindingKind::uninitialised, warp, in, lane,
-           fmt::format("{} at {}, which nobody has written", bytes_text(false, bytes),
-                       describe_place(warp, mode, touched.address[lane])));
+    unwritten |= 1u << lane;
   }
+  if (unwritten == 0) return;
+  const auto lane = static_cast<std::size_t>(std::countr_zero(unwritten));
+  const auto what = [&] {
+    return fmt::format("{} at {}, which nobody has written", bytes_text(false, bytes),
+                       describe_place(warp, mode, touched.address[lane]));
+  };
+  const Kernel& kernel = *warp.launch->kernel;
+  if (!collective && kernel.trace.traced[kernel.index_of(in)].op_class == OpClass::load)
+    return loaded_unwritten(warp, in, unwritten, what());
+  for (std::uint32_t left = unwritten; left != 0; left &= left - 1)
+    if (!reported(FindingKind::uninitialised, warp, in, kNowhere))
+      report(FindingKind::uninitialised, warp, in, static_cast<int>(lane), what());
 }
 
 void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -53,6 +54,19 @@ class Gathering {
   Clock known_, released_, released_to_block_, proxied_;
 };
 
+/// A load of bytes that nobody has written.
+struct UnwrittenLoad {
+  const Instruction* in = nullptr;
+  int lane = 0;
+  std::string what;
+};
+/// Where what it brought is now.
+struct UnwrittenValue {
+  std::uint16_t number = 0;  ///< Of a register or predicate, as TracedInstruction numbers them.
+  std::uint32_t lanes = 0;
+  std::shared_ptr<const UnwrittenLoad> load;
+};
+
 /// A warp's lanes, in groups that know the same.
 struct WarpWatch {
   struct Group {
@@ -64,16 +78,20 @@ struct WarpWatch {
   std::vector<Meeting> meetings;
   std::uint32_t products = 1;  ///< The time of its tensor core, whose reads all lanes wait for together.
   std::vector<Group> groups;
+  std::vector<UnwrittenValue> unwritten;  ///< Mostly none.
 
   void start() {
     now = products = 1;
     has_read = false;
     meetings.clear();
+    unwritten.clear();
     groups.assign(1, {kAllLanes, {}});
   }
   const Knowledge& of(int lane) const;
   void assign(std::uint32_t lanes, const Knowledge& knowledge);
   void meet(std::uint32_t lanes);
+  std::uint32_t unwritten_lanes(std::span<const std::uint16_t> registers) const;
+  void forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes);
 };
 
 /// A block while it is watched.
@@ -134,6 +152,11 @@ class Sanitiser {
              const Touched& touched, std::uint32_t changed);
   void atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
               const Touched& touched);
+
+  /// A load has brought what nobody has written: a finding once something depends on it.
+  void loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t lanes, std::string what);
+  /// Before each instruction of a warp that holds such values.
+  void follow_unwritten(Warp& warp, const Instruction& in, std::uint32_t mask);
 
   // ---- Order
   void fence(Warp& warp, const Instruction& in, std::uint32_t lanes);
