@@ -2,55 +2,36 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 
 #include "cli/recordings.h"
+#include "engine/csv.h"
 #include "engine/error.h"
 #include "engine/text.h"
 
 namespace evo::cli {
 namespace {
 
-/// The cells of a line: quotes enclose commas.
-std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else if (c != '\r') {
-      cells.back() += c;
-    }
-  }
-  return cells;
-}
-
 void read_file(const std::string& file, std::map<std::string, ModelledGenomes>& modelled) {
-  const std::vector<std::string> lines = split(read_text(file), '\n');
-  const std::vector<std::string> header = cells_of(lines.empty() ? "" : lines.front());
+  const Csv csv = read_csv(read_text(file), file);
   const auto column = [&](const char* name) {
-    const auto found = std::find(header.begin(), header.end(), name);
-    if (found == header.end()) {
+    const std::optional<std::size_t> found = csv.column(name);
+    if (!found) {
       throw usage_error(fmt::format(
           "{}: line 1: no column '{}': evo model --against SPACE --csv FILE writes one", file, name));
     }
-    return static_cast<std::size_t>(found - header.begin());
+    return *found;
   };
   const std::size_t space = column("sweep");
   const std::size_t genome = column("genome");
   const std::size_t latency = column("modelled_us");
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    if (lines[i].empty()) continue;
-    const std::vector<std::string> cells = cells_of(lines[i]);
+  for (const Csv::Row& row : csv.rows) {
+    const std::string& text = row.cells[latency];
     double us = 0;
-    const std::string& text = latency < cells.size() ? cells[latency] : std::string();
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), us);
-    if (std::max(space, genome) >= cells.size() || error != std::errc() || end != text.data() + text.size())
-      throw usage_error(fmt::format("{}: line {}: no genome with a modelled latency", file, i + 1));
-    if (us > 0) modelled[cells[space]].add(cells[genome], us);
+    if (error != std::errc() || end != text.data() + text.size())
+      throw usage_error(fmt::format("{}: line {}: no modelled latency", file, row.line));
+    if (us > 0) modelled[row.cells[space]].add(row.cells[genome], us);
   }
 }
 

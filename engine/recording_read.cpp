@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/csv.h"
 #include "engine/error.h"
 #include "engine/text.h"
 
@@ -249,33 +250,24 @@ Json csv_value(const std::string& cell) {
   return cell;
 }
 
-Recording read_csv(std::string_view text, Table table) {
-  const std::vector<std::string> lines = split(text, '\n');
-  std::vector<std::string> heading = split(trim(lines.front()), ',');
-  const auto column = [&](std::string_view name) {
-    return static_cast<std::size_t>(std::find(heading.begin(), heading.end(), name) - heading.begin());
-  };
-  const std::size_t status = column("status");
-  const std::size_t time = column("time_ms");
-  if (status == heading.size() || time == heading.size()) {
+Recording read_values(const Csv& csv, Table table) {
+  const std::optional<std::size_t> status = csv.column("status");
+  const std::optional<std::size_t> time = csv.column("time_ms");
+  if (!status || !time) {
     throw usage_error(
         fmt::format("{}: neither a Kernel Tuner cache, T4 or KTT results, nor CSV with the columns status "
                     "and time_ms after the genes",
                     table.name));
   }
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    if (trim(lines[i]).empty()) continue;
-    const std::vector<std::string> cells = split(trim(lines[i]), ',');
-    if (cells.size() != heading.size())
-      throw usage_error(
-          fmt::format("{}: line {}: {} cells, not {}", table.name, i + 1, cells.size(), heading.size()));
+  for (const Csv::Row& row : csv.rows) {
     RecordedEntry entry;
-    for (std::size_t gene = 0; gene < status; ++gene) table.set(entry, heading[gene], csv_value(cells[gene]));
-    const Json measured = csv_value(cells[time]);
-    settle(entry, &measured, cells[status], 1);
+    for (std::size_t gene = 0; gene < *status; ++gene)
+      table.set(entry, csv.names[gene], csv_value(row.cells[gene]));
+    const Json measured = csv_value(row.cells[*time]);
+    settle(entry, &measured, row.cells[*status], 1);
     for (const std::string_view name : {"compile_ms", "bench_ms"}) {
-      const std::size_t at = column(name);
-      const Json cost = at == heading.size() ? Json() : csv_value(cells[at]);
+      const std::optional<std::size_t> at = csv.column(name);
+      const Json cost = at ? csv_value(row.cells[*at]) : Json();
       if (cost.is_number()) entry.cost_s += cost.get<double>() / 1e3;
     }
     table.entries.push_back(std::move(entry));
@@ -314,7 +306,7 @@ Json parse_open_ended(std::string_view text) {
 Recording read_recording(std::string_view text, const std::string& name) {
   const Table table{name, {}, {}, {}};
   if (trim(text).empty()) throw usage_error(fmt::format("{}: is empty", name));
-  if (trim(text).front() != '{') return read_csv(text, table);
+  if (trim(text).front() != '{') return read_values(read_csv(text, name), table);
   Json root = parse(text);
   if (root.is_discarded()) root = parse_open_ended(text);
   if (root.is_discarded()) throw usage_error(fmt::format("{}: malformed JSON", name));

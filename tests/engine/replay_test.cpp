@@ -115,6 +115,15 @@ TEST_CASE("KTT results are read") {
   CHECK(recording.rows[3].cost_s == Approx(0.09));
 }
 
+TEST_CASE("values with commas are read from CSV as evo writes them") {
+  const Recording recording =
+      read_recording("mode,status,time_ms,std_ms,compile_ms,bench_ms\n\"a,b\",ok,2,0,100,20\nc,compile,,,50,0\n", "k");
+  CHECK(genome_of(recording.family, recording.rows[0].alleles).genes.at("mode") == Value(std::string("a,b")));
+  CHECK(recording.rows[0].latency_us == 2000.0);
+  CHECK(recording.rows[0].cost_s == Approx(0.12));
+  CHECK(recording.rows[1].verdict == Verdict::compile_failed);
+}
+
 TEST_CASE("numbers with fractions stay in order, and genes that some entries lack are inactive") {
   const Recording recording =
       make_recording("r", {"f", "kind", "depth"}, {"f"},
