@@ -26,28 +26,34 @@ void refuse_other_task(const std::string& from, const std::string& found, const 
     throw usage_error(fmt::format("--seed-from {} is of task {}, not {}", from, found, wanted));
 }
 
-/// The best of a list of latencies with what has them, the older one of equals.
-template <typename T>
-std::vector<T> best_of(std::vector<std::pair<double, T>> valid) {
-  std::stable_sort(valid.begin(), valid.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<T> best;
-  for (std::size_t i = 0; i < std::min(kEliteCount, valid.size()); ++i)
-    best.push_back(std::move(valid[i].second));
-  return best;
+/// What is valid with its latency, best first, the older one of equals.
+using Board = std::vector<std::pair<double, Seed>>;
+
+std::vector<Seed> ranking_of(Board board) {
+  std::ranges::stable_sort(board, {}, [](const auto& entry) { return entry.first; });
+  std::vector<Seed> ranking;
+  for (std::size_t i = 0; i < std::min(kSeedCandidates, board.size()); ++i)
+    ranking.push_back(std::move(board[i].second));
+  return ranking;
+}
+
+void add_run(const Store& store, RunId run, const std::string& origin, Board& board) {
+  for (const OutcomeRow& outcome : store.outcomes(run)) {
+    if (outcome.verdict == Verdict::valid && outcome.latency_us)
+      board.push_back({*outcome.latency_us, {find_candidate(store, outcome.candidate).genome, origin}});
+  }
 }
 
 Rankings elites_of_database(const std::string& path, const std::string& task) {
   const Store store = Store::open(path, Store::Mode::read);
-  Rankings rankings;
-  std::string last;
-  for (const EliteRow& elite : store.elites({.task = task})) {
-    const std::string ranking =
-        fmt::format("{} {} {}", elite.task_hash, device_key(elite.device), elite.objective);
-    if (std::exchange(last, ranking) != ranking) rankings.emplace_back();
-    rankings.back().push_back(
-        {elite.genome, fmt::format("{} ({}, {})", path, elite.device.name, elite.objective)});
+  std::map<std::string, Board> boards;
+  for (const RunRow& run : store.runs()) {
+    if (run.info.task != task) continue;
+    Board& board = boards[fmt::format("{} {} {}", run.info.task_hash, device_key(run.info.device), run.info.objective)];
+    add_run(store, run.id, fmt::format("{} ({}, {})", path, run.info.device.name, run.info.objective), board);
   }
+  Rankings rankings;
+  for (auto& [key, board] : boards) rankings.push_back(ranking_of(std::move(board)));
   return rankings;
 }
 
@@ -55,15 +61,9 @@ Rankings elites_of_run(const std::string& number, const std::string& task, const
   const Store store = Store::open(database, Store::Mode::read);
   const RunRow run = find_run(store, parse_id("run", number));
   refuse_other_task("run " + number, run.info.task, task);
-  std::vector<std::pair<double, CandidateId>> valid;
-  for (const OutcomeRow& outcome : store.outcomes(run.id)) {
-    if (outcome.verdict == Verdict::valid && outcome.latency_us)
-      valid.emplace_back(*outcome.latency_us, outcome.candidate);
-  }
-  std::vector<Seed> ranking;
-  for (const CandidateId candidate : best_of(std::move(valid)))
-    ranking.push_back({find_candidate(store, candidate).genome, "run " + number});
-  return {std::move(ranking)};
+  Board board;
+  add_run(store, run.id, "run " + number, board);
+  return {ranking_of(std::move(board))};
 }
 
 Rankings elites_of_export(const std::string& path, const std::string& text, const std::string& task) {
@@ -78,13 +78,11 @@ Rankings elites_of_export(const std::string& path, const std::string& text, cons
 Rankings elites_of_results(const std::string& path, const std::string& text, const std::string& task) {
   Results results = read_results(text, path);
   refuse_other_task(path, results.info.task, task);
-  std::vector<std::pair<double, Genome>> valid;
+  Board board;
   for (ResultRow& row : results.rows) {
-    if (row.verdict == Verdict::valid) valid.emplace_back(row.latency_us, std::move(row.genome));
+    if (row.verdict == Verdict::valid) board.push_back({row.latency_us, {std::move(row.genome), path}});
   }
-  std::vector<Seed> ranking;
-  for (Genome& genome : best_of(std::move(valid))) ranking.push_back({std::move(genome), path});
-  return {std::move(ranking)};
+  return {ranking_of(std::move(board))};
 }
 
 Rankings read_elites(const std::string& from, const std::string& task, const std::string& database) {

@@ -88,19 +88,6 @@ void open_spaces(const Request& request, Spaces& spaces) {
   }
 }
 
-/// The best of other recordings, as near as they come to genomes of this one.
-std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>& elsewhere) {
-  std::vector<std::vector<Seed>> boards;
-  for (const Recording& recording : elsewhere) {
-    std::vector<Seed>& board = boards.emplace_back();
-    for (Genome& genome : best_genomes(recording, kEliteCount)) {
-      genome.family = space.recording.family.name;
-      board.push_back({std::move(genome), recording.name});
-    }
-  }
-  return seeds_in(space.space.space(), boards);
-}
-
 /// What a model foretells of each row, also that it is not built. Throws usage_error when it knows nothing of the
 /// space.
 std::vector<std::optional<double>> foretold_rows(const Recording& recording,
@@ -117,6 +104,22 @@ std::vector<std::optional<double>> foretold_rows(const Recording& recording,
                                          : std::optional(std::numeric_limits<double>::infinity());
   }
   return foretold;
+}
+
+/// The best of other recordings, as near as they come to genomes of this one; chosen by what is foretold of them where
+/// the runs are screened.
+std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>& elsewhere,
+                            const std::vector<std::optional<double>>& foretold, std::size_t screen) {
+  std::vector<std::vector<Seed>> boards;
+  for (const Recording& recording : elsewhere) {
+    std::vector<Seed>& board = boards.emplace_back();
+    for (Genome& genome : best_genomes(recording, kSeedCandidates)) {
+      genome.family = space.recording.family.name;
+      board.push_back({std::move(genome), recording.name});
+    }
+  }
+  RecordedForesight foresight(space.space, foretold);
+  return screen > 1 ? seeds_in(space.space.space(), boards, foresight) : seeds_in(space.space.space(), boards);
 }
 
 /// Runs are independent, so they may take any thread in any order; each result has its place.
@@ -325,8 +328,8 @@ int replay_spaces(const Request& request) {
       limits.seconds = 0;
     }
     if (!request.screen.empty()) limits.screen = parse_number("--screen", request.screen, 1);
-    const std::vector<Seed> seeds = seeds_for(space, elsewhere);
     const auto foretold = foretold_rows(space.recording, modelled, limits.screen);
+    const std::vector<Seed> seeds = seeds_for(space, elsewhere, foretold, limits.screen);
     for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, foretold);
   }
   add_others(request.others, spaces);
@@ -389,7 +392,7 @@ void add_replay(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->type_name("FILE");
   command
-      ->add_option("--seed-from", request->seed_from, "Other recorded spaces, whose three best open each run")
+      ->add_option("--seed-from", request->seed_from, "Other recorded spaces, whose best open each run")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command->add_option("--out", request->out, "Write the orders of visits, a JSON object for each run")

@@ -135,11 +135,11 @@ std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& spac
   return make_seeded(std::move(strategy), run.info.seeds);
 }
 
-std::vector<Seed> seeds_of(const PreparedRun& run, const Space& space) {
+std::vector<Seed> seeds_of(const PreparedRun& run, const Space& space, Foresight* foresight) {
   std::vector<Seed> seeds = seeds_in(space, run.elsewhere);
   if (seeds.empty() && !run.elsewhere.empty())
-    throw usage_error("--seed-from: no elite there is of a family that this run searches");
-  return seeds;
+    throw usage_error("--seed-from: nothing there is of a family that this run searches");
+  return foresight ? seeds_in(space, run.elsewhere, *foresight) : seeds;
 }
 
 /// Says in one line when nothing has shown that wrong kernels of a new run's task are found on its device.
@@ -219,7 +219,6 @@ int run(const RunRequest& request, const std::string& command_line) {
 
   // The legal genomes, and who proposes some.
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
-  if (!run.resumed) run.info.seeds = seeds_of(run, space);
   const Bindings facts = facts_of(run.device.limits);
   ProposedTemplates templates(run.info.files, run.task, run.info.target, facts);
   const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space);
@@ -234,6 +233,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   std::unique_ptr<Foresight> foresight;
   if (run.info.screen > 1)
     foresight = std::make_unique<ModelForesight>(run.task, run.info.target, run.device, build);
+  if (!run.resumed) run.info.seeds = seeds_of(run, space, foresight.get());
   const std::unique_ptr<Strategy> strategy =
       make_proposed(own_strategy(run, space, foresight.get()), space, proposer.get(), proposer_share(request), templates,
                     recorded_proposals(request, run, templates));
@@ -306,7 +306,7 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->type_name("NAME");
   command
       ->add_option("--seed-from", request->seed_from,
-                   "Begin with elites of other shapes, devices, objectives or versions of the task: a "
+                   "Begin with the best of other shapes, devices, objectives or versions of the task: a "
                    "database, a run of "
                    "--db, an exported .cu, or results that evo export --format wrote; may be repeated")
       ->allow_extra_args(false)

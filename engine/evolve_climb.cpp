@@ -8,10 +8,9 @@
 namespace evo {
 namespace {
 
-constexpr int kDraws = 20;  // for a gene that can change, for a genome not asked before
+constexpr int kDraws = 20;  // for a genome not asked before
 /// What counts as getting better, as a logarithm: half a percent.
 constexpr double kNoticeable = 0.005;
-constexpr const char* kNeighbour = "neighbour";
 
 }  // namespace
 
@@ -28,7 +27,7 @@ EvolveClimb::EvolveClimb(const Space& space, const Encoding& encoding, const Evo
 
 Proposal EvolveClimb::ask() {
   if (asked_++ < tuning_.founders) return founder();
-  if (ranking_.empty()) return immigrant();
+  if (ranking_.empty()) return ledger_.propose(unasked(), "random", {});
   if (pool_.empty() || told_since_fit_ >= fit_interval() || (found_better_ && told_since_fit_ > 0)) {
     fit();
     breed();
@@ -59,13 +58,10 @@ void EvolveClimb::tell(Point point, const Answer& answer) {
 
 void EvolveClimb::note_progress() {
   found_better_ = true;
-  if (ranking_.size() > 1 && best() > noticed_best_ - kNoticeable) return;
-  noticed_best_ = best();
+  const double best = ranked(0).log_latency;
+  if (ranking_.size() > 1 && best > noticed_best_ - kNoticeable) return;
+  noticed_best_ = best;
   told_since_better_ = 0;
-}
-
-double EvolveClimb::best() const {
-  return ranking_.empty() ? std::numeric_limits<double>::infinity() : ranked(0).log_latency;
 }
 
 std::vector<Point> EvolveClimb::peaks() const {
@@ -88,13 +84,20 @@ void EvolveClimb::enter(Ranking& ranking, std::uint32_t index) const {
   ranking.insert(place, index);
 }
 
+Point EvolveClimb::unasked() {
+  for (int draw = 0; draw < kDraws; ++draw) {
+    Point point = sample();
+    if (!ledger_.asked(point)) return point;
+  }
+  return ledger_.draw(rng_);
+}
+
 // Founders keep apart, so that they tell something of every gene.
 Proposal EvolveClimb::founder() {
-  Point chosen = ledger_.draw(rng_);
+  Point chosen;
   double farthest = -1;
   for (std::size_t draw = 0; draw < tuning_.spread; ++draw) {
-    Point point = sample();
-    if (ledger_.asked(point)) continue;
+    Point point = unasked();
     double nearest = std::numeric_limits<double>::max();
     for (const Point& other : founders_) nearest = std::min(nearest, distance(point, other));
     if (nearest <= farthest) continue;
@@ -118,14 +121,6 @@ double EvolveClimb::distance(const Point& a, const Point& b) const {
                    : 1;
   }
   return sum;
-}
-
-Proposal EvolveClimb::immigrant() {
-  for (int draw = 0; draw < kDraws; ++draw) {
-    Point point = sample();
-    if (!ledger_.asked(point)) return ledger_.propose(std::move(point), "random", {});
-  }
-  return ledger_.propose(ledger_.draw(rng_), "random", {});
 }
 
 std::size_t EvolveClimb::fit_interval() const {
@@ -163,73 +158,29 @@ void EvolveClimb::fit() {
   forest_.fit(rows, targets, rng_);
 }
 
+// Each family has offspring: its turn comes.
 void EvolveClimb::breed() {
   pool_.clear();
-  for (const Ranking& ranking : rankings_) breed_from(ranking);
-  for (std::size_t i = 0; i < tuning_.immigrants; ++i) consider(sample(), "random", {}, 0);
+  for (const Ranking& ranking : rankings_) {
+    for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking.size()); ++rank)
+      consider_neighbours(ranking[rank]);
+  }
+  for (std::size_t i = 0; i < tuning_.immigrants; ++i) consider(sample(), std::nullopt);
 }
 
-// Families do not mix, and each has offspring: its turn comes.
-void EvolveClimb::breed_from(const Ranking& ranking) {
-  if (ranking.empty()) return;
-  for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking.size()); ++rank) {
-    const Point& parent = told_[ranking[rank]].point;
-    for (std::size_t gene = 0; gene < parent.alleles.size(); ++gene) {
-      for (Point& point : space_.neighbours(parent, gene, Space::Step::any))
-        consider(std::move(point), kNeighbour, {ranking[rank], 0}, 1);
-    }
-  }
-  for (std::size_t i = 0; i < tuning_.mutants; ++i) {
-    const std::uint32_t parent = draw_parent(ranking);
-    Point point = told_[parent].point;
-    const std::uint64_t genes = 2 + rng_.below(2);
-    for (std::uint64_t gene = 0; gene < genes; ++gene) point = mutated(point);
-    consider(std::move(point), "mutate", {parent, 0}, 1);
-  }
-  for (std::size_t i = 0; i < tuning_.crossed; ++i) {
-    const std::uint32_t a = draw_parent(ranking);
-    const std::uint32_t b = draw_parent(ranking);
-    if (a != b) consider(crossed(told_[a].point, told_[b].point), "crossover", {a, b}, 2);
+void EvolveClimb::consider_neighbours(std::uint32_t parent) {
+  const Point& point = told_[parent].point;
+  for (std::size_t gene = 0; gene < point.alleles.size(); ++gene) {
+    for (Point& neighbour : space_.neighbours(point, gene, Space::Step::any))
+      consider(std::move(neighbour), parent);
   }
 }
 
-void EvolveClimb::consider(Point point, const char* op, std::array<std::uint32_t, 2> parents,
-                           std::size_t parent_count) {
+void EvolveClimb::consider(Point point, std::optional<std::uint32_t> parent) {
   if (ledger_.asked(point)) return;
   row_.resize(encoding_.columns());
   encoding_.encode(point, row_.data());
-  pool_.push_back({std::move(point), op, parents, parent_count, forest_.predict(row_.data())});
-}
-
-std::uint32_t EvolveClimb::draw_parent(const Ranking& ranking) {
-  return ranking[rng_.below(std::min(tuning_.parents, ranking.size()))];
-}
-
-// One gene changed, and those that the constraints tie to it only where nothing else is legal.
-Point EvolveClimb::mutated(const Point& point) {
-  const std::vector<Gene>& genes = space_.families()[point.family].genes;
-  for (int draw = 0; draw < kDraws; ++draw) {
-    const std::size_t gene = rng_.below(genes.size());
-    const std::size_t alleles = genes[gene].alleles.size();
-    if (alleles < 2 || point.alleles[gene] == kInactive) continue;
-    std::vector<Point> neighbours = space_.neighbours(point, gene, Space::Step::any);
-    if (!neighbours.empty()) return std::move(neighbours[rng_.below(neighbours.size())]);
-    Point wish = point;
-    wish.alleles[gene] = static_cast<int>(rng_.below(alleles));
-    std::vector<bool> kept(genes.size());
-    kept[gene] = true;
-    if (auto nearest = space_.complete(wish, kept, rng_)) return *nearest;
-  }
-  return point;
-}
-
-Point EvolveClimb::crossed(const Point& a, const Point& b) {
-  Point wish = a;
-  for (std::size_t gene = 0; gene < wish.alleles.size(); ++gene) {
-    if (a.alleles[gene] == kInactive || (b.alleles[gene] != kInactive && rng_.below(2) == 0))
-      wish.alleles[gene] = b.alleles[gene];
-  }
-  return space_.contains(wish) ? wish : *space_.complete(wish, {}, rng_);
+  pool_.push_back({std::move(point), parent, forest_.predict(row_.data())});
 }
 
 // A family that starts badly may still hold the best: every so many asks goes to one that does not lead, in
@@ -244,48 +195,23 @@ std::optional<std::uint32_t> EvolveClimb::family_in_turn() {
   return static_cast<std::uint32_t>(last_turn_);
 }
 
-// The forest errs about what nobody tried near the best: a gene that matters only there looks as it does
-// elsewhere.
-bool EvolveClimb::turn_of_neighbours() {
-  if (tuning_.near == 0 || ++asked_since_neighbour_ < tuning_.near) return false;
-  asked_since_neighbour_ = 0;
-  return true;
-}
-
-bool EvolveClimb::neighbour_of_best(const Offspring& offspring) const {
-  return offspring.op == kNeighbour && offspring.parents[0] == ranking_.front();
-}
-
-/// Index in the pool.
-template <typename Admitted>
-std::optional<std::size_t> EvolveClimb::most_promising_of(Admitted admitted) const {
+Proposal EvolveClimb::most_promising() {
+  const std::optional<std::uint32_t> family = family_in_turn();
   std::optional<std::size_t> chosen;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < pool_.size(); ++i) {
     const double promised = pool_[i].prediction.mean - tuning_.exploration * pool_[i].prediction.spread;
-    if (promised >= least || !admitted(pool_[i]) || ledger_.asked(pool_[i].point)) continue;
+    if (promised >= least || (family && pool_[i].point.family != *family) || ledger_.asked(pool_[i].point))
+      continue;
     least = promised;
     chosen = i;
   }
-  return chosen;
-}
-
-Proposal EvolveClimb::most_promising() {
-  const std::optional<std::uint32_t> family = family_in_turn();
-  std::optional<std::size_t> chosen;
-  if (!family && turn_of_neighbours())
-    chosen = most_promising_of([&](const Offspring& offspring) { return neighbour_of_best(offspring); });
-  if (!chosen)
-    chosen = most_promising_of(
-        [&](const Offspring& offspring) { return !family || offspring.point.family == *family; });
-  if (!chosen) return immigrant();
+  if (!chosen) return ledger_.propose(unasked(), "random", {});
   Offspring offspring = std::move(pool_[*chosen]);
   pool_[*chosen] = std::move(pool_.back());
   pool_.pop_back();
-  std::vector<std::uint64_t> parents;
-  for (std::size_t i = 0; i < offspring.parent_count; ++i)
-    parents.push_back(told_[offspring.parents[i]].ticket);
-  return ledger_.propose(std::move(offspring.point), offspring.op, std::move(parents));
+  if (!offspring.parent) return ledger_.propose(std::move(offspring.point), "random", {});
+  return ledger_.propose(std::move(offspring.point), "neighbour", {told_[*offspring.parent].ticket});
 }
 
 }  // namespace evo

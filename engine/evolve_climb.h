@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,7 +13,7 @@ namespace evo {
 
 /// One climb of the strategy `evolve`. From a few random founders on, a forest of random trees learns the
 /// latencies told so far from the genes, and failures with them. At each fit a pool of offspring is bred:
-/// every genome one gene away from the best, mutants, crosses and immigrants. What is asked is the member of
+/// every genome one gene away from the best, and random ones. What is asked is the member of
 /// the pool with the least promised latency, which is the trees' mean less what their disagreement leaves
 /// open. Latencies enter as logarithms relative to the best, clipped at the median (failures count twice
 /// that), so that no figure here has a scale and the forest spends its splits on what is worth telling apart.
@@ -30,8 +29,6 @@ class EvolveClimb {
 
   /// Whether it has gone on for long without getting noticeably better.
   bool stalled() const { return tuning_.patience > 0 && told_since_better_ >= tuning_.patience; }
-  /// Logarithm of its least latency; infinite when nothing was valid.
-  double best() const;
   /// The best of each family.
   std::vector<Point> peaks() const;
 
@@ -43,9 +40,7 @@ class EvolveClimb {
   };
   struct Offspring {
     Point point;
-    const char* op;  // of neighbours kNeighbour itself
-    std::array<std::uint32_t, 2> parents;  // indices of told_
-    std::size_t parent_count;
+    std::optional<std::uint32_t> parent;  // index of told_; random ones have none
     Prediction prediction;
   };
   using Ranking = std::vector<std::uint32_t>;  // indices of told_, best first; the older one of equals
@@ -55,26 +50,19 @@ class EvolveClimb {
   void note_progress();
 
   Point sample();
+  Point unasked();
   Proposal founder();
   double distance(const Point& a, const Point& b) const;
-  Proposal immigrant();
 
   std::size_t fit_interval() const;
   void fit();
 
   void breed();
-  void breed_from(const Ranking& ranking);
-  void consider(Point point, const char* op, std::array<std::uint32_t, 2> parents, std::size_t parent_count);
-  std::uint32_t draw_parent(const Ranking& ranking);
-  Point mutated(const Point& point);
-  Point crossed(const Point& a, const Point& b);
+  void consider_neighbours(std::uint32_t parent);
+  void consider(Point point, std::optional<std::uint32_t> parent);
 
   std::optional<std::uint32_t> family_in_turn();
-  bool turn_of_neighbours();
-  bool neighbour_of_best(const Offspring& offspring) const;
   Proposal most_promising();
-  template <typename Admitted>
-  std::optional<std::size_t> most_promising_of(Admitted admitted) const;
 
   const Space& space_;
   const Encoding& encoding_;
@@ -98,7 +86,6 @@ class EvolveClimb {
   std::size_t samples_ = 0;
   std::size_t asked_since_turn_ = 0;
   std::size_t last_turn_ = 0;  // a family
-  std::size_t asked_since_neighbour_ = 0;
 };
 
 }  // namespace evo

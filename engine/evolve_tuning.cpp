@@ -23,12 +23,9 @@ const std::map<std::string, Field, std::less<>>& fields() {
       {"good_share", &EvolveTuning::good_share}, {"exploration", &EvolveTuning::exploration},
       {"failure", &EvolveTuning::failure},       {"fit_every", &EvolveTuning::fit_every},
       {"memory", &EvolveTuning::memory},         {"bred", &EvolveTuning::bred},
-      {"parents", &EvolveTuning::parents},       {"mutants", &EvolveTuning::mutants},
-      {"crossed", &EvolveTuning::crossed},       {"immigrants", &EvolveTuning::immigrants},
-      {"trees", &EvolveTuning::trees},           {"tries", &EvolveTuning::tries},
-      {"pairs", &EvolveTuning::pairs},           {"turns", &EvolveTuning::turns},
-      {"patience", &EvolveTuning::patience},     {"leader", &EvolveTuning::leader},
-      {"near", &EvolveTuning::near},
+      {"immigrants", &EvolveTuning::immigrants}, {"trees", &EvolveTuning::trees},
+      {"tries", &EvolveTuning::tries},           {"pairs", &EvolveTuning::pairs},
+      {"turns", &EvolveTuning::turns},           {"patience", &EvolveTuning::patience},
   };
   return kFields;
 }
@@ -62,9 +59,9 @@ EvolveTuning parse_evolve_tuning(std::string_view text) {
     else
       tuning.*std::get<double EvolveTuning::*>(field->second) = parse<double>(value, setting);
   }
-  if (tuning.memory < 16 || tuning.parents < 1 || tuning.trees < 1 || tuning.good_share > 1)
+  if (tuning.memory < 16 || tuning.spread < 1 || tuning.trees < 1 || tuning.good_share > 1)
     throw usage_error(
-        "strategy evolve: memory is at least 16, parents and trees at least 1, good_share at most 1");
+        "strategy evolve: memory is at least 16, spread and trees at least 1, good_share at most 1");
   return tuning;
 }
 

@@ -16,14 +16,9 @@ struct EvolveTuning {
   double fit_every = 0.05;    ///< Of what the forest learns from: so many answers between two fits.
   std::size_t memory = 512;   ///< Answers that it learns from: the best half, and some of the others.
   std::size_t turns = 6;      ///< One ask of so many goes to a family that does not lead; 0: none does.
-  std::size_t near = 2;       ///< One ask of so many goes to a neighbour of the best, while any is new; 0: none does.
-  std::size_t bred = 4;       ///< The best of a family, whose neighbours are all considered.
-  std::size_t parents = 8;    ///< The best of a family, among which other parents are drawn.
-  std::size_t mutants = 40;   ///< Offspring considered at each fit: two or three genes changed,
-  std::size_t crossed = 20;   ///< by crossover,
-  std::size_t immigrants = 150;  ///< and anywhere.
-  std::size_t patience = 50;     ///< Answers without progress after which another climb begins; 0: none does.
-  std::size_t leader = 4;        ///< One ask of so many goes to the best climb so far then.
+  std::size_t bred = 4;       ///< The best of a family, whose neighbours are all considered at each fit,
+  std::size_t immigrants = 300;  ///< and so many random genomes.
+  std::size_t patience = 100;    ///< Answers without progress after which another climb begins; 0: none does.
   std::size_t trees = 16;        ///< Of the forest.
   std::size_t tries = 8;         ///< Random splits compared at each of its nodes.
   double pairs = 0.4;            ///< Of these: a product or quotient of two genes.

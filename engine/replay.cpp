@@ -2,7 +2,6 @@
 
 #include <deque>
 
-#include "engine/screen.h"
 #include "engine/search.h"
 
 namespace evo {
@@ -45,23 +44,6 @@ class RecordedEvaluator : public Evaluator {
   std::deque<std::pair<std::uint64_t, std::size_t>> waiting_;
 };
 
-/// Looks up what was foretold of each row.
-class Foretold : public Foresight {
- public:
-  Foretold(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
-      : space_(space), rows_(rows) {}
-
-  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
-    std::vector<std::optional<double>> latencies;
-    for (const Genome& genome : genomes) latencies.push_back(rows_.at(space_.row_of(genome)));
-    return latencies;
-  }
-
- private:
-  const RecordedSpace& space_;
-  const std::vector<std::optional<double>>& rows_;
-};
-
 class NoArchive : public Archive {
  public:
   std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
@@ -80,10 +62,16 @@ std::size_t RecordedSpace::row_of(const Genome& genome) const {
   return rows_.at(space_.point(genome));
 }
 
+std::vector<std::optional<double>> RecordedForesight::latencies(const std::vector<Genome>& genomes) {
+  std::vector<std::optional<double>> latencies;
+  for (const Genome& genome : genomes) latencies.push_back(rows_.at(space_.row_of(genome)));
+  return latencies;
+}
+
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
                                 const ReplayLimits& limits, const std::vector<Seed>& seeds,
                                 const std::vector<std::optional<double>>& foretold) {
-  Foretold foresight(space, foretold);
+  RecordedForesight foresight(space, foretold);
   std::unique_ptr<Strategy> searching = make_strategy(strategy, space.space(), seed);
   if (limits.screen > 1) searching = make_screened(std::move(searching), foresight, {.among = limits.screen});
   searching = make_seeded(std::move(searching), seeds);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/recording.h"
+#include "engine/screen.h"
 #include "engine/seeds.h"
 #include "engine/space.h"
 
@@ -27,6 +28,19 @@ class RecordedSpace {
   const Recording& recording_;
   Space space_;
   std::unordered_map<Point, std::size_t, PointHash> rows_;
+};
+
+/// Foretells what was foretold of each row.
+class RecordedForesight : public Foresight {
+ public:
+  /// `rows`: by row. Both must outlive it.
+  RecordedForesight(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
+      : space_(space), rows_(rows) {}
+  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override;
+
+ private:
+  const RecordedSpace& space_;
+  const std::vector<std::optional<double>>& rows_;
 };
 
 /// How long a replayed run is. It ends when both have been reached, or the space is exhausted.

@@ -1,12 +1,16 @@
 #include "engine/seeds.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "engine/rng.h"
 
 namespace evo {
 namespace {
+
+constexpr std::size_t kMostSeeds = 10;
 
 class SeededStrategy : public Strategy {
  public:
@@ -36,22 +40,46 @@ bool has_family(const Space& space, const std::string& name) {
                      [&](const Family& family) { return family.name == name; });
 }
 
-}  // namespace
-
-std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings) {
+/// So many of each ranking, and so many in all.
+std::vector<Seed> best_of(const Space& space, const std::vector<std::vector<Seed>>& rankings,
+                          std::size_t each, std::size_t all) {
   std::vector<Seed> seeds;
   Rng ties(0);
-  std::size_t longest = 0;
-  for (const auto& ranking : rankings) longest = std::max(longest, ranking.size());
-  for (std::size_t rank = 0; rank < longest; ++rank) {
+  for (std::size_t rank = 0; rank < each; ++rank) {
     for (const auto& ranking : rankings) {
       if (rank >= ranking.size() || !has_family(space, ranking[rank].genome.family)) continue;
       Seed seed{space.complete(ranking[rank].genome, ties), ranking[rank].origin};
       const bool known = std::any_of(seeds.begin(), seeds.end(),
                                      [&](const Seed& other) { return other.genome == seed.genome; });
-      if (!known && seeds.size() < kMaxSeeds) seeds.push_back(std::move(seed));
+      if (!known && seeds.size() < all) seeds.push_back(std::move(seed));
     }
   }
+  return seeds;
+}
+
+}  // namespace
+
+std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings) {
+  return best_of(space, rankings, kEliteCount, kMostSeeds);
+}
+
+std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings,
+                           Foresight& foresight) {
+  std::vector<Seed> candidates = best_of(space, rankings, kSeedCandidates, kSeedCandidates);
+  std::vector<Genome> genomes;
+  for (const Seed& candidate : candidates) genomes.push_back(candidate.genome);
+  const std::vector<std::optional<double>> foretold = foresight.latencies(genomes);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!foretold[i] || std::isfinite(*foretold[i])) order.push_back(i);
+  }
+  const auto latency = [&](std::size_t i) {
+    return foretold[i].value_or(std::numeric_limits<double>::infinity());
+  };
+  std::ranges::stable_sort(order, {}, latency);
+  std::vector<Seed> seeds;
+  for (std::size_t i = 0; i < std::min(kEliteCount, order.size()); ++i)
+    seeds.push_back(std::move(candidates[order[i]]));
   return seeds;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/screen.h"
 #include "engine/strategy.h"
 
 namespace evo {
@@ -15,13 +16,18 @@ struct Seed {
   std::string origin;  ///< Where it is from, for people.
 };
 
-/// No more seeds than this open a search.
-inline constexpr std::size_t kMaxSeeds = 10;
+/// How many of a ranking are worth looking at, where a foresight can choose among them.
+inline constexpr std::size_t kSeedCandidates = 100;
 
-/// The elites of several rankings, each best first, as genomes of `space`: alleles that it does not know are
-/// dropped and the nearest legal genome is taken. Rankings take turns, no genome stands twice, and those of
-/// families that it does not have are left out.
+/// The seeds that open a search, from several rankings, each best first, as genomes of `space`: alleles that
+/// it does not know are dropped and the nearest legal genome is taken. Rankings take turns, no genome stands
+/// twice, and those of families that it does not have are left out. These are the three best of each ranking,
+/// ten in all.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings);
+/// The same, but of the best kSeedCandidates the three that are foretold the least latencies. None that is
+/// bound to fail; where nothing can be told, the order of the rankings decides.
+std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings,
+                           Foresight& foresight);
 
 /// `strategy` with these as its first proposals, of the operator "seed". They must be legal.
 std::unique_ptr<Strategy> make_seeded(std::unique_ptr<Strategy> strategy, std::vector<Seed> seeds);

@@ -24,7 +24,15 @@ echo "## the four spaces of the rivals"
 echo "## five spaces, eight candidates in flight"
 "$evo" replay "${five_files[@]}" --strategy evolve --width 8 --runs "$runs"
 echo "## ablation"
-variants=evolve:good_share=1,evolve:pairs=0,evolve:spread=1,evolve:exploration=0,evolve:exploration=2
-variants+=,evolve:near=0,evolve:patience=0,evolve:mutants=0,evolve:crossed=0,evolve:immigrants=0,evolve:bred=0,evolve:trees=4
-"$evo" replay "${five_files[@]}" --strategy evolve,"$variants" --runs "$(((runs + 1) / 2))" --json >"$out/ablation.json"
+variants=evolve,evolve:good_share=1,evolve:failure=1,evolve:pairs=0,evolve:trees=4,evolve:exploration=0,evolve:spread=1
+variants+=,evolve:bred=0,evolve:immigrants=0,evolve:patience=0
+"$evo" replay "${five_files[@]}" --strategy "$variants" --runs "$runs" --json >"$out/ablation.json"
 "$(dirname "$0")/leave_one_out.py" "$out/ablation.json"
+landscapes=${LANDSCAPES:-build/release/tests/bench/evo_bench_landscapes}
+sweeps=$(dirname "$0")/../data/sweeps
+for screen in 1 4; do
+  echo "## ablation on landscapes learnt from sweeps, the best foretold of $screen"
+  "$landscapes" "$sweeps"/fp8_sdpa_wgmma_*.json.gz --strategy "$variants,random" --screen "$screen" --runs "$(((runs + 1) / 2))"
+done
+echo "## ablation on the sweeps"
+"$evo" replay "$sweeps"/*.json.gz --strategy "$variants" --evals 200 --runs "$(((runs + 1) / 2))"

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <sstream>
@@ -82,6 +83,36 @@ TEST_CASE("a screen is a number of proposals, and a resumed run keeps its own") 
   REQUIRE(screened_run(bench, "1", "run.db").code == 0);
   check_refused(bench.evo({"run", "--resume", "1", "--screen", "2", "--db", "run.db"}), 2,
                 {"--screen cannot be combined with --resume"});
+}
+
+TEST_CASE("a screened run is seeded with what the model ranks first for its own shape") {
+  const Bench bench;
+  write_toy_task(bench);
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"run", "--task", "toy", "--device", "vgpu", "--seed", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = bench.evo(arguments);
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.code == 0);
+  };
+  run({"--evals", "12", "--shapes", "N=64", "--db", "there.db"});
+  run({"--evals", "4", "--shapes", "N=128", "--screen", "4", "--seed-from", "there.db", "--db", "here.db"});
+  const auto modelled_here = [&](const std::string& database, const char* member, const char* wanted) {
+    std::vector<double> latencies;
+    for (const auto& row : outcomes(bench, database)) {
+      if (row[member] != wanted) continue;
+      const std::string id = std::to_string(row["candidate"].get<int>());
+      const std::string genome = bench.json({"show", id, "--db", database})["genome"].dump();
+      const auto model = bench.json({"model", "--task", "toy", "--genome", genome, "--shapes", "N=128"});
+      latencies.push_back(model["shapes"][0]["modelled_us"].get<double>());
+    }
+    return latencies;
+  };
+  std::vector<double> candidates = modelled_here("there.db", "verdict", "valid");
+  REQUIRE(candidates.size() > 3);
+  std::sort(candidates.begin(), candidates.end());
+  candidates.resize(3);
+  CHECK(modelled_here("here.db", "op", "seed") == candidates);
 }
 
 TEST_CASE("replay screens proposals with modelled latencies, and comes near in fewer evaluations") {

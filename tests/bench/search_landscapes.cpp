@@ -1,0 +1,340 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/lookup.h"
+#include "cli/recordings.h"
+#include "cli/templates.h"
+#include "engine/error.h"
+#include "engine/rng.h"
+#include "engine/screen.h"
+#include "engine/search.h"
+#include "engine/strategy.h"
+#include "engine/text.h"
+#include "evaluator/parallel.h"
+#include "evaluator/pipeline.h"
+
+// Strategies on landscapes over a space that no recording can hold, all 34 million genomes of fp8_sdpa's
+// wgmma family on an H200: learnt by ridge regression from the recorded sweeps of that family. Each sweep
+// makes two landscapes: the effects of genes and their pairs, and those of triples too. Where half of the
+// chance that a genome fails is learnt, it fails. Descents from random genomes end in dozens of different
+// places.
+//   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N]
+// SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*. ±: half of the 95 % interval over runs.
+namespace {
+
+using namespace evo;
+
+/// Standard deviation of log(measured/modelled) of the cost model on the sweeps.
+constexpr double kModelError = 0.12;
+constexpr double kPenalty = 0.02;  // of what the kernel of equal genomes is
+constexpr double kFailed = 1e9;    // us, slower than anything
+constexpr std::size_t kDescents = 60;
+constexpr double kNear = 1.05;
+
+/// Ridge regression on alleles and all their combinations up to `degree`, in its dual form: the kernel counts
+/// the combinations that two genomes share.
+class Ridge {
+ public:
+  Ridge(std::vector<Point> points, std::vector<double> targets, int degree) : points_(std::move(points)) {
+    const std::size_t genes = points_.front().alleles.size();
+    for (std::size_t same = 0; same <= genes; ++same) kernel_.push_back(combinations(same, degree));
+    mean_ = std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
+    for (double& target : targets) target -= mean_;
+    weights_ = solved(std::move(targets));
+  }
+
+  double operator()(const Point& point) const {
+    double sum = mean_;
+    for (std::size_t i = 0; i < points_.size(); ++i) sum += weights_[i] * kernel_[same(points_[i], point)];
+    return sum;
+  }
+
+ private:
+  static double combinations(std::size_t same, int degree) {
+    double sum = 1;
+    double of_size = 1;
+    for (int size = 1; size <= degree; ++size) {
+      of_size *= (static_cast<double>(same) - size + 1) / size;
+      sum += of_size;
+    }
+    return sum;
+  }
+
+  static std::size_t same(const Point& a, const Point& b) {
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < a.alleles.size(); ++i) same += a.alleles[i] == b.alleles[i];
+    return same;
+  }
+
+  /// (K + penalty) x = y, by Cholesky's decomposition.
+  std::vector<double> solved(std::vector<double> y) const {
+    const std::size_t n = points_.size();
+    std::vector<double> l(n * n);
+    const auto row_product = [&](std::size_t i, std::size_t j, std::size_t count) {
+      return std::inner_product(&l[i * n], &l[i * n] + count, &l[j * n], 0.0);
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < i; ++j)
+        l[i * n + j] = (kernel_[same(points_[i], points_[j])] - row_product(i, j, j)) / l[j * n + j];
+      l[i * n + i] = std::sqrt(kernel_.back() * (1 + kPenalty) - row_product(i, i, i));
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      y[i] = (y[i] - std::inner_product(&l[i * n], &l[i * n] + i, y.begin(), 0.0)) / l[i * n + i];
+    for (std::size_t i = n; i-- > 0;) {
+      for (std::size_t k = i + 1; k < n; ++k) y[i] -= l[k * n + i] * y[k];
+      y[i] /= l[i * n + i];
+    }
+    return y;
+  }
+
+  std::vector<Point> points_;
+  std::vector<double> kernel_;  // by how many alleles are the same
+  double mean_ = 0;
+  std::vector<double> weights_;
+};
+
+class Landscape {
+ public:
+  Landscape(const Space& space, const Recording& recording, int degree)
+      : name_(fmt::format("{}, {}", recording.name, degree == 2 ? "pairs" : "triples")), space_(space) {
+    Rng ties(0);
+    std::vector<Point> all;
+    std::vector<Point> valid;
+    std::vector<double> failures;
+    std::vector<double> latencies;
+    for (const RecordedRow& row : recording.rows) {
+      Genome genome = genome_of(recording.family, row.alleles);
+      genome.family = space.families().front().name;
+      all.push_back(space.point(space.complete(genome, ties)));
+      failures.push_back(row.latency_us ? 0 : 1);
+      if (!row.latency_us) continue;
+      valid.push_back(all.back());
+      latencies.push_back(std::log(*row.latency_us));
+    }
+    failure_.emplace(std::move(all), std::move(failures), degree);
+    log_latency_.emplace(std::move(valid), std::move(latencies), degree);
+  }
+
+  const std::string& name() const { return name_; }
+  const Space& space() const { return space_; }
+
+  double latency_us(const Point& point) const {
+    return (*failure_)(point) > 0.5 ? kFailed : std::exp((*log_latency_)(point));
+  }
+  double latency_us(const Genome& genome) const { return latency_us(space_.point(genome)); }
+
+  /// Where a steepest descent through all neighbours of a random genome ends.
+  double descent_us(std::uint64_t seed) const {
+    Rng rng(seed);
+    Point at = space_.sample_point(rng);
+    double best = latency_us(at);
+    for (bool better = true; better;) {
+      better = false;
+      Point next = at;
+      for (std::size_t gene = 0; gene < at.alleles.size(); ++gene) {
+        for (Point& point : space_.neighbours(at, gene, Space::Step::any)) {
+          const double latency = latency_us(point);
+          if (latency >= best) continue;
+          best = latency;
+          next = std::move(point);
+          better = true;
+        }
+      }
+      at = std::move(next);
+    }
+    return best;
+  }
+
+ private:
+  std::string name_;
+  const Space& space_;
+  std::optional<Ridge> failure_;
+  std::optional<Ridge> log_latency_;
+};
+
+class LearntEvaluator : public Evaluator {
+ public:
+  explicit LearntEvaluator(const Landscape& landscape) : landscape_(landscape) {}
+  std::size_t width() const override { return 1; }
+  void submit(std::uint64_t ticket, const Candidate& candidate) override {
+    const double latency = landscape_.latency_us(candidate.genome);
+    done_ = {ticket, {}};
+    done_.evaluation.verdict = latency < kFailed ? Verdict::valid : Verdict::launch_failed;
+    done_.evaluation.latency_us = latency;
+    best_us.push_back(best_us.empty() ? latency : std::min(best_us.back(), latency));
+  }
+  Done wait() override { return done_; }
+
+  std::vector<double> best_us;  // after each evaluation
+
+ private:
+  const Landscape& landscape_;
+  Done done_;
+};
+
+/// A model that errs, always in the same way about the same genome. It knows what fails.
+class LearntForesight : public Foresight {
+ public:
+  explicit LearntForesight(const Landscape& landscape) : landscape_(landscape) {}
+  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
+    std::vector<std::optional<double>> result;
+    for (const Genome& genome : genomes) {
+      const double latency = landscape_.latency_us(genome);
+      result.push_back(latency < kFailed ? latency * error(genome) : std::numeric_limits<double>::infinity());
+    }
+    return result;
+  }
+
+ private:
+  double error(const Genome& genome) const {  // Box-Muller
+    Rng rng(PointHash()(landscape_.space().point(genome)));
+    return std::exp(kModelError * std::sqrt(-2 * std::log(1 - rng.unit())) *
+                    std::cos(2 * std::numbers::pi * rng.unit()));
+  }
+  const Landscape& landscape_;
+};
+
+class NoArchive : public Archive {
+ public:
+  std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
+  void record(const Proposal&, const Candidate&, const Evaluation&) override {}
+};
+
+/// Best latency after each evaluation.
+std::vector<double> run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed,
+                        std::size_t evaluations, std::size_t screen) {
+  LearntForesight foresight(landscape);
+  auto searching = make_strategy(strategy, landscape.space(), seed);
+  if (screen > 1) searching = make_screened(std::move(searching), foresight, {.among = screen});
+  LearntEvaluator evaluator(landscape);
+  NoArchive archive;
+  SearchLimits limits;
+  limits.evaluations = evaluations;
+  const auto build = [](const Genome& genome) { return Candidate{genome, {}}; };
+  search(*searching, evaluator, archive, build, limits, {});
+  return std::move(evaluator.best_us);
+}
+
+std::string cell(const std::vector<double>& values, int digits) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return fmt::format("{:.{}f} ±{:.{}f}", mean, digits, 1.96 * std::sqrt(squares / count / count), digits);
+}
+
+/// What a strategy's runs came to on each landscape: best/optimum after each evaluation, by landscape and
+/// run.
+using Runs = std::vector<std::vector<std::vector<double>>>;
+
+/// The mean over `landscapes` of what one run of the same number came to on each.
+template <typename Figure>
+std::vector<double> by_run(const Runs& runs, const std::vector<std::size_t>& landscapes, Figure figure) {
+  std::vector<double> values(runs.front().size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (const std::size_t landscape : landscapes)
+      values[i] += figure(runs[landscape][i]) / static_cast<double>(landscapes.size());
+  }
+  return values;
+}
+
+void print_row(const std::string& name, const std::string& strategy, const Runs& runs,
+               const std::vector<std::size_t>& landscapes) {
+  using Best = std::vector<double>;
+  const auto at = [&](std::size_t evaluations) {
+    return cell(by_run(runs, landscapes,
+                       [&](const Best& best) { return best[std::min(evaluations, best.size()) - 1]; }),
+                3);
+  };
+  const auto hit =
+      by_run(runs, landscapes, [](const Best& best) { return best.back() <= kNear ? 1.0 : 0.0; });
+  const auto reach = by_run(runs, landscapes, [](const Best& best) {
+    const auto far = std::count_if(best.begin(), best.end(), [](double ratio) { return ratio > kNear; });
+    return static_cast<double>(std::min<std::ptrdiff_t>(far + 1, std::ssize(best)));
+  });
+  fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", name, strategy, at(50), at(100), at(200), cell(hit, 2),
+             cell(reach, 0));
+}
+
+int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies,
+            std::size_t evaluations, std::size_t runs, std::size_t screen) {
+  const SourceTree tree = cli::load_templates({});
+  const Task task = cli::find_task(tree, "fp8_sdpa");
+  const DeviceInfo device = resolve_device("vgpu:h200");
+  const Space space =
+      cli::make_space(tree, task, device, make_target(task, device.kind, {"mission"}, {}), "wgmma");
+  std::vector<Landscape> landscapes;
+  for (const std::string& sweep : sweeps) {
+    for (const Recording& recording : cli::open_recordings(sweep)) {
+      for (const int degree : {2, 3}) landscapes.emplace_back(space, recording, degree);
+    }
+  }
+
+  std::vector<std::pair<std::string, Runs>> results;
+  for (const std::string& strategy : strategies) results.emplace_back(strategy, Runs(landscapes.size()));
+  for (std::size_t l = 0; l < landscapes.size(); ++l) {
+    std::vector<double> ends(kDescents);
+    parallel_each(kDescents, [&] {
+      return [&](std::size_t descent) { ends[descent] = landscapes[l].descent_us(descent); };
+    });
+    double optimum = *std::min_element(ends.begin(), ends.end());
+    for (auto& [strategy, all] : results) {
+      all[l].resize(runs);
+      parallel_each(runs, [&, &name = strategy, &bests = all[l]] {
+        return [&](std::size_t seed) { bests[seed] = run(landscapes[l], name, seed, evaluations, screen); };
+      });
+      for (const auto& best : all[l]) optimum = std::min(optimum, best.back());
+    }
+    for (auto& [strategy, all] : results) {
+      for (auto& best : all[l]) {
+        for (double& latency : best) latency /= optimum;
+      }
+    }
+  }
+
+  fmt::print(
+      "| landscape | strategy | best@50 | best@100 | best@200 | within 5 % | to 5 % "
+      "|\n|---|---|---|---|---|---|---|\n");
+  std::vector<std::size_t> all(landscapes.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (const std::size_t l : all) {
+    for (const auto& [strategy, bests] : results) print_row(landscapes[l].name(), strategy, bests, {l});
+  }
+  for (const auto& [strategy, bests] : results) print_row("mean", strategy, bests, all);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Strategies on landscapes learnt from recorded sweeps");
+  std::vector<std::string> sweeps;
+  std::string strategies = "evolve,random";
+  std::size_t evaluations = 200;
+  std::size_t runs = 40;
+  std::size_t screen = 1;
+  app.add_option("SWEEP", sweeps)->required();
+  app.add_option("--strategy", strategies);
+  app.add_option("--evals", evaluations);
+  app.add_option("--runs", runs);
+  app.add_option("--screen", screen);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return compare(sweeps, split(strategies, ','), evaluations, runs, screen);
+  } catch (const Error& error) {
+    fmt::print(stderr, "evo_bench_landscapes: {}\n", error.what());
+    return 2;
+  }
+}
