@@ -1,6 +1,7 @@
 #include "cli/foresight.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -16,6 +17,8 @@ namespace {
 constexpr double kFails = std::numeric_limits<double>::infinity();
 /// A model takes about a second.
 constexpr double kDeadline_s = 60;
+/// How often a wait looks whether it is to stop.
+constexpr std::chrono::milliseconds kPoll{50};
 
 DeviceInfo virtual_device_like(const DeviceInfo& device) {
   return device.kind == "vgpu" ? device : resolve_device(virtual_gpu_like(device.name));
@@ -35,19 +38,33 @@ bool says_nothing(Verdict verdict) {
 
 }  // namespace
 
-ModelForesight::ModelForesight(Task task, Target target, const DeviceInfo& device, Build build)
+ModelForesight::ModelForesight(Task task, Target target, const DeviceInfo& device, Build build,
+                               const std::atomic<bool>& stop)
     : task_(std::move(task)),
       target_(std::move(target)),
       device_(virtual_device_like(device)),
       build_(std::move(build)),
+      stop_(stop),
       pool_(options_for(device_), usable_cores()) {}
 
 std::vector<std::optional<double>> ModelForesight::latencies(const std::vector<Genome>& genomes) {
   std::vector<Pending> pending;
   for (const Genome& genome : genomes) pending.push_back(start(genome));
   std::vector<std::optional<double>> latencies;
-  for (Pending& one : pending) latencies.push_back(finish(std::move(one)));
+  for (Pending& one : pending) {
+    if (!wait_for(one)) return {};
+    latencies.push_back(finish(std::move(one)));
+  }
   return latencies;
+}
+
+bool ModelForesight::wait_for(const Pending& pending) const {
+  for (const std::future<ModelPool::Result>& result : pending.results) {
+    while (result.wait_for(kPoll) != std::future_status::ready) {
+      if (stop_.load()) return false;
+    }
+  }
+  return true;
 }
 
 ModelForesight::Pending ModelForesight::start(const Genome& genome) {

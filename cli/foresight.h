@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -15,8 +16,9 @@ namespace evo::cli {
 class ModelForesight : public Foresight {
  public:
   using Build = std::function<Candidate(const Genome&)>;
-  /// Throws usage_error when no virtual GPU is like the device.
-  ModelForesight(Task task, Target target, const DeviceInfo& device, Build build);
+  /// `stop`, once set, ends what is being modelled; it must outlive this. Throws usage_error when no virtual GPU is
+  /// like the device.
+  ModelForesight(Task task, Target target, const DeviceInfo& device, Build build, const std::atomic<bool>& stop);
 
   std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override;
 
@@ -28,12 +30,15 @@ class ModelForesight : public Foresight {
     std::vector<std::future<ModelPool::Result>> results;
   };
   Pending start(const Genome& genome);
+  /// False when it was stopped before all results were there.
+  bool wait_for(const Pending& pending) const;
   std::optional<double> finish(Pending pending) const;
 
   Task task_;
   Target target_;
   DeviceInfo device_;
   Build build_;
+  const std::atomic<bool>& stop_;
   ModelPool pool_;
 };
 

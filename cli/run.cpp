@@ -232,7 +232,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   for (const Family& family : space.families()) try_family(space, family.name, build);
   std::unique_ptr<Foresight> foresight;
   if (run.info.screen > 1)
-    foresight = std::make_unique<ModelForesight>(run.task, run.info.target, run.device, build);
+    foresight = std::make_unique<ModelForesight>(run.task, run.info.target, run.device, build, interrupt.requested());
   if (!run.resumed) run.info.seeds = seeds_of(run, space, foresight.get());
   const std::unique_ptr<Strategy> strategy =
       make_proposed(own_strategy(run, space, foresight.get()), space, proposer.get(), proposer_share(request), templates,

@@ -75,6 +75,7 @@ class ScreenedStrategy : public Strategy {
       batch.push_back({std::move(*proposal), std::nullopt});
     }
     const std::vector<std::optional<double>> foretold = foresight_.latencies(genomes);
+    if (foretold.size() < genomes.size()) return;
     for (std::size_t i = 0; i < foretold.size(); ++i) batch[known + i].foretold = foretold[i];
     const double middle = median_of(batch);
     std::ranges::stable_sort(batch, {}, [&](const Entry& entry) { return entry.foretold.value_or(middle); });

@@ -14,7 +14,8 @@ class Foresight {
  public:
   virtual ~Foresight() = default;
   /// Of each genome in turn, in any unit that is the same for all; infinite for one that is bound to fail, empty
-  /// where nothing can be told. The same genome has the same answer each time.
+  /// where nothing can be told. The same genome has the same answer each time. No answers at all when it was told to
+  /// stop: nothing more is asked then.
   virtual std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) = 0;
 };
 

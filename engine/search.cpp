@@ -59,7 +59,8 @@ class Search {
   void start() {
     std::optional<Proposal> proposal = strategy_.ask();
     if (!proposal) {
-      result_.exhausted = true;
+      result_.interrupted = limits_.stop && limits_.stop->load();
+      result_.exhausted = !result_.interrupted;
       return;
     }
     ++asked_;

@@ -24,10 +24,10 @@ Failure failure_of(const Lost& lost, const std::string& doing) {
 /// The two workers of one thread.
 class ModelPool::Pair {
  public:
-  explicit Pair(const PipelineOptions& options)
+  Pair(const PipelineOptions& options, const StopSignal& stop)
       : options_(options),
-        compiler_(worker_options(options, {"compile"}, nullptr)),
-        device_(worker_options(options, {"device", options.device.id}, nullptr)) {}
+        compiler_(worker_options(options, {"compile"}, &stop)),
+        device_(worker_options(options, {"device", options.device.id}, &stop)) {}
 
   Result forecast(Job& job) {
     auto compiled = ask<protocol::Compiled>(compiler_, std::move(job.compile), options_.compile_deadline_s, "compiling");
@@ -66,6 +66,7 @@ ModelPool::ModelPool(PipelineOptions options, int workers) : options_(std::move(
 }
 
 ModelPool::~ModelPool() {
+  stop_.raise();
   jobs_.close();
   for (std::thread& thread : threads_) thread.join();
 }
@@ -79,7 +80,7 @@ std::future<ModelPool::Result> ModelPool::model(const Program& program, const Pl
 
 void ModelPool::work() {
   // Worker processes belong to the thread that started them: they would die with another one.
-  Pair workers(options_);
+  Pair workers(options_, stop_);
   while (std::optional<Job> job = jobs_.next()) {
     try {
       job->result.set_value(workers.forecast(*job));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/candidate.h"
+#include "evaluator/channel.h"
 #include "evaluator/inputs.h"
 #include "evaluator/job_queue.h"
 #include "evaluator/pipeline.h"
@@ -28,6 +29,7 @@ class ModelPool {
 
   /// `options`: its virtual device, the command of workers and both deadlines.
   ModelPool(PipelineOptions options, int workers);
+  /// Waits for nothing: what is under way ends with Stopped.
   ~ModelPool();
   ModelPool(const ModelPool&) = delete;
   ModelPool& operator=(const ModelPool&) = delete;
@@ -47,6 +49,7 @@ class ModelPool {
   void work();
 
   PipelineOptions options_;
+  StopSignal stop_;
   JobQueue<Job> jobs_;
   std::vector<std::thread> threads_;
 };

@@ -1,3 +1,4 @@
+#include "engine/screen.h"
 #include "engine/search.h"
 
 #include <algorithm>
@@ -272,6 +273,31 @@ TEST_CASE("after stop nothing starts, and what is in flight is finished and reco
   CHECK(!result.exhausted);
   CHECK(result.told == 8);
   CHECK(evaluator.submitted.size() == 8);
+  CHECK(archive.recorded.size() == 8);
+}
+
+TEST_CASE("a screened search that is stopped while latencies are foretold is interrupted, not exhausted") {
+  const Space space({kFamily}, {}, {});
+  std::atomic<bool> stop = false;
+  struct Interrupted : Foresight {
+    explicit Interrupted(std::atomic<bool>& stop) : stop_(stop) {}
+    std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
+      stop_ = ++batches_ == 3;
+      return stop_ ? std::vector<std::optional<double>>() : std::vector<std::optional<double>>(genomes.size(), 1.0);
+    }
+    std::atomic<bool>& stop_;
+    int batches_ = 0;
+  } foresight(stop);
+  const auto strategy = make_screened(make_strategy("evolve", space, 1), foresight, {.among = 2, .together = 4});
+  FakeEvaluator evaluator(4, Order::first_in_first_out);
+  FakeArchive archive;
+  SearchLimits limits;
+  limits.evaluations = 40;
+  limits.stop = &stop;
+  const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
+  CHECK(result.interrupted);
+  CHECK(!result.exhausted);
+  CHECK(result.told == 8);
   CHECK(archive.recorded.size() == 8);
 }
 

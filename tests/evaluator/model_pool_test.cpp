@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <future>
 #include <string>
 #include <vector>
@@ -46,5 +47,20 @@ TEST_CASE("what a compiler does wrong costs a worker of the model's pool, and ot
   const Failure asked = failure(3);
   CHECK(asked.verdict == Verdict::harness_failed);
   CHECK_THAT(asked.reason, ContainsSubstring("modelling: fake:0 is not modelled"));
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a model's pool that is no longer wanted waits for nobody") {
+  PipelineOptions options = toy_options();
+  options.compile_deadline_s = options.run_deadline_s = 1e9;
+  std::future<ModelPool::Result> hanging, waiting;
+  {
+    ModelPool pool(options, 1);
+    hanging = start(pool, options, "compile_hang");
+    waiting = start(pool, options, "honest");
+    CHECK(hanging.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout);
+  }
+  CHECK_THROWS_AS(hanging.get(), Stopped);
+  CHECK_THROWS(waiting.get());
   CHECK(no_children_left());
 }
