@@ -234,6 +234,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (run.info.screen > 1)
     foresight = std::make_unique<ModelForesight>(run.task, run.info.target, run.device, build, interrupt.requested());
   if (!run.resumed) run.info.seeds = seeds_of(run, space, foresight.get());
+  if (interrupt.requested()) return kInterrupted;  // Nothing is written yet: there is nothing to go on with.
   const std::unique_ptr<Strategy> strategy =
       make_proposed(own_strategy(run, space, foresight.get()), space, proposer.get(), proposer_share(request), templates,
                     recorded_proposals(request, run, templates));

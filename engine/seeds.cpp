@@ -69,6 +69,7 @@ std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<See
   std::vector<Genome> genomes;
   for (const Seed& candidate : candidates) genomes.push_back(candidate.genome);
   const std::vector<std::optional<double>> foretold = foresight.latencies(genomes);
+  if (foretold.size() < genomes.size()) return {};
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!foretold[i] || std::isfinite(*foretold[i])) order.push_back(i);

@@ -25,7 +25,8 @@ inline constexpr std::size_t kSeedCandidates = 100;
 /// ten in all.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings);
 /// The same, but of the best kSeedCandidates the three that are foretold the least latencies. None that is
-/// bound to fail; where nothing can be told, the order of the rankings decides.
+/// bound to fail; where nothing can be told, the order of the rankings decides. None at all when foresight was
+/// told to stop.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings,
                            Foresight& foresight);
 
