@@ -26,22 +26,32 @@ void refuse_other_task(const std::string& from, const std::string& found, const 
     throw usage_error(fmt::format("--seed-from {} is of task {}, not {}", from, found, wanted));
 }
 
-/// What is valid with its latency, best first, the older one of equals.
-using Board = std::vector<std::pair<double, Seed>>;
-
-std::vector<Seed> ranking_of(Board board) {
-  std::ranges::stable_sort(board, {}, [](const auto& entry) { return entry.first; });
-  std::vector<Seed> ranking;
-  for (std::size_t i = 0; i < std::min(kSeedCandidates, board.size()); ++i)
-    ranking.push_back(std::move(board[i].second));
-  return ranking;
+/// The best of a list of latencies with what has them, the older one of equals.
+template <typename T>
+std::vector<T> best_of(std::vector<std::pair<double, T>> valid) {
+  std::ranges::stable_sort(valid, {}, [](const auto& entry) { return entry.first; });
+  std::vector<T> best;
+  for (std::size_t i = 0; i < std::min(kSeedCandidates, valid.size()); ++i)
+    best.push_back(std::move(valid[i].second));
+  return best;
 }
+
+/// A candidate and where it is from. Its genome is read only if it is among the best.
+using Found = std::pair<CandidateId, std::string>;
+using Board = std::vector<std::pair<double, Found>>;
 
 void add_run(const Store& store, RunId run, const std::string& origin, Board& board) {
   for (const OutcomeRow& outcome : store.outcomes(run)) {
     if (outcome.verdict == Verdict::valid && outcome.latency_us)
-      board.push_back({*outcome.latency_us, {find_candidate(store, outcome.candidate).genome, origin}});
+      board.push_back({*outcome.latency_us, {outcome.candidate, origin}});
   }
+}
+
+std::vector<Seed> ranking_of(const Store& store, Board board) {
+  std::vector<Seed> ranking;
+  for (Found& found : best_of(std::move(board)))
+    ranking.push_back({find_candidate(store, found.first).genome, std::move(found.second)});
+  return ranking;
 }
 
 Rankings elites_of_database(const std::string& path, const std::string& task) {
@@ -53,7 +63,7 @@ Rankings elites_of_database(const std::string& path, const std::string& task) {
     add_run(store, run.id, fmt::format("{} ({}, {})", path, run.info.device.name, run.info.objective), board);
   }
   Rankings rankings;
-  for (auto& [key, board] : boards) rankings.push_back(ranking_of(std::move(board)));
+  for (auto& [key, board] : boards) rankings.push_back(ranking_of(store, std::move(board)));
   return rankings;
 }
 
@@ -63,7 +73,7 @@ Rankings elites_of_run(const std::string& number, const std::string& task, const
   refuse_other_task("run " + number, run.info.task, task);
   Board board;
   add_run(store, run.id, "run " + number, board);
-  return {ranking_of(std::move(board))};
+  return {ranking_of(store, std::move(board))};
 }
 
 Rankings elites_of_export(const std::string& path, const std::string& text, const std::string& task) {
@@ -78,11 +88,11 @@ Rankings elites_of_export(const std::string& path, const std::string& text, cons
 Rankings elites_of_results(const std::string& path, const std::string& text, const std::string& task) {
   Results results = read_results(text, path);
   refuse_other_task(path, results.info.task, task);
-  Board board;
+  std::vector<std::pair<double, Seed>> valid;
   for (ResultRow& row : results.rows) {
-    if (row.verdict == Verdict::valid) board.push_back({row.latency_us, {std::move(row.genome), path}});
+    if (row.verdict == Verdict::valid) valid.push_back({row.latency_us, {std::move(row.genome), path}});
   }
-  return {ranking_of(std::move(board))};
+  return {best_of(std::move(valid))};
 }
 
 Rankings read_elites(const std::string& from, const std::string& task, const std::string& database) {

@@ -9,8 +9,8 @@ namespace evo::cli {
 
 /// What is valid of a task where --seed-from points to, by ranking, the best kSeedCandidates of each. `from`: a
 /// database (the runs of each task hash, device and objective are a ranking), the number of a run of `database`, an
-/// exported .cu, or a results file that `evo import` reads. Throws usage_error for anything else, and where nothing valid of the task is
-/// found.
+/// exported .cu, or a results file that `evo import` reads. Throws usage_error for anything else, and where nothing
+/// valid of the task is found.
 std::vector<std::vector<Seed>> elites_elsewhere(const std::string& from, const std::string& task,
                                                 const std::string& database);
 

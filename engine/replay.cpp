@@ -44,12 +44,6 @@ class RecordedEvaluator : public Evaluator {
   std::deque<std::pair<std::uint64_t, std::size_t>> waiting_;
 };
 
-class NoArchive : public Archive {
- public:
-  std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
-  void record(const Proposal&, const Candidate&, const Evaluation&) override {}
-};
-
 }  // namespace
 
 RecordedSpace::RecordedSpace(const Recording& recording)

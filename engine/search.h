@@ -22,6 +22,13 @@ class Archive {
   virtual void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) = 0;
 };
 
+/// Knows nothing and keeps nothing: for searches of which only the answers count.
+class NoArchive : public Archive {
+ public:
+  std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
+  void record(const Proposal&, const Candidate&, const Evaluation&) override {}
+};
+
 struct SearchLimits {
   std::uint64_t evaluations = 0;      ///< Proposals told, recalled ones included.
   std::function<bool()> out_of_time;  ///< Asked between evaluations; may be empty.

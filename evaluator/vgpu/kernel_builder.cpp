@@ -7,9 +7,9 @@
 #include <set>
 
 #include "evaluator/vgpu/control_operations.h"
+#include "evaluator/vgpu/independence.h"
 #include "evaluator/vgpu/load_error.h"
 #include "evaluator/vgpu/memory.h"
-#include "evaluator/vgpu/independence.h"
 #include "evaluator/vgpu/reachable.h"
 
 namespace evo::vgpu {

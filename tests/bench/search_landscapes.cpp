@@ -206,12 +206,6 @@ class LearntForesight : public Foresight {
   const Landscape& landscape_;
 };
 
-class NoArchive : public Archive {
- public:
-  std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
-  void record(const Proposal&, const Candidate&, const Evaluation&) override {}
-};
-
 /// Best latency after each evaluation.
 std::vector<double> run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed,
                         std::size_t evaluations, std::size_t screen) {
