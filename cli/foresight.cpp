@@ -47,15 +47,15 @@ ModelForesight::ModelForesight(Task task, Target target, const DeviceInfo& devic
       stop_(stop),
       pool_(options_for(device_), usable_cores()) {}
 
-std::vector<std::optional<double>> ModelForesight::latencies(const std::vector<Genome>& genomes) {
+std::vector<Foretold> ModelForesight::foretell(const std::vector<Genome>& genomes) {
   std::vector<Pending> pending;
   for (const Genome& genome : genomes) pending.push_back(start(genome));
-  std::vector<std::optional<double>> latencies;
+  std::vector<Foretold> foretold;
   for (Pending& one : pending) {
     if (!wait_for(one)) return {};
-    latencies.push_back(finish(std::move(one)));
+    foretold.push_back(finish(std::move(one)));
   }
-  return latencies;
+  return foretold;
 }
 
 bool ModelForesight::wait_for(const Pending& pending) const {
@@ -79,18 +79,20 @@ ModelForesight::Pending ModelForesight::start(const Genome& genome) {
   return pending;
 }
 
-std::optional<double> ModelForesight::finish(Pending pending) const {
+Foretold ModelForesight::finish(Pending pending) const {
   double logarithms = 0;
+  std::string program = pending.candidate.plans_hash();
   for (std::size_t i = 0; i < pending.results.size(); ++i) {
     const ModelPool::Result result = pending.results[i].get();
     if (const auto* failure = std::get_if<Failure>(&result)) {
-      return says_nothing(failure->verdict) ? std::nullopt : std::optional(kFails);
+      return {says_nothing(failure->verdict) ? std::nullopt : std::optional(kFails), ""};
     }
     const auto& forecast = std::get<Forecast>(result);
-    if (check_resources(*pending.programs[i], forecast.build, device_)) return kFails;
+    if (check_resources(*pending.programs[i], forecast.build, device_)) return {kFails, ""};
     logarithms += std::log(forecast.latency_us);
+    program.append(" ").append(forecast.build.cubin_hash);
   }
-  return std::exp(logarithms / static_cast<double>(target_.timed.size()));
+  return {std::exp(logarithms / static_cast<double>(target_.timed.size())), std::move(program)};
 }
 
 }  // namespace evo::cli

@@ -20,7 +20,7 @@ class ModelForesight : public Foresight {
   /// like the device.
   ModelForesight(Task task, Target target, const DeviceInfo& device, Build build, const std::atomic<bool>& stop);
 
-  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override;
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override;
 
  private:
   /// A candidate whose timed shapes are being modelled.
@@ -32,7 +32,7 @@ class ModelForesight : public Foresight {
   Pending start(const Genome& genome);
   /// False when it was stopped before all results were there.
   bool wait_for(const Pending& pending) const;
-  std::optional<double> finish(Pending pending) const;
+  Foretold finish(Pending pending) const;
 
   Task task_;
   Target target_;

@@ -56,10 +56,10 @@ std::size_t RecordedSpace::row_of(const Genome& genome) const {
   return rows_.at(space_.point(genome));
 }
 
-std::vector<std::optional<double>> RecordedForesight::latencies(const std::vector<Genome>& genomes) {
-  std::vector<std::optional<double>> latencies;
-  for (const Genome& genome : genomes) latencies.push_back(rows_.at(space_.row_of(genome)));
-  return latencies;
+std::vector<Foretold> RecordedForesight::foretell(const std::vector<Genome>& genomes) {
+  std::vector<Foretold> foretold;
+  for (const Genome& genome : genomes) foretold.push_back({rows_.at(space_.row_of(genome)), ""});
+  return foretold;
 }
 
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,

@@ -36,7 +36,7 @@ class RecordedForesight : public Foresight {
   /// `rows`: by row. Both must outlive it.
   RecordedForesight(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
       : space_(space), rows_(rows) {}
-  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override;
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override;
 
  private:
   const RecordedSpace& space_;

@@ -34,33 +34,39 @@ class ScreenedStrategy : public Strategy {
                                 std::vector<std::uint64_t> parents) override {
     std::optional<Proposal> proposal = strategy_->offer(genome, std::move(op), {});
     if (!proposal) return std::nullopt;
-    Proposal numbered = asked({std::move(*proposal), std::nullopt});
+    Proposal numbered = asked({std::move(*proposal), {}});
     numbered.parents = std::move(parents);
     return numbered;
   }
 
   void tell(const Answer& answer) override {
     const auto found = in_flight_.extract(answer.ticket);
-    const auto [ticket, foretold] = found.mapped();
+    const auto& [ticket, foretold] = found.mapped();
     if (answer.latency_us) {
       best_us_ = std::min(best_us_, *answer.latency_us);
-      if (foretold && std::isfinite(*foretold)) {
-        const double ratio = *answer.latency_us / *foretold;
+      if (foretold.latency && std::isfinite(*foretold.latency)) {
+        const double ratio = *answer.latency_us / *foretold.latency;
         ratios_.insert(std::upper_bound(ratios_.begin(), ratios_.end(), ratio), ratio);
       }
     }
     strategy_->tell({ticket, answer.latency_us});
+    if (!foretold.program.empty()) tell_twins(programs_.at(foretold.program), answer);
     settle_screened();
   }
 
  private:
   struct Entry {
     Proposal proposal;
-    std::optional<double> foretold;
+    Foretold foretold;
   };
   struct InFlight {
     std::uint64_t ticket = 0;  // the strategy's
-    std::optional<double> foretold;
+    Foretold foretold;
+  };
+  /// A program that was asked, or is next.
+  struct Program {
+    std::optional<Answer> answer;      // by our ticket
+    std::vector<std::uint64_t> twins;  // the strategy's tickets that wait for the answer
   };
 
   /// Of those that still stand and new ones.
@@ -72,23 +78,54 @@ class ScreenedStrategy : public Strategy {
       std::optional<Proposal> proposal = strategy_->ask();
       if (!proposal) break;
       genomes.push_back(proposal->genome);
-      batch.push_back({std::move(*proposal), std::nullopt});
+      batch.push_back({std::move(*proposal), {}});
     }
-    const std::vector<std::optional<double>> foretold = foresight_.latencies(genomes);
+    std::vector<Foretold> foretold = foresight_.foretell(genomes);
     if (foretold.size() < genomes.size()) return;
-    for (std::size_t i = 0; i < foretold.size(); ++i) batch[known + i].foretold = foretold[i];
+    for (std::size_t i = 0; i < foretold.size(); ++i) batch[known + i].foretold = std::move(foretold[i]);
     const double middle = median_of(batch);
-    std::ranges::stable_sort(batch, {}, [&](const Entry& entry) { return entry.foretold.value_or(middle); });
-    const auto last = batch.begin() + static_cast<std::ptrdiff_t>(std::min(together_, batch.size()));
-    std::move(batch.begin(), last, std::back_inserter(chosen_));
-    std::move(last, batch.end(), std::back_inserter(screened_));
+    std::ranges::stable_sort(batch, {},
+                             [&](const Entry& entry) { return entry.foretold.latency.value_or(middle); });
+    std::vector<Entry> twins;
+    for (Entry& entry : batch) {
+      if (programs_.contains(entry.foretold.program)) {
+        twins.push_back(std::move(entry));
+      } else if (chosen_.size() < together_) {
+        if (!entry.foretold.program.empty()) programs_[entry.foretold.program];
+        chosen_.push_back(std::move(entry));
+      } else {
+        screened_.push_back(std::move(entry));
+      }
+    }
+    settle_twins(std::move(twins));
     settle_screened();
+  }
+
+  /// One is asked where there is nothing else: so a run in which all genomes make the same few programs ends.
+  void settle_twins(std::vector<Entry> twins) {
+    for (Entry& twin : twins) {
+      if (chosen_.empty()) {
+        chosen_.push_back(std::move(twin));
+        continue;
+      }
+      Program& program = programs_.at(twin.foretold.program);
+      program.twins.push_back(twin.proposal.ticket);
+      if (program.answer) tell_twins(program, *program.answer);
+    }
+  }
+
+  void tell_twins(Program& program, const Answer& answer) {
+    program.answer = answer;
+    for (const std::uint64_t twin : std::exchange(program.twins, {})) {
+      ancestors_[twin] = {answer.ticket};
+      strategy_->tell({twin, answer.latency_us});
+    }
   }
 
   static double median_of(const std::vector<Entry>& batch) {
     std::vector<double> foretold;
     for (const Entry& entry : batch) {
-      if (entry.foretold) foretold.push_back(*entry.foretold);
+      if (entry.foretold.latency) foretold.push_back(*entry.foretold.latency);
     }
     if (foretold.empty()) return 0;
     const auto middle = foretold.begin() + static_cast<std::ptrdiff_t>(foretold.size() / 2);
@@ -101,8 +138,8 @@ class ScreenedStrategy : public Strategy {
     if (ratios_.empty()) return;
     const double ratio = ratios_[ratios_.size() / 2];
     for (Entry& entry : screened_) {
-      if (!entry.foretold) continue;
-      const double expected_us = ratio * *entry.foretold;
+      if (!entry.foretold.latency) continue;
+      const double expected_us = ratio * *entry.foretold.latency;
       if (expected_us < best_us_) {
         standing_.push_back(std::move(entry));
         continue;
@@ -117,7 +154,7 @@ class ScreenedStrategy : public Strategy {
   Proposal asked(Entry entry) {
     Proposal proposal = std::move(entry.proposal);
     const std::uint64_t ticket = next_ticket_++;
-    in_flight_[ticket] = {proposal.ticket, entry.foretold};
+    in_flight_[ticket] = {proposal.ticket, std::move(entry.foretold)};
     proposal.parents = measured_ancestors(proposal);
     ancestors_[proposal.ticket] = {ticket};
     proposal.ticket = ticket;
@@ -146,6 +183,7 @@ class ScreenedStrategy : public Strategy {
   std::vector<Entry> screened_;                            // the strategy is still to be told
   std::unordered_map<std::uint64_t, InFlight> in_flight_;  // by our ticket
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> ancestors_;  // our tickets, by the strategy's
+  std::unordered_map<std::string, Program> programs_;
   std::uint64_t next_ticket_ = 0;
   std::vector<double> ratios_;  // measured/foretold, ascending
   double best_us_ = kNever;

@@ -3,20 +3,27 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/strategy.h"
 
 namespace evo {
 
-/// Foretells latencies without a device. Implementations: the virtual GPU's cost model, tables, fakes.
+/// What can be told of a genome without a device.
+struct Foretold {
+  /// In any unit that is the same for all; infinite for one that is bound to fail, empty where nothing can be told.
+  std::optional<double> latency;
+  std::string program;  ///< The same for genomes that make the same program; empty where it is not known.
+};
+
+/// Foretells without a device. Implementations: the virtual GPU's cost model, tables, fakes.
 class Foresight {
  public:
   virtual ~Foresight() = default;
-  /// Of each genome in turn, in any unit that is the same for all; infinite for one that is bound to fail, empty
-  /// where nothing can be told. The same genome has the same answer each time. No answers at all when it was told to
+  /// Of each genome in turn; the same genome has the same answer each time. No answers at all when it was told to
   /// stop: nothing more is asked then.
-  virtual std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) = 0;
+  virtual std::vector<Foretold> foretell(const std::vector<Genome>& genomes) = 0;
 };
 
 /// How many proposals stand for each that is asked.
@@ -30,7 +37,8 @@ struct Screen {
 /// strategy is told the foretold latency, scaled by the median of measured/foretold so far, or that they
 /// failed; but those that would be the best so far stand again beside the next. So its best is always
 /// measured. One of which nothing can be told stands in the middle, and if it is not asked nothing is told of
-/// it. Genomes that others offer are not screened. `foresight` must outlive it.
+/// it. Twins, whose program was asked before, are told what that one is told; one is asked only where a whole
+/// batch is of twins. Genomes that others offer are not screened. `foresight` must outlive it.
 std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, Foresight& foresight, Screen screen);
 
 }  // namespace evo

@@ -68,14 +68,14 @@ std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<See
   std::vector<Seed> candidates = best_of(space, rankings, kSeedCandidates, kSeedCandidates);
   std::vector<Genome> genomes;
   for (const Seed& candidate : candidates) genomes.push_back(candidate.genome);
-  const std::vector<std::optional<double>> foretold = foresight.latencies(genomes);
+  const std::vector<Foretold> foretold = foresight.foretell(genomes);
   if (foretold.size() < genomes.size()) return {};
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!foretold[i] || std::isfinite(*foretold[i])) order.push_back(i);
+    if (!foretold[i].latency || std::isfinite(*foretold[i].latency)) order.push_back(i);
   }
   const auto latency = [&](std::size_t i) {
-    return foretold[i].value_or(std::numeric_limits<double>::infinity());
+    return foretold[i].latency.value_or(std::numeric_limits<double>::infinity());
   };
   std::ranges::stable_sort(order, {}, latency);
   std::vector<Seed> seeds;

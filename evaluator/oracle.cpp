@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,8 +21,14 @@ namespace {
 /// A plain kernel in double precision takes this many times as long as the kernels it judges.
 constexpr double kPatience = 10;
 
-/// Oracles beyond the plan that are kept, in bytes.
-constexpr std::size_t kMostExtraBytes = std::size_t{1} << 30;
+/// Oracles beyond the plan that are kept, in bytes: the oldest goes first.
+constexpr std::size_t kMostExtraBytes = std::size_t{2} << 30;
+
+std::size_t bytes_of(const Expected& expected) {
+  std::size_t bytes = 0;
+  for (const std::vector<float>& output : expected) bytes += output.size() * sizeof(float);
+  return bytes;
+}
 
 /// A loaded reference program.
 struct Reference {
@@ -201,16 +208,19 @@ void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const
 }
 
 struct ExtraOracles::Impl {
+  using Known = std::map<std::vector<std::uint8_t>, std::shared_ptr<const Expected>>;
+
   const PipelineOptions& options;
   const CasePlan& plan;
   const StopSignal* stop;
   std::optional<OracleRun> run;
-  std::map<std::vector<std::uint8_t>, std::shared_ptr<const Expected>> known;
+  Known known;
+  std::deque<Known::iterator> ages;  ///< Oldest first.
   std::size_t known_bytes = 0;
 };
 
 ExtraOracles::ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
-    : impl_(new Impl{options, plan, stop, std::nullopt, {}, 0}) {}
+    : impl_(new Impl{options, plan, stop, std::nullopt, {}, {}, 0}) {}
 ExtraOracles::~ExtraOracles() = default;
 
 std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
@@ -221,14 +231,14 @@ std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
     impl_->run->open();
   }
   auto expected = std::make_shared<const Expected>(impl_->run->compute(one));
-  std::size_t bytes = 0;
-  for (const std::vector<float>& output : *expected) bytes += output.size() * sizeof(float);
-  if (impl_->known_bytes + bytes > kMostExtraBytes) {
-    impl_->known.clear();
-    impl_->known_bytes = 0;
+  impl_->known_bytes += bytes_of(*expected);
+  while (impl_->known_bytes > kMostExtraBytes && !impl_->ages.empty()) {
+    impl_->known_bytes -= bytes_of(*impl_->ages.front()->second);
+    impl_->known.erase(impl_->ages.front());
+    impl_->ages.pop_front();
   }
-  impl_->known_bytes += bytes;
-  return impl_->known.emplace(key, std::move(expected)).first->second;
+  impl_->ages.push_back(impl_->known.emplace(key, std::move(expected)).first);
+  return impl_->ages.back()->second;
 }
 
 void ExtraOracles::rest() { impl_->run.reset(); }

@@ -22,10 +22,9 @@ namespace {
 constexpr std::uint32_t kRepeats = 3;
 /// Requests on their way: while one case is compared here, the next one runs there.
 constexpr std::size_t kInFlight = 2;
-/// An error of more than this part of its limit is looked at again, in so many cases, with so many seeds more each.
+/// An error of more than this part of its limit is looked at again, in so many cases.
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
-constexpr int kMoreSeeds = 4;
 /// A relative error that no ill-conditioned draw excuses.
 constexpr double kHopeless = 0.5;
 /// Cold launches flush L2 each time; they are reported, not searched for, so fewer do.
@@ -36,6 +35,14 @@ Failure failure_of(Verdict verdict, std::string reason) { return {verdict, std::
 
 std::string name_of_case(const Case& one) {
   return fmt::format("shape {}, regime {}, seed {}", one.shape.name, one.regime.name, one.seed);
+}
+
+/// Seeds with which a case whose error came close is looked at again. Over tens of millions of outputs an error is a mean
+/// that seeds hardly move, and each look costs a tenth of a second and more: there one is enough.
+int more_seeds(std::uint64_t output_bytes) {
+  constexpr std::uint64_t kMost = 4;
+  constexpr std::uint64_t kBytes = 32 << 20;  // of outputs, all looks together
+  return static_cast<int>(std::clamp<std::uint64_t>(kBytes / output_bytes, 1, kMost));
 }
 
 /// One candidate's way through the gates, with one worker process.
@@ -136,7 +143,8 @@ class Trial {
       if (confirmed.size() >= kConfirmedCases && close.closeness <= 1) break;
       if (std::ranges::find(confirmed, key) != confirmed.end()) continue;
       confirmed.push_back(key);
-      for (const Case& more : more_cases(options_.task, options_.target, one, options_.salt, kMoreSeeds)) {
+      const int seeds = more_seeds(protocol::output_bytes(plan_of(one)));
+      for (const Case& more : more_cases(options_.task, options_.target, one, options_.salt, seeds)) {
         if ((failure = confirm(more))) break;
       }
       if (failure) break;
@@ -253,7 +261,7 @@ class Trial {
 
   /// Compares every output of one case with its oracle.
   Judgement judge(const Case& one, const Expected& expected, std::span<const std::byte> outputs) {
-    const Plan& plan = candidate_.programs[*program_for(one.shape.name)].plans.at(one.shape.name);
+    const Plan& plan = plan_of(one);
     if (outputs.size() != protocol::output_bytes(plan)) {
       return {failure_of(Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size")};
     }
@@ -362,6 +370,11 @@ class Trial {
       if (candidate_.programs[i].plans.contains(shape)) return i;
     }
     return std::nullopt;
+  }
+
+  /// Of a case that has run.
+  const Plan& plan_of(const Case& one) const {
+    return candidate_.programs[*program_for(one.shape.name)].plans.at(one.shape.name);
   }
 
   static Failure missing_program(const std::string& shape) {

@@ -188,11 +188,11 @@ class LearntEvaluator : public Evaluator {
 class LearntForesight : public Foresight {
  public:
   explicit LearntForesight(const Landscape& landscape) : landscape_(landscape) {}
-  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
-    std::vector<std::optional<double>> result;
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+    std::vector<Foretold> result;
     for (const Genome& genome : genomes) {
       const double latency = landscape_.latency_us(genome);
-      result.push_back(latency < kFailed ? latency * error(genome) : std::numeric_limits<double>::infinity());
+      result.push_back({latency < kFailed ? latency * error(genome) : std::numeric_limits<double>::infinity(), ""});
     }
     return result;
   }

@@ -22,22 +22,25 @@ std::int64_t x_of(const Genome& genome) {
 
 constexpr double kUnknown = -1;
 
-/// Knows a latency for some x; others fail.
+/// Knows a latency for some x, and the programs of some; others fail.
 class Table : public Foresight {
  public:
-  explicit Table(std::map<std::int64_t, double> latencies) : table_(std::move(latencies)) {}
-  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
-    std::vector<std::optional<double>> found;
+  explicit Table(std::map<std::int64_t, double> latencies, std::map<std::int64_t, std::string> programs = {})
+      : table_(std::move(latencies)), programs_(std::move(programs)) {}
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+    std::vector<Foretold> found;
     for (const Genome& genome : genomes) {
       const auto known = table_.find(x_of(genome));
-      found.push_back(known != table_.end() ? known->second : std::numeric_limits<double>::infinity());
-      if (found.back() == kUnknown) found.back().reset();
+      found.push_back({known != table_.end() ? known->second : std::numeric_limits<double>::infinity(), ""});
+      if (found.back().latency == kUnknown) found.back().latency.reset();
+      if (programs_.contains(x_of(genome))) found.back().program = programs_.at(x_of(genome));
     }
     return found;
   }
 
  private:
   std::map<std::int64_t, double> table_;
+  std::map<std::int64_t, std::string> programs_;
 };
 
 /// Proposes x = 0, 1, 2, ..., each the child of the one before, and notes what it is told.
@@ -147,6 +150,49 @@ TEST_CASE("parents that were not measured are replaced by theirs, and offers are
   CHECK(offered->parents == std::vector<std::uint64_t>{0});
   strategy->tell({2, 3.5});
   CHECK(told.at(4) == 3.5);
+}
+
+TEST_CASE("a twin is not asked: it is told what the program that was asked is told") {
+  Table table({{0, 5.0}, {1, 3.0}, {2, 3.0}, {3, 3.0}, {4, 7.0}, {5, 8.0}},
+              {{1, "a"}, {2, "a"}, {3, "a"}, {4, "b"}});
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, {.among = 3, .together = 1});
+  CHECK(x_of(strategy->ask()->genome) == 1);
+  CHECK(told.empty());  // of 2, too: what it waits for is in flight
+  strategy->tell({0, std::nullopt});
+  CHECK(told == std::map<std::uint64_t, std::optional<double>>{{1, std::nullopt}, {2, std::nullopt}});
+  CHECK(x_of(strategy->ask()->genome) == 4);
+  CHECK(told.at(3) == std::nullopt);  // known at once
+}
+
+TEST_CASE("of a batch of twins one is asked, so that a search over one program ends") {
+  std::map<std::int64_t, double> latencies;
+  std::map<std::int64_t, std::string> programs;
+  for (std::int64_t x = 0; x < 9; ++x) {
+    latencies[x] = 3.0;
+    programs[x] = "a";
+  }
+  Table table(latencies, programs);
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy = make_screened(std::make_unique<Counting>(9, told), table, {.among = 3, .together = 1});
+  for (std::uint64_t ticket = 0; ticket < 3; ++ticket) {
+    REQUIRE(strategy->ask());
+    strategy->tell({ticket, 4.0});
+  }
+  CHECK(!strategy->ask());
+  CHECK(told.size() == 9);
+  for (const auto& [ticket, latency] : told) CHECK(latency == 4.0);
+}
+
+TEST_CASE("the offspring of a twin descends from the one that was asked") {
+  Table table({{0, 3.0}, {1, 3.0}, {2, 3.0}, {3, 9.0}}, {{0, "a"}, {1, "a"}, {2, "b"}, {3, "c"}});
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, {.among = 2, .together = 1});
+  CHECK(x_of(strategy->ask()->genome) == 0);
+  strategy->tell({0, 3.0});
+  const auto child = strategy->ask();  // of 1, which made the program of 0
+  CHECK(x_of(child->genome) == 2);
+  CHECK(child->parents == std::vector<std::uint64_t>{0});
 }
 
 TEST_CASE("a screened search is the same each time") {

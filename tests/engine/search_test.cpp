@@ -281,9 +281,9 @@ TEST_CASE("a screened search that is stopped while latencies are foretold is int
   std::atomic<bool> stop = false;
   struct Interrupted : Foresight {
     explicit Interrupted(std::atomic<bool>& stop) : stop_(stop) {}
-    std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
+    std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
       stop_ = ++batches_ == 3;
-      return stop_ ? std::vector<std::optional<double>>() : std::vector<std::optional<double>>(genomes.size(), 1.0);
+      return std::vector<Foretold>(stop_ ? 0 : genomes.size(), {1.0, ""});
     }
     std::atomic<bool>& stop_;
     int batches_ = 0;

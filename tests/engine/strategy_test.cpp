@@ -101,8 +101,10 @@ double best_of(const std::vector<Proposal>& proposals, const Measure& measure) {
 class Foretelling : public Foresight {
  public:
   explicit Foretelling(std::vector<std::optional<double>> latencies) : latencies_(std::move(latencies)) {}
-  std::vector<std::optional<double>> latencies(const std::vector<Genome>& genomes) override {
-    return {latencies_.begin(), latencies_.begin() + static_cast<std::ptrdiff_t>(genomes.size())};
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+    std::vector<Foretold> foretold;
+    for (std::size_t i = 0; i < genomes.size(); ++i) foretold.push_back({latencies_.at(i), ""});
+    return foretold;
   }
 
  private:

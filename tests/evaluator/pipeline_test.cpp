@@ -125,6 +125,21 @@ TEST_CASE("an error close below its limit must hold on seeds beyond the grid") {
   CHECK(judged("near error=0.0008 overfits=" + std::to_string(kGrid)).verdict == Verdict::valid);
 }
 
+TEST_CASE("the more outputs a case has, the fewer seeds beyond the grid are looked at") {
+  PipelineOptions options = toy_options();
+  options.task.limits.max_abs = 0;
+  options.task.regimes.resize(2);
+  const auto looks = [&](std::int64_t outputs) {
+    options.target.timed.front().parameters.at("N") = outputs;
+    options.target.validated = options.target.timed;
+    const auto pipeline = make_pipeline(options);
+    return evaluate_one(*pipeline, toy_candidate(options, "near")).errors.size() - 3 * 2;
+  };
+  CHECK(looks(40'000) == 2 * 4);
+  CHECK(looks(3'000'000) == 2 * 2);
+  CHECK(looks(5'000'000) == 2 * 1);
+}
+
 TEST_CASE("a draw on which an honest emulation errs as much more than usual is set aside, and other seeds must hold") {
   PipelineOptions options = toy_options();
   options.task.regimes.resize(3);  // Sums of the flat one are a tenth as large: an offset is ten times the error.
