@@ -192,7 +192,7 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   if (failure) return failed(std::move(*failure));
   for (std::size_t i = 0; i < sets.size(); ++i) {
     if (auto damage = sets[i]->damage(*inputs[i])) return failed(std::move(*damage));
-    timed.as_before.push_back(as_before(request.module, request.rotation[i], *sets[i], timed.outputs));
+    if (request.answered) timed.as_before.push_back(as_before(request.module, request.rotation[i], *sets[i], timed.outputs));
   }
   if (request.afterwards && !sets.empty()) {
     const auto others = inputs_of(*request.afterwards);

@@ -313,6 +313,7 @@ json write(const TimingRequest& timing) {
           {"min_samples", timing.min_samples},
           {"max_samples", timing.max_samples},
           {"max_seconds", timing.max_seconds},
+          {"warm_up_seconds", timing.warm_up_seconds},
           {"relative_interval", timing.relative_interval}};
 }
 
@@ -323,6 +324,7 @@ TimingRequest read_timing_request(const json& object) {
   timing.min_samples = integer<int>(from, "min_samples");
   timing.max_samples = integer<int>(from, "max_samples");
   timing.max_seconds = number(from, "max_seconds");
+  timing.warm_up_seconds = number(from, "warm_up_seconds");
   timing.relative_interval = number(from, "relative_interval");
   return timing;
 }
@@ -386,6 +388,7 @@ struct RequestWriter {
             {"plan", write(request.plan)},
             {"rotation", rotation},
             {"timing", write(request.timing)},
+            {"answered", request.answered},
             {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
   }
   json operator()(const Model& request) const {
@@ -406,6 +409,7 @@ Request read_request(std::string_view kind, const json& from) {
   if (kind == "time") {
     Time request{integer<std::uint64_t>(from, "module"), read_plan(from), {}, read_timing_request(from)};
     if (const json& other = field(from, "afterwards"); !other.is_null()) request.afterwards = read_recipe(other);
+    request.answered = boolean(from, "answered");
     for (const json& recipe : array(from, "rotation")) request.rotation.push_back(read_recipe(recipe));
     return request;
   }

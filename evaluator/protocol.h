@@ -60,6 +60,7 @@ struct Time {
   /// Of the same shape: its inputs then replace those of the first set, whose outputs and workspaces stay as timing
   /// left them, and the plan runs once more. A kernel that lives on an earlier launch's work is wrong there.
   std::optional<CaseRecipe> afterwards = std::nullopt;
+  bool answered = true;  ///< Whether the outputs are asked for; else only the time.
 };
 
 /// What a virtual GPU's cost model makes of a plan, warm: only the blocks that it looks at run, nothing is checked.

@@ -18,12 +18,13 @@ namespace {
 /// Modules of contestants, out of the way of those that are validated.
 constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 
-/// One turn is short: many rounds say more than long ones.
+/// One turn is short: many rounds say more than long ones. The turns before keep the GPU awake.
 TimingRequest one_turn() {
   TimingRequest request;
   request.min_samples = 5;
   request.max_samples = 20;
   request.max_seconds = 0.03;
+  request.warm_up_seconds = 0.002;
   return request;
 }
 
@@ -78,8 +79,8 @@ class Match {
     const auto module = first_module(number) + static_cast<std::uint64_t>(program - programs.begin());
     protocol::Time request{module, plan, {}, one_turn()};
     for (const std::size_t one : timed.rotation) request.rotation.push_back(plan_.cases[one].recipe);
-    const std::uint64_t bytes = protocol::output_bytes(plan) * timed.rotation.size();
-    auto timed_reply = ask<protocol::Timed>(number, std::move(request), bytes);
+    request.answered = false;  // They were judged when the contestants were validated.
+    auto timed_reply = ask<protocol::Timed>(number, std::move(request));
     if (timed_reply && timed_reply->timing.median_us <= 0) fail(number, "its timing has no usable sample");
     if (!timed_reply || turns_.failures[number]) return std::nullopt;
     return std::move(timed_reply->timing);
@@ -88,7 +89,7 @@ class Match {
   void load(std::size_t number) {
     const std::vector<Binary>& binaries = contestants_[number].binaries;
     for (std::size_t i = 0; i < binaries.size() && !turns_.failures[number]; ++i) {
-      ask<protocol::Done>(number, protocol::Load{first_module(number) + i, binaries[i]}, 0);
+      ask<protocol::Done>(number, protocol::Load{first_module(number) + i, binaries[i]});
     }
   }
 
@@ -100,8 +101,8 @@ class Match {
 
   /// The answer if it is a T; else the contestant has failed, and the others go on with a worker that holds them all.
   template <typename T>
-  std::optional<T> ask(std::size_t number, protocol::Request request, std::uint64_t payload) {
-    auto answer = device_.call(std::move(request), options_.run_deadline_s, payload);
+  std::optional<T> ask(std::size_t number, protocol::Request request) {
+    auto answer = device_.call(std::move(request), options_.run_deadline_s);
     if (const auto* lost = std::get_if<Lost>(&answer)) {
       fail(number, "the worker was lost: " + lost->reason);
       reload();

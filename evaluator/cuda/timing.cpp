@@ -18,7 +18,6 @@ constexpr double kMaxReplayUs = 4000;
 /// Untimed repetitions ahead of the samples: clocks that fell while the GPU was idle need milliseconds to
 /// rise again.
 constexpr int kMinWarmUps = 3;
-constexpr double kWarmUpSeconds = 0.01;
 /// Samples between two looks at the clocks: a look takes longer than a replay.
 constexpr std::size_t kSamplesPerLook = 5;
 
@@ -136,9 +135,9 @@ double run_each(const Stopwatch& stopwatch, const TimingContext& context, std::s
   return call_us;
 }
 
-void warm_up(const TimingContext& context, const Sampler& sample, std::optional<Failure>& failure) {
+void warm_up(const TimingContext& context, double seconds, const Sampler& sample, std::optional<Failure>& failure) {
   const double begin_s = context.seconds();
-  for (int i = 0; !failure && (i < kMinWarmUps || context.seconds() - begin_s < kWarmUpSeconds); ++i)
+  for (int i = 0; !failure && (i < kMinWarmUps || context.seconds() - begin_s < seconds); ++i)
     sample(failure);
 }
 
@@ -178,7 +177,7 @@ Timing time_warm(const TimingContext& context, std::span<const BoundCall> calls,
     count = wanted;
     graph = capture(context, calls, count, failure);
   }
-  warm_up(context, sample, failure);
+  warm_up(context, request.warm_up_seconds, sample, failure);
   return failure ? Timing{} : collect(context, request, sample, failure);
 }
 
@@ -195,7 +194,7 @@ Timing time_cold(const TimingContext& context, std::span<const BoundCall> calls,
     return stopwatch.measure_us([&] { return call.enqueue(context.stream); }, failed);
   };
   run_each(stopwatch, context, calls, failure);
-  warm_up(context, sample, failure);
+  warm_up(context, request.warm_up_seconds, sample, failure);
   return failure ? Timing{} : collect(context, request, sample, failure);
 }
 

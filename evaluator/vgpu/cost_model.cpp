@@ -64,14 +64,14 @@ std::string bound_of(const LaunchCost& cost) {
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 /// Averages over the traced blocks.
-void count_block(LaunchCost& cost, const TraceRecorder::Recording& recording) {
+void count_block(LaunchCost& cost, std::span<const RecordedBlock> recorded) {
   std::uint64_t issued = 0, sectors = 0, conflicts = 0;
-  for (const RecordedBlock& block : recording.blocks) {
+  for (const RecordedBlock& block : recorded) {
     issued += block.issued;
     sectors += block.global_sectors;
     conflicts += block.conflicts;
   }
-  const std::uint64_t blocks = std::max<std::uint64_t>(recording.blocks.size(), 1);
+  const std::uint64_t blocks = std::max<std::uint64_t>(recorded.size(), 1);
   cost.instructions_per_block = issued / blocks;
   cost.global_bytes_per_block = sectors * 32 / blocks;
   cost.bank_conflicts_per_block = conflicts / blocks;
@@ -110,7 +110,7 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   cost.occupancy_limit = occupancy.limit;
   cost.occupancy = share(occupancy.blocks * ((config.threads_per_block + 31) / 32), model.warps_per_sm);
   cost.waves = share(static_cast<double>(config.blocks), static_cast<double>(sms) * occupancy.blocks);
-  count_block(cost, recording);
+  count_block(cost, recording.telling());
 
   // Blocks go to the SMs in turn: the busiest gets one more than the others.
   const SmWork work{(config.blocks + sms - 1) / sms, occupancy.blocks, from_memory};

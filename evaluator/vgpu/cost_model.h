@@ -44,6 +44,7 @@ class TraceRecorder : public Tracer {
   void begin_block(const TracedBlock& block) override;
   void issue(const TracedInstruction& instruction, const Issue& issue) override;
   void end_block() override;
+  bool has_enough() const override;
 
   struct Recording;
   const Recording& recording() const { return *recording_; }

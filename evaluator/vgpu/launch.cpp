@@ -70,6 +70,7 @@ Block* begin_trace(Cluster& cluster, std::uint64_t first, const Sampling& sampli
     if (std::find(sampling.blocks.begin(), sampling.blocks.end(), linear) == sampling.blocks.end()) continue;
     TracedBlock traced;
     std::copy(block->index.begin(), block->index.end(), traced.index);
+    traced.number = linear;
     traced.warps = static_cast<std::uint32_t>(block->warps.size());
     traced.registers = cluster.launch->kernel->trace.register_count;
     sampling.tracer->begin_block(traced);
@@ -178,6 +179,7 @@ class Scheduler {
   /// Null when all have ended.
   std::unique_ptr<Cluster> choose() {
     std::optional<std::uint64_t> number;
+    if (sampling_.alone && sampling_.tracer->has_enough()) queue_.stop();
     if (suspended_.size() < resident_) number = queue_.take();
     if (!number) {
       if (suspended_.empty()) return nullptr;
@@ -230,6 +232,13 @@ std::vector<std::uint64_t> sampled_clusters(const Launch& launch, const Sampling
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;
+}
+
+/// The middle one first: where it is long, it is all that a tracer wants.
+std::vector<std::uint64_t> middle_first(std::vector<std::uint64_t> clusters) {
+  const auto middle = clusters.begin() + static_cast<std::ptrdiff_t>(clusters.size() / 2);
+  if (middle != clusters.end()) std::rotate(clusters.begin(), middle, middle + 1);
+  return clusters;
 }
 
 /// What one thread changes of a launch while others run the same.
@@ -289,7 +298,7 @@ void run_blocks(Launch& launch, const Sampling& sampling) {
   const std::uint64_t count = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / blocks_of_cluster(launch);
   const bool watched = launch.sanitiser != nullptr || sampling.alone;
   if (launch.threads > 1 && launch.kernel->independent_blocks && !watched) return run_on_threads(launch, sampling, count);
-  Queue queue = sampling.alone ? Queue(sampled_clusters(launch, sampling)) : Queue(count, {});
+  Queue queue = sampling.alone ? Queue(middle_first(sampled_clusters(launch, sampling))) : Queue(count, {});
   Meter meter(launch);
   Scheduler(launch, queue, meter, sampling).run();
 }

@@ -167,7 +167,7 @@ struct Turn {
 class Simulation {
  public:
   Simulation(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work)
-      : model_(model), recording_(recording), work_(work), demands_(model) {}
+      : model_(model), recording_(recording), blocks_(recording.telling()), work_(work), demands_(model) {}
 
   SmResult run(std::uint64_t blocks) {
     blocks_left_ = blocks;
@@ -184,8 +184,7 @@ class Simulation {
 
  private:
   void start_block(int slot, double time) {
-    const std::size_t which = started_++ % recording_.blocks.size();
-    const RecordedBlock& block = recording_.blocks[which];
+    const RecordedBlock& block = blocks_[started_++ % blocks_.size()];
     --blocks_left_;
     Slot& to = slots_[static_cast<std::size_t>(slot)];
     if (to.warps < static_cast<int>(block.warps)) {  // The first block of the slot: all blocks have as many warps.
@@ -622,6 +621,7 @@ class Simulation {
 
   const DeviceModel& model_;
   const TraceRecorder::Recording& recording_;
+  const std::span<const RecordedBlock> blocks_;
   const SmWork& work_;
   const Demands demands_;
   std::vector<Slot> slots_;
@@ -637,11 +637,12 @@ class Simulation {
 
 SmResult simulate_sm(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work) {
   std::uint64_t kept = 0, issued = 0;
-  for (const RecordedBlock& block : recording.blocks) {
+  const std::span<const RecordedBlock> blocks_told = recording.telling();
+  for (const RecordedBlock& block : blocks_told) {
     kept += block.kept;
     issued += block.issued;
   }
-  const double per_block = static_cast<double>(kept) / static_cast<double>(recording.blocks.size());
+  const double per_block = static_cast<double>(kept) / static_cast<double>(blocks_told.size());
   // At least one full house, and all waves while they are cheap: then the tail of the last is exact.
   const auto resident = std::min<std::uint64_t>(work.blocks, static_cast<std::uint64_t>(work.resident));
   const auto affordable = static_cast<std::uint64_t>(static_cast<double>(kEventBudget) / std::max(per_block, 1.0));

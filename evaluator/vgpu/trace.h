@@ -138,6 +138,7 @@ struct Issue {
 /// The block that is about to be traced.
 struct TracedBlock {
   std::uint32_t index[3] = {0, 0, 0};
+  std::uint64_t number = 0;  ///< In the grid, x first.
   std::uint32_t warps = 0;
   std::uint32_t registers = 0;  ///< One more than the highest register number.
 };
@@ -149,6 +150,8 @@ class Tracer {
   virtual void begin_block(const TracedBlock& block) = 0;
   virtual void issue(const TracedInstruction& instruction, const Issue& issue) = 0;
   virtual void end_block() = 0;
+  /// Whether the blocks so far tell all that is wanted.
+  virtual bool has_enough() const { return false; }
 };
 
 }  // namespace evo::vgpu

@@ -24,6 +24,7 @@ TraceRecorder& TraceRecorder::operator=(TraceRecorder&&) noexcept = default;
 
 void TraceRecorder::begin_block(const TracedBlock& block) {
   RecordedBlock& recorded = recording_->blocks.emplace_back();
+  recorded.number = block.number;
   recorded.warps = block.warps;
   recorded.events.resize(block.warps);
   recorded.phases.resize(1);
@@ -109,7 +110,20 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
 
 void TraceRecorder::end_block() {
   InstructionScheduler scheduler(recording_->instructions);
-  for (std::vector<Event>& events : recording_->blocks.back().events) scheduler.schedule(events);
+  std::vector<RecordedBlock>& blocks = recording_->blocks;
+  for (std::vector<Event>& events : blocks.back().events) scheduler.schedule(events);
+  std::ranges::sort(blocks, {}, &RecordedBlock::number);
+}
+
+/// Where only those run that are traced, the middle one comes first.
+bool TraceRecorder::has_enough() const { return recording_->middle_is_long(); }
+
+bool TraceRecorder::Recording::middle_is_long() const {
+  return !blocks.empty() && blocks[blocks.size() / 2].issued >= kLong;
+}
+
+std::span<const RecordedBlock> TraceRecorder::Recording::telling() const {
+  return middle_is_long() ? std::span(blocks).subspan(blocks.size() / 2, 1) : std::span(blocks);
 }
 
 }  // namespace evo::vgpu

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -49,6 +50,7 @@ struct RecordedPhase {
 };
 
 struct RecordedBlock {
+  std::uint64_t number = 0;
   std::uint32_t warps = 0;
   std::vector<std::vector<Event>> events;  ///< By warp, in the order of issue once the block has ended.
   std::vector<RecordedAction> actions;
@@ -62,15 +64,21 @@ struct RecordedBlock {
 struct TraceRecorder::Recording {
   /// Events kept of one block; what comes later only counts. About ten times the largest block that is usually searched.
   static constexpr std::uint64_t kMaxEvents = 4'000'000;
+  /// Instructions of a long block.
+  static constexpr std::uint64_t kLong = 750'000;
   /// Sectors remembered as being in L1: 128 KiB.
   static constexpr std::size_t kL1Sectors = 4096;
+
+  /// The blocks that stand for all: the middle one where it is long, so that more would only repeat it; else each.
+  std::span<const RecordedBlock> telling() const;
+  bool middle_is_long() const;
 
   std::uint32_t keep(const AsyncAction& action);
   /// The instruction with its registers renumbered: those that the recorded ones use, without gaps.
   RecordedInstruction recorded(const TracedInstruction& instruction, bool again);
 
   std::vector<RecordedInstruction> instructions;
-  std::vector<RecordedBlock> blocks;
+  std::vector<RecordedBlock> blocks;  ///< In the order of their numbers, once they have ended.
   std::unordered_map<std::uint16_t, std::uint16_t> registers;  ///< From the kernel's numbers to ours.
   /// Twice TracedInstruction::index, and one more for those whose results are kept, to instructions.
   std::unordered_map<std::uint32_t, std::uint32_t> by_index;

@@ -75,7 +75,7 @@ TEST_CASE("every request arrives as it was sent") {
   // A plan and a recipe have many fields: what is encoded again must be the same bytes.
   const Frame run = encode(RequestMessage{1, Run{5, sample_plan(), sample_recipe(), 3}});
   CHECK(encode(decode_request(run)).control == run.control);
-  const Frame time = encode(RequestMessage{1, Time{5, sample_plan(), {sample_recipe()}, {true, 5, 50, 0.25, 0.02}, sample_recipe()}});
+  const Frame time = encode(RequestMessage{1, Time{5, sample_plan(), {sample_recipe()}, {true, 5, 50, 0.25, 0.003, 0.02}, sample_recipe(), false}});
   CHECK(encode(decode_request(time)).control == time.control);
   CHECK(std::get<Time>(decode_request(time).request).afterwards);
   const Frame model = encode(RequestMessage{1, Model{5, sample_plan(), sample_recipe()}});

@@ -85,13 +85,14 @@ plan = {"tensors": [{"name": "a", "dtype": 1, "bytes": 64, "output": True}], "wo
                       "programmatic": False, "arguments": [{"kind": 0, "index": 0, "value": 0}]}]}
 recipe = {"seed": 1, "inputs": [{"name": "a", "dtype": 0, "elements": 64, "row": 8, "matrix": 64, "group": 64,
                                  "distribution": 0, "gain": 1.0, "stream": 7, "scale": None, "is_scale": False}]}
-timing = {"cold": False, "min_samples": 5, "max_samples": 9, "max_seconds": 0.5, "relative_interval": 0.01}
+timing = {"cold": False, "min_samples": 5, "max_samples": 9, "max_seconds": 0.5, "warm_up_seconds": 0.01,
+          "relative_interval": 0.01}
 messages = [
     {"id": 1, "kind": "compile", "body": {"source": "x", "arch": "sm_90a", "max_registers": 0}},
     {"id": 2, "kind": "unload", "body": {"module": 3}},
-    {"id": 3, "kind": "run", "body": {"module": 3, "plan": plan, "recipe": recipe, "repeats": 1}},
+    {"id": 3, "kind": "run", "body": {"module": 3, "plan": plan, "recipe": recipe, "repeats": 1, "sanitised": False}},
     {"id": 4, "kind": "time", "body": {"module": 3, "plan": plan, "rotation": [recipe], "timing": timing,
-                                       "afterwards": recipe, **timing}},
+                                       "answered": True, "afterwards": recipe}},
     {"id": 5, "kind": "ran", "body": {"unrepeatable": None}},
     {"id": 6, "kind": "broken", "body": {"message": "no"}},
     {"id": 0, "kind": "ready", "body": {"what": "cuda:0"}},

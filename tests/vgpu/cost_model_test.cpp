@@ -63,22 +63,28 @@ class Program {
 
   TraceRecorder traced(std::uint32_t warps) const {
     TraceRecorder recorder;
+    trace(recorder, 0, warps, steps_.size());
+    return recorder;
+  }
+
+  /// One more block, which runs the first steps.
+  void trace(TraceRecorder& recorder, std::uint64_t number, std::uint32_t warps, std::size_t steps) const {
     TracedBlock block;
+    block.number = number;
     block.warps = warps;
     block.registers = 256;
     recorder.begin_block(block);
     // As the interpreter does: each warp runs to the next barrier, then the next one.
     std::size_t from = 0;
-    while (from < steps_.size()) {
+    while (from < steps) {
       std::size_t to = from;
-      while (to < steps_.size() && steps_[to].barrier.expected_warps == 0) ++to;
-      to = std::min(to + 1, steps_.size());
+      while (to < steps && steps_[to].barrier.expected_warps == 0) ++to;
+      to = std::min(to + 1, steps);
       for (std::uint32_t warp = 0; warp < warps; ++warp)
         for (std::size_t i = from; i < to; ++i) issue(recorder, warp, steps_[i]);
       from = to;
     }
     recorder.end_block();
-    return recorder;
   }
 
  private:
@@ -467,6 +473,30 @@ TEST_CASE("another block's shared memory is farther away and comes more slowly t
   CHECK((far - near) * clocks_per_us >= 320 * (h200().latencies.remote_shared - h200().latencies.shared));
   const double busy = cost_of(loads(TracedSpace::remote_shared, 32), 8).sm_us;
   CHECK(busy * clocks_per_us == Approx(320 * 8 * 512 / h200().rates.remote_shared_bytes).epsilon(0.05));
+}
+
+TEST_CASE("a long block in the middle stands for all, a short one does not") {
+  constexpr std::size_t kLong = 200'000;
+  const Program program = additions(kLong, 1);
+  const auto latency = [](const TraceRecorder& traces) { return model_launch(h200(), config(3, 4), traces).latency_us; };
+  const auto middle_first = [&](std::size_t steps) {
+    TraceRecorder traces;
+    program.trace(traces, 1, 4, steps);
+    CHECK(traces.has_enough() == (steps == kLong));
+    return traces;
+  };
+  const auto all = [&](std::size_t steps) {
+    TraceRecorder traces;
+    for (const std::uint64_t number : {0, 1, 2}) program.trace(traces, number, 4, number == 1 ? steps : 10);
+    return traces;
+  };
+  CHECK(latency(all(kLong)) == latency(middle_first(kLong)));
+  CHECK(latency(all(1000)) != latency(middle_first(1000)));
+  // Whatever the order in which they are traced.
+  TraceRecorder other = middle_first(1000);
+  program.trace(other, 0, 4, 10);
+  program.trace(other, 2, 4, 10);
+  CHECK(latency(other) == latency(all(1000)));
 }
 
 TEST_CASE("at most three blocks are traced, the first and the last among them") {
