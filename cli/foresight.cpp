@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "engine/error.h"
 #include "evaluator/gates.h"
 #include "evaluator/parallel.h"
+#include "evaluator/statistics.h"
 
 namespace evo::cli {
 namespace {
@@ -70,17 +70,18 @@ bool ModelForesight::wait_for(const Pending& pending) const {
 ModelForesight::Pending ModelForesight::start(const Genome& genome) {
   Pending pending{build_(genome), {}, {}};
   for (const Shape& shape : target_.timed) {
-    const Program* program = program_of(pending.candidate, shape.name);
-    if (program == nullptr) throw usage_error("the candidate has no plan for the shape " + shape.name);
-    pending.programs.push_back(program);
-    pending.results.push_back(pool_.model(*program, program->plans.at(shape.name),
+    const auto number = program_for(pending.candidate, shape.name);
+    if (!number) throw usage_error("the candidate has no plan for the shape " + shape.name);
+    const Program& program = pending.candidate.programs[*number];
+    pending.programs.push_back(*number);
+    pending.results.push_back(pool_.model(program, program.plans.at(shape.name),
                                           make_recipe(task_, target_.options, shape, task_.regimes.front(), 1, 0)));
   }
   return pending;
 }
 
 Foretold ModelForesight::finish(Pending pending) const {
-  double logarithms = 0;
+  std::vector<double> latencies_us;
   std::string program = pending.candidate.plans_hash();
   for (std::size_t i = 0; i < pending.results.size(); ++i) {
     const ModelPool::Result result = pending.results[i].get();
@@ -88,11 +89,11 @@ Foretold ModelForesight::finish(Pending pending) const {
       return {says_nothing(failure->verdict) ? std::nullopt : std::optional(kFails), ""};
     }
     const auto& forecast = std::get<Forecast>(result);
-    if (check_resources(*pending.programs[i], forecast.build, device_)) return {kFails, ""};
-    logarithms += std::log(forecast.latency_us);
+    if (check_resources(pending.candidate.programs[pending.programs[i]], forecast.build, device_)) return {kFails, ""};
+    latencies_us.push_back(forecast.latency_us);
     program.append(" ").append(forecast.build.cubin_hash);
   }
-  return {std::exp(logarithms / static_cast<double>(target_.timed.size())), std::move(program)};
+  return {geometric_mean(latencies_us), std::move(program)};
 }
 
 }  // namespace evo::cli

@@ -26,7 +26,7 @@ class ModelForesight : public Foresight {
   /// A candidate whose timed shapes are being modelled.
   struct Pending {
     Candidate candidate;
-    std::vector<const Program*> programs;  // by timed shape
+    std::vector<std::size_t> programs;  // of the candidate, by timed shape
     std::vector<std::future<ModelPool::Result>> results;
   };
   Pending start(const Genome& genome);

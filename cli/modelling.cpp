@@ -52,13 +52,6 @@ std::optional<Binary> read_kept(const std::filesystem::path& path) {
 
 }  // namespace
 
-const Program* program_of(const Candidate& candidate, const std::string& shape) {
-  for (const Program& program : candidate.programs) {
-    if (program.plans.contains(shape)) return &program;
-  }
-  return nullptr;
-}
-
 std::optional<std::string> find_virtual_gpu_like(const std::string& gpu) {
   for (const std::string& name : vgpu::model_names()) {
     if (vgpu::model_info(name).name.starts_with(gpu)) return "vgpu:" + name;
@@ -105,22 +98,22 @@ const PristineInputs& Modeller::inputs_of(const Shape& shape) {
 }
 
 std::variant<Modelled, Failure> Modeller::model(const Candidate& candidate, const Shape& shape, bool cold) {
-  const Program* program = program_of(candidate, shape.name);
-  if (program == nullptr)
-    throw usage_error(fmt::format("the candidate has no plan for the shape {}", shape.name));
-  auto built = compiled(*program);
+  const auto number = program_for(candidate, shape.name);
+  if (!number) throw usage_error(fmt::format("the candidate has no plan for the shape {}", shape.name));
+  const Program& program = candidate.programs[*number];
+  auto built = compiled(program);
   if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
   const auto& binary = std::get<Binary>(built);
 
   std::optional<Failure> failure;
   const std::unique_ptr<Module> module = gpu_->load(binary, failure);
   if (failure) return *std::move(failure);
-  const Plan& plan = program->plans.at(shape.name);
+  const Plan& plan = program.plans.at(shape.name);
   BufferSet buffers(*gpu_, plan.tensors);
   failure = buffers.attach_workspaces(plan.workspaces);
   if (failure) return *std::move(failure);
   buffers.prepare(inputs_of(shape), 0);
-  Modelled modelled{program, binary.build, gpu_->model(*module, plan, buffers.addresses(), cold, failure)};
+  Modelled modelled{&program, binary.build, gpu_->model(*module, plan, buffers.addresses(), cold, failure)};
   if (failure) return *std::move(failure);
   return modelled;
 }

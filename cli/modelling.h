@@ -22,9 +22,6 @@ struct Modelled {
   vgpu::PlanCost cost;
 };
 
-/// The program that has a plan for the shape; null when there is none.
-const Program* program_of(const Candidate& candidate, const std::string& shape);
-
 /// "vgpu:h200" for "NVIDIA H200"; empty when no virtual GPU is like it.
 std::optional<std::string> find_virtual_gpu_like(const std::string& gpu);
 /// The same; throws usage_error.

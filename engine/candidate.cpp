@@ -114,6 +114,13 @@ std::string Candidate::plans_hash() const {
   return hasher.hex();
 }
 
+std::optional<std::size_t> program_for(const Candidate& candidate, const std::string& shape) {
+  const auto found = std::ranges::find_if(candidate.programs,
+                                          [&](const Program& program) { return program.plans.contains(shape); });
+  if (found == candidate.programs.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - candidate.programs.begin());
+}
+
 const Limits& limits_of(const Task& task, const Target& target) {
   return task.objective(target.objective).limits;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ struct Candidate {
   /// Of the plans alone: candidates of equal cubins do the same work when this is equal too.
   std::string plans_hash() const;
 };
+
+/// The candidate's program that has a plan for the shape, by its place; empty when none has.
+std::optional<std::size_t> program_for(const Candidate& candidate, const std::string& shape);
 
 /// What a run aims at: the same for all of its candidates.
 struct Target {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 #include <variant>
@@ -11,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/rng.h"
 #include "evaluator/random.h"
+#include "evaluator/statistics.h"
 
 namespace evo {
 namespace {
@@ -60,24 +60,22 @@ class Match {
 
   /// Geometric mean over the timed shapes, as candidates are ranked by.
   double objective(std::size_t number) {
-    double sum = 0;
+    std::vector<double> medians_us;
     for (const TimedShape& timed : plan_.timed) {
       const auto timing = time(number, timed);
       if (!timing) return 0;
       turns_.throttled += timing->throttled;
-      sum += std::log(timing->median_us);
+      medians_us.push_back(timing->median_us);
     }
-    return std::exp(sum / static_cast<double>(plan_.timed.size()));
+    return geometric_mean(medians_us);
   }
 
   std::optional<Timing> time(std::size_t number, const TimedShape& timed) {
-    const std::vector<Program>& programs = contestants_[number].candidate->programs;
-    const auto program = std::ranges::find_if(
-        programs, [&](const Program& one) { return one.plans.contains(timed.shape.name); });
-    if (program == programs.end()) throw machine_error("a contestant has no program for shape " + timed.shape.name);
-    const Plan& plan = program->plans.at(timed.shape.name);
-    const auto module = first_module(number) + static_cast<std::uint64_t>(program - programs.begin());
-    protocol::Time request{module, plan, {}, one_turn()};
+    const Candidate& candidate = *contestants_[number].candidate;
+    const auto program = program_for(candidate, timed.shape.name);
+    if (!program) throw machine_error("a contestant has no program for shape " + timed.shape.name);
+    const Plan& plan = candidate.programs[*program].plans.at(timed.shape.name);
+    protocol::Time request{first_module(number) + *program, plan, {}, one_turn()};
     for (const std::size_t one : timed.rotation) request.rotation.push_back(plan_.cases[one].recipe);
     request.answered = false;  // They were judged when the contestants were validated.
     auto timed_reply = ask<protocol::Timed>(number, std::move(request));

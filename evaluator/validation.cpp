@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <deque>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include "evaluator/comparison.h"
 #include "evaluator/gates.h"
+#include "evaluator/statistics.h"
 
 namespace evo {
 namespace {
@@ -178,7 +178,7 @@ class Trial {
   }
 
   std::optional<Failure> measure(const TimedShape& timed, bool cold) {
-    const auto program = program_for(timed.shape.name);
+    const auto program = program_for(candidate_, timed.shape.name);
     if (!program) return missing_program(timed.shape.name);
     const Plan& plan = candidate_.programs[*program].plans.at(timed.shape.name);
     protocol::Time request{first_module_ + *program, plan, {}, timing_request(cold)};
@@ -299,7 +299,7 @@ class Trial {
 
   enum class Watch : std::uint8_t { nobody, sanitiser };
   std::optional<Failure> send_case(const Case& one, std::uint32_t repeats, Watch watch = Watch::nobody) {
-    const auto program = program_for(one.shape.name);
+    const auto program = program_for(candidate_, one.shape.name);
     if (!program) return missing_program(one.shape.name);
     const Plan& plan = candidate_.programs[*program].plans.at(one.shape.name);
     send(protocol::Run{first_module_ + *program, plan, one.recipe, repeats, watch == Watch::sanitiser},
@@ -365,16 +365,9 @@ class Trial {
 
   // ---- Small things
 
-  std::optional<std::size_t> program_for(const std::string& shape) const {
-    for (std::size_t i = 0; i < candidate_.programs.size(); ++i) {
-      if (candidate_.programs[i].plans.contains(shape)) return i;
-    }
-    return std::nullopt;
-  }
-
   /// Of a case that has run.
   const Plan& plan_of(const Case& one) const {
-    return candidate_.programs[*program_for(one.shape.name)].plans.at(one.shape.name);
+    return candidate_.programs[*program_for(candidate_, one.shape.name)].plans.at(one.shape.name);
   }
 
   static Failure missing_program(const std::string& shape) {
@@ -393,14 +386,11 @@ class Trial {
 
   /// Geometric mean of the warm medians.
   double objective() const {
-    double sum = 0;
-    int count = 0;
+    std::vector<double> medians_us;
     for (const Timing& timing : evaluation_.timings) {
-      if (timing.cold) continue;
-      sum += std::log(timing.median_us);
-      ++count;
+      if (!timing.cold) medians_us.push_back(timing.median_us);
     }
-    return std::exp(sum / count);
+    return geometric_mean(medians_us);
   }
 
   const PipelineOptions& options_;

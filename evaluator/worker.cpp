@@ -1,9 +1,11 @@
 #include "evaluator/worker.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <exception>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -70,14 +72,22 @@ class DeviceRole final : public Role {
   DeviceServer server_;
 };
 
+/// A number from 1; empty for anything else.
+std::optional<int> count_in(const std::string& text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{} || end != text.data() + text.size() || count < 1) return std::nullopt;
+  return count;
+}
+
 /// Null for unknown arguments.
 std::unique_ptr<Role> open_role(const std::vector<std::string>& arguments, const WorkerTools& tools) {
   if (arguments.size() == 1 && arguments[0] == "compile") {
     return std::make_unique<CompileRole>(tools.open_compiler());
   }
   if ((arguments.size() == 2 || arguments.size() == 3) && arguments[0] == "device") {
-    const int threads = arguments.size() == 3 ? std::atoi(arguments[2].c_str()) : 1;
-    return std::make_unique<DeviceRole>(tools.open_device(arguments[1], std::max(threads, 1)));
+    const auto threads = arguments.size() == 3 ? count_in(arguments[2]) : 1;
+    return threads ? std::make_unique<DeviceRole>(tools.open_device(arguments[1], *threads)) : nullptr;
   }
   return nullptr;
 }

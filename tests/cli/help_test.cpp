@@ -24,6 +24,12 @@ TEST_CASE("the hidden worker command is not listed") {
   CHECK(run_evo({"--help"}).out.find("worker") == std::string::npos);
 }
 
+TEST_CASE("a worker of no known role, or with no number of threads, is refused") {
+  CHECK(run_evo({"worker", "device", "vgpu", "many"}).code == 2);
+  CHECK(run_evo({"worker", "device", "vgpu", "0"}).code == 2);
+  CHECK(run_evo({"worker", "nobody"}).code == 2);
+}
+
 TEST_CASE("evo --version prints the version") {
   const Outcome outcome = run_evo({"--version"});
   CHECK(outcome.code == 0);
