@@ -1,11 +1,13 @@
-// Records on a GPU what the virtual GPU has to compute: PTX instruction forms on edge values, and products of a
-// warpgroup. The driver compiles the PTX of tests/vgpu/instruction_forms.cpp and wgmma_cases.cpp.
+// Records on a GPU what the virtual GPU has to compute: PTX instruction forms on edge values, products of a warp and of a
+// warpgroup, and what threads do together. The driver compiles the PTX of the cases in tests/vgpu.
 //
-//   g++ -O2 -std=c++20 -I. -I/usr/local/cuda/include -o record_conformance tests/gpu/record_conformance.cpp
-//     tests/vgpu/instruction_forms.cpp tests/vgpu/wgmma_cases.cpp -lcuda
-//   ./record_conformance OUTDIR
+//   g++ -O2 -std=c++20 -DFMT_HEADER_ONLY -DEVO_TEST_DATA='"tests/data"' -I. -I/usr/local/cuda/include -o record_conformance
+//     tests/gpu/record_conformance.cpp
+//     tests/vgpu/{instruction_forms,listed_forms,ptx_forms,operand_values,matrix_cases,warp_cases,wgmma_cases}.cpp -lcuda
+//   ./record_conformance OUTDIR [FILE ...]       (in the repository's root: tests/data/ptx_forms.txt is read)
 //
-// Files forms.bin, products.bin, layouts.bin, little-endian; for each case
+// Files forms.bin, listed.bin, matrices.bin, warps.bin, products.bin, layouts.bin, or those that are named; little-endian;
+// for each case
 //   uint16 length of the name, the name; uint16 bits of an output (16, 32 or 64); uint32 outputs; the outputs, packed.
 // Cases that the driver refuses or that fault are left out and named.
 #include <cuda.h>
@@ -13,15 +15,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/vgpu/instruction_forms.h"
+#include "tests/vgpu/listed_forms.h"
+#include "tests/vgpu/matrix_cases.h"
+#include "tests/vgpu/warp_cases.h"
 #include "tests/vgpu/wgmma_cases.h"
 
 namespace {
@@ -159,22 +166,33 @@ std::vector<Recorded> as_words(std::vector<Case> cases) {
   return recorded;
 }
 
-std::vector<Recorded> all_forms() {
+std::vector<Recorded> as_results(const std::vector<InstructionForm>& forms) {
   std::vector<Recorded> recorded;
-  for (const InstructionForm& form : instruction_forms()) recorded.push_back({case_of(form), form.result_bits});
+  for (const InstructionForm& form : forms) recorded.push_back({case_of(form), form.result_bits});
   return recorded;
 }
+
+struct File {
+  const char* name;
+  std::function<std::vector<Recorded>()> cases;
+};
+const File kFiles[] = {
+    {"products.bin", [] { return as_words(numerics_cases()); }},  {"forms.bin", [] { return as_results(instruction_forms()); }},
+    {"layouts.bin", [] { return as_words(layout_cases()); }},     {"listed.bin", [] { return as_results(listed_forms()); }},
+    {"matrices.bin", [] { return as_words(matrix_cases()); }},    {"warps.bin", [] { return as_words(warp_cases()); }},
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: record_conformance OUTDIR\n");
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: record_conformance OUTDIR [FILE ...]\n");
     return 2;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  record(argv[1], "products.bin", as_words(numerics_cases()));
-  record(argv[1], "forms.bin", all_forms());
-  record(argv[1], "layouts.bin", as_words(layout_cases()));
+  const std::vector<std::string> wanted(argv + 2, argv + argc);
+  for (const File& file : kFiles)
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), file.name) != wanted.end())
+      record(argv[1], file.name, file.cases());
   return 0;
 }

@@ -3,15 +3,15 @@
 
     python3 select_conformance.py RECORDED_FOLDER tests/data/numerics
 
-forms.bin, products.bin, layouts.bin, little-endian; for each case
-  uint16 length of the name, the name, uint8 bits of an output, uint32 outputs, uint64 FNV-1a over the outputs' bytes,
+The files of KEEP, little-endian; for each case
+  uint64 FNV-1a over the name, uint8 bits of an output, uint32 outputs, uint64 FNV-1a over the outputs' bytes,
   uint32 step, uint16 number of outputs kept, every step-th output.
 """
 import pathlib
 import struct
 import sys
 
-KEEP = {"forms.bin": 12, "products.bin": 48, "layouts.bin": 8}
+KEEP = {"forms.bin": 12, "listed.bin": 4, "matrices.bin": 16, "warps.bin": 8, "products.bin": 48, "layouts.bin": 8}
 
 
 def read_cases(path):
@@ -42,8 +42,7 @@ def main(recorded, target):
                 # An odd step visits all lanes, registers and tuples.
                 step = max(1, outputs // keep) | 1
                 kept = [data[i * size:(i + 1) * size] for i in range(0, outputs, step)]
-                out.write(struct.pack("<H", len(name)) + name)
-                out.write(struct.pack("<BIQIH", bits, outputs, fnv1a(data), step, len(kept)) + b"".join(kept))
+                out.write(struct.pack("<QBIQIH", fnv1a(name), bits, outputs, fnv1a(data), step, len(kept)) + b"".join(kept))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@
 
 #include "tests/vgpu/recorded_numerics.h"
 
-/// What an H200 computed for the cases of instruction_forms.h and wgmma_cases.h: tests/data/numerics/{forms,products,
-/// layouts}.bin, made by tests/gpu/record_conformance.cpp and select_conformance.py, which documents the format.
+/// What an H200 computed for the cases of instruction_forms.h, listed_forms.h, matrix_cases.h, warp_cases.h and
+/// wgmma_cases.h: files of tests/data/numerics made by tests/gpu/record_conformance.cpp and select_conformance.py, which
+/// documents the format.
 namespace evo::vgpu {
 
 struct RecordedCase {
@@ -22,7 +23,10 @@ struct RecordedCase {
   std::vector<std::uint64_t> kept;
 };
 
-inline std::map<std::string, RecordedCase> recorded_conformance(const std::string& file) {
+/// By seed_of the cases' names.
+using RecordedCases = std::map<std::uint64_t, RecordedCase>;
+
+inline RecordedCases recorded_conformance(const std::string& file) {
   std::ifstream stream(numerics_path(file), std::ios::binary);
   if (!stream) throw std::runtime_error("cannot read " + numerics_path(file));
   const auto number = [&](int bytes) {
@@ -30,10 +34,9 @@ inline std::map<std::string, RecordedCase> recorded_conformance(const std::strin
     stream.read(reinterpret_cast<char*>(&value), bytes);
     return value;
   };
-  std::map<std::string, RecordedCase> cases;
+  RecordedCases cases;
   while (stream.peek() != std::ifstream::traits_type::eof()) {
-    std::string name(number(2), '\0');
-    stream.read(name.data(), static_cast<std::streamsize>(name.size()));
+    const std::uint64_t name = number(8);
     RecordedCase recorded;
     recorded.bits = static_cast<int>(number(1));
     recorded.all.outputs = number(4);
@@ -42,7 +45,7 @@ inline std::map<std::string, RecordedCase> recorded_conformance(const std::strin
     const std::uint64_t kept = number(2);
     for (std::uint64_t i = 0; i < kept; ++i) recorded.kept.push_back(number(recorded.bits / 8));
     if (!stream) throw std::runtime_error("cut short: " + numerics_path(file));
-    cases[name] = std::move(recorded);
+    if (!cases.emplace(name, std::move(recorded)).second) throw std::runtime_error("recorded twice: " + numerics_path(file));
   }
   return cases;
 }

@@ -1,8 +1,8 @@
 #include "tests/vgpu/wgmma_cases.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+
+#include "tests/vgpu/element_format.h"
 
 namespace evo::conformance {
 namespace {
@@ -10,64 +10,6 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kRowsOfA = 64;
 constexpr std::uint32_t kRowBytes = 32;  ///< Of a K-major operand of one step, dense.
-
-/// An element type by its fields; integers have no exponent.
-struct Format {
-  int width, exponent_bits, fraction_bits;
-  bool infinity;  ///< The top exponent holds infinity and NaN; e4m3 has numbers there and NaN only as all ones.
-  int skip = 0;   ///< Low bits that are no part of the number (tf32).
-
-  int bias() const { return (1 << (exponent_bits - 1)) - 1; }
-  int low() const { return 1 - bias() - fraction_bits; }  ///< Exponent of the smallest subnormal.
-  int high() const { return (1 << exponent_bits) - (infinity ? 2 : 1) - bias(); }
-  std::uint32_t sign() const { return 1u << (exponent_bits + fraction_bits); }
-  std::uint32_t largest() const {
-    const std::uint32_t top = sign() - 1;
-    return infinity ? top - (1u << fraction_bits) : top - 1;
-  }
-  std::uint32_t mask() const { return width == 32 ? ~0u : (1u << width) - 1; }
-
-  /// +-1.fraction * 2^exponent; a subnormal, zero or the largest number where it does not fit.
-  std::uint32_t make(bool negative, int exponent, std::uint32_t fraction) const {
-    const std::uint32_t below = (1u << fraction_bits) - 1;
-    std::uint32_t bits;
-    if (exponent > high()) {
-      bits = largest();
-    } else if (exponent < 1 - bias()) {
-      const int shift = 1 - bias() - exponent;
-      bits = shift > fraction_bits ? 0 : ((1u << fraction_bits) | (fraction & below)) >> shift;
-    } else {
-      bits = std::min((static_cast<std::uint32_t>(exponent + bias()) << fraction_bits) | (fraction & below), largest());
-    }
-    return (bits | (negative ? sign() : 0)) << skip;
-  }
-  std::uint32_t special(Random& random) const {
-    const std::uint32_t top = ((1u << exponent_bits) - 1) << fraction_bits;
-    const std::uint32_t kinds[] = {infinity ? top : sign() - 1, sign() - 1, 0, largest(), 1,
-                                   infinity ? top | 1u << (fraction_bits - 1) : 0};
-    return (kinds[random.below(6)] | (random.coin() ? sign() : 0)) << skip;
-  }
-  /// Of what a normal distribution gives, cut.
-  std::uint32_t normal(Random& random) const {
-    double sum = 0;
-    for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.next() >> 11) * 0x1p-53;
-    int exponent = 0;
-    const double magnitude = std::frexp(std::fabs(sum - 6.0), &exponent);
-    return make(sum < 6.0, exponent - 1, static_cast<std::uint32_t>(std::ldexp(2 * magnitude - 1, fraction_bits)));
-  }
-};
-
-Format format_of(const std::string& type) {
-  if (type == "e4m3") return {8, 4, 3, false};
-  if (type == "e5m2") return {8, 5, 2, true};
-  if (type == "f16") return {16, 5, 10, true};
-  if (type == "bf16") return {16, 8, 7, true};
-  if (type == "tf32") return {32, 8, 10, true, 13};
-  if (type == "f32") return {32, 8, 23, true};
-  if (type == "s32") return {32, 0, 0, false};
-  if (type == "b1") return {32, 0, 0, false};  // Words of 32 bits stand for elements.
-  return {8, 0, 0, false};
-}
 
 /// The matrices of one step. `k` counts stored elements: half of the summed ones for a sparse A.
 struct Operands {
@@ -230,15 +172,6 @@ void append_accumulators(std::vector<std::uint32_t>& to, Operands& o, const Prod
     }
 }
 
-/// Random valid metadata: of each four elements two in ascending order, of each two tf32 one.
-std::uint32_t metadata(Random& r, const std::string& type) {
-  constexpr std::uint32_t kPairs[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
-  constexpr std::uint32_t kSingles[] = {0x4, 0xe};
-  std::uint32_t word = 0;
-  for (int i = 0; i < 8; ++i) word |= (type == "tf32" ? kSingles[r.below(2)] : kPairs[r.below(6)]) << (4 * i);
-  return word;
-}
-
 // ---- The kernel.
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
@@ -368,7 +301,7 @@ Case numerics_case(const Product& p, const std::vector<Probe>& probes) {
       if (p.a_in_registers) append_fragments(fragments, o);
       else append_core_matrices(image_a, o.a, kRowsOfA, ka, fa.width);
       append_core_matrices(image_b, o.b, p.n, kb, fb.width);
-      for (int thread = 0; p.sparse && thread < kThreads; ++thread) meta.push_back(metadata(random, p.a));
+      for (int thread = 0; p.sparse && thread < kThreads; ++thread) meta.push_back(random_metadata(random, p.a));
     }
     in.insert(in.end(), image_a.begin(), image_a.end());
     in.insert(in.end(), image_b.begin(), image_b.end());

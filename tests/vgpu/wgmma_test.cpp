@@ -6,37 +6,12 @@
 #include <fmt/core.h>
 
 #include "evaluator/vgpu/load_error.h"
+#include "tests/vgpu/conformance_check.h"
 #include "tests/vgpu/gpu_for_tests.h"
-#include "tests/vgpu/recorded_conformance.h"
 #include "tests/vgpu/wgmma_cases.h"
 
 namespace evo::vgpu {
 namespace {
-
-using conformance::Case;
-
-std::vector<std::uint32_t> outputs_of(const Case& test) {
-  TestGpu gpu;
-  gpu.load_ptx(test.ptx);
-  const std::uint64_t in = gpu.upload("in", test.in);
-  const std::uint64_t out = gpu.allocate("out", test.out_words * 4);
-  const auto failure = gpu.launch("k", {{test.blocks, 1, 1}, {test.threads, 1, 1}}, in, out);
-  if (failure) FAIL(test.name << ": " << failure->reason);
-  return gpu.download<std::uint32_t>(out, test.out_words);
-}
-
-void check_cases(const std::vector<Case>& cases, const std::string& file) {
-  const auto recorded = recorded_conformance(file);
-  int compared = 0;
-  for (const Case& test : cases) {
-    const auto found = recorded.find(test.name);
-    if (found == recorded.end()) continue;
-    ++compared;
-    const std::string difference = difference_of(outputs_of(test), found->second);
-    if (!difference.empty()) FAIL_CHECK(test.name << ": " << difference);
-  }
-  CHECK(compared == static_cast<int>(recorded.size()));
-}
 
 TEST_CASE("wgmma equals an H200 bit for bit: types, widths, signs, chains and sparse operands") {
   check_cases(conformance::numerics_cases(), "products.bin");
