@@ -1,12 +1,12 @@
 // Records on a GPU what the virtual GPU has to compute: PTX instruction forms on edge values, products of a warp and of a
-// warpgroup, and what threads do together. The driver compiles the PTX of the cases in tests/vgpu.
+// warpgroup, copies of tensors, and what threads do together. The driver compiles the PTX of the cases in tests/vgpu.
 //
 //   g++ -O2 -std=c++20 -DFMT_HEADER_ONLY -DEVO_TEST_DATA='"tests/data"' -I. -I/usr/local/cuda/include -o record_conformance
 //     tests/gpu/record_conformance.cpp
-//     tests/vgpu/{instruction_forms,listed_forms,ptx_forms,operand_values,matrix_cases,warp_cases,wgmma_cases}.cpp -lcuda
+//     tests/vgpu/{instruction_forms,listed_forms,ptx_forms,operand_values,matrix_cases,warp_cases,tensor_cases,wgmma_cases}.cpp -lcuda
 //   ./record_conformance OUTDIR [FILE ...]       (in the repository's root: tests/data/ptx_forms.txt is read)
 //
-// Files forms.bin, listed.bin, matrices.bin, warps.bin, products.bin, layouts.bin, or those that are named; little-endian;
+// Files forms.bin, listed.bin, matrices.bin, warps.bin, tensors.bin, products.bin, layouts.bin, or those that are named; little-endian;
 // for each case
 //   uint16 length of the name, the name; uint16 bits of an output (16, 32 or 64); uint32 outputs; the outputs, packed.
 // Cases that the driver refuses or that fault are left out and named.
@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "tests/vgpu/instruction_forms.h"
 #include "tests/vgpu/listed_forms.h"
 #include "tests/vgpu/matrix_cases.h"
+#include "tests/vgpu/tensor_cases.h"
 #include "tests/vgpu/warp_cases.h"
 #include "tests/vgpu/wgmma_cases.h"
 
@@ -46,14 +48,52 @@ void require(CUresult result, const std::string& what) {
   std::exit(1);
 }
 
-/// The outputs of a case; empty when its PTX does not load. A fault ends the process: the context is lost.
-std::vector<std::uint32_t> run(const Case& test) {
+struct Recorded {
+  Case test;
+  int bits = 32;                     ///< Of a result; 0: outputs as they are, in words.
+  std::optional<TensorSpec> tensor;  ///< What the kernel's third parameter is a map of.
+  bool tensor_is_written = false;    ///< It begins where the outputs do.
+};
+
+CUtensorMapDataType element_of(const std::string& name) {
+  const std::pair<const char*, CUtensorMapDataType> kTypes[] = {
+      {"u8", CU_TENSOR_MAP_DATA_TYPE_UINT8},           {"u16", CU_TENSOR_MAP_DATA_TYPE_UINT16},
+      {"u32", CU_TENSOR_MAP_DATA_TYPE_UINT32},         {"s32", CU_TENSOR_MAP_DATA_TYPE_INT32},
+      {"u64", CU_TENSOR_MAP_DATA_TYPE_UINT64},         {"s64", CU_TENSOR_MAP_DATA_TYPE_INT64},
+      {"f16", CU_TENSOR_MAP_DATA_TYPE_FLOAT16},        {"f32", CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
+      {"f32_ftz", CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ}, {"f64", CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
+      {"bf16", CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},      {"tf32", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
+      {"tf32_ftz", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ}};
+  for (const auto& [known, type] : kTypes)
+    if (name == known) return type;
+  std::fprintf(stderr, "no tensor element %s\n", name.c_str());
+  std::exit(1);
+}
+
+CUresult encode(CUtensorMap& map, const TensorSpec& tensor, CUdeviceptr at) {
+  const CUtensorMapSwizzle swizzle = tensor.swizzle_bytes == 32    ? CU_TENSOR_MAP_SWIZZLE_32B
+                                     : tensor.swizzle_bytes == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
+                                     : tensor.swizzle_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
+                                                                   : CU_TENSOR_MAP_SWIZZLE_NONE;
+  const std::vector<cuuint64_t> extents(tensor.extents.begin(), tensor.extents.end()),
+      strides(tensor.strides_bytes.begin(), tensor.strides_bytes.end());
+  return cuTensorMapEncodeTiled(
+      &map, element_of(tensor.element), static_cast<cuuint32_t>(extents.size()), reinterpret_cast<void*>(at), extents.data(),
+      strides.data(), tensor.box.data(), tensor.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+      CU_TENSOR_MAP_L2_PROMOTION_NONE,
+      tensor.fills_with_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+bool refused(CUresult result, const std::string& name) {
+  if (result != CUDA_SUCCESS) std::fprintf(stderr, "refused: %s: %s\n", name.c_str(), text_of(result).c_str());
+  return result != CUDA_SUCCESS;
+}
+
+/// The outputs of a case; empty when its PTX or its tensor map is refused. A fault ends the process: the context is lost.
+std::vector<std::uint32_t> run(const Recorded& recorded) {
+  const Case& test = recorded.test;
   CUmodule module = nullptr;
-  const CUresult loaded = cuModuleLoadData(&module, test.ptx.c_str());
-  if (loaded != CUDA_SUCCESS) {
-    std::fprintf(stderr, "refused: %s: %s\n", test.name.c_str(), text_of(loaded).c_str());
-    return {};
-  }
+  if (refused(cuModuleLoadData(&module, test.ptx.c_str()), test.name)) return {};
   CUfunction function = nullptr;
   CUdeviceptr in = 0, out = 0;
   std::vector<std::uint32_t> result(test.out_words);
@@ -61,7 +101,9 @@ std::vector<std::uint32_t> run(const Case& test) {
   require(cuMemAlloc(&in, test.in.size() * 4), test.name);
   require(cuMemAlloc(&out, result.size() * 4), test.name);
   require(cuMemcpyHtoD(in, test.in.data(), test.in.size() * 4), test.name);
-  void* arguments[] = {&in, &out};
+  alignas(64) CUtensorMap map{};
+  if (recorded.tensor && refused(encode(map, *recorded.tensor, recorded.tensor_is_written ? out : in), test.name)) return {};
+  void* arguments[] = {&in, &out, &map};
   require(cuLaunchKernel(function, test.blocks, 1, 1, test.threads, 1, 1, 0, nullptr, arguments, nullptr), test.name);
   require(cuCtxSynchronize(), test.name);
   require(cuMemcpyDtoH(result.data(), out, result.size() * 4), test.name);
@@ -112,10 +154,8 @@ std::vector<std::uint32_t> pack(const std::vector<std::uint32_t>& words, int bit
   return packed;
 }
 
-struct Recorded {
-  Case test;
-  int bits = 32;  ///< Of a result.
-};
+constexpr unsigned kSecondsOfCase = 30;  ///< A kernel that waits for ever ends its process like one that faults.
+constexpr int kMostFaults = 60;
 
 /// Records from *next on, in a process of its own; *next says which case is under way.
 [[noreturn]] void record_from(const std::string& path, const std::vector<Recorded>& cases, std::size_t* next) {
@@ -129,7 +169,8 @@ struct Recorded {
     RecordFile file(path);
     for (; *next < cases.size(); ++*next) {
       const Recorded& recorded = cases[*next];
-      auto out = run(recorded.test);
+      alarm(kSecondsOfCase);
+      auto out = run(recorded);
       if (recorded.bits != 0) out = pack(out, recorded.bits);
       if (!out.empty()) file.write(recorded.test.name, recorded.bits != 0 ? recorded.bits : 32, out);
     }
@@ -145,7 +186,7 @@ void record(const std::string& folder, const char* name, const std::vector<Recor
   if (shared == MAP_FAILED) std::exit(1);
   auto* next = static_cast<std::size_t*>(shared);
   int faults = 0;
-  for (*next = 0; *next < cases.size() && faults < 20;) {
+  for (*next = 0; *next < cases.size() && faults < kMostFaults;) {
     const pid_t child = fork();
     if (child == 0) record_from(path, cases, next);
     int status = 0;
@@ -159,16 +200,22 @@ void record(const std::string& folder, const char* name, const std::vector<Recor
   std::fflush(stdout);
 }
 
-/// bits 0: outputs as they are, in words.
 std::vector<Recorded> as_words(std::vector<Case> cases) {
   std::vector<Recorded> recorded;
-  for (Case& test : cases) recorded.push_back({std::move(test), 0});
+  for (Case& test : cases) recorded.push_back({.test = std::move(test), .bits = 0, .tensor = {}});
   return recorded;
 }
 
 std::vector<Recorded> as_results(const std::vector<InstructionForm>& forms) {
   std::vector<Recorded> recorded;
-  for (const InstructionForm& form : forms) recorded.push_back({case_of(form), form.result_bits});
+  for (const InstructionForm& form : forms) recorded.push_back({.test = case_of(form), .bits = form.result_bits, .tensor = {}});
+  return recorded;
+}
+
+std::vector<Recorded> of_tensors() {
+  std::vector<Recorded> recorded;
+  for (TensorCase& each : tensor_cases())
+    recorded.push_back({.test = std::move(each.test), .bits = 0, .tensor = each.tensor, .tensor_is_written = each.written});
   return recorded;
 }
 
@@ -180,6 +227,7 @@ const File kFiles[] = {
     {"products.bin", [] { return as_words(numerics_cases()); }},  {"forms.bin", [] { return as_results(instruction_forms()); }},
     {"layouts.bin", [] { return as_words(layout_cases()); }},     {"listed.bin", [] { return as_results(listed_forms()); }},
     {"matrices.bin", [] { return as_words(matrix_cases()); }},    {"warps.bin", [] { return as_words(warp_cases()); }},
+    {"tensors.bin", of_tensors},
 };
 
 }  // namespace

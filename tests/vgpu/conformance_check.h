@@ -16,7 +16,7 @@ inline std::vector<std::uint32_t> outputs_of(const conformance::Case& test) {
   gpu.load_ptx(test.ptx);
   const std::uint64_t in = gpu.upload("in", test.in);
   const std::uint64_t out = gpu.allocate("out", test.out_words * 4);
-  const auto failure = gpu.launch("k", {{test.blocks, 1, 1}, {test.threads, 1, 1}}, in, out);
+  const auto failure = gpu.launch("k", {{test.blocks, 1, 1}, {test.threads, 1, 1}, 0, {test.cluster, 1, 1}}, in, out);
   if (failure) FAIL(test.name << ": " << failure->reason);
   return gpu.download<std::uint32_t>(out, test.out_words);
 }

@@ -20,7 +20,7 @@ Words lanes() {
 
 std::string failure_of_warp(const std::string& body) {
   TestGpu gpu;
-  gpu.load_ptx(conformance::warp_kernel(body, 0, 0));
+  gpu.load_ptx(evo::conformance::warp_kernel(body, 0, 0));
   const auto buffer = gpu.allocate("buffer", 4);
   const auto failure = gpu.launch("k", {}, buffer, buffer);
   return failure ? failure->reason : "nothing";

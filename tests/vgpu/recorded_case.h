@@ -14,6 +14,7 @@ struct Case {
   std::string ptx;
   std::uint32_t blocks = 1;
   std::uint32_t threads = 128;
+  std::uint32_t cluster = 1;  ///< Blocks of a cluster; the PTX says so too.
   std::vector<std::uint32_t> in;
   std::size_t out_words = 0;
 };

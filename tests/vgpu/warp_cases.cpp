@@ -19,12 +19,14 @@ string number(int value) { return std::to_string(value); }
 
 class Cases {
  public:
-  void add(const string& name, const string& body, int in_words, int out_words, const Fill& fill) {
+  void add(const string& name, const string& body, int in_words, int out_words, const Fill& fill,
+           std::uint32_t cluster = 1) {
     constexpr int kBlocks = 12, kThreads = 32;
     Random random{seed_of(name)};
     Case test;
     test.name = name;
-    test.ptx = warp_kernel(body, in_words, out_words);
+    test.ptx = warp_kernel(body, in_words, out_words, cluster > 1 ? ".reqnctapercluster " + std::to_string(cluster) + ", 1, 1" : "");
+    test.cluster = cluster;
     test.blocks = kBlocks;
     test.threads = kThreads;
     for (int block = 0; block < kBlocks; ++block)
@@ -263,6 +265,28 @@ void add_atomics(Cases& cases) {
       add_atomic(cases, "atom" + space + ".cas.b" + number(bits), type, space, 3, ", " + o.reg(1) + ", " + o.reg(2), true);
     }
   }
+  // 128 bits: every other thread finds what it compares with.
+  const Fill fill = [](Words& words, Random& random, int, int lane) {
+    for (int i = 0; i < 12; ++i) words.push_back(i >= 4 && i < 8 && lane % 2 == 0 ? *(words.end() - 4) : random.bits());
+  };
+  const string registers = ".reg .b128 x<4>; ";
+  string pack;
+  for (int i = 0; i < 3; ++i) {
+    const auto pair = [&](int first) { return "mov.b64 d" + number(first / 2) + ", {r" + number(first) + ", r" + number(first + 1) + "}; "; };
+    pack += pair(4 * i) + pair(4 * i + 2) + "mov.b128 x" + number(i) + ", {d" + number(2 * i) + ", d" + number(2 * i + 1) + "}; ";
+  }
+  const auto unpack = [](const string& from, int first) {
+    const auto word = [&](int i) { return "o" + number(first + i); };
+    return "mov.b128 {d10, d11}, " + from + "; mov.b64 {" + word(0) + ", " + word(1) + "}, d10; mov.b64 {" + word(2) + ", " + word(3) + "}, d11; ";
+  };
+  for (const string space : {"", ".global", ".shared"})
+    for (const string operation : {"exch", "cas"}) {
+      const string name = "atom" + space + "." + operation + ".b128", target = space == "" ? "d21" : "d20";
+      cases.add(name,
+                registers + pack + place_in(space) + "st.v4.b32 [d21], {r0, r1, r2, r3};\n" + name + " x3, [" + target + "], x1" +
+                    (operation == "cas" ? ", x2" : "") + ";\nld.b128 x2, [d21]; " + unpack("x2", 0) + unpack("x3", 4),
+                12, 8, fill);
+    }
   for (const AtomicType& type : vector_types()) {
     const string argument = ", " + Operands(type).list(type.count);
     add_atomic(cases, "atom.global." + type.name, type, ".global", 2, argument, true);
@@ -337,6 +361,106 @@ void add_bulk_reductions(Cases& cases) {
   }
 }
 
+// ---- Copies that are waited for.
+
+/// A byte count of at most `most`, then the thread's data.
+Fill counted(int most) {
+  return [most](Words& words, Random& random, int, int lane) {
+    for (int i = 0; i < 4; ++i) words.push_back(random.bits());
+    words.push_back(static_cast<std::uint32_t>(lane < most ? lane : random.below(most + 1)));
+    for (int i = 0; i < 7; ++i) words.push_back(random.bits());
+  };
+}
+
+void add_copies(Cases& cases) {
+  const string mine = "mov.u32 t0, smem; mad.lo.u32 t1, lane, 32, t0; st.shared.v4.b32 [t1], {r5, r6, r7, r8}; and.b32 t2, r5, 1; setp.ne.u32 p, t2, 0;\n";
+  const string back = "\ncp.async.wait_all; ld.shared.v4.b32 {o0, o1, o2, o3}, [t1];";
+  struct Size {
+    string mode;
+    int bytes;
+  };
+  for (const Size& size : {Size{"ca", 4}, Size{"ca", 8}, Size{"ca", 16}, Size{"cg", 16}}) {
+    const string copy = "cp.async." + size.mode + ".shared.global [t1], [from], " + number(size.bytes);
+    const string name = "cp.async." + size.mode + " " + number(size.bytes);
+    cases.add(name, mine + copy + ";" + back, 12, 4, counted(size.bytes));
+    cases.add(name + ", a part", mine + copy + ", r4;" + back, 12, 4, counted(size.bytes));
+    cases.add(name + ", ignored", mine + copy + ", p;" + back, 12, 4, counted(size.bytes));
+  }
+}
+
+// ---- Barriers in memory: what pending counts and waits answer.
+
+void add_mbarriers(Cases& cases) {
+  // Each thread has a barrier of its own, for 4 to 11 arrivals.
+  const string begin = "mov.u32 t0, smem; mad.lo.u32 t0, lane, 32, t0; and.b32 t1, r0, 7; add.u32 t1, t1, 4; mbarrier.init.shared.b64 [t0], t1;\n";
+  int outputs = 0;
+  const auto output = [&] { return "o" + number(outputs++); };
+  const auto pending = [&] { return "mbarrier.pending_count.b64 " + output() + ", d0;\n"; };
+  const auto waits = [&](const string& parity) {
+    return "mbarrier.test_wait.parity.shared.b64 p, [t0], " + parity + "; selp.u32 " + output() + ", 1, 0, p;\n";
+  };
+  const string arrive = "mbarrier.arrive.shared.b64 d0, [t0];\n";
+  string body = begin + arrive + pending() + "mov.b64 d1, d0;\nmbarrier.arrive.noComplete.shared.b64 d0, [t0], 2;\n" + pending() + waits("0") + waits("1");
+  // The last ones of the first phase, one of which leaves.
+  body += "mbarrier.arrive_drop.shared.b64 d0, [t0];\n" + pending() + "sub.u32 t2, t1, 4;\nmore: setp.eq.u32 p, t2, 0; @p bra enough; sub.u32 t2, t2, 1;\n" + arrive +
+          "bra more;\nenough:\n" + waits("0") + waits("1") + "mbarrier.test_wait.shared.b64 p, [t0], d1; selp.u32 " + output() + ", 1, 0, p;\n" + arrive + pending();
+  cases.add("mbarrier, arrivals", body, 1, outputs, any_words(1));
+
+  outputs = 0;
+  body = begin + "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [t0], 48;\n" + "mbarrier.arrive.release.cta.shared::cta.b64 d0, [t0], t1;\n" + pending() + waits("0") +
+         "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [t0], 16;\n" + waits("0") + "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [t0], 32;\n" + waits("0") +
+         "mbarrier.arrive.expect_tx.shared.b64 d0, [t0], 8;\n" + pending() + waits("1") + "mbarrier.arrive_drop.expect_tx.shared.b64 d0, [t0], 8;\n" + pending() + waits("0");
+  cases.add("mbarrier, bytes", body, 1, outputs, any_words(1));
+}
+
+// ---- Clusters and address spaces.
+
+void add_clusters(Cases& cases) {
+  constexpr std::uint32_t kCluster = 4;
+  const string meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";
+  const string target = "mov.u32 t0, smem; mad.lo.u32 t1, lane, 4, t0; st.shared.b32 [t1], r0; and.b32 t2, r1, 3; mapa.shared::cluster.u32 t3, t1, t2;\n" + meet;
+  cases.add("mapa, getctarank, ld.shared::cluster",
+            target + "mov.b32 o0, t3; getctarank.shared::cluster.u32 o1, t3; ld.shared::cluster.b32 o2, [t3]; cvt.u64.u32 d1, t3; cvta.shared::cluster.u64 d0, d1; getctarank.u64 o3, d0;\n" + meet, 2, 4,
+            any_words(2), kCluster);
+  // Each thread of rank r writes to the thread of rank r + 1 with the same lane.
+  const string next = "mov.u32 t2, %cluster_ctarank; add.u32 t2, t2, 1; and.b32 t2, t2, 3; mapa.shared::cluster.u32 t3, t1, t2;\n" + meet;
+  cases.add("st.shared::cluster, atom.shared::cluster",
+            target + next + "atom.shared::cluster.add.u32 o0, [t3], r1; " + meet + "ld.shared.b32 o1, [t1]; " + meet + "st.shared::cluster.b32 [t3], r1; " + meet + "ld.shared.b32 o2, [t1]; mov.b32 o3, 0;",
+            2, 4, any_words(2), kCluster);
+  string registers;
+  int outputs = 0;
+  for (const string name : {"cluster_ctarank", "cluster_nctarank", "clusterid.x", "nclusterid.x", "cluster_ctaid.x", "cluster_nctaid.x", "lanemask_eq", "lanemask_lt",
+                            "lanemask_le", "lanemask_gt", "lanemask_ge", "laneid"})
+    registers += "mov.u32 o" + number(outputs++) + ", %" + name + "; ";
+  for (const std::uint32_t cluster : {1u, kCluster})
+    cases.add("special registers of clusters of " + std::to_string(cluster), registers + "mov.pred p, %is_explicit_cluster; selp.u32 o" + number(outputs) + ", 1, 0, p;", 1, outputs + 1, any_words(1), cluster);
+  string spaces = ".local .align 16 .b8 kept[16]; .reg .b64 ge<4>; mov.u64 d0, smem; cvta.shared.u64 ge0, d0; mov.u64 d1, kept; cvta.local.u64 ge1, d1; mov.b64 ge2, to; mov.b64 ge3, 0;\n";
+  outputs = 0;
+  for (int address = 0; address < 4; ++address) {
+    const string bits = "o" + number(outputs++);
+    spaces += "mov.b32 " + bits + ", 0; ";
+    int bit = 1;
+    for (const string space : {"global", "shared", "shared::cta", "shared::cluster", "local", "const"}) {
+      spaces += "isspacep." + space + " p, ge" + number(address) + "; @p or.b32 " + bits + ", " + bits + ", " + number(bit) + ";\n";
+      bit *= 2;
+    }
+  }
+  cases.add("isspacep", spaces, 1, outputs, any_words(1));
+}
+
+// ---- Moves of parts.
+
+void add_moves(Cases& cases) {
+  const string h = ".reg .b16 h<8>; ";
+  cases.add("mov.b32 {h, h}, r", h + "mov.b32 {h0, h1}, r0; mov.b32 o0, {h1, h0};", 1, 1, any_words(1));
+  cases.add("mov.b64 {r, r}, d", "mov.b64 d0, {r0, r1}; mov.b64 {o1, o0}, d0;", 2, 2, any_words(2));
+  cases.add("mov.b64 {r, _}, d", "mov.b64 d0, {r0, r1}; mov.b64 {o0, _}, d0; mov.b64 {_, o1}, d0;", 2, 2, any_words(2));
+  cases.add("mov.b64 {h, h, h, h}, d", h + "mov.b64 d0, {r0, r1}; mov.b64 {h0, h1, h2, h3}, d0; mov.b64 d1, {h3, h1, h0, h2}; mov.b64 {o0, o1}, d1;", 2, 2, any_words(2));
+  cases.add("mov.b32 {c, c, c, c}, r", ".reg .b8 c<4>; mov.b32 {c0, c1, c2, c3}, r0; mov.b32 o0, {c2, c3, c1, c0};", 1, 1, any_words(1));
+  cases.add("mov.b128 {d, d}, x",
+            ".reg .b128 x; mov.b64 d0, {r0, r1}; mov.b64 d1, {r2, r3}; mov.b128 x, {d0, d1}; mov.b128 {d3, d2}, x; mov.b64 {o0, o1}, d2; mov.b64 {o2, o3}, d3;", 4, 4, any_words(4));
+}
+
 // ---- Loads and stores: how registers that are wider than the type are filled and cut.
 
 void add_transfers(Cases& cases) {
@@ -374,6 +498,10 @@ std::vector<Case> warp_cases() {
   add_atomics(cases);
   add_bulk_reductions(cases);
   add_transfers(cases);
+  add_copies(cases);
+  add_mbarriers(cases);
+  add_clusters(cases);
+  add_moves(cases);
   return cases.list;
 }
 
