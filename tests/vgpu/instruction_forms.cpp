@@ -1,5 +1,7 @@
 #include "tests/vgpu/instruction_forms.h"
 
+#include <set>
+
 namespace evo::conformance {
 namespace {
 
@@ -10,7 +12,7 @@ class Forms {
   void add(const string& snippet, Kind a, Kind b = Kind::none, Kind c = Kind::none) {
     // The result's width is that of the d register that the snippet writes.
     const int bits = snippet.find("d64") != string::npos ? 64 : snippet.find("d32") != string::npos ? 32 : 16;
-    list.push_back({snippet + ";", {a, b, c}, bits});
+    if (known_.insert(snippet).second) list.push_back({snippet + ";", {a, b, c}, bits});
   }
   /// "name d, a[, b[, c]]" with registers of one width.
   void simple(const string& name, int bits, Kind kind, int operands) {
@@ -25,6 +27,9 @@ class Forms {
     add(name + " r, a" + w + ", b" + w + "; selp.u32 d32, 1, 0, r", kind, kind);
   }
   std::vector<InstructionForm> list;
+
+ private:
+  std::set<string> known_;
 };
 
 void add_f32(Forms& f) {

@@ -92,6 +92,7 @@ void add_votes(Cases& cases) {
                 of_members("vote.sync." + mode + ".pred p, " + negated + "q, r2; selp.u32 o0, 1, 0, p;"), kMemberWords, 2, fill);
     cases.add("vote.sync.ballot.b32 " + negated, of_members("vote.sync.ballot.b32 o0, " + negated + "q, r2;"), kMemberWords, 2, fill);
   }
+  cases.add("activemask.b32", of_members("activemask.b32 o0;"), kMemberWords, 2, fill);
   cases.add("elect.sync", of_members("elect.sync o0|p, r2; selp.u32 o1, 1, 0, p;"), kMemberWords, 2, fill);
 }
 
