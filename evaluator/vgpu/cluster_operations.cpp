@@ -176,9 +176,10 @@ void async_store(Warp& warp, const Instruction& in, std::uint32_t mask) {
       std::memcpy(values.data() + i * size, value, size);
     }
     const std::uint32_t offset = place->offset;
-    const auto deliver = [=](Block& block) -> std::function<void()> {
-      return [=, &block, &warp] {
-        if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->bulk_loaded({&block, offset}, bytes);
+    // Delivered later, maybe when this warp has ended.
+    const auto deliver = [offset, bytes, reduction, values, sanitiser = warp.launch->sanitiser](Block& block) -> std::function<void()> {
+      return [=, &block] {
+        if (sanitiser != nullptr) sanitiser->bulk_loaded({&block, offset}, bytes);
         std::byte* there = block.shared.data() + offset;
         if (reduction.combine != nullptr) {
           reduction.combine(there, values.data(), 1);
