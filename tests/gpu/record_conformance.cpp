@@ -1,10 +1,10 @@
 // Records on a GPU what the virtual GPU has to compute: PTX instruction forms on edge values, products of a warp and of a
 // warpgroup, copies of tensors, and what threads do together. The driver compiles the PTX of the cases in tests/vgpu.
 //
-//   g++ -O2 -std=c++20 -DFMT_HEADER_ONLY -DEVO_TEST_DATA='"tests/data"' -I. -I/usr/local/cuda/include -o record_conformance
+//   g++ -O2 -std=c++20 -DFMT_HEADER_ONLY -DEVO_TEST_DATA='"."' -I. -I/usr/local/cuda/include -o record_conformance
 //     tests/gpu/record_conformance.cpp
 //     tests/vgpu/{instruction_forms,listed_forms,ptx_forms,operand_values,matrix_cases,warp_cases,tensor_cases,wgmma_cases}.cpp -lcuda
-//   ./record_conformance OUTDIR [FILE ...]       (in the repository's root: tests/data/ptx_forms.txt is read)
+//   ./record_conformance OUTDIR [FILE ...]       (tests/data/ptx_forms.txt is read; a copy has to lie beside the program)
 //
 // Files forms.bin, listed.bin, matrices.bin, warps.bin, tensors.bin, products.bin, layouts.bin, or those that are named; little-endian;
 // for each case
@@ -16,10 +16,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -75,8 +78,9 @@ CUresult encode(CUtensorMap& map, const TensorSpec& tensor, CUdeviceptr at) {
                                      : tensor.swizzle_bytes == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
                                      : tensor.swizzle_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
                                                                    : CU_TENSOR_MAP_SWIZZLE_NONE;
-  const std::vector<cuuint64_t> extents(tensor.extents.begin(), tensor.extents.end()),
-      strides(tensor.strides_bytes.begin(), tensor.strides_bytes.end());
+  const std::vector<cuuint64_t> extents(tensor.extents.begin(), tensor.extents.end());
+  std::vector<cuuint64_t> strides(tensor.strides_bytes.begin(), tensor.strides_bytes.end());
+  strides.push_back(0);  // One dimension has no strides, but a null pointer is refused.
   return cuTensorMapEncodeTiled(
       &map, element_of(tensor.element), static_cast<cuuint32_t>(extents.size()), reinterpret_cast<void*>(at), extents.data(),
       strides.data(), tensor.box.data(), tensor.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
@@ -101,7 +105,7 @@ std::vector<std::uint32_t> run(const Recorded& recorded) {
   require(cuMemAlloc(&in, test.in.size() * 4), test.name);
   require(cuMemAlloc(&out, result.size() * 4), test.name);
   require(cuMemcpyHtoD(in, test.in.data(), test.in.size() * 4), test.name);
-  alignas(64) CUtensorMap map{};
+  CUtensorMap map{};
   if (recorded.tensor && refused(encode(map, *recorded.tensor, recorded.tensor_is_written ? out : in), test.name)) return {};
   void* arguments[] = {&in, &out, &map};
   require(cuLaunchKernel(function, test.blocks, 1, 1, test.threads, 1, 1, 0, nullptr, arguments, nullptr), test.name);
@@ -154,8 +158,8 @@ std::vector<std::uint32_t> pack(const std::vector<std::uint32_t>& words, int bit
   return packed;
 }
 
-constexpr unsigned kSecondsOfCase = 30;  ///< A kernel that waits for ever ends its process like one that faults.
-constexpr int kMostFaults = 60;
+constexpr unsigned kSecondsOfCase = 10;  ///< A kernel that waits for ever ends its process like one that faults.
+constexpr int kMostFaults = 40;
 
 /// Records from *next on, in a process of its own; *next says which case is under way.
 [[noreturn]] void record_from(const std::string& path, const std::vector<Recorded>& cases, std::size_t* next) {
@@ -178,9 +182,8 @@ constexpr int kMostFaults = 60;
   std::exit(0);
 }
 
-/// A case that faults takes its process with it; the next process goes on behind it.
-void record(const std::string& folder, const char* name, const std::vector<Recorded>& cases) {
-  const std::string path = folder + "/" + name;
+/// A case that faults takes its process with it; the next process goes on behind it. Returns how many did.
+int record_to(const std::string& path, const std::vector<Recorded>& cases) {
   std::remove(path.c_str());
   void* shared = mmap(nullptr, sizeof(std::size_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) std::exit(1);
@@ -196,8 +199,34 @@ void record(const std::string& folder, const char* name, const std::vector<Recor
     ++faults;
     ++*next;
   }
+  return faults;
+}
+
+/// Most of the time goes into compiling, so that several processes each take a part of the cases.
+void record(const std::string& folder, const char* name, const std::vector<Recorded>& cases) {
+  constexpr std::size_t kParts = 4;
+  const std::string path = folder + "/" + name;
+  std::array<pid_t, kParts> workers{};
+  for (std::size_t part = 0; part < kParts; ++part) {
+    workers[part] = fork();
+    if (workers[part] < 0) std::exit(1);
+    if (workers[part] != 0) continue;
+    const auto at = [&](std::size_t p) { return cases.begin() + static_cast<std::ptrdiff_t>(p * cases.size() / kParts); };
+    std::exit(record_to(path + "." + std::to_string(part), {at(part), at(part + 1)}));
+  }
+  std::ofstream whole(path, std::ios::binary | std::ios::trunc);
+  int faults = 0;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    int status = 0;
+    if (waitpid(workers[part], &status, 0) != workers[part] || !WIFEXITED(status)) std::exit(1);
+    faults += WEXITSTATUS(status);
+    const std::string of_part = path + "." + std::to_string(part);
+    std::ifstream recorded(of_part, std::ios::binary);
+    if (recorded && recorded.peek() != std::ifstream::traits_type::eof()) whole << recorded.rdbuf();
+    std::remove(of_part.c_str());
+  }
   std::printf("%s: %zu cases, %d faulted\n", name, cases.size(), faults);
-  std::fflush(stdout);
+  if (!whole.flush()) std::exit(1);
 }
 
 std::vector<Recorded> as_words(std::vector<Case> cases) {
@@ -238,9 +267,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const std::string folder = std::filesystem::absolute(argv[1]).string();
+  std::filesystem::current_path(std::filesystem::read_symlink("/proc/self/exe").parent_path());
   const std::vector<std::string> wanted(argv + 2, argv + argc);
   for (const File& file : kFiles)
     if (wanted.empty() || std::find(wanted.begin(), wanted.end(), file.name) != wanted.end())
-      record(argv[1], file.name, file.cases());
+      record(folder, file.name, file.cases());
   return 0;
 }

@@ -47,10 +47,20 @@ std::uint64_t bytes_of(const TensorSpec& t) {
   return t.extents.back() * t.strides_bytes.back();
 }
 
-std::uint64_t box_bytes(const TensorSpec& t) {
-  std::uint64_t bytes = t.box[0] * static_cast<std::uint64_t>(element_of(t.element).bytes);
-  for (std::size_t i = 1; i < t.box.size(); ++i) bytes *= (t.box[i] + t.element_strides[i] - 1) / t.element_strides[i];
-  return bytes;
+std::uint64_t row_bytes(const TensorSpec& t) { return t.box[0] * static_cast<std::uint64_t>(element_of(t.element).bytes); }
+
+std::uint64_t rows_of_box(const TensorSpec& t) {
+  std::uint64_t rows = 1;
+  for (std::size_t i = 1; i < t.box.size(); ++i) rows *= (t.box[i] + t.element_strides[i] - 1) / t.element_strides[i];
+  return rows;
+}
+
+/// What arrives.
+std::uint64_t box_bytes(const TensorSpec& t) { return row_bytes(t) * rows_of_box(t); }
+
+/// Of shared memory: rows that are narrower than a swizzle may lie as far apart as it is wide.
+std::uint64_t room_of(const TensorSpec& t) {
+  return std::max(row_bytes(t), static_cast<std::uint64_t>(t.swizzle_bytes)) * rows_of_box(t);
 }
 
 string begin_of(std::uint64_t shared_bytes) {
@@ -79,7 +89,7 @@ string coordinate_registers(std::size_t rank) {
 TensorCase load_case(const string& name, const TensorSpec& t, const std::vector<Coordinates>& coordinates, std::uint64_t offset = 0) {
   Random random{seed_of(name)};
   const std::size_t rank = t.extents.size();
-  const std::uint64_t bytes = box_bytes(t), whole = (offset + bytes + 127) / 128 * 128;
+  const std::uint64_t bytes = box_bytes(t), whole = (offset + room_of(t) + 127) / 128 * 128;
   TensorCase result{.test = {}, .tensor = t};
   Case& test = result.test;
   test.name = name;
@@ -93,7 +103,7 @@ TensorCase load_case(const string& name, const TensorSpec& t, const std::vector<
          "add.u32 t5, t3, " + number(offset) + "; @first mbarrier.arrive.expect_tx.shared.b64 _, [t4], " + number(bytes) + ";\n"
          "@first cp.async.bulk.tensor." + number(rank) + "d.shared::cluster.global.mbarrier::complete_tx::bytes [t5], [tensor, " +
          coordinate_registers(rank) + "], [t4];\nmov.b32 t6, 0;\n"
-         "wait: mbarrier.try_wait.parity.shared.b64 q, [t4], 0; add.u32 t6, t6, 1; setp.lt.u32 p, t6, 1000; @q bra done; @p bra wait;\ndone: bar.sync 0;\n" +
+         "wait: mbarrier.test_wait.parity.shared.b64 q, [t4], 0; add.u32 t6, t6, 1; setp.lt.u32 p, t6, 20000; @q bra done; @p bra wait;\ndone: bar.warp.sync 0xffffffff; bar.sync 0;\n" +
          for_words("copy", whole, "add.u32 t5, t0, t3; ld.shared.b32 t1, [t5]; cvt.u64.u32 d1, t0; add.u64 d1, to, d1; st.global.b32 [d1], t1;\n") +
          "selp.u32 t1, 1, 0, q; mad.wide.u32 d1, lane, 4, to; st.global.b32 [d1+" + number(whole) + "], t1;\nret;\n}\n";
   test.ptx = ptx;
@@ -109,7 +119,7 @@ TensorCase load_case(const string& name, const TensorSpec& t, const std::vector<
 TensorCase store_case(const string& name, const TensorSpec& t, const std::vector<Coordinates>& coordinates, const string& reduction = "") {
   Random random{seed_of(name)};
   const std::size_t rank = t.extents.size();
-  const std::uint64_t bytes = box_bytes(t), whole = bytes_of(t);
+  const std::uint64_t bytes = room_of(t), whole = bytes_of(t);
   TensorCase result{.test = {}, .tensor = t, .written = true};
   Case& test = result.test;
   test.name = name;
@@ -131,18 +141,26 @@ TensorCase store_case(const string& name, const TensorSpec& t, const std::vector
   return result;
 }
 
-/// Rows of 96 bytes, 112 apart.
+/// Rows of 88 bytes, 112 apart.
 TensorSpec rows_of(const Element& element) {
   const auto size = static_cast<std::uint64_t>(element.bytes);
-  return {.element = element.name, .extents = {96 / size, 9}, .strides_bytes = {112}, .box = {static_cast<std::uint32_t>(64 / size), 6}, .element_strides = {1, 1}};
+  return {.element = element.name, .extents = {88 / size, 9}, .strides_bytes = {112}, .box = {static_cast<std::uint32_t>(64 / size), 6}, .element_strides = {1, 1}};
 }
 
-const std::vector<Coordinates> kOfRows{{0, 0}, {4, 5}, {-3, -2}, {200, 200}, {7, 7}, {-100, 3}};
+/// The box has to begin at a multiple of 16 bytes; a GPU calls another coordinate an illegal instruction.
+std::vector<Coordinates> from_sixteen_bytes(std::vector<Coordinates> all, const string& element) {
+  for (Coordinates& at : all) at[0] *= 16 / element_of(element).bytes;
+  return all;
+}
+
+std::vector<Coordinates> of_rows(const string& element) {
+  return from_sixteen_bytes({{0, 0}, {2, 5}, {-3, -2}, {200, 200}, {1, 7}, {-100, 3}}, element);
+}
 
 /// A tensor of u16 of up to five dimensions.
 TensorSpec ranked(std::size_t rank) {
   constexpr std::array<std::uint64_t, 5> kExtents{20, 5, 4, 3, 3};
-  constexpr std::array<std::uint32_t, 5> kBox{8, 3, 2, 2, 2};
+  constexpr std::array<std::uint32_t, 5> kBox{16, 3, 2, 2, 2};
   TensorSpec t{.element = "u16", .extents = {}, .strides_bytes = {}, .box = {}, .element_strides = {}};
   std::uint64_t stride = 48;
   for (std::size_t i = 0; i < rank; ++i) {
@@ -159,7 +177,7 @@ TensorSpec ranked(std::size_t rank) {
 
 std::vector<Coordinates> coordinates_of(std::size_t rank) {
   std::vector<Coordinates> all;
-  for (const Coordinates& at : {Coordinates{0, 0, 0, 0, 0}, Coordinates{13, 3, 2, 1, 1}, Coordinates{-5, -1, -1, -1, -1}, Coordinates{16, 4, 3, 2, 2}, Coordinates{3, -3, 1, 0, 2}})
+  for (const Coordinates& at : {Coordinates{0, 0, 0, 0, 0}, Coordinates{8, 3, 2, 1, 1}, Coordinates{-8, -1, -1, -1, -1}, Coordinates{16, 4, 3, 2, 2}, Coordinates{0, -2, 1, 0, 2}})
     all.push_back(Coordinates(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(rank)));
   return all;
 }
@@ -170,7 +188,7 @@ TensorSpec swizzled(int swizzle_bytes, bool half) {
           .element_strides = {1, 1, 1}, .swizzle_bytes = swizzle_bytes};
 }
 
-const std::vector<Coordinates> kOfSwizzled{{0, 0, 0}, {9, 3, 3}, {-7, -2, -1}};
+const std::vector<Coordinates> kOfSwizzled{{0, 0, 0}, {16, 3, 3}, {-8, -2, -1}};
 
 const std::vector<std::vector<std::uint32_t>> kSteps{{1, 2}, {1, 3}, {2, 1}, {2, 2}, {1, 8}};
 
@@ -186,7 +204,7 @@ void add_loads(std::vector<TensorCase>& cases) {
       if (nan && !element.is_float) continue;
       TensorSpec t = rows_of(element);
       t.fills_with_nan = nan;
-      cases.push_back(load_case("load " + element.name + (nan ? ", NaN outside" : ""), t, kOfRows));
+      cases.push_back(load_case("load " + element.name + (nan ? ", NaN outside" : ""), t, of_rows(element.name)));
     }
   for (std::size_t rank = 1; rank <= 5; ++rank)
     cases.push_back(load_case("load of rank " + number(rank), ranked(rank), coordinates_of(rank)));
@@ -199,7 +217,7 @@ void add_loads(std::vector<TensorCase>& cases) {
     for (const string name : {"f16", "f32"}) {
       TensorSpec t = rows_of(element_of(name));
       t.element_strides = steps;
-      cases.push_back(load_case("load " + name + ", steps " + text_of(steps), t, kOfRows));
+      cases.push_back(load_case("load " + name + ", steps " + text_of(steps), t, of_rows(name)));
     }
 }
 
@@ -208,19 +226,19 @@ void add_stores(std::vector<TensorCase>& cases) {
     cases.push_back(store_case("store of rank " + number(rank), ranked(rank), coordinates_of(rank)));
   for (const int swizzle : {32, 64, 128})
     for (const bool half : {false, true})
-      cases.push_back(store_case("store, swizzle " + std::to_string(swizzle) + (half ? ", half rows" : ""), swizzled(swizzle, half), {{0, 0, 0}, {9, 3, 3}}));
+      cases.push_back(store_case("store, swizzle " + std::to_string(swizzle) + (half ? ", half rows" : ""), swizzled(swizzle, half), {{0, 0, 0}, {16, 3, 3}}));
   for (const auto& steps : kSteps) {
     TensorSpec t = rows_of(element_of("f16"));
     t.element_strides = steps;
-    cases.push_back(store_case("store f16, steps " + text_of(steps), t, {{0, 0}, {-3, 5}}));
+    cases.push_back(store_case("store f16, steps " + text_of(steps), t, from_sixteen_bytes({{0, 0}, {-3, 5}}, "f16")));
   }
   for (const string name : {"f32_ftz", "tf32", "tf32_ftz", "u8", "f64"})
-    cases.push_back(store_case("store " + name, rows_of(element_of(name)), {{0, 0}, {-3, 5}}));
+    cases.push_back(store_case("store " + name, rows_of(element_of(name)), from_sixteen_bytes({{0, 0}, {-3, 5}}, name)));
 }
 
 void add_reductions(std::vector<TensorCase>& cases) {
   const auto add = [&](const string& operation, const string& element) {
-    cases.push_back(store_case("reduce " + operation + " " + element, rows_of(element_of(element)), kOfRows, "." + operation));
+    cases.push_back(store_case("reduce " + operation + " " + element, rows_of(element_of(element)), of_rows(element), "." + operation));
   };
   for (const string element : {"u32", "s32", "u64", "f32", "f32_ftz", "f16", "bf16"}) add("add", element);
   for (const string operation : {"min", "max"})

@@ -309,6 +309,24 @@ Fill thirty_two_bytes(Kind kind, int bits) {
   };
 }
 
+/// What blocks of a cluster of two need to write to each other: `fill` fills the thread's 32 bytes of smem at t1 and of
+/// sums at t2; t0, t3 and t4 are smem, sums and the barrier of this block, t5 and t6 sums and the barrier of the `other`
+/// one (1) or of this one too (0); p says which thread is the first.
+string to_a_block(const string& fill, int other) {
+  return ".shared .align 128 .b8 sums[1024]; .shared .align 8 .b64 arrived; mov.u32 t0, smem; mov.u32 t3, sums; mov.u32 t4, arrived;\n"
+         "setp.eq.u32 p, lane, 0; mad.lo.u32 t1, lane, 32, t0; mad.lo.u32 t2, lane, 32, t3;\n" + fill +
+         "\n@p mbarrier.init.shared.b64 [t4], 1; fence.mbarrier_init.release.cluster; fence.proxy.async;\n"
+         "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+         "mov.u32 t7, %cluster_ctarank; xor.b32 t7, t7, " + number(other) + "; mapa.shared::cluster.u32 t5, t3, t7; mapa.shared::cluster.u32 t6, t4, t7;\n";
+}
+string to_the_other_block(const string& fill) { return to_a_block(fill, 1); }
+string expects(int bytes) { return "@p mbarrier.arrive.expect_tx.shared.b64 _, [t4], " + number(bytes) + ";\n"; }
+/// A wait that ended tells more than one that does not.
+string arrival() {
+  return "mov.b32 t7, 0;\nwait: mbarrier.test_wait.parity.shared.b64 q, [t4], 0; add.u32 t7, t7, 1; setp.lt.u32 s, t7, 20000; @q bra done; @s bra wait;\n"
+         "done: bar.warp.sync 0xffffffff; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";
+}
+
 void add_bulk_reductions(Cases& cases) {
   struct Reduction {
     string name;
@@ -345,21 +363,43 @@ void add_bulk_reductions(Cases& cases) {
               16, 8, thirty_two_bytes(r.kind, r.bits));
     const bool to_shared = (r.bits == 32 && r.kind == Kind::i32) || r.name == "add.u64";
     if (!to_shared) continue;
+    // To the other block of a cluster of two: a GPU calls these illegal instructions outside of clusters.
+    const string to_other = to_the_other_block(eight("st.shared.b32", "t2", "r", 0) + eight("st.shared.b32", "t1", "r", 8));
     const string shared = "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes." + r.name;
-    const string begin = ".shared .align 128 .b8 sums[1024]; .shared .align 8 .b64 arrived; mov.u32 t0, smem; mov.u32 t3, sums; mov.u32 t4, arrived; " +
-                         first_thread + "@p mbarrier.init.shared.b64 [t4], 1; mad.lo.u32 t1, lane, 32, t0; mad.lo.u32 t2, lane, 32, t3; " +
-                         eight("st.shared.b32", "t2", "r", 0) + eight("st.shared.b32", "t1", "r", 8) + "fence.proxy.async; bar.sync 0;\n";
-    const string end = "wait: mbarrier.try_wait.parity.shared.b64 q, [t4], 0; @!q bra wait;\n" + eight("ld.shared.b32", "t2", "o", 0);
-    cases.add(shared,
-              begin + "@p mbarrier.arrive.expect_tx.shared.b64 _, [t4], 1024; @p " + shared + " [t3], [t0], 1024, [t4];\n" + end, 16, 8,
-              thirty_two_bytes(r.kind, r.bits));
+    cases.add(shared, to_other + expects(1024) + "@p " + shared + " [t5], [t0], 1024, [t6];\n" + arrival() + eight("ld.shared.b32", "t2", "o", 0), 16, 8,
+              thirty_two_bytes(r.kind, r.bits), 2);
     const string single = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." + r.name;
-    const string operand = r.bits == 64 ? "d0" : "r8";
     cases.add(single,
-              begin + "mov.b64 d0, {r8, r9}; @p mbarrier.arrive.expect_tx.shared.b64 _, [t4], " + number(r.bits * 4) + ";\n" + single +
-                  " [t2], " + operand + ", [t4];\n" + end,
-              16, 8, thirty_two_bytes(r.kind, r.bits));
+              to_other + "mov.b64 d0, {r8, r9}; mad.lo.u32 t7, lane, 32, t5; " + expects(4 * r.bits) + single + " [t7], " + (r.bits == 64 ? "d0" : "r8") +
+                  ", [t6];\n" + arrival() + eight("ld.shared.b32", "t2", "o", 0),
+              16, 8, thirty_two_bytes(r.kind, r.bits), 2);
   }
+}
+
+void add_stores_to_other_blocks(Cases& cases) {
+  const string fill = "st.shared.v4.b32 [t2], {r0, r1, r2, r3}; st.shared.v4.b32 [t1], {r4, r5, r6, r7};";
+  const string back = "ld.shared.v4.b32 {o0, o1, o2, o3}, [t2];";
+  const string copy = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes";
+  cases.add(copy, to_the_other_block(fill) + expects(1024) + "@p " + copy + " [t5], [t0], 1024, [t6];\n" + arrival() + back, 8, 4, any_words(8), 2);
+  struct Store {
+    string type, value;
+    int bytes;
+  };
+  for (const Store& store : {Store{"b32", "r4", 4}, Store{"b64", "d0", 8}, Store{"v2.b32", "{r4, r5}", 8}, Store{"v2.b64", "{d0, d1}", 16}, Store{"v4.b32", "{r4, r5, r6, r7}", 16}})
+    cases.add("st.async." + store.type,
+              to_the_other_block(fill) + "mov.b64 d0, {r4, r5}; mov.b64 d1, {r6, r7}; mad.lo.u32 t7, lane, 32, t5; " + expects(32 * store.bytes) +
+                  "st.async.shared::cluster.mbarrier::complete_tx::bytes." + store.type + " [t7], " + store.value + ", [t6];\n" + arrival() + back,
+              8, 4, any_words(8), 2);
+  for (const string single : {"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32", "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32"})
+    cases.add(single + " to the own block",
+              to_a_block(fill, 0) + "mad.lo.u32 t7, lane, 32, t5; " + expects(128) + single + " [t7], r4, [t6];\n" + arrival() + back, 8, 4, any_words(8), 2);
+  cases.add(copy + " to the own block", to_a_block(fill, 0) + expects(1024) + "@p " + copy + " [t5], [t0], 1024, [t6];\n" + arrival() + back, 8, 4, any_words(8), 2);
+  // The first block's words go to both.
+  const string multicast = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster";
+  cases.add(multicast,
+            to_the_other_block(fill) + expects(1024) + "mov.u32 t7, %cluster_ctarank; setp.eq.u32 s, t7, 0; and.pred s, s, p; .reg .b16 both; mov.b16 both, 3;\n@s " + multicast +
+                " [t3], [from_block], 1024, [t4], both;\n" + arrival() + back,
+            8, 4, any_words(8), 2);
 }
 
 // ---- Copies that are waited for.
@@ -498,6 +538,7 @@ std::vector<Case> warp_cases() {
   add_matrices(cases);
   add_atomics(cases);
   add_bulk_reductions(cases);
+  add_stores_to_other_blocks(cases);
   add_transfers(cases);
   add_copies(cases);
   add_mbarriers(cases);
