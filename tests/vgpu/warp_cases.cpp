@@ -246,10 +246,12 @@ void add_atomic(Cases& cases, const string& name, const AtomicType& type, const 
   if (returns) body += o.store("d21", old);
   for (int i = 0; i < words; ++i)
     body += returns ? "ld.b32 o" + number(words + i) + ", [d21+" + number(4 * i) + "]; " : "mov.b32 o" + number(words + i) + ", 0; ";
+  const int out_words = std::max(2 * words, 4);
+  for (int i = 2 * words; i < out_words; ++i) body += "mov.b32 o" + number(i) + ", 0; ";
   // Where 16 bits are stored the others of the word are what memory was.
   if (type.bits * type.count == 16) body += "and.b32 o0, o0, 0xffff; and.b32 o1, o1, 0xffff;";
   const int in_words = operands * type.count * std::max(1, type.bits / 32);
-  cases.add(name, body, in_words, std::max(2 * words, 4), pairs_of(type, operands));
+  cases.add(name, body, in_words, out_words, pairs_of(type, operands));
 }
 
 void add_atomics(Cases& cases) {
@@ -461,7 +463,7 @@ void add_clusters(Cases& cases) {
   const string meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";
   const string target = "mov.u32 t0, smem; mad.lo.u32 t1, lane, 4, t0; st.shared.b32 [t1], r0; and.b32 t2, r1, 3; mapa.shared::cluster.u32 t3, t1, t2;\n" + meet;
   cases.add("mapa, getctarank, ld.shared::cluster",
-            target + "mov.b32 o0, t3; getctarank.shared::cluster.u32 o1, t3; ld.shared::cluster.b32 o2, [t3]; cvt.u64.u32 d1, t3; cvta.shared::cluster.u64 d0, d1; getctarank.u64 o3, d0;\n" + meet, 2, 4,
+            target + "and.b32 o0, t3, 0xffffff; getctarank.shared::cluster.u32 o1, t3; ld.shared::cluster.b32 o2, [t3]; cvt.u64.u32 d1, t3; cvta.shared::cluster.u64 d0, d1; getctarank.u64 o3, d0;\n" + meet, 2, 4,
             any_words(2), kCluster);
   // Each thread of rank r writes to the thread of rank r + 1 with the same lane.
   const string next = "mov.u32 t2, %cluster_ctarank; add.u32 t2, t2, 1; and.b32 t2, t2, 3; mapa.shared::cluster.u32 t3, t1, t2;\n" + meet;
