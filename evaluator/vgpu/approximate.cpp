@@ -17,6 +17,10 @@ constexpr std::uint32_t kNan = 0x7fffffffu;
 constexpr std::uint32_t kSmallestNormal = 0x00800000u;
 constexpr std::uint32_t kOne = 0x3f800000u;
 constexpr std::uint32_t kFraction = 0x007fffffu;
+// Of a double's upper word.
+constexpr std::uint32_t kInfinityF64 = 0x7ff00000u;
+constexpr std::uint32_t kSmallestNormalF64 = 0x00100000u;
+constexpr std::uint32_t kFractionF64 = 0x000fffffu;
 
 float as_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 std::uint32_t as_bits(float value) { return std::bit_cast<std::uint32_t>(value); }
@@ -373,6 +377,33 @@ float sqrt_approx(float x, Subnormals s) { return as_float(sqrt_lane(as_bits(x),
 float sin_approx(float x, Subnormals s) { return as_float(sin_lane(as_bits(x), 0, s == Subnormals::flush)); }
 float cos_approx(float x, Subnormals s) { return as_float(sin_lane(as_bits(x), 1, s == Subnormals::flush)); }
 float tanh_approx(float x) { return as_float(mufu_tanh(as_bits(x))); }
+
+// The upper words of doubles go through the tables of f32: 20 bits of fraction in, and what comes out is cut
+// to 20.
+
+std::uint32_t rcp_approx_f64(std::uint32_t upper) {
+  const std::uint32_t sign = upper & kSign, magnitude = upper & kMagnitude;
+  if (magnitude > kInfinityF64) return kNan;
+  if (magnitude == kInfinityF64) return sign;
+  if (magnitude < kSmallestNormalF64) return sign | kInfinityF64;
+  const std::uint32_t reciprocal = mufu_rcp(kOne | (magnitude & kFractionF64) << 3);
+  const std::int32_t exponent =
+      static_cast<std::int32_t>(reciprocal >> 23) - 127 + 2046 - static_cast<std::int32_t>(magnitude >> 20);
+  return exponent <= 0 ? sign
+                       : sign | static_cast<std::uint32_t>(exponent) << 20 | (reciprocal & kFraction) >> 3;
+}
+
+std::uint32_t rsqrt_approx_f64(std::uint32_t upper) {
+  const std::uint32_t sign = upper & kSign, magnitude = upper & kMagnitude;
+  if (magnitude < kSmallestNormalF64) return sign | kInfinityF64;
+  if (magnitude > kInfinityF64 || sign != 0) return kNan;
+  if (magnitude == kInfinityF64) return 0;
+  const std::int32_t exponent = static_cast<std::int32_t>(magnitude >> 20) - 1023;
+  const auto odd = static_cast<std::uint32_t>(exponent & 1);
+  const std::uint32_t root = mufu_rsqrt((kOne + (odd << 23)) | (magnitude & kFractionF64) << 3);
+  const std::int32_t result = static_cast<std::int32_t>(root >> 23) - 127 + 1023 - (exponent >> 1);
+  return static_cast<std::uint32_t>(result) << 20 | (root & kFraction) >> 3;
+}
 
 std::uint16_t ex2_approx_f16(std::uint16_t x) {
   return static_cast<std::uint16_t>(cut_to_f16(mufu_ex2(as_bits(f32_from_f16(x)))));

@@ -19,6 +19,11 @@ float sin_approx(float x, Subnormals subnormals);
 float cos_approx(float x, Subnormals subnormals);
 float tanh_approx(float x);  ///< Subnormals are kept.
 
+/// The upper words of doubles (rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64); the lower words are not read,
+/// and zero.
+std::uint32_t rcp_approx_f64(std::uint32_t upper);
+std::uint32_t rsqrt_approx_f64(std::uint32_t upper);
+
 std::uint16_t ex2_approx_f16(std::uint16_t x);   ///< Subnormals are kept.
 std::uint16_t tanh_approx_f16(std::uint16_t x);
 std::uint16_t ex2_approx_bf16(std::uint16_t x);  ///< ex2.approx.ftz.bf16: subnormals are flushed.

@@ -8,6 +8,7 @@
 #include "evaluator/vgpu/cluster_operations.h"
 #include "evaluator/vgpu/half_lanes.h"
 #include "evaluator/vgpu/memory_decode.h"
+#include "evaluator/vgpu/reduction.h"
 
 // PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is
 // atomic, the lanes' in ascending order.
@@ -83,6 +84,10 @@ struct AddFlushed {
 struct AddKept {
   static float apply(float old, float b, float) { return finished<false, false>(old + b); }
 };
+/// Doubles in global memory; in shared memory they are added by a loop around cas, as add.f64 adds.
+struct AddDoubleInMemory {
+  static double apply(double old, double b, double) { return added_in_memory(old, b); }
+};
 template <class Format, bool kPair>
 struct AddHalf {
   static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
@@ -124,8 +129,9 @@ void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
   blend(d, result, mask);
 }
 
-/// f32: which unit adds depends on where the address leads.
-void execute_add_f32(Warp& warp, const Instruction& in, std::uint32_t mask) {
+/// Which unit adds depends on where the address leads.
+template <class Float, class InShared, class InGlobal>
+void execute_add(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const AccessMode mode = AccessMode::decoded(in.aux0);
   bool shared = mode.where == Where::shared || mode.where == Where::cluster;
   if (mode.where == Where::generic) {
@@ -134,9 +140,9 @@ void execute_add_f32(Warp& warp, const Instruction& in, std::uint32_t mask) {
     shared = address - kSharedWindow < kWindowBytes;
   }
   if (shared) {
-    execute_atomic<float, AddKept>(warp, in, mask);
+    execute_atomic<Float, InShared>(warp, in, mask);
   } else {
-    execute_atomic<float, AddFlushed>(warp, in, mask);
+    execute_atomic<Float, InGlobal>(warp, in, mask);
   }
 }
 
@@ -161,9 +167,9 @@ Execute choose_integer_atomic(Form& form, Type type) {
 Execute choose_add(Form& form, Type type) {
   switch (type) {
     case Type::f32:
-      return execute_add_f32;
+      return execute_add<float, AddKept, AddFlushed>;
     case Type::f64:
-      return execute_atomic<double, Add>;
+      return execute_add<double, Add, AddDoubleInMemory>;
     case Type::f16:
       return execute_atomic<std::uint32_t, AddHalf<F16, false>, 2>;
     case Type::f16x2:

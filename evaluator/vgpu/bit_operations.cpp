@@ -1,4 +1,5 @@
 #include <bit>
+#include <limits>
 #include <type_traits>
 
 #include "evaluator/vgpu/choose.h"
@@ -240,6 +241,8 @@ struct SignOrZeroExtend {
 /// fns: the position of the nth set bit from a base, upwards or downwards.
 struct FindNthSet {
   static EVO_INLINE std::uint32_t apply(std::uint32_t mask, std::uint32_t base, std::int32_t n) {
+    // fns is a routine that ptxas adds; for the one offset that has no magnitude it answers zero.
+    if (n == std::numeric_limits<std::int32_t>::min()) return 0;
     if (base > 31) return kAllLanes;
     if (n == 0) return (mask >> base & 1u) != 0 ? base : kAllLanes;
     std::int32_t left = n > 0 ? n : -n;

@@ -95,6 +95,10 @@ bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPl
   return true;
 }
 
+bool is_in_cluster(const Warp& warp) {
+  return warp.block->cluster->blocks.size() > 1 || warp.launch->kernel->required_cluster[0] != 0;
+}
+
 Reduction reduction_in(const Instruction& in) {
   if (in.op[5] == 0) return {};
   return *reduction_of(kReductions[in.op[5] >> 8], static_cast<ptx::Type>(in.op[5] & 0xffu));

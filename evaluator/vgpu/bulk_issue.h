@@ -41,6 +41,10 @@ bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPl
                      const BulkTraffic& traffic,
                      const std::function<std::function<void()>(Block& block)>& deliver);
 
+/// Whether the kernel was launched in clusters, if only of one block. Without them a GPU calls reductions in
+/// shared memory by red.async and cp.reduce.async.bulk illegal instructions.
+bool is_in_cluster(const Warp& warp);
+
 Reduction reduction_in(const Instruction& in);
 
 // Decoding

@@ -33,6 +33,8 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const AccessMode from_mode = AccessMode::decoded(in.aux1);
   const Reduction reduction = reduction_in(in);
   const bool grouped = to_mode.where == Where::global;
+  if (reduction.combine != nullptr && !grouped && !is_in_cluster(warp))
+    return warp.fail(in, "a launch without clusters");
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const Word bytes = warp.row(in.op[2])[lane];

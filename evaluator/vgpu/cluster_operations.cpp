@@ -163,6 +163,7 @@ void async_store(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t count = in.aux1 >> 8;
   const std::uint32_t bytes = size * count;
   const Reduction reduction = reduction_in(in);
+  if (reduction.combine != nullptr && !is_in_cluster(warp)) return warp.fail(in, "a launch without clusters");
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const std::uint64_t to = address_in(warp, in.op[0], mode, in.op[2], lane);
@@ -177,7 +178,8 @@ void async_store(Warp& warp, const Instruction& in, std::uint32_t mask) {
     }
     const std::uint32_t offset = place->offset;
     // Delivered later, maybe when this warp has ended.
-    const auto deliver = [offset, bytes, reduction, values, sanitiser = warp.launch->sanitiser](Block& block) -> std::function<void()> {
+    const auto deliver = [offset, bytes, reduction, values,
+                          sanitiser = warp.launch->sanitiser](Block& block) -> std::function<void()> {
       return [=, &block] {
         if (sanitiser != nullptr) sanitiser->bulk_loaded({&block, offset}, bytes);
         std::byte* there = block.shared.data() + offset;

@@ -62,6 +62,12 @@ struct FlushedFloat {
     return with_nan<kCmp>(ordered_compare<kCmp>(x, y), (x != x) | (y != y));
   }
 };
+/// f16 as .ftz reads it.
+struct FlushedF16 {
+  static EVO_INLINE float widen(std::uint32_t bits) {
+    return F16::widen((bits & 0x7fffu) < F16::kLeastNormal ? bits & 0x8000u : bits);
+  }
+};
 template <class Format, Cmp kCmp, int kShift>
 struct Half {
   static EVO_INLINE bool apply(Word a, Word b) {
@@ -275,7 +281,8 @@ Chosen choose(Form& form, Cmp cmp, Type type, bool flush) {
       return choose_float<Float, double>(form, cmp);
     case Type::f16:
     case Type::f16x2:
-      return choose_half<F16>(form, cmp, type == Type::f16x2);
+      return flush ? choose_half<FlushedF16>(form, cmp, type == Type::f16x2)
+                   : choose_half<F16>(form, cmp, type == Type::f16x2);
     case Type::bf16:
     case Type::bf16x2:
       return choose_half<BF16>(form, cmp, type == Type::bf16x2);

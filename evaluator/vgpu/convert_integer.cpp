@@ -93,9 +93,14 @@ template <class From, class To>
 struct ToFloat {
   static EVO_INLINE To apply(From a) { return static_cast<To>(a); }
 };
-template <class From>
+/// Of whole numbers [0, 1] has two.
+template <class From, class To>
 struct ToFloatSaturating {
-  static EVO_INLINE float apply(From a) { return saturated<true>(static_cast<float>(a)); }
+  static EVO_INLINE To apply(From a) { return a > 0 ? To{1} : To{0}; }
+};
+template <class From, std::uint16_t kOne>
+struct ToHalfSaturating {
+  static EVO_INLINE std::uint16_t apply(From a) { return a > 0 ? kOne : std::uint16_t{0}; }
 };
 
 /// An integer as a double that rounds to a format of at most 24 bits as the integer would: beyond 53 bits, to
@@ -125,13 +130,16 @@ template <class From>
 Execute choose_to_float(Form& form, Type to, const ConvertStyle& style) {
   switch (to) {
     case Type::f16:
-      return to_half<From, f16_from_f64>;
+      return style.saturate ? elementwise<ToHalfSaturating<From, 0x3c00>>(form.simd())
+                            : to_half<From, f16_from_f64>;
     case Type::bf16:
-      return to_half<From, bf16_from_f64>;
+      return style.saturate ? elementwise<ToHalfSaturating<From, 0x3f80>>(form.simd())
+                            : to_half<From, bf16_from_f64>;
     case Type::f32:
-      return style.saturate ? rounded<ToFloatSaturating<From>>(form.simd(), style.rounding)
+      return style.saturate ? elementwise<ToFloatSaturating<From, float>>(form.simd())
                             : rounded<ToFloat<From, float>>(form.simd(), style.rounding);
     case Type::f64:
+      if (style.saturate) return elementwise<ToFloatSaturating<From, double>>(form.simd());
       return rounded<ToFloat<From, double>>(form.simd(), style.rounding);
     default:
       form.unsupported();

@@ -49,6 +49,8 @@ template <class F, Integral kMode, bool kFlush, bool kSaturate>
 struct SameFloat {
   static EVO_INLINE F apply(F a) {
     if constexpr (sizeof(F) == 4) {
+      // A move: NaNs keep their bits.
+      if constexpr (kMode == Integral::none && !kFlush && !kSaturate) return a;
       return saturated<kSaturate>(canonical(integral<kMode>(flushed<kFlush>(a))));
     } else {
       const F x = integral<kMode>(a);
@@ -97,6 +99,19 @@ Execute choose_double_to_single(Form& form, const ConvertStyle& style) {
                         : rounded<DoubleToSingle<false, false>>(form.simd(), style.rounding);
 }
 
+template <class Op, class From>
+struct Saturating {
+  static EVO_INLINE double apply(From a) { return saturated<true>(Op::apply(a)); }
+};
+Execute choose_single_to_double(Form& form, const ConvertStyle& style) {
+  if (style.saturate) {
+    return style.flush ? elementwise<Saturating<SingleToDouble<true>, float>>(form.simd())
+                       : elementwise<Saturating<SingleToDouble<false>, float>>(form.simd());
+  }
+  return style.flush ? elementwise<SingleToDouble<true>>(form.simd())
+                     : elementwise<SingleToDouble<false>>(form.simd());
+}
+
 // ---- With f16, bf16, tf32 and the 8-bit pairs
 
 template <void (*kFunction)(std::uint32_t*, const std::uint32_t*)>
@@ -123,11 +138,12 @@ void unpacking_row(Warp& warp, const Instruction& in, std::uint32_t mask) {
   kFunction(result, warp.row(in.op[1]), narrowing_of(in).relu);
   blend(warp.own(in.op[0]), result, mask);
 }
-template <std::uint16_t (*kNarrow)(double, Narrowing)>
+template <std::uint16_t (*kNarrow)(double, Narrowing), bool kSaturate>
 void double_to_half(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Slot<double>* a = source_row<double>(warp, in.op[1]);
   alignas(64) Word result[32];
-  for (int lane = 0; lane < 32; ++lane) result[lane] = kNarrow(get<double>(a, lane), narrowing_of(in));
+  for (int lane = 0; lane < 32; ++lane)
+    result[lane] = kNarrow(saturated<kSaturate>(get<double>(a, lane)), narrowing_of(in));
   blend(warp.own(in.op[0]), result, mask);
 }
 
@@ -199,10 +215,12 @@ void widen_half(Form& form, Type from) {
             OpClass::convert_pack);
 }
 
-Execute choose_narrowing(Form& form, Type to, Type from) {
+Execute choose_narrowing(Form& form, Type to, Type from, bool saturate = false) {
   if (from == Type::f64) {
-    if (to == Type::f16) return double_to_half<f16_from_f64>;
-    if (to == Type::bf16) return double_to_half<bf16_from_f64>;
+    if (to == Type::f16)
+      return saturate ? double_to_half<f16_from_f64, true> : double_to_half<f16_from_f64, false>;
+    if (to == Type::bf16)
+      return saturate ? double_to_half<bf16_from_f64, true> : double_to_half<bf16_from_f64, false>;
   } else {
     if (to == Type::f16) return narrowing_row<row::cvt_f16_f32>;
     if (to == Type::bf16) return narrowing_row<row::cvt_bf16_f32>;
@@ -258,7 +276,9 @@ void decode_from_half(Form& form, const ConvertStyle& style, Type to, Type from)
   if (to == Type::f64 && from == Type::f16) {
     form.destination(0, Type::f64);
     form.source(1, Type::b16);
-    return form.emit(elementwise<HalfToDouble>(form.simd()), OpClass::convert);
+    return form.emit(style.saturate ? elementwise<Saturating<HalfToDouble, std::uint16_t>>(form.simd())
+                                    : elementwise<HalfToDouble>(form.simd()),
+                     OpClass::convert);
   }
   const std::uint32_t single = form.new_temporary(Type::f32);
   form.temporary_destination(single);
@@ -270,7 +290,7 @@ void decode_from_half(Form& form, const ConvertStyle& style, Type to, Type from)
   form.instruction().immediate = encode(style);
   if (to == Type::f32)
     return form.emit(choose_same<float, false, true>(form, Integral::none), OpClass::float_compare);
-  if (to == Type::f64) return form.emit(elementwise<SingleToDouble<false>>(form.simd()), OpClass::convert);
+  if (to == Type::f64) return form.emit(choose_single_to_double(form, style), OpClass::convert);
   if (is_half(to)) return form.emit(choose_narrowing(form, to, Type::f32), OpClass::convert);
   form.emit(choose_float_to_integer(form, to, Type::f32, style.integral), OpClass::convert);
 }
@@ -381,12 +401,11 @@ void decode_cvt(Form& form) {
   form.source(1, from);
   form.instruction().immediate = encode(style);
   if (to == Type::f64) {
-    return form.emit(style.flush ? elementwise<SingleToDouble<true>>(form.simd())
-                                 : elementwise<SingleToDouble<false>>(form.simd()),
-                     OpClass::convert);
+    return form.emit(choose_single_to_double(form, style), OpClass::convert);
   }
   if (to == Type::f32) return form.emit(choose_double_to_single(form, style), OpClass::convert);
-  form.emit(choose_narrowing(form, to, from), to == Type::tf32 ? OpClass::integer : OpClass::convert_pack);
+  form.emit(choose_narrowing(form, to, from, style.saturate),
+            to == Type::tf32 ? OpClass::integer : OpClass::convert_pack);
 }
 
 constexpr Operation kOperations[] = {{"cvt", Operands::any, decode_cvt}};

@@ -21,11 +21,11 @@ EVO_INLINE float flushed(float x) {
   return x;
 }
 
-template <bool kSaturate>
-EVO_INLINE float saturated(float x) {
+template <bool kSaturate, class T>
+EVO_INLINE T saturated(T x) {
   if constexpr (kSaturate) {
-    const float low = x > 0.0f ? x : 0.0f;  // NaN and -0 give +0.
-    return low < 1.0f ? low : 1.0f;
+    const T low = x > 0 ? x : 0;  // NaN and -0 give +0.
+    return low < 1 ? low : 1;
   }
   return x;
 }

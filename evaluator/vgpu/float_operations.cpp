@@ -203,13 +203,10 @@ void decode_div(Form& form) {
 }
 
 /// The upper word of a double's reciprocal (or reciprocal root); the lower word is zero.
-template <bool kRoot>
+template <std::uint32_t (*kFunction)(std::uint32_t)>
 struct DoubleApprox {
-  static EVO_INLINE double apply(double a) {
-    constexpr std::uint64_t kUpper = 0xffff'ffff'0000'0000ull;
-    const double upper = with_bits<double>(bits_in(a) & kUpper);
-    const double exact = kRoot ? 1.0 / __builtin_sqrt(upper) : 1.0 / upper;
-    return with_bits<double>(bits_in(exact) & kUpper);
+  static EVO_INLINE std::uint64_t apply(std::uint64_t a) {
+    return std::uint64_t{kFunction(static_cast<std::uint32_t>(a >> 32))} << 32;
   }
 };
 
@@ -237,7 +234,8 @@ void decode_rcp(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 1);
   if (type == Type::f64) {
-    if (approximate) return form.emit(elementwise<DoubleApprox<false>>(form.simd()), OpClass::special);
+    if (approximate)
+      return form.emit(elementwise<DoubleApprox<rcp_approx_f64>>(form.simd()), OpClass::special);
     check_double_style(form, style);
     return form.emit(rounded<Double1<Reciprocal>>(form.simd(), style.rounding), OpClass::double_fma, 8);
   }
@@ -264,7 +262,8 @@ void decode_rsqrt(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 1);
   if (type == Type::f64 && !flush) return form.emit(elementwise<DoubleRoot>(form.simd()), OpClass::special, 8);
-  if (type == Type::f64) return form.emit(elementwise<DoubleApprox<true>>(form.simd()), OpClass::special);
+  if (type == Type::f64)
+    return form.emit(elementwise<DoubleApprox<rsqrt_approx_f64>>(form.simd()), OpClass::special);
   form.emit(Approximation<row::rsqrt_approx>::choose(flush), OpClass::special);
 }
 

@@ -248,16 +248,32 @@ struct InWindow {
 struct InOwnBlock {
   static EVO_INLINE bool apply(std::uint64_t a) { return a - kSharedWindow < 1u << kRankShift; }
 };
+/// What is in no window, also null.
 struct InGlobal {
-  static EVO_INLINE bool apply(std::uint64_t a) { return a >= kGlobalBegin; }
+  static EVO_INLINE bool apply(std::uint64_t a) {
+    return a - kSharedWindow >= kWindowBytes && a - kLocalWindow >= kWindowBytes &&
+           a - kParameterWindow >= kWindowBytes;
+  }
 };
+/// Constant memory has no window here.
+void test_constant(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const std::uint64_t* address = source_row<std::uint64_t>(warp, in.op[1]);
+  std::uint32_t where = 0;
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const Allocation* found = warp.launch->memory->find(address[lane]);
+    if (found != nullptr && found->read_only) where |= 1u << lane;
+  }
+  put_predicate(warp, in.op[0], where, mask);
+}
 
 void decode_isspacep(Form& form) {
   const std::string_view space = form.take_next();
   form.predicate_destination(form.operand(0));
   form.source(1, Type::u64);
   Execute execute = nullptr;
-  if (space == "global" || space == "const") execute = Compiled<TestAddress<InGlobal>>::choose(form.simd());
+  if (space == "global") execute = Compiled<TestAddress<InGlobal>>::choose(form.simd());
+  if (space == "const") execute = test_constant;
   if (space == "shared" || space == "shared::cta") execute = Compiled<TestAddress<InOwnBlock>>::choose(form.simd());
   if (space == "shared::cluster")
     execute = Compiled<TestAddress<InWindow<kSharedWindow>>>::choose(form.simd());

@@ -17,6 +17,12 @@ struct Add {
     return static_cast<T>(old + b);
   }
 };
+struct AddSingle {
+  static float apply(float old, float b) { return finished<false, false>(old + b); }
+};
+struct AddDouble {
+  static double apply(double old, double b) { return added_in_memory(old, b); }
+};
 struct Min {
   template <class T>
   static T apply(T old, T b) {
@@ -107,9 +113,9 @@ std::optional<Reduction> add(Type type) {
     case Type::bf16:
       return on<std::uint16_t, AddHalf<BF16>>();
     case Type::f32:
-      return on<float, Add>();
+      return on<float, AddSingle>();
     case Type::f64:
-      return on<double, Add>();
+      return on<double, AddDouble>();
     case Type::s32:
       return on<std::uint32_t, Add>();  // Wraps around.
     case Type::s64:
@@ -134,6 +140,11 @@ std::optional<Reduction> logic(Type type) {
 }
 
 }  // namespace
+
+double added_in_memory(double old, double b) {
+  if (b != b) return b;
+  return old != old ? old : old + b;
+}
 
 std::optional<Reduction> reduction_of(std::string_view operation, Type type) {
   if (operation == "add") return add(type);

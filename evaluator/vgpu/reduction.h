@@ -17,6 +17,10 @@ struct Reduction {
   std::uint32_t bytes = 0;  ///< Of a value.
 };
 
+/// How global memory adds doubles: a NaN stays as it is, also a signalling one, and the added one goes before
+/// the old one.
+double added_in_memory(double old, double b);
+
 /// "add", "min", "max", "inc", "dec", "and", "or", "xor". Nothing for a type that the operation does not have.
 std::optional<Reduction> reduction_of(std::string_view operation, ptx::Type type);
 

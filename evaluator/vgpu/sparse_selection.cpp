@@ -18,6 +18,9 @@ std::uint32_t group_metadata(const SparseSelection& form, const std::uint32_t* m
   const auto at = static_cast<std::size_t>(group);
   // Four threads hold 32 bits each, rows 0-7 and 8-15 apart.
   if (form.groups == 16) return metadata[lane_of(at / 8 * 2 + row / 8)] >> (4 * (at % 8)) & 15u;
+  // Of 8-bit units too a thread holds all of one row: an H200 reads them so.
+  if (form.groups == 8 && form.unit_bits == 8)
+    return metadata[lane_of(2 * selector + row / 8)] >> (4 * at) & 15u;
   // Two threads, or one, hold 16 bits of each of two rows.
   const std::size_t thread = form.groups == 8 ? 2 * selector + at / 4 : selector;
   return metadata[lane_of(thread)] >> (16 * (row / 8) + 4 * (at % 4)) & 15u;

@@ -11,18 +11,21 @@ namespace {
 constexpr std::uint32_t kChunk = 16;  ///< What swizzles move as one.
 constexpr std::uint32_t kMaxRowBytes = 256 * 8;
 
-/// The NaN of the fill mode for floats has all bits of its magnitude set.
-void fill_nan(std::byte* to, std::uint32_t bytes, TensorElement element) {
-  const std::uint32_t size = bytes_of(element);
-  std::memset(to, 0xff, bytes);
-  for (std::uint32_t at = size - 1; at < bytes; at += size) to[at] = std::byte{0x7f};
+/// The fill mode for floats: the same 16 bits, whatever the elements are.
+void fill_nan(std::byte* to, std::uint32_t bytes) {
+  constexpr std::uint16_t kFill = 0x7ff7;
+  for (std::uint32_t at = 0; at < bytes; at += sizeof kFill) std::memcpy(to + at, &kFill, sizeof kFill);
 }
 
-void flush_subnormals(std::byte* row, std::uint32_t bytes) {
+/// To the nearest number with ten bits of fraction. Subnormals are not flushed, whatever the element's name
+/// says, and a NaN has all of them.
+void round_to_tf32(std::byte* row, std::uint32_t bytes) {
+  constexpr std::uint32_t kNan = 0x7fff'e000u, kDropped = 0x1fffu;
   for (std::uint32_t at = 0; at < bytes; at += 4) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, row + at, 4);
-    if ((bits & 0x7f80'0000u) == 0) bits &= 0x8000'0000u;
+    const bool is_nan = (bits & 0x7fff'ffffu) > 0x7f80'0000u;
+    bits = is_nan ? kNan : (bits + 0xfffu + (bits >> 13 & 1u)) & ~kDropped;
     std::memcpy(row + at, &bits, 4);
   }
 }
@@ -95,7 +98,7 @@ template <class Row>
 void TensorBox::each_row(std::uint32_t offset, Row row) const {
   std::array<std::uint32_t, kMaxTensorRank> step{};
   const std::uint32_t row_bytes = map_.row_bytes();
-  const std::uint32_t rows = map_.box_bytes() / row_bytes;
+  const std::uint32_t rows = map_.box_bytes() / row_bytes, pitch = map_.pitch_bytes();
   const std::uint64_t inner = map_.address + static_cast<std::uint64_t>(std::max(at_[0], 0)) * bytes_of(map_.element);
   for (std::uint32_t r = 0; r < rows; ++r) {
     bool inside = inside_ > 0;
@@ -105,7 +108,7 @@ void TensorBox::each_row(std::uint32_t offset, Row row) const {
       inside &= x >= 0 && x <= std::int64_t{map_.last[i]};
       address += static_cast<std::uint64_t>(x) * map_.stride_bytes[i - 1];
     }
-    row(offset + r * row_bytes, inside ? inside_ : 0, inside ? host_ + (address - low_) : nullptr);
+    row(offset + r * pitch, inside ? inside_ : 0, inside ? host_ + (address - low_) : nullptr);
     for (std::size_t i = 1; i < map_.rank; ++i) {
       if (++step[i] < map_.steps(i)) break;
       step[i] = 0;
@@ -134,13 +137,14 @@ void TensorBox::load(std::byte* shared, std::uint32_t offset) const {
   each_row(offset, [&](std::uint32_t at, std::uint32_t inside, const std::byte* from) {
     if (inside < row_bytes) {
       if (map_.fills_with_nan != 0 && is_float(map_.element)) {
-        fill_nan(row, row_bytes, map_.element);
+        fill_nan(row, row_bytes);
       } else {
         std::memset(row, 0, row_bytes);
       }
     }
     if (inside > 0) std::memcpy(row + before_, from, inside);
-    if (map_.element == TensorElement::f32_ftz) flush_subnormals(row, row_bytes);
+    if (map_.element == TensorElement::tf32 || map_.element == TensorElement::tf32_ftz)
+      round_to_tf32(row + before_, inside);
     write_row(shared, map_.swizzle, at, row, row_bytes);
   });
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "evaluator/vgpu/half_lanes.h"
 #include "evaluator/vgpu/rounding.h"
 #include "evaluator/vgpu/sparse_selection.h"
 #include "evaluator/vgpu/tensor_core_sum.h"
@@ -79,7 +80,7 @@ struct TileWords {
 /// Chains the rule's blocks over all of k.
 void add_blocks(TileSums& sums, const TileWords& words, const MmaForm& form, const SumRule& rule) {
   const int per_word = 32 / width_of(form.a);
-  const int step = std::min(rule.block_k / per_word, words.groups);
+  const int step = std::min((form.by_fours ? 4 : rule.block_k) / per_word, words.groups);
   for (int at = 0; at < words.groups; at += step)
     add_block(sums,
               {.a = std::span(words.a).subspan(at, step),
@@ -189,30 +190,45 @@ void each_element(int pair, int elements, Visit visit) {
 
 std::uint32_t half_in(const std::uint32_t* word, int i) { return word[0] >> 16 * (i % 2) & 0xffffu; }
 
-void multiply_quad_pairs(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands) {
+/// Since Ampere ptxas makes these of ordinary instructions, each of which rounds to the nearest f32: products
+/// are added in ascending k, and C to the sum of all four, or, where sums are f16, of the first two.
+std::uint32_t quad_pair_sum(const std::array<float, 4>& a, const std::array<float, 4>& b, float c,
+                            bool halves) {
+  const std::size_t before_c = halves ? 2 : 4;
+  float sum = a[0] * b[0];
+  for (std::size_t k = 1; k < 4; ++k) {
+    if (k == before_c) sum += c;
+    sum = std::fma(a[k], b[k], sum);
+  }
+  if (before_c == 4) sum += c;
+  return sum != sum ? 0x7fffffffu : std::bit_cast<std::uint32_t>(sum);
+}
+
+void multiply_quad_pairs(const MmaForm& form, const MmaOperands& operands) {
   const bool halves = form.accumulator == MmaType::f16;
+  const bool half_c = halves || form.half_c;
   std::array<Row, 8> results{};
   for (int pair = 0; pair < 4; ++pair) {
-    std::array<TileWord, 2> a{}, b{};
-    TileSums sums{};
-    const auto put = [](std::array<TileWord, 2>& words, Element at, std::uint32_t bits) {
-      words[at.column / 2].row[at.row] |= bits << 16 * (at.column % 2);
-    };
+    std::array<std::array<float, 4>, 8> a{}, b{};  // By rows, and by columns.
+    std::array<std::array<float, 8>, 8> c{};
     each_element(pair, 4, [&](int lane, int i) {
-      put(a, factor_of(lane, i, form.a_by_columns), half_in(&operands.a[i / 2][lane], i));
-      put(b, factor_of(lane, i, form.b_by_rows), half_in(&operands.b[i / 2][lane], i));
+      const Element of_a = factor_of(lane, i, form.a_by_columns), of_b = factor_of(lane, i, form.b_by_rows);
+      a[of_a.row][of_a.column] = F16::widen(half_in(&operands.a[i / 2][lane], i));
+      b[of_b.row][of_b.column] = F16::widen(half_in(&operands.b[i / 2][lane], i));
     });
     each_element(pair, 8, [&](int lane, int i) {
-      const bool half = halves || form.half_c;
-      const Element at = half ? half_sum_of(lane, i) : word_sum_of(lane, i);
-      sums[at.column].row[at.row] = half ? half_in(&operands.c[i / 2][lane], i) : operands.c[i][lane];
+      const Element at = half_c ? half_sum_of(lane, i) : word_sum_of(lane, i);
+      c[at.row][at.column] = half_c ? F16::widen(half_in(&operands.c[i / 2][lane], i))
+                                    : std::bit_cast<float>(operands.c[i][lane]);
     });
-    if (form.half_c) widen(sums);
-    add_block(sums, {.a = a, .b = b}, form.accumulator, numerics.half);
     each_element(pair, 8, [&](int lane, int i) {
       const Element at = halves ? half_sum_of(lane, i) : word_sum_of(lane, i);
-      const std::uint32_t bits = sums[at.column].row[at.row];
-      halves ? results[i / 2][lane] |= bits << 16 * (i % 2) : results[i][lane] = bits;
+      const std::uint32_t bits = quad_pair_sum(a[at.row], b[at.column], c[at.row][at.column], halves);
+      if (halves) {
+        results[i / 2][lane] |= F16::narrow(std::bit_cast<float>(bits)) << 16 * (i % 2);
+      } else {
+        results[i][lane] = bits;
+      }
     });
   }
   for (int i = 0; i < (halves ? 4 : 8); ++i) std::copy(results[i].begin(), results[i].end(), operands.d[i]);
@@ -234,7 +250,13 @@ void multiply_integer(const MmaForm& form, const MmaOperands& operands, const Mm
 
 // ---- f64: fused multiply-adds in ascending k.
 
-double fused(double a, double b, double c) { return pinned(std::fma(pinned(a), pinned(b), pinned(c))); }
+/// Of several NaNs the tensor core hands on B's, then the sum's, then A's.
+double fused(double a, double b, double sum) {
+  for (const double operand : {b, sum, a})
+    if (operand != operand)
+      return std::bit_cast<double>(std::bit_cast<std::uint64_t>(operand) | std::uint64_t{1} << 51);
+  return pinned(std::fma(pinned(a), pinned(b), pinned(sum)));
+}
 
 double double_at(const std::uint32_t* row, int lane) {
   return std::bit_cast<double>(std::uint64_t{row[2 * lane + 1]} << 32 | row[2 * lane]);
@@ -363,7 +385,7 @@ void mma_sync(const MmaForm& form, const TensorCoreNumerics& numerics, const Mma
   if (form.sparse) return multiply_sparse(form, numerics, operands, registers);
   if (form.accumulator == MmaType::s32) return multiply_integer(form, operands, registers);
   if (form.accumulator == MmaType::f64) return multiply_double(form, operands);
-  if (form.of_quad_pairs()) return multiply_quad_pairs(form, numerics, operands);
+  if (form.of_quad_pairs()) return multiply_quad_pairs(form, operands);
   multiply_float(form, numerics, operands, registers);
 }
 

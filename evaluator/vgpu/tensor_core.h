@@ -28,6 +28,7 @@ struct MmaForm {
   Rounding rounding = Rounding::rn;    ///< Of f64.
   bool a_by_columns = false;           ///< Layouts, which only m8n8k4 of f16 can choose.
   bool b_by_rows = false;
+  bool by_fours = false;  ///< tf32: k goes through in instructions of four, as ptxas makes wmma.
 
   /// m8n8k4 of f16 is four products, one for each quad pair: lanes 4 i to 4 i + 3 and 16 + 4 i to 16 + 4 i + 3.
   bool of_quad_pairs() const { return m == 8 && a == MmaType::f16; }

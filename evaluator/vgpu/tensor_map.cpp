@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace evo::vgpu {
 namespace {
 
@@ -59,6 +61,10 @@ std::uint32_t TensorMapObject::box_bytes() const {
   std::uint32_t bytes = row_bytes();
   for (std::size_t i = 1; i < rank; ++i) bytes *= steps(i);
   return bytes;
+}
+
+std::uint32_t TensorMapObject::pitch_bytes() const {
+  return std::max(row_bytes(), swizzle_bytes(swizzle));
 }
 
 std::string why_refused(const TensorMapObject& map) {

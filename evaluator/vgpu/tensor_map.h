@@ -52,8 +52,15 @@ struct TensorMapObject {
     return (box[dimension] + step - 1) / step;
   }
   std::uint32_t row_bytes() const { return box[0] * bytes_of(element); }
-  /// Of a whole box in shared memory.
+  /// Of a whole box, as an mbarrier counts them.
   std::uint32_t box_bytes() const;
+  /// From one row to the next in shared memory: rows that are narrower than the swizzle lie as far apart as
+  /// it is wide.
+  std::uint32_t pitch_bytes() const;
+  /// Of shared memory, from the box's first byte to its last one.
+  std::uint32_t room_bytes() const {
+    return box_bytes() / row_bytes() * pitch_bytes() - (pitch_bytes() - row_bytes());
+  }
 };
 static_assert(sizeof(TensorMapObject) == kTensorMapBytes);
 

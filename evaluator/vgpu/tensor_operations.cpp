@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -19,6 +21,7 @@ using ptx::Type;
 /// Boxes in shared memory begin at multiples of this.
 constexpr std::uint32_t kBoxAlignment = 128;
 constexpr std::uint32_t kMapAlignment = 64;
+constexpr std::int64_t kStartAlignment = 16;  ///< Of a box within a row of the tensor.
 
 /// The map of an instruction whose aux1 has the mode of its address in the low byte.
 std::byte* map_bytes(Warp& warp, const Instruction& in, int lane, Place base) {
@@ -52,6 +55,12 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
     const Place place = warp.launch->kernel->places[in.more + i];
     at[i] = static_cast<std::int32_t>(warp.row(place)[lane]);
   }
+  // A GPU calls it an illegal instruction.
+  if (at[0] * static_cast<std::int64_t>(bytes_of(map.element)) % kStartAlignment != 0) {
+    return refuse(fmt::format(
+        "a box that begins at element {} of the innermost dimension, which is no multiple of 16 bytes",
+        at[0]));
+  }
   TensorBox box(map, at);
   if (const std::string wrong = box.locate(*warp.launch->memory, writes); !wrong.empty()) return refuse(wrong);
   return box;
@@ -60,7 +69,7 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
 std::optional<SharedPlace> shared_side(Warp& warp, const Instruction& in, int lane, const TensorBox& box) {
   const AccessMode mode = AccessMode::decoded(in.aux0);
   const std::uint64_t address = address_in(warp, in.op[0], mode, in.op[2], lane);
-  return shared_place(warp, in, lane, mode, address, box.map().box_bytes(), kBoxAlignment);
+  return shared_place(warp, in, lane, mode, address, box.map().room_bytes(), kBoxAlignment);
 }
 
 /// op: shared memory, map, offset in shared memory, mbarrier, block mask, nothing.
@@ -78,7 +87,7 @@ void execute_tensor_load(Warp& warp, const Instruction& in, std::uint32_t mask) 
         box->load(block.shared.data(), offset);
         Sanitiser* const sanitiser = warp.launch->sanitiser;
         if (sanitiser == nullptr) return;
-        sanitiser->bulk_loaded({&block, offset}, box->map().box_bytes());
+        sanitiser->bulk_loaded({&block, offset}, box->map().room_bytes());
         box->each_piece(offset, [&](std::uint32_t at, std::uint64_t from, std::uint32_t count) {
           sanitiser->pass_state(warp, from, {&block, at}, count);
         });
@@ -152,7 +161,9 @@ void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask)
       const AccessMode mode{Where::shared, false, false};
       const std::uint32_t bytes = box->map().box_bytes();
       // Rows that lie outside of the tensor are not stored: nobody needs to have written them.
-      if (box->inside_bytes() == bytes) sanitiser->begin_bulk_read(warp, in, lane, mode, offset, bytes);
+      // What lies between rows that are narrower than the swizzle is not read.
+      if (box->inside_bytes() == bytes && box->map().room_bytes() == bytes)
+        sanitiser->begin_bulk_read(warp, in, lane, mode, offset, bytes);
       perform = [=, &warp, &in, perform = std::move(perform)] {
         perform();
         sanitiser->end_bulk_read(warp, in, lane, mode, offset, bytes);

@@ -209,7 +209,7 @@ std::uint32_t packed_result(const VideoForm& form, std::uint32_t chosen, std::ui
     if (form.saturates) value = saturated(value, width, form.signed_d);
     const std::uint32_t field = (1u << width) - 1, bits = static_cast<std::uint32_t>(value) & field;
     packed = (packed & ~(field << shift)) | bits << shift;
-    sum += static_cast<std::uint32_t>(extended(bits, width, form.signed_d));
+    sum += static_cast<std::uint32_t>(value);  // All of it, not what fits the part.
   }
   return form.then == Then::add ? sum : packed;
 }

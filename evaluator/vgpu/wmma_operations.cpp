@@ -193,6 +193,7 @@ MmaForm tile_form(MmaForm wmma) {
   if (tiling.transposed) std::swap(wmma.a, wmma.b);
   wmma.m = tiling.tiles > 1 ? 16 : 8;
   wmma.n = 8;
+  wmma.by_fours = wmma.a == MmaType::tf32;
   return wmma;
 }
 

@@ -11,7 +11,7 @@ import pathlib
 import struct
 import sys
 
-KEEP = {"forms.bin": 12, "listed.bin": 4, "matrices.bin": 16, "warps.bin": 8, "tensors.bin": 8,
+KEEP = {"forms.bin": 12, "listed.bin": 3, "matrices.bin": 16, "warps.bin": 8, "tensors.bin": 8,
         "products.bin": 48, "layouts.bin": 8}
 
 

@@ -189,9 +189,9 @@ TEST_CASE("bulk copies that cannot be are findings") {
 }
 
 TEST_CASE("a tensor load brings the box, row after row") {
-  const Words box = load_box(map_2d(0, TensorElement::u32, 40, 20, 176, 8, 6), 5, 3);
+  const Words box = load_box(map_2d(0, TensorElement::u32, 40, 20, 176, 8, 6), 4, 3);
   for (int r = 0; r < 6; ++r)
-    for (int c = 0; c < 8; ++c) CHECK(box[static_cast<std::size_t>(r * 8 + c)] == element(3 + r, 5 + c));
+    for (int c = 0; c < 8; ++c) CHECK(box[static_cast<std::size_t>(r * 8 + c)] == element(3 + r, 4 + c));
   CHECK(box[48] == 0xeeeeeeee);
 }
 
@@ -199,8 +199,8 @@ TEST_CASE("what lies outside of the tensor is zero, or NaN for floats when the m
   for (const bool nan : {false, true}) {
     TensorMapObject map = map_2d(0, nan ? TensorElement::f32 : TensorElement::u32, 40, 20, 176, 8, 6);
     map.fills_with_nan = nan ? 1 : 0;
-    const std::uint32_t fill = nan ? 0x7fffffffu : 0u;
-    for (const auto& [x, y] : {std::pair{-3, -2}, std::pair{36, 17}, std::pair{-100, 5}, std::pair{4, 20}}) {
+    const std::uint32_t fill = nan ? 0x7ff77ff7u : 0u;
+    for (const auto& [x, y] : {std::pair{-4, -2}, std::pair{36, 17}, std::pair{-100, 5}, std::pair{4, 20}}) {
       const Words box = load_box(map, x, y);
       for (int r = 0; r < 6; ++r) {
         for (int c = 0; c < 8; ++c) {
@@ -217,14 +217,14 @@ TEST_CASE("swizzles exchange 16-byte chunks by the address bits above the row of
        {std::pair{Swizzle::b32, 8u}, std::pair{Swizzle::b64, 16u}, std::pair{Swizzle::b128, 32u}}) {
     TensorMapObject map = map_2d(0, TensorElement::u32, 40, 20, 176, static_cast<std::uint16_t>(columns), 10);
     map.swizzle = swizzle;
-    const Words box = load_box(map, 2, 1);
+    const Words box = load_box(map, 4, 1);
     const std::uint32_t bits = columns / 8 * 2 - 1;  // 1, 3, 7
     for (std::uint32_t r = 0; r < 10; ++r) {
       for (std::uint32_t c = 0; c < columns; ++c) {
         const std::uint32_t byte = (r * columns + c) * 4;
         const std::uint32_t chunk = byte / 16 % 8 ^ (byte / 128 & bits);
         const std::uint32_t lies = byte / 128 * 128 + chunk * 16 + byte % 16;
-        CHECK(box[lies / 4] == element(1 + static_cast<int>(r), 2 + static_cast<int>(c)));
+        CHECK(box[lies / 4] == element(1 + static_cast<int>(r), 4 + static_cast<int>(c)));
       }
     }
   }
@@ -247,6 +247,8 @@ TEST_CASE("tensor maps that the driver would refuse, and tensors that are no mem
   load_box(map, 0, 15, &reason);
   CHECK(contains(reason, "the box reaches from"));
   CHECK(contains(reason, "'tensor'"));
+  load_box(map, 5, 0, &reason);
+  CHECK(contains(reason, "begins at element 5"));
   map = map_2d(0, TensorElement::u32, 40, 20, 176, 6, 6);
   load_box(map, 0, 0, &reason);
   CHECK(contains(reason, "rows have 24 bytes"));
@@ -279,13 +281,13 @@ TEST_CASE("a tensor store writes what lies inside, a tensor reduction adds there
   TensorMapObject map = map_2d(tensor, TensorElement::u32, 40, 20, 176, 32, 8);
   map.swizzle = Swizzle::b128;
   REQUIRE(!gpu.launch("k", {}, map, -4, 15, 0));
-  REQUIRE(!gpu.launch("k", {}, map, 30, -5, 1));
+  REQUIRE(!gpu.launch("k", {}, map, 28, -5, 1));
   const Words after = gpu.download<std::uint32_t>(tensor, 20 * 44);
   for (int r = 0; r < 20; ++r) {
     for (int c = 0; c < 44; ++c) {
       std::uint32_t expected = element(r, c);
       if (c < 28 && r >= 15) expected = static_cast<std::uint32_t>(1000 + (r - 15) * 32 + c + 4);
-      if (c >= 30 && c < 40 && r < 3) expected += static_cast<std::uint32_t>(1000 + (r + 5) * 32 + c - 30);
+      if (c >= 28 && c < 40 && r < 3) expected += static_cast<std::uint32_t>(1000 + (r + 5) * 32 + c - 28);
       CHECK(after[element(r, c)] == expected);
     }
   }
@@ -301,9 +303,9 @@ TEST_CASE("tensors have one to five dimensions") {
       init(b);
       expect(b, 16 + 192);
       asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3}], [%2];"
-        :: "r"(at(data)), "l"(&one), "r"(b), "r"(9) : "memory");
+        :: "r"(at(data)), "l"(&one), "r"(b), "r"(8) : "memory");
       asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];"
-        :: "r"(at(data) + 128), "l"(&five), "r"(b), "r"(1), "r"(1), "r"(0), "r"(2), "r"(1) : "memory");
+        :: "r"(at(data) + 128), "l"(&five), "r"(b), "r"(4), "r"(1), "r"(0), "r"(2), "r"(1) : "memory");
     }
     __syncwarp();
     wait(b, 0);
@@ -315,7 +317,7 @@ TEST_CASE("tensors have one to five dimensions") {
   one.address = tensor;
   one.rank = 1;
   one.element = TensorElement::u32;
-  one.last = {11};
+  one.last = {10};
   one.box = {4};
   one.element_stride = {1};
   TensorMapObject five;
@@ -329,12 +331,12 @@ TEST_CASE("tensors have one to five dimensions") {
   const auto failure = gpu.launch("k", {}, out, one, five);
   if (failure) FAIL(failure->reason);
   const Words got = gpu.download<std::uint32_t>(out, 96);
-  CHECK(Words(got.begin(), got.begin() + 4) == Words{9, 10, 11, 0});
+  CHECK(Words(got.begin(), got.begin() + 4) == Words{8, 9, 10, 0});
   std::size_t i = 32;
   for (std::uint32_t d3 = 2; d3 < 4; ++d3)
     for (std::uint32_t d2 = 0; d2 < 3; ++d2)
       for (std::uint32_t d1 = 1; d1 < 3; ++d1)
-        for (std::uint32_t d0 = 1; d0 < 5; ++d0, ++i)
+        for (std::uint32_t d0 = 4; d0 < 8; ++d0, ++i)
           CHECK(got[i] == d0 + 8 * d1 + 24 * d2 + 72 * d3 + 288);
 }
 

@@ -5,6 +5,7 @@
 
 #include "evaluator/vgpu/tensor_map.h"
 #include "tests/vgpu/gpu_for_tests.h"
+#include "tests/vgpu/warp_kernel.h"
 
 // Clusters of blocks, distributed shared memory, setmaxnreg.
 using namespace evo::vgpu;
@@ -164,6 +165,20 @@ TEST_CASE("misuse of clusters is found") {
   const std::string stuck = run("if (me == 3 && t < 1) { init(b, 1); wait(b, 0); }\ncluster_sync();").reason;
   CHECK(contains(stuck, "deadlock"));
   CHECK(contains(stuck, "for the cluster"));
+}
+
+TEST_CASE("reductions in shared memory that are told to an mbarrier need a launch in clusters") {
+  const std::string begin = "mov.u32 t0, smem; mov.b32 t1, 1; mov.b32 t2, 16; setp.eq.u32 p, lane, 0; @p mbarrier.init.shared.b64 [t0+512], 1; bar.warp.sync -1;";
+  for (const std::string reduction :
+       {"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [t0], t1, [t0+512];",
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [t0], [t0+128], t2, [t0+512];"})
+    for (const bool clusters : {false, true}) {
+      TestGpu gpu;
+      gpu.load_ptx(evo::conformance::warp_kernel(begin + "@p " + reduction, 0, 0, clusters ? ".reqnctapercluster 2, 1, 1" : ""));
+      const auto buffer = gpu.allocate("buffer", 4);
+      const auto failure = gpu.launch("k", {{2, 1, 1}, {32, 1, 1}, 0, {clusters ? 2u : 1u, 1, 1}}, buffer, buffer);
+      CHECK((failure && contains(failure->reason, "a launch without clusters")) == !clusters);
+    }
 }
 
 TEST_CASE("a kernel may be built for a cluster") {

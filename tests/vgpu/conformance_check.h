@@ -2,37 +2,60 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tests/vgpu/gpu_for_tests.h"
 #include "tests/vgpu/recorded_case.h"
 #include "tests/vgpu/recorded_conformance.h"
+#include "tests/vgpu/tensor_check.h"
 
 namespace evo::vgpu {
 
-inline std::vector<std::uint32_t> outputs_of(const conformance::Case& test) {
+/// What a case left, or why it could not.
+struct RunCase {
+  std::vector<std::uint32_t> words;
+  std::optional<Failure> failure;
+};
+
+inline RunCase run_case(const conformance::Case& test) {
   TestGpu gpu;
   gpu.load_ptx(test.ptx);
   const std::uint64_t in = gpu.upload("in", test.in);
   const std::uint64_t out = gpu.allocate("out", test.out_words * 4);
   const auto failure = gpu.launch("k", {{test.blocks, 1, 1}, {test.threads, 1, 1}, 0, {test.cluster, 1, 1}}, in, out);
-  if (failure) FAIL(test.name << ": " << failure->reason);
-  return gpu.download<std::uint32_t>(out, test.out_words);
+  return {gpu.download<std::uint32_t>(out, test.out_words), failure};
 }
 
-/// Every recorded case of `file` is one of `cases` and gives the recorded bits.
-inline void check_cases(const std::vector<conformance::Case>& cases, const std::string& file) {
+inline RunCase run_case(const conformance::TensorCase& each) {
+  const conformance::Case& test = each.test;
+  TestGpu gpu;
+  gpu.load_ptx(test.ptx);
+  const std::uint64_t in = gpu.upload("in", test.in);
+  const std::uint64_t out = gpu.allocate("out", test.out_words * 4);
+  const auto map = map_of(each.tensor, each.written ? out : in);
+  const auto failure = gpu.launch("k", {{test.blocks, 1, 1}, {test.threads, 1, 1}}, in, out, map);
+  return {gpu.download<std::uint32_t>(out, test.out_words), failure};
+}
+
+inline const std::string& name_of(const conformance::Case& test) { return test.name; }
+inline const std::string& name_of(const conformance::TensorCase& each) { return each.test.name; }
+
+/// Each of the cases gives the bits that `file` has of it.
+template <class SomeCase>
+void check_cases(const std::vector<SomeCase>& cases, const std::string& file) {
   const RecordedCases recorded = recorded_conformance(file);
-  int compared = 0;
-  for (const conformance::Case& test : cases) {
-    const auto found = recorded.find(conformance::seed_of(test.name));
-    if (found == recorded.end()) continue;
-    ++compared;
-    const std::string difference = difference_of(outputs_of(test), found->second);
-    if (!difference.empty()) FAIL_CHECK(test.name << ": " << difference);
+  for (const SomeCase& each : cases) {
+    const std::string& name = name_of(each);
+    const RunCase run = run_case(each);
+    if (run.failure) FAIL(name << ": " << run.failure->reason);
+    const auto found = recorded.find(conformance::seed_of(name));
+    if (found == recorded.end()) FAIL(name << " is not recorded");
+    const std::string difference = difference_of(run.words, found->second);
+    if (!difference.empty()) FAIL_CHECK(name << ": " << difference);
   }
-  CHECK(compared == static_cast<int>(recorded.size()));
+  CHECK(cases.size() == recorded.size());
 }
 
 }  // namespace evo::vgpu

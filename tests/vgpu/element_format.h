@@ -44,7 +44,8 @@ struct Format {
     const std::uint32_t top = ((1u << exponent_bits) - 1) << fraction_bits;
     const std::uint32_t kinds[] = {infinity ? top : sign() - 1, sign() - 1, 0, largest(), 1,
                                    infinity ? top | 1u << (fraction_bits - 1) : 0};
-    return (kinds[random.below(6)] | (random.coin() ? sign() : 0)) << skip;
+    const std::uint32_t kind = kinds[random.below(6)];
+    return (kind | (random.coin() ? sign() : 0)) << skip;
   }
   /// Of what a normal distribution gives, cut.
   std::uint32_t normal(Random& random) const {

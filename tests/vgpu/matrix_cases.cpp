@@ -71,7 +71,8 @@ class Elements {
   std::uint32_t integer(const Format& f, Matrix matrix) {
     const std::uint32_t bits = random_.bits() & f.mask();
     if (matrix != Matrix::c) return bits;
-    return probe_ == Probe::near_one ? bits % 200 : (random_.coin() ? 0x7fffff00u : 0x80000100u) + bits % 512;
+    if (probe_ == Probe::near_one) return bits % 200;
+    return (random_.coin() ? 0x7fffff00u : 0x80000100u) + bits % 512;
   }
 
   std::uint32_t between(const Format& f, int low, int high) {

@@ -61,7 +61,10 @@ std::uint64_t float_near_one(Random& r, int exponent_bits, int fraction_bits, in
 }  // namespace
 
 std::uint64_t random_value(Random& r, Kind kind) {
-  const auto pair = [&](Kind half) { return random_value(r, half) | random_value(r, half) << 16; };
+  const auto pair = [&](Kind half) {
+    const std::uint64_t low = random_value(r, half);
+    return low | random_value(r, half) << 16;
+  };
   const auto& edges = edges_of(kind);
   if (kind == Kind::none) return 0;
   if (kind == Kind::f16x2) return pair(Kind::f16);

@@ -436,24 +436,25 @@ void add_copies(Cases& cases) {
 void add_mbarriers(Cases& cases) {
   // Each thread has a barrier of its own, for 4 to 11 arrivals.
   const string begin = "mov.u32 t0, smem; mad.lo.u32 t0, lane, 32, t0; and.b32 t1, r0, 7; add.u32 t1, t1, 4; mbarrier.init.shared.b64 [t0], t1;\n";
-  int outputs = 0;
-  const auto output = [&] { return "o" + number(outputs++); };
-  const auto pending = [&] { return "mbarrier.pending_count.b64 " + output() + ", d0;\n"; };
-  const auto waits = [&](const string& parity) {
-    return "mbarrier.test_wait.parity.shared.b64 p, [t0], " + parity + "; selp.u32 " + output() + ", 1, 0, p;\n";
+  const auto pending = [](int output) { return "mbarrier.pending_count.b64 o" + number(output) + ", d0;\n"; };
+  const auto answer = [](int output) { return "; selp.u32 o" + number(output) + ", 1, 0, p;\n"; };
+  const auto waits = [&](const string& parity, int output) {
+    return "mbarrier.test_wait.parity.shared.b64 p, [t0], " + parity + answer(output);
   };
   const string arrive = "mbarrier.arrive.shared.b64 d0, [t0];\n";
-  string body = begin + arrive + pending() + "mov.b64 d1, d0;\nmbarrier.arrive.noComplete.shared.b64 d0, [t0], 2;\n" + pending() + waits("0") + waits("1");
+  string body = begin + arrive + pending(3) + "mov.b64 d1, d0;\nmbarrier.arrive.noComplete.shared.b64 d0, [t0], 2;\n" + pending(2) +
+                waits("0", 1) + waits("1", 0);
   // The last ones of the first phase, one of which leaves.
-  body += "mbarrier.arrive_drop.shared.b64 d0, [t0];\n" + pending() + "sub.u32 t2, t1, 4;\nmore: setp.eq.u32 p, t2, 0; @p bra enough; sub.u32 t2, t2, 1;\n" + arrive +
-          "bra more;\nenough:\n" + waits("0") + waits("1") + "mbarrier.test_wait.shared.b64 p, [t0], d1; selp.u32 " + output() + ", 1, 0, p;\n" + arrive + pending();
-  cases.add("mbarrier, arrivals", body, 1, outputs, any_words(1));
+  body += "mbarrier.arrive_drop.shared.b64 d0, [t0];\n" + pending(8) +
+          "sub.u32 t2, t1, 4;\nmore: setp.eq.u32 p, t2, 0; @p bra enough; sub.u32 t2, t2, 1;\n" + arrive + "bra more;\nenough:\n" +
+          waits("0", 7) + waits("1", 6) + "mbarrier.test_wait.shared.b64 p, [t0], d1" + answer(5) + arrive + pending(4);
+  cases.add("mbarrier, arrivals", body, 1, 9, any_words(1));
 
-  outputs = 0;
-  body = begin + "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [t0], 48;\n" + "mbarrier.arrive.release.cta.shared::cta.b64 d0, [t0], t1;\n" + pending() + waits("0") +
-         "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [t0], 16;\n" + waits("0") + "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [t0], 32;\n" + waits("0") +
-         "mbarrier.arrive.expect_tx.shared.b64 d0, [t0], 8;\n" + pending() + waits("1") + "mbarrier.arrive_drop.expect_tx.shared.b64 d0, [t0], 8;\n" + pending() + waits("0");
-  cases.add("mbarrier, bytes", body, 1, outputs, any_words(1));
+  body = begin + "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [t0], 48;\nmbarrier.arrive.release.cta.shared::cta.b64 d0, [t0], t1;\n" +
+         pending(7) + waits("0", 6) + "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [t0], 16;\n" + waits("0", 5) +
+         "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [t0], 32;\n" + waits("0", 4) + "mbarrier.arrive.expect_tx.shared.b64 d0, [t0], 8;\n" +
+         pending(3) + waits("1", 2) + "mbarrier.arrive_drop.expect_tx.shared.b64 d0, [t0], 8;\n" + pending(1) + waits("0", 0);
+  cases.add("mbarrier, bytes", body, 1, 8, any_words(1));
 }
 
 // ---- Clusters and address spaces.

@@ -40,19 +40,36 @@ constexpr Probe kProbes[] = {Probe::near_one,    Probe::wide,     Probe::one_big
                              Probe::big_c,       Probe::cancelled_c, Probe::smallest, Probe::largest,
                              Probe::specials,    Probe::any_bits, Probe::one_sign, Probe::normal};
 
+std::uint32_t between(Random& r, const Format& f, int low, int high) {
+  const std::uint32_t fraction = r.bits();
+  const int exponent = r.between(low, high);
+  return f.make(r.coin(), exponent, fraction);
+}
+
+std::uint32_t positive_between(Random& r, const Format& f, int low, int high) {
+  const std::uint32_t fraction = r.bits();
+  return f.make(false, r.between(low, high), fraction);
+}
+
 void fill(std::vector<std::uint32_t>& to, Random& r, const Format& f, int low, int high) {
-  for (auto& element : to) element = low > high ? 0 : f.make(r.coin(), r.between(low, high), r.bits());
+  for (auto& element : to) element = low > high ? 0 : between(r, f, low, high);
 }
 
 void fill_any(std::vector<std::uint32_t>& to, Random& r, const Format& f) {
   for (auto& element : to) element = r.bits() & f.mask();
 }
 
+/// Of the integers of 32 bits.
+std::uint32_t near_an_end(Random& r) {
+  const std::uint32_t end = r.coin() ? 0x7fffff00u : 0x80000100u;
+  return end + r.bits() % 512;
+}
+
 void probe(Operands& o, Random& r, Probe how) {
   if (o.fa.exponent_bits == 0) {
     fill_any(o.a, r, o.fa);
     fill_any(o.b, r, o.fb);
-    for (auto& c : o.c) c = how == Probe::near_one ? r.bits() % 200 : (r.coin() ? 0x7fffff00u : 0x80000100u) + r.bits() % 512;
+    for (auto& c : o.c) c = how == Probe::near_one ? r.bits() % 200 : near_an_end(r);
     return;
   }
   const bool narrow = o.fc.width == 16;  // An f16 accumulator overflows easily.
@@ -79,16 +96,19 @@ void probe(Operands& o, Random& r, Probe how) {
     case Probe::cancelling:
       fill_all(al, middle_a - 2, bl, middle_b - 2, al + bl, middle_a + middle_b);
       for (int i = 0; i < kRowsOfA; ++i) {
-        o.a_at(i, k1) = o.fa.make(false, r.between(middle_a, ah), r.bits());
+        o.a_at(i, k1) = positive_between(r, o.fa, middle_a, ah);
         o.a_at(i, k2) = o.a_at(i, k1) | sign_a;
       }
       for (int j = 0; j < o.n; ++j)
-        o.b_at(j, k1) = o.b_at(j, k2) = o.fb.make(false, r.between(middle_b, bh), r.bits());
+        o.b_at(j, k1) = o.b_at(j, k2) = positive_between(r, o.fb, middle_b, bh);
       return;
     case Probe::big_c:
       fill_all(al, al + 4, bl, bl + 4, 1, 0);
       for (int i = 0; i < kRowsOfA; ++i)
-        for (int j = 0; j < o.n; ++j) o.c_at(i, j) = o.fc.make(r.coin(), al + bl + 2 + i % 36, r.bits());
+        for (int j = 0; j < o.n; ++j) {
+          const std::uint32_t fraction = r.bits();
+          o.c_at(i, j) = o.fc.make(r.coin(), al + bl + 2 + i % 36, fraction);
+        }
       return;
     case Probe::cancelled_c: {
       fill_all(al, middle_a, bl, middle_b, 1, 0);
@@ -104,9 +124,21 @@ void probe(Operands& o, Random& r, Probe how) {
       return fill_all(o.fa.high() - 3, o.fa.high(), o.fb.high() - 3, o.fb.high(), o.fc.high() - 3, o.fc.high());
     case Probe::specials:
       fill_all(-4, 4, -4, 4, -4, 4);
-      for (int n = 0; n < 20; ++n) o.a_at(r.below(kRowsOfA), r.below(o.ka)) = o.fa.special(r);
-      for (int n = 0; n < 3; ++n) o.b_at(r.below(o.n), r.below(o.kb)) = o.fb.special(r);
-      for (int n = 0; n < 30; ++n) o.c_at(r.below(kRowsOfA), r.below(o.n)) = o.fc.special(r);
+      for (int n = 0; n < 20; ++n) {
+        const std::uint32_t special = o.fa.special(r);
+        const int k = r.below(o.ka);
+        o.a_at(r.below(kRowsOfA), k) = special;
+      }
+      for (int n = 0; n < 3; ++n) {
+        const std::uint32_t special = o.fb.special(r);
+        const int k = r.below(o.kb);
+        o.b_at(r.below(o.n), k) = special;
+      }
+      for (int n = 0; n < 30; ++n) {
+        const std::uint32_t special = o.fc.special(r);
+        const int column = r.below(o.n);
+        o.c_at(r.below(kRowsOfA), column) = special;
+      }
       return;
     case Probe::any_bits:
       fill_any(o.a, r, o.fa);
