@@ -8,7 +8,7 @@
 namespace evo::vgpu {
 namespace {
 
-constexpr std::uint32_t kChunk = 16;  ///< What swizzles move as one.
+constexpr std::uint32_t kChunk = 16;  ///< What swizzles move, and stores write, as one.
 constexpr std::uint32_t kMaxRowBytes = 256 * 8;
 
 /// The fill mode for floats: the same 16 bits, whatever the elements are.
@@ -33,6 +33,15 @@ void round_to_tf32(std::byte* row, std::uint32_t bytes) {
 bool is_float(TensorElement element) {
   return element != TensorElement::u8 && element != TensorElement::u16 && element != TensorElement::u32 &&
          element != TensorElement::s32 && element != TensorElement::u64 && element != TensorElement::s64;
+}
+
+void flush_subnormals(std::byte* row, std::uint32_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += 4) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, row + at, 4);
+    if ((bits & 0x7f80'0000u) == 0) bits &= 0x8000'0000u;
+    std::memcpy(row + at, &bits, 4);
+  }
 }
 
 void write_row(std::byte* shared, Swizzle swizzle, std::uint32_t at, const std::byte* row, std::uint32_t bytes) {
@@ -66,6 +75,8 @@ TensorBox::TensorBox(const TensorMapObject& map, const TensorCoordinates& at) : 
 }
 
 std::string TensorBox::locate(const GlobalMemory& memory, bool writes) {
+  // An H200 writes whole chunks, beyond the end of rows that are no whole number of them.
+  if (writes) inside_ = (inside_ + kChunk - 1) / kChunk * kChunk;
   std::uint64_t rows = inside_ > 0 ? 1 : 0;
   std::uint64_t low = map_.address + static_cast<std::uint64_t>(std::max(at_[0], 0)) * bytes_of(map_.element);
   std::uint64_t high = low;
@@ -163,7 +174,13 @@ void TensorBox::reduce(const std::byte* shared, std::uint32_t offset, Reduction 
   each_row(offset, [&](std::uint32_t at, std::uint32_t inside, std::byte* to) {
     if (inside == 0) return;
     read_row(shared, map_.swizzle, at, row, map_.row_bytes());
+    const bool flushes = map_.element == TensorElement::f32_ftz;
+    if (flushes) {
+      flush_subnormals(row + before_, inside);
+      flush_subnormals(to, inside);
+    }
     reduction.combine(to, row + before_, inside / reduction.bytes);
+    if (flushes) flush_subnormals(to, inside);
   });
 }
 

@@ -61,6 +61,10 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
         "a box that begins at element {} of the innermost dimension, which is no multiple of 16 bytes",
         at[0]));
   }
+  // So is this: what is read there is filled, but a box that is stored has to begin inside or behind.
+  for (std::uint32_t i = 0; writes && i < rank; ++i) {
+    if (at[i] < 0) return refuse(fmt::format("a box to be stored that begins before the tensor: element {} of dimension {}", at[i], i));
+  }
   TensorBox box(map, at);
   if (const std::string wrong = box.locate(*warp.launch->memory, writes); !wrong.empty()) return refuse(wrong);
   return box;

@@ -280,14 +280,14 @@ TEST_CASE("a tensor store writes what lies inside, a tensor reduction adds there
   const auto tensor = gpu.upload("tensor", counting(20 * 44));
   TensorMapObject map = map_2d(tensor, TensorElement::u32, 40, 20, 176, 32, 8);
   map.swizzle = Swizzle::b128;
-  REQUIRE(!gpu.launch("k", {}, map, -4, 15, 0));
-  REQUIRE(!gpu.launch("k", {}, map, 28, -5, 1));
+  REQUIRE(!gpu.launch("k", {}, map, 8, 15, 0));
+  REQUIRE(!gpu.launch("k", {}, map, 28, 3, 1));
   const Words after = gpu.download<std::uint32_t>(tensor, 20 * 44);
   for (int r = 0; r < 20; ++r) {
     for (int c = 0; c < 44; ++c) {
       std::uint32_t expected = element(r, c);
-      if (c < 28 && r >= 15) expected = static_cast<std::uint32_t>(1000 + (r - 15) * 32 + c + 4);
-      if (c >= 28 && c < 40 && r < 3) expected += static_cast<std::uint32_t>(1000 + (r + 5) * 32 + c - 28);
+      if (c >= 8 && c < 40 && r >= 15) expected = static_cast<std::uint32_t>(1000 + (r - 15) * 32 + c - 8);
+      if (c >= 28 && c < 40 && r >= 3 && r < 11) expected += static_cast<std::uint32_t>(1000 + (r - 3) * 32 + c - 28);
       CHECK(after[element(r, c)] == expected);
     }
   }

@@ -1,11 +1,10 @@
 // Which of the listed forms are compared with an H200, and those that threads do together.
+#include <catch2/catch_test_macros.hpp>
 #include <cctype>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <catch2/catch_test_macros.hpp>
 
 #include "tests/vgpu/conformance_check.h"
 #include "tests/vgpu/listed_forms.h"
@@ -28,18 +27,25 @@ TEST_CASE("exchanges, atomics, copies, barriers and clusters leave what they lea
   check_cases(conformance::warp_cases(), "warps.bin");
 }
 
-/// An H200 called these illegal instructions: boxes that are not swizzled, in tensors whose rows have no whole number of 16
-/// bytes, some of them before the tensor's begin. Which of that it minds when it stores, and not when it loads, is not known.
-bool is_refused(const std::string& name) {
-  for (const std::string refused : {"store of rank", "store f16, steps", "store f32_ftz", "store tf32", "store u8", "store f64", "reduce "})
-    if (name.starts_with(refused)) return true;
-  return false;
+/// An H200 calls these illegal instructions.
+bool is_refused(const conformance::TensorCase& each) {
+  return each.test.name.starts_with("store before");
 }
 
 TEST_CASE("boxes of tensors lie in shared and in global memory where an H200 puts them") {
   std::vector<conformance::TensorCase> cases = conformance::tensor_cases();
-  CHECK(std::erase_if(cases, [](const conformance::TensorCase& each) { return is_refused(each.test.name); }) == 42);
+  CHECK(std::erase_if(cases, is_refused) == 4);
   check_cases(cases, "tensors.bin");
+}
+
+TEST_CASE("no box is stored that begins before its tensor") {
+  for (const conformance::TensorCase& each : conformance::tensor_cases()) {
+    if (!is_refused(each)) continue;
+    const RunCase run = run_case(each);
+    INFO(each.test.name);
+    REQUIRE(run.failure);
+    CHECK(run.failure->reason.find("begins before the tensor") != std::string::npos);
+  }
 }
 
 // ---- What is compared
@@ -88,7 +94,9 @@ const std::map<std::string, std::string> kInPart{
     {"wgmma", "more widths"},
 };
 
-std::string opcode_of(const std::string& name) { return name.substr(0, name.find('.')); }
+std::string opcode_of(const std::string& name) {
+  return name.substr(0, name.find('.'));
+}
 
 /// Every word of the PTX of the cases that are recorded in `file`.
 void add_words(std::set<std::string>& words, const std::vector<Case>& cases, const std::string& file) {
@@ -109,7 +117,8 @@ void add_words(std::set<std::string>& words, const std::vector<Case>& cases, con
 
 std::set<std::string> recorded_words() {
   std::set<std::string> words;
-  const auto add_forms = [&](const std::vector<conformance::InstructionForm>& forms, const std::string& file) {
+  const auto add_forms = [&](const std::vector<conformance::InstructionForm>& forms,
+                             const std::string& file) {
     std::vector<Case> cases;
     for (const conformance::InstructionForm& form : forms) cases.push_back(conformance::case_of(form));
     add_words(words, cases, file);
