@@ -177,6 +177,10 @@ bool is_half(Type type) {
 bool is_integer(Type type) {
   return type >= Type::u8 && type <= Type::s64;
 }
+/// What a conversion of single values reads; it writes tf32, too.
+bool is_number(Type type) {
+  return is_integer(type) || is_half(type) || type == Type::f32 || type == Type::f64;
+}
 bool is_packed_byte(Type type) {
   return type == Type::e4m3x2 || type == Type::e5m2x2;
 }
@@ -392,6 +396,7 @@ void decode_cvt(Form& form) {
   if (is_packed_byte(to) || is_packed_byte(from) || to == Type::f16x2 || to == Type::bf16x2) {
     return decode_packed(form, style, to, from);
   }
+  if (!is_number(from) || (!is_number(to) && to != Type::tf32)) form.unsupported();
   if (is_integer(from)) return decode_from_integer(form, style, to, from);
   if (to == from) return decode_same_float(form, style, to);
   if (is_half(from)) return decode_from_half(form, style, to, from);

@@ -52,6 +52,8 @@ TEST_CASE("unknown modifiers, types and shapes are refused by name") {
   CHECK(contains(refusal(kernel_text(registers + "add.sideways.u32 a, b, c;")),
                  "add.sideways.u32 (PTX line 7): modifier .sideways"));
   CHECK(contains(refusal(kernel_text(registers + "shl.b8 a, b, c;")), "type .b8"));
+  CHECK(contains(refusal(kernel_text(registers + "cvt.rz.f32.b32 f, a;")), "cvt.rz.f32.b32"));
+  CHECK(contains(refusal(kernel_text(registers + "cvt.rn.b32.f32 a, f;")), "cvt.rn.b32.f32"));
   CHECK(
       contains(refusal(kernel_text(
                    registers +
