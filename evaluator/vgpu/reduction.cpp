@@ -17,8 +17,11 @@ struct Add {
     return static_cast<T>(old + b);
   }
 };
+template <bool kFlush>
 struct AddSingle {
-  static float apply(float old, float b) { return finished<false, false>(old + b); }
+  static float apply(float old, float b) {
+    return finished<kFlush, false>(flushed<kFlush>(old) + flushed<kFlush>(b));
+  }
 };
 struct AddDouble {
   static double apply(double old, double b) { return added_in_memory(old, b); }
@@ -106,14 +109,14 @@ std::optional<Reduction> arithmetic(Type type) {
   }
 }
 
-std::optional<Reduction> add(Type type) {
+std::optional<Reduction> add(Type type, bool flush) {
   switch (type) {
     case Type::f16:
       return on<std::uint16_t, AddHalf<F16>>();
     case Type::bf16:
       return on<std::uint16_t, AddHalf<BF16>>();
     case Type::f32:
-      return on<float, AddSingle>();
+      return flush ? on<float, AddSingle<true>>() : on<float, AddSingle<false>>();
     case Type::f64:
       return on<double, AddDouble>();
     case Type::s32:
@@ -146,8 +149,8 @@ double added_in_memory(double old, double b) {
   return old != old ? old : old + b;
 }
 
-std::optional<Reduction> reduction_of(std::string_view operation, Type type) {
-  if (operation == "add") return add(type);
+std::optional<Reduction> reduction_of(std::string_view operation, Type type, bool flush) {
+  if (operation == "add") return add(type, flush);
   if (operation == "min") return extreme<Min, false>(type);
   if (operation == "max") return extreme<Max, true>(type);
   if (operation == "and") return logic<And>(type);

@@ -22,6 +22,7 @@ struct Reduction {
 double added_in_memory(double old, double b);
 
 /// "add", "min", "max", "inc", "dec", "and", "or", "xor". Nothing for a type that the operation does not have.
-std::optional<Reduction> reduction_of(std::string_view operation, ptx::Type type);
+/// `flush`: additions of f32 flush subnormals.
+std::optional<Reduction> reduction_of(std::string_view operation, ptx::Type type, bool flush = false);
 
 }  // namespace evo::vgpu

@@ -35,15 +35,6 @@ bool is_float(TensorElement element) {
          element != TensorElement::s32 && element != TensorElement::u64 && element != TensorElement::s64;
 }
 
-void flush_subnormals(std::byte* row, std::uint32_t bytes) {
-  for (std::uint32_t at = 0; at < bytes; at += 4) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, row + at, 4);
-    if ((bits & 0x7f80'0000u) == 0) bits &= 0x8000'0000u;
-    std::memcpy(row + at, &bits, 4);
-  }
-}
-
 void write_row(std::byte* shared, Swizzle swizzle, std::uint32_t at, const std::byte* row, std::uint32_t bytes) {
   if (swizzle == Swizzle::none) {
     std::memcpy(shared + at, row, bytes);
@@ -174,13 +165,7 @@ void TensorBox::reduce(const std::byte* shared, std::uint32_t offset, Reduction 
   each_row(offset, [&](std::uint32_t at, std::uint32_t inside, std::byte* to) {
     if (inside == 0) return;
     read_row(shared, map_.swizzle, at, row, map_.row_bytes());
-    const bool flushes = map_.element == TensorElement::f32_ftz;
-    if (flushes) {
-      flush_subnormals(row + before_, inside);
-      flush_subnormals(to, inside);
-    }
     reduction.combine(to, row + before_, inside / reduction.bytes);
-    if (flushes) flush_subnormals(to, inside);
   });
 }
 

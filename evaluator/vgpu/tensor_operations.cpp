@@ -133,7 +133,7 @@ Type type_of(TensorElement element) {
 /// The map says what the elements are; for logic only their size counts.
 std::optional<Reduction> reduction_on(std::string_view operation, TensorElement element) {
   const bool logic = operation == "and" || operation == "or" || operation == "xor";
-  if (!logic) return reduction_of(operation, type_of(element));
+  if (!logic) return reduction_of(operation, type_of(element), element == TensorElement::f32_ftz);
   return reduction_of(operation, bytes_of(element) == 8 ? Type::b64 : bytes_of(element) == 4 ? Type::b32 : Type::none);
 }
 

@@ -162,7 +162,8 @@ struct AtomicType {
   int count = 1;  ///< Elements of a vector.
 };
 
-std::vector<AtomicType> atomic_types() {
+/// What atomics and bulk reductions alike do on one number of 32 or 64 bits.
+std::vector<AtomicType> whole_types() {
   std::vector<AtomicType> types;
   for (const string name : {"and.b32", "or.b32", "xor.b32", "add.u32", "add.s32", "inc.u32", "dec.u32", "min.u32", "max.u32", "min.s32", "max.s32"})
     types.push_back({name, Kind::i32, 32});
@@ -170,6 +171,11 @@ std::vector<AtomicType> atomic_types() {
     types.push_back({name, Kind::i64, 64});
   types.push_back({"add.f32", Kind::f32, 32});
   types.push_back({"add.f64", Kind::f64, 64});
+  return types;
+}
+
+std::vector<AtomicType> atomic_types() {
+  std::vector<AtomicType> types = whole_types();
   types.push_back({"add.noftz.f16", Kind::f16, 16});
   types.push_back({"add.noftz.bf16", Kind::bf16, 16});
   types.push_back({"add.noftz.f16x2", Kind::f16x2, 32});
@@ -330,18 +336,7 @@ string arrival() {
 }
 
 void add_bulk_reductions(Cases& cases) {
-  struct Reduction {
-    string name;
-    Kind kind;
-    int bits;
-  };
-  std::vector<Reduction> reductions;
-  for (const string name : {"and.b32", "or.b32", "xor.b32", "add.u32", "add.s32", "inc.u32", "dec.u32", "min.u32", "max.u32", "min.s32", "max.s32"})
-    reductions.push_back({name, Kind::i32, 32});
-  for (const string name : {"and.b64", "or.b64", "xor.b64", "add.u64", "min.u64", "max.u64", "min.s64", "max.s64"})
-    reductions.push_back({name, Kind::i64, 64});
-  reductions.push_back({"add.f32", Kind::f32, 32});
-  reductions.push_back({"add.f64", Kind::f64, 64});
+  std::vector<AtomicType> reductions = whole_types();
   for (const string name : {"add.noftz", "min", "max"}) {
     reductions.push_back({name + ".f16", Kind::f16, 16});
     reductions.push_back({name + ".bf16", Kind::bf16, 16});
@@ -355,7 +350,7 @@ void add_bulk_reductions(Cases& cases) {
     return text;
   };
   const string first_thread = "setp.eq.u32 p, lane, 0; ";
-  for (const Reduction& r : reductions) {
+  for (const AtomicType& r : reductions) {
     const string name = "cp.reduce.async.bulk.global.shared::cta.bulk_group." + r.name;
     cases.add(name,
               "mov.u32 t0, smem; mad.lo.u32 t1, lane, 32, t0; " + eight("st.global.b32", "to", "r", 0) + eight("st.shared.b32", "t1", "r", 8) +
