@@ -82,7 +82,7 @@ ModelForesight::Pending ModelForesight::start(const Genome& genome) {
 
 Foretold ModelForesight::finish(Pending pending) const {
   std::vector<double> latencies_us;
-  std::string program = pending.candidate.plans_hash();
+  std::vector<evo::Build> builds;
   for (std::size_t i = 0; i < pending.results.size(); ++i) {
     const ModelPool::Result result = pending.results[i].get();
     if (const auto* failure = std::get_if<Failure>(&result)) {
@@ -91,9 +91,9 @@ Foretold ModelForesight::finish(Pending pending) const {
     const auto& forecast = std::get<Forecast>(result);
     if (check_resources(pending.candidate.programs[pending.programs[i]], forecast.build, device_)) return {kFails, ""};
     latencies_us.push_back(forecast.latency_us);
-    program.append(" ").append(forecast.build.cubin_hash);
+    builds.push_back(forecast.build);
   }
-  return {geometric_mean(latencies_us), std::move(program)};
+  return {geometric_mean(latencies_us), key_of_builds(pending.candidate, builds)};
 }
 
 }  // namespace evo::cli

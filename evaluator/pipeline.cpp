@@ -359,13 +359,6 @@ class Pipeline final : public DevicePipeline {
     return binaries;
   }
 
-  /// The same code launched in another way is another candidate.
-  static std::string key_of_builds(const Candidate& candidate, const std::vector<Build>& builds) {
-    std::string key = candidate.plans_hash();
-    for (const Build& build : builds) key.append(" ").append(build.cubin_hash);
-    return key;
-  }
-
   /// Puts a candidate of a former pipeline where this one would have remembered it.
   void recall(const Finished& finished) {
     const Verdict verdict = finished.evaluation.verdict;
@@ -437,6 +430,12 @@ class Pipeline final : public DevicePipeline {
 };
 
 }  // namespace
+
+std::string key_of_builds(const Candidate& candidate, const std::vector<Build>& builds) {
+  std::string key = candidate.plans_hash();
+  for (const Build& build : builds) key.append(" ").append(build.cubin_hash);
+  return key;
+}
 
 std::unique_ptr<DevicePipeline> make_pipeline(PipelineOptions options) {
   auto pipeline = std::make_unique<Pipeline>(std::move(options));

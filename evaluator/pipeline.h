@@ -63,6 +63,9 @@ class DevicePipeline : public Evaluator {
   virtual Turns time_in_turns(const std::vector<Candidate>& candidates, int rounds) = 0;
 };
 
+/// Candidates of one key do the same work: their builds, one for each program, are the same code, launched in the same way.
+std::string key_of_builds(const Candidate& candidate, const std::vector<Build>& builds);
+
 /// The evaluation pipeline: legality, deduplication, compile pool, one device worker, validation in this process.
 /// Results come in the order of submission, and do not depend on which process was faster. A candidate whose worker was
 /// lost before it began is tried once more; an infrastructure failure gives harness_failed, several in a row end the
