@@ -195,17 +195,29 @@ std::optional<std::uint32_t> EvolveClimb::family_in_turn() {
   return static_cast<std::uint32_t>(last_turn_);
 }
 
-Proposal EvolveClimb::most_promising() {
-  const std::optional<std::uint32_t> family = family_in_turn();
+/// Index in the pool.
+template <typename Admitted>
+std::optional<std::size_t> EvolveClimb::most_promising_of(Admitted admitted) const {
   std::optional<std::size_t> chosen;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < pool_.size(); ++i) {
     const double promised = pool_[i].prediction.mean - tuning_.exploration * pool_[i].prediction.spread;
-    if (promised >= least || (family && pool_[i].point.family != *family) || ledger_.asked(pool_[i].point))
-      continue;
+    if (promised >= least || !admitted(pool_[i]) || ledger_.asked(pool_[i].point)) continue;
     least = promised;
     chosen = i;
   }
+  return chosen;
+}
+
+Proposal EvolveClimb::most_promising() {
+  const std::optional<std::uint32_t> family = family_in_turn();
+  std::optional<std::size_t> chosen;
+  if (!family && no_progress_for(tuning_.beside))
+    chosen =
+        most_promising_of([&](const Offspring& offspring) { return offspring.parent == ranking_.front(); });
+  if (!chosen)
+    chosen = most_promising_of(
+        [&](const Offspring& offspring) { return !family || offspring.point.family == *family; });
   if (!chosen) return ledger_.propose(unasked(), "random", {});
   Offspring offspring = std::move(pool_[*chosen]);
   pool_[*chosen] = std::move(pool_.back());

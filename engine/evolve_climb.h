@@ -15,8 +15,10 @@ namespace evo {
 /// latencies told so far from the genes, and failures with them. At each fit a pool of offspring is bred:
 /// every genome one gene away from the best, and random ones. What is asked is the member of
 /// the pool with the least promised latency, which is the trees' mean less what their disagreement leaves
-/// open. Latencies enter as logarithms relative to the best, clipped at the median (failures count twice
-/// that), so that no figure here has a scale and the forest spends its splits on what is worth telling apart.
+/// open; but where the best has not become better for a while, a neighbour of the best: a gene that matters
+/// only there looks to the forest as it does elsewhere. Latencies enter as logarithms relative to the best,
+/// clipped at the median (failures count twice that), so that no figure here has a scale and the forest
+/// spends its splits on what is worth telling apart.
 class EvolveClimb {
  public:
   /// All must outlive it. `known`: points that its founders keep away from.
@@ -28,7 +30,7 @@ class EvolveClimb {
   void tell(Point point, const Answer& answer);
 
   /// Whether it has gone on for long without getting noticeably better.
-  bool stalled() const { return tuning_.patience > 0 && told_since_better_ >= tuning_.patience; }
+  bool stalled() const { return no_progress_for(tuning_.patience); }
   /// The best of each family.
   std::vector<Point> peaks() const;
 
@@ -45,6 +47,7 @@ class EvolveClimb {
   };
   using Ranking = std::vector<std::uint32_t>;  // indices of told_, best first; the older one of equals
 
+  bool no_progress_for(std::size_t answers) const { return answers > 0 && told_since_better_ >= answers; }
   const Told& ranked(std::size_t rank) const { return told_[ranking_[rank]]; }
   void enter(Ranking& ranking, std::uint32_t index) const;
   void note_progress();
@@ -63,6 +66,8 @@ class EvolveClimb {
 
   std::optional<std::uint32_t> family_in_turn();
   Proposal most_promising();
+  template <typename Admitted>
+  std::optional<std::size_t> most_promising_of(Admitted admitted) const;
 
   const Space& space_;
   const Encoding& encoding_;

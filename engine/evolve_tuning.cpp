@@ -25,7 +25,8 @@ const std::map<std::string, Field, std::less<>>& fields() {
       {"memory", &EvolveTuning::memory},         {"bred", &EvolveTuning::bred},
       {"immigrants", &EvolveTuning::immigrants}, {"trees", &EvolveTuning::trees},
       {"tries", &EvolveTuning::tries},           {"pairs", &EvolveTuning::pairs},
-      {"turns", &EvolveTuning::turns},           {"patience", &EvolveTuning::patience},
+      {"turns", &EvolveTuning::turns},           {"beside", &EvolveTuning::beside},
+      {"patience", &EvolveTuning::patience},
   };
   return kFields;
 }

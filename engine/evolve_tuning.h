@@ -18,7 +18,8 @@ struct EvolveTuning {
   std::size_t turns = 6;      ///< One ask of so many goes to a family that does not lead; 0: none does.
   std::size_t bred = 4;       ///< The best of a family, whose neighbours are all considered at each fit,
   std::size_t immigrants = 300;  ///< and so many random genomes.
-  std::size_t patience = 100;    ///< Answers without progress after which another climb begins; 0: none does.
+  std::size_t beside = 50;       ///< Answers without progress after which neighbours of the best go first,
+  std::size_t patience = 100;    ///< and after which another climb begins; 0: never.
   std::size_t trees = 16;        ///< Of the forest.
   std::size_t tries = 8;         ///< Random splits compared at each of its nodes.
   double pairs = 0.4;            ///< Of these: a product or quotient of two genes.

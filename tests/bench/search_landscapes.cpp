@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/lookup.h"
+#include "cli/modelled.h"
 #include "cli/recordings.h"
 #include "cli/templates.h"
 #include "engine/error.h"
@@ -29,17 +30,21 @@
 // wgmma family on an H200: learnt by ridge regression from the recorded sweeps of that family. Each sweep
 // makes two landscapes: the effects of genes and their pairs, and those of triples too. Where half of the
 // chance that a genome fails is learnt, it fails. Descents from random genomes end in dozens of different
-// places.
-//   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N]
-// SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*. ±: half of the 95 % interval over runs.
+// places. What a screen foretells errs as the cost model does: the same regression learns its error on the
+// sweep.
+//   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N --modelled FILE...]
+// SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
+// 95 % interval over runs.
 namespace {
 
 using namespace evo;
 
-/// Standard deviation of log(measured/modelled) of the cost model on the sweeps.
-constexpr double kModelError = 0.12;
+/// Standard deviation of that part of log(modelled/measured) which belongs to a genome alone. With what genes
+/// explain it is 0.11, as the sweeps show (0.11 and 0.13).
+constexpr double kOwnError = 0.05;
 constexpr double kPenalty = 0.02;  // of what the kernel of equal genomes is
 constexpr double kFailed = 1e9;    // us, slower than anything
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kDescents = 60;
 constexpr double kNear = 1.05;
 
@@ -107,13 +112,16 @@ class Ridge {
 
 class Landscape {
  public:
-  Landscape(const Space& space, const Recording& recording, int degree)
+  /// `modelled`: null where no model is asked.
+  Landscape(const Space& space, const Recording& recording, const cli::ModelledGenomes* modelled, int degree)
       : name_(fmt::format("{}, {}", recording.name, degree == 2 ? "pairs" : "triples")), space_(space) {
     Rng ties(0);
     std::vector<Point> all;
     std::vector<Point> valid;
     std::vector<double> failures;
     std::vector<double> latencies;
+    std::vector<Point> modelled_points;
+    std::vector<double> errors;
     for (const RecordedRow& row : recording.rows) {
       Genome genome = genome_of(recording.family, row.alleles);
       genome.family = space.families().front().name;
@@ -122,9 +130,18 @@ class Landscape {
       if (!row.latency_us) continue;
       valid.push_back(all.back());
       latencies.push_back(std::log(*row.latency_us));
+      const auto modelled_us =
+          modelled ? modelled->of(genome_of(recording.family, row.alleles)) : std::nullopt;
+      if (!modelled_us) continue;
+      modelled_points.push_back(all.back());
+      errors.push_back(std::log(*modelled_us / *row.latency_us));
     }
     failure_.emplace(std::move(all), std::move(failures), degree);
     log_latency_.emplace(std::move(valid), std::move(latencies), degree);
+    if (!modelled) return;
+    if (errors.empty())
+      throw usage_error(fmt::format("--modelled: no latency of a genome of {}", recording.name));
+    log_model_error_.emplace(std::move(modelled_points), std::move(errors), degree);
   }
 
   const std::string& name() const { return name_; }
@@ -134,6 +151,9 @@ class Landscape {
     return (*failure_)(point) > 0.5 ? kFailed : std::exp((*log_latency_)(point));
   }
   double latency_us(const Genome& genome) const { return latency_us(space_.point(genome)); }
+
+  /// What genes explain of how far a model is off: modelled/measured.
+  double model_error(const Point& point) const { return std::exp((*log_model_error_)(point)); }
 
   /// Where a steepest descent through all neighbours of a random genome ends.
   double descent_us(std::uint64_t seed) const {
@@ -162,6 +182,7 @@ class Landscape {
   const Space& space_;
   std::optional<Ridge> failure_;
   std::optional<Ridge> log_latency_;
+  std::optional<Ridge> log_model_error_;
 };
 
 class LearntEvaluator : public Evaluator {
@@ -191,16 +212,18 @@ class LearntForesight : public Foresight {
   std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
     std::vector<Foretold> result;
     for (const Genome& genome : genomes) {
-      const double latency = landscape_.latency_us(genome);
-      result.push_back({latency < kFailed ? latency * error(genome) : std::numeric_limits<double>::infinity(), ""});
+      const Point point = landscape_.space().point(genome);
+      const double latency = landscape_.latency_us(point);
+      const bool fails = latency >= kFailed;
+      result.push_back({fails ? kNever : latency * landscape_.model_error(point) * own_error(point), ""});
     }
     return result;
   }
 
  private:
-  double error(const Genome& genome) const {  // Box-Muller
-    Rng rng(PointHash()(landscape_.space().point(genome)));
-    return std::exp(kModelError * std::sqrt(-2 * std::log(1 - rng.unit())) *
+  static double own_error(const Point& point) {  // Box-Muller
+    Rng rng(PointHash()(point));
+    return std::exp(kOwnError * std::sqrt(-2 * std::log(1 - rng.unit())) *
                     std::cos(2 * std::numbers::pi * rng.unit()));
   }
   const Landscape& landscape_;
@@ -263,7 +286,9 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
 }
 
 int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies,
-            std::size_t evaluations, std::size_t runs, std::size_t screen) {
+            std::size_t evaluations, std::size_t runs, std::size_t screen,
+            const std::vector<std::string>& models) {
+  const auto modelled = cli::read_modelled(models);
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");
   const DeviceInfo device = resolve_device("vgpu:h200");
@@ -272,7 +297,11 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
   std::vector<Landscape> landscapes;
   for (const std::string& sweep : sweeps) {
     for (const Recording& recording : cli::open_recordings(sweep)) {
-      for (const int degree : {2, 3}) landscapes.emplace_back(space, recording, degree);
+      const auto model = modelled.find(recording.name);
+      if (screen > 1 && model == modelled.end())
+        throw usage_error(fmt::format("--screen: no --modelled file knows {}", recording.name));
+      const cli::ModelledGenomes* errs = model == modelled.end() ? nullptr : &model->second;
+      for (const int degree : {2, 3}) landscapes.emplace_back(space, recording, errs, degree);
     }
   }
 
@@ -319,14 +348,16 @@ int main(int argc, char** argv) {
   std::size_t evaluations = 200;
   std::size_t runs = 40;
   std::size_t screen = 1;
+  std::vector<std::string> modelled;
   app.add_option("SWEEP", sweeps)->required();
   app.add_option("--strategy", strategies);
   app.add_option("--evals", evaluations);
   app.add_option("--runs", runs);
   app.add_option("--screen", screen);
+  app.add_option("--modelled", modelled);
   CLI11_PARSE(app, argc, argv);
   try {
-    return compare(sweeps, split(strategies, ','), evaluations, runs, screen);
+    return compare(sweeps, split(strategies, ','), evaluations, runs, screen, modelled);
   } catch (const Error& error) {
     fmt::print(stderr, "evo_bench_landscapes: {}\n", error.what());
     return 2;

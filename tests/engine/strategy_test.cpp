@@ -136,7 +136,7 @@ TEST_CASE("evolve takes other figures for ablation, by name") {
   CHECK(run("evolve:founders=10:exploration=1.1") == run("evolve"));
   CHECK(run("evolve:founders=5") != run("evolve"));
   CHECK_THAT(complaint_of([&] { run("evolve:founder=5"); }),
-             ContainsSubstring("'founder=5': expected NAME=VALUE; there are bred"));
+             ContainsSubstring("'founder=5': expected NAME=VALUE; there are beside, bred"));
   CHECK_THAT(complaint_of([&] { run("evolve:founders=few"); }), ContainsSubstring("expected a number"));
 }
 
@@ -172,6 +172,27 @@ TEST_CASE("evolve climbs again, from founders of its own, where it has stalled")
   };
   CHECK(random("evolve:immigrants=0:patience=50") == 2 * 10);
   CHECK(random("evolve:immigrants=0:patience=0") == 10);
+}
+
+TEST_CASE("evolve asks for all that is beside the best where nothing better came for long") {
+  const Space space({kernel("k")}, {}, {});
+  const Landscape landscape(1, 0);
+  const auto left_beside_best = [&](const char* name) {
+    const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 3), landscape, 240);
+    const auto best = std::ranges::min_element(
+        proposals, {}, [&](const Proposal& proposal) { return *landscape(proposal.genome); });
+    REQUIRE(proposals.end() - best > 50 + 40);  // It has some forty neighbours.
+    const std::vector<std::string> asked = texts(proposals);
+    const Point point = space.point(best->genome);
+    std::size_t left = 0;
+    for (std::size_t gene = 0; gene < point.alleles.size(); ++gene) {
+      for (const Point& neighbour : space.neighbours(point, gene, Space::Step::any))
+        left += std::ranges::count(asked, to_text(space.genome(neighbour))) == 0;
+    }
+    return left;
+  };
+  CHECK(left_beside_best("evolve:patience=0") == 0);
+  CHECK(left_beside_best("evolve:patience=0:beside=0") > 0);
 }
 
 TEST_CASE("proposals are legal, never repeated, numbered in order, with parents that were valid answers") {
