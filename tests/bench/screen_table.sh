@@ -1,20 +1,15 @@
 #!/usr/bin/env bash
 # What screening with the cost model, and seeds of another shape, save on recorded sweeps of our own families
 # (docs/results/search.md).
-#   tests/bench/screen_table.sh [RUNS] [OUT_FOLDER]
-# Modelling every genome of the sweeps takes half an hour of a core; what OUT_FOLDER holds already is not modelled again.
+#   tests/bench/screen_table.sh [RUNS] [MODELS_FOLDER]
+# MODELS_FOLDER: see model_sweeps.sh.
 set -euo pipefail
 runs=${1:-30}
-out=${2:-runs/screen}
+models=${2:-runs/screen}
 evo=${EVO:-build/release/cli/evo}
-mkdir -p "$out"
-
+"$(dirname "$0")/model_sweeps.sh" "$models"
 modelled=()
-for sweep in tests/data/sweeps/*.json.gz; do
-  csv=$out/$(basename "$sweep" .json.gz).csv
-  [ -e "$csv" ] || "$evo" model --against "$sweep" --failed-too --csv "$csv"
-  modelled+=(--modelled "$csv")
-done
+for csv in "$models"/*.csv; do modelled+=(--modelled "$csv"); done
 for screen in 1 2 4 8; do
   echo "## the best modelled of $screen"
   "$evo" replay tests/data/sweeps/*.json.gz "${modelled[@]}" --screen "$screen" --strategy evolve --evals 100 \

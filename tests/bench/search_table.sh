@@ -25,14 +25,17 @@ echo "## five spaces, eight candidates in flight"
 "$evo" replay "${five_files[@]}" --strategy evolve --width 8 --runs "$runs"
 echo "## ablation"
 variants=evolve,evolve:good_share=1,evolve:failure=1,evolve:pairs=0,evolve:trees=4,evolve:exploration=0,evolve:spread=1
-variants+=,evolve:bred=0,evolve:immigrants=0,evolve:patience=0
+variants+=,evolve:bred=0,evolve:immigrants=0,evolve:beside=0,evolve:patience=0
 "$evo" replay "${five_files[@]}" --strategy "$variants" --runs "$runs" --json >"$out/ablation.json"
 "$(dirname "$0")/leave_one_out.py" "$out/ablation.json"
 landscapes=${LANDSCAPES:-build/release/tests/bench/evo_bench_landscapes}
 sweeps=$(dirname "$0")/../data/sweeps
+models=$out/../screen
+"$(dirname "$0")/model_sweeps.sh" "$models"
 for screen in 1 4; do
   echo "## ablation on landscapes learnt from sweeps, the best foretold of $screen"
-  "$landscapes" "$sweeps"/fp8_sdpa_wgmma_*.json.gz --strategy "$variants,random" --screen "$screen" --runs "$(((runs + 1) / 2))"
+  "$landscapes" "$sweeps"/fp8_sdpa_wgmma_*.json.gz --strategy "$variants,random" --screen "$screen" --runs "$(((runs + 1) / 2))" \
+    --modelled "$models"/fp8_sdpa_wgmma_*.csv
 done
 echo "## ablation on the sweeps"
 "$evo" replay "$sweeps"/*.json.gz --strategy "$variants" --evals 200 --runs "$(((runs + 1) / 2))"
