@@ -13,68 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kToyTask = R"json({
-  "summary": "c = a + b",
-  "shape_parameters": ["N"],
-  "specialised": [],
-  "options": { "mode": ["exact", "loose"] },
-  "inputs": [ { "name": "a", "dtype": "f32", "dims": ["N"] }, { "name": "b", "dtype": "f32", "dims": ["N"] } ],
-  "outputs": [ { "name": "c", "dtype": "f32", "dims": ["N"] } ],
-  "shapes": { "tiny": { "N": 5 }, "middle": { "N": 700 }, "large": { "N": 4000 } },
-  "sets": { "cuda": { "timed": ["large"], "validated": ["tiny", "middle", "large"] },
-            "vgpu": { "timed": ["middle"], "validated": ["tiny", "middle"] } },
-  "seeds": 2,
-  "regimes": { "normal": { "distribution": "normal" }, "peaked": { "distribution": "normal", "gain": 4 } },
-  "limits": { "relative_l2": 0.0001, "cosine": 0.9999 },
-  "objectives": { "latency": {}, "accurate": { "limits": { "relative_l2": 0.000001 } } },
-  "floor": { "flops": "N", "bytes": "12 * N", "math": "f32" },
-  "reference": { "kernel": "toy_reference", "grid": ["ceil_div(N, 128)", "1", "1"], "block": ["128", "1", "1"],
-                 "arguments": ["a", "b", "c", "N"] }
-})json";
-
-constexpr const char* kToyReference =
-    R"cuda(extern "C" __global__ void toy_reference(const float* a, const float* b, float* c, int N) {
-  const int i = blockIdx.x * 128 + threadIdx.x;
-  if (i < N) c[i] = a[i] + b[i];
-}
-)cuda";
-
-/// The values of the gene `wrong`: with false alone, every genome is right.
-std::string toy_family(const std::string& wrong) {
-  return R"json({
-  "summary": "Each thread adds some elements",
-  "requires": "sm >= 80",
-  "genes": [
-    {"name": "threads", "values": [32, 64, 128, 256], "doc": "threads of a CTA"},
-    {"name": "items", "values": [1, 2, 4], "doc": "elements of a thread"},
-    {"name": "order", "values": ["strided", "blocked"], "when": "items > 1", "doc": "which elements a thread takes"},
-    {"name": "padding", "values": [0, 1, 2], "when": "items == 1", "doc": "idle iterations"},
-    {"name": "wrong", "values": )json" +
-         wrong + R"json(, "doc": "whether the sum is a difference"}
-  ],
-  "derived": [ {"name": "tile", "value": "threads * items"} ],
-  "constraints": [ {"that": "tile <= 512", "why": "a tile has at most 512 elements"} ],
-  "launches": [
-    {"kernel": "toy", "grid": ["ceil_div(N, tile)", "1", "1"], "block": ["threads", "1", "1"], "arguments": ["a", "b", "c", "N"]}
-  ]
-})json";
-}
-
-constexpr const char* kToyKernel =
-    R"cuda(extern "C" __global__ void toy(const float* a, const float* b, float* c, int N) {
-  volatile int idle = 0;
-  for (int i = 0; i < ${padding} * 8; ++i) idle = idle + 1;
-//% for item in 0..items
-//%   if order == 'strided'
-  const int i${item} = blockIdx.x * ${tile} + ${item} * ${threads} + threadIdx.x;
-//%   else
-  const int i${item} = blockIdx.x * ${tile} + threadIdx.x * ${items} + ${item};
-//%   end
-  if (i${item} < N) c[i${item}] = a[i${item}] ${wrong ? '-' : '+'} b[i${item}];
-//% end
-}
-)cuda";
-
 }  // namespace
 
 Bench::Bench() {
@@ -130,10 +68,13 @@ nlohmann::json Bench::json(std::vector<std::string> arguments, int code) const {
 }
 
 void write_toy_task(const Bench& bench, bool with_wrong) {
-  bench.write("templates/toy/task.json", kToyTask);
-  bench.write("templates/toy/reference.cu", kToyReference);
-  bench.write("templates/toy/plain/family.json", toy_family(with_wrong ? "[false, true]" : "[false]"));
-  bench.write("templates/toy/plain/kernel.cu", kToyKernel);
+  fs::create_directories(bench / "templates");
+  const auto options = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
+  fs::copy(EVO_TEST_DATA "/tasks/toy", bench / "templates/toy", options);
+  if (!with_wrong) return;
+  std::string family = bench.read("templates/toy/plain/family.json");
+  const std::string right = "[false]";
+  bench.write("templates/toy/plain/family.json", family.replace(family.find(right), right.size(), "[false, true]"));
 }
 
 void check_refused(const Outcome& outcome, int code, const std::vector<std::string>& parts) {
