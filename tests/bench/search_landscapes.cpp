@@ -21,6 +21,7 @@
 #include "engine/rng.h"
 #include "engine/screen.h"
 #include "engine/search.h"
+#include "engine/seeds.h"
 #include "engine/strategy.h"
 #include "engine/text.h"
 #include "evaluator/parallel.h"
@@ -33,8 +34,9 @@
 // places. What a screen foretells errs as the cost model does: the same regression learns its error on the
 // sweep.
 //   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N --modelled FILE...]
+//   [--seeded]
 // SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
-// 95 % interval over runs.
+// 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape.
 namespace {
 
 using namespace evo;
@@ -45,6 +47,7 @@ constexpr double kOwnError = 0.05;
 constexpr double kPenalty = 0.02;  // of what the kernel of equal genomes is
 constexpr double kFailed = 1e9;    // us, slower than anything
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kDegrees[] = {2, 3};
 constexpr std::size_t kDescents = 60;
 constexpr double kNear = 1.05;
 
@@ -195,10 +198,12 @@ class LearntEvaluator : public Evaluator {
     done_.evaluation.verdict = latency < kFailed ? Verdict::valid : Verdict::launch_failed;
     done_.evaluation.latency_us = latency;
     best_us.push_back(best_us.empty() ? latency : std::min(best_us.back(), latency));
+    if (latency < kFailed) valid.emplace_back(latency, candidate.genome);
   }
   Done wait() override { return done_; }
 
   std::vector<double> best_us;  // after each evaluation
+  std::vector<std::pair<double, Genome>> valid;
 
  private:
   const Landscape& landscape_;
@@ -229,19 +234,35 @@ class LearntForesight : public Foresight {
   const Landscape& landscape_;
 };
 
-/// Best latency after each evaluation.
-std::vector<double> run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed,
-                        std::size_t evaluations, std::size_t screen) {
+struct Budget {
+  std::size_t evaluations = 200;
+  std::size_t screen = 1;
+};
+
+/// What a run evaluated, which `seeds` opened.
+LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed,
+                    const Budget& budget, const std::vector<Seed>& seeds = {}) {
   LearntForesight foresight(landscape);
   auto searching = make_strategy(strategy, landscape.space(), seed);
-  if (screen > 1) searching = make_screened(std::move(searching), foresight, {.among = screen});
+  if (budget.screen > 1) searching = make_screened(std::move(searching), foresight, {.among = budget.screen});
+  searching = make_seeded(std::move(searching), seeds);
   LearntEvaluator evaluator(landscape);
   NoArchive archive;
   SearchLimits limits;
-  limits.evaluations = evaluations;
+  limits.evaluations = budget.evaluations;
   const auto build = [](const Genome& genome) { return Candidate{genome, {}}; };
   search(*searching, evaluator, archive, build, limits, {});
-  return std::move(evaluator.best_us);
+  return evaluator;
+}
+
+/// As `evo run --seed-from` takes them from a run on another landscape.
+std::vector<Seed> seeds_from(LearntEvaluator elsewhere, const Landscape& landscape, const Budget& budget) {
+  std::ranges::stable_sort(elsewhere.valid, {}, [](const auto& one) { return one.first; });
+  std::vector<Seed> ranking;
+  for (auto& [latency, genome] : elsewhere.valid) ranking.push_back({std::move(genome), ""});
+  LearntForesight foresight(landscape);
+  return budget.screen > 1 ? seeds_in(landscape.space(), {ranking}, foresight)
+                           : seeds_in(landscape.space(), {ranking});
 }
 
 std::string cell(const std::vector<double>& values, int digits) {
@@ -285,9 +306,8 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
              cell(reach, 0));
 }
 
-int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies,
-            std::size_t evaluations, std::size_t runs, std::size_t screen,
-            const std::vector<std::string>& models) {
+int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies, const Budget& budget,
+            std::size_t runs, const std::vector<std::string>& models, bool seeded) {
   const auto modelled = cli::read_modelled(models);
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");
@@ -298,10 +318,10 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
   for (const std::string& sweep : sweeps) {
     for (const Recording& recording : cli::open_recordings(sweep)) {
       const auto model = modelled.find(recording.name);
-      if (screen > 1 && model == modelled.end())
+      if (budget.screen > 1 && model == modelled.end())
         throw usage_error(fmt::format("--screen: no --modelled file knows {}", recording.name));
       const cli::ModelledGenomes* errs = model == modelled.end() ? nullptr : &model->second;
-      for (const int degree : {2, 3}) landscapes.emplace_back(space, recording, errs, degree);
+      for (const int degree : kDegrees) landscapes.emplace_back(space, recording, errs, degree);
     }
   }
 
@@ -316,7 +336,13 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
     for (auto& [strategy, all] : results) {
       all[l].resize(runs);
       parallel_each(runs, [&, &name = strategy, &bests = all[l]] {
-        return [&](std::size_t seed) { bests[seed] = run(landscapes[l], name, seed, evaluations, screen); };
+        return [&](std::size_t seed) {
+          // The same of the other sweep.
+          const Landscape& elsewhere = landscapes[(l + std::size(kDegrees)) % landscapes.size()];
+          std::vector<Seed> seeds;
+          if (seeded) seeds = seeds_from(run(elsewhere, name, seed + runs, budget), landscapes[l], budget);
+          bests[seed] = run(landscapes[l], name, seed, budget, seeds).best_us;
+        };
       });
       for (const auto& best : all[l]) optimum = std::min(optimum, best.back());
     }
@@ -345,19 +371,20 @@ int main(int argc, char** argv) {
   CLI::App app("Strategies on landscapes learnt from recorded sweeps");
   std::vector<std::string> sweeps;
   std::string strategies = "evolve,random";
-  std::size_t evaluations = 200;
+  Budget budget;
   std::size_t runs = 40;
-  std::size_t screen = 1;
+  bool seeded = false;
   std::vector<std::string> modelled;
   app.add_option("SWEEP", sweeps)->required();
   app.add_option("--strategy", strategies);
-  app.add_option("--evals", evaluations);
+  app.add_option("--evals", budget.evaluations);
   app.add_option("--runs", runs);
-  app.add_option("--screen", screen);
+  app.add_option("--screen", budget.screen);
   app.add_option("--modelled", modelled);
+  app.add_flag("--seeded", seeded);
   CLI11_PARSE(app, argc, argv);
   try {
-    return compare(sweeps, split(strategies, ','), evaluations, runs, screen, modelled);
+    return compare(sweeps, split(strategies, ','), budget, runs, modelled, seeded);
   } catch (const Error& error) {
     fmt::print(stderr, "evo_bench_landscapes: {}\n", error.what());
     return 2;
