@@ -306,8 +306,8 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
              cell(reach, 0));
 }
 
-int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies, const Budget& budget,
-            std::size_t runs, const std::vector<std::string>& models, bool seeded) {
+int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies,
+            const Budget& budget, std::size_t runs, const std::vector<std::string>& models, bool seeded) {
   const auto modelled = cli::read_modelled(models);
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");
@@ -320,8 +320,8 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
       const auto model = modelled.find(recording.name);
       if (budget.screen > 1 && model == modelled.end())
         throw usage_error(fmt::format("--screen: no --modelled file knows {}", recording.name));
-      const cli::ModelledGenomes* errs = model == modelled.end() ? nullptr : &model->second;
-      for (const int degree : kDegrees) landscapes.emplace_back(space, recording, errs, degree);
+      const cli::ModelledGenomes* genomes = model == modelled.end() ? nullptr : &model->second;
+      for (const int degree : kDegrees) landscapes.emplace_back(space, recording, genomes, degree);
     }
   }
 
@@ -337,7 +337,7 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
       all[l].resize(runs);
       parallel_each(runs, [&, &name = strategy, &bests = all[l]] {
         return [&](std::size_t seed) {
-          // The same of the other sweep.
+          // Of the same degree, of the other sweep.
           const Landscape& elsewhere = landscapes[(l + std::size(kDegrees)) % landscapes.size()];
           std::vector<Seed> seeds;
           if (seeded) seeds = seeds_from(run(elsewhere, name, seed + runs, budget), landscapes[l], budget);
