@@ -6,7 +6,9 @@
 
 #include "evaluator/vgpu/choose.h"
 
-// PTX ISA 9.0, 9.7.18 "Scalar Video Instructions" and 9.7.19 "Video Instructions".
+// PTX ISA 9.0, 9.7.18 "Scalar Video Instructions" and 9.7.19 "Video Instructions". GPUs of sm_80 to sm_90a
+// have no such instructions: ptxas 13.0 writes routines in their place, which do other than the ISA's text in
+// some forms. Here they do as its machine code does; where that is other the comment says "ptxas".
 namespace evo::vgpu {
 namespace {
 
@@ -100,20 +102,44 @@ std::int64_t part_of(std::uint32_t value, Part part, bool is_signed) {
   return extended(value >> part.shift, part.bits, is_signed);
 }
 
+std::int64_t extended_34(std::int64_t value) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << 30) >> 30;
+}
+
 std::int64_t saturated(std::int64_t value, int width, bool is_signed) {
   const std::int64_t least = is_signed ? -(std::int64_t{1} << (width - 1)) : 0;
   const std::int64_t greatest = (std::int64_t{1} << (is_signed ? width - 1 : width)) - 1;
   return std::clamp(value, least, greatest);
 }
 
-/// What the secondary operation makes of a result and C.
-std::uint32_t followed(const VideoForm& form, std::uint32_t result, std::uint32_t c) {
+/// For a part of d, or all of it. ptxas takes the result of a shift as 34 bits and makes 32 of it, whatever
+/// the part; clamps any other from above alone for a part, as an unsigned number; and one without sign from
+/// below alone.
+std::int64_t saturated_scalar(Video op, std::int64_t value, Part part, bool is_signed) {
+  if (op == Video::shl || op == Video::shr) return saturated(extended_34(value), 32, is_signed);
+  if (part.bits < 32) {
+    const std::uint64_t greatest = (1u << (is_signed ? part.bits - 1 : part.bits)) - 1;
+    return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(value), greatest));
+  }
+  return is_signed ? saturated(value, 32, true) : std::max<std::int64_t>(value, 0);
+}
+
+/// What the secondary operation makes of a result and C. ptxas compares 64 bits of the result.
+std::uint32_t followed(const VideoForm& form, std::int64_t result, std::uint32_t c) {
+  const auto bits = static_cast<std::uint32_t>(result);
   const bool less =
-      form.signed_d ? static_cast<std::int32_t>(result) < static_cast<std::int32_t>(c) : result < c;
-  if (form.then == Then::add) return result + c;
-  if (form.then == Then::min) return less ? result : c;
-  if (form.then == Then::max) return less ? c : result;
-  return result;
+      form.signed_d ? result < static_cast<std::int32_t>(c) : static_cast<std::uint64_t>(result) < c;
+  if (form.then == Then::add) return bits + c;
+  if (form.then == Then::min) return less ? bits : c;
+  if (form.then == Then::max) return less ? c : bits;
+  return bits;
+}
+
+/// C with a part of the result. ptxas puts the upper half of it into .h1.
+std::uint32_t merged(std::uint32_t result, Part part, std::uint32_t c) {
+  const bool upper_half = part.shift == 16 && part.bits == 16;
+  const std::uint32_t field = part.bits == 32 ? ~0u : ((1u << part.bits) - 1) << part.shift;
+  return (c & ~field) | ((upper_half ? result : result << part.shift) & field);
 }
 
 /// op: d, a, b, c; parts in `immediate`.
@@ -132,11 +158,11 @@ void execute_scalar_video(Warp& warp, const Instruction& in, std::uint32_t mask)
     std::int64_t right = part_of(b[lane], of_b, form.signed_b);
     if (shifts) right = form.wraps ? right & 31 : std::min<std::int64_t>(right, 32);
     std::int64_t value = applied(form.op, part_of(a[lane], of_a, form.signed_a), right);
-    if (form.saturates) value = saturated(value, of_d.bits, form.signed_d);
-    const auto bits = static_cast<std::uint32_t>(value);
-    const std::uint32_t field = of_d.bits == 32 ? ~0u : ((1u << of_d.bits) - 1) << of_d.shift;
-    d[lane] = form.then == Then::merge ? (c[lane] & ~field) | (bits << of_d.shift & field)
-                                       : followed(form, bits, c[lane]);
+    if (form.saturates) value = saturated_scalar(form.op, value, of_d, form.signed_d);
+    // ptxas: sums and differences have 32 bits.
+    if (form.op == Video::add || form.op == Video::sub) value = static_cast<std::int32_t>(value);
+    d[lane] = form.then == Then::merge ? merged(static_cast<std::uint32_t>(value), of_d, c[lane])
+                                       : followed(form, value, c[lane]);
   }
 }
 
@@ -159,27 +185,27 @@ struct MadForm {
   }
 };
 
+/// ptxas multiplies and adds signed numbers. Whether it shifts and saturates such is for the operands, not
+/// for d.
 void execute_video_mad(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const VideoForm form = VideoForm::decoded(in.aux1);
   const MadForm mad = MadForm::decoded(in.immediate);
+  const bool is_signed = form.signed_a || form.signed_b || mad.negates_product || mad.negates_c;
   Word* d = warp.own(in.op[0]);
   const Word* a = warp.row(in.op[1]);
   const Word* b = warp.row(in.op[2]);
   const Word* c = warp.row(in.op[3]);
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    __extension__ typedef __int128 Wide;  // A product of two 32-bit numbers, either sign, and one more.
-    const Wide product =
-        Wide{part_of(a[lane], mad.a, form.signed_a)} * part_of(b[lane], mad.b, form.signed_b);
-    const Wide third = extended(c[lane], 32, form.signed_d);
-    Wide sum = (mad.negates_product ? -product : product) + (mad.negates_c ? -third : third) +
-               (mad.plus_one ? 1 : 0);
-    sum >>= mad.shift;
-    if (form.saturates) {
-      constexpr Wide kFar = Wide{1} << 40;
-      sum = saturated(static_cast<std::int64_t>(std::clamp(sum, -kFar, kFar)), 32, form.signed_d);
-    }
-    d[lane] = static_cast<Word>(sum);
+    const auto x = static_cast<std::int32_t>(part_of(a[lane], mad.a, form.signed_a));
+    const auto y = static_cast<std::int32_t>(part_of(b[lane], mad.b, form.signed_b));
+    const auto product = static_cast<std::uint64_t>(std::int64_t{x} * y);
+    const auto third = static_cast<std::uint64_t>(static_cast<std::int32_t>(c[lane]));
+    const std::uint64_t sum = (mad.negates_product ? 0 - product : product) +
+                              (mad.negates_c ? 0 - third : third) + (mad.plus_one ? 1 : 0);
+    const auto value =
+        is_signed ? static_cast<std::int64_t>(sum) >> mad.shift : static_cast<std::int64_t>(sum >> mad.shift);
+    d[lane] = static_cast<Word>(form.saturates ? saturated(value, 32, is_signed) : value);
   }
 }
 

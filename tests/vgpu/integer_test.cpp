@@ -322,7 +322,9 @@ TEST_CASE("video instructions take bytes and halves of registers, and put them t
       {"vadd.s32.s32.s32.add d32, a32.b1, b32.b0, c32;", 0x7f - 2 + 0x11223344},
       {"vsub.u32.u32.u32.sat d32, a32.b0, b32.b1;", 0},
       {"vadd.u32.u32.u32.sat d32.b1, a32.b2, b32.b3, c32;", 0x1122ff44},
-      {"vmax.s32.s32.s32 d32.h1, a32.h1, b32.h0, c32;", 0xfffe3344},
+      {"vmax.s32.s32.s32 d32.h1, a32.h1, b32.h0, c32;", 0xffff3344},  // ptxas: the upper half
+      {"vsub.s32.s32.s32.sat d32.b0, a32.b3, b32.b2, c32;", 0x1122337f},  // ptxas: as if above
+      {"vshl.u32.u32.u32.sat.wrap d32.b0, a32.b0, b32.b3, c32;", 0x11223300},  // ptxas: 32 bits, cut
       {"vshl.u32.u32.u32.wrap d32, a32.b0, b32.b0;", 0x40000000},
       {"vshr.s32.s32.u32.clamp d32, a32, b32.b0;", 0xffffffff},
       {"vmad.s32.s32.s32 d32, a32.b3, -b32.h1, c32;", 0x80u * 0x1234 + 0x11223344},
