@@ -26,13 +26,13 @@ nlohmann::json fits(std::vector<std::string> arguments) {
 }  // namespace
 
 TEST_CASE("the model ranks kernels as an H200 did") {
-  const auto sweeps = fits({"--against", kWgmma, "--against", kMmaSync, "--limit", "24"});
+  const auto sweeps = fits({"--against", kWgmma, "--against", kMmaSync, "--limit", "48"});
   REQUIRE(sweeps.size() == 2);
   for (const auto& sweep : sweeps) {
     INFO(sweep.dump());
     CHECK(sweep["device"] == "vgpu:h200");
     CHECK(sweep["shape"] == "1,8,512,64");
-    CHECK(sweep["genomes"] == 24);
+    CHECK(sweep["genomes"] == 48);
     CHECK(sweep["failed"] == 0);
     CHECK(sweep["spearman"].get<double>() > 0.7);
   }
