@@ -195,6 +195,7 @@ void Parser::initial_element(Variable& variable) {
     return;
   }
   // The address of a variable: name, generic(name), name + offset.
+  if (bytes > 8) lexer_.fail("an address as an initial value of 128 bits");
   Variable::Relocation relocation;
   relocation.offset = variable.data.size();
   relocation.bytes = bytes;

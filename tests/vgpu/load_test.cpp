@@ -44,7 +44,8 @@ TEST_CASE("an unknown instruction is named with its line of source") {
 }
 
 TEST_CASE("a variable in memory that is a predicate is refused") {
-  CHECK(contains(refusal(".version 9.0\n.target sm_90a\n.address_size 64\n.const .pred c[4] = {1, 2};\n"), "a variable of type .pred"));
+  CHECK(contains(refusal(".version 9.0\n.target sm_90a\n.address_size 64\n.const .pred c[4] = {1, 2};\n"),
+                 "a variable of type .pred"));
 }
 
 TEST_CASE("unknown modifiers, types and shapes are refused by name") {
@@ -78,6 +79,8 @@ TEST_CASE("malformed text is refused with its PTX line") {
   CHECK(contains(refusal(kernel_text(".reg .b32 a; mov.u32 a, 0x12345678123456789;")), "too many digits"));
   CHECK(contains(refusal(".version 9.0\n.entry k() { .reg .b32 a; mov.u32 a, 3"), "the text ends"));
   CHECK(contains(refusal(".global .align 4 .b8 x[4] = {1, 2, 3, 4, 5};"), "more initial values"));
+  CHECK(contains(refusal(".global .b8 y; .global .align 16 .b128 x[1] = {y};"),
+                 "an address as an initial value of 128 bits"));
   CHECK(contains(refusal(".visible .entry k() { @3 ret; }"), "a name is expected"));
   CHECK(contains(refusal(".global .b8 x[99999999999999];"), "too large"));
 }
