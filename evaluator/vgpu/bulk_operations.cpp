@@ -57,13 +57,14 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
     };
     if (grouped) {
       std::function<void()> perform = [=] { copy(target); };
+      const auto origin = shared_place(warp, in, lane, from_mode, from, bytes, kBulkUnit);
+      if (!origin) return;
       if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
         sanitiser->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
         perform = [=, &warp, &in, perform = std::move(perform)] {
           perform();
           sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
-          sanitiser->bulk_stored(warp, in, lane, {warp.block, static_cast<std::uint32_t>(source - warp.block->shared.data())},
-                                 to, bytes, reduction.combine != nullptr);
+          sanitiser->bulk_stored(warp, in, lane, *origin, to, bytes, reduction.combine != nullptr);
         };
       }
       add_to_group(warp, in, lane, std::move(perform));
