@@ -76,13 +76,9 @@ struct Decrement {
   }
 };
 /// Global memory's unit flushes subnormals, shared memory's does not.
-struct AddFlushed {
-  static float apply(float old, float b, float) {
-    return finished<true, false>(flushed<true>(old) + flushed<true>(b));
-  }
-};
-struct AddKept {
-  static float apply(float old, float b, float) { return finished<false, false>(old + b); }
+template <bool kFlush>
+struct AddSingle {
+  static float apply(float old, float b, float) { return added_in_memory<kFlush>(old, b); }
 };
 /// Doubles in global memory; in shared memory they are added by a loop around cas, as add.f64 adds.
 struct AddDoubleInMemory {
@@ -167,7 +163,7 @@ Execute choose_integer_atomic(Form& form, Type type) {
 Execute choose_add(Form& form, Type type) {
   switch (type) {
     case Type::f32:
-      return execute_add<float, AddKept, AddFlushed>;
+      return execute_add<float, AddSingle<false>, AddSingle<true>>;
     case Type::f64:
       return execute_add<double, Add, AddDoubleInMemory>;
     case Type::f16:

@@ -57,9 +57,9 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
     };
     if (grouped) {
       std::function<void()> perform = [=] { copy(target); };
-      const auto origin = shared_place(warp, in, lane, from_mode, from, bytes, kBulkUnit);
-      if (!origin) return;
       if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+        const auto origin = shared_place(warp, in, lane, from_mode, from, bytes, kBulkUnit);
+        if (!origin) return;
         sanitiser->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
         perform = [=, &warp, &in, perform = std::move(perform)] {
           perform();

@@ -19,9 +19,7 @@ struct Add {
 };
 template <bool kFlush>
 struct AddSingle {
-  static float apply(float old, float b) {
-    return finished<kFlush, false>(flushed<kFlush>(old) + flushed<kFlush>(b));
-  }
+  static float apply(float old, float b) { return added_in_memory<kFlush>(old, b); }
 };
 struct AddDouble {
   static double apply(double old, double b) { return added_in_memory(old, b); }

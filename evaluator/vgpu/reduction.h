@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "evaluator/vgpu/float_bits.h"
 #include "evaluator/vgpu/ptx.h"
 
 /// The reductions that the copy engine does in memory: cp.reduce.async.bulk, red.async.
@@ -20,6 +21,11 @@ struct Reduction {
 /// How global memory adds doubles: a NaN stays as it is, also a signalling one, and the added one goes before
 /// the old one.
 double added_in_memory(double old, double b);
+/// How memory adds f32, with and without flushing subnormals.
+template <bool kFlush>
+float added_in_memory(float old, float b) {
+  return finished<kFlush, false>(flushed<kFlush>(old) + flushed<kFlush>(b));
+}
 
 /// "add", "min", "max", "inc", "dec", "and", "or", "xor". Nothing for a type that the operation does not have.
 /// `flush`: additions of f32 flush subnormals.

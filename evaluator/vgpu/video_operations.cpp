@@ -135,10 +135,10 @@ std::uint32_t followed(const VideoForm& form, std::int64_t result, std::uint32_t
   return bits;
 }
 
-/// C with a part of the result. ptxas puts the upper half of it into .h1.
+/// C with a byte or half of the result. ptxas puts the upper half of it into .h1.
 std::uint32_t merged(std::uint32_t result, Part part, std::uint32_t c) {
   const bool upper_half = part.shift == 16 && part.bits == 16;
-  const std::uint32_t field = part.bits == 32 ? ~0u : ((1u << part.bits) - 1) << part.shift;
+  const std::uint32_t field = ((1u << part.bits) - 1) << part.shift;
   return (c & ~field) | ((upper_half ? result : result << part.shift) & field);
 }
 

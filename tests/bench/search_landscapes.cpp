@@ -133,8 +133,7 @@ class Landscape {
       if (!row.latency_us) continue;
       valid.push_back(all.back());
       latencies.push_back(std::log(*row.latency_us));
-      const auto modelled_us =
-          modelled ? modelled->of(genome_of(recording.family, row.alleles)) : std::nullopt;
+      const auto modelled_us = modelled ? modelled->of(genome) : std::nullopt;
       if (!modelled_us) continue;
       modelled_points.push_back(all.back());
       errors.push_back(std::log(*modelled_us / *row.latency_us));

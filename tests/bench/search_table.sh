@@ -30,7 +30,7 @@ variants+=,evolve:bred=0,evolve:immigrants=0,evolve:beside=0,evolve:patience=0
 "$(dirname "$0")/leave_one_out.py" "$out/ablation.json"
 landscapes=${LANDSCAPES:-build/release/tests/bench/evo_bench_landscapes}
 sweeps=$(dirname "$0")/../data/sweeps
-models=$out/../screen
+models=${MODELS:-runs/screen}
 "$(dirname "$0")/model_sweeps.sh" "$models"
 for screen in 1 4; do
   echo "## ablation on landscapes learnt from sweeps, the best foretold of $screen"
