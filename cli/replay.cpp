@@ -42,6 +42,7 @@ struct Request {
   std::string width = "1";
   std::string budgets = "25,50,100,200";
   std::string screen;
+  std::string rehearse;
   std::vector<std::string> modelled;
   std::vector<std::string> others;
   std::vector<std::string> seed_from;
@@ -92,11 +93,12 @@ void open_spaces(const Request& request, Spaces& spaces) {
 /// space.
 std::vector<std::optional<double>> foretold_rows(const Recording& recording,
                                                  const std::map<std::string, ModelledGenomes>& modelled,
-                                                 std::size_t screen) {
+                                                 const ReplayLimits& limits) {
   std::vector<std::optional<double>> foretold(recording.rows.size());
   const auto space = modelled.find(recording.name);
-  if (screen > 1 && space == modelled.end())
-    throw usage_error(fmt::format("--screen: no --modelled file knows the space {}", recording.name));
+  if ((limits.screen > 1 || limits.rehearse > 0) && space == modelled.end())
+    throw usage_error(fmt::format("{}: no --modelled file knows the space {}",
+                                  limits.screen > 1 ? "--screen" : "--rehearse", recording.name));
   if (space == modelled.end()) return foretold;
   for (std::size_t i = 0; i < foretold.size(); ++i) {
     const RecordedRow& row = recording.rows[i];
@@ -328,7 +330,8 @@ int replay_spaces(const Request& request) {
       limits.seconds = 0;
     }
     if (!request.screen.empty()) limits.screen = parse_number("--screen", request.screen, 1);
-    const auto foretold = foretold_rows(space.recording, modelled, limits.screen);
+    if (!request.rehearse.empty()) limits.rehearse = parse_number("--rehearse", request.rehearse);
+    const auto foretold = foretold_rows(space.recording, modelled, limits);
     const std::vector<Seed> seeds = seeds_for(space, elsewhere, foretold, limits.screen);
     for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, foretold);
   }
@@ -382,6 +385,10 @@ void add_replay(CLI::App& app, Action& action) {
       ->add_option("--screen", request->screen,
                    "Evaluate of every N proposals the one that --modelled foretells the least latency")
       ->type_name("N");
+  command
+      ->add_option("--rehearse", request->rehearse,
+                   "Open each run with the best of a search over M genomes by what --modelled foretells alone")
+      ->type_name("M");
   command
       ->add_option("--modelled", request->modelled, "Modelled latencies, as evo model --against SPACE --csv writes")
       ->allow_extra_args(false)

@@ -2,9 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 #include <memory>
 
 #include "cli/arguments.h"
@@ -26,6 +28,7 @@
 #include "cli/signals.h"
 #include "engine/error.h"
 #include "engine/proposer.h"
+#include "engine/rehearsal.h"
 #include "engine/rng.h"
 #include "engine/screen.h"
 #include "engine/search.h"
@@ -128,18 +131,52 @@ RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRu
   return recorded;
 }
 
+/// Also a run that is resumed: what its rehearsal found is among its seeds.
+bool rehearses(const PreparedRun& run) {
+  return run.rehearse > 0 ||
+         std::ranges::any_of(run.info.seeds, [](const Seed& seed) { return seed.origin == kRehearsed; });
+}
+
 /// The run's own strategy: seeds first, then what it proposes, the best modelled ones where the run is screened.
 std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, Foresight* foresight) {
   std::unique_ptr<Strategy> strategy = make_strategy(run.info.strategy, space, run.info.seed);
-  if (foresight) strategy = make_screened(std::move(strategy), *foresight, {.among = run.info.screen});
+  if (run.info.screen > 1)
+    strategy = make_screened(std::move(strategy), space, *foresight,
+                             {.among = run.info.screen,
+                              .rehearsing = {.by = rehearses(run) ? run.info.strategy : "", .seed = run.info.seed}});
   return make_seeded(std::move(strategy), run.info.seeds);
 }
 
-std::vector<Seed> seeds_of(const PreparedRun& run, const Space& space, Foresight* foresight) {
+std::vector<Seed> seeds_elsewhere(const PreparedRun& run, const Space& space, Foresight* foresight) {
   std::vector<Seed> seeds = seeds_in(space, run.elsewhere);
   if (seeds.empty() && !run.elsewhere.empty())
     throw usage_error("--seed-from: nothing there is of a family that this run searches");
   return foresight ? seeds_in(space, run.elsewhere, *foresight) : seeds;
+}
+
+/// What a rehearsal finds in at most a fifth of the run's time.
+std::vector<Seed> rehearsed_seeds(const PreparedRun& run, const Space& space, Foresight& foresight, bool quiet) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begun = Clock::now();
+  const Rehearsal rehearsal{.genomes = run.rehearse};
+  const bool live = !quiet && terminal_of(stderr).interactive;
+  if (!quiet && !live) fmt::print(stderr, "rehearsal: {} genomes are modelled first\n", rehearsal.genomes);
+  std::size_t batches = 0;
+  std::vector<Seed> seeds = rehearse(space, run.info.strategy, run.info.seed, foresight, rehearsal, [&] {
+    if (live) fmt::print(stderr, "\rrehearsal: {} of {} genomes modelled", batches * rehearsal.together, rehearsal.genomes);
+    ++batches;
+    return run.time_limit && Clock::now() - begun > *run.time_limit / 5;
+  });
+  if (live) fmt::print(stderr, "\r\x1b[K");
+  return seeds;
+}
+
+/// What opens a new run: the best of other runs, and of a rehearsal.
+std::vector<Seed> opening_of(const PreparedRun& run, const Space& space, Foresight* foresight, bool quiet) {
+  std::vector<Seed> seeds = seeds_elsewhere(run, space, foresight);
+  if (run.rehearse > 0)
+    std::ranges::move(rehearsed_seeds(run, space, *foresight, quiet), std::back_inserter(seeds));
+  return seeds;
 }
 
 /// Says in one line when nothing has shown that wrong kernels of a new run's task are found on its device.
@@ -231,9 +268,10 @@ int run(const RunRequest& request, const std::string& command_line) {
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
   std::unique_ptr<Foresight> foresight;
-  if (run.info.screen > 1)
+  if (run.info.screen > 1 || run.rehearse > 0)
     foresight = std::make_unique<ModelForesight>(run.task, run.info.target, run.device, build, interrupt.requested());
-  if (!run.resumed) run.info.seeds = seeds_of(run, space, foresight.get());
+  const SearchLimits limits = limits_of(run, interrupt.requested());
+  if (!run.resumed) run.info.seeds = opening_of(run, space, foresight.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet: there is nothing to go on with.
   const std::unique_ptr<Strategy> strategy =
       make_proposed(own_strategy(run, space, foresight.get()), space, proposer.get(), proposer_share(request), templates,
@@ -257,7 +295,7 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .time_limit = run.time_limit,
                            .recalled = run.recalled});
   const SearchResult result = search_recorded(
-      id, store, *strategy, *evaluators.in_front, build, limits_of(run, interrupt.requested()), progress, proposer.get(),
+      id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
       elite_judge(store, run.task, run.info.target, *evaluators.pipeline, run.device));
 
   // The report.
@@ -317,6 +355,12 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
                    "Evaluate of every N proposals the one that the virtual GPU's cost model ranks first (default: 4 where evolve "
                    "runs on a GPU that a virtual one is like, else 1)")
       ->type_name("N");
+  command
+      ->add_option("--rehearse", request->rehearse,
+                   fmt::format("Search M genomes by the cost model alone first; the best of them open the run (default: {}, or "
+                               "twice --evals, where --screen has its default; else 0)",
+                               Rehearsal().genomes))
+      ->type_name("M");
   command
       ->add_option("--proposer", request->proposer,
                    "A command that proposes genomes, alleles and kernels beside the strategy, in JSON lines (docs/proposer.md)")

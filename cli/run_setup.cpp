@@ -14,6 +14,7 @@
 #include "engine/candidate.h"
 #include "engine/error.h"
 #include "engine/rng.h"
+#include "engine/rehearsal.h"
 #include "engine/screen.h"
 #include "engine/strategy.h"
 #include "evaluator/pipeline.h"
@@ -65,9 +66,21 @@ std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
 }
 
 /// On a GPU a model spares time that is measured. A baseline is taken as it is.
-std::uint64_t usual_screen(std::string_view strategy, const DeviceInfo& device) {
-  const bool helps = strategy.starts_with("evolve") && device.kind == "cuda" && find_virtual_gpu_like(device.name);
-  return helps ? Screen().among : 1;
+bool models_help(std::string_view strategy, const DeviceInfo& device) {
+  return strategy.starts_with("evolve") && device.kind == "cuda" && find_virtual_gpu_like(device.name);
+}
+
+std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
+  if (!request.screen.empty()) return parse_number("--screen", request.screen, 1);
+  return models_help(info.strategy, device) ? Screen().among : 1;
+}
+
+/// A short run is not worth a long rehearsal.
+std::size_t rehearse_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
+  if (!request.rehearse.empty()) return parse_number("--rehearse", request.rehearse);
+  if (info.screen == 1 || !models_help(info.strategy, device)) return 0;
+  const std::size_t usual = Rehearsal().genomes;
+  return info.evaluation_limit > 0 ? std::min<std::size_t>(usual, 2 * info.evaluation_limit) : usual;
 }
 
 /// A resumed run takes everything from the database: an argument that says otherwise is a misunderstanding.
@@ -87,6 +100,7 @@ void refuse_other_arguments(const RunRequest& request) {
   refuse("--family", !request.family.empty());
   refuse("--seed-from", !request.seed_from.empty());
   refuse("--screen", !request.screen.empty());
+  refuse("--rehearse", !request.rehearse.empty());
 }
 
 /// The GPU that a run was made on may have another number by now; another GPU may have its number.
@@ -138,8 +152,8 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.objective = objective_of(info.target);
   info.evaluation_limit = evaluation_limit(request, run.device);
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
-  info.screen = request.screen.empty() ? usual_screen(info.strategy, run.device)
-                                       : parse_number("--screen", request.screen, 1);
+  info.screen = screen_of(request, info, run.device);
+  run.rehearse = rehearse_of(request, info, run.device);
   info.command = command_line;
   info.evo_version = EVO_VERSION;
   run.templates = tree;

@@ -33,6 +33,7 @@ struct RunRequest {
   std::string family;
   std::vector<std::string> seed_from;
   std::string screen;
+  std::string rehearse;
   std::string proposer;
   std::string proposer_share = "25";
   std::string proposer_deadline = "10s";
@@ -45,6 +46,7 @@ struct PreparedRun {
   RunInfo info;
   Task task;
   DeviceInfo device;
+  std::size_t rehearse = 0;  ///< Genomes of a new run that are modelled before the first is evaluated.
   std::vector<std::vector<Seed>> elsewhere;  ///< Elites that a new run is seeded from, by ranking.
   std::string notice;  ///< For people, before it starts.
   SourceTree templates;  ///< Those of a new run, its task's mutants among them.

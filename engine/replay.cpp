@@ -1,7 +1,10 @@
 #include "engine/replay.h"
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 
+#include "engine/rehearsal.h"
 #include "engine/search.h"
 
 namespace evo {
@@ -67,8 +70,15 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
                                 const std::vector<std::optional<double>>& foretold) {
   RecordedForesight foresight(space, foretold);
   std::unique_ptr<Strategy> searching = make_strategy(strategy, space.space(), seed);
-  if (limits.screen > 1) searching = make_screened(std::move(searching), foresight, {.among = limits.screen});
-  searching = make_seeded(std::move(searching), seeds);
+  if (limits.screen > 1)
+    searching = make_screened(std::move(searching), space.space(), foresight,
+                              {.among = limits.screen,
+                               .rehearsing = {.by = limits.rehearse > 0 ? std::string(strategy) : "", .seed = seed}});
+  std::vector<Seed> opening = seeds;
+  if (limits.rehearse > 0)
+    std::ranges::move(rehearse(space.space(), strategy, seed, foresight, {.genomes = limits.rehearse}),
+                      std::back_inserter(opening));
+  searching = make_seeded(std::move(searching), std::move(opening));
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;

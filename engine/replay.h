@@ -49,11 +49,12 @@ struct ReplayLimits {
   double seconds = 0;           ///< At least this much recorded compile and benchmark time.
   std::size_t width = 1;        ///< Candidates in flight.
   std::size_t screen = 1;       ///< Proposals for each that is evaluated: the best foretold one of so many.
+  std::size_t rehearse = 0;     ///< Genomes that are foretold before, the best of which open the run; 0: nor later.
 };
 
 /// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the
 /// order they were evaluated, failures included. `seeds` are proposed first. `foretold`: by row; for
-/// limits.screen.
+/// limits.screen and limits.rehearse.
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
                                 const ReplayLimits& limits, const std::vector<Seed>& seeds = {},
                                 const std::vector<std::optional<double>>& foretold = {});

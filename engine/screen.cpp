@@ -8,21 +8,52 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/foresight_error.h"
+#include "engine/rehearsal.h"
+
 namespace evo {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+/// What is expected to take less than this much more than the best may be better than it: neighbours differ by as
+/// much in how far the cost model is off.
+constexpr double kMargin = 0.03;
+/// What counts as progress.
+constexpr double kNoticeable = 0.005;
+/// Of a rehearsal so many are looked at, the best first, until as many as are chosen at once were not asked before.
+constexpr std::size_t kRehearsedAmong = 32;
+
+/// Foretells what measurements let expect.
+class Corrected : public Foresight {
+ public:
+  Corrected(Foresight& foresight, ForesightError& error) : foresight_(foresight), error_(error) {}
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+    std::vector<Foretold> foretold = foresight_.foretell(genomes);
+    for (std::size_t i = 0; i < foretold.size(); ++i) {
+      if (foretold[i].latency) *foretold[i].latency *= error_.ratio(genomes[i]);
+    }
+    return foretold;
+  }
+
+ private:
+  Foresight& foresight_;
+  ForesightError& error_;
+};
 
 /// Tickets count what is asked. The strategy has a count of its own, of all that it proposed.
 class ScreenedStrategy : public Strategy {
  public:
-  ScreenedStrategy(std::unique_ptr<Strategy> strategy, Foresight& foresight, Screen screen)
+  ScreenedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, Foresight& foresight, Screen screen)
       : strategy_(std::move(strategy)),
+        space_(space),
         foresight_(foresight),
+        error_(space),
         together_(std::max<std::size_t>(1, screen.together)),
-        among_(together_ * std::max<std::size_t>(1, screen.among)) {}
+        among_(together_ * std::max<std::size_t>(1, screen.among)),
+        rehearsing_(std::move(screen.rehearsing)) {}
 
   std::optional<Proposal> ask() override {
+    if (chosen_.empty() && stuck()) choose_rehearsed();
     if (chosen_.empty()) choose();
     if (chosen_.empty()) return std::nullopt;
     Entry entry = std::move(chosen_.front());
@@ -34,20 +65,19 @@ class ScreenedStrategy : public Strategy {
                                 std::vector<std::uint64_t> parents) override {
     std::optional<Proposal> proposal = strategy_->offer(genome, std::move(op), {});
     if (!proposal) return std::nullopt;
-    Proposal numbered = asked({std::move(*proposal), {}});
+    Proposal numbered = asked({std::move(*proposal), {}, {}});
     numbered.parents = std::move(parents);
     return numbered;
   }
 
   void tell(const Answer& answer) override {
     const auto found = in_flight_.extract(answer.ticket);
-    const auto& [ticket, foretold] = found.mapped();
+    const auto& [ticket, genome, foretold] = found.mapped();
+    ++told_since_better_;
     if (answer.latency_us) {
-      best_us_ = std::min(best_us_, *answer.latency_us);
-      if (foretold.latency && std::isfinite(*foretold.latency)) {
-        const double ratio = *answer.latency_us / *foretold.latency;
-        ratios_.insert(std::upper_bound(ratios_.begin(), ratios_.end(), ratio), ratio);
-      }
+      note_measured(*answer.latency_us);
+      if (foretold.latency && std::isfinite(*foretold.latency))
+        error_.observe(genome, *foretold.latency, *answer.latency_us);
     }
     strategy_->tell({ticket, answer.latency_us});
     if (!foretold.program.empty()) tell_twins(programs_.at(foretold.program), answer);
@@ -58,9 +88,11 @@ class ScreenedStrategy : public Strategy {
   struct Entry {
     Proposal proposal;
     Foretold foretold;
+    std::optional<double> expected_us;
   };
   struct InFlight {
     std::uint64_t ticket = 0;  // the strategy's
+    Genome genome;
     Foretold foretold;
   };
   /// A program that was asked, or is next.
@@ -69,23 +101,58 @@ class ScreenedStrategy : public Strategy {
     std::vector<std::uint64_t> twins;  // the strategy's tickets that wait for the answer
   };
 
+  void note_measured(double latency_us) {
+    if (latency_us < (1 - kNoticeable) * noticed_us_) {
+      noticed_us_ = latency_us;
+      told_since_better_ = 0;
+    }
+    best_us_ = std::min(best_us_, latency_us);
+  }
+
+  bool stuck() const { return !rehearsing_.by.empty() && told_since_better_ >= rehearsing_.after; }
+
+  /// Of the best of a rehearsal those that the strategy has not proposed.
+  void choose_rehearsed() {
+    told_since_better_ = 0;
+    Corrected expected(foresight_, error_);
+    const Rehearsal rehearsal{.genomes = rehearsing_.genomes, .climbs = 1, .kept = kRehearsedAmong};
+    std::vector<Entry> batch;
+    for (const Seed& seed : rehearse(space_, rehearsing_.by, rehearsing_.seed + next_ticket_, expected, rehearsal)) {
+      if (batch.size() == together_) break;
+      std::optional<Proposal> proposal = strategy_->offer(seed.genome, "rehearsed", {});
+      if (proposal) batch.push_back({std::move(*proposal), {}, {}});
+    }
+    if (foretell(batch)) choose_from(std::move(batch));
+  }
+
   /// Of those that still stand and new ones.
   void choose() {
-    std::vector<Entry> batch = std::exchange(standing_, {});
-    const std::size_t known = batch.size();
-    std::vector<Genome> genomes;
-    while (batch.size() < among_) {
+    std::vector<Entry> fresh;
+    while (fresh.size() < among_) {
       std::optional<Proposal> proposal = strategy_->ask();
       if (!proposal) break;
-      genomes.push_back(proposal->genome);
-      batch.push_back({std::move(*proposal), {}});
+      fresh.push_back({std::move(*proposal), {}, {}});
     }
+    if (!foretell(fresh)) return;
+    std::vector<Entry> batch = std::exchange(standing_, {});
+    std::ranges::move(fresh, std::back_inserter(batch));
+    choose_from(std::move(batch));
+  }
+
+  /// False when foresight was told to stop.
+  bool foretell(std::vector<Entry>& entries) {
+    std::vector<Genome> genomes;
+    for (const Entry& entry : entries) genomes.push_back(entry.proposal.genome);
     std::vector<Foretold> foretold = foresight_.foretell(genomes);
-    if (foretold.size() < genomes.size()) return;
-    for (std::size_t i = 0; i < foretold.size(); ++i) batch[known + i].foretold = std::move(foretold[i]);
+    if (foretold.size() < genomes.size()) return false;
+    for (std::size_t i = 0; i < foretold.size(); ++i) entries[i].foretold = std::move(foretold[i]);
+    return true;
+  }
+
+  void choose_from(std::vector<Entry> batch) {
+    for (Entry& entry : batch) expect(entry);
     const double middle = median_of(batch);
-    std::ranges::stable_sort(batch, {},
-                             [&](const Entry& entry) { return entry.foretold.latency.value_or(middle); });
+    std::ranges::stable_sort(batch, {}, [&](const Entry& entry) { return entry.expected_us.value_or(middle); });
     std::vector<Entry> twins;
     for (Entry& entry : batch) {
       if (programs_.contains(entry.foretold.program)) {
@@ -99,6 +166,11 @@ class ScreenedStrategy : public Strategy {
     }
     settle_twins(std::move(twins));
     settle_screened();
+  }
+
+  void expect(Entry& entry) {
+    entry.expected_us = entry.foretold.latency;
+    if (entry.expected_us) *entry.expected_us *= error_.ratio(entry.proposal.genome);
   }
 
   /// One is asked where there is nothing else: so a run in which all genomes make the same few programs ends.
@@ -123,30 +195,29 @@ class ScreenedStrategy : public Strategy {
   }
 
   static double median_of(const std::vector<Entry>& batch) {
-    std::vector<double> foretold;
+    std::vector<double> expected;
     for (const Entry& entry : batch) {
-      if (entry.foretold.latency) foretold.push_back(*entry.foretold.latency);
+      if (entry.expected_us) expected.push_back(*entry.expected_us);
     }
-    if (foretold.empty()) return 0;
-    const auto middle = foretold.begin() + static_cast<std::ptrdiff_t>(foretold.size() / 2);
-    std::ranges::nth_element(foretold, middle);
+    if (expected.empty()) return 0;
+    const auto middle = expected.begin() + static_cast<std::ptrdiff_t>(expected.size() / 2);
+    std::ranges::nth_element(expected, middle);
     return *middle;
   }
 
   /// What foretold latencies mean is not known before the first measurement.
   void settle_screened() {
-    if (ratios_.empty()) return;
-    const double ratio = ratios_[ratios_.size() / 2];
+    if (!error_.knows_any()) return;
     for (Entry& entry : screened_) {
-      if (!entry.foretold.latency) continue;
-      const double expected_us = ratio * *entry.foretold.latency;
-      if (expected_us < best_us_) {
+      expect(entry);
+      if (!entry.expected_us) continue;
+      if ((1 - kMargin) * *entry.expected_us < best_us_) {
         standing_.push_back(std::move(entry));
         continue;
       }
       ancestors_[entry.proposal.ticket] = measured_ancestors(entry.proposal);
-      const bool fails = std::isinf(expected_us);
-      strategy_->tell({entry.proposal.ticket, fails ? std::nullopt : std::optional(expected_us)});
+      const bool fails = std::isinf(*entry.expected_us);
+      strategy_->tell({entry.proposal.ticket, fails ? std::nullopt : entry.expected_us});
     }
     screened_.clear();
   }
@@ -154,7 +225,7 @@ class ScreenedStrategy : public Strategy {
   Proposal asked(Entry entry) {
     Proposal proposal = std::move(entry.proposal);
     const std::uint64_t ticket = next_ticket_++;
-    in_flight_[ticket] = {proposal.ticket, std::move(entry.foretold)};
+    in_flight_[ticket] = {proposal.ticket, proposal.genome, std::move(entry.foretold)};
     proposal.parents = measured_ancestors(proposal);
     ancestors_[proposal.ticket] = {ticket};
     proposal.ticket = ticket;
@@ -175,24 +246,29 @@ class ScreenedStrategy : public Strategy {
   }
 
   std::unique_ptr<Strategy> strategy_;
+  const Space& space_;
   Foresight& foresight_;
+  ForesightError error_;
   std::size_t together_;
   std::size_t among_;
+  Screen::Rehearsing rehearsing_;
   std::deque<Entry> chosen_;                               // to be asked next
-  std::vector<Entry> standing_;                            // would be the best so far: they stand again
+  std::vector<Entry> standing_;                            // may be the best so far: they stand again
   std::vector<Entry> screened_;                            // the strategy is still to be told
   std::unordered_map<std::uint64_t, InFlight> in_flight_;  // by our ticket
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> ancestors_;  // our tickets, by the strategy's
   std::unordered_map<std::string, Program> programs_;
   std::uint64_t next_ticket_ = 0;
-  std::vector<double> ratios_;  // measured/foretold, ascending
   double best_us_ = kNever;
+  double noticed_us_ = kNever;  // the best when there was progress
+  std::size_t told_since_better_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, Foresight& foresight, Screen screen) {
-  return std::make_unique<ScreenedStrategy>(std::move(strategy), foresight, screen);
+std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space, Foresight& foresight,
+                                        Screen screen) {
+  return std::make_unique<ScreenedStrategy>(std::move(strategy), space, foresight, std::move(screen));
 }
 
 }  // namespace evo

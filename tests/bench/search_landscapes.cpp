@@ -18,6 +18,7 @@
 #include "cli/recordings.h"
 #include "cli/templates.h"
 #include "engine/error.h"
+#include "engine/rehearsal.h"
 #include "engine/rng.h"
 #include "engine/screen.h"
 #include "engine/search.h"
@@ -33,8 +34,8 @@
 // chance that a genome fails is learnt, it fails. Descents from random genomes end in dozens of different
 // places. What a screen foretells errs as the cost model does: the same regression learns its error on the
 // sweep.
-//   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N --modelled FILE...]
-//   [--seeded]
+//   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--rehearse M]
+//   [--modelled FILE...] [--seeded]
 // SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
 // 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape.
 namespace {
@@ -236,15 +237,24 @@ class LearntForesight : public Foresight {
 struct Budget {
   std::size_t evaluations = 200;
   std::size_t screen = 1;
+  std::size_t rehearse = 0;  // genomes that are foretold before
+
+  bool foretells() const { return screen > 1 || rehearse > 0; }
 };
 
-/// What a run evaluated, which `seeds` opened.
+/// What a run evaluated, which `seeds` and the best of a rehearsal opened.
 LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed,
-                    const Budget& budget, const std::vector<Seed>& seeds = {}) {
+                    const Budget& budget, std::vector<Seed> seeds = {}) {
   LearntForesight foresight(landscape);
   auto searching = make_strategy(strategy, landscape.space(), seed);
-  if (budget.screen > 1) searching = make_screened(std::move(searching), foresight, {.among = budget.screen});
-  searching = make_seeded(std::move(searching), seeds);
+  if (budget.screen > 1)
+    searching = make_screened(std::move(searching), landscape.space(), foresight,
+                              {.among = budget.screen,
+                               .rehearsing = {.by = budget.rehearse > 0 ? strategy : "", .seed = seed}});
+  if (budget.rehearse > 0)
+    std::ranges::move(rehearse(landscape.space(), strategy, seed, foresight, {.genomes = budget.rehearse}),
+                      std::back_inserter(seeds));
+  searching = make_seeded(std::move(searching), std::move(seeds));
   LearntEvaluator evaluator(landscape);
   NoArchive archive;
   SearchLimits limits;
@@ -317,8 +327,8 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
   for (const std::string& sweep : sweeps) {
     for (const Recording& recording : cli::open_recordings(sweep)) {
       const auto model = modelled.find(recording.name);
-      if (budget.screen > 1 && model == modelled.end())
-        throw usage_error(fmt::format("--screen: no --modelled file knows {}", recording.name));
+      if (budget.foretells() && model == modelled.end())
+        throw usage_error(fmt::format("no --modelled file knows {}", recording.name));
       const cli::ModelledGenomes* genomes = model == modelled.end() ? nullptr : &model->second;
       for (const int degree : kDegrees) landscapes.emplace_back(space, recording, genomes, degree);
     }
@@ -379,6 +389,7 @@ int main(int argc, char** argv) {
   app.add_option("--evals", budget.evaluations);
   app.add_option("--runs", runs);
   app.add_option("--screen", budget.screen);
+  app.add_option("--rehearse", budget.rehearse);
   app.add_option("--modelled", modelled);
   app.add_flag("--seeded", seeded);
   CLI11_PARSE(app, argc, argv);

@@ -20,6 +20,16 @@ std::int64_t x_of(const Genome& genome) {
   return std::get<std::int64_t>(genome.genes.at("x"));
 }
 
+/// x from 0 to 99.
+const Space& line() {
+  static const Space kLine = [] {
+    std::vector<Value> values;
+    for (int i = 0; i < 100; ++i) values.push_back(number(i));
+    return Space({evo::test::family("f", {gene("x", values)}, {})}, {}, {});
+  }();
+  return kLine;
+}
+
 constexpr double kUnknown = -1;
 
 /// Knows a latency for some x, and the programs of some; others fail.
@@ -73,7 +83,7 @@ class Counting : public Strategy {
 TEST_CASE("of every so many proposals the one foretold fastest is asked, and the others are told to scale") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 4.0}, {3, 9.0}, {4, 7.0}, {5, 8.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, {.among = 3, .together = 1});
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
   const auto first = strategy->ask();
   REQUIRE(first);
   CHECK(first->ticket == 0);
@@ -95,7 +105,7 @@ TEST_CASE("of every so many proposals the one foretold fastest is asked, and the
 TEST_CASE("what is foretold to be the best so far is measured before anything is said of it") {
   Table table({{0, 1.0}, {1, 2.0}, {2, 9.0}, {3, 8.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, {.among = 2, .together = 1});
+  const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 50.0});  // much slower than foretold: the median says 50 times
   CHECK(told.at(1) == 100.0);
@@ -105,7 +115,7 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
 
   Table close({{0, 4.0}, {1, 4.5}, {2, 9.0}, {3, 9.0}});
   told.clear();
-  const auto other = make_screened(std::make_unique<Counting>(4, told), close, {.among = 2, .together = 1});
+  const auto other = make_screened(std::make_unique<Counting>(4, told), line(), close, {.among = 2, .together = 1});
   CHECK(x_of(other->ask()->genome) == 0);
   CHECK(x_of(other->ask()->genome) == 2);
   other->tell({1, 9.0});  // as foretold: 1 would be the best with 4.5
@@ -116,7 +126,7 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
 TEST_CASE("what is bound to fail is asked only where there is nothing else, and told as a failure") {
   Table table({{1, 3.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, {.among = 2, .together = 1});
+  const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   strategy->tell({0, 3.0});
   CHECK(told.at(0) == std::nullopt);
@@ -126,7 +136,7 @@ TEST_CASE("what is bound to fail is asked only where there is nothing else, and 
 TEST_CASE("several are chosen at once, and what nothing is known of stands in the middle and is not told") {
   Table table({{0, kUnknown}, {1, 7.0}, {2, 3.0}, {3, 9.0}, {4, 4.0}, {5, kUnknown}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, {.among = 2, .together = 3});
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 2, .together = 3});
   CHECK(x_of(strategy->ask()->genome) == 2);
   CHECK(x_of(strategy->ask()->genome) == 4);
   CHECK(x_of(strategy->ask()->genome) == 0);  // the median is 7, and it was there before 1
@@ -138,7 +148,7 @@ TEST_CASE("several are chosen at once, and what nothing is known of stands in th
 TEST_CASE("parents that were not measured are replaced by theirs, and offers are not screened") {
   Table table({{0, 1.0}, {1, 5.0}, {2, 6.0}, {3, 4.0}, {4, 9.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, {.among = 2, .together = 1});
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 1.0});
   const auto grandchild = strategy->ask();  // 3, child of 2, child of 1, child of 0
@@ -156,7 +166,7 @@ TEST_CASE("a twin is not asked: it is told what the program that was asked is to
   Table table({{0, 5.0}, {1, 3.0}, {2, 3.0}, {3, 3.0}, {4, 7.0}, {5, 8.0}},
               {{1, "a"}, {2, "a"}, {3, "a"}, {4, "b"}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), table, {.among = 3, .together = 1});
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   CHECK(told.empty());  // of 2, too: what it waits for is in flight
   strategy->tell({0, std::nullopt});
@@ -174,7 +184,7 @@ TEST_CASE("of a batch of twins one is asked, so that a search over one program e
   }
   Table table(latencies, programs);
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(9, told), table, {.among = 3, .together = 1});
+  const auto strategy = make_screened(std::make_unique<Counting>(9, told), line(), table, {.among = 3, .together = 1});
   for (std::uint64_t ticket = 0; ticket < 3; ++ticket) {
     REQUIRE(strategy->ask());
     strategy->tell({ticket, 4.0});
@@ -187,7 +197,7 @@ TEST_CASE("of a batch of twins one is asked, so that a search over one program e
 TEST_CASE("the offspring of a twin descends from the one that was asked") {
   Table table({{0, 3.0}, {1, 3.0}, {2, 3.0}, {3, 9.0}}, {{0, "a"}, {1, "a"}, {2, "b"}, {3, "c"}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(4, told), table, {.among = 2, .together = 1});
+  const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 3.0});
   const auto child = strategy->ask();  // of 1, which made the program of 0
@@ -209,7 +219,7 @@ TEST_CASE("a screened search is the same each time") {
   for (int i = 0; i < 300; ++i) latencies[i] = 10 + (i * 37) % 101;
   const auto visits = [&] {
     Table table(latencies);
-    const auto strategy = make_screened(make_strategy("evolve", space, 3), table, {.among = 4});
+    const auto strategy = make_screened(make_strategy("evolve", space, 3), space, table, {.among = 4});
     std::vector<std::int64_t> order;
     std::deque<Proposal> in_flight;
     for (int i = 0; i < 40; ++i) {

@@ -288,7 +288,7 @@ TEST_CASE("a screened search that is stopped while latencies are foretold is int
     std::atomic<bool>& stop_;
     int batches_ = 0;
   } foresight(stop);
-  const auto strategy = make_screened(make_strategy("evolve", space, 1), foresight, {.among = 2, .together = 4});
+  const auto strategy = make_screened(make_strategy("evolve", space, 1), space, foresight, {.among = 2, .together = 4});
   FakeEvaluator evaluator(4, Order::first_in_first_out);
   FakeArchive archive;
   SearchLimits limits;

@@ -1,0 +1,61 @@
+#include "engine/foresight_error.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/rng.h"
+#include "engine/space.h"
+
+namespace evo {
+namespace {
+
+/// Observations from which on genes are worth asking.
+constexpr std::size_t kEnough = 16;
+/// A forest learns from so many at most, the latest, so that its cost does not grow with the run.
+constexpr std::size_t kMemory = 512;
+/// Spreads between the trees that a genome is given as credit.
+constexpr double kCredit = 0.5;
+
+}  // namespace
+
+ForesightError::ForesightError(const Space& space)
+    : space_(space), encoding_(space), forest_(encoding_, Forest::Options()) {}
+
+void ForesightError::observe(const Genome& genome, double foretold, double measured_us) {
+  std::vector<float> row(encoding_.columns());
+  encoding_.encode(space_.point(genome), row.data());
+  rows_.insert(rows_.end(), row.begin(), row.end());
+  ratios_.push_back(measured_us / foretold);
+  if (ratios_.size() > kMemory) {
+    rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(encoding_.columns()));
+    ratios_.pop_front();
+  }
+  ++observed_;
+  learnt_ = false;
+}
+
+void ForesightError::learn() {
+  std::vector<double> sorted(ratios_.begin(), ratios_.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle);
+  median_ = *middle;
+  if (ratios_.size() >= kEnough) {
+    const std::vector<float> rows(rows_.begin(), rows_.end());
+    std::vector<float> targets;
+    for (const double ratio : ratios_) targets.push_back(static_cast<float>(std::log(ratio)));
+    Rng rng(observed_);
+    forest_.fit(rows, targets, rng);
+  }
+  learnt_ = true;
+}
+
+double ForesightError::ratio(const Genome& genome) {
+  if (!learnt_) learn();
+  if (forest_.empty()) return median_;
+  std::vector<float> row(encoding_.columns());
+  encoding_.encode(space_.point(genome), row.data());
+  const Prediction log_ratio = forest_.predict(row.data());
+  return std::exp(log_ratio.mean - kCredit * log_ratio.spread);
+}
+
+}  // namespace evo

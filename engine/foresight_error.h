@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "engine/forest.h"
+#include "engine/genome.h"
+
+namespace evo {
+
+/// How far foretold latencies are off, learnt from the genomes that were measured. Models err alike about genomes
+/// that are alike: one of a GPU leaves out the same stall in all that have it. A search that trusts such a model as it
+/// is goes where the model is wrong.
+class ForesightError {
+ public:
+  /// `space` must outlive it.
+  explicit ForesightError(const Space& space);
+
+  bool knows_any() const { return !ratios_.empty(); }
+  void observe(const Genome& genome, double foretold, double measured_us);
+  /// measured/foretold as it is to be expected of a genome: the median of all until there are enough to learn from,
+  /// then what a forest has learnt from the genes, less half of what its trees disagree by, so that what is little
+  /// known is tried. 1 when none is known.
+  double ratio(const Genome& genome);
+
+ private:
+  void learn();
+
+  const Space& space_;
+  const Encoding encoding_;
+  Forest forest_;
+  std::deque<float> rows_;     // of the latest observations, encoding_.columns() numbers each
+  std::deque<double> ratios_;  // measured/foretold
+  double median_ = 1;
+  std::uint64_t observed_ = 0;
+  bool learnt_ = true;  // all that was observed
+};
+
+}  // namespace evo

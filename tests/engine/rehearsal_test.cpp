@@ -1,0 +1,116 @@
+#include "engine/rehearsal.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "engine/foresight_error.h"
+#include "engine/rng.h"
+#include "engine/space.h"
+#include "tests/engine/support.h"
+
+using namespace evo;
+using namespace evo::test;
+
+namespace {
+
+constexpr double kFails = std::numeric_limits<double>::infinity();
+
+/// Genomes (x, y) with 60 * 60 alleles, the smaller the better; x below 3 fails.
+Space plane() {
+  std::vector<Value> values;
+  for (int i = 0; i < 60; ++i) values.push_back(number(i));
+  return Space({family("f", {gene("x", values), gene("y", values)}, {})}, {}, {});
+}
+
+std::int64_t value_of(const Genome& genome, const std::string& gene) {
+  return std::get<std::int64_t>(genome.genes.at(gene));
+}
+
+/// Latencies of the plane; y by twos makes one program.
+class Slope : public Foresight {
+ public:
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+    if (stopped) return {};
+    std::vector<Foretold> foretold;
+    for (const Genome& genome : genomes) {
+      const std::int64_t x = value_of(genome, "x");
+      const std::int64_t y = value_of(genome, "y") / 2 * 2;
+      texts.insert(to_text(genome));
+      foretold.push_back({x < 3 ? kFails : static_cast<double>(10 + x + y), std::to_string(100 * x + y)});
+    }
+    ++batches;
+    return foretold;
+  }
+
+  std::set<std::string> texts;
+  int batches = 0;
+  bool stopped = false;
+};
+
+}  // namespace
+
+TEST_CASE("a rehearsal finds what is foretold to be best, no two alike") {
+  const Space space = plane();
+  Slope slope;
+  const auto found = rehearse(space, "evolve", 1, slope, {.genomes = 400});
+  CHECK(slope.texts.size() <= 400);
+  CHECK(slope.texts.size() > 250);  // its climbs meet near the best
+  REQUIRE(found.size() == 4);
+  CHECK(value_of(found[0].genome, "x") == 3);
+  CHECK(value_of(found[0].genome, "y") <= 1);
+  for (const Seed& one : found) {
+    CHECK(one.origin == kRehearsed);
+    CHECK(value_of(one.genome, "x") <= 8);
+    for (const Seed& other : found) {
+      if (&one == &other) continue;
+      CHECK(value_of(one.genome, "x") != value_of(other.genome, "x"));
+      CHECK(value_of(one.genome, "y") != value_of(other.genome, "y"));
+    }
+  }
+  Slope again;
+  const auto same = rehearse(space, "evolve", 1, again, {.genomes = 400});
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(same[i].genome == found[i].genome);
+}
+
+TEST_CASE("a rehearsal ends with its time, with its foresight, and with its space") {
+  const Space space = plane();
+  Slope slope;
+  CHECK(rehearse(space, "evolve", 1, slope, {.genomes = 400}, [&] { return slope.batches == 2; }).size() == 4);
+  CHECK(slope.texts.size() == 64);
+  Slope stopped;
+  stopped.stopped = true;
+  CHECK(rehearse(space, "evolve", 1, stopped, {.genomes = 400}).empty());
+  const Space point({family("f", {gene("x", {number(5)}), gene("y", {number(0), number(7)})}, {})}, {}, {});
+  Slope all;
+  const auto found = rehearse(point, "evolve", 1, all, {.genomes = 400});
+  REQUIRE(found.size() == 1);  // the other differs in one gene
+  CHECK(to_text(found[0].genome) == "f: x=5 y=0");
+}
+
+TEST_CASE("the error of a foresight is its median at first, then what the genes say of it") {
+  const Space space = plane();
+  ForesightError error(space);
+  const auto at = [](std::int64_t x, std::int64_t y) {
+    return Genome{"f", {{"x", number(x)}, {"y", number(y)}}};
+  };
+  CHECK(!error.knows_any());
+  CHECK(error.ratio(at(1, 1)) == 1);
+  error.observe(at(1, 1), 2, 3);
+  error.observe(at(1, 2), 2, 4);
+  error.observe(at(1, 3), 2, 8);
+  CHECK(error.knows_any());
+  CHECK(error.ratio(at(40, 40)) == 2);
+  Rng rng(1);
+  for (int i = 0; i < 200; ++i) {  // where x is large it foretells half of what is measured
+    const auto x = static_cast<std::int64_t>(rng.below(60));
+    error.observe(at(x, static_cast<std::int64_t>(rng.below(60))), 10, x < 30 ? 10 : 20);
+  }
+  CHECK(std::abs(error.ratio(at(10, 30)) - 1) < 0.15);
+  CHECK(std::abs(error.ratio(at(50, 30)) - 2) < 0.2);
+  for (int i = 0; i < 512; ++i)  // what was learnt from no longer counts when as much was seen since
+    error.observe(at(i % 60, i / 60), 10, 10);
+  CHECK(std::abs(error.ratio(at(50, 30)) - 1) < 0.01);
+}
