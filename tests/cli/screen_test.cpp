@@ -76,6 +76,34 @@ TEST_CASE("a screened run evaluates the best modelled of its proposals, and is r
   CHECK(outcomes(bench, "whole.db")[0]["latency_us"] == best);
 }
 
+TEST_CASE("a run that rehearses opens with what the model ranks best, and is resumed as it was") {
+  const Bench bench;
+  write_toy_task(bench);
+  const auto rehearsed_run = [&](const std::string& evaluations, const std::string& database) {
+    const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5",
+                                       "--rehearse", "20", "--db", database});
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.code == 0);
+    return outcome.err;
+  };
+  const std::string told = rehearsed_run("6", "whole.db");
+  CHECK(told.find("rehearsal: 20 genomes are modelled first") != std::string::npos);
+  CHECK(told.find("seeded with 4 of a rehearsal") != std::string::npos);
+  const nlohmann::json rows = outcomes(bench, "whole.db");
+  std::vector<double> opening;
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(rows[i]["op"] == "seed");
+    opening.push_back(rows[i]["latency_us"].get<double>());
+  }
+  CHECK(std::is_sorted(opening.begin(), opening.end()));  // as foretold: the model is what measures here
+  rehearsed_run("2", "parts.db");
+  REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "6", "--db", "parts.db"}).code == 0);
+  CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--rehearse", "many"}), 2, {"--rehearse"});
+  check_refused(bench.evo({"run", "--resume", "1", "--rehearse", "2", "--db", "parts.db"}), 2,
+                {"--rehearse cannot be combined with --resume"});
+}
+
 TEST_CASE("a screen is a number of proposals, and a resumed run keeps its own") {
   const Bench bench;
   write_toy_task(bench);
@@ -128,6 +156,7 @@ TEST_CASE("replay screens proposals with modelled latencies, and comes near in f
   const double plain = reach({});
   CHECK(reach({"--modelled", "model.csv"}) == plain);
   CHECK(reach({"--modelled", "model.csv", "--screen", "4"}) < 0.8 * plain);
+  CHECK(reach({"--modelled", "model.csv", "--rehearse", "1000"}) == 1);
 }
 
 TEST_CASE("replay refuses a screen without a model, and files that are none") {
@@ -142,6 +171,7 @@ TEST_CASE("replay refuses a screen without a model, and files that are none") {
   };
   refused({"--screen", "2"}, {"no --modelled file knows the space synthetic"});
   refused({"--screen", "2", "--modelled", "other.csv"}, {"no --modelled file knows the space synthetic"});
+  refused({"--rehearse", "20"}, {"--rehearse: no --modelled file knows the space synthetic"});
   refused({"--modelled", "cut.csv"}, {"cut.csv: line 2"});
   refused({"--modelled", "none.csv"}, {"none.csv: line 1", "no column 'sweep'"});
 }

@@ -123,6 +123,84 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
   CHECK(x_of(other->ask()->genome) == 1);
 }
 
+TEST_CASE("what comes within the error of foresight of the best stands again beside new proposals") {
+  Table table({{0, 4.0}, {1, 4.1}, {2, 5.0}, {3, 9.0}, {4, 9.0}, {5, 9.0}});
+  std::map<std::uint64_t, std::optional<double>> told;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
+  CHECK(x_of(strategy->ask()->genome) == 0);
+  strategy->tell({0, 4.0});
+  CHECK(told == std::map<std::uint64_t, std::optional<double>>{{0, 4.0}, {2, 5.0}});
+  CHECK(x_of(strategy->ask()->genome) == 1);
+  CHECK(told.size() == 5);
+}
+
+TEST_CASE("what measurements have shown of foresight's error decides which proposal is asked") {
+  std::vector<Value> numbers;
+  for (int i = 0; i < 50; ++i) numbers.push_back(number(i));
+  const Space space({evo::test::family("f", {gene("odd", {number(0), number(1)}), gene("x", numbers)}, {})}, {}, {});
+  class Optimist : public Foresight {  // about odd ones, which take twice as long as it foretells
+   public:
+    std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+      std::vector<Foretold> foretold;
+      for (const Genome& genome : genomes) foretold.push_back({latency(genome) / (odd(genome) ? 2 : 1), ""});
+      return foretold;
+    }
+    static bool odd(const Genome& genome) { return std::get<std::int64_t>(genome.genes.at("odd")) == 1; }
+    static double latency(const Genome& genome) {
+      return (odd(genome) ? 18.0 : 10.0) + static_cast<double>(x_of(genome) % 10);
+    }
+  } optimist;
+  const auto strategy = make_screened(make_strategy("random", space, 1), space, optimist, {.among = 2, .together = 4});
+  int early = 0;
+  int late = 0;
+  for (std::uint64_t ticket = 0; ticket < 40; ++ticket) {
+    const auto proposal = strategy->ask();
+    REQUIRE(proposal);
+    if (ticket < 8) early += Optimist::odd(proposal->genome);
+    if (ticket >= 24) late += Optimist::odd(proposal->genome);
+    strategy->tell({ticket, Optimist::latency(proposal->genome)});
+  }
+  CHECK(early >= 4);  // of 8
+  CHECK(late <= 4);   // of 16
+}
+
+TEST_CASE("a search that is stuck asks what a rehearsal finds by what is expected now") {
+  std::vector<Value> values;
+  for (int i = 0; i < 40; ++i) values.push_back(number(i));
+  const Space space({evo::test::family("f", {gene("x", values), gene("y", values)}, {})}, {}, {});
+  class Sums : public Foresight {
+   public:
+    std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+      std::vector<Foretold> foretold;
+      for (const Genome& genome : genomes) foretold.push_back({sum(genome), ""});
+      return foretold;
+    }
+    static double sum(const Genome& genome) {
+      return 10.0 + static_cast<double>(x_of(genome) + std::get<std::int64_t>(genome.genes.at("y")));
+    }
+  } sums;
+  const auto best_after = [&](const std::string& by) {
+    const auto strategy = make_screened(make_strategy("random", space, 1), space, sums,
+                                        {.among = 1, .together = 4, .rehearsing = {.by = by, .seed = 1, .after = 8}});
+    double best = 1e9;
+    int rehearsed = 0;
+    for (std::uint64_t ticket = 0; ticket < 60; ++ticket) {
+      const auto proposal = strategy->ask();
+      REQUIRE(proposal);
+      CHECK(proposal->ticket == ticket);
+      rehearsed += proposal->op == "rehearsed";
+      best = std::min(best, Sums::sum(proposal->genome));
+      strategy->tell({ticket, Sums::sum(proposal->genome)});
+    }
+    CHECK((rehearsed > 0) == !by.empty());
+    CHECK(rehearsed <= 32);
+    return best;
+  };
+  CHECK(best_after("evolve") <= 12);
+  CHECK(best_after("") > 12);
+}
+
 TEST_CASE("what is bound to fail is asked only where there is nothing else, and told as a failure") {
   Table table({{1, 3.0}});
   std::map<std::uint64_t, std::optional<double>> told;
