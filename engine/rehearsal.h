@@ -24,8 +24,8 @@ struct Rehearsal {
 
 /// What searches by `strategy` find that are told foretold latencies for measured ones: those that are foretold the
 /// least latencies, best first, no two of which make the same program or differ in one gene alone. `out_of_time` is
-/// asked between batches and may be empty; fewer genomes are foretold then. None at all when foresight was told to
-/// stop. Throws as make_strategy.
+/// asked between batches and may be empty. It ends a rehearsal early, as does a foresight that was told to stop: what
+/// was foretold until then counts. Throws as make_strategy.
 std::vector<Seed> rehearse(const Space& space, std::string_view strategy, std::uint64_t seed, Foresight& foresight,
                            const Rehearsal& rehearsal, const std::function<bool()>& out_of_time = {});
 
