@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kEnough = 16;
 /// A forest learns from so many at most, the latest, so that its cost does not grow with the run.
 constexpr std::size_t kMemory = 512;
+/// What a failure counts as, in medians.
+constexpr double kFailure = 2;
 /// Spreads between the trees that a genome is given as credit.
 constexpr double kCredit = 0.5;
 
@@ -21,11 +23,12 @@ constexpr double kCredit = 0.5;
 ForesightError::ForesightError(const Space& space)
     : space_(space), encoding_(space), forest_(encoding_, Forest::Options()) {}
 
-void ForesightError::observe(const Genome& genome, double foretold, double measured_us) {
+void ForesightError::observe(const Genome& genome, double foretold, std::optional<double> measured_us) {
   std::vector<float> row(encoding_.columns());
   encoding_.encode(space_.point(genome), row.data());
   rows_.insert(rows_.end(), row.begin(), row.end());
-  ratios_.push_back(measured_us / foretold);
+  ratios_.push_back(measured_us ? std::optional(*measured_us / foretold) : std::nullopt);
+  if (measured_us) ++measured_;
   if (ratios_.size() > kMemory) {
     rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(encoding_.columns()));
     ratios_.pop_front();
@@ -35,14 +38,20 @@ void ForesightError::observe(const Genome& genome, double foretold, double measu
 }
 
 void ForesightError::learn() {
-  std::vector<double> sorted(ratios_.begin(), ratios_.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle);
-  median_ = *middle;
+  std::vector<double> known;
+  for (const auto& ratio : ratios_) {
+    if (ratio) known.push_back(*ratio);
+  }
+  if (!known.empty()) {
+    const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
+    std::ranges::nth_element(known, middle);
+    median_ = *middle;
+  }
   if (ratios_.size() >= kEnough) {
     const std::vector<float> rows(rows_.begin(), rows_.end());
     std::vector<float> targets;
-    for (const double ratio : ratios_) targets.push_back(static_cast<float>(std::log(ratio)));
+    for (const auto& ratio : ratios_)
+      targets.push_back(static_cast<float>(std::log(ratio.value_or(kFailure * median_))));
     Rng rng(observed_);
     forest_.fit(rows, targets, rng);
   }

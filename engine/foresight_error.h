@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "engine/forest.h"
@@ -17,11 +18,13 @@ class ForesightError {
   /// `space` must outlive it.
   explicit ForesightError(const Space& space);
 
-  bool knows_any() const { return !ratios_.empty(); }
-  void observe(const Genome& genome, double foretold, double measured_us);
+  /// Whether any was measured.
+  bool knows_any() const { return measured_ > 0; }
+  /// `measured_us`: none where it failed though it was foretold a latency, as a wrong answer does.
+  void observe(const Genome& genome, double foretold, std::optional<double> measured_us);
   /// measured/foretold as it is to be expected of a genome: the median of all until there are enough to learn from,
   /// then what a forest has learnt from the genes, less half of what its trees disagree by, so that what is little
-  /// known is tried. 1 when none is known.
+  /// known is tried. A failure counts as twice the median. 1 when none is known.
   double ratio(const Genome& genome);
 
  private:
@@ -30,8 +33,9 @@ class ForesightError {
   const Space& space_;
   const Encoding encoding_;
   Forest forest_;
-  std::deque<float> rows_;     // of the latest observations, encoding_.columns() numbers each
-  std::deque<double> ratios_;  // measured/foretold
+  std::deque<float> rows_;  // of the latest observations, encoding_.columns() numbers each
+  std::deque<std::optional<double>> ratios_;  // measured/foretold; none: failed
+  std::size_t measured_ = 0;
   double median_ = 1;
   std::uint64_t observed_ = 0;
   bool learnt_ = true;  // all that was observed

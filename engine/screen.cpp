@@ -74,11 +74,9 @@ class ScreenedStrategy : public Strategy {
     const auto found = in_flight_.extract(answer.ticket);
     const auto& [ticket, genome, foretold] = found.mapped();
     ++told_since_better_;
-    if (answer.latency_us) {
-      note_measured(*answer.latency_us);
-      if (foretold.latency && std::isfinite(*foretold.latency))
-        error_.observe(genome, *foretold.latency, *answer.latency_us);
-    }
+    if (answer.latency_us) note_measured(*answer.latency_us);
+    if (foretold.latency && std::isfinite(*foretold.latency))
+      error_.observe(genome, *foretold.latency, answer.latency_us);
     strategy_->tell({ticket, answer.latency_us});
     if (!foretold.program.empty()) tell_twins(programs_.at(foretold.program), answer);
     settle_screened();

@@ -90,7 +90,7 @@ TEST_CASE("a rehearsal ends with its time, with its foresight, and with its spac
   CHECK(to_text(found[0].genome) == "f: x=5 y=0");
 }
 
-TEST_CASE("the error of a foresight is its median at first, then what the genes say of it") {
+TEST_CASE("the error of a foresight is its median at first, then what the genes say of it and of failures") {
   const Space space = plane();
   ForesightError error(space);
   const auto at = [](std::int64_t x, std::int64_t y) {
@@ -98,6 +98,8 @@ TEST_CASE("the error of a foresight is its median at first, then what the genes 
   };
   CHECK(!error.knows_any());
   CHECK(error.ratio(at(1, 1)) == 1);
+  error.observe(at(1, 1), 2, std::nullopt);
+  CHECK(!error.knows_any());
   error.observe(at(1, 1), 2, 3);
   error.observe(at(1, 2), 2, 4);
   error.observe(at(1, 3), 2, 8);
@@ -110,6 +112,9 @@ TEST_CASE("the error of a foresight is its median at first, then what the genes 
   }
   CHECK(std::abs(error.ratio(at(10, 30)) - 1) < 0.15);
   CHECK(std::abs(error.ratio(at(50, 30)) - 2) < 0.2);
+  for (int i = 0; i < 100; ++i)  // and where y is large it fails
+    error.observe(at(static_cast<std::int64_t>(rng.below(30)), 50 + i % 10), 10, std::nullopt);
+  CHECK(error.ratio(at(10, 55)) > 1.5 * error.ratio(at(10, 30)));
   for (int i = 0; i < 512; ++i)  // what was learnt from no longer counts when as much was seen since
     error.observe(at(i % 60, i / 60), 10, 10);
   CHECK(std::abs(error.ratio(at(50, 30)) - 1) < 0.01);
