@@ -6,7 +6,7 @@ set -euo pipefail
 out=${1:?usage: tests/bench/model_sweeps.sh OUT_FOLDER}
 evo=${EVO:-build/release/cli/evo}
 mkdir -p "$out"
-for sweep in "$(dirname "$0")"/../data/sweeps/*.json.gz; do
+for sweep in "$(dirname "$0")"/../data/sweeps/{,shared/}*.json.gz; do
   csv=$out/$(basename "$sweep" .json.gz).csv
   [ -e "$csv" ] || "$evo" model --against "$sweep" --failed-too --csv "$csv"
 done
