@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
+#include "engine/rng.h"
+#include "engine/space.h"
 #include "engine/strategy.h"
 
 namespace evo {

@@ -24,7 +24,7 @@ inline constexpr std::size_t kSeedCandidates = 100;
 /// twice, and those of families that it does not have are left out. These are the three best of each ranking,
 /// ten in all.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings);
-/// The same, but of the best kSeedCandidates the three that are foretold the least latencies. None that is
+/// The same, but of the best kSeedCandidates the five that are foretold the least latencies. None that is
 /// bound to fail; where nothing can be told, the order of the rankings decides. None at all when foresight was
 /// told to stop.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings,
