@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/candidate.h"
-#include "engine/screen.h"
+#include "engine/foresight.h"
 #include "evaluator/model_pool.h"
 
 namespace evo::cli {

@@ -27,10 +27,11 @@
 #include "cli/selftest_record.h"
 #include "cli/signals.h"
 #include "engine/error.h"
+#include "engine/foresight.h"
+#include "engine/guided.h"
 #include "engine/proposer.h"
 #include "engine/rehearsal.h"
 #include "engine/rng.h"
-#include "engine/screen.h"
 #include "engine/search.h"
 #include "engine/seeds.h"
 #include "engine/strategy.h"
@@ -137,14 +138,9 @@ bool rehearses(const PreparedRun& run) {
          std::ranges::any_of(run.info.seeds, [](const Seed& seed) { return seed.origin == kRehearsed; });
 }
 
-/// The run's own strategy: seeds first, then what it proposes, the best modelled ones where the run is screened.
 std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, Foresight* foresight) {
-  std::unique_ptr<Strategy> strategy = make_strategy(run.info.strategy, space, run.info.seed);
-  if (run.info.screen > 1)
-    strategy = make_screened(std::move(strategy), space, *foresight,
-                             {.among = run.info.screen,
-                              .rehearsing = {.by = rehearses(run) ? run.info.strategy : "", .seed = run.info.seed}});
-  return make_seeded(std::move(strategy), run.info.seeds);
+  return make_guided(run.info.strategy, space, run.info.seed, foresight,
+                     {.screen = run.info.screen, .rehearses = rehearses(run)}, run.info.seeds);
 }
 
 std::vector<Seed> seeds_elsewhere(const PreparedRun& run, const Space& space, Foresight* foresight) {
@@ -269,7 +265,8 @@ int run(const RunRequest& request, const std::string& command_line) {
   for (const Family& family : space.families()) try_family(space, family.name, build);
   std::unique_ptr<Foresight> foresight;
   if (run.info.screen > 1 || run.rehearse > 0)
-    foresight = std::make_unique<ModelForesight>(run.task, run.info.target, run.device, build, interrupt.requested());
+    foresight = std::make_unique<RememberedForesight>(std::make_unique<ModelForesight>(
+        run.task, run.info.target, run.device, build, interrupt.requested()));
   const SearchLimits limits = limits_of(run, interrupt.requested());
   if (!run.resumed) run.info.seeds = opening_of(run, space, foresight.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet: there is nothing to go on with.

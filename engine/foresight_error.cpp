@@ -58,6 +58,11 @@ void ForesightError::learn() {
   learnt_ = true;
 }
 
+std::optional<double> ForesightError::expected_us(const Genome& genome, std::optional<double> foretold) {
+  if (foretold) *foretold *= ratio(genome);
+  return foretold;
+}
+
 double ForesightError::ratio(const Genome& genome) {
   if (!learnt_) learn();
   if (forest_.empty()) return median_;

@@ -22,6 +22,8 @@ class ForesightError {
   bool knows_any() const { return measured_ > 0; }
   /// `measured_us`: none where it failed though it was foretold a latency, as a wrong answer does.
   void observe(const Genome& genome, double foretold, std::optional<double> measured_us);
+  /// What is to be measured of a genome. Empty, or infinite, where what is foretold is.
+  std::optional<double> expected_us(const Genome& genome, std::optional<double> foretold);
   /// measured/foretold as it is to be expected of a genome: the median of all until there are enough to learn from,
   /// then what a forest has learnt from the genes, less half of what its trees disagree by, so that what is little
   /// known is tried. A failure counts as twice the median. 1 when none is known.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/screen.h"
+#include "engine/foresight.h"
 #include "engine/seeds.h"
 
 namespace evo {

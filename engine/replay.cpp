@@ -4,6 +4,7 @@
 #include <deque>
 #include <iterator>
 
+#include "engine/guided.h"
 #include "engine/rehearsal.h"
 #include "engine/search.h"
 
@@ -69,16 +70,12 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
                                 const ReplayLimits& limits, const std::vector<Seed>& seeds,
                                 const std::vector<std::optional<double>>& foretold) {
   RecordedForesight foresight(space, foretold);
-  std::unique_ptr<Strategy> searching = make_strategy(strategy, space.space(), seed);
-  if (limits.screen > 1)
-    searching = make_screened(std::move(searching), space.space(), foresight,
-                              {.among = limits.screen,
-                               .rehearsing = {.by = limits.rehearse > 0 ? std::string(strategy) : "", .seed = seed}});
   std::vector<Seed> opening = seeds;
   if (limits.rehearse > 0)
     std::ranges::move(rehearse(space.space(), strategy, seed, foresight, {.genomes = limits.rehearse}),
                       std::back_inserter(opening));
-  searching = make_seeded(std::move(searching), std::move(opening));
+  const auto searching = make_guided(std::string(strategy), space.space(), seed, &foresight,
+                                     {.screen = limits.screen, .rehearses = limits.rehearse > 0}, std::move(opening));
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;

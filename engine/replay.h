@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/foresight.h"
 #include "engine/recording.h"
-#include "engine/screen.h"
 #include "engine/seeds.h"
 #include "engine/space.h"
 

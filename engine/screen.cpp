@@ -29,9 +29,8 @@ class Corrected : public Foresight {
   Corrected(Foresight& foresight, ForesightError& error) : foresight_(foresight), error_(error) {}
   std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
     std::vector<Foretold> foretold = foresight_.foretell(genomes);
-    for (std::size_t i = 0; i < foretold.size(); ++i) {
-      if (foretold[i].latency) *foretold[i].latency *= error_.ratio(genomes[i]);
-    }
+    for (std::size_t i = 0; i < foretold.size(); ++i)
+      foretold[i].latency = error_.expected_us(genomes[i], foretold[i].latency);
     return foretold;
   }
 
@@ -167,8 +166,7 @@ class ScreenedStrategy : public Strategy {
   }
 
   void expect(Entry& entry) {
-    entry.expected_us = entry.foretold.latency;
-    if (entry.expected_us) *entry.expected_us *= error_.ratio(entry.proposal.genome);
+    entry.expected_us = error_.expected_us(entry.proposal.genome, entry.foretold.latency);
   }
 
   /// One is asked where there is nothing else: so a run in which all genomes make the same few programs ends.

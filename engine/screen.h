@@ -3,29 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
+#include "engine/foresight.h"
 #include "engine/strategy.h"
 
 namespace evo {
-
-/// What can be told of a genome without a device.
-struct Foretold {
-  /// In any unit that is the same for all; infinite for one that is bound to fail, empty where nothing can be told.
-  std::optional<double> latency;
-  std::string program;  ///< The same for genomes that make the same program; empty where it is not known.
-};
-
-/// Foretells without a device. Implementations: the virtual GPU's cost model, tables, fakes.
-class Foresight {
- public:
-  virtual ~Foresight() = default;
-  /// Of each genome in turn; the same genome has the same answer each time. No answers at all when it was told to
-  /// stop: nothing more is asked then.
-  virtual std::vector<Foretold> foretell(const std::vector<Genome>& genomes) = 0;
-};
 
 /// How many proposals stand for each that is asked.
 struct Screen {
@@ -45,10 +28,10 @@ struct Screen {
 /// strategy is told the latency to be expected, or that they failed; but those that come within a few percent of the
 /// best so far stand again beside the next. So its best is always measured. What is expected is what is foretold,
 /// corrected by what measurements have shown of foresight's error (foresight_error.h). Where the search is stuck, a
-/// rehearsal (rehearsal.h) goes by what is expected now, and its best are asked (operator "rehearsed"). One of which nothing can be told stands in the
-/// middle, and if it is not asked nothing is told of it. Twins, whose program was asked before, are told what that one
-/// is told; one is asked only where a whole batch is of twins. Genomes that others offer are not screened. `space`,
-/// the strategy's, and `foresight` must outlive it.
+/// rehearsal (rehearsal.h) goes by what is expected now, and its best are asked (operator "rehearsed"). One of which
+/// nothing can be told stands in the middle, and if it is not asked nothing is told of it. Twins, whose program was
+/// asked before, are told what that one is told; one is asked only where a whole batch is of twins. Genomes that
+/// others offer are not screened. `space`, the strategy's, and `foresight` must outlive it.
 std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space, Foresight& foresight,
                                         Screen screen);
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/screen.h"
+#include "engine/foresight.h"
 #include "engine/strategy.h"
 
 namespace evo {

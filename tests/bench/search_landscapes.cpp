@@ -18,9 +18,9 @@
 #include "cli/recordings.h"
 #include "cli/templates.h"
 #include "engine/error.h"
+#include "engine/guided.h"
 #include "engine/rehearsal.h"
 #include "engine/rng.h"
-#include "engine/screen.h"
 #include "engine/search.h"
 #include "engine/seeds.h"
 #include "engine/strategy.h"
@@ -246,15 +246,11 @@ struct Budget {
 LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed,
                     const Budget& budget, std::vector<Seed> seeds = {}) {
   LearntForesight foresight(landscape);
-  auto searching = make_strategy(strategy, landscape.space(), seed);
-  if (budget.screen > 1)
-    searching = make_screened(std::move(searching), landscape.space(), foresight,
-                              {.among = budget.screen,
-                               .rehearsing = {.by = budget.rehearse > 0 ? strategy : "", .seed = seed}});
   if (budget.rehearse > 0)
     std::ranges::move(rehearse(landscape.space(), strategy, seed, foresight, {.genomes = budget.rehearse}),
                       std::back_inserter(seeds));
-  searching = make_seeded(std::move(searching), std::move(seeds));
+  const auto searching = make_guided(strategy, landscape.space(), seed, &foresight,
+                                     {.screen = budget.screen, .rehearses = budget.rehearse > 0}, std::move(seeds));
   LearntEvaluator evaluator(landscape);
   NoArchive archive;
   SearchLimits limits;

@@ -104,6 +104,21 @@ TEST_CASE("a run that rehearses opens with what the model ranks best, and is res
                 {"--rehearse cannot be combined with --resume"});
 }
 
+TEST_CASE("a run that rehearses and is screened is resumed as it was") {
+  const Bench bench;
+  write_toy_task(bench);
+  const auto run = [&](const std::string& evaluations, const std::string& database) {
+    REQUIRE(bench
+                .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "3", "--screen", "2",
+                      "--rehearse", "8", "--db", database})
+                .code == 0);
+  };
+  run("12", "whole.db");
+  run("6", "parts.db");
+  REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "12", "--db", "parts.db"}).code == 0);
+  CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
+}
+
 TEST_CASE("a screen is a number of proposals, and a resumed run keeps its own") {
   const Bench bench;
   write_toy_task(bench);
