@@ -33,3 +33,5 @@ for sweeps in tests/data/sweeps/fp8_sdpa_mma_sync tests/data/sweeps/shared/fp8_s
     done
   done
 done
+echo "## unseeded and seeded on random halves of the sweeps that hold the same genomes"
+for screen in 1 4; do "$(dirname "$0")/seed_table.py" 40 "$screen" "$models"; done

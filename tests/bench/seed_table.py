@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""What seeds of another shape save, on random halves of the sweeps that hold the same genomes at both (docs/results/search.md).
+
+    tests/bench/seed_table.py [DRAWS] [SCREEN] [MODELS_FOLDER]
+
+Both shapes keep the same half, so an elite's genome can be evaluated; over DRAWS halves it does not matter how lucky the few seeds of
+one sweep are. MODELS_FOLDER: see model_sweeps.sh. ±: half of the 95 % interval over draws, of six runs each.
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+SHAPES = [512, 4096]
+RUNS = 6
+
+draws = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+screen = sys.argv[2] if len(sys.argv) > 2 else "4"
+models = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else "runs/screen")
+sweeps = pathlib.Path(__file__).resolve().parents[1] / "data" / "sweeps"
+evo = os.environ.get("EVO", "build/release/cli/evo")
+modelled = [argument for file in sorted(models.glob("*.csv")) for argument in ("--modelled", file)]
+
+
+def to_5_percent(space, seed_from):
+    seeds = ["--seed-from", seed_from] if seed_from else []
+    command = [evo, "replay", space, *seeds, *modelled, "--screen", screen, "--strategy", "evolve", "--evals", "100", "--budgets", "100",
+               "--runs", str(RUNS), "--json"]
+    report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return report["spaces"][0]["strategies"][0]["evaluations_to_5_percent"]["value"]
+
+
+def halves(name, draw, folder):
+    """Files of the same half of the genomes at each shape."""
+    whole = {shape: json.loads(gzip.open(sweeps / f"{name}_1_8_{shape}_64_h200.json.gz").read()) for shape in SHAPES}
+    common = sorted(set.intersection(*(set(sweep["cache"]) for sweep in whole.values())))
+    kept = set(random.Random(draw).sample(common, len(common) // 2))
+    files = {}
+    for shape, sweep in whole.items():
+        files[shape] = folder / f"{pathlib.Path(name).name}_1_8_{shape}_64_h200.json"
+        half = {genome: result for genome, result in sweep["cache"].items() if genome in kept}
+        files[shape].write_text(json.dumps(dict(sweep, cache=half)))
+    return files
+
+
+def cell(values):
+    return f"{statistics.mean(values):.1f} ±{1.96 * statistics.stdev(values) / len(values) ** 0.5:.1f}"
+
+
+def main():
+    print("| evaluations to 5 % | unseeded | seeded |\n|---|---|---|")
+    means = {False: [], True: []}
+    for name in ["fp8_sdpa_mma_sync", "shared/fp8_sdpa_wgmma_500"]:
+        results = {(shape, seeded): [] for shape in SHAPES for seeded in means}
+        with tempfile.TemporaryDirectory() as folder:
+            for draw in range(draws):
+                files = halves(name, draw, pathlib.Path(folder))
+                for shape, elsewhere in zip(SHAPES, reversed(SHAPES)):
+                    for seeded in means:
+                        results[shape, seeded].append(to_5_percent(files[shape], files[elsewhere] if seeded else None))
+        for shape, elsewhere in zip(SHAPES, reversed(SHAPES)):
+            cells = [results[shape, seeded] for seeded in means]
+            print(f"| {pathlib.Path(name).name}, S = {shape}, from S = {elsewhere} | {cell(cells[0])} | {cell(cells[1])} |", flush=True)
+            for seeded, values in zip(means, cells):
+                means[seeded].append(statistics.mean(values))
+    print(f"| mean | {statistics.mean(means[False]):.1f} | {statistics.mean(means[True]):.1f} |")
+
+
+main()
