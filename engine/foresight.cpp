@@ -5,7 +5,8 @@
 
 namespace evo {
 
-RememberedForesight::RememberedForesight(std::unique_ptr<Foresight> foresight) : foresight_(std::move(foresight)) {}
+RememberedForesight::RememberedForesight(std::unique_ptr<Foresight> foresight)
+    : foresight_(std::move(foresight)) {}
 
 std::vector<Foretold> RememberedForesight::foretell(const std::vector<Genome>& genomes) {
   std::vector<std::string> texts;

@@ -12,7 +12,8 @@ namespace evo {
 
 /// What can be told of a genome without a device.
 struct Foretold {
-  /// In any unit that is the same for all; infinite for one that is bound to fail, empty where nothing can be told.
+  /// In any unit that is the same for all; infinite for one that is bound to fail, empty where nothing can be
+  /// told.
   std::optional<double> latency;
   std::string program;  ///< The same for genomes that make the same program; empty where it is not known.
 };
@@ -21,8 +22,8 @@ struct Foretold {
 class Foresight {
  public:
   virtual ~Foresight() = default;
-  /// Of each genome in turn; the same genome has the same answer each time. No answers at all when it was told to
-  /// stop: nothing more is asked then.
+  /// Of each genome in turn; the same genome has the same answer each time. No answers at all when it was
+  /// told to stop: nothing more is asked then.
   virtual std::vector<Foretold> foretell(const std::vector<Genome>& genomes) = 0;
 };
 

@@ -5,7 +5,8 @@
 namespace evo {
 
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,
-                                      Foresight* foresight, const Guidance& guidance, std::vector<Seed> opening) {
+                                      Foresight* foresight, const Guidance& guidance,
+                                      std::vector<Seed> opening) {
   std::unique_ptr<Strategy> strategy = make_strategy(name, space, seed);
   if (guidance.screen > 1) {
     Screen screen{.among = guidance.screen};

@@ -18,9 +18,11 @@ struct Guidance {
   bool rehearses = false;  ///< Whether a screened search rehearses where it is stuck.
 };
 
-/// The strategy `name` as a search walks it: first `opening`, then what it proposes, under a screen. `foresight` may be
-/// null where there is none. It and `space` must outlive the strategy. Throws as make_strategy.
+/// The strategy `name` as a search walks it: first `opening`, then what it proposes, under a screen.
+/// `foresight` may be null where there is none. It and `space` must outlive the strategy. Throws as
+/// make_strategy.
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,
-                                      Foresight* foresight, const Guidance& guidance, std::vector<Seed> opening);
+                                      Foresight* foresight, const Guidance& guidance,
+                                      std::vector<Seed> opening);
 
 }  // namespace evo
