@@ -54,7 +54,7 @@ std::vector<Seed> ranking_of(const Store& store, Board board) {
   return ranking;
 }
 
-Rankings elites_of_database(const std::string& path, const std::string& task) {
+Rankings rankings_of_database(const std::string& path, const std::string& task) {
   const Store store = Store::open(path, Store::Mode::read);
   std::map<std::string, Board> boards;
   for (const RunRow& run : store.runs()) {
@@ -67,7 +67,7 @@ Rankings elites_of_database(const std::string& path, const std::string& task) {
   return rankings;
 }
 
-Rankings elites_of_run(const std::string& number, const std::string& task, const std::string& database) {
+Rankings ranking_of_run(const std::string& number, const std::string& task, const std::string& database) {
   const Store store = Store::open(database, Store::Mode::read);
   const RunRow run = find_run(store, parse_id("run", number));
   refuse_other_task("run " + number, run.info.task, task);
@@ -76,7 +76,7 @@ Rankings elites_of_run(const std::string& number, const std::string& task, const
   return {ranking_of(store, std::move(board))};
 }
 
-Rankings elites_of_export(const std::string& path, const std::string& text, const std::string& task) {
+Rankings rankings_of_export(const std::string& path, const std::string& text, const std::string& task) {
   Rankings rankings;
   for (const Exported& exported : read_exports(text, path)) {
     refuse_other_task(path, exported.provenance.task, task);
@@ -85,7 +85,7 @@ Rankings elites_of_export(const std::string& path, const std::string& text, cons
   return rankings;
 }
 
-Rankings elites_of_results(const std::string& path, const std::string& text, const std::string& task) {
+Rankings ranking_of_results(const std::string& path, const std::string& text, const std::string& task) {
   Results results = read_results(text, path);
   refuse_other_task(path, results.info.task, task);
   std::vector<std::pair<double, Seed>> valid;
@@ -95,19 +95,19 @@ Rankings elites_of_results(const std::string& path, const std::string& text, con
   return {best_of(std::move(valid))};
 }
 
-Rankings read_elites(const std::string& from, const std::string& task, const std::string& database) {
-  if (all_digits(from)) return elites_of_run(from, task, database);
+Rankings read_rankings(const std::string& from, const std::string& task, const std::string& database) {
+  if (all_digits(from)) return ranking_of_run(from, task, database);
   const std::string text = read_text(from);
-  if (is_database(text)) return elites_of_database(from, task);
-  if (from.ends_with(".cu")) return elites_of_export(from, text, task);
-  return elites_of_results(from, text, task);
+  if (is_database(text)) return rankings_of_database(from, task);
+  if (from.ends_with(".cu")) return rankings_of_export(from, text, task);
+  return ranking_of_results(from, text, task);
 }
 
 }  // namespace
 
-std::vector<std::vector<Seed>> elites_elsewhere(const std::string& from, const std::string& task,
+std::vector<std::vector<Seed>> rankings_elsewhere(const std::string& from, const std::string& task,
                                                 const std::string& database) {
-  Rankings rankings = read_elites(from, task, database);
+  Rankings rankings = read_rankings(from, task, database);
   std::erase_if(rankings, [](const auto& ranking) { return ranking.empty(); });
   if (rankings.empty())
     throw usage_error(fmt::format("--seed-from {}: nothing valid of task {}", from, task));

@@ -75,7 +75,7 @@ ModelForesight::Pending ModelForesight::start(const Genome& genome) {
     const Program& program = pending.candidate.programs[*number];
     pending.programs.push_back(*number);
     pending.results.push_back(pool_.model(program, program.plans.at(shape.name),
-                                          make_recipe(task_, target_.options, shape, task_.regimes.front(), 1, 0)));
+                                          modelled_case(task_, target_, shape)));
   }
   return pending;
 }

@@ -64,6 +64,10 @@ std::string virtual_gpu_like(const std::string& gpu) {
   throw usage_error(fmt::format("there is no virtual GPU like {}: name one with --device", gpu));
 }
 
+CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& shape) {
+  return make_recipe(task, target.options, shape, task.regimes.front(), 1, 0);
+}
+
 Modeller::Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept)
     : task_(std::move(task)), target_(std::move(target)), info_(std::move(device)), kept_(std::move(kept)) {
   if (info_.kind != "vgpu")
@@ -93,8 +97,8 @@ std::variant<Binary, Failure> Modeller::compiled(const Program& program) {
 const PristineInputs& Modeller::inputs_of(const Shape& shape) {
   const auto known = inputs_.find(shape.name);
   if (known != inputs_.end()) return known->second;
-  const CaseRecipe recipe = make_recipe(task_, target_.options, shape, task_.regimes.front(), 1, 0);
-  return inputs_.try_emplace(shape.name, *gpu_, recipe, guard_bytes_for(gpu_->info())).first->second;
+  return inputs_.try_emplace(shape.name, *gpu_, modelled_case(task_, target_, shape), guard_bytes_for(gpu_->info()))
+      .first->second;
 }
 
 std::variant<Modelled, Failure> Modeller::model(const Candidate& candidate, const Shape& shape, bool cold) {

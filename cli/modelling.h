@@ -27,6 +27,9 @@ std::optional<std::string> find_virtual_gpu_like(const std::string& gpu);
 /// The same; throws usage_error.
 std::string virtual_gpu_like(const std::string& gpu);
 
+/// The case that the cost model looks at.
+CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& shape);
+
 /// Models candidates of one target on one virtual GPU, without running or checking more of them than the
 /// model looks at. Not for several threads at once: each has its own.
 class Modeller {

@@ -158,7 +158,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.evo_version = EVO_VERSION;
   run.templates = tree;
   for (const std::string& from : request.seed_from) {
-    for (std::vector<Seed>& ranking : elites_elsewhere(from, info.task, request.database))
+    for (std::vector<Seed>& ranking : rankings_elsewhere(from, info.task, request.database))
       run.elsewhere.push_back(std::move(ranking));
   }
   return run;

@@ -80,10 +80,8 @@ CompilePool::Result CompilePool::compile_one(WorkerClient& worker, const protoco
     auto& reply = std::get<protocol::Reply>(answer);
     if (auto* compiled = std::get_if<protocol::Compiled>(&reply)) return std::move(compiled->binary);
     if (auto* failed = std::get_if<protocol::Failed>(&reply)) return std::move(failed->failure);
-    const auto* broken = std::get_if<protocol::Broken>(&reply);
     worker.stop();
-    return Failure{Verdict::harness_failed,
-                   broken != nullptr ? broken->message : "the compile worker gave an answer of the wrong kind", false, ""};
+    return Failure{Verdict::harness_failed, "compiling: " + protocol::complaint_of(reply), false, ""};
   }
 }
 

@@ -50,10 +50,8 @@ class ModelPool::Pair {
     auto& reply = std::get<protocol::Reply>(answer);
     if (auto* good = std::get_if<T>(&reply)) return std::move(*good);
     if (auto* failed = std::get_if<protocol::Failed>(&reply)) return std::move(failed->failure);
-    const auto* broken = std::get_if<protocol::Broken>(&reply);
     worker.stop();
-    return Failure{Verdict::harness_failed,
-                   doing + ": " + (broken != nullptr ? broken->message : "the worker gave an answer of the wrong kind"), false, ""};
+    return Failure{Verdict::harness_failed, doing + ": " + protocol::complaint_of(reply), false, ""};
   }
 
   const PipelineOptions& options_;

@@ -71,7 +71,7 @@ class OracleRun {
       blame_task(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, failed->failure.reason));
     }
     const auto* ran = std::get_if<protocol::Ran>(&reply);
-    if (ran == nullptr) throw machine_error("running the reference: " + complaint(reply));
+    if (ran == nullptr) throw machine_error("running the reference: " + protocol::complaint_of(reply));
     if (ran->outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
     return split(one, plan, ran->outputs);
   }
@@ -112,7 +112,7 @@ class OracleRun {
     if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
       blame_task("it does not compile: " + failed->failure.reason);
     }
-    throw machine_error("compiling the reference: " + complaint(reply));
+    throw machine_error("compiling the reference: " + protocol::complaint_of(reply));
   }
 
   void reload() {
@@ -123,13 +123,8 @@ class OracleRun {
       if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
         blame_task("it does not load: " + failed->failure.reason);
       }
-      if (!std::holds_alternative<protocol::Done>(reply)) throw machine_error("loading the reference: " + complaint(reply));
+      if (!std::holds_alternative<protocol::Done>(reply)) throw machine_error("loading the reference: " + protocol::complaint_of(reply));
     }
-  }
-
-  static std::string complaint(const protocol::Reply& reply) {
-    const auto* broken = std::get_if<protocol::Broken>(&reply);
-    return broken != nullptr ? broken->message : "the worker gave an answer of the wrong kind";
   }
 
   const Reference& reference_for(const Case& one) const {

@@ -548,4 +548,9 @@ std::uint64_t output_bytes(const Plan& plan) {
   return bytes;
 }
 
+std::string complaint_of(const Reply& reply) {
+  const auto* broken = std::get_if<Broken>(&reply);
+  return broken != nullptr ? broken->message : "the worker gave an answer of the wrong kind";
+}
+
 }  // namespace evo::protocol

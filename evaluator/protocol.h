@@ -141,5 +141,8 @@ std::vector<std::uint8_t> fingerprint(const CaseRecipe& recipe);
 
 /// The bytes of all outputs of a plan.
 std::uint64_t output_bytes(const Plan& plan);
+/// What is wrong with a reply that is neither the one asked for nor Failed: what the machine lacks, or that the worker
+/// does not keep to the protocol.
+std::string complaint_of(const Reply& reply);
 
 }  // namespace evo::protocol

@@ -109,9 +109,8 @@ class Match {
     auto& reply = std::get<protocol::Reply>(answer);
     if (auto* good = std::get_if<T>(&reply)) return std::move(*good);
     const auto* failed = std::get_if<protocol::Failed>(&reply);
-    const auto* broken = std::get_if<protocol::Broken>(&reply);
-    if (broken != nullptr) throw machine_error(broken->message);
-    fail(number, failed != nullptr ? failed->failure.reason : "the worker gave an answer of the wrong kind");
+    if (std::holds_alternative<protocol::Broken>(reply)) throw machine_error(protocol::complaint_of(reply));
+    fail(number, failed != nullptr ? failed->failure.reason : protocol::complaint_of(reply));
     if (failed != nullptr && failed->failure.device_lost) {
       device_.stop();
       reload();

@@ -344,9 +344,7 @@ class Trial {
       return failed->failure;
     }
     abandon_worker();
-    const auto* broken = std::get_if<protocol::Broken>(&reply);
-    return failure_of(Verdict::harness_failed,
-                      broken != nullptr ? broken->message : "the worker gave an answer of the wrong kind");
+    return failure_of(Verdict::harness_failed, protocol::complaint_of(reply));
   }
 
   void abandon_worker() {
