@@ -106,7 +106,7 @@ Rankings read_rankings(const std::string& from, const std::string& task, const s
 }  // namespace
 
 std::vector<std::vector<Seed>> rankings_elsewhere(const std::string& from, const std::string& task,
-                                                const std::string& database) {
+                                                  const std::string& database) {
   Rankings rankings = read_rankings(from, task, database);
   std::erase_if(rankings, [](const auto& ranking) { return ranking.empty(); });
   if (rankings.empty())

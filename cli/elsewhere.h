@@ -12,7 +12,7 @@ namespace evo::cli {
 /// exported .cu, or a results file that `evo import` reads. Throws usage_error for anything else, and where nothing
 /// valid of the task is found.
 std::vector<std::vector<Seed>> rankings_elsewhere(const std::string& from, const std::string& task,
-                                                const std::string& database);
+                                                  const std::string& database);
 
 /// "3 of run 4, 1 of best.cu"
 std::string seeds_text(const std::vector<Seed>& seeds);

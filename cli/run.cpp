@@ -138,6 +138,7 @@ bool rehearses(const PreparedRun& run) {
          std::ranges::any_of(run.info.seeds, [](const Seed& seed) { return seed.origin == kRehearsed; });
 }
 
+/// What proposes beside others' proposals.
 std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, Foresight* foresight) {
   return make_guided(run.info.strategy, space, run.info.seed, foresight,
                      {.screen = run.info.screen, .rehearses = rehearses(run)}, run.info.seeds);
