@@ -24,8 +24,9 @@ DeviceInfo virtual_device_like(const DeviceInfo& device) {
   return device.kind == "vgpu" ? device : resolve_device(virtual_gpu_like(device.name));
 }
 
-PipelineOptions options_for(const DeviceInfo& device) {
+PipelineOptions options_for(const DeviceInfo& device, std::shared_ptr<BinaryCache> binaries) {
   PipelineOptions options;
+  options.binaries = std::move(binaries);
   options.device = device;
   options.compile_deadline_s = options.run_deadline_s = kDeadline_s;
   return options;
@@ -39,13 +40,13 @@ bool says_nothing(Verdict verdict) {
 }  // namespace
 
 ModelForesight::ModelForesight(Task task, Target target, const DeviceInfo& device, Build build,
-                               const std::atomic<bool>& stop)
+                               std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop)
     : task_(std::move(task)),
       target_(std::move(target)),
       device_(virtual_device_like(device)),
       build_(std::move(build)),
       stop_(stop),
-      pool_(options_for(device_), usable_cores()) {}
+      pool_(options_for(device_, std::move(binaries)), usable_cores()) {}
 
 std::vector<Foretold> ModelForesight::foretell(const std::vector<Genome>& genomes) {
   std::vector<Pending> pending;

@@ -2,10 +2,12 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "engine/candidate.h"
 #include "engine/foresight.h"
+#include "evaluator/binary_cache.h"
 #include "evaluator/model_pool.h"
 
 namespace evo::cli {
@@ -16,9 +18,10 @@ namespace evo::cli {
 class ModelForesight : public Foresight {
  public:
   using Build = std::function<Candidate(const Genome&)>;
-  /// `stop`, once set, ends what is being modelled; it must outlive this. Throws usage_error when no virtual GPU is
-  /// like the device.
-  ModelForesight(Task task, Target target, const DeviceInfo& device, Build build, const std::atomic<bool>& stop);
+  /// What it compiles is kept in `binaries`. `stop`, once set, ends what is being modelled; it must outlive this. Throws
+  /// usage_error when no virtual GPU is like the device.
+  ModelForesight(Task task, Target target, const DeviceInfo& device, Build build, std::shared_ptr<BinaryCache> binaries,
+                 const std::atomic<bool>& stop);
 
   std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override;
 

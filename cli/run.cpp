@@ -36,6 +36,7 @@
 #include "engine/seeds.h"
 #include "engine/strategy.h"
 #include "engine/text.h"
+#include "evaluator/binary_cache.h"
 #include "evaluator/compiler.h"
 #include "evaluator/pipeline.h"
 #include "population/store.h"
@@ -64,8 +65,9 @@ struct Evaluators {
   std::unique_ptr<Evaluator> in_front;
 };
 
-Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished) {
+Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished, std::shared_ptr<BinaryCache> binaries) {
   PipelineOptions options;
+  options.binaries = std::move(binaries);
   options.task = run.task;
   options.tree = run.info.files;
   options.target = run.info.target;
@@ -264,10 +266,11 @@ int run(const RunRequest& request, const std::string& command_line) {
                           facts);
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
+  const auto binaries = std::make_shared<BinaryCache>();  // What is modelled first and then evaluated is compiled once.
   std::unique_ptr<Foresight> foresight;
   if (run.info.screen > 1 || run.rehearse > 0)
     foresight = std::make_unique<RememberedForesight>(std::make_unique<ModelForesight>(
-        run.task, run.info.target, run.device, build, interrupt.requested()));
+        run.task, run.info.target, run.device, build, binaries, interrupt.requested()));
   const SearchLimits limits = limits_of(run, interrupt.requested());
   if (!run.resumed) run.info.seeds = opening_of(run, space, foresight.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet: there is nothing to go on with.
@@ -275,7 +278,7 @@ int run(const RunRequest& request, const std::string& command_line) {
       make_proposed(own_strategy(run, space, foresight.get()), space, proposer.get(), proposer_share(request), templates,
                     recorded_proposals(request, run, templates));
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
-  const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build));
+  const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries);
 
   // The database.
   make_parent_folder(request.database);

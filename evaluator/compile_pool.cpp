@@ -21,8 +21,9 @@ Failure failure_of(const Lost& lost) {
 
 }  // namespace
 
-CompilePool::CompilePool(const WorkerOptions& worker, int workers, double deadline_s)
-    : worker_(worker), deadline_s_(deadline_s) {
+CompilePool::CompilePool(const WorkerOptions& worker, int workers, double deadline_s,
+                         std::shared_ptr<BinaryCache> binaries)
+    : worker_(worker), deadline_s_(deadline_s), binaries_(std::move(binaries)) {
   for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
 }
 
@@ -34,7 +35,11 @@ CompilePool::~CompilePool() {
 std::shared_future<CompilePool::Result> CompilePool::compile(std::string source, std::string arch, int max_registers) {
   Job job{{std::move(source), std::move(arch), max_registers}, {}};
   std::shared_future<Result> result = job.result.get_future().share();
-  jobs_.push(std::move(job));
+  if (std::optional<Binary> known = binaries_->find(job.request)) {
+    job.result.set_value(*std::move(known));
+  } else {
+    jobs_.push(std::move(job));
+  }
   return result;
 }
 
@@ -78,7 +83,10 @@ CompilePool::Result CompilePool::compile_one(WorkerClient& worker, const protoco
       return failure_of(*lost);
     }
     auto& reply = std::get<protocol::Reply>(answer);
-    if (auto* compiled = std::get_if<protocol::Compiled>(&reply)) return std::move(compiled->binary);
+    if (auto* compiled = std::get_if<protocol::Compiled>(&reply)) {
+      binaries_->keep(request, compiled->binary);
+      return std::move(compiled->binary);
+    }
     if (auto* failed = std::get_if<protocol::Failed>(&reply)) return std::move(failed->failure);
     worker.stop();
     return Failure{Verdict::harness_failed, "compiling: " + protocol::complaint_of(reply), false, ""};

@@ -3,24 +3,26 @@
 #include <condition_variable>
 #include <exception>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <variant>
 #include <vector>
 
+#include "evaluator/binary_cache.h"
 #include "evaluator/device.h"
 #include "evaluator/job_queue.h"
 #include "evaluator/worker_client.h"
 
 namespace evo {
 
-/// Compiles in several worker processes at once, first come, first served.
+/// Compiles in several worker processes at once, first come, first served, what `binaries` does not hold yet.
 class CompilePool {
  public:
   using Result = std::variant<Binary, Failure>;
 
-  CompilePool(const WorkerOptions& worker, int workers, double deadline_s);
+  CompilePool(const WorkerOptions& worker, int workers, double deadline_s, std::shared_ptr<BinaryCache> binaries);
   /// The stop signal of the worker options must have been raised, or nothing be under way.
   ~CompilePool();
   CompilePool(const CompilePool&) = delete;
@@ -44,6 +46,7 @@ class CompilePool {
 
   WorkerOptions worker_;
   double deadline_s_;
+  std::shared_ptr<BinaryCache> binaries_;
   JobQueue<Job> jobs_;
   std::mutex mutex_;
   std::condition_variable changed_;  ///< Of what follows.

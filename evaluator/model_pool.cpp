@@ -1,10 +1,12 @@
 #include "evaluator/model_pool.h"
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "evaluator/binary_cache.h"
 #include "evaluator/oracle.h"
 
 namespace evo {
@@ -30,9 +32,9 @@ class ModelPool::Pair {
         device_(worker_options(options, {"device", options.device.id}, &stop)) {}
 
   Result forecast(Job& job) {
-    auto compiled = ask<protocol::Compiled>(compiler_, std::move(job.compile), options_.compile_deadline_s, "compiling");
-    if (auto* failure = std::get_if<Failure>(&compiled)) return std::move(*failure);
-    Binary& binary = std::get<protocol::Compiled>(compiled).binary;
+    auto built = binary_of(job.compile);
+    if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
+    Binary& binary = std::get<Binary>(built);
     Build build = binary.build;
     auto loaded = ask<protocol::Done>(device_, protocol::Load{kModule, std::move(binary)}, options_.run_deadline_s, "loading");
     if (auto* failure = std::get_if<Failure>(&loaded)) return std::move(*failure);
@@ -43,6 +45,15 @@ class ModelPool::Pair {
   }
 
  private:
+  std::variant<Binary, Failure> binary_of(const protocol::Compile& request) {
+    if (std::optional<Binary> known = options_.binaries->find(request)) return *std::move(known);
+    auto compiled = ask<protocol::Compiled>(compiler_, request, options_.compile_deadline_s, "compiling");
+    if (auto* failure = std::get_if<Failure>(&compiled)) return std::move(*failure);
+    Binary& binary = std::get<protocol::Compiled>(compiled).binary;
+    options_.binaries->keep(request, binary);
+    return std::move(binary);
+  }
+
   template <typename T>
   std::variant<T, Failure> ask(WorkerClient& worker, protocol::Request request, double deadline_s, const std::string& doing) {
     auto answer = worker.call(std::move(request), deadline_s);
@@ -60,6 +71,7 @@ class ModelPool::Pair {
 };
 
 ModelPool::ModelPool(PipelineOptions options, int workers) : options_(std::move(options)) {
+  if (!options_.binaries) options_.binaries = std::make_shared<BinaryCache>();
   for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
 }
 

@@ -27,7 +27,7 @@ class ModelPool {
  public:
   using Result = std::variant<Forecast, Failure>;
 
-  /// `options`: its virtual device, the command of workers and both deadlines.
+  /// `options`: its virtual device, the command of workers, both deadlines and the binaries.
   ModelPool(PipelineOptions options, int workers);
   /// Waits for nothing: what is under way ends with Stopped.
   ~ModelPool();

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "evaluator/binary_cache.h"
 #include "evaluator/cases.h"
 #include "evaluator/compile_pool.h"
 #include "evaluator/gates.h"
@@ -32,9 +33,6 @@ namespace {
 
 /// Failures of the machine in a row after which more of them are only a waste of time.
 constexpr int kMaxHarnessFailures = 5;
-
-/// Binaries that are kept for matches: those of elites and of what displaces them.
-constexpr std::size_t kRecentBinaries = 32;
 
 /// Candidates in flight on the virtual GPU. A constant, because what a strategy asks next depends on how many answers it
 /// lacks: the same seed then gives the same run on machines with any number of cores.
@@ -62,6 +60,7 @@ int threads_of_device(int compile_workers) { return std::max(usable_cores() / co
 
 PipelineOptions with_defaults(PipelineOptions options) {
   if (options.run_deadline_s <= 0) options.run_deadline_s = options.device.kind == "vgpu" ? 60 : 15;
+  if (!options.binaries) options.binaries = std::make_shared<BinaryCache>();
   return options;
 }
 
@@ -113,7 +112,8 @@ class Pipeline final : public DevicePipeline {
         plan_(plan_cases(options_.task, options_.target, options_.device.kind, options_.salt)),
         oracles_(plan_.cases.size()),
         compile_workers_(compile_workers(options_)),
-        pool_(worker_options(options_, {"compile"}, &stop_), compile_workers_, options_.compile_deadline_s) {
+        pool_(worker_options(options_, {"compile"}, &stop_), compile_workers_, options_.compile_deadline_s,
+              options_.binaries) {
     for (const Finished& finished : options_.finished) recall(finished);
     oracle_thread_ = std::thread([this] { compute_oracles(); });
     device_thread_ = std::thread([this] { evaluate_all(); });
@@ -193,11 +193,6 @@ class Pipeline final : public DevicePipeline {
     int rounds = 0;
     std::promise<Turns> result;
   };
-  struct Recent {
-    std::string source_hash;
-    Binary binary;
-  };
-
   void start_compiling(Job& job) {
     for (const Program& program : job.candidate.programs) {
       job.compiled.push_back(pool_.compile(program.source, options_.device.arch, program.max_registers));
@@ -273,27 +268,14 @@ class Pipeline final : public DevicePipeline {
   std::vector<Binary> binaries_of(const Candidate& candidate) {
     std::vector<Binary> binaries;
     for (const Program& program : candidate.programs) {
-      const auto recent = std::ranges::find(recent_, program.source_hash, &Recent::source_hash);
-      if (recent != recent_.end()) {
-        binaries.push_back(recent->binary);
-        continue;
-      }
       const CompilePool::Result result =
           pool_.compile(program.source, options_.device.arch, program.max_registers).get();
       if (const auto* failure = std::get_if<Failure>(&result)) {
         throw machine_error("what compiled before does not compile any more: " + failure->reason);
       }
       binaries.push_back(std::get<Binary>(result));
-      keep(program, binaries.back());
     }
     return binaries;
-  }
-
-  /// Binaries of candidates that may soon be timed again.
-  void keep(const Program& program, const Binary& binary) {
-    if (std::ranges::find(recent_, program.source_hash, &Recent::source_hash) != recent_.end()) return;
-    if (recent_.size() == kRecentBinaries) recent_.pop_front();
-    recent_.push_back({program.source_hash, binary});
   }
 
   void report(Done done) {
@@ -319,9 +301,6 @@ class Pipeline final : public DevicePipeline {
     std::vector<Build> builds = std::move(evaluation.builds);
     std::string profile = std::move(evaluation.sass_summary);
     evaluation = validation.evaluate(job.candidate, binaries);
-    for (std::size_t i = 0; evaluation.verdict == Verdict::valid && i < binaries.size(); ++i) {
-      keep(job.candidate.programs[i], binaries[i]);
-    }
     evaluation.builds = std::move(builds);
     evaluation.sass_summary = std::move(profile);
     remember(by_binary_, binary_key, job, evaluation);
@@ -423,7 +402,6 @@ class Pipeline final : public DevicePipeline {
   std::map<std::string, Known> by_source_;
   std::map<std::string, Known> by_binary_;
   int harness_failures_ = 0;
-  std::deque<Recent> recent_;
 
   std::thread oracle_thread_;
   std::thread device_thread_;

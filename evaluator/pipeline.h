@@ -27,6 +27,8 @@ struct Finished {
   Evaluation evaluation;
 };
 
+class BinaryCache;
+
 struct PipelineOptions {
   Task task;
   SourceTree tree;        ///< For the reference.
@@ -42,6 +44,8 @@ struct PipelineOptions {
   /// Of a resumed run: copies of these are recognised, so that the run goes on as if it had never stopped.
   std::vector<Finished> finished = {};
   double timing_seconds = 0.5;  ///< Budget of one timing.
+  /// Shared with a ModelPool: what it has compiled is not compiled again. Null: one of the pipeline's own.
+  std::shared_ptr<BinaryCache> binaries = nullptr;
   /// The program and first arguments of a worker; empty: this executable with the argument "worker". Its role follows.
   std::vector<std::string> worker_command;
 };

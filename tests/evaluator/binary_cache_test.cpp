@@ -1,0 +1,85 @@
+#include "evaluator/binary_cache.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "evaluator/compile_pool.h"
+#include "evaluator/model_pool.h"
+#include "toy_task.h"
+
+using namespace evo;
+using namespace evo::testing;
+
+namespace {
+
+protocol::Compile request(const std::string& source, int max_registers = 0) {
+  return {source, "sm_90a", max_registers};
+}
+
+Binary binary(const std::string& ptx) {
+  Binary made;
+  made.ptx = ptx;
+  return made;
+}
+
+std::optional<std::string> ptx_of(BinaryCache& cache, const protocol::Compile& wanted) {
+  const auto found = cache.find(wanted);
+  return found ? std::optional(found->ptx) : std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("a binary is found by everything that its compilation depends on") {
+  BinaryCache cache;
+  cache.keep(request("one"), binary("1"));
+  cache.keep(request("one", 64), binary("64"));
+  CHECK(ptx_of(cache, request("one")) == "1");
+  CHECK(ptx_of(cache, request("one", 64)) == "64");
+  CHECK(!ptx_of(cache, request("two")));
+  CHECK(!ptx_of(cache, {"one", "sm_80", 0}));
+  cache.keep(request("one"), binary("another"));
+  CHECK(ptx_of(cache, request("one")) == "1");
+}
+
+TEST_CASE("of more binaries than there is room for those asked for last stay") {
+  BinaryCache cache(3500);  // three of them
+  const std::string ptx(1000, 'x');
+  for (const char* source : {"a", "b", "c"}) cache.keep(request(source), binary(ptx));
+  CHECK(ptx_of(cache, request("a")) == ptx);
+  cache.keep(request("d"), binary(ptx));
+  CHECK(!ptx_of(cache, request("b")));
+  for (const char* source : {"a", "c", "d"}) CHECK(ptx_of(cache, request(source)) == ptx);
+  cache.keep(request("huge"), binary(std::string(4000, 'x')));
+  CHECK(!ptx_of(cache, request("huge")));
+}
+
+TEST_CASE("what a model's pool has compiled is not compiled again, nor the reverse") {
+  PipelineOptions options = toy_options();
+  options.run_deadline_s = 10;
+  options.binaries = std::make_shared<BinaryCache>();
+  const Program program = toy_candidate(options, "honest").programs.front();
+  const Program crashing = toy_candidate(options, "compile_crash").programs.front();
+  {
+    ModelPool models(options, 1);
+    models.model(program, program.plans.at("tiny"), {}).wait();
+  }
+  const auto compiled = options.binaries->find({program.source, options.device.arch, program.max_registers});
+  REQUIRE(compiled);
+
+  // The compiler would crash over this one, had it to compile it.
+  const protocol::Compile never{crashing.source, options.device.arch, crashing.max_registers};
+  options.binaries->keep(never, *compiled);
+  std::vector<std::string> command = options.worker_command;
+  command.push_back("compile");
+  CompilePool pool({command}, 1, 10, options.binaries);
+  const CompilePool::Result result = pool.compile(never.source, never.arch, never.max_registers).get();
+  REQUIRE(std::holds_alternative<Binary>(result));
+  CHECK(std::get<Binary>(result).ptx == compiled->ptx);
+  const CompilePool::Result other = pool.compile(never.source, "sm_75", never.max_registers).get();
+  CHECK(std::get<Failure>(other).verdict == Verdict::crashed);
+  ModelPool models(options, 1);
+  const ModelPool::Result asked = models.model(crashing, crashing.plans.at("tiny"), {}).get();
+  CHECK(std::get<Failure>(asked).reason.starts_with("modelling: "));
+}
