@@ -79,6 +79,8 @@ TEST_CASE("what a model's pool has compiled is not compiled again, nor the rever
   CHECK(std::get<Binary>(result).ptx == compiled->ptx);
   const CompilePool::Result other = pool.compile(never.source, "sm_75", never.max_registers).get();
   CHECK(std::get<Failure>(other).verdict == Verdict::crashed);
+  pool.compile(program.source, options.device.arch, 64).wait();
+  CHECK(options.binaries->find({program.source, options.device.arch, 64}));
   ModelPool models(options, 1);
   const ModelPool::Result asked = models.model(crashing, crashing.plans.at("tiny"), {}).get();
   CHECK(std::get<Failure>(asked).reason.starts_with("modelling: "));
