@@ -134,16 +134,15 @@ RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRu
   return recorded;
 }
 
-/// Also a run that is resumed: what its rehearsal found is among its seeds.
-bool rehearses(const PreparedRun& run) {
-  return run.rehearse > 0 ||
-         std::ranges::any_of(run.info.seeds, [](const Seed& seed) { return seed.origin == kRehearsed; });
+/// Whether a first rehearsal found something, which is among the seeds: of a run that is resumed, too.
+bool rehearses(const RunInfo& info) {
+  return std::ranges::any_of(info.seeds, [](const Seed& seed) { return seed.origin == kRehearsed; });
 }
 
 /// What proposes beside others' proposals.
 std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, Foresight* foresight) {
   return make_guided(run.info.strategy, space, run.info.seed, foresight,
-                     {.screen = run.info.screen, .rehearses = rehearses(run)}, run.info.seeds);
+                     {.screen = run.info.screen, .rehearses = rehearses(run.info)}, run.info.seeds);
 }
 
 std::vector<Seed> seeds_elsewhere(const PreparedRun& run, const Space& space, Foresight* foresight) {
