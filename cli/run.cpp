@@ -139,7 +139,7 @@ bool rehearses(const RunInfo& info) {
   return std::ranges::any_of(info.seeds, [](const Seed& seed) { return seed.origin == kRehearsed; });
 }
 
-/// What proposes beside others' proposals.
+/// What proposes when no proposer of the user does.
 std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, Foresight* foresight) {
   return make_guided(run.info.strategy, space, run.info.seed, foresight,
                      {.screen = run.info.screen, .rehearses = rehearses(run.info)}, run.info.seeds);
@@ -358,7 +358,7 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
   command
       ->add_option("--rehearse", request->rehearse,
                    fmt::format("Search M genomes by the cost model alone first; the best of them open the run (default: {}, or "
-                               "twice --evals, where --screen has its default; else 0)",
+                               "twice --evals, where a screened evolve runs on a GPU that a virtual one is like; else 0)",
                                Rehearsal().genomes))
       ->type_name("M");
   command

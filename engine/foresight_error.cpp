@@ -1,8 +1,9 @@
 #include "engine/foresight_error.h"
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "engine/median.h"
 #include "engine/rng.h"
 #include "engine/space.h"
 
@@ -23,9 +24,14 @@ constexpr double kCredit = 0.5;
 ForesightError::ForesightError(const Space& space)
     : space_(space), encoding_(space), forest_(encoding_, Forest::Options()) {}
 
-void ForesightError::observe(const Genome& genome, double foretold, std::optional<double> measured_us) {
+std::vector<float> ForesightError::row_of(const Genome& genome) const {
   std::vector<float> row(encoding_.columns());
   encoding_.encode(space_.point(genome), row.data());
+  return row;
+}
+
+void ForesightError::observe(const Genome& genome, double foretold, std::optional<double> measured_us) {
+  const std::vector<float> row = row_of(genome);
   rows_.insert(rows_.end(), row.begin(), row.end());
   ratios_.push_back(measured_us ? std::optional(*measured_us / foretold) : std::nullopt);
   if (measured_us) ++measured_;
@@ -42,11 +48,7 @@ void ForesightError::learn() {
   for (const auto& ratio : ratios_) {
     if (ratio) known.push_back(*ratio);
   }
-  if (!known.empty()) {
-    const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
-    std::ranges::nth_element(known, middle);
-    median_ = *middle;
-  }
+  if (!known.empty()) median_ = upper_median(std::move(known));
   if (ratios_.size() >= kEnough) {
     const std::vector<float> rows(rows_.begin(), rows_.end());
     std::vector<float> targets;
@@ -66,9 +68,7 @@ std::optional<double> ForesightError::expected_us(const Genome& genome, std::opt
 double ForesightError::ratio(const Genome& genome) {
   if (!learnt_) learn();
   if (forest_.empty()) return median_;
-  std::vector<float> row(encoding_.columns());
-  encoding_.encode(space_.point(genome), row.data());
-  const Prediction log_ratio = forest_.predict(row.data());
+  const Prediction log_ratio = forest_.predict(row_of(genome).data());
   return std::exp(log_ratio.mean - kCredit * log_ratio.spread);
 }
 

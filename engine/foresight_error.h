@@ -30,6 +30,7 @@ class ForesightError {
   double ratio(const Genome& genome);
 
  private:
+  std::vector<float> row_of(const Genome& genome) const;
   void learn();
 
   const Space& space_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/foresight_error.h"
+#include "engine/median.h"
 #include "engine/rehearsal.h"
 
 namespace evo {
@@ -195,10 +196,7 @@ class ScreenedStrategy : public Strategy {
     for (const Entry& entry : batch) {
       if (entry.expected_us) expected.push_back(*entry.expected_us);
     }
-    if (expected.empty()) return 0;
-    const auto middle = expected.begin() + static_cast<std::ptrdiff_t>(expected.size() / 2);
-    std::ranges::nth_element(expected, middle);
-    return *middle;
+    return expected.empty() ? 0 : upper_median(std::move(expected));
   }
 
   /// What foretold latencies mean is not known before the first measurement.

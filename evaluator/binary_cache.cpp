@@ -12,7 +12,7 @@ std::string key_of(const protocol::Compile& request) {
 }
 
 std::size_t bytes_of(const std::string& key, const Binary& binary) {
-  return 2 * key.size() + binary.ptx.size() + binary.cubin.size();
+  return key.size() + binary.ptx.size() + binary.cubin.size();
 }
 
 }  // namespace
@@ -30,8 +30,8 @@ void BinaryCache::keep(const protocol::Compile& request, const Binary& binary) {
   std::string key = key_of(request);
   if (by_key_.contains(key)) return;
   bytes_ += bytes_of(key, binary);
-  entries_.push_front({key, binary});
-  by_key_.emplace(std::move(key), entries_.begin());
+  entries_.push_front({std::move(key), binary});
+  by_key_.emplace(entries_.front().key, entries_.begin());
   while (bytes_ > budget_) {
     const Entry& oldest = entries_.back();
     bytes_ -= bytes_of(oldest.key, oldest.binary);

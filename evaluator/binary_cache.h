@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "evaluator/device.h"
@@ -33,7 +34,7 @@ class BinaryCache {
   std::mutex mutex_;
   std::size_t bytes_ = 0;
   std::list<Entry> entries_;  // the latest asked for first
-  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;  // keys are those of entries_
 };
 
 }  // namespace evo

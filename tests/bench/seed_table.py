@@ -36,14 +36,17 @@ def to_5_percent(space, seed_from):
     return report["spaces"][0]["strategies"][0]["evaluations_to_5_percent"]["value"]
 
 
-def halves(name, draw, folder):
-    """Files of the same half of the genomes at each shape."""
-    whole = {shape: json.loads(gzip.open(sweeps / f"{name}_1_8_{shape}_64_h200.json.gz").read()) for shape in SHAPES}
+def file_name(name, shape):
+    return f"{name}_1_8_{shape}_64_h200.json"
+
+
+def halves(name, whole, draw, folder):
+    """Files of the same half of the genomes at each shape. `whole`: the sweeps by shape."""
     common = sorted(set.intersection(*(set(sweep["cache"]) for sweep in whole.values())))
     kept = set(random.Random(draw).sample(common, len(common) // 2))
     files = {}
     for shape, sweep in whole.items():
-        files[shape] = folder / f"{pathlib.Path(name).name}_1_8_{shape}_64_h200.json"
+        files[shape] = folder / file_name(name, shape)
         half = {genome: result for genome, result in sweep["cache"].items() if genome in kept}
         files[shape].write_text(json.dumps(dict(sweep, cache=half)))
     return files
@@ -56,17 +59,18 @@ def cell(values):
 def main():
     print("| evaluations to 5 % | unseeded | seeded |\n|---|---|---|")
     means = {False: [], True: []}
-    for name in ["fp8_sdpa_mma_sync", "shared/fp8_sdpa_wgmma_500"]:
+    for of_sweeps, name in [(sweeps, "fp8_sdpa_mma_sync"), (sweeps / "shared", "fp8_sdpa_wgmma_500")]:
+        whole = {shape: json.loads(gzip.open(of_sweeps / f"{file_name(name, shape)}.gz").read()) for shape in SHAPES}
         results = {(shape, seeded): [] for shape in SHAPES for seeded in means}
         with tempfile.TemporaryDirectory() as folder:
             for draw in range(draws):
-                files = halves(name, draw, pathlib.Path(folder))
+                files = halves(name, whole, draw, pathlib.Path(folder))
                 for shape, elsewhere in zip(SHAPES, reversed(SHAPES)):
                     for seeded in means:
                         results[shape, seeded].append(to_5_percent(files[shape], files[elsewhere] if seeded else None))
         for shape, elsewhere in zip(SHAPES, reversed(SHAPES)):
             cells = [results[shape, seeded] for seeded in means]
-            print(f"| {pathlib.Path(name).name}, S = {shape}, from S = {elsewhere} | {cell(cells[0])} | {cell(cells[1])} |", flush=True)
+            print(f"| {name}, S = {shape}, from S = {elsewhere} | {cell(cells[0])} | {cell(cells[1])} |", flush=True)
             for seeded, values in zip(means, cells):
                 means[seeded].append(statistics.mean(values))
     print(f"| mean | {statistics.mean(means[False]):.1f} | {statistics.mean(means[True]):.1f} |")
