@@ -5,117 +5,42 @@
 #include <limits>
 #include <queue>
 
+#include "evaluator/vgpu/sm_demands.h"
+
 namespace evo::vgpu {
 namespace {
 
-constexpr int kPartitions = 4;
 /// Simulated events of one launch: about a tenth of a second.
 constexpr std::uint64_t kEventBudget = 1'500'000;
 /// How far the queue in front of the shared-memory pipe may back up before issue stalls, in clocks.
 constexpr double kMemoryQueueClocks = 32;
 constexpr double kSpecialQueueClocks = 8;
 
-double flops_of(const MmaForm& form) { return (form.of_quad_pairs() ? 4 : 1) * 2.0 * form.m * form.n * form.k; }
-double bytes_of(MmaType type) {
-  switch (type) {
-    case MmaType::f16:
-    case MmaType::bf16:
-      return 2;
-    case MmaType::tf32:
-      return 4;
-    default:
-      return 1;
-  }
-}
-bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
-
-double mma_rate(const MmaRates& rates, const MmaForm& form) {
-  const bool f16 = form.accumulator == MmaType::f16;
-  switch (form.a) {
-    case MmaType::e4m3:
-    case MmaType::e5m2:
-      return f16 ? rates.fp8_f16 : rates.fp8;
-    case MmaType::tf32:
-      return rates.tf32;
-    case MmaType::f64:
-      return rates.f64;
-    case MmaType::s8:
-    case MmaType::u8:
-      return rates.int8;
-    case MmaType::s4:
-    case MmaType::u4:
-      return 2 * rates.int8;
-    default:
-      return f16 ? rates.half_f16 : rates.half;
-  }
-}
-
-/// What one machine instruction of a class asks of an SM.
-struct Demand {
-  Pipe pipe = Pipe::issue;
-  double clocks = 1;   ///< That the pipe (of a sub-partition, or of the SM) is busy.
-  double latency = 4;  ///< From issue until the result can be read.
-  Stall cause = Stall::dependence;
-};
-
-Demand per_lane(Pipe pipe, double rate, double latency, Stall cause = Stall::dependence) {
-  return {pipe, 32.0 * kPartitions / rate, latency, cause};
-}
-
-Demand demand_of(const DeviceModel& model, OpClass op_class) {
-  const PipeRates& rates = model.rates;
-  const Latencies& latencies = model.latencies;
-  switch (op_class) {
-    case OpClass::integer:
-    case OpClass::float_compare:
-    case OpClass::fence:
-      return per_lane(Pipe::alu, rates.alu, latencies.alu);
-    case OpClass::half_compare:
-      return per_lane(Pipe::float_fma, rates.half_fma, latencies.alu);
-    case OpClass::integer_multiply:
-      return per_lane(Pipe::float_fma, rates.integer_multiply, latencies.integer_multiply);
-    case OpClass::bit_search:
-      return per_lane(Pipe::convert, rates.convert, latencies.convert);
-    case OpClass::float_fma:
-      return per_lane(Pipe::float_fma, rates.float_fma, latencies.fma);
-    case OpClass::half_fma:
-      return per_lane(Pipe::float_fma, rates.half_fma, latencies.fma);
-    case OpClass::double_fma:
-      return per_lane(Pipe::double_fma, rates.double_fma, latencies.double_fma);
-    case OpClass::special:
-      return per_lane(Pipe::special, rates.special, latencies.special, Stall::special);
-    case OpClass::convert:
-      return per_lane(Pipe::convert, rates.convert, latencies.convert);
-    case OpClass::convert_pack:
-      return per_lane(Pipe::convert, rates.convert_pack, latencies.convert_pack);
-    case OpClass::convert_to_fp8:
-      return per_lane(Pipe::convert, rates.convert_to_fp8, latencies.convert_pack);
-    case OpClass::convert_from_fp8:
-      return per_lane(Pipe::convert, rates.convert_from_fp8, latencies.convert_pack);
-    case OpClass::shuffle:
-      return {Pipe::shared_memory, 32.0 / rates.shuffle, latencies.shuffle, Stall::shared_memory};
-    case OpClass::vote:
-      return per_lane(Pipe::alu, rates.vote, latencies.vote);
-    case OpClass::redux:
-      return per_lane(Pipe::alu, rates.vote / 2, latencies.redux);
-    case OpClass::special_register:
-      return {Pipe::issue, 1, latencies.special_register, Stall::dependence};
-    default:
-      return {Pipe::issue, 1, latencies.alu, Stall::dependence};
-  }
-}
-
-/// The demands of all classes, looked up once.
-struct Demands {
-  std::array<Demand, kOpClasses> of;
-  explicit Demands(const DeviceModel& model) {
-    for (std::size_t i = 0; i < of.size(); ++i) of[i] = demand_of(model, static_cast<OpClass>(i));
-  }
-};
 struct Register {
   double ready = 0;
   Stall cause = Stall::dependence;
   bool widened = false;  ///< 8-bit floats that have been converted to f16 since they were written.
+};
+
+/// Asynchronous work of a warp, committed in groups that end in order.
+struct AsyncGroups {
+  Stall cause;                        ///< Of a wait for them.
+  double open = 0;                    ///< When what has been issued since the last commit will have ended.
+  std::deque<double> committed = {};  ///< The same of each group that may be in flight.
+
+  void commit() {
+    committed.push_back(open);
+    open = 0;
+  }
+  /// When all but the latest groups, as many as may stay pending, will have ended.
+  double end_of_all_but(std::size_t pending) const {
+    double end = 0;
+    for (std::size_t i = 0; i + pending < committed.size(); ++i) end = std::max(end, committed[i]);
+    return end;
+  }
+  void forget_all_but(std::size_t pending) {
+    while (committed.size() > pending) committed.pop_front();
+  }
 };
 
 struct Warp {
@@ -127,13 +52,10 @@ struct Warp {
   double last = 0;     ///< When the instruction ahead issued.
   Stall waited = Stall::none;  ///< Why `next` or the operands are late.
   std::vector<Register> registers;
-  double group = 0;            ///< When the copies since the last commit will have landed.
-  std::deque<double> groups;   ///< The same of the committed groups that may be in flight.
-  double product_group = 0;         ///< When the products of a warpgroup since the last commit will have ended.
-  std::deque<double> product_groups;
-  double product_end = 0;           ///< Of the latest one.
-  double bulk_group = 0;            ///< Likewise of bulk copies.
-  std::deque<double> bulk_groups;
+  AsyncGroups copies{Stall::async_copy};
+  AsyncGroups bulk_copies{Stall::async_copy};
+  AsyncGroups products{Stall::tensor_core};
+  double product_end = 0;  ///< Of the latest one.
 };
 
 /// A phase of an mbarrier: over when all that it awaits has been simulated, at the time of the last.
@@ -225,35 +147,22 @@ class Simulation {
     const RecordedInstruction& instruction = recording_.instructions[event.instruction];
     Stall why = warp.waited == Stall::none ? Stall::dependence : warp.waited;
     double start = std::max(time, warp.next);
-    for (std::uint16_t r : needed_at_issue(instruction)) {
-      const Register& source = warp.registers[r];
-      if (source.ready > start) {
-        start = source.ready;
-        why = source.cause;
-      }
+    const auto wait_until = [&](double then, Stall cause) {
+      if (then <= start) return;
+      start = then;
+      why = cause;
+    };
+    for (std::uint16_t r : needed_at_issue(instruction)) wait_until(warp.registers[r].ready, warp.registers[r].cause);
+    if (const AsyncGroups* groups = groups_awaited(warp, instruction.op_class))
+      wait_until(groups->end_of_all_but(instruction.pending_groups), groups->cause);
+    if (const std::uint32_t number = phase_awaited(warp, event, instruction)) {
+      Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+      PhaseState& phase = slot.phases[number];
+      if (phase.missing > 0) return phase.waiting.push_back(index);  // The last to contribute wakes it.
+      wait_until(phase.over + demands_[instruction.op_class].latency,
+                 slot.block->phases[number].copies ? Stall::async_copy : Stall::barrier);
     }
-    if (instruction.op_class == OpClass::async_wait)
-      start = std::max(start, groups_done(warp, warp.groups, instruction, why));
-    if (instruction.op_class == OpClass::warpgroup_wait) {
-      const double done = groups_done(warp, warp.product_groups, instruction, why);
-      if (done > start) {
-        start = done;
-        why = Stall::tensor_core;
-      }
-    }
-    if (instruction.op_class == OpClass::bulk_wait)
-      start = std::max(start, groups_done(warp, warp.bulk_groups, instruction, why));
-    if (instruction.op_class == OpClass::mbarrier_wait &&
-        !phase_over(index, warp, event, model_.latencies.mbarrier, start, why))
-      return;
-    if (instruction.op_class == OpClass::cluster_wait &&
-        !phase_over(index, warp, event, model_.latencies.cluster_barrier, start, why))
-      return;
-    const double free = free_at(warp, event, instruction);
-    if (free > start) {
-      start = free;
-      why = Stall::pipe_busy;
-    }
+    wait_until(free_at(warp, event, instruction), Stall::pipe_busy);
     if (start > time) {  // Others may be first.
       warp.waited = why;
       turns_.push({start, index});
@@ -297,14 +206,17 @@ class Simulation {
     }
   }
 
-  double groups_done(const Warp& warp, const std::deque<double>& groups, const RecordedInstruction& instruction,
-                     Stall& why) const {
-    double done = 0;
-    const std::size_t pending = instruction.pending_groups;
-    const std::size_t waited = groups.size() > pending ? groups.size() - pending : 0;
-    for (std::size_t i = 0; i < waited; ++i) done = std::max(done, groups[i]);
-    if (done > warp.next) why = Stall::async_copy;
-    return done;
+  AsyncGroups* groups_awaited(Warp& warp, OpClass op_class) const {
+    switch (op_class) {
+      case OpClass::async_wait:
+        return &warp.copies;
+      case OpClass::bulk_wait:
+        return &warp.bulk_copies;
+      case OpClass::warpgroup_wait:
+        return &warp.products;
+      default:
+        return nullptr;
+    }
   }
 
   const RecordedAction* action_of(const Warp& warp, const Event& event) const {
@@ -312,22 +224,11 @@ class Simulation {
     return &slots_[static_cast<std::size_t>(warp.slot)].block->actions[event.action - 1];
   }
 
-  /// Whether the phase that the warp waits for is over, and then not before when it goes on. Else the warp sleeps.
-  bool phase_over(int index, const Warp& warp, const Event& event, double latency, double& start, Stall& why) {
+  /// The number of the phase of an mbarrier, or of the cluster's barrier, that must be over first; 0: none.
+  std::uint32_t phase_awaited(const Warp& warp, const Event& event, const RecordedInstruction& instruction) const {
+    if (instruction.op_class != OpClass::mbarrier_wait && instruction.op_class != OpClass::cluster_wait) return 0;
     const RecordedAction* action = action_of(warp, event);
-    if (action == nullptr || action->phase == 0) return true;
-    Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
-    PhaseState& phase = slot.phases[action->phase];
-    if (phase.missing > 0) {
-      phase.waiting.push_back(index);
-      return false;
-    }
-    const double seen = phase.over + latency;
-    if (seen > start) {
-      start = seen;
-      why = slot.block->phases[action->phase].copies ? Stall::async_copy : Stall::barrier;
-    }
-    return true;
+    return action == nullptr ? 0 : action->phase;
   }
 
   void contribute(Slot& slot, std::uint32_t number, double time) {
@@ -358,7 +259,7 @@ class Simulation {
   /// When the scheduler and the pipe can take the instruction.
   double free_at(const Warp& warp, const Event& event, const RecordedInstruction& instruction) {
     double free = pipe(Pipe::issue, warp.partition);
-    const Demand& demand = demands_.of[static_cast<std::size_t>(instruction.op_class)];
+    const Demand& demand = demands_[instruction.op_class];
     switch (instruction.op_class) {
       case OpClass::matrix_product:
         free = std::max(free, pipe(Pipe::tensor_core, warp.partition));
@@ -420,12 +321,13 @@ class Simulation {
         break;
       case OpClass::async_commit:
         occupy_issue(warp, start, 1);
-        warp.groups.push_back(warp.group);
-        warp.group = 0;
+        warp.copies.commit();
         break;
       case OpClass::async_wait:
+      case OpClass::bulk_wait:
+      case OpClass::warpgroup_wait:
         occupy_issue(warp, start, 1);
-        while (warp.groups.size() > instruction.pending_groups) warp.groups.pop_front();
+        groups_awaited(warp, instruction.op_class)->forget_all_but(instruction.pending_groups);
         break;
       case OpClass::barrier:
         occupy_issue(warp, start, 1);
@@ -435,10 +337,10 @@ class Simulation {
       case OpClass::mbarrier_wait:
         occupy_issue(warp, start, 1);
         occupy(Pipe::shared_memory, 0, start, 1);
-        write(warp, instruction, start + model_.latencies.mbarrier, Stall::shared_memory);
+        write(warp, instruction, start + demands_[instruction.op_class].latency, Stall::shared_memory);
         if (const RecordedAction* action = action_of(warp, event);
             action != nullptr && action->kind == AsyncAction::Kind::arrive)
-          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, std::max(start, warp.group));
+          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, std::max(start, warp.copies.open));
         break;
       case OpClass::cluster_arrive:
         occupy_issue(warp, start, 1);
@@ -457,29 +359,19 @@ class Simulation {
         if (const RecordedAction* action = action_of(warp, event); action != nullptr) {
           const double done = copied(*action, start);
           contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, done);
-          if (action->phase == 0) warp.bulk_group = std::max(warp.bulk_group, done);
+          if (action->phase == 0) warp.bulk_copies.open = std::max(warp.bulk_copies.open, done);
         }
         break;
       case OpClass::bulk_commit:
         occupy_issue(warp, start, 1);
-        warp.bulk_groups.push_back(warp.bulk_group);
-        warp.bulk_group = 0;
+        warp.bulk_copies.commit();
         break;
       case OpClass::warpgroup_product:
         multiply_asynchronously(warp, instruction, start);
         break;
       case OpClass::warpgroup_commit:
         occupy_issue(warp, start, 1);
-        warp.product_groups.push_back(warp.product_group);
-        warp.product_group = 0;
-        break;
-      case OpClass::warpgroup_wait:
-        occupy_issue(warp, start, 1);
-        while (warp.product_groups.size() > instruction.pending_groups) warp.product_groups.pop_front();
-        break;
-      case OpClass::bulk_wait:
-        occupy_issue(warp, start, 1);
-        while (warp.bulk_groups.size() > instruction.pending_groups) warp.bulk_groups.pop_front();
+        warp.products.commit();
         break;
       case OpClass::fence:
         occupy_issue(warp, start, 1);
@@ -500,7 +392,7 @@ class Simulation {
   }
 
   void compute(Warp& warp, const RecordedInstruction& instruction, double start) {
-    const Demand& demand = demands_.of[static_cast<std::size_t>(instruction.op_class)];
+    const Demand& demand = demands_[instruction.op_class];
     occupy_issue(warp, start, instruction.count);
     double begin = start;
     if (demand.pipe != Pipe::issue) {
@@ -515,7 +407,7 @@ class Simulation {
   void multiply(Warp& warp, const RecordedInstruction& instruction, double start) {
     const MmaForm& form = instruction.mma;
     if (through_f16(instruction)) return multiply_through_f16(warp, instruction, start);
-    const double clocks = flops_of(form) / (std::max(mma_rate(model_.mma, form), 1.0) / kPartitions);
+    const double clocks = product_clocks(model_.mma, form) * kPartitions;
     occupy_issue(warp, start, instruction.count);
     const double begin = occupy(Pipe::tensor_core, warp.partition, start, clocks);
     write(warp, instruction, begin + model_.latencies.mma + clocks, Stall::tensor_core);
@@ -524,7 +416,7 @@ class Simulation {
   /// A warp's quarter of a warpgroup's product: its partition of the tensor core takes one after another.
   void multiply_asynchronously(Warp& warp, const RecordedInstruction& instruction, double start) {
     const MmaForm& form = instruction.mma;
-    const double clocks = flops_of(form) / std::max(mma_rate(model_.wgmma, form), 1.0);
+    const double clocks = product_clocks(model_.wgmma, form);
     occupy_issue(warp, start, 1);
     const double earliest = std::max(start, warp.product_end + model_.latencies.wgmma_gap);
     warp.product_end = occupy(Pipe::tensor_core, warp.partition, earliest, clocks) + clocks;
@@ -532,7 +424,7 @@ class Simulation {
     const int shared_rows = form.n + (instruction.first_in_registers ? 0 : form.m);
     const double operands = shared_rows * form.k * bytes_of(form.a) / model_.rates.shared_bytes / kPartitions;
     warp.product_end = std::max(warp.product_end, occupy(Pipe::shared_memory, 0, start, operands) + operands);
-    warp.product_group = warp.product_end + model_.latencies.wgmma;
+    warp.products.open = warp.product_end + model_.latencies.wgmma;
   }
 
   /// Operands that are not yet f16 are widened, two conversions for each register; two products follow each other on
@@ -545,8 +437,10 @@ class Simulation {
       warp.registers[r].widened = true;
       conversions += 2;
     }
-    const double rate = form.accumulator == MmaType::f16 ? model_.mma.half_f16 : model_.mma.half;
-    const double clocks = flops_of(form) / 2 / (rate / kPartitions);
+    MmaForm half_of_it = form;
+    half_of_it.a = half_of_it.b = MmaType::f16;
+    half_of_it.k /= 2;
+    const double clocks = product_clocks(model_.mma, half_of_it) * kPartitions;
     const int additions = mma_registers(form).c;
     double operands = start;
     if (conversions > 0) {
@@ -595,7 +489,7 @@ class Simulation {
         ready = event.l2_sectors > 0 ? arrival + away : begin + latencies.l1;
     }
     if (instruction.op_class == OpClass::async_copy)
-      warp.group = std::max(warp.group, ready);
+      warp.copies.open = std::max(warp.copies.open, ready);
     else
       write(warp, instruction, ready, cause);
   }

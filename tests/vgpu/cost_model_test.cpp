@@ -307,6 +307,28 @@ TEST_CASE("a warpgroup's products wait for the banks that bring their operands")
   CHECK(from_registers.sm_us < 0.7 * from_shared.sm_us);
 }
 
+TEST_CASE("a wait for a warpgroup's products is the tensor core's, one for copies the copies'") {
+  Program products;
+  const int product = products.multiply_as_warpgroup({64, 256, 32, MmaType::e4m3, MmaType::e4m3, MmaType::f32, false}, true);
+  const int commit = products.add(OpClass::warpgroup_commit, {}, {}), wait = products.add(OpClass::warpgroup_wait, {}, {});
+  Program copies;
+  const int copy = copies.add(OpClass::async_copy, {}, {}), close = copies.add(OpClass::async_commit, {}, {});
+  const int arrived = copies.wait_for_all_but(0);
+  static const std::vector<std::uint64_t> touched = sectors(0, 16);
+  for (int i = 0; i < 50; ++i) {
+    for (const int step : {product, commit, wait}) products.run(step);
+    copies.run(copy, {TracedSpace::global, ~0u, 16, 4, touched});
+    for (const int step : {close, arrived}) copies.run(step);
+  }
+  const auto share = [](const Program& program, Stall stall) {
+    return cost_of(program, 4).stall_share[static_cast<std::size_t>(stall)];
+  };
+  CHECK(share(products, Stall::tensor_core) > 0.9);
+  CHECK(share(products, Stall::async_copy) == 0);
+  CHECK(share(copies, Stall::async_copy) > 0.9);
+  CHECK(share(copies, Stall::tensor_core) == 0);
+}
+
 TEST_CASE("making 8-bit floats takes longer than making f16") {
   const auto conversions = [](OpClass op_class) {
     Program program;
