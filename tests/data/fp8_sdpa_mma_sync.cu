@@ -346,15 +346,19 @@ struct Output {
   float v_scale;
 };
 
-// f32 on the multi-function unit, one result each: 16 a clock and SM.
+// On the multi-function unit, one result each: 16 a clock and SM.
+__device__ __forceinline__ float exp2_even(float y) { return exp2_approximate(y); }
+__device__ __forceinline__ float exp2_odd(float y) { return exp2_approximate(y); }
+
+// Weights in f32: every second one by `exp2_even`, the others by `exp2_odd`.
 constexpr float units_per_octave = 1.0f;
 __device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
 __device__ __forceinline__ float weight_offset(float row_max) { return -row_max; }
 
 __device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,
                                          float& row_sum) {
-  const float p0 = exp2_approximate(fmaf(first, scale, offset));
-  const float p1 = exp2_approximate(fmaf(second, scale, offset));
+  const float p0 = exp2_even(fmaf(first, scale, offset));
+  const float p1 = exp2_odd(fmaf(second, scale, offset));
   row_sum += p0 + p1;
   return f16x2_from_f32(p0, p1);
 }
@@ -496,7 +500,8 @@ __device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_addr
 
 __device__ __forceinline__ constexpr int key_at(int column) { return column; }
 
-// Keys from `keys_left` on do not exist: their scores become so low that their weights vanish.
+// Rows attend to the tile's first `keys_left` keys: those beyond do not exist.
+// The scores of others become so low that their weights vanish.
 __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][4], int keys_left, int lane) {
 #pragma unroll
   for (int n = 0; n < key_tiles; ++n) {
@@ -505,7 +510,8 @@ __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][
       const int key = key_at(8 * n + 2 * (lane % 4) + i % 2);
 #pragma unroll
       for (int m = 0; m < m_tiles; ++m) {
-        if (key >= keys_left) scores[m][n][i] = lowest_score;
+        const int row_keys = keys_left;
+        if (key >= row_keys) scores[m][n][i] = lowest_score;
       }
     }
   }
@@ -797,7 +803,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
       };
       multiply_half(scores, query[half], load_keys);
     }
-    if (S - first_key < tile_k) mask_scores(scores, S - first_key, lane);
+    const int keys_left = S - first_key;
+    if (keys_left < tile_k) mask_scores(scores, keys_left, lane);
 
     float tile_max[m_tiles][2];
     find_tile_max(tile_max, scores, scale);

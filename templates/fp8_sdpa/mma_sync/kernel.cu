@@ -356,11 +356,11 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
     if (i + 1 < tiles) load_key_tile(keys, k_head, first_key_of(i + 1), S, lane);
 //% end
 //% if mask == 'causal'
-    const int last_key = first_row + warp_row - first_key;  // in the tile, of the warp's first row
-    if (last_key < tile_k - 1) mask_scores(scores, last_key, lane);
+    const int keys_left = first_row + warp_row + 1 - first_key;  // of the tile, for the warp's first row
 //% else
-    if (S - first_key < tile_k) mask_scores(scores, S - first_key, lane);
+    const int keys_left = S - first_key;
 //% end
+    if (keys_left < tile_k) mask_scores(scores, keys_left, lane);
 
     float tile_max[m_tiles][2];
     find_tile_max(tile_max, scores, scale);

@@ -20,23 +20,11 @@ __device__ __forceinline__ constexpr int key_at(int column) { return column; }
 //% end
 
 //% if mask == 'causal'
-// Row i of the warp attends to keys up to `last_key` + i of the tile: the scores of the others become so low
-// that their weights vanish. That covers the keys past the end for every row that exists.
-__device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][4], int last_key, int lane) {
-#pragma unroll
-  for (int n = 0; n < key_tiles; ++n) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int key = key_at(8 * n + 2 * (lane % 4) + i % 2);
-#pragma unroll
-      for (int m = 0; m < m_tiles; ++m) {
-        if (key > last_key + 16 * m + lane / 4 + i / 2 * 8) scores[m][n][i] = lowest_score;
-      }
-    }
-  }
-}
+// Row i of the warp attends to the tile's first `keys_left` + i keys, and so to none past the end if the row exists.
 //% else
-// Keys from `keys_left` on do not exist: their scores become so low that their weights vanish.
+// Rows attend to the tile's first `keys_left` keys: those beyond do not exist.
+//% end
+// The scores of others become so low that their weights vanish.
 __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][4], int keys_left, int lane) {
 #pragma unroll
   for (int n = 0; n < key_tiles; ++n) {
@@ -45,12 +33,16 @@ __device__ __forceinline__ void mask_scores(float (&scores)[m_tiles][key_tiles][
       const int key = key_at(8 * n + 2 * (lane % 4) + i % 2);
 #pragma unroll
       for (int m = 0; m < m_tiles; ++m) {
-        if (key >= keys_left) scores[m][n][i] = lowest_score;
+//% if mask == 'causal'
+        const int row_keys = keys_left + 16 * m + lane / 4 + i / 2 * 8;
+//% else
+        const int row_keys = keys_left;
+//% end
+        if (key >= row_keys) scores[m][n][i] = lowest_score;
       }
     }
   }
 }
-//% end
 
 // The largest score of each row in the tile, scaled.
 __device__ __forceinline__ void find_tile_max(float (&tile_max)[m_tiles][2],

@@ -1,30 +1,5 @@
-// f32 on the multi-function unit, one result each: 16 a clock and SM.
-constexpr float units_per_octave = 1.0f;
-__device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
-//% if pv_math == 'f16'
-__device__ __forceinline__ float weight_offset(float row_max) { return -row_max; }
+// On the multi-function unit, one result each: 16 a clock and SM.
+__device__ __forceinline__ float exp2_even(float y) { return exp2_approximate(y); }
+__device__ __forceinline__ float exp2_odd(float y) { return exp2_approximate(y); }
 
-__device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,
-                                         float& row_sum) {
-  const float p0 = exp2_approximate(fmaf(first, scale, offset));
-  const float p1 = exp2_approximate(fmaf(second, scale, offset));
-//%   if sum_by == 'adds'
-  row_sum += p0 + p1;
-//%   end
-  return f16x2_from_f32(p0, p1);
-}
-//% else
-__device__ __forceinline__ float weight_offset(float row_max) { return ${p_exponent}.0f - row_max; }
-
-__device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset,
-                                          float& row_sum) {
-  const float p0 = exp2_approximate(fmaf(s0, scale, offset));
-  const float p1 = exp2_approximate(fmaf(s1, scale, offset));
-  const float p2 = exp2_approximate(fmaf(s2, scale, offset));
-  const float p3 = exp2_approximate(fmaf(s3, scale, offset));
-//%   if sum_by == 'adds'
-  row_sum += (p0 + p1) + (p2 + p3);
-//%   end
-  return join(e4m3x2_from_f32(p0, p1), e4m3x2_from_f32(p2, p3));
-}
-//% end
+//% include "f32.cuh"
