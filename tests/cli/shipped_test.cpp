@@ -1,4 +1,5 @@
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <fstream>
 
 #include "bench.h"
@@ -42,15 +43,31 @@ TEST_CASE("the shipped tasks load, and their spaces are large") {
         100'000);
 }
 
-TEST_CASE("the shipped tasks carry a pass of their self-test on the virtual GPU, so that a first run is not warned") {
+TEST_CASE("the families of fp8_sdpa say which head dimensions they have") {
+  const Bench bench;
+  for (const std::string family : {"mma_sync", "wgmma"}) {
+    for (const std::string depth : {"32", "96", "192"}) {
+      const Outcome run = bench.evo({"run", "--task", "fp8_sdpa", "--family", family, "--device", "vgpu", "--shapes",
+                                     "1,2,128," + depth, "--templates", kTemplates});
+      INFO(family << ": " << run.err);
+      CHECK(run.code == 2);
+      CHECK(run.err.find("no genome of " + family + " keeps all constraints: head dimensions are 64, 128 and 256") !=
+            std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the shipped tasks carry a pass of their self-test on each kind of device, so that a first run is not warned") {
+  const std::string kind = GENERATE("vgpu", "cuda");
   const Bench bench;
   const nlohmann::json tasks = bench.json({"tasks", "--templates", kTemplates})["tasks"];
   for (const auto& task : tasks) {
     const std::string name = task["name"];
-    std::ifstream file(kTemplates + "/" + name + "/mutants/passed/vgpu.json");
+    std::ifstream file(kTemplates + "/" + name + "/mutants/passed/" + kind + ".json");
     const nlohmann::json pass = nlohmann::json::parse(file);
     CHECK(pass["judged"].get<int>() > 0);
     // Whoever works on a kernel should not have to repeat it after each edit; whoever ships it has to.
-    if (pass["task_hash"] != task["hash"]) SKIP(name << " has changed since: evo selftest --task " << name << " --record");
+    if (pass["task_hash"] != task["hash"])
+      SKIP(name << " has changed since: evo selftest --task " << name << " --record --device " << (kind == "cuda" ? "cuda:0" : kind));
   }
 }
