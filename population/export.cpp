@@ -117,11 +117,16 @@ std::string includes_of(const std::string& source) {
   return includes;
 }
 
+/// NVRTC, which has no host compiler, sees the kernels alone.
+std::string unless_nvrtc(const std::string& host) {
+  return fmt::format("\n#ifndef __CUDACC_RTC__\n{}#endif  // __CUDACC_RTC__\n", host);
+}
+
 std::string preamble(const std::vector<ExportRequest>& requests, bool choosing) {
   const bool maps = std::any_of(requests.begin(), requests.end(),
                                 [](const ExportRequest& r) { return !r.family.tensor_maps.empty(); });
-  return fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n",
-                     maps ? "#include <cuda.h>\n" : "", choosing ? "#include <cmath>\n" : "");
+  return unless_nvrtc(fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n",
+                                  maps ? "#include <cuda.h>\n" : "", choosing ? "#include <cmath>\n" : ""));
 }
 
 std::string kernels_code(const std::vector<Specialised>& specialisations) {
@@ -130,8 +135,8 @@ std::string kernels_code(const std::vector<Specialised>& specialisations) {
     const Specialised& specialised = specialisations[i];
     const std::string& source = specialised.request->programs[specialised.program].source;
     const std::string marked = begin_marker(i) + exported_source(source) + end_marker(i);
-    code += "\n" + kernel_block(source, marked, specialised.name_space,
-                                kernels_of(specialised.request->family), specialised.suffix);
+    code += '\n';
+    code += kernel_block(source, marked, specialised.name_space, kernels_of(specialised.request->family), specialised.suffix);
   }
   return code;
 }
@@ -298,7 +303,7 @@ std::string export_cuda(const ExportRequest& request) {
   const std::vector<ExportRequest> requests = {request};
   const std::vector<Specialised> kernels = specialised_of(requests, Naming::by_specialisation);
   return readable_provenance(requests.front()) + preamble(requests, false) + kernels_code(kernels) +
-         host_code(kernels, {}) + main_code(kernels, {}) + provenance_block(requests.front());
+         unless_nvrtc(host_code(kernels, {}) + main_code(kernels, {})) + provenance_block(requests.front());
 }
 
 std::string export_dispatch(const std::vector<ExportRequest>& requests) {
@@ -306,7 +311,7 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests) {
   const std::vector<Specialised> kernels = specialised_of(requests, Naming::numbered);
   const std::vector<Measured> measured = measured_of(kernels);
   return readable_dispatch(kernels, measured) + preamble(requests, true) + kernels_code(kernels) +
-         host_code(kernels, measured) + main_code(kernels, measured) + dispatch_provenance_block(requests);
+         unless_nvrtc(host_code(kernels, measured) + main_code(kernels, measured)) + dispatch_provenance_block(requests);
 }
 
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep) {

@@ -44,6 +44,19 @@ TEST_CASE("the best elite is exported as one file, which is replaced as a whole"
   for (const std::string& file : bench.files()) CHECK_FALSE(holds(file, ".tmp"));
 }
 
+TEST_CASE("the kernels of an exported file run on the virtual GPU as anybody's do") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench);
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+  const auto genes = bench.json({"elites"})["elites"][0]["genome"]["genes"];
+  const auto ran = bench.json({"vgpu", "best.cu", "--block", std::to_string(genes["threads"].get<int>()), "--arg",
+                               "a=float[32]:iota", "--arg", "b=float[32]:iota", "--arg", "c=float[32]:unset", "--arg", "int:32"});
+  CHECK(ran["ok"] == true);
+  CHECK(ran["buffers"][2]["name"] == "c");
+  CHECK(ran["buffers"][2]["sum"] == 992);
+}
+
 TEST_CASE("an export that cannot be written leaves nothing half-written") {
   const Bench bench;
   write_toy_task(bench);
