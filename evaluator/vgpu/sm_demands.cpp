@@ -86,8 +86,6 @@ Demands::Demands(const DeviceModel& model) {
   for (std::size_t i = 0; i < of_.size(); ++i) of_[i] = demand_of(model, static_cast<OpClass>(i));
 }
 
-bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
-
 double bytes_of(MmaType type) {
   switch (type) {
     case MmaType::f16:

@@ -27,7 +27,6 @@ class Demands {
   std::array<Demand, kOpClasses> of_;
 };
 
-bool is_fp8(MmaType type);
 double bytes_of(MmaType type);
 
 /// Clocks of a matrix product when all the tensor cores of the SM share it.

@@ -17,32 +17,8 @@ using Row = std::array<std::uint32_t, kLanes>;
 
 constexpr int kMaxGroups = 8;  ///< Most words along k: the longest row (32 bytes) of a dense B.
 
-bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
-bool is_int8(MmaType type) { return type == MmaType::s8 || type == MmaType::u8; }
 bool is_int4(MmaType type) { return type == MmaType::s4 || type == MmaType::u4; }
 bool is_signed(MmaType type) { return type == MmaType::s8 || type == MmaType::s4; }
-
-int width_of(MmaType type) {
-  switch (type) {
-    case MmaType::b1:
-      return 1;
-    case MmaType::s4:
-    case MmaType::u4:
-      return 4;
-    case MmaType::e4m3:
-    case MmaType::e5m2:
-    case MmaType::s8:
-    case MmaType::u8:
-      return 8;
-    case MmaType::f16:
-    case MmaType::bf16:
-      return 16;
-    case MmaType::f64:
-      return 64;
-    default:
-      return 32;
-  }
-}
 
 std::string_view name_of(MmaType type) {
   constexpr std::string_view kNames[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "f64",
@@ -353,6 +329,28 @@ Shapes shapes_of(const MmaForm& form) {
 }
 
 }  // namespace
+
+int width_of(MmaType type) {
+  switch (type) {
+    case MmaType::b1:
+      return 1;
+    case MmaType::s4:
+    case MmaType::u4:
+      return 4;
+    case MmaType::e4m3:
+    case MmaType::e5m2:
+    case MmaType::s8:
+    case MmaType::u8:
+      return 8;
+    case MmaType::f16:
+    case MmaType::bf16:
+      return 16;
+    case MmaType::f64:
+      return 64;
+    default:
+      return 32;
+  }
+}
 
 bool mma_supported(const MmaForm& form, std::string* why) {
   const Shapes shapes = shapes_of(form);

@@ -11,6 +11,10 @@ namespace evo::vgpu {
 
 enum class MmaType { f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, f32, s32, b1 };
 
+inline bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
+inline bool is_int8(MmaType type) { return type == MmaType::s8 || type == MmaType::u8; }
+int width_of(MmaType type);  ///< Bits of an element in memory and registers: tf32 takes 32.
+
 /// One form of mma.sync: D (m x n) = A (m x k) . B (k x n) + C.
 struct MmaForm {
   int m = 16;

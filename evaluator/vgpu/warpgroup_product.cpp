@@ -13,19 +13,6 @@ namespace {
 using T = MmaType;
 using Words = std::array<TileWord, kProductWords>;
 
-bool is_fp8(T type) {
-  return type == T::e4m3 || type == T::e5m2;
-}
-bool is_int8(T type) {
-  return type == T::s8 || type == T::u8;
-}
-
-int width_of(T type) {
-  if (type == T::b1) return 1;
-  if (type == T::tf32) return 32;
-  return type == T::f16 || type == T::bf16 ? 16 : 8;
-}
-
 /// -A, for the forms whose scales differ.
 Words negated(std::span<const TileWord> a, T type) {
   const std::uint32_t signs = width_of(type) == 8    ? 0x80808080u

@@ -167,26 +167,6 @@ void execute_transfer(Warp& warp, const Instruction& in, std::uint32_t mask) {
   }
 }
 
-int bits_of(MmaType type) {
-  switch (type) {
-    case MmaType::f16:
-    case MmaType::bf16:
-      return 16;
-    case MmaType::s8:
-    case MmaType::u8:
-      return 8;
-    case MmaType::s4:
-    case MmaType::u4:
-      return 4;
-    case MmaType::b1:
-      return 1;
-    case MmaType::f64:
-      return 64;
-    default:
-      return 32;
-  }
-}
-
 /// The mma.sync product of one tile.
 MmaForm tile_form(MmaForm wmma) {
   const Tiling tiling = *tiling_of(wmma);
@@ -212,7 +192,7 @@ Fragment fragment_of(Form& form, Role role, MmaForm wmma, MmaType type) {
     if (type == MmaType::f32 && wmma.k == 8) wmma.a = wmma.b = MmaType::tf32;
   } else {
     wmma.a = wmma.b = type;
-    const int bits = bits_of(type);
+    const int bits = width_of(type);
     wmma.accumulator = bits == 64 ? MmaType::f64 : (bits < 16 ? MmaType::s32 : MmaType::f32);
   }
   check_shape(form, wmma);
@@ -221,7 +201,7 @@ Fragment fragment_of(Form& form, Role role, MmaForm wmma, MmaType type) {
   fragment.role = role;
   fragment.m = wmma.m;
   fragment.n = wmma.n;
-  fragment.bits = bits_of(type);
+  fragment.bits = width_of(type);
   const Role tile_role = fragment.tile_role();
   fragment.registers_of_tile = tile_role == Role::a ? counts.a : (tile_role == Role::b ? counts.b : counts.c);
   return fragment;
