@@ -86,18 +86,6 @@ Demands::Demands(const DeviceModel& model) {
   for (std::size_t i = 0; i < of_.size(); ++i) of_[i] = demand_of(model, static_cast<OpClass>(i));
 }
 
-double bytes_of(MmaType type) {
-  switch (type) {
-    case MmaType::f16:
-    case MmaType::bf16:
-      return 2;
-    case MmaType::tf32:
-      return 4;
-    default:
-      return 1;
-  }
-}
-
 double product_clocks(const MmaRates& rates, const MmaForm& form) {
   return flops_of(form) / std::max(mma_rate(rates, form), 1.0);
 }

@@ -27,8 +27,6 @@ class Demands {
   std::array<Demand, kOpClasses> of_;
 };
 
-double bytes_of(MmaType type);
-
 /// Clocks of a matrix product when all the tensor cores of the SM share it.
 double product_clocks(const MmaRates& rates, const MmaForm& form);
 

@@ -422,7 +422,7 @@ class Simulation {
     warp.product_end = occupy(Pipe::tensor_core, warp.partition, earliest, clocks) + clocks;
     // Operands in shared memory pass its banks: the second for all warps of the group together.
     const int shared_rows = form.n + (instruction.first_in_registers ? 0 : form.m);
-    const double operands = shared_rows * form.k * bytes_of(form.a) / model_.rates.shared_bytes / kPartitions;
+    const double operands = shared_rows * form.k * width_of(form.a) / 8.0 / model_.rates.shared_bytes / kPartitions;
     warp.product_end = std::max(warp.product_end, occupy(Pipe::shared_memory, 0, start, operands) + operands);
     warp.products.open = warp.product_end + model_.latencies.wgmma;
   }

@@ -291,9 +291,9 @@ TEST_CASE("8-bit products on Hopper pay for their conversion unless operands are
 }
 
 TEST_CASE("a warpgroup's products wait for the banks that bring their operands") {
-  const auto products = [](bool first_in_registers) {
+  const auto products = [](bool first_in_registers, MmaForm form = {64, 8, 32, MmaType::e4m3, MmaType::e4m3, MmaType::f32}) {
     Program program;
-    const int product = program.multiply_as_warpgroup({64, 8, 32, MmaType::e4m3, MmaType::e4m3, MmaType::f32, false}, first_in_registers);
+    const int product = program.multiply_as_warpgroup(form, first_in_registers);
     const int commit = program.add(OpClass::warpgroup_commit, {}, {}), wait = program.add(OpClass::warpgroup_wait, {}, {});
     for (int i = 0; i < 400; ++i) program.run(product);
     program.run(commit);
@@ -305,6 +305,9 @@ TEST_CASE("a warpgroup's products wait for the banks that bring their operands")
   const LaunchCost from_shared = cost_of(products(false), 8), from_registers = cost_of(products(true), 8);
   CHECK(from_shared.sm_us * clocks_per_us == Approx(400 * 2 * (2048 + 256) / h200().rates.shared_bytes).epsilon(0.05));
   CHECK(from_registers.sm_us < 0.7 * from_shared.sm_us);
+  // Rows of 256 single bits are as short, and the tensor cores take longer: the banks hold nothing up.
+  const MmaForm bits{64, 8, 256, MmaType::b1, MmaType::b1, MmaType::s32};
+  CHECK(cost_of(products(false, bits), 8).sm_us == Approx(cost_of(products(true, bits), 8).sm_us).epsilon(0.01));
 }
 
 TEST_CASE("a wait for a warpgroup's products is the tensor core's, one for copies the copies'") {
