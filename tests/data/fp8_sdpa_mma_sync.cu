@@ -351,6 +351,8 @@ __device__ __forceinline__ float exp2_even(float y) { return exp2_approximate(y)
 __device__ __forceinline__ float exp2_odd(float y) { return exp2_approximate(y); }
 
 // Weights in f32: every second one by `exp2_even`, the others by `exp2_odd`.
+
+// Scores in octaves: the largest weight of a row is 1.
 constexpr float units_per_octave = 1.0f;
 __device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
 __device__ __forceinline__ float weight_offset(float row_max) { return -row_max; }

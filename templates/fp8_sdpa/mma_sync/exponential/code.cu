@@ -12,9 +12,4 @@ __device__ __forceinline__ u32 shifted_code(float score, float scale, float offs
   return __float_as_uint(fmaxf(fmaf(score, scale, offset), 8388608.0f));
 }
 
-__device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset,
-                                          float&) {
-  const u32 low = pick_bytes<0x0040>(shifted_code(s0, scale, offset), shifted_code(s1, scale, offset));
-  const u32 high = pick_bytes<0x0040>(shifted_code(s2, scale, offset), shifted_code(s3, scale, offset));
-  return pick_bytes<0x5410>(low, high);
-}
+//% include "codes.cuh"

@@ -1,10 +1,9 @@
 // Two f16 on the multi-function unit at once: half the instructions, and the f16 results are operands as they
 // are.
-constexpr float units_per_octave = 1.0f;
-__device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
-//% if pv_math == 'f16'
-__device__ __forceinline__ float weight_offset(float row_max) { return -row_max; }
 
+//% include "octaves.cuh"
+
+//% if pv_math == 'f16'
 __device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,
                                          float& row_sum) {
   const f16x2 p = exp2_approximate(f16x2_from_f32(fmaf(first, scale, offset), fmaf(second, scale, offset)));
@@ -14,8 +13,6 @@ __device__ __forceinline__ f16x2 weights(float first, float second, float scale,
   return p;
 }
 //% else
-__device__ __forceinline__ float weight_offset(float row_max) { return ${p_exponent}.0f - row_max; }
-
 __device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset,
                                           float& row_sum) {
   const f16x2 p01 = exp2_approximate(f16x2_from_f32(fmaf(s0, scale, offset), fmaf(s1, scale, offset)));

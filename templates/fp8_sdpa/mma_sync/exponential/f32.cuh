@@ -1,9 +1,8 @@
 // Weights in f32: every second one by `exp2_even`, the others by `exp2_odd`.
-constexpr float units_per_octave = 1.0f;
-__device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
-//% if pv_math == 'f16'
-__device__ __forceinline__ float weight_offset(float row_max) { return -row_max; }
 
+//% include "octaves.cuh"
+
+//% if pv_math == 'f16'
 __device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,
                                          float& row_sum) {
   const float p0 = exp2_even(fmaf(first, scale, offset));
@@ -14,8 +13,6 @@ __device__ __forceinline__ f16x2 weights(float first, float second, float scale,
   return f16x2_from_f32(p0, p1);
 }
 //% else
-__device__ __forceinline__ float weight_offset(float row_max) { return ${p_exponent}.0f - row_max; }
-
 __device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset,
                                           float& row_sum) {
   const float p0 = exp2_even(fmaf(s0, scale, offset));
