@@ -5,12 +5,12 @@
 #include <limits>
 #include <utility>
 
+#include "engine/noticeable.h"
+
 namespace evo {
 namespace {
 
 constexpr int kDraws = 20;  // for a genome not asked before
-/// What counts as getting better, as a logarithm: half a percent.
-constexpr double kNoticeable = 0.005;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void EvolveClimb::tell(Point point, const Answer& answer) {
 void EvolveClimb::note_progress() {
   found_better_ = true;
   const double best = ranked(0).log_latency;
-  if (ranking_.size() > 1 && best > noticed_best_ - kNoticeable) return;
+  if (ranking_.size() > 1 && best > noticed_best_ + std::log1p(-kNoticeable)) return;
   noticed_best_ = best;
   told_since_better_ = 0;
 }

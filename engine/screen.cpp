@@ -10,6 +10,7 @@
 
 #include "engine/foresight_error.h"
 #include "engine/median.h"
+#include "engine/noticeable.h"
 #include "engine/rehearsal.h"
 
 namespace evo {
@@ -19,8 +20,6 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// What is expected to take less than this much more than the best may be better than it: neighbours differ by as
 /// much in how far the cost model is off.
 constexpr double kMargin = 0.03;
-/// What counts as progress.
-constexpr double kNoticeable = 0.005;
 /// Of a rehearsal so many are looked at, the best first, until as many as are chosen at once were not asked before.
 constexpr std::size_t kRehearsedAmong = 32;
 

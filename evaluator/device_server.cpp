@@ -53,7 +53,7 @@ Failure unrepeatable(const Plan& plan, std::size_t offset) {
 
 DeviceServer::DeviceServer(Device& device)
     : device_(device),
-      input_budget_(device.info().kind == "vgpu" ? kGiB / 4 : memory_share(device.info())),
+      inputs_(device.info().kind == "vgpu" ? kGiB / 4 : memory_share(device.info())),
       idle_budget_(memory_share(device.info())) {}
 
 const Module& DeviceServer::module(std::uint64_t number) const {
@@ -84,21 +84,11 @@ void DeviceServer::forget_answers(std::uint64_t module) {
 
 std::shared_ptr<const PristineInputs> DeviceServer::inputs_of(const CaseRecipe& recipe) {
   std::string key = key_of(recipe);
-  if (const auto found = inputs_.find(key); found != inputs_.end()) {
-    ages_.splice(ages_.begin(), ages_, found->second.age);
-    return found->second.inputs;
-  }
+  if (const auto* found = inputs_.find(key)) return *found;
   const std::size_t bytes = input_bytes(recipe);
-  while (!ages_.empty() && input_bytes_ + bytes > input_budget_) {
-    const auto oldest = inputs_.find(ages_.back());
-    input_bytes_ -= oldest->second.bytes;
-    inputs_.erase(oldest);
-    ages_.pop_back();
-  }
+  inputs_.make_room(bytes);  // before more of the device's memory is asked for
   auto inputs = std::make_shared<const PristineInputs>(device_, recipe, guard_bytes_for(device_.info()));
-  ages_.push_front(key);
-  inputs_.emplace(std::move(key), CachedInputs{inputs, bytes, ages_.begin()});
-  input_bytes_ += bytes;
+  inputs_.put(std::move(key), inputs, bytes);
   return inputs;
 }
 

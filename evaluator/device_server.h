@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include "evaluator/device.h"
 #include "evaluator/device_buffers.h"
 #include "evaluator/protocol.h"
+#include "evaluator/recently_used.h"
 
 namespace evo {
 
@@ -29,11 +29,6 @@ class DeviceServer {
 
  private:
   using Digests = std::vector<std::uint64_t>;
-  struct CachedInputs {
-    std::shared_ptr<const PristineInputs> inputs;
-    std::size_t bytes = 0;
-    std::list<std::string>::iterator age;
-  };
 
   const Module& module(std::uint64_t number) const;
   void forget_answers(std::uint64_t module);
@@ -46,12 +41,9 @@ class DeviceServer {
   std::map<std::uint64_t, std::unique_ptr<Module>> modules_;
   /// The answers given so far, by module and case: an answer that comes again need not be sent again.
   std::map<std::pair<std::uint64_t, std::string>, Digests> answers_;
-  /// The least recently used ones are dropped. They are copied for every run, always to the same addresses: a kernel that
-  /// remembers an answer by its address gives a wrong one.
-  std::map<std::string, CachedInputs> inputs_;
-  std::list<std::string> ages_;  ///< Most recently used first.
-  std::size_t input_bytes_ = 0;
-  std::size_t input_budget_;
+  /// By case. They are copied for every run, always to the same addresses: a kernel that remembers an answer by its
+  /// address gives a wrong one.
+  RecentlyUsed<std::shared_ptr<const PristineInputs>> inputs_;
   std::vector<std::unique_ptr<BufferSet>> idle_sets_;
   std::size_t idle_bytes_ = 0;
   std::size_t idle_budget_;

@@ -194,6 +194,9 @@ Evaluation evaluation_of(const RunInfo& info, const ResultRow& row) {
 }  // namespace
 
 Results read_results(std::string_view text, const std::string& file) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos || text[begin] != '{')
+    throw usage_error(fmt::format("{} is not JSON: results are a Kernel Tuner cache or a T4 file, as evo export --format writes them", file));
   const JsonPlace root = JsonPlace::read({{file, std::string(text)}}, file);
   const JsonPlace evo = description_in(root, file);
   const Layout layout = read_layout(evo);

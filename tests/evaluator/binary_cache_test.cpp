@@ -43,18 +43,6 @@ TEST_CASE("a binary is found by everything that its compilation depends on") {
   CHECK(ptx_of(cache, request("one")) == "1");
 }
 
-TEST_CASE("of more binaries than there is room for those asked for last stay") {
-  BinaryCache cache(3500);  // three of them
-  const std::string ptx(1000, 'x');
-  for (const char* source : {"a", "b", "c"}) cache.keep(request(source), binary(ptx));
-  CHECK(ptx_of(cache, request("a")) == ptx);
-  cache.keep(request("d"), binary(ptx));
-  CHECK(!ptx_of(cache, request("b")));
-  for (const char* source : {"a", "c", "d"}) CHECK(ptx_of(cache, request(source)) == ptx);
-  cache.keep(request("huge"), binary(std::string(4000, 'x')));
-  CHECK(!ptx_of(cache, request("huge")));
-}
-
 TEST_CASE("what a model's pool has compiled is not compiled again, nor the reverse") {
   PipelineOptions options = toy_options();
   options.run_deadline_s = 10;

@@ -387,6 +387,7 @@ TEST_CASE("files that are no results of evo's are refused in one line that says 
     REQUIRE(at != std::string::npos);
     return damaged.replace(at, what.size(), with);
   };
+  CHECK_THAT(refusal("// A kernel"), ContainsSubstring("is not JSON: results are a Kernel Tuner cache or a T4 file"));
   CHECK_THAT(refusal(R"({"cache": {}})"), ContainsSubstring("was not written by evo export"));
   CHECK_THAT(refusal(without("\"task_hash\"", "\"task_has\"")), ContainsSubstring("task_hash"));
   CHECK_THAT(refusal(without("\"time\":0.0035", "\"time\":-1")), ContainsSubstring("above zero"));
