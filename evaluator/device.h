@@ -68,7 +68,7 @@ struct TimingRequest {
   int min_samples = 20;
   int max_samples = 200;
   double max_seconds = 0.5;
-  double warm_up_seconds = 0.01;    ///< Of calls before the first sample.
+  double warm_up_seconds = 0.1;     ///< Of calls before the first sample: docs/decisions/0003-sustained-clocks.md.
   double relative_interval = 0.01;  ///< Stop once the 95 % interval of the median is this tight.
 };
 

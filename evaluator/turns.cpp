@@ -18,13 +18,14 @@ namespace {
 /// Modules of contestants, out of the way of those that are validated.
 constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 
-/// One turn is short: many rounds say more than long ones. The turns before keep the GPU awake.
-TimingRequest one_turn() {
+/// One turn is short: many rounds say more than long ones. Only the first, which is not counted, warms up for long; after
+/// it the turns before keep the clocks where they are.
+TimingRequest one_turn(bool counted) {
   TimingRequest request;
   request.min_samples = 5;
   request.max_samples = 20;
   request.max_seconds = 0.03;
-  request.warm_up_seconds = 0.002;
+  if (counted) request.warm_up_seconds = 0.002;
   return request;
 }
 
@@ -53,16 +54,16 @@ class Match {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
     for (const std::size_t number : order) {
       if (turns_.failures[number]) continue;
-      const double us = objective(number);
+      const double us = objective(number, counted);
       if (counted && !turns_.failures[number]) turns_.rounds_us[number].push_back(us);
     }
   }
 
   /// Geometric mean over the timed shapes, as candidates are ranked by.
-  double objective(std::size_t number) {
+  double objective(std::size_t number, bool counted) {
     std::vector<double> medians_us;
     for (const TimedShape& timed : plan_.timed) {
-      const auto timing = time(number, timed);
+      const auto timing = time(number, timed, one_turn(counted));
       if (!timing) return 0;
       turns_.throttled += timing->throttled;
       medians_us.push_back(timing->median_us);
@@ -70,12 +71,12 @@ class Match {
     return geometric_mean(medians_us);
   }
 
-  std::optional<Timing> time(std::size_t number, const TimedShape& timed) {
+  std::optional<Timing> time(std::size_t number, const TimedShape& timed, const TimingRequest& turn) {
     const Candidate& candidate = *contestants_[number].candidate;
     const auto program = program_for(candidate, timed.shape.name);
     if (!program) throw machine_error("a contestant has no program for shape " + timed.shape.name);
     const Plan& plan = candidate.programs[*program].plans.at(timed.shape.name);
-    protocol::Time request{first_module(number) + *program, plan, {}, one_turn()};
+    protocol::Time request{first_module(number) + *program, plan, {}, turn};
     for (const std::size_t one : timed.rotation) request.rotation.push_back(plan_.cases[one].recipe);
     request.answered = false;  // They were judged when the contestants were validated.
     auto timed_reply = ask<protocol::Timed>(number, std::move(request));

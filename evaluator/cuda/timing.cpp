@@ -15,8 +15,7 @@ constexpr std::size_t kDefaultCalls = 20;
 constexpr std::size_t kMaxCalls = 1000;
 constexpr double kMinReplayUs = 50;
 constexpr double kMaxReplayUs = 4000;
-/// Untimed repetitions ahead of the samples: clocks that fell while the GPU was idle need milliseconds to
-/// rise again.
+/// Untimed repetitions ahead of the samples at least, however long they take.
 constexpr int kMinWarmUps = 3;
 /// Samples between two looks at the clocks: a look takes longer than a replay.
 constexpr std::size_t kSamplesPerLook = 5;

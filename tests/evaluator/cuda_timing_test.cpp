@@ -159,11 +159,20 @@ TEST_CASE("clocks that rise slowly are waited for before the first sample") {
   CHECK(timing.high_us == Approx(5));
 }
 
+TEST_CASE("a power limit that lowers the clocks under load has done so before the first sample") {
+  Bench bench(5);
+  // 20 calls in a replay: 6 us a call once the GPU has worked for 80 ms.
+  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us > 80'000 ? 20 : 0; };
+  const Timing timing = bench.time();
+  CHECK(timing.samples_us.size() == 20);
+  CHECK(timing.low_us == Approx(6));
+}
+
 TEST_CASE("samples under lowered clocks are dropped and counted") {
   Bench bench(5);
-  // From 11 to 12 ms: after the untimed repetitions, which take 10 ms, a replay takes twice as long.
+  // From 101 to 102 ms: after the untimed repetitions, which take 100 ms, a replay takes twice as long.
   bench.gpu.on_replay = [&] {
-    bench.clocks.throttled = bench.gpu.now_us > 11000 && bench.gpu.now_us < 12000;
+    bench.clocks.throttled = bench.gpu.now_us > 101'000 && bench.gpu.now_us < 102'000;
     if (bench.clocks.throttled) bench.gpu.now_us += 100;
   };
   const Timing timing = bench.time();
@@ -185,7 +194,7 @@ TEST_CASE("when the clocks never recover every sample is kept") {
 TEST_CASE("a timing says between which clocks it was taken") {
   Bench bench(5);
   bench.clocks = {.throttled = false, .sm_mhz = 1980, .memory_mhz = 3201};
-  bench.gpu.on_replay = [&] { bench.clocks.sm_mhz = bench.gpu.now_us > 11000 ? 1410 : 1980; };
+  bench.gpu.on_replay = [&] { bench.clocks.sm_mhz = bench.gpu.now_us > 101'000 ? 1410 : 1980; };
   const Conditions conditions = bench.time().conditions;
   CHECK(conditions.sm_mhz_low == 1410);
   CHECK(conditions.sm_mhz_high == 1980);
@@ -200,8 +209,8 @@ TEST_CASE("a timing says between which clocks it was taken") {
 TEST_CASE("a process that computes beside a timing is noticed, whether it goes or comes meanwhile") {
   Bench bench(5);
   bench.others = 2;
-  // The untimed repetitions take 10 ms.
-  bench.gpu.on_replay = [&] { bench.others = bench.gpu.now_us < 11000 ? 2 : 0; };
+  // The untimed repetitions take 100 ms.
+  bench.gpu.on_replay = [&] { bench.others = bench.gpu.now_us < 101'000 ? 2 : 0; };
   CHECK(bench.time().conditions.other_processes == 2);
   bench.gpu.on_replay = [&] { bench.others = 1; };
   CHECK(bench.time().conditions.other_processes == 1);
