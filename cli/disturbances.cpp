@@ -7,8 +7,7 @@
 namespace evo::cli {
 namespace {
 
-/// Clocks below this part of the highest of the run are another clock; the power cap moves them by a few
-/// percent.
+/// Clocks below this part of the highest of the run are another clock. The power limit moves them by 5 to 30 %, by the kernel.
 constexpr double kSameClock = 0.9;
 
 }  // namespace

@@ -29,7 +29,7 @@ struct Fit {
   std::string family;
   std::string shape;
   std::string device;  ///< The virtual GPU.
-  std::vector<FitPoint> points;
+  std::vector<FitPoint> points = {};
   std::size_t failed = 0;
   // Over the points that were modelled:
   double spearman = 0;      ///< Rank correlation of modelled with measured.
