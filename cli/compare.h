@@ -15,7 +15,7 @@ namespace evo::cli {
 /// One candidate beside the first one named.
 struct ComparisonRow {
   CandidateId candidate = 0;
-  double median_us = 0;                ///< Of its rounds; 0 when it failed.
+  double median_us = 0;                     ///< Of its rounds; 0 when it failed.
   std::optional<PairedRatio> against = {};  ///< Its latency over the first one's; empty for the first, and for failures.
   std::string failure = {};
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <variant>
@@ -18,16 +19,39 @@ namespace {
 /// Modules of contestants, out of the way of those that are validated.
 constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 
-/// One turn is short: many rounds say more than long ones. Only the first, which is not counted, warms up for long; after
-/// it the turns before keep the clocks where they are.
-TimingRequest one_turn(bool counted) {
+/// Clocks that differ by no more than this part are the same.
+constexpr double kClockTolerance = 0.01;
+
+/// One turn is short: many rounds say more than long ones.
+TimingRequest first_turn() {
   TimingRequest request;
   request.min_samples = 5;
   request.max_samples = 20;
   request.max_seconds = 0.03;
-  if (counted) request.warm_up_seconds = 0.002;
   return request;
 }
+
+/// A turn whose clocks the turn before has left as they are to be.
+TimingRequest warmed_turn() {
+  TimingRequest request = first_turn();
+  request.warm_up_seconds = 0.002;
+  return request;
+}
+
+/// The SM clocks that some timings were taken at.
+class Clocks {
+ public:
+  void add(const Conditions& conditions) {
+    lowest_ = std::min(lowest_, conditions.sm_mhz_low);
+    highest_ = std::max(highest_, conditions.sm_mhz_high);
+  }
+  /// False also where nobody can tell.
+  bool same() const { return lowest_ > 0 && lowest_ >= (1 - kClockTolerance) * highest_; }
+
+ private:
+  int lowest_ = std::numeric_limits<int>::max();
+  int highest_ = 0;
+};
 
 class Match {
  public:
@@ -41,42 +65,48 @@ class Match {
     turns_.rounds_us.resize(contestants_.size());
     turns_.failures.resize(contestants_.size());
     for (std::size_t i = 0; i < contestants_.size(); ++i) load(i);
-    if (!modelled) round(false);
+    if (!modelled) warm_up();
     for (int i = 0; i < (modelled ? 1 : rounds); ++i) round(true);
     for (std::size_t i = 0; i < contestants_.size(); ++i) unload(i);
     return std::move(turns_);
   }
 
  private:
+  void warm_up() {
+    round(false);
+    if (clocks_.same()) turn_ = warmed_turn();
+  }
+
   void round(bool counted) {
     std::vector<std::size_t> order(contestants_.size());
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
     for (const std::size_t number : order) {
       if (turns_.failures[number]) continue;
-      const double us = objective(number, counted);
+      const double us = objective(number);
       if (counted && !turns_.failures[number]) turns_.rounds_us[number].push_back(us);
     }
   }
 
   /// Geometric mean over the timed shapes, as candidates are ranked by.
-  double objective(std::size_t number, bool counted) {
+  double objective(std::size_t number) {
     std::vector<double> medians_us;
     for (const TimedShape& timed : plan_.timed) {
-      const auto timing = time(number, timed, one_turn(counted));
+      const auto timing = time(number, timed);
       if (!timing) return 0;
       turns_.throttled += timing->throttled;
+      clocks_.add(timing->conditions);
       medians_us.push_back(timing->median_us);
     }
     return geometric_mean(medians_us);
   }
 
-  std::optional<Timing> time(std::size_t number, const TimedShape& timed, const TimingRequest& turn) {
+  std::optional<Timing> time(std::size_t number, const TimedShape& timed) {
     const Candidate& candidate = *contestants_[number].candidate;
     const auto program = program_for(candidate, timed.shape.name);
     if (!program) throw machine_error("a contestant has no program for shape " + timed.shape.name);
     const Plan& plan = candidate.programs[*program].plans.at(timed.shape.name);
-    protocol::Time request{first_module(number) + *program, plan, {}, turn};
+    protocol::Time request{first_module(number) + *program, plan, {}, turn_};
     for (const std::size_t one : timed.rotation) request.rotation.push_back(plan_.cases[one].recipe);
     request.answered = false;  // They were judged when the contestants were validated.
     auto timed_reply = ask<protocol::Timed>(number, std::move(request));
@@ -134,6 +164,8 @@ class Match {
   WorkerClient& device_;
   const std::vector<Contestant>& contestants_;
   Rng rng_;
+  TimingRequest turn_ = first_turn();
+  Clocks clocks_;
   Turns turns_;
 };
 

@@ -29,9 +29,9 @@ constexpr std::size_t kConfirmedCases = 2;
 constexpr double kHopeless = 0.5;
 /// Cold launches flush L2 each time; they are reported, not searched for, so fewer do.
 constexpr int kColdSamples = 50;
-/// Cold launches are single ones, as of a GPU that has little to do: its clocks only have to rise.
-constexpr double kColdWarmUpSeconds = 0.01;
 constexpr double kColdShare = 0.25;
+/// They are single ones, as of a GPU that has little to do: its clocks only have to rise.
+constexpr double kColdWarmUpSeconds = 0.01;
 
 Failure failure_of(Verdict verdict, std::string reason) { return {verdict, std::move(reason), false, ""}; }
 

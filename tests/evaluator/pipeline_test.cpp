@@ -414,6 +414,26 @@ TEST_CASE("candidates timed in turns meet the same drift") {
   CHECK(evaluate_one(*pipeline, toy_candidate(options, "honest us=4")).latency_us == 4);
 }
 
+TEST_CASE("a candidate that a power limit slows is timed at its own clock, not at that of the turn before") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const Turns turns = pipeline->time_in_turns(
+      {toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=9 clock=1500")}, 5);
+  REQUIRE(turns.rounds_us[0].size() == 5);
+  for (const double us : turns.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
+  for (const double us : turns.rounds_us[1]) CHECK_THAT(us, Catch::Matchers::WithinRel(12.0, 1e-9));
+}
+
+TEST_CASE("candidates at one clock are warmed up once, not in each turn") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const auto second_of = [&](const std::string& first) {
+    return pipeline->time_in_turns({toy_candidate(options, first), toy_candidate(options, "honest us=10 warm_us=11")}, 1).rounds_us[1].at(0);
+  };
+  CHECK_THAT(second_of("honest us=9"), Catch::Matchers::WithinRel(10.0, 1e-9));
+  CHECK_THAT(second_of("honest us=9 clock=1500"), Catch::Matchers::WithinRel(11.0, 1e-9));
+}
+
 TEST_CASE("one that fails in its turn does not take the others along") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);

@@ -145,9 +145,12 @@ class FakeDevice final : public Device {
     Timing timing;
     timing.cold = request.cold;
     timing.median_us = words.has("fast") ? 0.001 : std::stod(words.value("us", "10")) * (request.cold ? 2 : 1);
+    if (warmed_up(request)) timing.median_us = std::stod(words.value("warm_us", std::to_string(timing.median_us)));
     // Clocks that fall from timing to timing, and noise: neither is the candidate's.
     timing.median_us *= 1 + std::stod(words.value("drift", "0")) * timings_;
     timing.median_us *= 1 + std::stod(words.value("noise", "0")) * std::sin(12.9898 * ++timings_);
+    timing.median_us *= highest_clock / clock_in(words, request);
+    timing.conditions.sm_mhz_low = timing.conditions.sm_mhz_high = static_cast<int>(clock_);
     timing.low_us = timing.high_us = timing.median_us;
     timing.samples_us.assign(20, timing.median_us);
     return timing;
@@ -210,6 +213,20 @@ class FakeDevice final : public Device {
     if (words.has("underrun")) c[-1] = 0.0F;
   }
 
+  /// The clock that a timing is taken at. A kernel that says `clock=MHZ` draws so much power that it is lowered to that,
+  /// before the first sample where the warm-up is long enough, otherwise for the timing that comes next.
+  double clock_in(const Words& words, const TimingRequest& request) {
+    const double settled = std::stod(words.value("clock", std::to_string(highest_clock)));
+    clock_ = warmed_up(request) ? settled : next_clock_;
+    next_clock_ = settled;
+    return clock_;
+  }
+
+  static bool warmed_up(const TimingRequest& request) { return request.warm_up_seconds >= 0.1; }
+
+  static constexpr double highest_clock = 2000;
+  double clock_ = highest_clock;
+  double next_clock_ = highest_clock;
   DeviceInfo info_ = fake_device_info();
   std::map<DeviceAddress, std::unique_ptr<std::byte[]>> memory_;
   std::map<DeviceAddress, std::vector<float>> remembered_;
