@@ -9,15 +9,15 @@
 namespace evo::cli {
 
 /// Notices what disturbs the measurements of a run and says each kind once: another process on the GPU,
-/// clocks that heat or a power brake lowered, clocks that differ between measurements or within one.
-/// Everything else that is to be known of it is kept with each timing.
+/// clocks that heat or a power brake lowered, a power limit that lowers them under a kernel, clocks that otherwise differ
+/// between measurements or within one. Everything else that is to be known of it is kept with each timing.
 class DisturbanceWatch {
  public:
   /// Lines for a person about what is new in an evaluation. `name`: of the candidate, for people.
   std::vector<std::string> notice(const std::string& name, const Evaluation& evaluation);
 
  private:
-  enum class Kind { company, throttling, clocks };
+  enum class Kind { company, throttling, power, clocks };
   bool first(Kind kind) { return said_.insert(kind).second; }
 
   std::set<Kind> said_;

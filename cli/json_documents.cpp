@@ -119,6 +119,7 @@ Json timing_json(const Timing& timing, bool with_samples) {
   json["sm_mhz_high"] = count_or_null(conditions.sm_mhz_high);
   json["memory_mhz"] = count_or_null(conditions.memory_mhz);
   json["other_processes"] = conditions.other_processes;
+  json["power_limited"] = conditions.power_limited;
   if (with_samples) json["samples_us"] = timing.samples_us;
   return json;
 }

@@ -47,7 +47,7 @@ std::string to_text(const Conditions& conditions) {
   if (conditions.sm_mhz_high == 0) return "";
   std::string text = fmt::format("SM {}", conditions.sm_mhz_low);
   if (conditions.sm_mhz_high != conditions.sm_mhz_low) text += fmt::format("-{}", conditions.sm_mhz_high);
-  text += " MHz";
+  text += conditions.power_limited ? " MHz (power limit)" : " MHz";
   if (conditions.memory_mhz > 0) text += fmt::format(", memory {} MHz", conditions.memory_mhz);
   return text;
 }

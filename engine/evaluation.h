@@ -62,9 +62,10 @@ struct Conditions {
   int sm_mhz_high = 0;
   int memory_mhz = 0;       ///< The lowest.
   int other_processes = 0;  ///< That computed on the GPU beside evo's own.
+  bool power_limited = false;  ///< The GPU's power limit lowered its clocks: what the kernel draws, no disturbance.
 };
 
-/// "SM 1755-1980 MHz, memory 3201 MHz"; empty where nobody could tell.
+/// "SM 1755-1980 MHz (power limit), memory 3201 MHz"; empty where nobody could tell.
 std::string to_text(const Conditions& conditions);
 
 /// One shape's latency. `modelled` times come from the virtual GPU's cost model and never mix with measured

@@ -336,7 +336,8 @@ json write(const Timing& timing) {
           {"sm_mhz_low", timing.conditions.sm_mhz_low},
           {"sm_mhz_high", timing.conditions.sm_mhz_high},
           {"memory_mhz", timing.conditions.memory_mhz},
-          {"other_processes", timing.conditions.other_processes}};
+          {"other_processes", timing.conditions.other_processes},
+          {"power_limited", timing.conditions.power_limited}};
 }
 
 Timing read_timing(const json& object) {
@@ -356,6 +357,7 @@ Timing read_timing(const json& object) {
   timing.conditions.sm_mhz_high = integer<int>(from, "sm_mhz_high");
   timing.conditions.memory_mhz = integer<int>(from, "memory_mhz");
   timing.conditions.other_processes = integer<int>(from, "other_processes");
+  timing.conditions.power_limited = boolean(from, "power_limited");
   return timing;
 }
 

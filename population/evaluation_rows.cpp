@@ -78,7 +78,7 @@ std::vector<CaseError> read_errors(Database& database, CandidateId candidate) {
 }
 
 void insert_timings(Database& database, CandidateId candidate, const std::vector<Timing>& timings) {
-  Statement insert = database.prepare("INSERT INTO timing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database.prepare("INSERT INTO timing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement insert_sample = database.prepare("INSERT INTO sample VALUES (?, ?, ?, ?)");
   std::int64_t position = 0;
   for (const Timing& timing : timings) {
@@ -95,6 +95,7 @@ void insert_timings(Database& database, CandidateId candidate, const std::vector
         .bind(timing.conditions.sm_mhz_high)
         .bind(timing.conditions.memory_mhz)
         .bind(timing.conditions.other_processes)
+        .bind(timing.conditions.power_limited)
         .run();
     std::int64_t sample_position = 0;
     for (const double sample : timing.samples_us) {
@@ -132,7 +133,7 @@ void insert_evaluation(Database& database, CandidateId candidate, const Evaluati
 std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
   Statement rows = database.prepare(
       "SELECT shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, memory_mhz, "
-      "other_processes FROM timing "
+      "other_processes, power_limited FROM timing "
       "WHERE candidate = ? ORDER BY position");
   rows.bind(candidate);
   std::vector<Timing> timings;
@@ -146,7 +147,7 @@ std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
                        static_cast<int>(rows.integer(6)),
                        {},
                        {static_cast<int>(rows.integer(7)), static_cast<int>(rows.integer(8)),
-                        static_cast<int>(rows.integer(9)), static_cast<int>(rows.integer(10))}});
+                        static_cast<int>(rows.integer(9)), static_cast<int>(rows.integer(10)), rows.integer(11) != 0}});
   }
   return timings;
 }

@@ -130,7 +130,8 @@ ordered_json timings_json(const std::vector<Timing>& timings) {
                     {"sm_mhz_low", timing.conditions.sm_mhz_low},
                     {"sm_mhz_high", timing.conditions.sm_mhz_high},
                     {"memory_mhz", timing.conditions.memory_mhz},
-                    {"other_processes", timing.conditions.other_processes}});
+                    {"other_processes", timing.conditions.other_processes},
+                    {"power_limited", timing.conditions.power_limited}});
   }
   return list;
 }

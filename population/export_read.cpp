@@ -61,11 +61,16 @@ int read_count(const JsonPlace& place, std::string_view key) {
   return static_cast<int>(count);
 }
 
+bool read_flag(const JsonPlace& place, std::string_view key) {
+  const auto there = place.find(key);
+  return there && there->boolean();
+}
+
 std::vector<Timing> read_claims(const JsonPlace& place) {
   std::vector<Timing> timings;
   for (const JsonPlace& item : place.items()) {
     item.allow_only({"shape", "modelled", "cold", "median_us", "low_us", "high_us", "sm_mhz_low", "sm_mhz_high",
-                     "memory_mhz", "other_processes"});
+                     "memory_mhz", "other_processes", "power_limited"});
     Timing& timing = timings.emplace_back();
     timing.shape = item.at("shape").text();
     timing.modelled = item.at("modelled").boolean();
@@ -74,7 +79,7 @@ std::vector<Timing> read_claims(const JsonPlace& place) {
     timing.low_us = read_number(item, "low_us");
     timing.high_us = read_number(item, "high_us");
     timing.conditions = {read_count(item, "sm_mhz_low"), read_count(item, "sm_mhz_high"), read_count(item, "memory_mhz"),
-                         read_count(item, "other_processes")};
+                         read_count(item, "other_processes"), read_flag(item, "power_limited")};
   }
   return timings;
 }

@@ -151,7 +151,7 @@ class Merge {
     copy("evaluation", "verdict, reason, latency_us, worst_relative_l2, profile, salt", "ttrrti", candidate, id);
     copy("case_error", "position, shape, seed, regime, output, relative_l2, max_abs, cosine", "itittrrr", candidate, id);
     copy("timing", "position, shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, "
-         "memory_mhz, other_processes", "itiirrriiiii", candidate, id);
+         "memory_mhz, other_processes, power_limited", "itiirrriiiiii", candidate, id);
     copy("sample", "timing, position, us", "iir", candidate, id);
   }
 

@@ -20,6 +20,7 @@ namespace {
 using NvmlReturn = int;  // 0: NVML_SUCCESS
 using NvmlDevice = void*;
 
+constexpr unsigned long long kSwPowerCap = 0x4;
 constexpr unsigned long long kHwSlowdown = 0x8;
 constexpr unsigned long long kSwThermalSlowdown = 0x20;
 constexpr unsigned long long kHwThermalSlowdown = 0x40;
@@ -158,7 +159,9 @@ class NvmlMonitor final : public GpuMonitor {
  public:
   NvmlMonitor(Nvml nvml, NvmlDevice device) : nvml_(std::move(nvml)), device_(device) {}
   GpuClocks clocks() override {
-    return {.throttled = (nvml_.clock_reasons(device_).value_or(0) & kSlowdowns) != 0,
+    const unsigned long long reasons = nvml_.clock_reasons(device_).value_or(0);
+    return {.throttled = (reasons & kSlowdowns) != 0,
+            .power_limited = (reasons & kSwPowerCap) != 0,
             .sm_mhz = nvml_.clock(device_, kSmClock),
             .memory_mhz = nvml_.clock(device_, kMemoryClock)};
   }

@@ -9,7 +9,8 @@ namespace evo::cuda {
 
 /// One look at a GPU's clocks.
 struct GpuClocks {
-  bool throttled = false;  ///< Lowered by heat, a power brake or a hardware slowdown.
+  bool throttled = false;      ///< Lowered by heat, a power brake or a hardware slowdown.
+  bool power_limited = false;  ///< Lowered by the power limit.
   int sm_mhz = 0;          ///< 0: nobody can tell.
   int memory_mhz = 0;
 };
@@ -25,7 +26,7 @@ class GpuMonitor {
 
 /// Watches the GPU of this UUID through NVML (libnvidia-ml.so.1), found at run time. Null without it;
 /// `why_not` then says why in one line. Thermal, power-brake and hardware slowdowns count as throttling; the
-/// power cap does not: under tensor-core load it is where a GPU runs all day.
+/// power limit does not: under tensor-core load it is where a GPU runs all day.
 std::unique_ptr<GpuMonitor> make_nvml_monitor(const std::string& uuid, std::string* why_not = nullptr);
 
 /// How many of the processes on a GPU are not `ours`. In a container NVML may tell the host's numbers, among

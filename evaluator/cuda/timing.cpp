@@ -78,6 +78,7 @@ void note(Conditions& conditions, const GpuClocks& clocks) {
   conditions.sm_mhz_low = lower(conditions.sm_mhz_low, clocks.sm_mhz);
   conditions.sm_mhz_high = std::max(conditions.sm_mhz_high, clocks.sm_mhz);
   conditions.memory_mhz = lower(conditions.memory_mhz, clocks.memory_mhz);
+  conditions.power_limited = conditions.power_limited || clocks.power_limited;
 }
 
 /// Takes samples until the criterion is met.

@@ -49,6 +49,17 @@ TEST_CASE("lowered clocks are said once, whatever was said before") {
   CHECK(watch.notice("proposal 2", timed(kCalm, 7)).empty());
 }
 
+TEST_CASE("the clock that a power limit leaves to a kernel is said once, and is no change of clocks") {
+  DisturbanceWatch watch;
+  CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
+  const Conditions limited = {.sm_mhz_low = 1410, .sm_mhz_high = 1425, .power_limited = true};
+  CHECK(watch.notice("proposal 1", timed(limited)) ==
+        std::vector<std::string>{"the GPU's power limit lowers its clock to 1410 MHz under proposal 1: latencies are what lasts "
+                                 "under load"});
+  CHECK(watch.notice("proposal 2", timed(limited)).empty());
+  CHECK(watch.notice("proposal 3", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})).size() == 1);
+}
+
 TEST_CASE("another clock than before is said, a few percent are none") {
   DisturbanceWatch watch;
   CHECK(watch.notice("proposal 0", timed(kCalm)).empty());

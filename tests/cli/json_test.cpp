@@ -72,7 +72,7 @@ TEST_CASE("every document has the members that its description promises") {
   CHECK(members(show["evaluation"]) == evaluation_members);
   CHECK(members(show["evaluation"]["timings"][0]) ==
         Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low",
-              "sm_mhz_high", "memory_mhz", "other_processes", "samples_us"});
+              "sm_mhz_high", "memory_mhz", "other_processes", "power_limited", "samples_us"});
   CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "registers",
                                                           "spill_bytes", "static_smem_bytes", "stack_bytes",
                                                           "cubin_hash", "compile_ms", "flags", "log"});

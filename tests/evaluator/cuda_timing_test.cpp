@@ -201,6 +201,8 @@ TEST_CASE("a timing says between which clocks it was taken") {
   CHECK(conditions.memory_mhz == 3201);
   CHECK(conditions.other_processes == 0);
   CHECK(to_text(conditions) == "SM 1410-1980 MHz, memory 3201 MHz");
+  bench.clocks.power_limited = true;
+  CHECK(to_text(bench.time().conditions) == "SM 1410 MHz (power limit), memory 3201 MHz");
   bench.clocks = {};
   bench.gpu.on_replay = [] {};
   CHECK(to_text(bench.time().conditions).empty());

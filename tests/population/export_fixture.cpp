@@ -57,7 +57,7 @@ ExportRequest export_request(const SourceTree& tree, const std::string& task,
   provenance.latency_us = 8.9123;
   provenance.worst_relative_l2 = 0.0125;
   for (const Shape& shape : provenance.target.timed) {
-    provenance.timings.push_back({shape.name, false, false, 8.91, 8.9, 8.95, 0, {}, {1965, 1980, 3201, 2}});
+    provenance.timings.push_back({shape.name, false, false, 8.91, 8.9, 8.95, 0, {}, {1965, 1980, 3201, 2, true}});
   }
   provenance.salt = 0xfedcba9876543210u;
   provenance.run = 3;

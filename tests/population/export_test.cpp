@@ -77,6 +77,7 @@ TEST_CASE("what is exported can be read back") {
   CHECK(got.timings[0].conditions.sm_mhz_low == 1965);
   CHECK(got.timings[0].conditions.memory_mhz == 3201);
   CHECK(got.timings[0].conditions.other_processes == 2);
+  CHECK(got.timings[0].conditions.power_limited);
   CHECK(got.salt == want.salt);
   CHECK(got.run == 3);
   CHECK(got.candidate == 217);
@@ -127,7 +128,7 @@ TEST_CASE("people find what, where from, how fast and how to build at the top") 
   CHECK_THAT(top, ContainsSubstring("latency narrow wide out=f32: 8.91 us, measured"));
   CHECK_THAT(top, ContainsSubstring("warm wide: 8.91 us [8.90, 8.95]"));
   CHECK_THAT(top, ContainsSubstring("GPU        GPU-1\n"));
-  CHECK_THAT(top, ContainsSubstring("clocks     SM 1965-1980 MHz, memory 3201 MHz\n"));
+  CHECK_THAT(top, ContainsSubstring("clocks     SM 1965-1980 MHz (power limit), memory 3201 MHz\n"));
   CHECK_THAT(top, ContainsSubstring("beside     2 other process(es) on the GPU\n"));
   CHECK_THAT(top, ContainsSubstring("plain: apply=right cluster_size=2 pdl=true swizzle=64 threads=32"));
   CHECK_THAT(top,

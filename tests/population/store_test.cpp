@@ -141,6 +141,7 @@ TEST_CASE("everything known of a candidate comes back") {
   CHECK(back.timings[0].conditions.sm_mhz_high == 1980);
   CHECK(back.timings[0].conditions.memory_mhz == 3201);
   CHECK(back.timings[0].conditions.other_processes == 1);
+  CHECK(back.timings[0].conditions.power_limited);
 
   const CandidateRow broken = store.candidate(store.candidate_of(run, 0).value()).value();
   CHECK(broken.evaluation.verdict == Verdict::compile_failed);
