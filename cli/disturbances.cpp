@@ -27,11 +27,12 @@ std::vector<std::string> DisturbanceWatch::notice(const std::string& name, const
           timing.throttled));
     }
     highest_sm_mhz_ = std::max(highest_sm_mhz_, now.sm_mhz_high);
+    if (now.sm_mhz_low == 0) continue;  // Nobody could tell.
     if (now.power_limited) {
       if (first(Kind::power))
         lines.push_back(fmt::format("the GPU's power limit lowers its clock to {} MHz under {}: latencies are what lasts under load",
                                     now.sm_mhz_low, name));
-    } else if (now.sm_mhz_low > 0 && now.sm_mhz_low < kSameClock * highest_sm_mhz_ && first(Kind::clocks)) {
+    } else if (now.sm_mhz_low < kSameClock * highest_sm_mhz_ && first(Kind::clocks)) {
       lines.push_back(
           fmt::format("the GPU's clock changes during this run: {} MHz while {} was timed, {} MHz at best",
                       now.sm_mhz_low, name, highest_sm_mhz_));

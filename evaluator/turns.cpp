@@ -23,7 +23,7 @@ constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 constexpr double kClockTolerance = 0.01;
 
 /// One turn is short: many rounds say more than long ones.
-TimingRequest first_turn() {
+TimingRequest one_turn() {
   TimingRequest request;
   request.min_samples = 5;
   request.max_samples = 20;
@@ -33,7 +33,7 @@ TimingRequest first_turn() {
 
 /// A turn whose clocks the turn before has left as they are to be.
 TimingRequest warmed_turn() {
-  TimingRequest request = first_turn();
+  TimingRequest request = one_turn();
   request.warm_up_seconds = 0.002;
   return request;
 }
@@ -164,7 +164,7 @@ class Match {
   WorkerClient& device_;
   const std::vector<Contestant>& contestants_;
   Rng rng_;
-  TimingRequest turn_ = first_turn();
+  TimingRequest turn_ = one_turn();
   Clocks clocks_;
   Turns turns_;
 };

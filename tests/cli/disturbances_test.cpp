@@ -52,6 +52,7 @@ TEST_CASE("lowered clocks are said once, whatever was said before") {
 TEST_CASE("the clock that a power limit leaves to a kernel is said once, and is no change of clocks") {
   DisturbanceWatch watch;
   CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
+  CHECK(watch.notice("proposal 0", timed({.power_limited = true})).empty());
   const Conditions limited = {.sm_mhz_low = 1410, .sm_mhz_high = 1425, .power_limited = true};
   CHECK(watch.notice("proposal 1", timed(limited)) ==
         std::vector<std::string>{"the GPU's power limit lowers its clock to 1410 MHz under proposal 1: latencies are what lasts "
