@@ -24,6 +24,9 @@ namespace {
 /// With pairs that scatter by 1 % these resolve 0.5 % with 95 % of 21, 0.8 % with those of 9.
 constexpr int kComparedRounds = 21;
 constexpr int kJudgedRounds = 9;
+/// Of so many rounds a match over an elite's place is over, where its whole interval is so far from 1.
+constexpr std::size_t kPlainRounds = 3;
+constexpr double kPlainMargin = 0.05;
 
 struct Request {
   std::vector<std::string> ids;
@@ -133,6 +136,13 @@ int run_compare(const Request& request) {
   return failed ? kNothingValid : kDone;
 }
 
+/// Whether more rounds would change nothing: one of two failed, or is plainly faster.
+bool decided(const Turns& turns) {
+  if (turns.failures[0] || turns.failures[1]) return true;
+  const PairedRatio ratio = paired_ratio(turns.rounds_us[0], turns.rounds_us[1], turns.modelled);
+  return ratio.pairs >= kPlainRounds && plainly_differ(ratio, kPlainMargin);
+}
+
 EliteRuling rule(const Turns& turns, CandidateId incumbent) {
   // An incumbent that does not run any more is no elite to keep; a challenger that does not is none to take.
   if (turns.failures[1]) return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *turns.failures[1])};
@@ -168,7 +178,7 @@ EliteJudge elite_judge(const Store& store, const Task& task, const Target& targe
   return [&](const Candidate& challenger, CandidateId incumbent) {
     const Restored elite = restore(store, incumbent);
     if (elite.task.hash != task.hash) throw machine_error("an elite of another task competes: please report this");
-    return rule(pipeline.time_in_turns({challenger, candidate_of(elite, target)}, kJudgedRounds), incumbent);
+    return rule(pipeline.time_in_turns({challenger, candidate_of(elite, target)}, kJudgedRounds, decided), incumbent);
   };
 }
 

@@ -14,6 +14,7 @@ constexpr double kSameClock = 0.9;
 
 std::vector<std::string> DisturbanceWatch::notice(const std::string& name, const Evaluation& evaluation) {
   std::vector<std::string> lines;
+  for (const Timing& timing : evaluation.timings) note_clocks(timing.conditions);
   for (const Timing& timing : evaluation.timings) {
     const Conditions& now = timing.conditions;
     if (now.other_processes > 0 && first(Kind::company)) {
@@ -26,19 +27,23 @@ std::vector<std::string> DisturbanceWatch::notice(const std::string& name, const
           "the GPU lowered its clocks while {} was timed (heat or power): {} samples were dropped", name,
           timing.throttled));
     }
-    highest_sm_mhz_ = std::max(highest_sm_mhz_, now.sm_mhz_high);
     if (now.sm_mhz_low == 0) continue;  // Nobody could tell.
     if (now.power_limited) {
       if (first(Kind::power))
         lines.push_back(fmt::format("the GPU's power limit lowers its clock to {} MHz under {}: latencies are what lasts under load",
                                     now.sm_mhz_low, name));
-    } else if (now.sm_mhz_low < kSameClock * highest_sm_mhz_ && first(Kind::clocks)) {
+    } else if (now.sm_mhz_low < kSameClock * std::min(highest_sm_mhz_, lowest_limited_sm_mhz_) && first(Kind::clocks)) {
       lines.push_back(
           fmt::format("the GPU's clock changes during this run: {} MHz while {} was timed, {} MHz at best",
                       now.sm_mhz_low, name, highest_sm_mhz_));
     }
   }
   return lines;
+}
+
+void DisturbanceWatch::note_clocks(const Conditions& now) {
+  highest_sm_mhz_ = std::max(highest_sm_mhz_, now.sm_mhz_high);
+  if (now.power_limited && now.sm_mhz_low > 0) lowest_limited_sm_mhz_ = std::min(lowest_limited_sm_mhz_, now.sm_mhz_low);
 }
 
 }  // namespace evo::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,9 +20,12 @@ class DisturbanceWatch {
  private:
   enum class Kind { company, throttling, power, clocks };
   bool first(Kind kind) { return said_.insert(kind).second; }
+  void note_clocks(const Conditions& now);
 
   std::set<Kind> said_;
   int highest_sm_mhz_ = 0;
+  /// The driver tells of a power limit later than it lowers the clock: not every timing under one knows of it.
+  int lowest_limited_sm_mhz_ = std::numeric_limits<int>::max();
 };
 
 }  // namespace evo::cli

@@ -271,13 +271,15 @@ int run(const RunRequest& request, const std::string& command_line) {
     foresight = std::make_unique<RememberedForesight>(std::make_unique<ModelForesight>(
         run.task, run.info.target, run.device, build, binaries, interrupt.requested()));
   const SearchLimits limits = limits_of(run, interrupt.requested());
+  RecordedProposals recorded = recorded_proposals(request, run, templates);
+  // While a search is rehearsed the device computes what candidates are compared with.
+  const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries);
   if (!run.resumed) run.info.seeds = opening_of(run, space, foresight.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet: there is nothing to go on with.
   const std::unique_ptr<Strategy> strategy =
       make_proposed(own_strategy(run, space, foresight.get()), space, proposer.get(), proposer_share(request), templates,
-                    recorded_proposals(request, run, templates));
+                    std::move(recorded));
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
-  const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries);
 
   // The database.
   make_parent_folder(request.database);

@@ -166,8 +166,8 @@ class Pipeline final : public DevicePipeline {
     return done;
   }
 
-  Turns time_in_turns(const std::vector<Candidate>& candidates, int rounds) override {
-    Match match{&candidates, rounds, {}};
+  Turns time_in_turns(const std::vector<Candidate>& candidates, int rounds, const TurnsEnd& end) override {
+    Match match{&candidates, rounds, &end, {}};
     std::future<Turns> result = match.result.get_future();
     {
       const std::lock_guard lock(mutex_);
@@ -191,6 +191,7 @@ class Pipeline final : public DevicePipeline {
   struct Match {
     const std::vector<Candidate>* candidates = nullptr;
     int rounds = 0;
+    const TurnsEnd* end = nullptr;
     std::promise<Turns> result;
   };
   void start_compiling(Job& job) {
@@ -262,7 +263,7 @@ class Pipeline final : public DevicePipeline {
     std::vector<Contestant> contestants;
     for (const Candidate& candidate : *match.candidates) contestants.push_back({&candidate, binaries_of(candidate)});
     oracles_.wait_until_finished();  // Nothing else runs on the device.
-    return evo::time_in_turns(options_, plan_, device, contestants, match.rounds);
+    return evo::time_in_turns(options_, plan_, device, contestants, match.rounds, *match.end);
   }
 
   std::vector<Binary> binaries_of(const Candidate& candidate) {

@@ -59,12 +59,15 @@ struct Turns {
   int throttled = 0;                                 ///< Samples taken under lowered clocks.
 };
 
+/// Asked after each round whether it was the last one; on a thread of the pipeline. Empty: all rounds are played.
+using TurnsEnd = std::function<bool(const Turns& so_far)>;
+
 /// An evaluator that can also time candidates against each other.
 class DevicePipeline : public Evaluator {
  public:
   /// Builds and times candidates that are known to be right, in turns, before the device goes on with what was submitted.
-  /// Waits for the result. Throws as wait() does.
-  virtual Turns time_in_turns(const std::vector<Candidate>& candidates, int rounds) = 0;
+  /// `rounds`: at most. Waits for the result. Throws as wait() does.
+  virtual Turns time_in_turns(const std::vector<Candidate>& candidates, int rounds, const TurnsEnd& end = {}) = 0;
 };
 
 /// Candidates of one key do the same work: their builds, one for each program, are the same code, launched in the same way.

@@ -115,6 +115,8 @@ Ranking ranking(const PairedRatio& ratio) {
   return ratio.low > 1 ? Ranking::slower : Ranking::same;
 }
 
+bool plainly_differ(const PairedRatio& ratio, double margin) { return ratio.high < 1 - margin || ratio.low > 1 + margin; }
+
 std::string_view name_of(Ranking ranking) {
   switch (ranking) {
     case Ranking::faster: return "FASTER";

@@ -59,14 +59,17 @@ class Match {
         const std::vector<Contestant>& contestants)
       : options_(options), plan_(plan), device_(device), contestants_(contestants), rng_(mix(options.salt, "turns")) {}
 
-  Turns run(int rounds) {
+  Turns run(int rounds, const TurnsEnd& end) {
     const bool modelled = options_.device.kind == "vgpu";
     turns_.modelled = modelled;
     turns_.rounds_us.resize(contestants_.size());
     turns_.failures.resize(contestants_.size());
     for (std::size_t i = 0; i < contestants_.size(); ++i) load(i);
     if (!modelled) warm_up();
-    for (int i = 0; i < (modelled ? 1 : rounds); ++i) round(true);
+    for (int i = 0; i < (modelled ? 1 : rounds); ++i) {
+      round(true);
+      if (end && end(turns_)) break;
+    }
     for (std::size_t i = 0; i < contestants_.size(); ++i) unload(i);
     return std::move(turns_);
   }
@@ -172,8 +175,8 @@ class Match {
 }  // namespace
 
 Turns time_in_turns(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
-                    const std::vector<Contestant>& contestants, int rounds) {
-  return Match(options, plan, device, contestants).run(rounds);
+                    const std::vector<Contestant>& contestants, int rounds, const TurnsEnd& end) {
+  return Match(options, plan, device, contestants).run(rounds, end);
 }
 
 }  // namespace evo

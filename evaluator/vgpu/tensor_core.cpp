@@ -378,6 +378,11 @@ TensorCoreNumerics tensor_core_numerics(int sm) {
   return {kAmpereHalf, kAmpereTf32, kAdaFp8, false};
 }
 
+TensorCoreNumerics estimated(TensorCoreNumerics numerics) {
+  for (SumRule* rule : {&numerics.half, &numerics.tf32, &numerics.fp8}) rule->estimated = true;
+  return numerics;
+}
+
 void mma_sync(const MmaForm& form, const TensorCoreNumerics& numerics, const MmaOperands& operands) {
   const MmaRegisters registers = mma_registers(form);
   if (form.sparse) return multiply_sparse(form, numerics, operands, registers);

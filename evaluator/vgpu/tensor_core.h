@@ -63,6 +63,7 @@ struct SumRule {
   int block_k = 16;
   int fraction_bits = 25;         ///< At most 25.
   int result_fraction_bits = 23;  ///< Of an f32 result.
+  bool estimated = false;         ///< In f32 as the CPU does it, without any of this (tensor_core_estimate.h).
 };
 
 struct TensorCoreNumerics {
@@ -78,6 +79,8 @@ struct TensorCoreNumerics {
 /// For a compute capability times ten. 90 equals an H200 on every record of tests/data/numerics; 80 to 89 are the
 /// literature's. Others get those of the nearest older one.
 TensorCoreNumerics tensor_core_numerics(int sm);
+/// The same with estimated sums.
+TensorCoreNumerics estimated(TensorCoreNumerics numerics);
 
 /// Rows of 32 lanes, one for each register of the fragment, in PTX's register order. Rows of f64 matrices are 64 words
 /// long: a lane's low word, then its high word.

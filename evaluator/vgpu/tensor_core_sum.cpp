@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "evaluator/vgpu/cpu_clones.h"
+#include "evaluator/vgpu/tensor_core_estimate.h"
 
 // Vectors wider than the plain CPU's registers are passed between functions that are all inlined.
 #if !defined(__clang__)
@@ -293,6 +294,7 @@ void round_to_f16(TileSums& sums) {
 
 void add_block(std::span<TileSums> sums, const BlockOperands& operands, MmaType accumulator, const SumRule& rule,
                std::size_t b_step) {
+  if (rule.estimated) return estimate_block(sums, operands, accumulator, b_step);
   static const Functions kFunctions = best_functions();
   Block block;
   block.operands = operands;

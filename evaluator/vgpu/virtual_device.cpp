@@ -358,6 +358,7 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
     Launch launch;
     failure = prepare(module, plan, planned, buffers, launch);
     if (failure) return {};
+    if (blocks == Blocks::traced) launch.numerics = estimated(launch.numerics);
     costs.push_back(run_traced(module, planned, cold, blocks, footprint_of(plan, planned), launch));
     failure = launch.failure;
     if (failure) return {};

@@ -434,6 +434,16 @@ TEST_CASE("candidates at one clock are warmed up once, not in each turn") {
   CHECK_THAT(second_of("honest us=9 clock=1500"), Catch::Matchers::WithinRel(11.0, 1e-9));
 }
 
+TEST_CASE("turns end after the round that decides") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  const TurnsEnd third = [](const Turns& so_far) { return so_far.rounds_us[0].size() == 3; };
+  const Turns turns =
+      pipeline->time_in_turns({toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=9")}, 21, third);
+  CHECK(turns.rounds_us[0].size() == 3);
+  CHECK(turns.rounds_us[1].size() == 3);
+}
+
 TEST_CASE("one that fails in its turn does not take the others along") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);

@@ -126,6 +126,16 @@ TEST_CASE("drift that both share does not hide a difference of one per cent") {
   CHECK(ranking(paired_ratio(slow, fast, false)) == Ranking::slower);
 }
 
+TEST_CASE("two differ plainly where the whole interval lies beyond the margin") {
+  const std::vector<double> base = {10, 10, 10};
+  const auto differ = [&](const std::vector<double>& a) { return plainly_differ(paired_ratio(a, base, false), 0.05); };
+  CHECK(differ({9.0, 9.01, 8.99}));
+  CHECK(differ({11.0, 11.01, 10.99}));
+  CHECK_FALSE(differ({9.8, 9.81, 9.79}));  // Faster, but by less.
+  CHECK_FALSE(differ({9.0, 9.9, 8.1}));    // By more, but they scatter.
+  CHECK_FALSE(differ({5.0}));              // One pair tells nothing of the scatter.
+}
+
 TEST_CASE("of two equal ones the same is said in about 95 of 100 comparisons, whatever the number of rounds") {
   std::mt19937_64 random(5);
   std::normal_distribution<double> noise(0, 0.05);
