@@ -67,6 +67,7 @@ struct TimingRequest {
   bool cold = false;            ///< L2 flushed before single launches; else a graph of repeated launches.
   int min_samples = 20;
   int max_samples = 200;
+  double min_seconds = 0.05;  ///< Of samples, but for max_samples: under a power limit clocks swing for as long.
   double max_seconds = 0.5;
   double warm_up_seconds = 0.1;     ///< Of calls before the first sample: docs/decisions/0003-sustained-clocks.md.
   double relative_interval = 0.01;  ///< Stop once the 95 % interval of the median is this tight.

@@ -312,6 +312,7 @@ json write(const TimingRequest& timing) {
   return {{"cold", timing.cold},
           {"min_samples", timing.min_samples},
           {"max_samples", timing.max_samples},
+          {"min_seconds", timing.min_seconds},
           {"max_seconds", timing.max_seconds},
           {"warm_up_seconds", timing.warm_up_seconds},
           {"relative_interval", timing.relative_interval}};
@@ -323,6 +324,7 @@ TimingRequest read_timing_request(const json& object) {
   timing.cold = boolean(from, "cold");
   timing.min_samples = integer<int>(from, "min_samples");
   timing.max_samples = integer<int>(from, "max_samples");
+  timing.min_seconds = number(from, "min_seconds");
   timing.max_seconds = number(from, "max_seconds");
   timing.warm_up_seconds = number(from, "warm_up_seconds");
   timing.relative_interval = number(from, "relative_interval");

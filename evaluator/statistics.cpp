@@ -117,6 +117,8 @@ Ranking ranking(const PairedRatio& ratio) {
 
 bool plainly_differ(const PairedRatio& ratio, double margin) { return ratio.high < 1 - margin || ratio.low > 1 + margin; }
 
+bool plainly_same(const PairedRatio& ratio, double margin) { return ratio.low > 1 - margin && ratio.high < 1 + margin; }
+
 std::string_view name_of(Ranking ranking) {
   switch (ranking) {
     case Ranking::faster: return "FASTER";

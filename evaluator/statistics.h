@@ -43,6 +43,8 @@ enum class Ranking { faster, same, slower };
 Ranking ranking(const PairedRatio& ratio);
 /// Whether the whole interval differs from 1 by more than `margin`, so that further pairs would not change the ranking.
 bool plainly_differ(const PairedRatio& ratio, double margin);
+/// Whether the whole interval lies within `margin` of 1.
+bool plainly_same(const PairedRatio& ratio, double margin);
 std::string_view name_of(Ranking ranking);  ///< "FASTER", "SAME", "SLOWER".
 
 /// Spearman's rank correlation of two lists of equal length, equal values sharing their mean rank: 1 when both have the same

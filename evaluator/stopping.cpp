@@ -9,13 +9,14 @@ namespace evo {
 StoppingCriterion::StoppingCriterion(const TimingRequest& request)
     : min_samples_(static_cast<std::size_t>(std::max(request.min_samples, 1))),
       max_samples_(static_cast<std::size_t>(std::max({request.max_samples, request.min_samples, 1}))),
+      min_seconds_(request.min_seconds),
       max_seconds_(request.max_seconds),
       relative_interval_(request.relative_interval) {}
 
 bool StoppingCriterion::finished(std::span<const double> usable, std::size_t taken, double elapsed_s) const {
   if (taken < min_samples_) return false;
   if (taken >= max_samples_ || elapsed_s >= max_seconds_) return true;
-  return usable.size() >= min_samples_ && median_interval(usable).relative_width() <= relative_interval_;
+  return elapsed_s >= min_seconds_ && usable.size() >= min_samples_ && median_interval(usable).relative_width() <= relative_interval_;
 }
 
 }  // namespace evo

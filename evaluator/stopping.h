@@ -20,6 +20,7 @@ class StoppingCriterion {
  private:
   std::size_t min_samples_;
   std::size_t max_samples_;
+  double min_seconds_;
   double max_seconds_;
   double relative_interval_;
 };

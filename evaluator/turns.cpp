@@ -19,39 +19,27 @@ namespace {
 /// Modules of contestants, out of the way of those that are validated.
 constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 
-/// Clocks that differ by no more than this part are the same.
+/// Clocks that are lower by no more than this part are the same.
 constexpr double kClockTolerance = 0.01;
 
-/// One turn is short: many rounds say more than long ones.
-TimingRequest one_turn() {
+/// A turn under a power limit: after a pause clocks rise beyond what lasts, and then they swing.
+TimingRequest limited_turn() {
+  TimingRequest request;
+  request.min_samples = 5;
+  request.max_seconds = 0.1;
+  return request;
+}
+
+/// A turn at the GPU's full clock is short: many rounds say more than long ones.
+TimingRequest free_turn() {
   TimingRequest request;
   request.min_samples = 5;
   request.max_samples = 20;
+  request.min_seconds = 0;
   request.max_seconds = 0.03;
-  return request;
-}
-
-/// A turn whose clocks the turn before has left as they are to be.
-TimingRequest warmed_turn() {
-  TimingRequest request = one_turn();
   request.warm_up_seconds = 0.002;
   return request;
 }
-
-/// The SM clocks that some timings were taken at.
-class Clocks {
- public:
-  void add(const Conditions& conditions) {
-    lowest_ = std::min(lowest_, conditions.sm_mhz_low);
-    highest_ = std::max(highest_, conditions.sm_mhz_high);
-  }
-  /// False also where nobody can tell.
-  bool same() const { return lowest_ > 0 && lowest_ >= (1 - kClockTolerance) * highest_; }
-
- private:
-  int lowest_ = std::numeric_limits<int>::max();
-  int highest_ = 0;
-};
 
 class Match {
  public:
@@ -77,7 +65,7 @@ class Match {
  private:
   void warm_up() {
     round(false);
-    if (clocks_.same()) turn_ = warmed_turn();
+    if (lowest_sm_mhz_ >= (1 - kClockTolerance) * 1e3 * options_.device.clock_ghz) turn_ = free_turn();
   }
 
   void round(bool counted) {
@@ -98,7 +86,7 @@ class Match {
       const auto timing = time(number, timed);
       if (!timing) return 0;
       turns_.throttled += timing->throttled;
-      clocks_.add(timing->conditions);
+      lowest_sm_mhz_ = std::min(lowest_sm_mhz_, timing->conditions.sm_mhz_low);
       medians_us.push_back(timing->median_us);
     }
     return geometric_mean(medians_us);
@@ -167,8 +155,8 @@ class Match {
   WorkerClient& device_;
   const std::vector<Contestant>& contestants_;
   Rng rng_;
-  TimingRequest turn_ = one_turn();
-  Clocks clocks_;
+  TimingRequest turn_ = limited_turn();
+  int lowest_sm_mhz_ = std::numeric_limits<int>::max();  ///< 0: nobody could tell.
   Turns turns_;
 };
 

@@ -230,6 +230,7 @@ class Trial {
     request.max_seconds = options_.timing_seconds;
     if (cold) {
       request.warm_up_seconds = kColdWarmUpSeconds;
+      request.min_seconds = 0;
       request.max_samples = kColdSamples;
       request.max_seconds *= kColdShare;
     }

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -79,7 +81,7 @@ TEST_CASE("a warm time is the time of a call within a graph, without launch late
   CHECK(timing.low_us == Approx(7.5));
   CHECK_FALSE(timing.cold);
   CHECK_FALSE(timing.modelled);
-  CHECK(timing.samples_us.size() == 20);
+  CHECK(timing.samples_us.size() == 200);
   CHECK(bench.gpu.graph_sizes == std::vector<std::size_t>{20});
 }
 
@@ -151,11 +153,20 @@ TEST_CASE("noise is sampled no longer than the request's seconds") {
   CHECK(timing.samples_us.size() < 36);
 }
 
+TEST_CASE("samples go on for as long as clocks swing under a power limit") {
+  Bench bench(100);
+  // 2 ms a replay, half a per cent more in the second half of every 100 ms of load.
+  bench.gpu.on_replay = [&] { bench.gpu.now_us += std::fmod(bench.gpu.now_us, 100'000) < 50'000 ? 0 : 10; };
+  const Timing timing = bench.time();
+  CHECK(timing.samples_us.size() >= 24);
+  CHECK(timing.samples_us.size() <= 30);
+}
+
 TEST_CASE("clocks that rise slowly are waited for before the first sample") {
   Bench bench(5);
   bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us < 9000 ? 300 : 0; };
   const Timing timing = bench.time();
-  CHECK(timing.samples_us.size() == 20);
+  CHECK(timing.samples_us.size() >= 20);
   CHECK(timing.high_us == Approx(5));
 }
 
@@ -164,7 +175,7 @@ TEST_CASE("a power limit that lowers the clocks under load has done so before th
   // 20 calls in a replay: 6 us a call once the GPU has worked for 80 ms.
   bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us > 80'000 ? 20 : 0; };
   const Timing timing = bench.time();
-  CHECK(timing.samples_us.size() == 20);
+  CHECK(timing.samples_us.size() >= 20);
   CHECK(timing.low_us == Approx(6));
 }
 

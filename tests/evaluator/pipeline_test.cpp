@@ -424,14 +424,16 @@ TEST_CASE("a candidate that a power limit slows is timed at its own clock, not a
   for (const double us : turns.rounds_us[1]) CHECK_THAT(us, Catch::Matchers::WithinRel(12.0, 1e-9));
 }
 
-TEST_CASE("candidates at one clock are warmed up once, not in each turn") {
+TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each turn") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const auto second_of = [&](const std::string& first) {
-    return pipeline->time_in_turns({toy_candidate(options, first), toy_candidate(options, "honest us=10 warm_us=11")}, 1).rounds_us[1].at(0);
+  const auto second_of = [&](const std::string& first, const std::string& second) {
+    return pipeline->time_in_turns({toy_candidate(options, first), toy_candidate(options, second)}, 1).rounds_us[1].at(0);
   };
-  CHECK_THAT(second_of("honest us=9"), Catch::Matchers::WithinRel(10.0, 1e-9));
-  CHECK_THAT(second_of("honest us=9 clock=1500"), Catch::Matchers::WithinRel(11.0, 1e-9));
+  CHECK_THAT(second_of("honest us=9", "honest us=10 warm_us=11"), Catch::Matchers::WithinRel(10.0, 1e-9));
+  CHECK_THAT(second_of("honest us=9 clock=1500", "honest us=10 warm_us=11"), Catch::Matchers::WithinRel(11.0, 1e-9));
+  // Both lowered alike: after a pause between turns both would begin too fast.
+  CHECK_THAT(second_of("honest us=9 clock=1500", "honest us=10 warm_us=12 clock=1500"), Catch::Matchers::WithinRel(16.0, 1e-9));
 }
 
 TEST_CASE("turns end after the round that decides") {

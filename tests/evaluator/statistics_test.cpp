@@ -126,7 +126,7 @@ TEST_CASE("drift that both share does not hide a difference of one per cent") {
   CHECK(ranking(paired_ratio(slow, fast, false)) == Ranking::slower);
 }
 
-TEST_CASE("two differ plainly where the whole interval lies beyond the margin") {
+TEST_CASE("two differ plainly where the whole interval lies beyond the margin, and are the same where it lies within") {
   const std::vector<double> base = {10, 10, 10};
   const auto differ = [&](const std::vector<double>& a) { return plainly_differ(paired_ratio(a, base, false), 0.05); };
   CHECK(differ({9.0, 9.01, 8.99}));
@@ -134,6 +134,11 @@ TEST_CASE("two differ plainly where the whole interval lies beyond the margin") 
   CHECK_FALSE(differ({9.8, 9.81, 9.79}));  // Faster, but by less.
   CHECK_FALSE(differ({9.0, 9.9, 8.1}));    // By more, but they scatter.
   CHECK_FALSE(differ({5.0}));              // One pair tells nothing of the scatter.
+  const auto same = [&](const std::vector<double>& a) { return plainly_same(paired_ratio(a, base, false), 0.05); };
+  CHECK(same({10.1, 10.0, 10.05}));
+  CHECK_FALSE(same({9.0, 10.0, 11.0}));
+  CHECK_FALSE(same({10.0}));
+  CHECK_FALSE(same({9.0, 9.01, 8.99}));
 }
 
 TEST_CASE("of two equal ones the same is said in about 95 of 100 comparisons, whatever the number of rounds") {

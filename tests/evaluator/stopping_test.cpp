@@ -11,6 +11,7 @@ TimingRequest request() {
   TimingRequest request;
   request.min_samples = 20;
   request.max_samples = 100;
+  request.min_seconds = 0.005;
   request.max_seconds = 0.5;
   request.relative_interval = 0.01;
   return request;
@@ -29,6 +30,12 @@ TEST_CASE("a tight interval ends a timing, but not before the minimum") {
   const StoppingCriterion criterion(request());
   CHECK_FALSE(criterion.finished(std::vector<double>(19, 5.0), 19, 0.01));
   CHECK(criterion.finished(std::vector<double>(20, 5.0), 20, 0.01));
+}
+
+TEST_CASE("a tight interval does not end a timing that is shorter than clocks swing; the maximum of samples does") {
+  const StoppingCriterion criterion(request());
+  CHECK_FALSE(criterion.finished(std::vector<double>(20, 5.0), 20, 0.004));
+  CHECK(criterion.finished(std::vector<double>(100, 5.0), 100, 0.004));
 }
 
 TEST_CASE("a wide interval asks for more samples") {

@@ -9,6 +9,7 @@ DeviceInfo fake_device_info() {
   info.name = "Fake";
   info.arch = "sm_90a";
   info.limits = {90, 232448, 233472, 65536, 1024, 132};
+  info.clock_ghz = 2;
   info.memory_bytes = std::int64_t{1} << 32;
   info.l2_bytes = 1 << 20;
   info.memory_gbytes_per_s = 1000;
