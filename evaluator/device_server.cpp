@@ -31,11 +31,6 @@ bool same_layout(const std::vector<PlanTensor>& a, const std::vector<PlanTensor>
 
 protocol::Reply failed(Failure failure) { return protocol::Failed{std::move(failure)}; }
 
-std::string key_of(const CaseRecipe& recipe) {
-  const std::vector<std::uint8_t> print = protocol::fingerprint(recipe);
-  return {print.begin(), print.end()};
-}
-
 Failure unrepeatable(const Plan& plan, std::size_t offset) {
   Failure failure;
   failure.verdict = Verdict::unrepeatable;
@@ -84,7 +79,7 @@ void DeviceServer::forget_answers(std::uint64_t module) {
 }
 
 std::shared_ptr<const PristineInputs> DeviceServer::inputs_of(const CaseRecipe& recipe) {
-  std::string key = key_of(recipe);
+  std::string key = protocol::fingerprint(recipe);
   if (const auto* found = inputs_.find(key)) return *found;
   const std::size_t bytes = input_bytes(recipe);
   inputs_.make_room(bytes);  // before more of the device's memory is asked for
@@ -149,7 +144,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
       break;
     }
   }
-  answers_[{request.module, key_of(request.recipe)}] = std::move(digests);
+  answers_[{request.module, protocol::fingerprint(request.recipe)}] = std::move(digests);
   release(std::move(set));
   return ran;
 }
@@ -158,7 +153,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
 bool DeviceServer::as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set,
                              std::vector<std::byte>& outputs) {
   Digests digests = set.output_digests();
-  Digests& known = answers_[{module, key_of(recipe)}];
+  Digests& known = answers_[{module, protocol::fingerprint(recipe)}];
   if (digests == known) return true;
   known = std::move(digests);
   set.read_outputs(outputs);

@@ -27,7 +27,7 @@ NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calib
 
 double NoiseFloor::strain(const Case& one, const Expected& exact) {
   if (!calibrated_) return 1;
-  const std::vector<std::uint8_t> key = protocol::fingerprint(one.recipe);
+  const std::string key = protocol::fingerprint(one.recipe);
   if (const auto known = strains_.find(key); known != strains_.end()) return known->second;
   if (!ordinary_) {
     const std::size_t first = plan_.timed.front().rotation.front();

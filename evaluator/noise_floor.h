@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "engine/calibration.h"
 #include "evaluator/oracle.h"
@@ -35,7 +34,7 @@ class NoiseFloor {
   PipelineOptions options_;  ///< Of the emulation.
   ExtraOracles emulation_;
   std::optional<double> ordinary_;
-  std::map<std::vector<std::uint8_t>, double> strains_;  ///< By the case's recipe.
+  std::map<std::string, double> strains_;  ///< By the case's recipe.
 };
 
 }  // namespace evo

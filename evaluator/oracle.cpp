@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <deque>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +12,7 @@
 
 #include "engine/candidate.h"
 #include "engine/error.h"
+#include "evaluator/recently_used.h"
 
 namespace evo {
 namespace {
@@ -21,7 +20,7 @@ namespace {
 /// A plain kernel in double precision takes this many times as long as the kernels it judges.
 constexpr double kPatience = 10;
 
-/// Oracles beyond the plan that are kept, in bytes: the oldest goes first.
+/// Oracles beyond the plan that are kept, in bytes.
 constexpr std::size_t kMostExtraBytes = std::size_t{2} << 30;
 
 std::size_t bytes_of(const Expected& expected) {
@@ -203,37 +202,27 @@ void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const
 }
 
 struct ExtraOracles::Impl {
-  using Known = std::map<std::vector<std::uint8_t>, std::shared_ptr<const Expected>>;
-
   const PipelineOptions& options;
   const CasePlan& plan;
   const StopSignal* stop;
   std::optional<OracleRun> run;
-  Known known;
-  std::deque<Known::iterator> ages;  ///< Oldest first.
-  std::size_t known_bytes = 0;
+  RecentlyUsed<std::shared_ptr<const Expected>> known{kMostExtraBytes};
 };
 
 ExtraOracles::ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
-    : impl_(new Impl{options, plan, stop, std::nullopt, {}, {}, 0}) {}
+    : impl_(new Impl{options, plan, stop, std::nullopt}) {}
 ExtraOracles::~ExtraOracles() = default;
 
 std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
-  const std::vector<std::uint8_t> key = protocol::fingerprint(one.recipe);
-  if (const auto found = impl_->known.find(key); found != impl_->known.end()) return found->second;
+  std::string key = protocol::fingerprint(one.recipe);
+  if (const auto* known = impl_->known.find(key)) return *known;
   if (!impl_->run) {
     impl_->run.emplace(impl_->options, impl_->plan, impl_->stop);
     impl_->run->open();
   }
   auto expected = std::make_shared<const Expected>(impl_->run->compute(one));
-  impl_->known_bytes += bytes_of(*expected);
-  while (impl_->known_bytes > kMostExtraBytes && !impl_->ages.empty()) {
-    impl_->known_bytes -= bytes_of(*impl_->ages.front()->second);
-    impl_->known.erase(impl_->ages.front());
-    impl_->ages.pop_front();
-  }
-  impl_->ages.push_back(impl_->known.emplace(key, std::move(expected)).first);
-  return impl_->ages.back()->second;
+  impl_->known.put(std::move(key), expected, bytes_of(*expected));
+  return expected;
 }
 
 void ExtraOracles::rest() { impl_->run.reset(); }

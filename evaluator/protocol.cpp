@@ -544,7 +544,11 @@ FrameSizes decode_header(std::span<const std::uint8_t, kHeaderBytes> bytes, std:
   return sizes;
 }
 
-std::vector<std::uint8_t> fingerprint(const CaseRecipe& recipe) { return json::to_cbor(write(recipe)); }
+std::string fingerprint(const CaseRecipe& recipe) {
+  std::string print;
+  json::to_cbor(write(recipe), print);
+  return print;
+}
 
 std::uint64_t output_bytes(const Plan& plan) {
   std::uint64_t bytes = 0;

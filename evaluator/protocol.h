@@ -137,7 +137,7 @@ std::array<std::uint8_t, kHeaderBytes> encode_header(const FrameSizes& sizes);
 FrameSizes decode_header(std::span<const std::uint8_t, kHeaderBytes> bytes, std::uint64_t max_payload);
 
 /// Equal recipes, and no others, have equal fingerprints.
-std::vector<std::uint8_t> fingerprint(const CaseRecipe& recipe);
+std::string fingerprint(const CaseRecipe& recipe);
 
 /// The bytes of all outputs of a plan.
 std::uint64_t output_bytes(const Plan& plan);
