@@ -60,9 +60,9 @@ struct CaseError {
 struct Conditions {
   int sm_mhz_low = 0;
   int sm_mhz_high = 0;
-  int memory_mhz = 0;       ///< The lowest.
-  int other_processes = 0;  ///< That computed on the GPU beside evo's own.
-  bool power_limited = false;  ///< The GPU's power limit lowered its clocks: what the kernel draws, no disturbance.
+  int memory_mhz = 0;          ///< The lowest.
+  int other_processes = 0;     ///< That computed on the GPU beside evo's own.
+  bool power_limited = false;  ///< The GPU's power limit lowered its clocks: what the kernel draws, no disturbance. The driver may tell it late.
 };
 
 /// "SM 1755-1980 MHz (power limit), memory 3201 MHz"; empty where nobody could tell.

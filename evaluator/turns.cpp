@@ -53,29 +53,28 @@ class Match {
     turns_.rounds_us.resize(contestants_.size());
     turns_.failures.resize(contestants_.size());
     for (std::size_t i = 0; i < contestants_.size(); ++i) load(i);
-    if (!modelled) warm_up();
     for (int i = 0; i < (modelled ? 1 : rounds); ++i) {
-      round(true);
+      round();
       if (end && end(turns_)) break;
+      turn_ = at_full_clock() ? free_turn() : limited_turn();
     }
     for (std::size_t i = 0; i < contestants_.size(); ++i) unload(i);
     return std::move(turns_);
   }
 
  private:
-  void warm_up() {
-    round(false);
-    if (lowest_sm_mhz_ >= (1 - kClockTolerance) * 1e3 * options_.device.clock_ghz) turn_ = free_turn();
+  bool at_full_clock() const {
+    return lowest_sm_mhz_ > 0 && lowest_sm_mhz_ >= (1 - kClockTolerance) * 1e3 * options_.device.clock_ghz;
   }
 
-  void round(bool counted) {
+  void round() {
     std::vector<std::size_t> order(contestants_.size());
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
     for (const std::size_t number : order) {
       if (turns_.failures[number]) continue;
       const double us = objective(number);
-      if (counted && !turns_.failures[number]) turns_.rounds_us[number].push_back(us);
+      if (!turns_.failures[number]) turns_.rounds_us[number].push_back(us);
     }
   }
 
@@ -156,7 +155,7 @@ class Match {
   const std::vector<Contestant>& contestants_;
   Rng rng_;
   TimingRequest turn_ = limited_turn();
-  int lowest_sm_mhz_ = std::numeric_limits<int>::max();  ///< 0: nobody could tell.
+  int lowest_sm_mhz_ = std::numeric_limits<int>::max();  ///< Of all turns so far; 0: nobody could tell.
   Turns turns_;
 };
 

@@ -11,7 +11,7 @@ namespace evo::cuda {
 struct GpuClocks {
   bool throttled = false;      ///< Lowered by heat, a power brake or a hardware slowdown.
   bool power_limited = false;  ///< Lowered by the power limit.
-  int sm_mhz = 0;          ///< 0: nobody can tell.
+  int sm_mhz = 0;              ///< 0: nobody can tell.
   int memory_mhz = 0;
 };
 

@@ -428,7 +428,7 @@ TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each tu
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   const auto second_of = [&](const std::string& first, const std::string& second) {
-    return pipeline->time_in_turns({toy_candidate(options, first), toy_candidate(options, second)}, 1).rounds_us[1].at(0);
+    return pipeline->time_in_turns({toy_candidate(options, first), toy_candidate(options, second)}, 2).rounds_us[1].at(1);
   };
   CHECK_THAT(second_of("honest us=9", "honest us=10 warm_us=11"), Catch::Matchers::WithinRel(10.0, 1e-9));
   CHECK_THAT(second_of("honest us=9 clock=1500", "honest us=10 warm_us=11"), Catch::Matchers::WithinRel(11.0, 1e-9));
