@@ -138,13 +138,6 @@ int run_compare(const Request& request) {
   return failed ? kNothingValid : kDone;
 }
 
-/// Whether more rounds would change nothing: one of two failed, or is plainly faster, or they are the same.
-bool decided(const Turns& turns) {
-  if (turns.failures[0] || turns.failures[1]) return true;
-  const PairedRatio ratio = paired_ratio(turns.rounds_us[0], turns.rounds_us[1], turns.modelled);
-  return ratio.pairs >= kPlainRounds && (plainly_differ(ratio, kPlainMargin) || plainly_same(ratio, kNoticeable));
-}
-
 EliteRuling rule(const Turns& turns, CandidateId incumbent) {
   // An incumbent that does not run any more is no elite to keep; a challenger that does not is none to take.
   if (turns.failures[1]) return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *turns.failures[1])};
@@ -156,6 +149,12 @@ EliteRuling rule(const Turns& turns, CandidateId incumbent) {
 }
 
 }  // namespace
+
+bool match_decided(const Turns& turns) {
+  if (turns.failures[0] || turns.failures[1]) return true;
+  const PairedRatio ratio = paired_ratio(turns.rounds_us[0], turns.rounds_us[1], turns.modelled);
+  return ratio.pairs >= kPlainRounds && (plainly_differ(ratio, kPlainMargin) || plainly_same(ratio, kNoticeable));
+}
 
 Comparison comparison_of(const std::vector<CandidateId>& ids, const Turns& turns) {
   Comparison comparison;
@@ -180,7 +179,7 @@ EliteJudge elite_judge(const Store& store, const Task& task, const Target& targe
   return [&](const Candidate& challenger, CandidateId incumbent) {
     const Restored elite = restore(store, incumbent);
     if (elite.task.hash != task.hash) throw machine_error("an elite of another task competes: please report this");
-    return rule(pipeline.time_in_turns({challenger, candidate_of(elite, target)}, kJudgedRounds, decided), incumbent);
+    return rule(pipeline.time_in_turns({challenger, candidate_of(elite, target)}, kJudgedRounds, match_decided), incumbent);
   };
 }
 

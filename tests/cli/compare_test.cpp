@@ -53,6 +53,25 @@ TEST_CASE("only valid candidates that compete are compared") {
   check_refused(bench.evo({"compare", ids[0], "x"}), 2, {"x"});
 }
 
+TEST_CASE("a match over an elite's place ends when its outcome is plain") {
+  const auto decided = [](const std::vector<double>& challenger, const std::vector<double>& elite) {
+    evo::Turns turns;
+    turns.rounds_us = {challenger, elite};
+    turns.failures.resize(2);
+    return evo::cli::match_decided(turns);
+  };
+  CHECK(decided({9.0, 9.02, 8.98}, {10, 10, 10}));                  // Faster.
+  CHECK(decided({11.0, 11.02, 10.98}, {10, 10, 10}));               // Slower.
+  CHECK(decided({10.0, 10.01, 9.99}, {10, 10, 10}));                // The same.
+  CHECK_FALSE(decided({9.0, 9.02}, {10, 10}));                      // Too few rounds.
+  CHECK_FALSE(decided({9.93, 9.92, 9.94}, {10, 10, 10}));           // Faster by what more rounds may take back.
+  CHECK_FALSE(decided({9.0, 10.0, 9.5, 9.1}, {10, 10, 10, 10}));    // They scatter.
+  evo::Turns failed;
+  failed.rounds_us = {{9}, {}};
+  failed.failures = {std::nullopt, "it broke"};
+  CHECK(evo::cli::match_decided(failed));
+}
+
 TEST_CASE("each candidate is judged against the first, and failures are said") {
   evo::Turns turns;
   turns.rounds_us = {{10, 11, 10, 11, 10}, {9, 9.9, 9.1, 9.8, 9}, {}};
