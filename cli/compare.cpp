@@ -138,11 +138,16 @@ int run_compare(const Request& request) {
   return failed ? kNothingValid : kDone;
 }
 
+/// The first one's latency over the second one's.
+PairedRatio ratio_of_pair(const Turns& turns) {
+  return paired_ratio(turns.rounds_us[0], turns.rounds_us[1], turns.modelled);
+}
+
 EliteRuling rule(const Turns& turns, CandidateId incumbent) {
   // An incumbent that does not run any more is no elite to keep; a challenger that does not is none to take.
   if (turns.failures[1]) return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *turns.failures[1])};
   if (turns.failures[0]) return {false, fmt::format("no elite: it failed beside elite {}: {}", incumbent, *turns.failures[0])};
-  const PairedRatio ratio = paired_ratio(turns.rounds_us[0], turns.rounds_us[1], turns.modelled);
+  const PairedRatio ratio = ratio_of_pair(turns);
   const Ranking found = ranking(ratio);
   return {found == Ranking::faster, fmt::format("{} beside elite {}: {} of its latency over {} rounds in turns",
                                                 name_of(found), incumbent, ratio_text(ratio), ratio.pairs)};
@@ -152,7 +157,7 @@ EliteRuling rule(const Turns& turns, CandidateId incumbent) {
 
 bool match_decided(const Turns& turns) {
   if (turns.failures[0] || turns.failures[1]) return true;
-  const PairedRatio ratio = paired_ratio(turns.rounds_us[0], turns.rounds_us[1], turns.modelled);
+  const PairedRatio ratio = ratio_of_pair(turns);
   return ratio.pairs >= kPlainRounds && (plainly_differ(ratio, kPlainMargin) || plainly_same(ratio, kNoticeable));
 }
 

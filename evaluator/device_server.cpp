@@ -17,10 +17,9 @@ namespace {
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
-/// What may lie unused on the device for the next candidate; of inputs as much lies in the host's memory. All cases of
-/// tensors of 64 MiB fit.
+/// What may lie unused on the device for the next candidate.
 std::size_t memory_share(const DeviceInfo& info) {
-  return std::min<std::size_t>(static_cast<std::size_t>(info.memory_bytes) / 8, 8 * kGiB);
+  return std::min<std::size_t>(static_cast<std::size_t>(info.memory_bytes) / 8, 4 * kGiB);
 }
 
 bool same_layout(const std::vector<PlanTensor>& a, const std::vector<PlanTensor>& b) {
