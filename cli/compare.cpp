@@ -168,6 +168,7 @@ Comparison comparison_of(const std::vector<CandidateId>& ids, const Turns& turns
   for (std::size_t i = 0; i < ids.size(); ++i) {
     ComparisonRow row{.candidate = ids[i], .failure = turns.failures[i].value_or("")};
     const std::vector<double>& own = turns.rounds_us[i];
+    row.rounds_us = own;
     if (!own.empty()) row.median_us = median_interval(own).median;
     if (i > 0 && !turns.failures[0] && row.failure.empty()) {
       row.against = paired_ratio(own, turns.rounds_us[0], turns.modelled);

@@ -16,6 +16,7 @@ namespace evo::cli {
 struct ComparisonRow {
   CandidateId candidate = 0;
   double median_us = 0;                     ///< Of its rounds; 0 when it failed.
+  std::vector<double> rounds_us = {};
   std::optional<PairedRatio> against = {};  ///< Its latency over the first one's; empty for the first, and for failures.
   std::string failure = {};
 };

@@ -30,8 +30,8 @@ std::vector<std::string> DisturbanceWatch::notice(const std::string& name, const
     if (now.sm_mhz_low == 0) continue;  // Nobody could tell.
     if (now.power_limited) {
       if (first(Kind::power))
-        lines.push_back(fmt::format("the GPU's power limit lowers its clock to {} MHz under {}: latencies are what lasts under load",
-                                    now.sm_mhz_low, name));
+        lines.push_back(fmt::format("the GPU's power limit slows {} (SM at {} MHz): latencies are what lasts under load", name,
+                                    now.sm_mhz_low));
     } else if (now.sm_mhz_low < kSameClock * std::min(highest_sm_mhz_, lowest_limited_sm_mhz_) && first(Kind::clocks)) {
       lines.push_back(
           fmt::format("the GPU's clock changes during this run: {} MHz while {} was timed, {} MHz at best",

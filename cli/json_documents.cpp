@@ -417,6 +417,7 @@ std::string compare_json(const Comparison& comparison) {
   for (const ComparisonRow& row : comparison.rows) {
     Json entry = {{"candidate", row.candidate},
                   {"median_us", row.failure.empty() ? Json(row.median_us) : Json(nullptr)},
+                  {"rounds_us", row.rounds_us},
                   {"failure", row.failure.empty() ? Json(nullptr) : Json(row.failure)},
                   {"verdict", nullptr},
                   {"ratio", nullptr}};

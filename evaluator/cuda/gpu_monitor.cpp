@@ -30,12 +30,17 @@ constexpr unsigned long long kSlowdowns =
 
 constexpr int kSmClock = 1;  // nvmlClockType_t
 constexpr int kMemoryClock = 2;
+constexpr int kPowerViolation = 0;  // nvmlPerfPolicyType_t
 
 struct NvmlProcess {  // nvmlProcessInfo_t
   unsigned pid;
   unsigned long long used_bytes;
   unsigned gpu_instance;
   unsigned compute_instance;
+};
+struct NvmlViolation {  // nvmlViolationTime_t
+  unsigned long long at_us;
+  unsigned long long lasted_ns;
 };
 constexpr std::size_t kMostProcesses = 256;  // Far more than a GPU has at once.
 /// A device worker and a reference worker.
@@ -70,6 +75,7 @@ class Nvml {
     clock_reasons_ = other.clock_reasons_;
     clock_ = other.clock_;
     processes_ = other.processes_;
+    violation_ = other.violation_;
     started_ = std::exchange(other.started_, false);
     return *this;
   }
@@ -89,6 +95,12 @@ class Nvml {
   int clock(NvmlDevice device, int which) const {
     unsigned mhz = 0;
     return clock_(device, which, &mhz) == 0 ? static_cast<int>(mhz) : 0;
+  }
+  /// For how long power has limited clocks, of all time, in ns; empty when NVML does not tell.
+  std::optional<unsigned long long> power_violation(NvmlDevice device) const {
+    NvmlViolation violation{};
+    if (violation_ == nullptr || violation_(device, kPowerViolation, &violation) != 0) return std::nullopt;
+    return violation.lasted_ns;
   }
   /// Numbers of the processes that compute on a GPU; empty when NVML does not tell.
   std::vector<unsigned> processes(NvmlDevice device) const {
@@ -115,6 +127,7 @@ class Nvml {
   bool bind_all() {
     // Its form is known since driver 510; without it nobody else is noticed.
     if (!library_.bind(processes_, "nvmlDeviceGetComputeRunningProcesses_v3")) processes_ = nullptr;
+    if (!library_.bind(violation_, "nvmlDeviceGetViolationStatus")) violation_ = nullptr;  // Not on every GPU.
     return library_.bind(init_, "nvmlInit_v2") && library_.bind(shutdown_, "nvmlShutdown") &&
            library_.bind(error_string_, "nvmlErrorString") &&
            library_.bind(driver_version_, "nvmlSystemGetDriverVersion") &&
@@ -134,6 +147,7 @@ class Nvml {
   NvmlReturn (*clock_reasons_)(NvmlDevice, unsigned long long*) = nullptr;
   NvmlReturn (*clock_)(NvmlDevice, int, unsigned*) = nullptr;
   NvmlReturn (*processes_)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+  NvmlReturn (*violation_)(NvmlDevice, int, NvmlViolation*) = nullptr;
   bool started_ = false;
 };
 
@@ -157,11 +171,13 @@ bool is_ours(unsigned process) {
 
 class NvmlMonitor final : public GpuMonitor {
  public:
-  NvmlMonitor(Nvml nvml, NvmlDevice device) : nvml_(std::move(nvml)), device_(device) {}
+  NvmlMonitor(Nvml nvml, NvmlDevice device)
+      : nvml_(std::move(nvml)), device_(device), power_violation_(nvml_.power_violation(device)) {}
   GpuClocks clocks() override {
     const unsigned long long reasons = nvml_.clock_reasons(device_).value_or(0);
+    const auto before = std::exchange(power_violation_, nvml_.power_violation(device_));
     return {.throttled = (reasons & kSlowdowns) != 0,
-            .power_limited = (reasons & kSwPowerCap) != 0,
+            .power_limited = before && power_violation_ ? *power_violation_ > *before : (reasons & kSwPowerCap) != 0,
             .sm_mhz = nvml_.clock(device_, kSmClock),
             .memory_mhz = nvml_.clock(device_, kMemoryClock)};
   }
@@ -170,6 +186,7 @@ class NvmlMonitor final : public GpuMonitor {
  private:
   Nvml nvml_;
   NvmlDevice device_;
+  std::optional<unsigned long long> power_violation_;
 };
 
 }  // namespace

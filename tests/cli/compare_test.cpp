@@ -30,6 +30,7 @@ TEST_CASE("modelled candidates are compared exactly") {
   const auto& rows = json["candidates"];
   CHECK(json["timing"] == "modelled");
   CHECK(rows[0]["verdict"].is_null());
+  CHECK(rows[1]["rounds_us"] == nlohmann::json::array({rows[1]["median_us"]}));
   CHECK(rows[1]["verdict"] == (rows[1]["median_us"] > rows[0]["median_us"] ? "SLOWER" : "SAME"));
   CHECK(rows[2]["verdict"] == "SAME");
   CHECK(rows[2]["ratio"]["mean"] == 1.0);
@@ -79,6 +80,7 @@ TEST_CASE("each candidate is judged against the first, and failures are said") {
   const evo::cli::Comparison comparison = evo::cli::comparison_of({4, 5, 6}, turns);
   CHECK(comparison.rounds == 5);
   CHECK(comparison.rows[0].median_us == 10);
+  CHECK(comparison.rows[1].rounds_us == turns.rounds_us[1]);
   CHECK_FALSE(comparison.rows[0].against);
   REQUIRE(comparison.rows[1].against);
   CHECK(ranking(*comparison.rows[1].against) == evo::Ranking::faster);

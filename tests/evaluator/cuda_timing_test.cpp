@@ -15,15 +15,19 @@ using test::FakeGpu;
 
 namespace {
 
-/// What is seen may change from one replay to another.
+/// What is seen may change from one replay to another. Of a power limit each look tells what was since the one before.
 class FakeMonitor final : public cuda::GpuMonitor {
  public:
-  FakeMonitor(const cuda::GpuClocks& clocks, const int& others) : clocks_(clocks), others_(others) {}
-  cuda::GpuClocks clocks() override { return clocks_; }
+  FakeMonitor(cuda::GpuClocks& clocks, const int& others) : clocks_(clocks), others_(others) {}
+  cuda::GpuClocks clocks() override {
+    const cuda::GpuClocks seen = clocks_;
+    clocks_.power_limited = false;
+    return seen;
+  }
   int other_processes() override { return others_; }
 
  private:
-  const cuda::GpuClocks& clocks_;
+  cuda::GpuClocks& clocks_;
   const int& others_;
 };
 
@@ -212,11 +216,20 @@ TEST_CASE("a timing says between which clocks it was taken") {
   CHECK(conditions.memory_mhz == 3201);
   CHECK(conditions.other_processes == 0);
   CHECK(to_text(conditions) == "SM 1410-1980 MHz, memory 3201 MHz");
-  bench.clocks.power_limited = true;
-  CHECK(to_text(bench.time().conditions) == "SM 1410 MHz (power limit), memory 3201 MHz");
   bench.clocks = {};
   bench.gpu.on_replay = [] {};
   CHECK(to_text(bench.time().conditions).empty());
+}
+
+TEST_CASE("a power limit is told of the timing in which it lowered clocks, not of what was before") {
+  Bench bench(5);
+  bench.clocks.sm_mhz = 1410;
+  bench.gpu.on_replay = [&] { bench.clocks.power_limited = true; };
+  CHECK(to_text(bench.time().conditions) == "SM 1410 MHz (power limit)");
+  const double begin_us = bench.gpu.now_us;
+  // The untimed repetitions take 100 ms.
+  bench.gpu.on_replay = [&] { bench.clocks.power_limited = bench.gpu.now_us < begin_us + 99'000; };
+  CHECK(to_text(bench.time().conditions) == "SM 1410 MHz");
 }
 
 TEST_CASE("a process that computes beside a timing is noticed, whether it goes or comes meanwhile") {
