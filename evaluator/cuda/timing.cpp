@@ -81,13 +81,19 @@ void note(Conditions& conditions, const GpuClocks& clocks) {
   conditions.power_limited = conditions.power_limited || clocks.power_limited;
 }
 
-/// Takes samples until the criterion is met.
+void warm_up(const TimingContext& context, double seconds, const Sampler& sample, std::optional<Failure>& failure) {
+  const double begin_s = context.seconds();
+  for (int i = 0; !failure && (i < kMinWarmUps || context.seconds() - begin_s < seconds); ++i)
+    sample(failure);
+}
+
+/// Warms up, then takes samples until the criterion is met. In between nothing may take long: a GPU that has rested runs
+/// faster than lasts, for 20 to 60 ms.
 Timing collect(const TimingContext& context, const TimingRequest& request, const Sampler& sample,
                std::optional<Failure>& failure) {
   const StoppingCriterion criterion(request);
   const auto minimum = static_cast<std::size_t>(std::max(request.min_samples, 1));
   ThrottledSamples samples;
-  const double begin_s = context.seconds();
   std::size_t unlooked = 0;
   Conditions conditions;
   const auto look = [&] {
@@ -103,7 +109,10 @@ Timing collect(const TimingContext& context, const TimingRequest& request, const
     conditions.other_processes = std::max(conditions.other_processes, context.monitor->other_processes());
   };
   look_for_others();
+  warm_up(context, request.warm_up_seconds, sample, failure);
+  if (failure) return {};
   if (context.monitor != nullptr) context.monitor->clocks();  // What was before is none of this timing.
+  const double begin_s = context.seconds();
   while (!criterion.finished(samples.unthrottled(), samples.taken(), context.seconds() - begin_s)) {
     const double us = sample(failure);
     if (failure) return {};
@@ -134,12 +143,6 @@ double run_each(const Stopwatch& stopwatch, const TimingContext& context, std::s
     if (failure) return 0;
   }
   return call_us;
-}
-
-void warm_up(const TimingContext& context, double seconds, const Sampler& sample, std::optional<Failure>& failure) {
-  const double begin_s = context.seconds();
-  for (int i = 0; !failure && (i < kMinWarmUps || context.seconds() - begin_s < seconds); ++i)
-    sample(failure);
 }
 
 }  // namespace
@@ -178,7 +181,6 @@ Timing time_warm(const TimingContext& context, std::span<const BoundCall> calls,
     count = wanted;
     graph = capture(context, calls, count, failure);
   }
-  warm_up(context, request.warm_up_seconds, sample, failure);
   return failure ? Timing{} : collect(context, request, sample, failure);
 }
 
@@ -195,7 +197,6 @@ Timing time_cold(const TimingContext& context, std::span<const BoundCall> calls,
     return stopwatch.measure_us([&] { return call.enqueue(context.stream); }, failed);
   };
   run_each(stopwatch, context, calls, failure);
-  warm_up(context, request.warm_up_seconds, sample, failure);
   return failure ? Timing{} : collect(context, request, sample, failure);
 }
 

@@ -18,23 +18,24 @@ namespace {
 /// What is seen may change from one replay to another. Of a power limit each look tells what was since the one before.
 class FakeMonitor final : public cuda::GpuMonitor {
  public:
-  FakeMonitor(cuda::GpuClocks& clocks, const int& others) : clocks_(clocks), others_(others) {}
+  FakeMonitor(cuda::GpuClocks& clocks, std::function<int()> others) : clocks_(clocks), others_(std::move(others)) {}
   cuda::GpuClocks clocks() override {
     const cuda::GpuClocks seen = clocks_;
     clocks_.power_limited = false;
     return seen;
   }
-  int other_processes() override { return others_; }
+  int other_processes() override { return others_(); }
 
  private:
   cuda::GpuClocks& clocks_;
-  const int& others_;
+  std::function<int()> others_;
 };
 
 struct Bench {
   FakeGpu gpu;
   cuda::GpuClocks clocks;
   int others = 0;
+  std::vector<double> looks_for_others_us;
   std::unique_ptr<Device> device;
   std::unique_ptr<Module> module;
   std::vector<Buffers> rotation{1};
@@ -45,7 +46,10 @@ struct Bench {
     gpu.kernels["k"].us = kernel_us;
     plan.launches.resize(1);
     plan.launches[0].kernel = "k";
-    device = cuda::make_device(gpu.driver(), 0, std::make_unique<FakeMonitor>(clocks, others),
+    device = cuda::make_device(gpu.driver(), 0, std::make_unique<FakeMonitor>(clocks, [this] {
+                                 looks_for_others_us.push_back(gpu.now_us);
+                                 return others;
+                               }),
                                [this] { return gpu.now_us * 1e-6; });
     module = device->load({}, failure);
   }
@@ -240,6 +244,14 @@ TEST_CASE("a process that computes beside a timing is noticed, whether it goes o
   CHECK(bench.time().conditions.other_processes == 2);
   bench.gpu.on_replay = [&] { bench.others = 1; };
   CHECK(bench.time().conditions.other_processes == 1);
+}
+
+TEST_CASE("nobody looks for processes between the warm-up and the samples: the GPU would rest") {
+  Bench bench(5);
+  bench.time();
+  REQUIRE(bench.looks_for_others_us.size() == 2);
+  CHECK(bench.looks_for_others_us[0] < 1'000);
+  CHECK(bench.looks_for_others_us[1] > 119'000);  // 100 ms untimed, 200 samples of 100 us.
 }
 
 TEST_CASE("processes on a GPU that are ours are not counted as others") {
