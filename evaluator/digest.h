@@ -8,18 +8,24 @@
 #include <span>
 
 /// A fingerprint of memory, so that large buffers can be compared where they are: the sum, modulo 2^64, of each
-/// little-endian 64-bit word (the last one filled up with zeros) mixed with its position and a key. Whoever does not
-/// know the key cannot choose content with a given digest. cuda/digest_kernel.cpp computes the same on a GPU.
+/// little-endian 64-bit word (the last one filled up with zeros) mixed with what its position and a key are mixed to. Whoever
+/// does not know the key cannot choose content with a given digest: what a word adds differs from place to place by numbers that
+/// only the key tells. cuda/digest_kernel.cpp computes the same on a GPU.
 namespace evo {
 
 static_assert(std::endian::native == std::endian::little);
 
 /// The finaliser of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
-inline std::uint64_t mixed_word(std::uint64_t word, std::uint64_t position, std::uint64_t key) {
-  std::uint64_t z = word + (position + key) * 0x9E3779B97F4A7C15u;
+inline std::uint64_t mixed(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
   return z ^ (z >> 31);
+}
+
+/// What a word at a position adds. Were the position not mixed by itself, words that change places and make up for the
+/// distance would leave the sum as it is, whatever the key.
+inline std::uint64_t mixed_word(std::uint64_t word, std::uint64_t position, std::uint64_t key) {
+  return mixed(word + mixed(position + key));
 }
 
 /// What the bytes behind the last whole word, 7 at most, add; `words`: how many lie before them.

@@ -23,7 +23,7 @@ constexpr const char* kDigestPtx = R"(.version 7.0
 {
   .reg .pred %done, %odd;
   .reg .b32 %t, %block, %threads, %blocks, %lane, %offset, %low, %high;
-  .reg .b64 %words, %count, %key, %result, %i, %stride, %address, %z, %shifted, %sum;
+  .reg .b64 %words, %count, %key, %result, %i, %stride, %address, %place, %z, %shifted, %sum;
 
   ld.param.u64 %words, [words];
   ld.param.u64 %count, [count];
@@ -47,8 +47,16 @@ next_word:
   shl.b64 %address, %i, 3;
   add.u64 %address, %words, %address;
   ld.global.u64 %z, [%address];
-  add.u64 %shifted, %i, %key;
-  mad.lo.u64 %z, %shifted, 0x9E3779B97F4A7C15, %z;
+  add.u64 %place, %i, %key;
+  shr.u64 %shifted, %place, 30;
+  xor.b64 %place, %place, %shifted;
+  mul.lo.u64 %place, %place, 0xBF58476D1CE4E5B9;
+  shr.u64 %shifted, %place, 27;
+  xor.b64 %place, %place, %shifted;
+  mul.lo.u64 %place, %place, 0x94D049BB133111EB;
+  shr.u64 %shifted, %place, 31;
+  xor.b64 %place, %place, %shifted;
+  add.u64 %z, %z, %place;
   shr.u64 %shifted, %z, 30;
   xor.b64 %z, %z, %shifted;
   mul.lo.u64 %z, %z, 0xBF58476D1CE4E5B9;

@@ -39,3 +39,15 @@ TEST_CASE("a digest depends on every byte, on its place and on the key") {
   std::swap(words[0], words[1]);
   CHECK(digest_of(std::as_bytes(std::span(words)), 7) != ordered);
 }
+
+TEST_CASE("words that change places cannot make up for the distance without knowing the key") {
+  constexpr std::uint64_t kSteps[] = {1, 0x9E3779B97F4A7C15};  // a sum of mixed (word + (position + key) * step) stays
+  for (const std::uint64_t step : kSteps) {
+    const std::vector<std::uint64_t> words = {11, 22, 33, 44};
+    std::vector<std::uint64_t> moved = words;
+    moved[0] = words[3] + 3 * step;
+    moved[3] = words[0] - 3 * step;
+    for (const std::uint64_t key : {std::uint64_t{0}, std::uint64_t{7}, digest_key()})
+      CHECK(digest_of(std::as_bytes(std::span(moved)), key) != digest_of(std::as_bytes(std::span(words)), key));
+  }
+}
