@@ -296,9 +296,9 @@ class Loader {
     if (const auto relative_l2 = place.find("relative_l2")) limits.relative_l2 = relative_l2->number();
     if (const auto cosine = place.find("cosine")) limits.cosine = cosine->number();
     if (const auto max_abs = place.find("max_abs")) limits.max_abs = max_abs->number();
-    if (limits.relative_l2 < 0) place.at("relative_l2").fail("must not be negative");
+    if (place.find("relative_l2") && limits.relative_l2 <= 0) place.at("relative_l2").fail("must be positive");
     if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
-    if (limits.max_abs < 0) place.at("max_abs").fail("must not be negative");
+    if (place.find("max_abs") && limits.max_abs <= 0) place.at("max_abs").fail("must be positive");
     return limits;
   }
 
@@ -321,13 +321,12 @@ class Loader {
     if (task_.objectives.empty()) objectives->fail("at least one objective is needed; the first is the default");
   }
 
-  // What no objective allows is a wrong answer. A limit of 0 is none.
+  // What no objective allows is a wrong answer. The largest error alone may have no limit (0).
   void refuse_looser(const JsonPlace& place, const Limits& limits) const {
-    const auto looser = [](double limit, double than) { return than > 0 && (limit == 0 || limit > than); };
     const char* reason = "must not be looser than the task's limit";
-    if (looser(limits.relative_l2, task_.limits.relative_l2)) place.at("relative_l2").fail(reason);
+    if (limits.relative_l2 > task_.limits.relative_l2) place.at("relative_l2").fail(reason);
     if (limits.cosine < task_.limits.cosine) place.at("cosine").fail(reason);
-    if (looser(limits.max_abs, task_.limits.max_abs)) place.at("max_abs").fail(reason);
+    if (task_.limits.max_abs > 0 && limits.max_abs > task_.limits.max_abs) place.at("max_abs").fail(reason);
   }
 
   void floor() {

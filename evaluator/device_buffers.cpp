@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
 
 #include "engine/error.h"
 #include "evaluator/guards.h"
@@ -12,10 +13,10 @@
 namespace evo {
 namespace {
 
-Failure out_of_bounds(const PlanTensor& tensor, const char* where, std::size_t bytes) {
+Failure out_of_bounds(const std::string& name, const char* where, std::size_t bytes) {
   Failure failure;
   failure.verdict = Verdict::crashed;
-  failure.reason = fmt::format("wrote out of bounds: {} bytes {} {}", bytes, where, tensor.name);
+  failure.reason = fmt::format("wrote out of bounds: {} bytes {} {}", bytes, where, name);
   return failure;
 }
 
@@ -47,11 +48,12 @@ std::optional<Failure> BufferSet::attach_workspaces(const std::vector<Workspace>
   workspaces_ = workspaces;
   for (const Workspace& workspace : workspaces_) {
     try {
-      workspace_memory_.emplace_back(device_, std::max<std::uint64_t>(workspace.bytes, 1), workspace.name);
+      const std::uint64_t bytes = std::max<std::uint64_t>(workspace.bytes, 1);
+      workspace_memory_.emplace_back(device_, bytes + 2 * guard_, workspace.name);
     } catch (const Error& error) {
       return Failure{Verdict::over_resources, fmt::format("workspace {}: {}", workspace.name, error.what()), false, ""};
     }
-    addresses_.workspaces.push_back(workspace_memory_.back().address());
+    addresses_.workspaces.push_back(workspace_memory_.back().address() + guard_);
   }
   return std::nullopt;
 }
@@ -63,6 +65,7 @@ void BufferSet::prepare_workspaces(unsigned poison_variant) {
     } else if (guard_ > 0) {
       device_.fill(addresses_.workspaces[i], poison_byte(poison_variant), workspaces_[i].bytes);
     }
+    write_guards(addresses_.workspaces[i], workspaces_[i].bytes);
   }
 }
 
@@ -72,7 +75,9 @@ void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant) {
     if (auto failure = attach_workspaces(std::vector<Workspace>(workspaces_))) throw machine_error(failure->reason);
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].output) prepare_output(i, poison_byte(poison_variant));
+    if (!tensors_[i].output) continue;
+    device_.fill(addresses_.tensors[i], poison_byte(poison_variant), tensors_[i].bytes);
+    write_guards(addresses_.tensors[i], tensors_[i].bytes);
   }
   replace_inputs(inputs);
   prepare_workspaces(poison_variant);
@@ -95,41 +100,42 @@ void BufferSet::forget_outputs() {
   }
 }
 
-void BufferSet::prepare_output(std::size_t number, std::byte poison) {
-  const std::uint64_t bytes = tensors_[number].bytes;
-  device_.fill(addresses_.tensors[number], poison, bytes);
+void BufferSet::write_guards(DeviceAddress address, std::uint64_t bytes) {
   if (guard_ == 0) return;
   std::vector<std::byte> guard(guard_);
   write_guard(guard);
-  device_.upload(addresses_.tensors[number] - guard_, guard);
-  device_.upload(addresses_.tensors[number] + bytes, guard);
+  device_.upload(address - guard_, guard);
+  device_.upload(address + bytes, guard);
 }
 
 std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].output) {
-      if (auto failure = damage_of_guards(i)) return failure;
+      if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
     } else if (!inputs.intact(i, tensor_memory_[i].address())) {
       return damage_of_input(i, inputs.content(i));
     }
   }
+  for (std::size_t i = 0; i < workspaces_.size(); ++i) {
+    const Workspace& workspace = workspaces_[i];
+    if (auto failure = damage_of_guards(workspace.name, addresses_.workspaces[i], workspace.bytes)) return failure;
+  }
   return std::nullopt;
 }
 
-std::optional<Failure> BufferSet::damage_of_guards(std::size_t number) {
-  const PlanTensor& tensor = tensors_[number];
+std::optional<Failure> BufferSet::damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes) {
   std::vector<std::byte> guard(guard_);
-  device_.download(guard, addresses_.tensors[number] - guard_);
-  if (const auto at = first_damage(guard)) return out_of_bounds(tensor, "before", guard_ - *at);
-  device_.download(guard, addresses_.tensors[number] + tensor.bytes);
-  if (const auto at = first_damage(guard)) return out_of_bounds(tensor, "behind", *at);
+  device_.download(guard, address - guard_);
+  if (const auto at = first_damage(guard)) return out_of_bounds(name, "before", guard_ - *at);
+  device_.download(guard, address + bytes);
+  if (const auto at = first_damage(guard)) return out_of_bounds(name, "behind", *at);
   return std::nullopt;
 }
 
 /// Says where an input, whose digest has changed, differs.
 Failure BufferSet::damage_of_input(std::size_t number, const std::vector<std::byte>& content) {
   const PlanTensor& tensor = tensors_[number];
-  if (auto failure = damage_of_guards(number)) return *failure;
+  if (auto failure = damage_of_guards(tensor.name, addresses_.tensors[number], tensor.bytes)) return *failure;
   std::vector<std::byte> found(tensor.bytes);
   device_.download(found, addresses_.tensors[number]);
   const auto [changed, pristine] = std::ranges::mismatch(found, content);

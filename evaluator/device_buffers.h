@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/plan.h"
@@ -15,7 +16,7 @@ namespace evo {
 /// The surroundings of one run: what unwritten memory holds. Poison 0 (0xff) is a NaN in every floating-point format.
 std::byte poison_byte(unsigned variant);
 
-/// One set of a plan's buffers. Every tensor lies between two guards (evaluator/guards.h).
+/// One set of a plan's buffers. Every tensor and every workspace lies between two guards (evaluator/guards.h).
 class BufferSet {
  public:
   /// Throws machine_error when the memory for the tensors is exhausted.
@@ -47,8 +48,8 @@ class BufferSet {
 
  private:
   void prepare_workspaces(unsigned poison_variant);
-  void prepare_output(std::size_t number, std::byte poison);
-  std::optional<Failure> damage_of_guards(std::size_t number);
+  void write_guards(DeviceAddress address, std::uint64_t bytes);
+  std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
   Failure damage_of_input(std::size_t number, const std::vector<std::byte>& content);
 
   Device& device_;

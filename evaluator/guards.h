@@ -8,7 +8,7 @@
 
 namespace evo {
 
-/// Bytes before and behind each tensor that nobody may write: more than the rows that a tile of a usual kernel overhangs.
+/// Bytes before and behind each tensor and workspace that nobody may write: more than the rows that a tile of a usual kernel overhangs.
 /// None on a device that checks every access by itself (the virtual GPU).
 std::size_t guard_bytes_for(const DeviceInfo& info);
 

@@ -121,12 +121,23 @@ TEST_CASE("objectives tighten the task's limits") {
   CHECK(complaint("") == file + ": at least one objective is needed; the first is the default");
   CHECK(complaint(R"("a": {"limits": {"relative_l2": 0.02}})") ==
         file + ".a.limits.relative_l2: must not be looser than the task's limit");
-  CHECK(complaint(R"("a": {"limits": {"relative_l2": 0}})") ==
-        file + ".a.limits.relative_l2: must not be looser than the task's limit");
+  CHECK(complaint(R"("a": {"limits": {"relative_l2": 0}})") == file + ".a.limits.relative_l2: must be positive");
+  CHECK(complaint(R"("a": {"limits": {"max_abs": 0}})") == file + ".a.limits.max_abs: must be positive");
   CHECK(complaint(R"("a": {"limits": {"cosine": 0.9}})") ==
         file + ".a.limits.cosine: must not be looser than the task's limit");
   CHECK_THAT(complaint(R"("a": {"limit": {}})"), ContainsSubstring(file + ".a: unknown key 'limit'"));
   CHECK_THAT(complaint(R"("a b": {})"), ContainsSubstring("'a b' is not a name"));
+}
+
+TEST_CASE("a task that limits no relative error is refused: anything would be right") {
+  const std::string limits = "\"limits\": { \"relative_l2\": 0.01, \"cosine\": 0.99 },";
+  const auto complaint = [&](const std::string& others) {
+    return complaint_of([&] { load_task(edited(scale_task(), "scale/task.json", limits, others), "scale"); });
+  };
+  CHECK(complaint(R"("limits": {"relative_l2": 0, "cosine": 0.99},)") ==
+        "scale/task.json: limits.relative_l2: must be positive");
+  CHECK(complaint(R"("limits": {"relative_l2": 0.01, "cosine": 0.99, "max_abs": 0},)") ==
+        "scale/task.json: limits.max_abs: must be positive");
 }
 
 TEST_CASE("a shape is a name, values in order, or values by name") {

@@ -85,6 +85,20 @@ TEST_CASE("writes outside of an output are detected") {
   check_rejected("underrun", Verdict::crashed, "before c");
 }
 
+TEST_CASE("writes outside of a workspace are detected, whether it is zeroed or not") {
+  const PipelineOptions options = toy_options();
+  const auto pipeline = make_pipeline(options);
+  for (const bool zeroed : {false, true}) {
+    for (const auto& [source, where] : {std::pair("workspace_overrun", "behind partial"), {"workspace_underrun", "before partial"}}) {
+      Candidate candidate = toy_candidate(options, source);
+      for (auto& [shape, plan] : candidate.programs[0].plans) plan.workspaces = {{"partial", 1000, zeroed}};
+      const Evaluation evaluation = evaluate_one(*pipeline, candidate);
+      CHECK(evaluation.verdict == Verdict::crashed);
+      CHECK_THAT(evaluation.reason, ContainsSubstring(where));
+    }
+  }
+}
+
 TEST_CASE("answers that differ from run to run are rejected though each is within the limits") {
   check_rejected("unstable", Verdict::unrepeatable, "differ in c");
 }

@@ -211,6 +211,8 @@ class FakeDevice final : public Device {
     std::ranges::copy(sum, c);
     if (words.has("overrun")) c[count] = 0.0F;
     if (words.has("underrun")) c[-1] = 0.0F;
+    if (words.has("workspace_overrun")) reinterpret_cast<float*>(buffers.workspaces[0])[plan.workspaces[0].bytes / sizeof(float)] = 0;
+    if (words.has("workspace_underrun")) reinterpret_cast<float*>(buffers.workspaces[0])[-1] = 0;
   }
 
   /// The clock that a timing is taken at. A kernel that says `clock=MHZ` draws so much power that it is lowered to that,
