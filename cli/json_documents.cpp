@@ -247,12 +247,22 @@ Json task_json(const TaskListing& listing) {
           {"families", families}};
 }
 
+const char* name_of(Contract contract) {
+  switch (contract) {
+    case Contract::same: return "same";
+    case Contract::installed: return "installed";
+    case Contract::brought: return "brought";
+  }
+  return "";
+}
+
 Json finding_json(const Finding& finding) {
   const Claim& claim = finding.claim;
   Json json;
   json["origin"] = claim.origin;
   json["edited"] = claim.edited;
   json["task"] = claim.task.name;
+  json["contract"] = name_of(claim.contract);
   json["genome"] = genome_json(claim.genome);
   json["device"] = info_json(finding.device);
   json["reproduced"] = finding.reproduced;

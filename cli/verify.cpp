@@ -5,11 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "cli/arguments.h"
 #include "cli/claim.h"
 #include "cli/commands.h"
+#include "cli/contract.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
 #include "cli/held_out.h"
@@ -17,6 +19,7 @@
 #include "cli/lookup.h"
 #include "cli/restore.h"
 #include "cli/table.h"
+#include "cli/templates.h"
 #include "engine/error.h"
 #include "evaluator/pipeline.h"
 
@@ -29,8 +32,19 @@ struct Request {
   std::string subject;
   std::string device;
   std::string database = kDefaultDatabase;
+  std::string templates;
   bool json = false;
 };
+
+/// Files are verified on machines without templates, too.
+SourceTree installed_templates(const std::string& wish) {
+  if (!wish.empty()) return load_templates(wish);
+  try {
+    return load_templates(wish);
+  } catch (const Error&) {
+    return {};
+  }
+}
 
 Claim stored_claim(const Request& request) {
   const CandidateId id = parse_id("candidate", request.subject);
@@ -84,9 +98,11 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   return pipeline->wait().evaluation;
 }
 
-Finding check(Claim claim, const std::string& device_name) {
+/// `templates`: of a claim that a file makes; null for a candidate's.
+Finding check(Claim claim, const std::string& device_name, const SourceTree* templates) {
   Finding finding;
   finding.device = device_name.empty() ? device_like(claim) : find_device(device_name);
+  if (templates != nullptr) judge_by_installed(claim, *templates, finding.device.kind);
   finding.modelled = finding.device.kind == "vgpu";
   finding.comparable = device_key(record_of(finding.device)) == device_key(claim.device);
   finding.tolerance = finding.modelled ? 0 : kMeasuredTolerance;
@@ -122,6 +138,10 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
   std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds, also on shapes that no search has seen\n", claim.origin,
                                  claim.task.name, finding.device.id, timing_word(finding.modelled));
   if (claim.edited) text += "the kernels in the file were edited after the export\n";
+  if (claim.contract == Contract::installed)
+    text += fmt::format("judged by the {} of the templates here: the one in the file is different\n", claim.task.name);
+  if (claim.contract == Contract::brought)
+    text += fmt::format("judged by the {} that the file brings: the templates here have none\n", claim.task.name);
   text += table.text(terminal, 2);
   return text + fmt::format("{}: {}\n",
                             finding.reproduced ? styled(terminal, Style::good, "reproduced")
@@ -131,14 +151,17 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
 
 int verify(const Request& request) {
   std::vector<Claim> claims;
-  if (is_candidate_id(request.subject))
+  std::optional<SourceTree> templates;
+  if (is_candidate_id(request.subject)) {
     claims.push_back(stored_claim(request));
-  else
+  } else {
     claims = exported_claims(request.subject);
+    templates = installed_templates(request.templates);
+  }
 
   std::vector<Finding> findings;
   for (Claim& claim : claims) {
-    findings.push_back(check(std::move(claim), request.device));
+    findings.push_back(check(std::move(claim), request.device, templates ? &*templates : nullptr));
     if (!request.json) fmt::print("{}", finding_text(findings.back(), terminal_of(stdout)));
   }
   if (request.json)
@@ -163,6 +186,7 @@ void add_verify(CLI::App& app, Action& action) {
                    "Check on this device (default: the claim's own, or one of its model)")
       ->type_name("DEVICE");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
   command->callback([request, &action] { action = [request] { return verify(*request); }; });
 }

@@ -139,18 +139,20 @@ Target make_target(const Task& task, std::string_view device_kind, const std::ve
   for (const std::string& text : shapes.empty() ? set->second.timed : shapes)
     add_once(target.timed, parse_shape(task, text));
 
-  const std::vector<Bindings> specialisations = specialisations_of(task, target);
-  const auto wanted = [&](const Shape& shape) {
-    return std::find(specialisations.begin(), specialisations.end(), specialisation_of(task, shape)) !=
-           specialisations.end();
-  };
-  if (has_set) {
-    for (const std::string& name : set->second.validated) {
-      if (wanted(task.shape(name))) add_once(target.validated, task.shape(name));
-    }
-  }
+  add_default_validation(task, device_kind, target);
   for (const Shape& shape : target.timed) add_once(target.validated, shape);
   return target;
+}
+
+void add_default_validation(const Task& task, std::string_view device_kind, Target& target) {
+  const auto set = task.shape_sets.find(std::string(device_kind));
+  if (set == task.shape_sets.end()) return;
+  const std::vector<Bindings> specialisations = specialisations_of(task, target);
+  for (const std::string& name : set->second.validated) {
+    const Shape& shape = task.shape(name);
+    const bool wanted = std::ranges::find(specialisations, specialisation_of(task, shape)) != specialisations.end();
+    if (wanted) add_once(target.validated, shape);
+  }
 }
 
 std::vector<Bindings> specialisations_of(const Task& task, const Target& target) {

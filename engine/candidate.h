@@ -56,6 +56,9 @@ const Limits& limits_of(const Task& task, const Target& target);
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
                    const Bindings& options, std::string_view objective = {});
 
+/// Adds what the task validates by default on a device kind: shapes of the specialisations among the timed ones, by their names.
+void add_default_validation(const Task& task, std::string_view device_kind, Target& target);
+
 /// The distinct values of the specialised parameters among the target's timed shapes.
 std::vector<Bindings> specialisations_of(const Task& task, const Target& target);
 

@@ -6,9 +6,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "evaluator/ptx_text.h"
 #include "evaluator/ptxas_log.h"
 #include "evaluator/writable_globals.h"
 
@@ -241,8 +244,26 @@ std::optional<Failure> check_resources(const Program& program, const Build& buil
   return std::nullopt;
 }
 
+/// A launch that may begin before those ahead are over must wait for them somewhere. Whether it does so in time, the sanitiser
+/// looks at.
+std::optional<Failure> check_waits(const Program& program, std::string_view ptx) {
+  std::set<std::string> programmatic;
+  for (const auto& [shape, plan] : program.plans) {
+    for (const Launch& launch : plan.launches)
+      if (launch.programmatic) programmatic.insert(launch.kernel);
+  }
+  for (const std::string& kernel : programmatic) {
+    if (ptx_text::waits_for_launches_ahead(ptx, kernel)) continue;
+    return failure_of(Verdict::illegal, fmt::format("kernel {} is launched programmatically and never waits for the launches "
+                                                    "ahead (griddepcontrol.wait)",
+                                                    kernel));
+  }
+  return std::nullopt;
+}
+
 std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device) {
   if (auto failure = check_resources(program, binary.build, device)) return failure;
+  if (auto failure = check_waits(program, binary.ptx)) return failure;
   if (const auto globals = writable_globals(binary.ptx); !globals.empty()) {
     return failure_of(Verdict::illegal, fmt::format("global variable {} would outlive a launch: use a workspace of the "
                                                     "plan, or __constant__ for tables",

@@ -29,7 +29,7 @@ int resident_blocks(const KernelResources& resources, const Launch& launch, cons
 /// Spills, ptxas warnings that cost the kernel its point, blocks that do not fit (verdict over_resources).
 std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device);
 
-/// The same, and global data that would outlive a launch (verdict illegal).
+/// The same, and global data that would outlive a launch, or a programmatic launch that never waits (verdict illegal).
 std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device);
 
 /// Occupancy of each launch of a shape, for people: "fp8_sdpa: 128 registers, 34816 B, 4 blocks/SM".

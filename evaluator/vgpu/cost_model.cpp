@@ -128,8 +128,8 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
                          config.footprint_bytes > 0 ? config.footprint_bytes : std::llround(l2_bytes), std::llround(l2_bytes))) /
                      model.memory_gbytes_per_s * 1e-3;
   cost.launch_us = config.programmatic ? model.dependent_launch_us : model.launch_floor_us;
-  // What comes before the wait for the launch ahead runs beside it.
-  if (config.programmatic) cost.hidden_us = sm.prologue.value_or(sm.clocks) / clocks_per_us;
+  // What comes before the wait for the launch ahead runs beside it; a kernel that does not wait is wrong, not fast.
+  if (config.programmatic) cost.hidden_us = sm.prologue.value_or(0) / clocks_per_us;
   cost.latency_us = cost.launch_us + std::max({cost.sm_us - cost.hidden_us, cost.l2_us, cost.memory_us});
   cost.bound = bound_of(cost);
   return cost;

@@ -41,10 +41,19 @@ void decode_hint(Form& form) {
   form.emit(execute_nothing, OpClass::nothing);
 }
 
+/// Launches run one after another; only the sanitiser asks what a GPU may do beside each other.
+void execute_grid_wait(Warp& warp, const Instruction&, std::uint32_t mask) {
+  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->wait_for_launches_ahead(warp, mask);
+}
+
+void execute_launch_dependents(Warp& warp, const Instruction&, std::uint32_t mask) {
+  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->let_dependents_go(warp, mask);
+}
+
 void decode_grid_dependency(Form& form) {
   const bool waits = form.take("wait");
   take_everything(form);
-  form.emit(execute_nothing, waits ? OpClass::grid_wait : OpClass::nothing);
+  form.emit(waits ? execute_grid_wait : execute_launch_dependents, waits ? OpClass::grid_wait : OpClass::nothing);
 }
 
 void decode_nanosleep(Form& form) {

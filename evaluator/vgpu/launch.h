@@ -35,6 +35,7 @@ struct Launch {
   std::uint32_t dynamic_smem_bytes = 0;
   std::vector<std::byte> parameters;
   std::uint32_t registers_per_thread = 0;  ///< At the start; 0: unknown.
+  bool programmatic = false;  ///< On a GPU it may begin before the launches ahead are over.
   TensorCoreNumerics numerics;
   std::uint32_t sm_count = 1;
   std::uint32_t resident_blocks =

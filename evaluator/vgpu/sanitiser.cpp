@@ -17,6 +17,8 @@ constexpr std::size_t kMostReadsShared = 32;
 constexpr std::size_t kMostReadsGlobal = 4;
 /// Sets of lanes whose latest shuffle is remembered.
 constexpr std::size_t kMostMeetings = 4;
+/// Stands in clocks for the launches ahead: no grid has so many blocks.
+constexpr std::uint32_t kLaunchesAhead = 0xffff'ffffu;
 
 std::uint32_t number_of(const Block& block) {
   const auto& grid = block.launch->grid;
@@ -140,8 +142,22 @@ void Sanitiser::mark(std::uint64_t address, std::size_t bytes, const GlobalMemor
   if (allocation != nullptr) watch_of(*allocation).written.set(address - allocation->begin, bytes, value);
 }
 
-void Sanitiser::begin_launch() {
-  for (auto& [begin, watch] : buffers_) watch.history.reset();
+void Sanitiser::begin_plan(std::span<const std::uint64_t> buffers, bool ordered, const GlobalMemory& memory) {
+  for (const std::uint64_t address : buffers) {
+    if (const Allocation* allocation = memory.find(address)) watch_of(*allocation).of_plan = true;
+  }
+  first_of_plan_ = !ordered;
+}
+
+void Sanitiser::begin_launch(const Launch& launch) {
+  // All of the one ahead has begun when this one begins. So if that let go only after it knew its own past, that is over.
+  const bool settled = ahead_ == Ahead::nothing || (waits_ && !lets_go_early_);
+  ahead_ = !launch.programmatic ? Ahead::nothing : first_of_plan_ || !settled ? Ahead::everything : Ahead::one_launch;
+  first_of_plan_ = waits_ = lets_go_early_ = false;
+  for (auto& [begin, watch] : buffers_) {
+    watch.ahead = ahead_ == Ahead::one_launch ? std::move(watch.history) : nullptr;
+    watch.history.reset();
+  }
   last_ = nullptr;
   released_.clear();
   reported_.clear();
@@ -211,12 +227,12 @@ Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, s
       break;
   }
   if (last_ != nullptr && address - last_begin_ < last_->bytes) {
-    return {&last_->written, last_->history.get(), address - last_begin_, address};
+    return {&last_->written, last_->history.get(), address - last_begin_, address, last_};
   }
   const Allocation* allocation = warp.launch->memory->find(address);
   if (allocation == nullptr || allocation->read_only) return {};
   BufferWatch& watch = watch_of(*allocation);
-  return {&watch.written, watch.history.get(), address - allocation->begin, address};
+  return {&watch.written, watch.history.get(), address - allocation->begin, address, &watch};
 }
 
 // ---- Accesses
@@ -254,6 +270,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
       by.thread = warp.thread(lane);
       if (order.strong) acquire(warp, lane, spot.key);
       if (!alike || order.strong) by.known = warp.block->watch->warps[warp.index].of(lane).known.get();
+      look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
       conflict = spot.history->read(spot.at, bytes, by);
       if (conflict) report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
     }
@@ -284,7 +301,9 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
     if (spot.written == nullptr) continue;
     spot.written->set(spot.at, bytes, true);
     if (spot.history == nullptr) continue;
-    const auto conflict = spot.history->write(spot.at, bytes, accessor(warp, in, lane, order));
+    const Accessor by = accessor(warp, in, lane, order);
+    look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
+    const auto conflict = spot.history->write(spot.at, bytes, by);
     // Threads that write what is there already do no harm: many kernels set a flag from all threads.
     if (conflict && (conflict->under_way || (changed >> lane & 1u) != 0))
       report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
@@ -308,7 +327,9 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
     }
     if (spot.history == nullptr) continue;
     acquire(warp, lane, spot.key);
-    if (const auto conflict = spot.history->write(spot.at, bytes, accessor(warp, in, lane, order)))
+    const Accessor by = accessor(warp, in, lane, order);
+    look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
+    if (const auto conflict = spot.history->write(spot.at, bytes, by))
       report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
     release(warp, lane, spot.key, order, false);
   }
@@ -384,6 +405,40 @@ void Sanitiser::exit(Warp& warp, std::uint32_t lanes) {
            "its thread ends without having waited for this copy");
   }
   gather(warp, lanes, warp.block->watch->exited);
+}
+
+// ---- Launches ahead
+
+void Sanitiser::wait_for_launches_ahead(Warp& warp, std::uint32_t lanes) {
+  waits_ = true;
+  Clock over;
+  over.raise(kLaunchesAhead, 0, 1);
+  learn(warp, lanes, {std::make_shared<const Clock>(std::move(over)), nullptr, nullptr, nullptr});
+}
+
+void Sanitiser::let_dependents_go(Warp& warp, std::uint32_t lanes) {
+  for (const WarpWatch::Group& group : warp.block->watch->warps[warp.index].groups) {
+    const ClockPtr& known = group.knowledge.known;
+    const bool settled = known != nullptr && known->time_of(kLaunchesAhead, 0) > 0;
+    if ((group.lanes & lanes) != 0 && !settled) lets_go_early_ = true;
+  }
+}
+
+void Sanitiser::look_ahead(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
+                           std::uint64_t address, const Spot& spot, const Clock* known) {
+  if (ahead_ == Ahead::nothing || spot.buffer == nullptr || !spot.buffer->of_plan) return;
+  if (known != nullptr && known->time_of(kLaunchesAhead, 0) > 0) return;
+  if (ahead_ == Ahead::one_launch) {
+    Accessor stranger;
+    stranger.block = kLaunchesAhead;
+    const bool meets = spot.buffer->ahead != nullptr && spot.buffer->ahead->check(spot.at, bytes, stranger, mode.writes);
+    if (!meets) return;
+  }
+  if (reported(FindingKind::race, warp, in, kNowhere)) return;
+  report(FindingKind::race, warp, in, lane,
+         fmt::format("{} at {}: a race with {}: no griddepcontrol.wait lies before it", bytes_text(mode.writes, bytes),
+                     describe_place(warp, mode, address),
+                     ahead_ == Ahead::one_launch ? "the launch ahead" : "whatever was launched ahead"));
 }
 
 void Sanitiser::fence(Warp& warp, const Instruction& in, std::uint32_t lanes) {

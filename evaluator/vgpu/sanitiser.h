@@ -139,7 +139,9 @@ class Sanitiser {
     mark(address, bytes, memory, false);
   }
 
-  void begin_launch();
+  /// Launches of one plan follow, on these buffers. `ordered`: something that launches wait for lies ahead of the first one.
+  void begin_plan(std::span<const std::uint64_t> buffers, bool ordered, const GlobalMemory& memory);
+  void begin_launch(const Launch& launch);
   /// The launch has ended; its failure, if any, becomes a finding.
   void end_launch(const Launch& launch);
   const std::vector<Finding>& findings() const { return findings_; }
@@ -168,6 +170,10 @@ class Sanitiser {
   /// Everybody has come to a block's barrier; `whole`: it is one of all threads.
   Knowledge complete(Block& block, std::uint32_t barrier, bool whole);
   void exit(Warp& warp, std::uint32_t lanes);
+  /// griddepcontrol.wait: the launches ahead are over.
+  void wait_for_launches_ahead(Warp& warp, std::uint32_t lanes);
+  /// griddepcontrol.launch_dependents: the launch behind may begin.
+  void let_dependents_go(Warp& warp, std::uint32_t lanes);
   void arrive_at_cluster(Warp& warp, std::uint32_t lanes);
   void complete_cluster(Cluster& cluster);
   void pass_cluster(Warp& warp, std::uint32_t lanes);
@@ -221,6 +227,14 @@ class Sanitiser {
     std::size_t bytes = 0;
     ByteFlags written;
     std::unique_ptr<AccessHistory> history;  ///< Of the current launch.
+    std::unique_ptr<AccessHistory> ahead;    ///< Of the launch ahead, where that may not be over.
+    bool of_plan = false;                    ///< Other calls and other kernels use it, too.
+  };
+  /// What may go on beside a launch until its threads know of a griddepcontrol.wait.
+  enum class Ahead : std::uint8_t {
+    nothing,
+    one_launch,  ///< That before it in the plan; what was before that is over.
+    everything,  ///< Whoever writes the inputs or reads the outputs, and the call before.
   };
   /// Where the flags and the history of some bytes are.
   struct Spot {
@@ -228,6 +242,7 @@ class Sanitiser {
     AccessHistory* history = nullptr;  ///< Null: nobody else gets there.
     std::size_t at = 0;
     std::uint64_t key = 0;  ///< Of synchronisation through these bytes.
+    const BufferWatch* buffer = nullptr;  ///< In global memory.
   };
   struct Released {
     ClockPtr to_all;
@@ -246,6 +261,9 @@ class Sanitiser {
   bool reported(FindingKind kind, const Warp& warp, const Instruction& in, std::uint32_t other_code);
   void report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
                    std::uint64_t address, const Conflict& conflict);
+  /// A finding where an access may meet one of a launch ahead.
+  void look_ahead(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
+                  std::uint64_t address, const Spot& spot, const Clock* known);
   void gather(Warp& warp, std::uint32_t lanes, Gathering& into);
   void learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge);
   void acquire(Warp& warp, int lane, std::uint64_t key);
@@ -257,6 +275,10 @@ class Sanitiser {
   std::unordered_map<std::uint64_t, Released> released_;
   const BlockWatch::MbarrierWatch* landing_ = nullptr;
   const Block* landing_in_ = nullptr;
+  Ahead ahead_ = Ahead::nothing;
+  bool first_of_plan_ = false;   ///< The launch that comes next.
+  bool waits_ = false;           ///< A thread of this launch has waited for those ahead.
+  bool lets_go_early_ = false;   ///< One let the launch behind begin without knowing that those ahead are over.
   std::vector<Finding> findings_;
   std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::uint32_t>, std::size_t>
       known_;

@@ -75,7 +75,9 @@ void Sanitiser::begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t
     for (std::uint32_t i = 0; i < bytes[lane] && !spot.written->all(spot.at, bytes[lane]); ++i)
       if (!spot.written->at(spot.at + i)) unwritten = static_cast<std::uint16_t>(unwritten | 1u << i);
     if (spot.history == nullptr) continue;
-    if (const auto conflict = spot.history->read(spot.at, bytes[lane], accessor(warp, in, lane, {})))
+    const Accessor by = accessor(warp, in, lane, {});
+    look_ahead(warp, in, lane, mode, bytes[lane], from.address[lane], spot, by.known);
+    if (const auto conflict = spot.history->read(spot.at, bytes[lane], by))
       report_race(warp, in, lane, mode, bytes[lane], from.address[lane], *conflict);
   }
 }
@@ -144,6 +146,7 @@ void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, Acc
   const Spot spot = locate(warp, mode, lane, from);
   if (spot.history == nullptr) return;
   const Accessor by = proxy_accessor(warp, in, lane);
+  look_ahead(warp, in, lane, mode, bytes, from, spot, by.known);
   if (const auto conflict = spot.history->begin_read(spot.at, bytes, by))
     report_race(warp, in, lane, mode, bytes, from, *conflict);
 }
@@ -159,6 +162,7 @@ void Sanitiser::bulk_source(Warp& warp, const Instruction& in, int lane, AccessM
   const Spot spot = locate(warp, mode, lane, from);
   if (spot.history == nullptr) return;
   const Accessor by = proxy_accessor(warp, in, lane);
+  look_ahead(warp, in, lane, mode, bytes, from, spot, by.known);
   if (const auto conflict = spot.history->read(spot.at, bytes, by))
     report_race(warp, in, lane, mode, bytes, from, *conflict);
 }
@@ -185,6 +189,7 @@ void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const S
     if (!source.at(from.offset + i)) spot.written->set(spot.at + i, 1, false);
   Accessor by = accessor(warp, in, lane, {});
   by.flags.strong = reduces;
+  look_ahead(warp, in, lane, mode, bytes, to, spot, by.known);
   if (const auto conflict = spot.history->write(spot.at, bytes, by))
     report_race(warp, in, lane, mode, bytes, to, *conflict);
 }

@@ -93,7 +93,7 @@ class VirtualDevice : public VirtualGpu {
                               const Buffers& buffers, std::vector<std::byte>& parameters) const;
   std::uint32_t resident_blocks(const evo::Launch& planned) const;
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
-  void forget_results(const Plan& plan, const Buffers& buffers);
+  void watch_plan(const Plan& plan, const Buffers& buffers);
   void run_watched(Launch& launch, const Sampling& sampling = {}) const;
 
   const DeviceModel& model_;
@@ -249,6 +249,7 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.block = planned.block;
   launch.cluster = cluster_of(*kernel, planned);
   launch.dynamic_smem_bytes = planned.dynamic_smem_bytes;
+  launch.programmatic = planned.programmatic;
   launch.registers_per_thread = static_cast<std::uint32_t>(std::max(module.build().registers, 0));
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
@@ -275,8 +276,13 @@ void VirtualDevice::zero_workspaces(const Plan& plan, const Buffers& buffers) {
 }
 
 /// Whatever outputs and scratch memory hold, a plan has to write it before it reads it.
-void VirtualDevice::forget_results(const Plan& plan, const Buffers& buffers) {
+void VirtualDevice::watch_plan(const Plan& plan, const Buffers& buffers) {
   if (!sanitiser_) return;
+  std::vector<std::uint64_t> addresses = buffers.tensors;
+  addresses.insert(addresses.end(), buffers.workspaces.begin(), buffers.workspaces.end());
+  // What zeroes a workspace is no launch: the first one waits for it, and that for all before.
+  const bool zeroes = std::ranges::any_of(plan.workspaces, [](const Workspace& one) { return one.zeroed && one.bytes > 0; });
+  sanitiser_->begin_plan(addresses, zeroes, memory_);
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)
     if (plan.tensors[i].output) sanitiser_->poisoned(buffers.tensors.at(i), plan.tensors[i].bytes, memory_);
   for (std::size_t i = 0; i < plan.workspaces.size(); ++i)
@@ -285,14 +291,14 @@ void VirtualDevice::forget_results(const Plan& plan, const Buffers& buffers) {
 
 void VirtualDevice::run_watched(Launch& launch, const Sampling& sampling) const {
   launch.sanitiser = sanitiser_.get();
-  if (sanitiser_) sanitiser_->begin_launch();
+  if (sanitiser_) sanitiser_->begin_launch(launch);
   run_blocks(launch, sampling);
   if (sanitiser_) sanitiser_->end_launch(launch);
 }
 
 std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan, const Buffers& buffers) {
   const auto& loaded = dynamic_cast<const LoadedModule&>(module);
-  forget_results(plan, buffers);
+  watch_plan(plan, buffers);
   zero_workspaces(plan, buffers);
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;

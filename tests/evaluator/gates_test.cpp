@@ -101,6 +101,27 @@ TEST_CASE("tensor maps obey the rules of the driver") {
   CHECK_THAT(reason([](TensorMap& m) { m.source.index = 9; }), ContainsSubstring("source"));
 }
 
+TEST_CASE("a kernel that is launched programmatically must wait for the launches ahead") {
+  const std::string waits = ".visible .entry attention(\n\t.param .u64 p\n)\n{\n\t@%p1 bra DONE;\n\tgriddepcontrol.wait;\nDONE: ret;\n}\n";
+  const std::string hasty = ".visible .entry attention()\n{\n// griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tret;\n}\n"
+                            ".visible .entry combine()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n";
+  Launch launch = launch_of("attention", 128, 0);
+  CHECK_FALSE(check(launch, kLog, 0, hasty));
+  launch.programmatic = true;
+  CHECK_FALSE(check(launch, kLog, 0, waits));
+  const auto failure = check(launch, kLog, 0, hasty);
+  REQUIRE(failure);
+  CHECK(failure->verdict == Verdict::illegal);
+  CHECK_THAT(failure->reason, ContainsSubstring("kernel attention is launched programmatically and never waits"));
+  launch.kernel = "combine";
+  CHECK_FALSE(check(launch, kLog, 0, hasty));
+  // In a function that it calls.
+  launch.kernel = "attention";
+  const std::string function = ".func settle()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry attention()\n{\n\t";
+  CHECK_FALSE(check(launch, kLog, 0, function + "{ call.uni settle, (); }\n\tret;\n}\n"));
+  CHECK(check(launch, kLog, 0, function + "ret;\n}\n"));
+}
+
 TEST_CASE("the log gives the resources of each kernel") {
   Build build;
   build.log = kLog;

@@ -1,0 +1,93 @@
+// Whose task judges the claim of an exported file.
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+void edit(const Bench& bench, const std::string& file, const std::string& from, const std::string& to) {
+  std::string text = bench.read(file);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  bench.write(file, text.replace(at, from.size(), to));
+}
+
+/// Has a bench search its toy task and exports the best as best.cu.
+void export_best(const Bench& bench) {
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a file whose task allows more than the one here is judged by the one here") {
+  const Bench lax, here, elsewhere;
+  write_toy_task(lax);
+  write_toy_task(here);
+  edit(lax, "templates/toy/task.json", R"("relative_l2": 0.0001, "cosine": 0.9999)", R"("relative_l2": 0.4, "cosine": 0.5)");
+  edit(lax, "templates/toy/plain/kernel.cu", "c[i${item}] = ", "c[i${item}] = 1.2f * ");
+  export_best(lax);
+  for (const Bench* bench : {&here, &elsewhere}) bench->write("best.cu", lax.read("best.cu"));
+
+  const Outcome there = lax.evo({"verify", "best.cu"});
+  CHECK(there.code == 0);
+  CHECK_FALSE(holds(there.out, "judged by"));
+  const Outcome judged = here.evo({"verify", "best.cu"});
+  INFO(judged.out << judged.err);
+  CHECK(judged.code == 1);
+  CHECK(holds(judged.out, "judged by the toy of the templates here: the one in the file is different"));
+  CHECK(holds(judged.out, "not reproduced: wrong_answer"));
+  CHECK(holds(judged.out, "limit 0.0001"));
+  CHECK(here.json({"verify", "best.cu"}, 1)["contract"] == "installed");
+
+  // Where nobody knows the task, that is said.
+  const Outcome unknown = elsewhere.evo({"verify", "best.cu"});
+  CHECK(unknown.code == 0);
+  CHECK(holds(unknown.out, "judged by the toy that the file brings: the templates here have none"));
+  CHECK(elsewhere.json({"verify", "best.cu"})["contract"] == "brought");
+  // The templates may be named.
+  CHECK(elsewhere.evo({"verify", "best.cu", "--templates", (here / "templates").string()}).code == 1);
+}
+
+TEST_CASE("a file is validated on the shapes of the task here, whichever it names") {
+  const Bench bench;
+  write_toy_task(bench);
+  edit(bench, "templates/toy/plain/kernel.cu", "if (i${item} < N)", "if (i${item} < N && N != 5)");
+  edit(bench, "templates/toy/task.json", R"("timed": ["middle"], "validated": ["tiny", "middle"])",
+       R"("timed": ["middle"], "validated": ["middle"])");
+  export_best(bench);
+  write_toy_task(bench);
+  const Outcome outcome = bench.evo({"verify", "best.cu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(holds(outcome.out, "wrong_answer: shape tiny"));
+}
+
+TEST_CASE("a shape that is another one here, and a kernel that is none for the task here, are refused in one line") {
+  const Bench bench;
+  write_toy_task(bench);
+  edit(bench, "templates/toy/task.json", R"("middle": { "N": 700 })", R"("middle": { "N": 70 })");
+  export_best(bench);
+  write_toy_task(bench);
+  check_refused(bench.evo({"verify", "best.cu"}), 2, {"best.cu cannot be judged by the toy of these templates", "its shape middle is another one here"});
+  export_best(bench);
+  edit(bench, "templates/toy/task.json", R"("name": "b")", R"("name": "addend")");
+  edit(bench, "templates/toy/task.json", R"("arguments": ["a", "b", "c", "N"])", R"("arguments": ["a", "addend", "c", "N"])");
+  check_refused(bench.evo({"verify", "best.cu"}), 2, {"best.cu cannot be judged by the toy of these templates"});
+}
+
+TEST_CASE("a file as the templates here make it is judged without a word, and so is a candidate") {
+  const Bench bench;
+  write_toy_task(bench);
+  export_best(bench);
+  for (const char* subject : {"best.cu", "1"}) {
+    const nlohmann::json verified = bench.json({"verify", subject});
+    CHECK(verified["contract"] == "same");
+    CHECK(verified["reproduced"] == true);
+  }
+}

@@ -1,0 +1,161 @@
+// Programmatic dependent launches: what the sanitiser finds where a kernel does not wait for those ahead of it.
+#include <catch2/catch_test_macros.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/error.h"
+#include "evaluator/compiler.h"
+#include "evaluator/vgpu/virtual_device.h"
+
+using namespace evo;
+
+namespace {
+
+constexpr std::string_view kKernels = R"(
+__device__ void wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ void let_go() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+extern "C" __global__ void hasty(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x]; }
+extern "C" __global__ void patient(const int* in, int* out) { wait(); out[threadIdx.x] = in[threadIdx.x]; }
+extern "C" __global__ void deferred(const int* in, int* out) { const int value = in[threadIdx.x]; wait(); out[threadIdx.x] = value; }
+extern "C" __global__ void eager(const int* in, int* out) { let_go(); wait(); out[threadIdx.x] = in[threadIdx.x]; }
+extern "C" __global__ void settled(const int* in, int* out) { wait(); let_go(); out[threadIdx.x] = in[threadIdx.x]; }
+extern "C" __global__ void one_waits(const int* in, int* out, int meet) {
+  if (threadIdx.x == 0) wait();
+  if (meet) __syncthreads();
+  out[threadIdx.x] = in[threadIdx.x];
+}
+extern "C" __global__ void sum(const int* in, const int* scratch, int* out) {
+  const int early = in[threadIdx.x];
+  wait();
+  out[threadIdx.x] = early + scratch[threadIdx.x];
+}
+extern "C" __global__ void flag(int* counter, int* out) { out[threadIdx.x] = atomicAdd(counter, 1); }
+)";
+
+Argument tensor(std::size_t index) { return {Argument::Kind::tensor, index, 0}; }
+Argument scratch() { return {Argument::Kind::workspace, 0, 0}; }
+Argument number(int value) { return {Argument::Kind::i32, 0, value}; }
+
+Launch launch(std::string kernel, bool programmatic, std::vector<Argument> arguments) {
+  Launch made;
+  made.kernel = std::move(kernel);
+  made.block = {64, 1, 1};
+  made.programmatic = programmatic;
+  made.arguments = std::move(arguments);
+  return made;
+}
+
+/// A virtual GPU with the kernels, an input, an output and a workspace of 64 numbers each.
+struct Bench {
+  std::unique_ptr<vgpu::VirtualGpu> device = vgpu::make_device("h200");
+  std::unique_ptr<Module> module;
+  Buffers buffers;
+
+  Bench() {
+    std::optional<Failure> failure;
+    module = device->load(compiled(), failure);
+    REQUIRE_FALSE(failure);
+    const std::vector<std::byte> zeros(256);
+    for (const char* name : {"in", "out"}) buffers.tensors.push_back(device->allocate(256, name));
+    buffers.workspaces.push_back(device->allocate(256, "scratch"));
+    device->upload(buffers.tensors[0], zeros);
+  }
+
+  static Binary compiled() {
+    std::unique_ptr<Compiler> compiler;
+    try {
+      compiler = make_nvrtc_compiler();
+    } catch (const Error&) {
+      SKIP("no NVRTC on this machine");
+    }
+    const auto result = compiler->compile(std::string(kKernels), "sm_90a", 0);
+    REQUIRE(std::holds_alternative<Binary>(result));
+    return std::get<Binary>(result);
+  }
+
+  static Plan plan_of(std::vector<Launch> launches, bool zeroed = false) {
+    Plan plan;
+    plan.tensors = {{"in", DType::s32, 256, false}, {"out", DType::s32, 256, true}};
+    plan.workspaces = {{"scratch", 256, zeroed}};
+    plan.launches = std::move(launches);
+    return plan;
+  }
+
+  /// The reason of the failure; empty where nothing was found.
+  std::string found(std::vector<Launch> launches, bool zeroed = false) {
+    const auto failure = device->run_sanitised(*module, plan_of(std::move(launches), zeroed), buffers);
+    return failure ? failure->reason : "";
+  }
+};
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the first launch of a plan waits before it touches what others may still use") {
+  Bench bench;
+  const std::vector<Argument> copy = {tensor(0), tensor(1)};
+  CHECK(bench.found({launch("hasty", false, copy)}).empty());
+  CHECK(bench.found({launch("patient", true, copy)}).empty());
+  const std::string hasty = bench.found({launch("hasty", true, copy)});
+  INFO(hasty);
+  CHECK(holds(hasty, "race"));
+  CHECK(holds(hasty, "reads 4 bytes"));
+  CHECK(holds(hasty, "'in'"));
+  CHECK(holds(hasty, "a race with whatever was launched ahead: no griddepcontrol.wait lies before it"));
+  CHECK(holds(bench.found({launch("deferred", true, copy)}), "whatever was launched ahead"));
+}
+
+TEST_CASE("one thread's wait counts for those that a barrier tells of it, and for no others") {
+  Bench bench;
+  CHECK(bench.found({launch("one_waits", true, {tensor(0), tensor(1), number(1)})}).empty());
+  CHECK(holds(bench.found({launch("one_waits", true, {tensor(0), tensor(1), number(0)})}), "thread (1, 0, 0)"));
+}
+
+TEST_CASE("a launch waits for what the one ahead writes, and before it overwrites what that reads") {
+  Bench bench;
+  const Launch first = launch("hasty", false, {tensor(0), scratch()});
+  CHECK(bench.found({first, launch("patient", true, {scratch(), tensor(1)})}).empty());
+  const std::string reads = bench.found({first, launch("hasty", true, {scratch(), tensor(1)})});
+  INFO(reads);
+  CHECK(holds(reads, "reads 4 bytes"));
+  CHECK(holds(reads, "a race with the launch ahead: no griddepcontrol.wait lies before it"));
+  // The launch behind a copy of `in` to `scratch` copies `out`, which that leaves alone, over what it still reads.
+  const Launch fill = launch("hasty", false, {tensor(0), tensor(1)});
+  const std::string writes = bench.found({fill, first, launch("hasty", true, {tensor(1), tensor(0)})});
+  INFO(writes);
+  CHECK(holds(writes, "writes 4 bytes"));
+  CHECK(holds(writes, "a race with the launch ahead"));
+  CHECK(bench.found({first, launch("hasty", false, {scratch(), tensor(1)})}).empty());
+}
+
+TEST_CASE("what the launch ahead leaves alone may be read early once that has waited itself") {
+  Bench bench;
+  const Launch last = launch("sum", true, {tensor(0), scratch(), tensor(1)});
+  CHECK(bench.found({launch("hasty", false, {tensor(0), scratch()}), last}).empty());
+  CHECK(bench.found({launch("patient", true, {tensor(0), scratch()}), last}).empty());
+  CHECK(bench.found({launch("settled", true, {tensor(0), scratch()}), last}).empty());
+  // Where that lets go before its own wait, the call before may still be running.
+  CHECK(holds(bench.found({launch("eager", true, {tensor(0), scratch()}), last}), "whatever was launched ahead"));
+}
+
+TEST_CASE("a workspace that is zeroed ahead of a launch orders it after all before") {
+  Bench bench;
+  CHECK(bench.found({launch("flag", true, {scratch(), tensor(1)})}, true).empty());
+}
+
+TEST_CASE("a kernel that does not wait for the launch ahead gains nothing by it") {
+  Bench bench;
+  std::optional<Failure> failure;
+  const auto modelled_us = [&](const std::string& kernel, bool programmatic) {
+    const Plan plan = Bench::plan_of({launch(kernel, programmatic, {tensor(0), tensor(1)})});
+    return bench.device->model(*bench.module, plan, bench.buffers, false, failure).launches.front();
+  };
+  CHECK(modelled_us("hasty", true).hidden_us == 0);
+  CHECK(modelled_us("deferred", true).hidden_us > 0);
+  CHECK_FALSE(failure);
+}
