@@ -6,8 +6,8 @@
 //% if score_type == 'f32'
 constexpr float smallest_scale = 1e-20f;
 //% else
-// 2^-24, the smallest f16 value, an octave (mixed takes units of eighths and of octaves): with a scale of 0 a masked score,
-// minus infinity, would become NaN. The largest score, 448^2 / 4, is 3/1000 of an octave of it.
+// 2^-24 octaves, the smallest f16 value, so that a scale in octaves is not 0 either (mixed takes both): a masked score, minus
+// infinity, would become NaN. The largest score, 448^2 / 4, then makes 3/1000 of an octave.
 constexpr float smallest_scale = 5.9604645e-8f * units_per_octave;
 //% end
 
