@@ -340,6 +340,9 @@ constexpr int v_tile_bytes = 4096;             // of a value tile
 constexpr int q_bytes = 0;                     // of the query tile
 constexpr int group_bytes = 8192;             // of a group's tiles
 constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
+// What scores are multiplied by at least, however small queries and keys are: masked scores then still fall out of
+// sight, and the others are all but equal.
+constexpr float smallest_scale = 1e-20f;
 
 struct Output {
   half_bits* o;
@@ -771,7 +774,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
   // 1 / sqrt(head_dim)
   constexpr float inverse_root = 0.125f;
   constexpr float log2_e = 1.4426950408889634f;
-  const float scale = q_scale[head] * k_scale[head] * (inverse_root * log2_e * units_per_octave);
+  const float scale = fmaxf(
+      q_scale[head] * k_scale[head] * (inverse_root * log2_e * units_per_octave), smallest_scale);
 
   RowsHalf query[halves][m_tiles];
 #pragma unroll

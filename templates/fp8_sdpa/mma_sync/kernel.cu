@@ -55,6 +55,9 @@ constexpr int q_bytes = ${q_bytes};                     // of the query tile
 constexpr int group_bytes = ${group_bytes};             // of a group's tiles
 //% end
 constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
+// What scores are multiplied by at least, however small queries and keys are: masked scores then still fall out of
+// sight, and the others are all but equal.
+constexpr float smallest_scale = 1e-20f;
 
 struct Output {
 //% if kv_split > 1
@@ -258,7 +261,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   // 1 / sqrt(head_dim)
   constexpr float inverse_root = ${D == 64 ? '0.125f' : D == 128 ? '0.08838834764831845f' : '0.0625f'};
   constexpr float log2_e = 1.4426950408889634f;
-  const float scale = q_scale[${scale}] * k_scale[${scale}] * (inverse_root * log2_e * units_per_octave);
+  const float scale = fmaxf(
+      q_scale[${scale}] * k_scale[${scale}] * (inverse_root * log2_e * units_per_octave), smallest_scale);
 
 //% if q_operand == 'global'
   RowsHalf query[halves][m_tiles];
@@ -380,6 +384,14 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
     const ValueTile& value_tile = values;
 //% else
     const ValueTile& value_tile = v_tile;
+//% end
+//% if v_layout == 'transposed' && copy == 'direct'
+    if (first_key + tile_k > S) clear_padding(values, S - first_key, lane);
+//% elif v_layout == 'transposed' && copy == 'plain'
+    if (first_key + tile_k > S) {
+      clear_padding(v_tile, S - first_key, group_thread);
+      sync_group(group);
+    }
 //% end
 //% if pv_math == 'e4m3' && promote
     float tile_o[m_tiles][o_tiles][4] = {};

@@ -4,12 +4,19 @@
 //     are those of the same keys (key_at), and need no exchange.
 //   - Of 16 rows, those at places 4 quad + 0..1 go to one product and those at 4 quad + 2..3 to the next, so
 //     acc_o[2 b][0..1], acc_o[2 b + 1][0..1] are columns 16 b + 4 quad + 0..3 of an output row.
-// Keys beyond the padding are zero; what the padding holds meets weights of zero.
+// Keys past the end are zero, those in the padding too, whatever it holds: a weight of zero does not silence a NaN.
 
 // Operands of two products, those of acc_o[2 b] and acc_o[2 b + 1]: {first 0, first 1, second 0, second 1}.
 typedef u32 ValueBlock[4];
 
 __device__ __forceinline__ long long padded(int keys) { return (keys + 15) / 16 * 16; }
+//% if copy != 'cp_async'
+
+// The first `count` of four codes, the others zero.
+__device__ __forceinline__ e4m3x4 first_codes(e4m3x4 codes, int count) {
+  return count >= 4 ? codes : count <= 0 ? 0 : codes & ((1u << 8 * count) - 1);
+}
+//% end
 
 //% if copy == 'direct'
 constexpr int load_blocks = 1;  // blocks of 16 columns whose values come at once for a key step
@@ -38,6 +45,17 @@ __device__ __forceinline__ void load_value_tile(ValueTile& values, const e4m3* v
       values[step + 3][n] = codes.w;
 //%   end
     }
+  }
+}
+
+// Of a tile that ends with `keys` keys.
+__device__ __forceinline__ void clear_padding(ValueTile& values, int keys, int lane) {
+#pragma unroll
+  for (int step = 0; step < tile_k / 16; ++step) {
+    constexpr int span = lane_keys / 4;  // steps that share a load
+    const int key = step / span * 16 * span + lane_keys * (lane % 4) + step % span * 4;
+#pragma unroll
+    for (int n = 0; n < o_tiles; ++n) values[step][n] = first_codes(values[step][n], keys - key);
   }
 }
 
@@ -93,6 +111,13 @@ __device__ __forceinline__ void put_values(shared_address v_tile, const uint4 (&
   }
 }
 //%   else
+//%     if copy == 'cp_async'
+// The first `bytes` of 16, the others zero; of none nothing is read, wherever `from` points.
+__device__ __forceinline__ void copy_start_async(shared_address to, const void* from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+//%     end
 __device__ __forceinline__ void copy_values(shared_address v_tile, const e4m3* v, int first, int end,
                                             int thread) {
 #pragma unroll
@@ -102,17 +127,30 @@ __device__ __forceinline__ void copy_values(shared_address v_tile, const e4m3* v
     const int chunk = item % value_chunks;
     if (head_dim * value_chunks % group_threads != 0 && row >= head_dim) break;
     const int key = first + chunk * 16;
-    const bool there = key < end;
-    const e4m3* source = v + DealtInPairs::row(row) * padded(end) + (there ? key : 0);
+    const e4m3* source = v + DealtInPairs::row(row) * padded(end) + key;
 //%     if copy == 'cp_async'
-    copy_async(value_address(v_tile, row, chunk), source, there);
+    copy_start_async(value_address(v_tile, row, chunk), source, max(0, min(16, end - key)));
 //%     else
-    store_shared(value_address(v_tile, row, chunk), there ? load_global(source) : make_uint4(0, 0, 0, 0));
+    store_shared(value_address(v_tile, row, chunk), key < end ? load_global(source) : make_uint4(0, 0, 0, 0));
 //%     end
   }
 }
 //%   end
 
+//%   if copy == 'plain'
+// Of a tile that ends with `keys` keys: each row's chunk with the first that is none.
+__device__ __forceinline__ void clear_padding(shared_address v_tile, int keys, int thread) {
+#pragma unroll 1
+  for (int row = thread; row < head_dim; row += group_threads) {
+    const shared_address chunk = value_address(v_tile, row, keys / 16);
+    const uint4 codes = load_shared(chunk);
+    const int left = keys % 16;
+    store_shared(chunk, make_uint4(first_codes(codes.x, left), first_codes(codes.y, left - 4),
+                                   first_codes(codes.z, left - 8), first_codes(codes.w, left - 12)));
+  }
+}
+
+//%   end
 __device__ __forceinline__ void load_values(ValueBlock (&values)[load_blocks], shared_address v_tile, int key,
                                             int block, int lane) {
   u32 codes[4];

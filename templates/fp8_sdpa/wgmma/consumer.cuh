@@ -28,7 +28,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 #pragma unroll
     for (int i = 0; i < ${(part_columns + sum_columns) / 2}; ++i) tile_o[i] = 0.0f;
 //% end
-    float row_max[2] = {lowest_score, lowest_score};
+    float row_max[2] = {lowest_max, lowest_max};
     float shrink[2];
 //% if row_sum == 'adds'
     float row_sum[2] = {0.0f, 0.0f};  // this thread's share
@@ -39,12 +39,12 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     constexpr float inverse_root = ${D == 64 ? '0.125f' : D == 128 ? '0.08838834764831845f' : '0.0625f'};
     constexpr float score_unit = inverse_root * log2_e * units_per_octave;
     const int scale_index = ${scales == 'head' ? 'work.head' : '0'};
+    const float code_scale = arguments.q_scale[scale_index] * arguments.k_scale[scale_index];
 //% if score_type == 'f32'
-    const float qk_scale = arguments.q_scale[scale_index] * arguments.k_scale[scale_index] * score_unit;
+    const float qk_scale = fmaxf(code_scale * score_unit, smallest_scale);
 //% else
     // Queries are shrunk, and packed arithmetic takes the scale in f16: so does the search for the maximum.
-    const float qk_scale = rounded_to_f16(arguments.q_scale[scale_index] * arguments.k_scale[scale_index] *
-                                          (score_unit * query_shrink));
+    const float qk_scale = rounded_to_f16(fmaxf(code_scale * (score_unit * query_shrink), smallest_scale));
 //% end
 
 //% if q_operand == 'global'

@@ -1,6 +1,24 @@
 // Scores become weights. A thread has two rows of its warp's sixteen, `row` and `row + 8`, and of every eight keys
 // two: the layout of a wgmma result.
 
+// What scores are multiplied by at least, however small queries and keys are: masked scores then still fall out of sight,
+// and the others are all but equal.
+//% if score_type == 'f32'
+constexpr float smallest_scale = 1e-20f;
+//% else
+// 2^-24 octaves, the smallest f16 value, so that a scale in octaves is not 0 either (mixed takes both): a masked score, minus
+// infinity, would become NaN. The largest score, 448^2 / 4, then makes 3/1000 of an octave.
+constexpr float smallest_scale = 5.9604645e-8f * units_per_octave;
+//% end
+
+//% if mask == 'causal'
+// The maximum of a row that has seen no key yet. Its weights, which are all zero, have an offset that is still an f16 value.
+constexpr float lowest_max = -30000.0f;
+//% else
+// The maximum of a row before its first tile, in which it sees a key.
+constexpr float lowest_max = lowest_score;
+//% end
+
 template <int length>
 __device__ __forceinline__ void shrink_rows(float (&acc)[length], const float (&shrink)[2]) {
 #pragma unroll
@@ -20,12 +38,7 @@ __device__ __forceinline__ int key_of(int n, int lane) {
 __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-//% if mask == 'causal'
-    // A row may see no key of a tile: the floor keeps the offset of its weights, which are all zero, an f16 value.
-    const float new_max = fmaxf(fmaxf(row_max[r], tile_max[r]), -30000.0f);
-//% else
     const float new_max = fmaxf(row_max[r], tile_max[r]);
-//% end
     shrink[r] = exp2_approximate((row_max[r] - new_max) * (1.0f / units_per_octave));
     row_max[r] = new_max;
   }
