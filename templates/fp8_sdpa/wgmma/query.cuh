@@ -15,12 +15,10 @@ __device__ __forceinline__ e4m3x4 shrink_query(e4m3x4 codes) {
 // further along.
 __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const e4m3* q_head, int first_row, int S,
                                            int lane) {
-  const int row = first_row + lane / 4;
-  const e4m3* codes = q_head + (long long)row * head_dim + lane % 4 * 4;
 #pragma unroll
   for (int i = 0; i < head_dim / 8; ++i) {
-    const int below = i % 2 * 8;
-    query[i] = row + below < S ? load_global_u32(codes + below * head_dim + i / 2 * 16) : 0;
+    const int row = first_row + lane / 4 + i % 2 * 8;
+    query[i] = row < S ? load_global_u32(q_head + (long long)row * head_dim + i / 2 * 16 + lane % 4 * 4) : 0;
   }
 //%   if score_type == 'f16'
 #pragma unroll
