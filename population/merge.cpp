@@ -57,11 +57,12 @@ class Merge {
 
  private:
   void merge_run(const Statement& row) {
+    // Of a known run too: its task may be here without its files.
+    const std::int64_t board = board_for(row.integer(1));
     if (is_known(row)) {
       ++counts_.known_runs;
       return;
     }
-    const std::int64_t board = board_for(row.integer(1));
     const std::int64_t device = device_for(row.integer(2));
     Statement insert = into_.prepare(
         "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
@@ -82,22 +83,19 @@ class Merge {
   }
 
   std::int64_t task_for(std::int64_t task) {
-    Statement row = from_.prepare("SELECT id, name, hash FROM task WHERE id = ?");
+    Statement row = from_.prepare("SELECT name, hash FROM task WHERE id = ?");
     row.bind(task);
     if (!row.next()) throw usage_error(fmt::format("{}: a run has no task", from_.path().string()));
-    Statement known = into_.prepare("SELECT id FROM task WHERE name = ? AND hash = ?");
-    known.bind(row.text(1)).bind(row.text(2));
-    if (known.next()) return known.integer(0);
-    const std::int64_t id = id_of(into_, "INSERT INTO task (name, hash) VALUES (?, ?)",
-                                  "SELECT id FROM task WHERE name = ? AND hash = ?", row, "itt", 1);
-    Statement files = from_.prepare(
+    return task_id(into_, row.text(0), row.text(1), files_of(task));
+  }
+
+  SourceTree files_of(std::int64_t task) {
+    Statement row = from_.prepare(
         "SELECT path, content FROM task_file JOIN text ON text.id = task_file.text WHERE task = ?");
-    files.bind(task);
-    while (files.next()) {
-      const std::int64_t text = store_text(into_, files.text(1));
-      into_.prepare("INSERT INTO task_file VALUES (?, ?, ?)").bind(id).bind(files.text(0)).bind(text).run();
-    }
-    return id;
+    row.bind(task);
+    SourceTree files;
+    while (row.next()) files.emplace(row.text(0), row.text(1));
+    return files;
   }
 
   std::int64_t board_for(std::int64_t board) {

@@ -281,7 +281,8 @@ class Store {
   /// Gives back the room of what was deleted, and of texts that nothing refers to.
   void compact();
 
-  /// Problems found by SQLite's integrity and foreign key checks and in the elites; empty when sound.
+  /// Problems found by SQLite's integrity and foreign key checks, in the elites and in what their verification needs; empty when
+  /// sound.
   std::vector<std::string> check() const;
 
   const std::filesystem::path& path() const;

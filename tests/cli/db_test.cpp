@@ -76,6 +76,27 @@ TEST_CASE("what was merged before is not merged again, and the other database st
   CHECK(bench.read("b.db") == before);
 }
 
+TEST_CASE("a merge brings the files of a task that was imported before, also to runs that are here already") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "b.db");
+  REQUIRE(bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json", "--db", "b.db"}).code == 0);
+  REQUIRE(bench.evo({"import", "sweep.json", "--db", "a.db"}).code == 0);
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
+  const auto export_best = [&] { return bench.evo({"export", "--db", "a.db", "-o", "best.cu"}); };
+  CHECK(export_best().code == 0);
+  CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
+
+  SQLite::Database((bench / "a.db").string(), SQLite::OPEN_READWRITE).exec("DELETE FROM task_file");
+  const Outcome damaged = bench.evo({"db", "check", "--db", "a.db"});
+  CHECK(damaged.code == 1);
+  CHECK(damaged.out ==
+        "run 2 has candidates with sources, but its task has no files: merge again the database that it came from\n");
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
+  CHECK(export_best().code == 0);
+  CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
+}
+
 TEST_CASE("a database that is not sound, not there or the same is not merged") {
   const Bench bench;
   write_toy_task(bench);
