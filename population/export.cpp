@@ -310,7 +310,7 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests) {
   require_alike(requests);
   const std::vector<Specialised> kernels = specialised_of(requests, Naming::numbered);
   const std::vector<Measured> measured = measured_of(kernels);
-  return readable_dispatch(kernels, measured) + preamble(requests, true) + kernels_code(kernels) +
+  return readable_dispatch(requests, kernels, measured) + preamble(requests, true) + kernels_code(kernels) +
          unless_nvrtc(host_code(kernels, measured) + main_code(kernels, measured)) + dispatch_provenance_block(requests);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,11 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests);
 /// The request for those of its timed shapes that `keep` names alone: programs of other specialisations go,
 /// the objective and its latency become those of the shapes that stay. Throws usage_error when none does.
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep);
+
+/// How nvcc makes of the file that export_cuda or export_dispatch writes for these the kernels that were timed, but for the
+/// file's name: "nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -maxrregcount=64". nvcc caps the registers of all
+/// kernels of a file alike: the cap is there when all have the same.
+std::string nvcc_command(std::span<const ExportRequest> requests);
 
 /// What `evo verify FILE.cu` needs, read from the file alone.
 struct Exported {

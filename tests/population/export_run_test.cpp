@@ -82,6 +82,33 @@ TEST_CASE("the exported program finds an output that is not written wrong") {
   CHECK_THAT(result.output, ContainsSubstring("WRONG (not finite)"));
 }
 
+namespace {
+
+/// Compiles the file by the command that it names itself, into an object file.
+CommandResult compile_as_told(const std::string& text) {
+  const std::string nvcc = nvcc_path();
+  if (nvcc.empty()) SKIP("no nvcc");
+  const std::size_t start = text.find("nvcc -std");
+  std::string command = text.substr(start, text.find(" -c FILE.cu", start) - start);
+  const TempFolder folder;
+  write_text(folder / "best.cu", text);
+  return run_command(fmt::format("'{}'{} -DEVO_MAIN -c '{}' -o '{}'", nvcc, command.substr(4), (folder / "best.cu").string(),
+                                 (folder / "best.o").string()));
+}
+
+}  // namespace
+
+TEST_CASE("nvcc compiles an exported wgmma kernel by the command at its top, without a warning") {
+  SourceTree tree = load_tree(std::filesystem::path(EVO_SOURCE_DIR) / "templates");
+  std::erase_if(tree, [](const auto& file) { return file.first.starts_with("fp8_sdpa/mma_sync/"); });
+  const ExportRequest request = export_request(tree, "fp8_sdpa", {"mission"}, {}, 90);
+  REQUIRE(request.family.name == "wgmma");
+  const CommandResult result = compile_as_told(export_cuda(request));
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK(result.output.empty());
+}
+
 TEST_CASE("nvcc compiles an exported attention kernel of two head sizes, without a warning") {
   const std::string nvcc = nvcc_path();
   if (nvcc.empty()) SKIP("no nvcc");

@@ -133,7 +133,7 @@ TEST_CASE("people find what, where from, how fast and how to build at the top") 
   CHECK_THAT(top, ContainsSubstring("plain: apply=right cluster_size=2 pdl=true swizzle=64 threads=32"));
   CHECK_THAT(top,
              ContainsSubstring(
-                 "nvcc -std=c++17 -arch=sm_90a -maxrregcount=64 -DEVO_MAIN FILE.cu -o best && ./best [R,N]"));
+                 "nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -maxrregcount=64 -DEVO_MAIN FILE.cu -o best && ./best [R,N]"));
 }
 
 TEST_CASE("a modelled latency is called so") {
