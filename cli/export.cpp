@@ -116,8 +116,9 @@ int export_several(const Request& request) {
       store, {request.filter.task, request.filter.device, request.filter.objective, request.options});
   if (!written(request, export_dispatch(kernels))) return kDone;
   const Provenance& first = kernels.front().provenance;
-  fmt::print("{}: {} kernel{} of {} on {}\n", request.output, kernels.size(), kernels.size() == 1 ? "" : "s",
-             first.task, first.device.name);
+  std::size_t count = 0;
+  for (const ExportRequest& kernel : kernels) count += kernel.programs.size();
+  fmt::print("{}: {} kernel{} of {} on {}\n", request.output, count, count == 1 ? "" : "s", first.task, first.device.name);
   for (const ExportRequest& kernel : kernels) fmt::print("{}", summary_of(kernel.provenance));
   fmt::print("check and time it:  {}\n", compile_hint(request.output, kernels));
   return kDone;

@@ -80,9 +80,12 @@ struct Exported {
   bool edited = false;  ///< The sources are not those that were exported.
 };
 
+/// Whether there is the provenance of an exported file.
+bool holds_export(std::string_view text);
+
 /// Reads an exported file, which is not trusted: one element for each kernel that export_cuda or
-/// export_dispatch wrote, at least one. Throws usage_error in one line, starting with `name`, when its
-/// provenance is missing, damaged or from a newer evo.
+/// export_dispatch wrote, at least one. Its lines may have come to end in CR LF. Throws usage_error in one line, starting
+/// with `name`, when its provenance is missing, damaged, from a newer evo or not the only one.
 std::vector<Exported> read_exports(std::string_view text, std::string_view name);
 
 /// As read_exports, for a file of one kernel; throws usage_error for a file of several.
