@@ -80,7 +80,7 @@ std::vector<Claim> exported_claims(const std::string& path) {
 }
 
 bool looks_exported(const std::string& path) {
-  return read_file(path).find("\n/* evo-provenance\n") != std::string::npos;
+  return holds_export(read_file(path));
 }
 
 }  // namespace evo::cli

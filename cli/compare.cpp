@@ -75,6 +75,28 @@ Candidate candidate_of(const Restored& one, const Target& target) {
   return with_plans(one.task, one.family, one.row.genome, stored_programs(one.row), target, one.run.info.device.facts);
 }
 
+/// Candidates are source code for the architecture that they were found on: what fails elsewhere may do so for that alone.
+Error explained(const Error& error, const std::vector<Restored>& restored, const DeviceInfo& device) {
+  for (const Restored& one : restored) {
+    const std::string& arch = one.run.info.device.arch;
+    if (arch == device.arch) continue;
+    return {error.fault(), fmt::format("candidate {} was made for {}, another architecture than {} of {}: {}", one.row.id, arch,
+                                       device.arch, device.id, error.what())};
+  }
+  return error;
+}
+
+Turns time_in_turns(PipelineOptions options, const std::vector<Candidate>& candidates, int rounds,
+                    const std::vector<Restored>& restored) {
+  const DeviceInfo device = options.device;
+  const std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
+  try {
+    return pipeline->time_in_turns(candidates, rounds);
+  } catch (const Error& error) {
+    throw explained(error, restored, device);
+  }
+}
+
 Comparison compare(const Request& request) {
   const std::vector<Restored> restored = restore_all(request);
   const Restored& first = restored.front();
@@ -96,8 +118,7 @@ Comparison compare(const Request& request) {
                                             : static_cast<int>(std::min<std::uint64_t>(
                                                   parse_number("--rounds", request.rounds, 3), 10'000));
   const DeviceInfo device = options.device;
-  const std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
-  Comparison comparison = comparison_of(ids, pipeline->time_in_turns(candidates, rounds));
+  Comparison comparison = comparison_of(ids, time_in_turns(std::move(options), candidates, rounds, restored));
   comparison.task = first.task.name;
   comparison.device = device;
   comparison.objective = first.run.info.objective;

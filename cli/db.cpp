@@ -55,6 +55,11 @@ int merge(const Request& request) {
   fmt::print("{} runs with {} candidates came from {}; {} of them are elites here\n", counts.runs, counts.candidates,
              request.other, counts.elites);
   if (counts.known_runs > 0) fmt::print("{} runs were here already\n", counts.known_runs);
+  if (counts.continued_runs > 0) fmt::print("{} of them went on there, and have now what was found since\n", counts.continued_runs);
+  for (const RunId run : counts.contradicting_runs) {
+    fmt::print("run {} went on with other results there than here: it stays as it is, {} was not merged in full\n", run,
+               request.other);
+  }
   if (counts.elites > 0) fmt::print("their latencies are as claimed there: evo verify ID checks one\n");
   return kDone;
 }

@@ -4,7 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <memory>
+#include <span>
 
 #include "cli/arguments.h"
 #include "cli/atomic_file.h"
@@ -55,10 +58,17 @@ CandidateId choose(const Store& store, const Request& request) {
   return best.front().candidate;
 }
 
-std::string compile_hint(const std::string& output, const std::string& arch) {
-  const std::string virtual_arch = "compute_" + arch.substr(arch.find('_') + 1);
-  return fmt::format("nvcc -std=c++17 -gencode=arch={},code={} -DEVO_MAIN {} -o best && ./best", virtual_arch,
-                     arch, output);
+/// As a POSIX shell reads it back.
+std::string shell_word(const std::string& text) {
+  const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("_-./,:=@%+", c); };
+  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+std::string compile_hint(const std::string& output, std::span<const ExportRequest> kernels) {
+  return fmt::format("{} -DEVO_MAIN {} -o best && ./best", nvcc_command(kernels), shell_word(output));
 }
 
 /// To standard output or, as a whole, to the file.
@@ -75,11 +85,12 @@ int export_kernel(const Request& request) {
   const std::int64_t id = request.id.empty() ? 0 : parse_id("candidate", request.id);
   const Store store = Store::open(request.database, Store::Mode::read);
   const Restored restored = restore(store, id != 0 ? id : choose(store, request));
-  if (!written(request, export_cuda(export_request(restored)))) return kDone;
+  const ExportRequest kernel = export_request(restored);
+  if (!written(request, export_cuda(kernel))) return kDone;
   const RunInfo& info = restored.run.info;
   fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output,
              restored.row.id, info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
-             timing_word(info.device.kind == "vgpu"), compile_hint(request.output, info.device.arch));
+             timing_word(info.device.kind == "vgpu"), compile_hint(request.output, {&kernel, 1}));
   return kDone;
 }
 
@@ -105,10 +116,11 @@ int export_several(const Request& request) {
       store, {request.filter.task, request.filter.device, request.filter.objective, request.options});
   if (!written(request, export_dispatch(kernels))) return kDone;
   const Provenance& first = kernels.front().provenance;
-  fmt::print("{}: {} kernel{} of {} on {}\n", request.output, kernels.size(), kernels.size() == 1 ? "" : "s",
-             first.task, first.device.name);
+  std::size_t count = 0;
+  for (const ExportRequest& kernel : kernels) count += kernel.programs.size();
+  fmt::print("{}: {} kernel{} of {} on {}\n", request.output, count, count == 1 ? "" : "s", first.task, first.device.name);
   for (const ExportRequest& kernel : kernels) fmt::print("{}", summary_of(kernel.provenance));
-  fmt::print("check and time it:  {}\n", compile_hint(request.output, first.device.arch));
+  fmt::print("check and time it:  {}\n", compile_hint(request.output, kernels));
   return kDone;
 }
 

@@ -451,6 +451,8 @@ std::string db_merge_json(const MergeCounts& counts) {
   Json json = document("db merge");
   json["runs"] = counts.runs;
   json["known_runs"] = counts.known_runs;
+  json["continued_runs"] = counts.continued_runs;
+  json["contradicting_runs"] = counts.contradicting_runs;
   json["candidates"] = counts.candidates;
   json["elites"] = counts.elites;
   return json_text(json);

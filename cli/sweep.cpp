@@ -34,6 +34,10 @@ Sweep read_sweep(const std::filesystem::path& path) {
   const std::string text = read_text(path);
   const Json json = Json::parse(text, nullptr, false);
   const auto is_text = [&](const char* key) { return json.contains(key) && json[key].is_string(); };
+  if (is_text("problem_size")) {
+    throw usage_error(fmt::format("{} is of the shapes {}: evo model compares sweeps of one shape", path.string(),
+                                  json["problem_size"].get<std::string>()));
+  }
   if (!json.is_object() || !is_text("kernel_name") || !is_text("device_name") ||
       !json.contains("problem_size") || !json["problem_size"].is_array()) {
     throw usage_error(fmt::format(

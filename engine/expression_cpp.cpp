@@ -1,3 +1,5 @@
+#include "engine/expression_cpp.h"
+
 #include <fmt/format.h>
 
 #include "engine/error.h"
@@ -51,7 +53,7 @@ std::string_view symbol_of(Op op) {
 // all arithmetic is 64 bits wide.
 class Writer {
  public:
-  explicit Writer(const Bindings& known) : known_(known) {}
+  Writer(const Bindings& known, const WrittenNames& written) : known_(known), written_(written) {}
 
   std::string write(const Node& node) const {
     return bounded(folded(node) ? literal(*folded(node)) : operation(node));
@@ -69,7 +71,7 @@ class Writer {
   std::string operation(const Node& node) const {
     switch (node.op) {
       case Op::name:
-        return node.name;
+        return name(node.name);
       case Op::negate:
         return "(-" + child(node, 0) + ")";
       case Op::logical_not:
@@ -94,10 +96,15 @@ class Writer {
       case Op::is_pow2:
         return fmt::format("({0} > 0 && ({0} & ({0} - 1)) == 0)", child(node, 0));
       case Op::log2:
-        return fmt::format("(63LL - __builtin_clzll({}))", child(node, 0));
+        return fmt::format("(63LL - __builtin_clzll(static_cast<unsigned long long>({})))", child(node, 0));
       default:
         return binary(child(node, 0), node.op, child(node, 1));
     }
+  }
+
+  std::string name(const std::string& name) const {
+    const auto other = written_.find(name);
+    return other == written_.end() ? name : other->second;
   }
 
   std::optional<Value> folded(const Node& node) const { return evaluate_partially(node, known_); }
@@ -163,16 +170,21 @@ class Writer {
   }
 
   const Bindings& known_;
+  const WrittenNames& written_;
 };
 
 }  // namespace
 
-std::string Expression::to_cpp(const Bindings& known) const {
+std::string to_cpp(const Expression& expression, const Bindings& known, const WrittenNames& written) {
   try {
-    return Writer(known).write(*root_);
+    return Writer(known, written).write(expression.root());
   } catch (const Failure& failure) {
-    throw usage_error(fmt::format("'{}': {}", text_, failure.reason));
+    throw usage_error(fmt::format("'{}': {}", expression.text(), failure.reason));
   }
+}
+
+std::string Expression::to_cpp(const Bindings& known) const {
+  return expr::to_cpp(*this, known, {});
 }
 
 }  // namespace evo::expr

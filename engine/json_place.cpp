@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -150,6 +151,12 @@ std::int64_t JsonPlace::integer() const {
 double JsonPlace::number() const {
   if (!here_->value->is_number() || !std::isfinite(here_->value->get<double>())) wrong_type("a number");
   return here_->value->get<double>();
+}
+
+double JsonPlace::number_if_any(std::string_view key) const {
+  const std::optional<JsonPlace> place = find(key);
+  const bool any = place && !place->here_->value->is_null();
+  return any ? place->number() : std::numeric_limits<double>::quiet_NaN();
 }
 
 bool JsonPlace::boolean() const {

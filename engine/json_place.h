@@ -36,6 +36,8 @@ class JsonPlace {
   std::string text() const;
   std::int64_t integer() const;
   double number() const;  ///< Finite.
+  /// A measurement: NaN where there was none, which is a missing key or null.
+  double number_if_any(std::string_view key) const;
   bool boolean() const;
   Value value() const;  ///< An integer, boolean or string.
   /// A string, parsed; an integer or boolean stands for itself.

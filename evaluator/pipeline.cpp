@@ -272,7 +272,8 @@ class Pipeline final : public DevicePipeline {
       const CompilePool::Result result =
           pool_.compile(program.source, options_.device.arch, program.max_registers).get();
       if (const auto* failure = std::get_if<Failure>(&result)) {
-        throw machine_error("what compiled before does not compile any more: " + failure->reason);
+        throw machine_error(
+            fmt::format("what compiled before does not compile for {}: {}", options_.device.arch, failure->reason));
       }
       binaries.push_back(std::get<Binary>(result));
     }

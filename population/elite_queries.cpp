@@ -1,4 +1,4 @@
-// One subject: reading the elites, their history, and whether both are sound.
+// One subject: reading the elites, their history, and whether the database is sound.
 #include <fmt/format.h>
 
 #include "population/codec.h"
@@ -82,7 +82,7 @@ EliteRow elite_of(Database& database, const Statement& row) {
   return elite;
 }
 
-/// A rule of the elites as a query for the rows that break it: their ids in column 0.
+/// What must hold as a query for the rows that break it: their ids in column 0.
 struct Rule {
   const char* broken;
   const char* sql;
@@ -107,6 +107,10 @@ constexpr Rule kRules[] = {
      "AND earlier.board = later.board)"},
     {"candidate {} has no evaluation",
      "SELECT id FROM candidate WHERE id NOT IN (SELECT candidate FROM evaluation)"},
+    {"run {} has candidates with sources, but its task has no files: merge again the database that it came from",
+     "SELECT run.id FROM run JOIN board ON board.id = run.board "
+     "WHERE board.task NOT IN (SELECT task FROM task_file) AND EXISTS (SELECT 1 FROM candidate "
+     "JOIN program ON program.candidate = candidate.id WHERE candidate.run = run.id)"},
 };
 
 }  // namespace

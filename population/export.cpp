@@ -19,15 +19,22 @@ namespace {
 /// Names that the exported host code uses for itself, and C++'s own that a task's author might think of.
 const std::set<std::string_view> kTaken = {
     "workspace",     "stream",  "bytes",    "next",     "limit",  "launch",  "arguments", "error",   "start",
-    "fits",          "encode",  "box",      "dims",     "p",      "buffers", "oracle",    "auto",    "bool",
+    "sizes",         "encode",  "box",      "dims",     "p",      "buffers", "oracle",    "auto",    "bool",
     "char",          "class",   "const",    "double",   "float",  "for",     "if",        "int",     "long",
     "new",           "short",   "signed",   "static",   "struct", "this",    "union",     "void",    "while",
     "strides_bytes", "default", "delete",   "do",       "else",   "enum",    "operator",  "private", "public",
-    "return",        "switch",  "template", "log_size", "shapes",
+    "return",        "switch",  "template", "log_size", "shapes", "exact",   "accepted",  "within",  "Checked",
+    "Launch",        "workspaces", "Workspaces",
 };
 
+/// What names of the host code's own start with that carry a name or a number: derived values, arguments, limits of kernels.
+constexpr std::string_view kTakenStarts[] = {"derived_", "argument_", "limit_"};
+
 void require_name(const std::string& name) {
-  if (is_identifier(name) && !kTaken.contains(name)) return;
+  const bool taken = kTaken.contains(name) || std::ranges::any_of(kTakenStarts, [&](std::string_view start) {
+                       return name.starts_with(start);
+                     });
+  if (is_identifier(name) && !taken) return;
   throw usage_error(
       fmt::format("'{}' cannot be exported: it is not usable as a name in C++ host code; rename it", name));
 }
@@ -125,7 +132,8 @@ std::string unless_nvrtc(const std::string& host) {
 std::string preamble(const std::vector<ExportRequest>& requests, bool choosing) {
   const bool maps = std::any_of(requests.begin(), requests.end(),
                                 [](const ExportRequest& r) { return !r.family.tensor_maps.empty(); });
-  return unless_nvrtc(fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n",
+  return unless_nvrtc(fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n"
+                                  "#include <initializer_list>\n#include <mutex>\n",
                                   maps ? "#include <cuda.h>\n" : "", choosing ? "#include <cmath>\n" : ""));
 }
 
@@ -310,7 +318,7 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests) {
   require_alike(requests);
   const std::vector<Specialised> kernels = specialised_of(requests, Naming::numbered);
   const std::vector<Measured> measured = measured_of(kernels);
-  return readable_dispatch(kernels, measured) + preamble(requests, true) + kernels_code(kernels) +
+  return readable_dispatch(requests, kernels, measured) + preamble(requests, true) + kernels_code(kernels) +
          unless_nvrtc(host_code(kernels, measured) + main_code(kernels, measured)) + dispatch_provenance_block(requests);
 }
 

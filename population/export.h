@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,11 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests);
 /// the objective and its latency become those of the shapes that stay. Throws usage_error when none does.
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep);
 
+/// How nvcc makes of the file that export_cuda or export_dispatch writes for these the kernels that were timed, but for the
+/// file's name: "nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -maxrregcount=64". nvcc caps the registers of all
+/// kernels of a file alike: the cap is there when all have the same.
+std::string nvcc_command(std::span<const ExportRequest> requests);
+
 /// What `evo verify FILE.cu` needs, read from the file alone.
 struct Exported {
   Provenance provenance;
@@ -74,9 +80,12 @@ struct Exported {
   bool edited = false;  ///< The sources are not those that were exported.
 };
 
+/// Whether there is the provenance of an exported file.
+bool holds_export(std::string_view text);
+
 /// Reads an exported file, which is not trusted: one element for each kernel that export_cuda or
-/// export_dispatch wrote, at least one. Throws usage_error in one line, starting with `name`, when its
-/// provenance is missing, damaged or from a newer evo.
+/// export_dispatch wrote, at least one. Its lines may have come to end in CR LF. Throws usage_error in one line, starting
+/// with `name`, when its provenance is missing, damaged, from a newer evo or not the only one.
 std::vector<Exported> read_exports(std::string_view text, std::string_view name);
 
 /// As read_exports, for a file of one kernel; throws usage_error for a file of several.

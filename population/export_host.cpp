@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "engine/error.h"
+#include "engine/expression_cpp.h"
 #include "population/export_parts.h"
 
 namespace evo {
@@ -86,11 +88,12 @@ class LaunchWriter {
     std::vector<std::string> parameters = signature_of(request_).tensors;
     for (const std::string& size : sizes()) parameters.push_back(size);
     parameters.insert(parameters.end(), {"void* workspace", "cudaStream_t stream"});
-    std::string code = workspace_function();
+    std::string code = acceptance() + workspace_function();
     code +=
         "\n" + wrapped(fmt::format("inline cudaError_t launch{}(", tail_of(specialised_)), parameters, ") {");
-    code += derived_;
-    code += workspaces();
+    code += fmt::format("  if (!accepted{}({{{}}})) return cudaErrorInvalidValue;\n", tail_of(specialised_),
+                        signature_of(request_).shape);
+    code += derived_ + limits() + workspaces();
     for (const TensorMapSpec& map : family_.tensor_maps) code += tensor_map(map);
     for (const LaunchSpec& launch : family_.launches) code += this->launch(launch);
     return code + "  return cudaSuccess;\n}\n";
@@ -99,15 +102,17 @@ class LaunchWriter {
  private:
   enum class Decided { no, yes, at_launch };
 
-  /// Values that follow from the shape alone become constants of the function; unneeded ones that cannot be
-  /// written (a division that only a guard protects) are left out.
+  /// Values that follow from the shape alone become constants of the function, by names of their own; unneeded ones that
+  /// cannot be written (a division that only a guard protects) are left out.
   void derived() {
     for (const Derived& derived : family_.derived) {
       if (specialised_.scope.contains(derived.name) || !known(derived.value)) continue;
       try {
-        derived_ += fmt::format("  [[maybe_unused]] const auto {} = {};\n", derived.name,
-                                derived.value.to_cpp(specialised_.scope));
+        const std::string name = "derived_" + derived.name;
+        derived_ += fmt::format("  [[maybe_unused]] const auto {} = {};\n", name,
+                                to_cpp(derived.value, specialised_.scope, written_));
         runtime_.insert(derived.name);
+        written_[derived.name] = name;
       } catch (const Error&) {
         continue;
       }
@@ -127,7 +132,7 @@ class LaunchWriter {
           fmt::format("'{}' of {}/{} cannot be exported: it does not follow from genes, facts and shape",
                       expression.text(), family_.task, family_.name));
     }
-    return expression.to_cpp(specialised_.scope);
+    return to_cpp(expression, specialised_.scope, written_);
   }
 
   Decided decide(const Expression& condition) const {
@@ -145,6 +150,74 @@ class LaunchWriter {
     return parameters;
   }
 
+  std::string listed(std::span<const Expression> expressions) const {
+    std::vector<std::string> values;
+    for (const Expression& expression : expressions) values.push_back(cpp(expression));
+    return fmt::format("{}", fmt::join(values, ", "));
+  }
+
+  /// "if (S > 8LL) ": what stands before a statement about something that is used under this condition.
+  std::string if_used(const Expression& when) const {
+    return decide(when) == Decided::yes ? "" : fmt::format("if ({}) ", cpp(when));
+  }
+
+  /// Rounded up so that the next workspace is aligned.
+  std::string padded_bytes(const WorkspaceSpec& workspace) const {
+    return fmt::format("({} + 255LL) / 256LL * 256LL", cpp(workspace.bytes));
+  }
+
+  /// What the launch function and those that answer for it ask first.
+  std::string acceptance() const {
+    const std::vector<std::string>& names = request_.task.shape_parameters;
+    std::string code = fmt::format(
+        "\n// Whether a call of this size stays within CUDA's limits and 64 bits.\n"
+        "inline bool accepted{}(const long long (&sizes)[{}]) {{\n  bool exact = true;\n",
+        tail_of(specialised_), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+      code += fmt::format("  [[maybe_unused]] const Checked {}(sizes[{}], &exact);\n", names[i], i);
+    code += derived_;
+    for (const WorkspaceSpec& workspace : family_.workspaces) code += accept_workspace(workspace);
+    for (const TensorMapSpec& map : family_.tensor_maps) code += accept_tensor_map(map);
+    for (const LaunchSpec& launch : family_.launches) code += accept_launch(launch);
+    return code + "  return exact;\n}\n";
+  }
+
+  /// A sixteenth of what 64 bits hold: the sum of all is then far from overflowing.
+  std::string accept_workspace(const WorkspaceSpec& workspace) const {
+    if (decide(workspace.when) == Decided::no) return {};
+    return fmt::format("  {}if (!within({{{}}}, 0, 1LL << 59)) return false;  // {}\n", if_used(workspace.when),
+                       padded_bytes(workspace), workspace.name);
+  }
+
+  /// The limits of cuTensorMapEncodeTiled (CUDA driver API, tensor map object management).
+  std::string accept_tensor_map(const TensorMapSpec& map) const {
+    if (decide(map.when) == Decided::no) return {};
+    std::string conditions = fmt::format("within({{{}}}, 1, 4294967296LL) && within({{{}}}, 1, 256)", listed(map.dims), listed(map.box));
+    if (!map.strides_bytes.empty())
+      conditions += fmt::format(" && within({{{}}}, 1, (1LL << 40) - 1)", listed(map.strides_bytes));
+    return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(map.when), conditions, map.name);
+  }
+
+  std::string accept_launch(const LaunchSpec& launch) const {
+    if (decide(launch.when) == Decided::no) return {};
+    std::string conditions = fmt::format(
+        "within({{{}}}, 1, 2147483647LL) && within({{{}}}, 1, 65535) && within({{{}}}, 1, 1024) && within({{{}}}, 0, 2147483647LL)",
+        cpp(launch.grid[0]), listed(std::span(launch.grid).subspan(1)), listed(launch.block), cpp(launch.dynamic_smem_bytes));
+    std::vector<std::string> scalars;
+    for (const std::string& argument : launch.arguments) {
+      if (!is_address(argument)) scalars.push_back(cpp(Expression::parse(argument)));
+    }
+    if (!scalars.empty())
+      conditions += fmt::format(" && within({{{}}}, -2147483647LL - 1, 2147483647LL)", fmt::join(scalars, ", "));
+    return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(launch.when), conditions,
+                       symbol_of(launch.kernel, specialised_));
+  }
+
+  /// Whether a kernel's argument is the address of something by that name, and no number.
+  bool is_address(const std::string& argument) const {
+    return request_.task.tensor(argument) || named(family_.workspaces, argument) || named(family_.tensor_maps, argument);
+  }
+
   /// Sizes of the workspaces, each rounded up so that the next one is aligned; the last element is their sum.
   std::string workspace_function() const {
     const std::string type = "Workspaces" + tail_of(specialised_);
@@ -158,11 +231,8 @@ class LaunchWriter {
     code += fmt::format("  {} bytes;\n", type);
     code += derived_;
     for (const WorkspaceSpec& workspace : family_.workspaces) {
-      const Decided used = decide(workspace.when);
-      if (used == Decided::no) continue;
-      const std::string condition = used == Decided::yes ? "" : fmt::format("if ({}) ", cpp(workspace.when));
-      code += fmt::format("  {}bytes.{} = ({} + 255LL) / 256LL * 256LL;\n", condition, workspace.name,
-                          cpp(workspace.bytes));
+      if (decide(workspace.when) == Decided::no) continue;
+      code += fmt::format("  {}bytes.{} = {};\n", if_used(workspace.when), workspace.name, padded_bytes(workspace));
       code += fmt::format("  bytes.all += bytes.{};\n", workspace.name);
     }
     return code + "  return bytes;\n}\n";
@@ -209,16 +279,10 @@ class LaunchWriter {
   }
 
   std::string tensor_map(const TensorMapSpec& map) const {
-    const Decided used = decide(map.when);
-    if (used == Decided::no) return {};
+    if (decide(map.when) == Decided::no) return {};
     const DType dtype = dtype_of(Tensor{map.name, map.dtype, {}, {}}, request_.provenance.target.options);
-    const auto list = [&](const std::vector<Expression>& expressions) {
-      std::vector<std::string> values;
-      for (const Expression& expression : expressions) values.push_back(cpp(expression));
-      // A map of one dimension has no stride; C++ has no empty array.
-      if (values.empty()) values.emplace_back("0");
-      return fmt::format("{}", fmt::join(values, ", "));
-    };
+    // A map of one dimension has no stride; C++ has no empty array.
+    const std::string strides = map.strides_bytes.empty() ? "0" : listed(map.strides_bytes);
     return fmt::format(
         "  CUtensorMap {0} = {{}};\n"
         "  {1}{{\n"
@@ -228,33 +292,37 @@ class LaunchWriter {
         "    const cudaError_t error = encode(&{0}, {5}, {6}, {7}, dims, strides_bytes, box, {8});\n"
         "    if (error != cudaSuccess) return error;\n"
         "  }}\n",
-        map.name, used == Decided::yes ? "" : fmt::format("if ({}) ", cpp(map.when)), list(map.dims),
-        list(map.strides_bytes), list(map.box), tensor_map_type(dtype), map.dims.size(), map.source,
-        cpp(map.swizzle_bytes));
+        map.name, if_used(map.when), listed(map.dims), strides, listed(map.box), tensor_map_type(dtype), map.dims.size(),
+        map.source, cpp(map.swizzle_bytes));
+  }
+
+  /// The attribute belongs to the kernel, which a plan may launch more than once.
+  std::string limits() const {
+    std::set<std::string> symbols;
+    for (const LaunchSpec& launch : family_.launches) {
+      if (decide(launch.when) != Decided::no) symbols.insert(symbol_of(launch.kernel, specialised_));
+    }
+    std::string code;
+    for (const std::string& symbol : symbols) code += fmt::format("  static SharedMemoryLimit limit_{};\n", symbol);
+    return code;
   }
 
   std::string launch(const LaunchSpec& launch) const {
-    const Decided used = decide(launch.when);
-    if (used == Decided::no) return {};
+    if (decide(launch.when) == Decided::no) return {};
     const std::string symbol = symbol_of(launch.kernel, specialised_);
-    std::string code = used == Decided::yes ? "  {" : fmt::format("  if ({}) {{", cpp(launch.when));
-    code += fmt::format("  // {}\n    static SharedMemoryLimit limit;\n", symbol);
-    code += fmt::format("    const Launch launch = {{{{{}}},  // grid\n", triple(launch.grid));
-    code += fmt::format("                           {{{}}},  // block\n", triple(launch.block));
-    code += fmt::format("                           {{{}}},  // cluster\n", triple(launch.cluster));
+    std::string code = fmt::format("  {}{{  // {}\n", if_used(launch.when), symbol);
+    code += fmt::format("    const Launch launch = {{{{{}}},  // grid\n", listed(launch.grid));
+    code += fmt::format("                           {{{}}},  // block\n", listed(launch.block));
+    code += fmt::format("                           {{{}}},  // cluster\n", listed(launch.cluster));
     code += fmt::format("                           {},  // dynamic shared memory\n",
                         cpp(launch.dynamic_smem_bytes));
     code += fmt::format("                           {}}};  // programmatic dependent launch\n",
                         cpp(launch.programmatic));
     code += arguments(launch);
     code += fmt::format(
-        "    const cudaError_t error = start((const void*)&{}::{}, launch, arguments, limit, stream);\n",
+        "    const cudaError_t error = start((const void*)&{0}::{1}, launch, arguments, limit_{1}, stream);\n",
         specialised_.name_space, symbol);
     return code + "    if (error != cudaSuccess) return error;\n  }\n";
-  }
-
-  std::string triple(const std::array<Expression, 3>& dims) const {
-    return fmt::format("{}, {}, {}", cpp(dims[0]), cpp(dims[1]), cpp(dims[2]));
   }
 
   std::string arguments(const LaunchSpec& launch) const {
@@ -262,16 +330,11 @@ class LaunchWriter {
     std::vector<std::string> addresses;
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const std::string& argument = launch.arguments[i];
-      if (request_.task.tensor(argument) || named(family_.workspaces, argument) ||
-          named(family_.tensor_maps, argument)) {
+      if (is_address(argument)) {
         addresses.push_back("(void*)&" + argument);
         continue;
       }
-      const std::string value = cpp(Expression::parse(argument));
-      scalars += fmt::format(
-          "    if (!fits({0}, -2147483647LL - 1, 2147483647LL)) return cudaErrorInvalidValue;\n"
-          "    int argument_{1} = static_cast<int>({0});\n",
-          value, i);
+      scalars += fmt::format("    int argument_{} = static_cast<int>({});\n", i, cpp(Expression::parse(argument)));
       addresses.push_back(fmt::format("&argument_{}", i));
     }
     return scalars + wrapped("    void* arguments[] = {", addresses, "};");
@@ -281,6 +344,7 @@ class LaunchWriter {
   const Family& family_;
   const Specialised& specialised_;
   std::set<std::string> runtime_;  // names that the function's code may use: shape parameters, derived values
+  expr::WrittenNames written_;     // as it has them, where that is another name
   std::string derived_;
 };
 
@@ -373,13 +437,21 @@ class LauncherWriter {
                      : fmt::format("  return {};\n}}\n", otherwise);
   }
 
+  /// Whether the kernel takes a call of this size.
+  std::string accepted(std::size_t index) const {
+    return fmt::format("evo_{}_host::accepted{}({{{}}})", task_.name, tail_of(specialisations_[index]), signature_.shape);
+  }
+
   std::string kernel_number() const {
-    return fmt::format(
+    std::string code = fmt::format(
         "\n// The number of the kernel that a call of evo_{0} of this size runs, as at the top of this file; "
         "-1 "
-        "for a size\n// that it refuses.\nint evo_{0}_kernel({1}) {{\n"
-        "  return {2} ? -1 : evo_{0}_host::choose({3});\n}}\n",
-        task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive, signature_.shape);
+        "for a size\n// that it refuses.\nint evo_{0}_kernel({1}) {{\n  if ({2}) return -1;\n",
+        task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive);
+    code += open();
+    for (std::size_t i = 0; i < specialisations_.size(); ++i)
+      code += fmt::format("{}return {} ? {} : -1;\n", guard(i), accepted(i), i);
+    return code + close("-1");
   }
 
   std::string workspace_bytes() const {
@@ -390,8 +462,8 @@ class LauncherWriter {
         task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive);
     code += open();
     for (std::size_t i = 0; i < specialisations_.size(); ++i) {
-      code += fmt::format("{}return static_cast<size_t>(evo_{}_host::workspaces{}({}).all);\n", guard(i),
-                          task_.name, tail_of(specialisations_[i]), signature_.shape);
+      code += fmt::format("{}return {} ? static_cast<size_t>(evo_{}_host::workspaces{}({}).all) : 0;\n", guard(i),
+                          accepted(i), task_.name, tail_of(specialisations_[i]), signature_.shape);
     }
     return code + close("0");
   }

@@ -82,7 +82,8 @@ std::string choice_code(const std::vector<Specialised>& specialisations,
 
 /// The comment at the top, for people.
 std::string readable_provenance(const ExportRequest& request);
-std::string readable_dispatch(const std::vector<Specialised>& specialisations,
+std::string readable_dispatch(const std::vector<ExportRequest>& requests,
+                              const std::vector<Specialised>& specialisations,
                               const std::vector<Measured>& measured);
 
 /// The comment at the end, for `evo verify`.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 
 #include "engine/hash.h"
 #include "population/codec.h"
@@ -38,11 +40,13 @@ std::string gpu_lines(const Provenance& p) {
   return text;
 }
 
-/// The register cap as an option of nvcc, when all programs have the same.
-std::string register_option(const std::vector<int>& caps) {
-  const int cap = caps.front();
-  const bool same = std::all_of(caps.begin(), caps.end(), [&](int other) { return other == cap; });
-  return same && cap > 0 ? fmt::format(" -maxrregcount={}", cap) : "";
+/// The register cap that all programs have; 0: none, or not all the same.
+int common_cap(std::span<const ExportRequest> requests) {
+  std::set<int> caps;
+  for (const ExportRequest& request : requests) {
+    for (const Program& program : request.programs) caps.insert(program.max_registers);
+  }
+  return caps.size() == 1 ? *caps.begin() : 0;
 }
 
 std::string origin_line(const Provenance& p, const std::string& what) {
@@ -57,12 +61,12 @@ std::string measured_word(const Provenance& p) {
 }
 
 /// How to compile, check and verify the file.
-std::string use_lines(const Task& task, const std::string& arch, const std::string& registers) {
-  return line(fmt::format("A launcher, evo_{} below:  nvcc -std=c++17 -arch={}{} -c FILE.cu", task.name, arch,
-                          registers)) +
-         line(fmt::format(
-             "Check and time it:  nvcc -std=c++17 -arch={}{} -DEVO_MAIN FILE.cu -o best && ./best [{}]", arch,
-             registers, fmt::join(task.shape_parameters, ","))) +
+std::string use_lines(std::span<const ExportRequest> requests) {
+  const Task& task = requests.front().task;
+  const std::string nvcc = nvcc_command(requests);
+  return line(fmt::format("A launcher, evo_{} below:  {} -c FILE.cu", task.name, nvcc)) +
+         line(fmt::format("Check and time it:  {} -DEVO_MAIN FILE.cu -o best && ./best [{}]", nvcc,
+                          fmt::join(task.shape_parameters, ","))) +
          line("Do it all again from this file alone:  evo verify FILE.cu") + "\n";
 }
 
@@ -217,10 +221,16 @@ std::string block_of(int format, const ordered_json& members) {
 
 }  // namespace
 
+std::string nvcc_command(std::span<const ExportRequest> requests) {
+  const std::string& arch = requests.front().provenance.device.arch;
+  // -arch=sm_90a would also make plain compute_90 PTX (nvcc 13.0), which has no wgmma.
+  std::string command = fmt::format("nvcc -std=c++17 -gencode=arch=compute_{},code={}", arch.substr(arch.find('_') + 1), arch);
+  if (const int cap = common_cap(requests); cap > 0) command += fmt::format(" -maxrregcount={}", cap);
+  return command;
+}
+
 std::string readable_provenance(const ExportRequest& request) {
   const Provenance& p = request.provenance;
-  std::vector<int> caps;
-  for (const Program& program : request.programs) caps.push_back(program.max_registers);
   std::string text = line(fmt::format("{}: {}", p.task, request.task.summary));
   text += origin_line(p, fmt::format("run {}, candidate {}", p.run, p.candidate)) + "//\n";
   text += line(fmt::format("  objective  {}: {:.2f} us, {}", p.objective, p.latency_us, measured_word(p)));
@@ -230,17 +240,17 @@ std::string readable_provenance(const ExportRequest& request) {
   text += gpu_lines(p);
   text += line(fmt::format("  genome     {}", to_text(p.genome)));
   text += line(fmt::format("  task hash  {}", p.task_hash)) + "//\n";
-  return text + use_lines(request.task, p.device.arch, register_option(caps));
+  return text + use_lines({&request, 1});
 }
 
-std::string readable_dispatch(const std::vector<Specialised>& specialisations,
+std::string readable_dispatch(const std::vector<ExportRequest>& requests,
+                              const std::vector<Specialised>& specialisations,
                               const std::vector<Measured>& measured) {
   const ExportRequest& first = *specialisations.front().request;
   const Provenance& p = first.provenance;
   std::vector<int> caps;
   for (const Specialised& specialised : specialisations)
     caps.push_back(program_of(specialised).max_registers);
-  const std::string registers = register_option(caps);
   const bool same_cap = std::all_of(caps.begin(), caps.end(), [&](int cap) { return cap == caps.front(); });
 
   std::string text = line(fmt::format("{}: {}", p.task, first.task.summary));
@@ -263,7 +273,7 @@ std::string readable_dispatch(const std::vector<Specialised>& specialisations,
   if (!same_cap)
     text += line(
         "  registers  nvcc caps all kernels of a file alike (-maxrregcount): figures may differ a little");
-  return text + "//\n" + use_lines(first.task, p.device.arch, registers);
+  return text + "//\n" + use_lines(requests);
 }
 
 std::string provenance_block(const ExportRequest& request) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/error.h"
 #include "engine/hash.h"
@@ -11,12 +10,6 @@
 
 namespace evo {
 namespace {
-
-/// A measured number; NaN when it was none.
-double read_number(const JsonPlace& place, std::string_view key) {
-  const auto found = place.find(key);
-  return found ? found->number() : std::numeric_limits<double>::quiet_NaN();
-}
 
 Bindings read_bindings(const JsonPlace& place) {
   Bindings bindings;
@@ -75,9 +68,9 @@ std::vector<Timing> read_claims(const JsonPlace& place) {
     timing.shape = item.at("shape").text();
     timing.modelled = item.at("modelled").boolean();
     timing.cold = item.at("cold").boolean();
-    timing.median_us = read_number(item, "median_us");
-    timing.low_us = read_number(item, "low_us");
-    timing.high_us = read_number(item, "high_us");
+    timing.median_us = item.number_if_any("median_us");
+    timing.low_us = item.number_if_any("low_us");
+    timing.high_us = item.number_if_any("high_us");
     timing.conditions = {read_count(item, "sm_mhz_low"), read_count(item, "sm_mhz_high"), read_count(item, "memory_mhz"),
                          read_count(item, "other_processes"), read_flag(item, "power_limited")};
   }
@@ -100,8 +93,8 @@ Provenance read_provenance(const JsonPlace& root) {
   provenance.target = read_target(root.at("target"));
   provenance.device = read_device(root.at("device"));
   provenance.objective = root.at("objective").text();
-  provenance.latency_us = read_number(root, "latency_us");
-  provenance.worst_relative_l2 = read_number(root, "worst_relative_l2");
+  provenance.latency_us = root.number_if_any("latency_us");
+  provenance.worst_relative_l2 = root.number_if_any("worst_relative_l2");
   provenance.timings = read_claims(root.at("timings"));
   provenance.salt = read_hex(root.at("salt"));
   provenance.run = root.at("run").integer();
@@ -147,11 +140,14 @@ SourceTree read_files(const JsonPlace& place) {
 }
 
 std::string provenance_json(std::string_view text, std::string_view name) {
-  const std::size_t begin = text.rfind(kProvenanceBegin);
+  const std::size_t begin = text.find(kProvenanceBegin);
   if (begin == std::string_view::npos) {
     throw usage_error(
         fmt::format("{} has no evo provenance: only files written by `evo export` can be read", name));
   }
+  // The kernels of one and the plan of another would be taken together.
+  if (text.rfind(kProvenanceBegin) != begin)
+    throw usage_error(fmt::format("{} holds several exported files: name each by itself", name));
   const std::size_t start = begin + kProvenanceBegin.size();
   const std::size_t end = text.find(kProvenanceEnd, start);
   if (end == std::string_view::npos) {
@@ -209,9 +205,18 @@ std::vector<Exported> read_kernels(const JsonPlace& root, std::string_view text)
   return kernels;
 }
 
-}  // namespace
+constexpr std::string_view kCrLfProvenanceBegin = "\r\n/* evo-provenance\r\n";
 
-std::vector<Exported> read_exports(std::string_view text, std::string_view name) {
+/// Without the carriage returns that an editor or a version control system put before each line break.
+std::string with_plain_line_ends(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i, 2) != "\r\n") plain += text[i];
+  }
+  return plain;
+}
+
+std::vector<Exported> read_plain(std::string_view text, std::string_view name) {
   const std::string file(name);
   const JsonPlace root = JsonPlace::read({{file, provenance_json(text, name)}}, file);
   std::vector<Exported> kernels;
@@ -229,6 +234,17 @@ std::vector<Exported> read_exports(std::string_view text, std::string_view name)
     }
   }
   return kernels;
+}
+
+}  // namespace
+
+bool holds_export(std::string_view text) {
+  return text.find(kProvenanceBegin) != std::string_view::npos || text.find(kCrLfProvenanceBegin) != std::string_view::npos;
+}
+
+std::vector<Exported> read_exports(std::string_view text, std::string_view name) {
+  const bool plain = text.find(kCrLfProvenanceBegin) == std::string_view::npos;
+  return plain ? read_plain(text, name) : read_plain(with_plain_line_ends(text), name);
 }
 
 Exported read_export(std::string_view text, std::string_view name) {

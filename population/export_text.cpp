@@ -18,12 +18,56 @@ struct Launch {
   bool programmatic;  // May start before the launch ahead of it in the stream has ended.
 };
 
-// How much dynamic shared memory a kernel was allowed so far, for each device.
-struct SharedMemoryLimit {
-  std::atomic<long long> bytes[64];
+// A whole number whose arithmetic is watched: *exact becomes false where a result is undefined or needs more than 64 bits.
+class Checked {
+ public:
+  Checked(long long value, bool* exact = nullptr) : value_(value), exact_(exact) {}
+  explicit operator unsigned long long() const { return value_ > 0 ? Bits(value_) : Bits(result(*this, *this, false, 0).value_ + 1); }
+
+  friend Checked operator+(Checked a, Checked b) { return result(a, b, fits(double(a.value_) + double(b.value_)), Bits(a.value_) + Bits(b.value_)); }
+  friend Checked operator-(Checked a, Checked b) { return result(a, b, fits(double(a.value_) - double(b.value_)), Bits(a.value_) - Bits(b.value_)); }
+  friend Checked operator*(Checked a, Checked b) { return result(a, b, fits(double(a.value_) * double(b.value_)), Bits(a.value_) * Bits(b.value_)); }
+  friend Checked operator/(Checked a, Checked b) { return result(a, b, b.value_ != 0, b.value_ != 0 ? Bits(a.value_ / b.value_) : 0); }
+  friend Checked operator%(Checked a, Checked b) { return result(a, b, b.value_ != 0, b.value_ != 0 ? Bits(a.value_ % b.value_) : 0); }
+  friend Checked operator&(Checked a, Checked b) { return result(a, b, true, Bits(a.value_ & b.value_)); }
+  friend Checked operator|(Checked a, Checked b) { return result(a, b, true, Bits(a.value_ | b.value_)); }
+  friend Checked operator<<(Checked a, Checked b) { return b.shifts() ? a * Checked(1LL << b.value_, b.exact_) : result(a, b, false, 0); }
+  friend Checked operator>>(Checked a, Checked b) { return result(a, b, b.shifts(), b.shifts() ? Bits(a.value_ >> b.value_) : 0); }
+  friend Checked operator-(Checked a) { return 0 - a; }
+  friend bool operator==(Checked a, Checked b) { return a.value_ == b.value_; }
+  friend bool operator!=(Checked a, Checked b) { return a.value_ != b.value_; }
+  friend bool operator<(Checked a, Checked b) { return a.value_ < b.value_; }
+  friend bool operator<=(Checked a, Checked b) { return a.value_ <= b.value_; }
+  friend bool operator>(Checked a, Checked b) { return a.value_ > b.value_; }
+  friend bool operator>=(Checked a, Checked b) { return a.value_ >= b.value_; }
+
+ private:
+  using Bits = unsigned long long;
+  // 64 bits reach a little further than this, by more than what doubles are off.
+  static bool fits(double result) { return result > -9e18 && result < 9e18; }
+  bool shifts() const { return value_ >= 0 && value_ < 63; }
+  static Checked result(Checked a, Checked b, bool good, Bits bits) {
+    bool* const exact = a.exact_ != nullptr ? a.exact_ : b.exact_;
+    if (!good && exact != nullptr) *exact = false;
+    return Checked(good ? static_cast<long long>(bits) : 0, exact);
+  }
+
+  long long value_;
+  bool* exact_;
 };
 
-inline bool fits(long long value, long long least, long long most) { return value >= least && value <= most; }
+inline bool within(std::initializer_list<Checked> values, long long least, long long most) {
+  for (const Checked& value : values) {
+    if (value < least || value > most) return false;
+  }
+  return true;
+}
+
+// How much dynamic shared memory a kernel was allowed so far, for each device. It is only ever raised.
+struct SharedMemoryLimit {
+  std::mutex raising;
+  std::atomic<long long> bytes[64];
+};
 
 // Anything over 48 KB has to be asked for, once for each kernel and device.
 inline cudaError_t allow_shared_memory(const void* kernel, long long bytes, SharedMemoryLimit& limit) {
@@ -32,19 +76,17 @@ inline cudaError_t allow_shared_memory(const void* kernel, long long bytes, Shar
   if (found != cudaSuccess) return found;
   const bool known = device < 64;
   if (known && limit.bytes[device].load(std::memory_order_acquire) >= bytes) return cudaSuccess;
+  const std::lock_guard<std::mutex> alone(limit.raising);
+  if (known && limit.bytes[device].load(std::memory_order_relaxed) >= bytes) return cudaSuccess;
   const cudaError_t set =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (set == cudaSuccess && known) limit.bytes[device].store(bytes, std::memory_order_release);
   return set;
 }
 
+// The launch is of a size that was accepted.
 inline cudaError_t start(const void* kernel, const Launch& launch, void** arguments, SharedMemoryLimit& limit,
                          cudaStream_t stream) {
-  const long long most[3] = {2147483647LL, 65535LL, 65535LL};
-  for (int i = 0; i < 3; ++i) {
-    if (!fits(launch.grid[i], 1, most[i]) || !fits(launch.block[i], 1, 1024)) return cudaErrorInvalidValue;
-  }
-  if (!fits(launch.dynamic_smem_bytes, 0, 2147483647LL)) return cudaErrorInvalidValue;
   if (launch.dynamic_smem_bytes > 0) {
     const cudaError_t allowed = allow_shared_memory(kernel, launch.dynamic_smem_bytes, limit);
     if (allowed != cudaSuccess) return allowed;
@@ -282,6 +324,7 @@ struct Difference {
   double cosine = 1;
   double max_abs = 0;  // Relative to the reference's root mean square.
   bool finite = true;
+  bool reference_finite = true;
 };
 
 inline Difference compare(const Tensor& tensor, const std::vector<unsigned char>& got, const std::vector<float>& want) {
@@ -291,6 +334,7 @@ inline Difference compare(const Tensor& tensor, const std::vector<unsigned char>
     const double g = decode(tensor.dtype, &got[i * size_of(tensor.dtype)]);
     const double w = want[i];
     difference.finite = difference.finite && std::isfinite(g);
+    difference.reference_finite = difference.reference_finite && std::isfinite(w);
     error += (g - w) * (g - w);
     norm += w * w;
     got_norm += g * g;
@@ -346,9 +390,14 @@ inline bool right(const std::vector<Tensor>& tensors, const Buffers& buffers,
     std::vector<unsigned char> got(static_cast<size_t>(tensor.count) * size_of(tensor.dtype));
     check(cudaMemcpy(got.data(), buffers[i], got.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
     const Difference d = compare(tensor, got, wanted[i]);
-    const bool ok = d.finite && d.relative_l2 <= limit && d.cosine >= least_cosine && (most_abs == 0 || d.max_abs <= most_abs);
+    const bool ok = d.finite && d.reference_finite && d.relative_l2 <= limit && d.cosine >= least_cosine &&
+                    (most_abs == 0 || d.max_abs <= most_abs);
+    const char* judgement = ok                    ? "right"
+                            : !d.reference_finite ? "WRONG (the reference is not finite)"
+                            : !d.finite           ? "WRONG (not finite)"
+                                                  : "WRONG";
     std::printf("  %-6s %-12s relative L2 error %.3e (limit %.1e), cosine %.6f, max error %.3f of rms: %s\n", tensor.name, when,
-                d.relative_l2, limit, d.cosine, d.max_abs, ok ? "right" : d.finite ? "WRONG" : "WRONG (not finite)");
+                d.relative_l2, limit, d.cosine, d.max_abs, judgement);
     all = all && ok;
   }
   return all;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -57,11 +58,13 @@ class Merge {
 
  private:
   void merge_run(const Statement& row) {
-    if (is_known(row)) {
+    // Of a known run too: its task may be here without its files.
+    const std::int64_t board = board_for(row.integer(1));
+    if (const std::optional<std::int64_t> known = known_run(row)) {
       ++counts_.known_runs;
+      continue_run(row, *known);
       return;
     }
-    const std::int64_t board = board_for(row.integer(1));
     const std::int64_t device = device_for(row.integer(2));
     Statement insert = into_.prepare(
         "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
@@ -71,33 +74,99 @@ class Merge {
     bind_columns(insert, row, "iiitttiiirittttttti", 3);
     insert.run();
     ++counts_.runs;
-    merge_candidates(row.integer(0), into_.last_id());
+    merge_candidates(row.integer(0), into_.last_id(), {});
   }
 
   /// A run is known by when it was started, what was typed, and the salt of its inputs.
-  bool is_known(const Statement& row) {
-    Statement same = into_.prepare("SELECT 1 FROM run WHERE salt = ? AND command = ? AND started_at = ?");
+  std::optional<std::int64_t> known_run(const Statement& row) {
+    Statement same = into_.prepare("SELECT id FROM run WHERE salt = ? AND command = ? AND started_at = ?");
     same.bind(row.integer(7)).bind(row.text(11)).bind(row.text(15));
-    return same.next();
+    if (!same.next()) return std::nullopt;
+    return same.integer(0);
+  }
+
+  /// Brings what a run that is here has found since in the other database.
+  void continue_run(const Statement& row, std::int64_t known) {
+    const Results theirs = results_of(from_, row.integer(0));
+    const Results ours = results_of(into_, known);
+    if (contradict(theirs, ours)) {
+      counts_.contradicting_runs.push_back(known);
+      return;
+    }
+    const std::uint64_t before = counts_.candidates;
+    merge_candidates(row.integer(0), known, ours);
+    if (counts_.candidates > before) {
+      ++counts_.continued_runs;
+      take_state(row, known);
+    } else if (theirs.size() == ours.size() && ended_later(row, known)) {
+      take_state(row, known);
+    }
+  }
+
+  /// Whether the run as it is in the other database has an end, and a later one than here.
+  bool ended_later(const Statement& row, std::int64_t known) {
+    Statement later = into_.prepare("SELECT 1 FROM run WHERE id = ?1 AND ?2 > coalesce(finished_at, '')");
+    later.bind(known).bind(row.text(16));
+    return later.next();
+  }
+
+  /// What resuming a run changes of it.
+  void take_state(const Statement& row, std::int64_t known) {
+    Statement update = into_.prepare("UPDATE run SET evaluation_limit = ?, status = ?, finished_at = ? WHERE id = ?");
+    update.bind(row.integer(8)).bind(row.text(14));
+    row.is_null(16) ? update.bind(std::nullopt) : update.bind(row.text(16));
+    update.bind(known).run();
+  }
+
+  /// What a search is told of a candidate, and goes on from.
+  struct Result {
+    std::int64_t candidate = 0;
+    std::string genome, source_hash, verdict;
+    std::optional<double> latency_us;
+  };
+  using Results = std::map<std::int64_t, Result>;  ///< By ticket.
+
+  static Results results_of(Database& database, std::int64_t run) {
+    Statement row = database.prepare(
+        "SELECT ticket, id, genome, source_hash, verdict, latency_us FROM candidate "
+        "JOIN evaluation ON evaluation.candidate = candidate.id WHERE run = ?");
+    row.bind(run);
+    Results results;
+    while (row.next()) {
+      results[row.integer(0)] = {row.integer(1), row.text(2), row.text(3), row.text(4), row.optional_number(5)};
+    }
+    return results;
+  }
+
+  static bool alike(const Result& a, const Result& b) {
+    return a.genome == b.genome && a.source_hash == b.source_hash && a.verdict == b.verdict && a.latency_us == b.latency_us;
+  }
+
+  /// Two copies of a run that went on from other results are two runs: no search could be told both.
+  static bool contradict(const Results& theirs, const Results& ours) {
+    std::set<std::string_view> genomes;
+    for (const auto& [ticket, result] : ours) genomes.insert(result.genome);
+    for (const auto& [ticket, result] : theirs) {
+      const auto same = ours.find(ticket);
+      if (same == ours.end() ? genomes.contains(result.genome) : !alike(result, same->second)) return true;
+    }
+    return false;
   }
 
   std::int64_t task_for(std::int64_t task) {
-    Statement row = from_.prepare("SELECT id, name, hash FROM task WHERE id = ?");
+    Statement row = from_.prepare("SELECT name, hash FROM task WHERE id = ?");
     row.bind(task);
     if (!row.next()) throw usage_error(fmt::format("{}: a run has no task", from_.path().string()));
-    Statement known = into_.prepare("SELECT id FROM task WHERE name = ? AND hash = ?");
-    known.bind(row.text(1)).bind(row.text(2));
-    if (known.next()) return known.integer(0);
-    const std::int64_t id = id_of(into_, "INSERT INTO task (name, hash) VALUES (?, ?)",
-                                  "SELECT id FROM task WHERE name = ? AND hash = ?", row, "itt", 1);
-    Statement files = from_.prepare(
+    return task_id(into_, row.text(0), row.text(1), files_of(task));
+  }
+
+  SourceTree files_of(std::int64_t task) {
+    Statement row = from_.prepare(
         "SELECT path, content FROM task_file JOIN text ON text.id = task_file.text WHERE task = ?");
-    files.bind(task);
-    while (files.next()) {
-      const std::int64_t text = store_text(into_, files.text(1));
-      into_.prepare("INSERT INTO task_file VALUES (?, ?, ?)").bind(id).bind(files.text(0)).bind(text).run();
-    }
-    return id;
+    row.bind(task);
+    SourceTree files;
+    while (row.next()) files.emplace(row.text(0), row.text(1));
+    return files;
   }
 
   std::int64_t board_for(std::int64_t board) {
@@ -125,11 +194,16 @@ class Merge {
                  row, "itttttttt", 1);
   }
 
-  void merge_candidates(std::int64_t run, std::int64_t new_run) {
+  /// `known`: the results of the run that are here already.
+  void merge_candidates(std::int64_t run, std::int64_t new_run, const Results& known) {
     Statement row = from_.prepare(
         "SELECT id, ticket, op, family, genome, source_hash, recorded_at FROM candidate WHERE run = ? ORDER BY id");
     row.bind(run);
     while (row.next()) {
+      if (const auto here = known.find(row.integer(1)); here != known.end()) {
+        candidates_[row.integer(0)] = here->second.candidate;
+        continue;
+      }
       Statement insert = into_.prepare(
           "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?)");
       insert.bind(new_run);
@@ -137,6 +211,7 @@ class Merge {
       insert.run();
       const std::int64_t id = into_.last_id();
       candidates_[row.integer(0)] = id;
+      brought_.insert(row.integer(0));
       merge_details(row.integer(0), id);
       ++counts_.candidates;
     }
@@ -209,11 +284,11 @@ class Merge {
     Statement row = from_.prepare(
         "SELECT candidate, board, latency_us, source_hash, binary_hash FROM elite ORDER BY latency_us, candidate");
     while (row.next()) {
-      const auto candidate = candidates_.find(row.integer(0));
-      if (candidate == candidates_.end()) continue;
-      compete(into_, boards_.at(row.integer(1)), {candidate->second, row.number(2), row.text(3), row.text(4)});
+      if (!brought_.contains(row.integer(0))) continue;
+      const std::int64_t candidate = candidates_.at(row.integer(0));
+      compete(into_, boards_.at(row.integer(1)), {candidate, row.number(2), row.text(3), row.text(4)});
       Statement entered = into_.prepare("SELECT 1 FROM elite WHERE candidate = ?");
-      entered.bind(candidate->second);
+      entered.bind(candidate);
       if (entered.next()) ++counts_.elites;
     }
   }
@@ -222,7 +297,8 @@ class Merge {
   Database& from_;
   MergeCounts counts_;
   std::map<std::int64_t, std::int64_t> boards_;      ///< From the ids there to those here.
-  std::map<std::int64_t, std::int64_t> candidates_;  ///< Likewise, of the runs that are new.
+  std::map<std::int64_t, std::int64_t> candidates_;  ///< Likewise.
+  std::set<std::int64_t> brought_;                   ///< Of these, by their ids there, those that were not here.
 };
 
 std::optional<std::filesystem::path> real_path(const std::filesystem::path& path) {

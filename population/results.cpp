@@ -89,6 +89,17 @@ void add_rows(const Store& store, RunId run, std::set<std::string>& seen, Result
   }
 }
 
+/// What was imported may lack some.
+void require_sizes(const Results& results) {
+  for (const Shape& shape : results.info.target.timed) {
+    for (const std::string& name : results.shape_parameters) {
+      if (shape.parameters.contains(name)) continue;
+      throw usage_error(fmt::format("shape {} of run {} has no size {}: its results cannot be exported", shape.name,
+                                    results.runs.front(), name));
+    }
+  }
+}
+
 void add_value(std::vector<Value>& values, const Value& value) {
   if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
 }
@@ -137,6 +148,7 @@ Results results_of(const Store& store, const std::vector<RunId>& runs) {
   }
   const Task task = load_task(files, results.info.task);
   results.shape_parameters = task.shape_parameters;
+  require_sizes(results);
   for (Family& family : load_families(files, task)) {
     const bool occurs = std::any_of(results.rows.begin(), results.rows.end(),
                                     [&](const ResultRow& row) { return row.genome.family == family.name; });

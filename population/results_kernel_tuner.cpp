@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "population/results_parts.h"
@@ -65,7 +66,8 @@ std::string entry_line(const ResultRow& row, const std::vector<Parameter>& param
     for (const Timing& timing : row.timings) {
       if (!timing.cold && timed_shapes > 1) entry["time of " + timing.shape] = milliseconds(timing.median_us);
     }
-    entry["relative_l2"] = row.worst_relative_l2;
+    // JSON has no NaN: what nobody told (T4) is left out.
+    if (std::isfinite(row.worst_relative_l2)) entry["relative_l2"] = row.worst_relative_l2;
   } else {
     entry["time"] = error_name(outcome);
     entry["verdict"] = name_of(row.verdict);

@@ -21,6 +21,13 @@ Bindings read_bindings(const JsonPlace& place) {
   return bindings;
 }
 
+Bindings read_sizes(const JsonPlace& shape) {
+  Bindings sizes;
+  for (const auto& [name, size] : shape.members()) sizes[name] = size.integer();
+  if (sizes.empty()) shape.fail("its sizes are missing");
+  return sizes;
+}
+
 RunInfo read_info(const JsonPlace& evo) {
   RunInfo info;
   info.task = evo.at("task").text();
@@ -38,7 +45,7 @@ RunInfo read_info(const JsonPlace& evo) {
   info.target.objective = info.objective.substr(0, info.objective.find(' '));
   info.target.options = read_bindings(evo.at("options"));
   for (const auto& [name, sizes] : evo.at("shapes").members())
-    info.target.timed.push_back({name, read_bindings(sizes)});
+    info.target.timed.push_back({name, read_sizes(sizes)});
   if (info.target.timed.empty()) evo.at("shapes").fail("at least one is needed");
   info.target.validated = info.target.timed;
   return info;
@@ -115,7 +122,7 @@ ResultRow read_entry(const Layout& layout, const RunInfo& info, const JsonPlace&
     return row;
   }
   row.latency_us = positive(entry.at("time")) * kUsPerMs;
-  row.worst_relative_l2 = entry.at("relative_l2").number();
+  row.worst_relative_l2 = entry.number_if_any("relative_l2");
   for (const Shape& shape : info.target.timed) {
     const bool one = info.target.timed.size() == 1;
     row.timings.push_back(timing_of(

@@ -196,6 +196,9 @@ struct SelftestRecord {
 struct MergeCounts {
   std::uint64_t runs = 0;
   std::uint64_t known_runs = 0;  ///< Were here already.
+  std::uint64_t continued_runs = 0;  ///< Of these, those that have gone on there.
+  /// Of the known runs, by their ids here, those that have gone on from other results there than here.
+  std::vector<RunId> contradicting_runs;
   std::uint64_t candidates = 0;
   std::uint64_t elites = 0;  ///< Of these candidates, at the end.
 };
@@ -275,13 +278,15 @@ class Store {
   std::optional<SelftestRecord> last_selftest(std::string_view task_hash, std::string_view device_kind) const;
 
   /// Copies what `other` holds and this database does not: its runs with all that belongs to them. Its elites then compete
-  /// with those here, by their latencies as they were found there. Runs that are here already stay as they are. All or
-  /// nothing. Throws usage_error for a database that is not sound.
+  /// with those here, by their latencies as they were found there. Of runs that are here already comes what they have found
+  /// since, unless the two copies contradict each other: such a run stays as it is. All or nothing. Throws usage_error for a
+  /// database that is not sound.
   MergeCounts merge(const std::filesystem::path& other);
   /// Gives back the room of what was deleted, and of texts that nothing refers to.
   void compact();
 
-  /// Problems found by SQLite's integrity and foreign key checks and in the elites; empty when sound.
+  /// Problems found by SQLite's integrity and foreign key checks, in the elites and in what their verification needs; empty when
+  /// sound.
   std::vector<std::string> check() const;
 
   const std::filesystem::path& path() const;

@@ -54,6 +54,17 @@ TEST_CASE("only valid candidates that compete are compared") {
   check_refused(bench.evo({"compare", ids[0], "x"}), 2, {"x"});
 }
 
+TEST_CASE("candidates that do not compile for another architecture are said to be made for their own") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("templates/toy/plain/kernel.cu",
+              "#if __CUDA_ARCH__ < 900\n#error no such instruction\n#endif\n" + bench.read("templates/toy/plain/kernel.cu"));
+  REQUIRE(bench.evo(kToyRun).code == 0);
+  const auto ids = elites_of(bench);
+  check_refused(bench.evo({"compare", ids[0], ids[1], "--device", "vgpu:l4"}), 3,
+                {"candidate " + ids[0] + " was made for sm_90a, another architecture than sm_89 of vgpu:l4"});
+}
+
 TEST_CASE("a match over an elite's place ends when its outcome is plain") {
   const auto decided = [](const std::vector<double>& challenger, const std::vector<double>& elite) {
     evo::Turns turns;

@@ -76,6 +76,100 @@ TEST_CASE("what was merged before is not merged again, and the other database st
   CHECK(bench.read("b.db") == before);
 }
 
+TEST_CASE("a second merge brings what a run has found since the first") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  run_toy(bench, "2", "b.db");
+  run_toy(bench, "1", "both.db");
+  run_toy(bench, "2", "both.db");
+  const auto resume = [&](const std::string& run, const std::string& evals, const std::string& database) {
+    const Outcome outcome = bench.evo({"run", "--resume", run, "--evals", evals, "--quiet", "--db", database});
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.code == 0);
+  };
+  const auto merge = [&] { return bench.json({"db", "merge", "b.db", "--db", "a.db"}); };
+  REQUIRE(merge()["runs"] == 1);
+  // Both copies go on alike, one further: that is no contradiction.
+  resume("1", "12", "b.db");
+  resume("2", "8", "a.db");
+  resume("2", "12", "both.db");
+  const nlohmann::json counts = merge();
+  CHECK(counts["runs"] == 0);
+  CHECK(counts["known_runs"] == 1);
+  CHECK(counts["continued_runs"] == 1);
+  CHECK(counts["candidates"] == 4);
+  CHECK(counts["contradicting_runs"].empty());
+  const auto essence = [&](const std::string& database) {
+    nlohmann::json rows = nlohmann::json::array();
+    const nlohmann::json elites = bench.json({"elites", "--db", database});
+    for (const auto& elite : elites["elites"]) rows.push_back({elite["latency_us"], elite["source_hash"]});
+    return rows;
+  };
+  CHECK(essence("a.db") == essence("both.db"));
+  const nlohmann::json run = bench.json({"runs", "--db", "a.db"})["runs"][0];
+  const nlohmann::json theirs = bench.json({"runs", "--db", "b.db"})["runs"][0];
+  for (const char* member : {"evaluated", "valid", "status", "finished_at"}) CHECK(run[member] == theirs[member]);
+  CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
+  CHECK(merge()["candidates"] == 0);
+  // The run goes on here from what was found there.
+  resume("2", "14", "a.db");
+  CHECK(merge()["continued_runs"] == 0);
+  CHECK(bench.json({"runs", "--db", "a.db"})["runs"][0]["evaluated"] == 14);
+}
+
+TEST_CASE("a second merge brings the end of a run that was merged while it ran") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  run_toy(bench, "2", "b.db");
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
+  SQLite::Database((bench / "a.db").string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE run SET status = 'running', finished_at = NULL WHERE id = 2");
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
+  CHECK(bench.json({"runs", "--db", "a.db"})["runs"][0]["status"] == "finished");
+}
+
+TEST_CASE("two copies of a run that went on with other results are told, and stay as they are") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  run_toy(bench, "2", "b.db");
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
+  REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "8", "--quiet", "--db", "b.db"}).code == 0);
+  run_toy(bench, "3", "b.db");
+  SQLite::Database((bench / "a.db").string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE evaluation SET latency_us = latency_us + 1 WHERE candidate = (SELECT max(id) FROM candidate "
+            "WHERE run = 2 AND id NOT IN (SELECT candidate FROM elite))");
+  const Outcome merged = bench.evo({"db", "merge", "b.db", "--db", "a.db"});
+  CHECK(merged.code == 0);
+  CHECK(holds(merged.out, "1 runs with 6 candidates came from b.db"));
+  CHECK(holds(merged.out, "\nrun 2 went on with other results there than here: it stays as it is"));
+  CHECK(bench.json({"runs", "--db", "a.db"})["runs"][1]["evaluated"] == 6);
+  CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
+}
+
+TEST_CASE("a merge brings the files of a task that was imported before, also to runs that are here already") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_toy(bench, "1", "b.db");
+  REQUIRE(bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json", "--db", "b.db"}).code == 0);
+  REQUIRE(bench.evo({"import", "sweep.json", "--db", "a.db"}).code == 0);
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
+  const auto export_best = [&] { return bench.evo({"export", "--db", "a.db", "-o", "best.cu"}); };
+  CHECK(export_best().code == 0);
+  CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
+
+  SQLite::Database((bench / "a.db").string(), SQLite::OPEN_READWRITE).exec("DELETE FROM task_file");
+  const Outcome damaged = bench.evo({"db", "check", "--db", "a.db"});
+  CHECK(damaged.code == 1);
+  CHECK(damaged.out ==
+        "run 2 has candidates with sources, but its task has no files: merge again the database that it came from\n");
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
+  CHECK(export_best().code == 0);
+  CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
+}
+
 TEST_CASE("a database that is not sound, not there or the same is not merged") {
   const Bench bench;
   write_toy_task(bench);

@@ -88,6 +88,20 @@ TEST_CASE("each shape of a file of several kernels has the fastest rank 1 elite 
   CHECK(holds(outcome.out, "large: candidate " + id + ","));
 }
 
+TEST_CASE("a candidate of several specialisations counts as several kernels, as in the file") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string task = bench.read("templates/toy/task.json");
+  const std::string none = "\"specialised\": []";
+  REQUIRE(holds(task, none));
+  bench.write("templates/toy/task.json", task.replace(task.find(none), none.size(), "\"specialised\": [\"N\"]"));
+  run_toy(bench, "tiny,large", "1");
+  const Outcome exported = bench.evo({"export", "--dispatch", "-o", "best.cu"});
+  INFO(exported.out << exported.err);
+  CHECK(exported.out.starts_with("best.cu: 2 kernels of toy on "));
+  CHECK(count_of(bench.read("best.cu"), "// ==== evo kernel") == 2);
+}
+
 TEST_CASE("one spoiled kernel of several is found out") {
   const Bench bench;
   write_toy_task(bench);

@@ -44,6 +44,23 @@ TEST_CASE("the best elite is exported as one file, which is replaced as a whole"
   for (const std::string& file : bench.files()) CHECK_FALSE(holds(file, ".tmp"));
 }
 
+TEST_CASE("the command that an export names is the file's own, with its register cap and a name that a shell reads") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string family = bench.read("templates/toy/plain/family.json");
+  bench.write("templates/toy/plain/family.json", family.replace(family.find('{'), 1, "{\"max_registers\": \"64\","));
+  run_toy(bench);
+  const Outcome one = bench.evo({"export", "-o", "it's best.cu"});
+  CHECK(holds(one.out, " -maxrregcount=64 -DEVO_MAIN 'it'\\''s best.cu' -o best && ./best\n"));
+  const Outcome several = bench.evo({"export", "--dispatch", "-o", "several.cu"});
+  CHECK(holds(several.out, " -maxrregcount=64 -DEVO_MAIN several.cu -o best && ./best\n"));
+  for (const auto& [file, said] : {std::pair("it's best.cu", one.out), std::pair("several.cu", several.out)}) {
+    const std::string text = bench.read(file);
+    const std::size_t command = said.find("nvcc ");
+    CHECK(holds(text, said.substr(command, said.find(" -DEVO_MAIN") - command) + " -DEVO_MAIN FILE.cu "));
+  }
+}
+
 TEST_CASE("the kernels of an exported file run on the virtual GPU as anybody's do") {
   const Bench bench;
   write_toy_task(bench);

@@ -126,6 +126,10 @@ TEST_CASE("evo model refuses what is no sweep of a known task in one line") {
   bench.write("task.json", sweep("no_task", "x"));
   check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "task.json"}), 2,
                 {"no_task"});
+  std::string several = sweep("fp8_sdpa", "x");
+  bench.write("several.json", several.replace(several.find("[1, 8, 512, 64]"), 15, "\"mission large\""));
+  check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "several.json"}), 2,
+                {"several.json is of the shapes mission large: evo model compares sweeps of one shape"});
   bench.write("gene.json", sweep("fp8_sdpa", "x"));
   check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "gene.json"}), 2,
                 {"no family of the task fp8_sdpa"});

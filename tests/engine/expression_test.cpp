@@ -1,4 +1,5 @@
 #include "engine/expression.h"
+#include "engine/expression_cpp.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -233,7 +234,7 @@ TEST_CASE("expressions become C++ with the known names folded in") {
   CHECK(cpp("S // tile") == "(S / 64LL - (S % 64LL != 0 && (S < 0) != (64LL < 0)))");
   CHECK(cpp("min(S, tile, B)") == "((S < 64LL ? S : 64LL) < B ? (S < 64LL ? S : 64LL) : B)");
   CHECK(cpp("pow2(S)") == "(S > 0 && (S & (S - 1)) == 0)");
-  CHECK(cpp("log2(S)") == "(63LL - __builtin_clzll(S))");
+  CHECK(cpp("log2(S)") == "(63LL - __builtin_clzll(static_cast<unsigned long long>(S)))");
   CHECK(cpp("split > 1 && S > 8") == "(S > 8LL)");
   CHECK(cpp("S > 8 || causal") == "(S > 8LL)");
   CHECK(cpp("causal && S > 8") == "false");
@@ -244,6 +245,12 @@ TEST_CASE("expressions become C++ with the known names folded in") {
   CHECK(cpp("!(S == B)") == "(!(S == B))");
   CHECK(cpp("layout == 'xor' ? S : 0") == "S");
   CHECK_THAT(complaint_of([&] { cpp("layout"); }), ContainsSubstring("cannot become C++"));
+}
+
+TEST_CASE("names that are not known are written as the C++ around them has them") {
+  const Bindings known = {{"tile", number(64)}};
+  CHECK(to_cpp(parse("bytes * S + tile"), known, {{"bytes", "derived_bytes"}, {"tile", "never"}}) ==
+        "((derived_bytes * S) + 64LL)");
 }
 
 TEST_CASE("an expression that would be too long as C++ is refused before it is written") {

@@ -14,6 +14,16 @@ using namespace evo::test;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
+namespace {
+
+void replace(std::string& text, const std::string& what, const std::string& with) {
+  const std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, what.size(), with);
+}
+
+}  // namespace
+
 TEST_CASE("the exported program finds a right kernel right and launches what the plan says") {
   const ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
   const ToyProgram program(export_cuda(request));
@@ -80,6 +90,109 @@ TEST_CASE("the exported program finds an output that is not written wrong") {
   INFO(result.output);
   CHECK(result.exit_code == 1);
   CHECK_THAT(result.output, ContainsSubstring("WRONG (not finite)"));
+}
+
+namespace {
+
+/// Compiles the file by the command that it names itself, into an object file.
+CommandResult compile_as_told(const std::string& text) {
+  const std::string nvcc = nvcc_path();
+  if (nvcc.empty()) SKIP("no nvcc");
+  const std::size_t start = text.find("nvcc -std");
+  std::string command = text.substr(start, text.find(" -c FILE.cu", start) - start);
+  const TempFolder folder;
+  write_text(folder / "best.cu", text);
+  return run_command(fmt::format("'{}'{} -DEVO_MAIN -c '{}' -o '{}'", nvcc, command.substr(4), (folder / "best.cu").string(),
+                                 (folder / "best.o").string()));
+}
+
+}  // namespace
+
+TEST_CASE("an exported launcher raises a kernel's shared memory only, where a plan launches it twice") {
+  SourceTree tree = toy_tree();
+  // The same again with less shared memory.
+  replace(tree["toy/plain/family.json"], R"json("programmatic": "pdl",)json",
+          R"json("programmatic": "pdl", "dynamic_smem": "100000", "arguments": ["x_map", "x_scale", "sums", "y", "R * N"]},
+    {"kernel": "toy_apply", "grid": ["ceil_div(N, threads)", "R", "1"], "block": ["threads", "1", "1"], "dynamic_smem": "60000",)json");
+  const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
+  const CommandResult result = program.run();  // Its timing calls the launcher again.
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK(lines_with(result.output, "attribute 8 of toy_apply") == "attribute 8 of toy_apply_N64 is 100000\n");
+}
+
+TEST_CASE("the exported program finds nothing right where the reference is not finite") {
+  SourceTree tree = toy_tree();
+  replace(tree["toy/reference.cu"], "double sum = 0;", "double sum = row == 3 ? __builtin_nan(\"\") : 0;");
+  const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
+  const CommandResult result = program.run();
+  INFO(result.output);
+  CHECK(result.exit_code == 1);
+  CHECK_THAT(result.output, ContainsSubstring("WRONG (the reference is not finite)"));
+}
+
+TEST_CASE("derived values may have any name, those of the host code and of C++ too") {
+  SourceTree tree = toy_tree();
+  std::string& family = tree["toy/plain/family.json"];
+  replace(family, R"json("derived": [)json", R"json("derived": [
+    {"name": "bytes", "value": "R * 4"}, {"name": "next", "value": "bytes + N"}, {"name": "limit", "value": "next > 5"},
+    {"name": "box", "value": "max(N, R)"}, {"name": "dims", "value": "R"}, {"name": "error", "value": "box"},
+    {"name": "launch", "value": "log2(R)"}, {"name": "stream", "value": "R % 7"}, {"name": "arguments", "value": "limit ? R : N"},
+    {"name": "default", "value": "min(arguments, stream) // 3 + (1 << launch)"},)json");
+  replace(family, R"json("bytes": "R * 4")json", R"json("bytes": "bytes + default % 1")json");
+  replace(family, R"json("arguments": ["x_map", "x_scale", "sums", "y", "R * N"])json",
+          R"json("arguments": ["x_map", "x_scale", "sums", "y", "dims * N"])json");
+  const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
+  const CommandResult result = program.run();
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("an exported file tells no workspace and no kernel for a size that its launcher refuses") {
+  SourceTree tree = toy_tree();
+  // The grid ends at 65535 rows; bytes of the workspace end at 64 bits.
+  replace(tree["toy/plain/family.json"], R"json("bytes": "R * row_bytes")json",
+          R"json("bytes": "R > 60000 ? R * R * R * R * R : R * row_bytes")json");
+  const ExportRequest request = export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90);
+  const std::string probe = R"cuda(
+#include <cstdio>
+static const int probe = [] {
+  alignas(256) static char memory[1];
+  for (const int rows : {70, 59999}) std::printf("probe %d: %zu\n", rows, evo_toy_workspace_bytes(rows, 64));
+  for (const int rows : {-1, 60001, 65536, 33554432, 2147483647}) {
+    const cudaError_t called = evo_toy(memory, (float*)memory, (float*)memory, rows, 64, memory, nullptr);
+    std::printf("probe %d: %zu, error %d\n", rows, evo_toy_workspace_bytes(rows, 64), called);
+  }
+  return 0;
+}();
+)cuda";
+  const ToyProgram program(export_cuda(request) + probe);
+  const CommandResult result = program.run("1,64 check");
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK(lines_with(result.output, "probe") ==
+        "probe 70: 512\nprobe 59999: 15599872\nprobe -1: 0, error 1\nprobe 60001: 0, error 1\nprobe 65536: 0, error 1\n"
+        "probe 33554432: 0, error 1\nprobe 2147483647: 0, error 1\n");
+
+  ExportRequest other = export_request(tree, "toy", {"wide"}, toy_genes("right"), 90);
+  const ToyProgram several(export_dispatch({request, other}) + R"cuda(
+#include <cstdio>
+static const int probe = [] {
+  for (const int rows : {0, 70, 65536}) std::printf("probe %d: %d\n", rows, evo_toy_kernel(rows, 64));
+  return 0;
+}();
+)cuda");
+  CHECK(lines_with(several.run("1,64 check").output, "probe") == "probe 0: -1\nprobe 70: 0\nprobe 65536: -1\n");
+}
+
+TEST_CASE("nvcc compiles an exported wgmma kernel by the command at its top") {
+  SourceTree tree = load_tree(std::filesystem::path(EVO_SOURCE_DIR) / "templates");
+  std::erase_if(tree, [](const auto& file) { return file.first.starts_with("fp8_sdpa/mma_sync/"); });
+  const ExportRequest request = export_request(tree, "fp8_sdpa", {"mission"}, {}, 90);
+  REQUIRE(request.family.name == "wgmma");
+  const CommandResult result = compile_as_told(export_cuda(request));
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
 }
 
 TEST_CASE("nvcc compiles an exported attention kernel of two head sizes, without a warning") {

@@ -133,7 +133,7 @@ TEST_CASE("people find what, where from, how fast and how to build at the top") 
   CHECK_THAT(top, ContainsSubstring("plain: apply=right cluster_size=2 pdl=true swizzle=64 threads=32"));
   CHECK_THAT(top,
              ContainsSubstring(
-                 "nvcc -std=c++17 -arch=sm_90a -maxrregcount=64 -DEVO_MAIN FILE.cu -o best && ./best [R,N]"));
+                 "nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -maxrregcount=64 -DEVO_MAIN FILE.cu -o best && ./best [R,N]"));
 }
 
 TEST_CASE("a modelled latency is called so") {
@@ -190,6 +190,22 @@ TEST_CASE("a file without provenance, or with a damaged one, is refused in one l
     CHECK(is_one_line(read_error(bad)));
     CHECK_THAT(read_error(bad), StartsWith("best.cu"));
   }
+}
+
+TEST_CASE("an exported file is read when its lines have come to end in CR LF") {
+  const ExportRequest request = toy_request();
+  std::string text;
+  for (const char c : export_cuda(request)) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  CHECK(holds_export(text));
+  const Exported exported = read_export(text, "best.cu");
+  CHECK_FALSE(exported.edited);
+  REQUIRE(exported.programs.size() == 2);
+  CHECK(exported.programs[1].source == request.programs[1].source);
+}
+
+TEST_CASE("exported files one after the other in one are refused, and not taken together") {
+  const std::string text = export_cuda(toy_request());
+  CHECK(read_error(text + text) == "best.cu holds several exported files: name each by itself");
 }
 
 TEST_CASE("no damage to an exported file does more than an error in one line") {
@@ -252,6 +268,14 @@ TEST_CASE("names that host code cannot use are refused by name") {
                     "\"never\", \"stream\"");
   const ExportRequest request = export_request(tree, "toy", {"narrow"}, kRight, 90);
   CHECK_THAT(error_of([&] { export_cuda(request); }), ContainsSubstring("'stream' cannot be exported"));
+}
+
+TEST_CASE("names that start as those of the host code's own values do are refused by name") {
+  for (const std::string name : {"derived_row_bytes", "argument_4", "limit_toy_sum_N64"}) {
+    ExportRequest request = toy_request();
+    request.task.inputs[0].name = name;
+    CHECK_THAT(error_of([&] { export_cuda(request); }), ContainsSubstring("'" + name + "' cannot be exported"));
+  }
 }
 
 TEST_CASE("an incomplete request is refused") {

@@ -350,6 +350,47 @@ TEST_CASE("what was written comes back as a run that ranks by the same") {
   }
 }
 
+TEST_CASE("an error that T4 does not tell is left out of a cache file, and read back as unknown") {
+  Bench bench;
+  bench.begin();
+  bench.add(plain(16), bench.timed({4}));
+  Results results = read_results(t4_text(bench.results()), "sweep.t4.json");
+  CHECK(std::isnan(results.rows.front().worst_relative_l2));
+  const Results with_families = bench.results();
+  results.families = with_families.families;
+  results.shape_parameters = with_families.shape_parameters;
+  const std::string text = kernel_tuner_text(results);
+  CHECK_THAT(text, !ContainsSubstring("relative_l2"));
+  CHECK(std::isnan(read_results(text, "sweep.json").rows.front().worst_relative_l2));
+  // Former versions wrote null.
+  std::string null = text;
+  null.insert(null.find("\"compile_time\""), "\"relative_l2\":null,");
+  CHECK(std::isnan(read_results(null, "sweep.json").rows.front().worst_relative_l2));
+}
+
+TEST_CASE("results of a shape without all its sizes are refused in one line") {
+  Bench bench;
+  bench.begin();
+  bench.add(plain(16), bench.timed({4}));
+  const std::string text = kernel_tuner_text(bench.results());
+  const std::string sizes = R"("shapes":{"small":{"N":64,"R":3}})";
+  const auto with_sizes = [&](const std::string& other) {
+    std::string changed = text;
+    REQUIRE(changed.find(sizes) != std::string::npos);
+    return changed.replace(changed.find(sizes), sizes.size(), other);
+  };
+  const auto refusal = [&](const std::string& other) { return error_of([&] { read_results(with_sizes(other), "sweep.json"); }); };
+  CHECK_THAT(refusal(R"("shapes":{"small":{}})"), ContainsSubstring("sweep.json: evo.shapes.small: its sizes are missing"));
+  CHECK(is_one_line(refusal(R"("shapes":{"small":{"N":64,"R":"x"}})")));
+  // Which sizes a task's shapes have is known where its files are.
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = import_results(store, read_results(with_sizes(R"("shapes":{"small":{"N":64}})"), "sweep.json"), "evo import");
+  RunInfo info = bench.results().info;
+  info.files = copy_tree();
+  store.begin_run(info);
+  CHECK_THAT(error_of([&] { results_of(store, {run}); }), ContainsSubstring("shape small of run 1 has no size R"));
+}
+
 TEST_CASE("imported results leave a task's elites current, and its files to the first run that has them") {
   Bench bench;
   bench.begin();

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <vector>
 
 // What device code reads; see device_launch_parameters.h.
@@ -101,6 +102,9 @@ cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** a) {
   return cudaSuccess;
 }
 
+/// Dynamic shared memory that each kernel was last allowed; 48 KB need no asking.
+std::map<const void*, size_t> allowed;
+
 const char* name_of(const void* kernel) { return known(kernel).name; }
 
 CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* dims,
@@ -148,9 +152,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   std::fprintf(stderr, "attribute %d of %s is %d\n", attribute, name_of(kernel), value);
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) allowed[kernel] = static_cast<size_t>(value);
   return cudaSuccess;
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
+  if (config->dynamicSmemBytes > 49152 && config->dynamicSmemBytes > allowed[kernel]) return cudaErrorInvalidValue;
   unsigned cluster[3] = {1, 1, 1};
   int programmatic = 0;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
