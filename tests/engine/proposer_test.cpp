@@ -226,6 +226,19 @@ TEST_CASE("what is wrong with a proposed text or plan is said in one line, and i
       "it requires sm > 100");
 }
 
+TEST_CASE("a text for a gene that is no slot is refused: its genomes are the space's") {
+  Scale scale;
+  scale.tree = edited(scale.tree, "scale/plain/family.json", R"({"name": "vector")",
+                      R"({"name": "mode", "values": ["a", "b"]}, {"name": "vector")");
+  ProposedTemplates templates(scale.tree, scale.task, scale.target, scale.facts);
+  Genome genome = scaled_by("plain");
+  genome.genes["mode"] = std::string("b");
+  const std::string complaint =
+      complaint_of([&] { templates.admit(genome, allele_files("scale", "plain", "mode", "b", "// mine\n")); });
+  CHECK(complaint == "gene mode is no slot: it takes no new allele");
+  CHECK(templates.files_of(genome).empty());
+}
+
 TEST_CASE("a strategy is not told of what is not in its space, and goes on as without") {
   Scale scale;
   const ProposedFiles source = source_files("scale", "// mine\n", kPlan);
