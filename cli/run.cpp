@@ -347,7 +347,7 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->type_name("NAME");
   command
       ->add_option("--seed-from", request->seed_from,
-                   "Begin with the best of other shapes, devices, objectives or versions of the task: a "
+                   "Begin with the best of other shapes, devices, options, objectives or versions of the task: a "
                    "database, a run of "
                    "--db, an exported .cu, or results that evo export --format wrote; may be repeated")
       ->allow_extra_args(false)

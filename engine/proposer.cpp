@@ -74,7 +74,7 @@ class ProposedStrategy : public Strategy {
       std::optional<std::string> why = why_refused(*proposed);
       if (!why) {
         if (auto proposal = take(proposed->genome, proposed->parents)) return proposal;
-        why = "it was evaluated before";
+        why = "it, or the program that it makes, was evaluated before";
       }
       proposer_->refused(*proposed, *why);
     }
