@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/json_depth.h"
 
 namespace evo::cli {
 namespace {
@@ -187,6 +188,7 @@ void ProposerProcess::refused(const Proposed& proposed, const std::string& why) 
 }
 
 std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
+  require_shallow_json(line, "its answer");
   const Json answer = Json::parse(line, nullptr, false);
   if (!answer.is_object() || !answer.contains("proposals") || !answer["proposals"].is_array())
     throw Trouble("its answer is not {\"proposals\": [...]}");

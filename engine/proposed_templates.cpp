@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/hash.h"
+#include "engine/json_depth.h"
 #include "engine/space.h"
 #include "engine/text.h"
 
@@ -91,6 +92,7 @@ SourceTree allele_files(const std::string& task, const std::string& family, cons
 
 ProposedFiles source_files(const std::string& task, const std::string& source, std::string_view plan) {
   using Json = nlohmann::ordered_json;
+  require_shallow_json(plan, "its plan");
   const Json given = Json::parse(plan, nullptr, false);
   if (!given.is_object()) throw usage_error("its plan is no object");
   if (given.contains("genes")) throw usage_error("its plan has genes: a source is one kernel");

@@ -214,6 +214,9 @@ TEST_CASE("what is wrong with a proposed text or plan is said in one line, and i
   has(source("x", "[]"), "no object");
   has(source("x", "{\"genes\": []}"), "has genes");
   has(source("x", "{}"), "launches");
+  has(source("x", "{\"a\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}"),
+      "its plan: nested deeper than 64 levels");
+  has(source("x", R"({"[[": "]{\"[)" + std::string(100, '[') + "\"}"), "unknown key '[['");
   has(source("x", R"({"launches": [], "system": "rm"})"), "unknown key 'system'");
   has(source("x",
              R"({"launches": [{"kernel": "f();", "grid": [1,1,1], "block": [1,1,1], "arguments": []}]})"),
