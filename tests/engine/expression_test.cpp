@@ -236,6 +236,10 @@ TEST_CASE("expressions become C++ with the known names folded in") {
   CHECK(cpp("log2(S)") == "(63LL - __builtin_clzll(S))");
   CHECK(cpp("split > 1 && S > 8") == "(S > 8LL)");
   CHECK(cpp("S > 8 || causal") == "(S > 8LL)");
+  CHECK(cpp("split > 1 && S") == "(S != 0)");
+  CHECK(cpp("(S - B) || causal") == "((S - B) != 0)");
+  CHECK(cpp("split > 1 && (S > 8 ? S : 0)") == "(((S > 8LL) ? S : 0LL) != 0)");
+  CHECK(cpp("split > 1 && (S > 8 ? S < 9 : pow2(B))") == "((S > 8LL) ? (S < 9LL) : (B > 0 && (B & (B - 1)) == 0))");
   CHECK(cpp("causal && S > 8") == "false");
   CHECK(cpp("split > 1 ? S : B") == "S");
   CHECK(cpp("S > 8 ? S : -B") == "((S > 8LL) ? S : (-B))");
