@@ -163,6 +163,22 @@ TEST_CASE("depth and length are bounded") {
              ContainsSubstring("nested deeper"));
   CHECK_THAT(parse_complaint(std::string(3000, '-') + "a"), ContainsSubstring("nested deeper"));
   CHECK_THAT(parse_complaint(std::string(5000, 'a')), ContainsSubstring("the limit is 4096"));
+  // One limit for all that surrounds a value, each level counted once.
+  for (const char* around : {"(", "-", "!", "not ", "min(", "a ? b : ", "2 ** "}) {
+    INFO(around);
+    const bool closes = std::string_view(around).ends_with('(');
+    const auto nested = [&](int levels) {
+      std::string text;
+      for (int i = 1; i < levels; ++i) text += around;
+      return text + "c" + (closes ? std::string(static_cast<std::size_t>(levels - 1), ')') : "");
+    };
+    CHECK(parse_complaint(nested(200)) == "");
+    CHECK_THAT(parse_complaint(nested(201)), ContainsSubstring("nested deeper than 200 levels"));
+  }
+  std::string power = "a";
+  for (int i = 0; i < 30; ++i) power = "(" + power + " ** 2)";
+  CHECK_THAT(parse_complaint(power), ContainsSubstring("more than 10000 operations"));
+  CHECK(parse_complaint("(a ** 62) ** 62") == "");
   std::string sum = "a";
   for (int i = 0; i < 1000; ++i) sum += "+a";
   CHECK_THAT(parse_complaint(sum), ContainsSubstring("nested deeper"));
