@@ -32,6 +32,7 @@ class ProposedStrategy : public Strategy {
       ++taken_;
       return proposal;
     }
+    if (proposer_ && proposer_->interrupted()) return std::nullopt;
     proposal = strategy_->ask();
     if (!proposal) return std::nullopt;
     for (std::uint64_t& parent : proposal->parents) parent = outer_.at(parent);
