@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/guarded_command.h"
 #include "cli/sanitize.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
@@ -184,6 +185,7 @@ int main(int argc, char** argv) {
     ignore_interrupts();
     return evo::worker_main({arguments.begin() + 1, arguments.end()});
   }
+  if (arguments.size() == 2 && arguments.front() == kGuard) return guard(arguments.back());
   try {
     return flushed(run_command(arguments));
   } catch (const evo::Error& error) {

@@ -16,7 +16,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cli/guarded_command.h"
 #include "engine/error.h"
+#include "engine/json_depth.h"
 
 namespace evo::cli {
 namespace {
@@ -30,6 +32,9 @@ constexpr std::size_t kFailuresTold = 8;         // the latest
 struct Trouble : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// The search is to end while the process is waited for.
+struct Interrupted {};
 
 std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -167,6 +172,9 @@ std::optional<Proposed> ProposerProcess::next() {
     try {
       const std::vector<Proposed> answer = ask();
       waiting_.assign(answer.begin(), answer.end());
+    } catch (const Interrupted&) {
+      stop();
+      interrupted_ = true;
     } catch (const std::exception& error) {
       stop();
       ++failures_;
@@ -187,6 +195,7 @@ void ProposerProcess::refused(const Proposed& proposed, const std::string& why) 
 }
 
 std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
+  require_shallow_json(line, "its answer");
   const Json answer = Json::parse(line, nullptr, false);
   if (!answer.is_object() || !answer.contains("proposals") || !answer["proposals"].is_array())
     throw Trouble("its answer is not {\"proposals\": [...]}");
@@ -217,9 +226,8 @@ std::vector<Proposed> ProposerProcess::ask() {
 
 void ProposerProcess::start() {
   SocketPair sockets = make_socket_pair();
-  const std::vector<std::string> command = {
-      "/bin/sh", "-c", fmt::format("exec <&{0} >&{0} {0}>&-\n{1}", kWorkerSocket, options_.command)};
-  process_ = std::make_unique<Process>(command, sockets.theirs.get(), STDERR_FILENO);
+  process_ =
+      std::make_unique<Process>(guarded_command(options_.command), sockets.theirs.get(), STDERR_FILENO);
   socket_ = std::move(sockets.ours);
   received_.clear();
   send(greeting_);
@@ -229,6 +237,12 @@ void ProposerProcess::stop() noexcept {
   if (process_) ::kill(-process_->pid(), SIGKILL);  // what the shell has started too
   process_.reset();
   socket_.reset();
+}
+
+void ProposerProcess::wait_a_little(short events) const {
+  if (options_.ends && options_.ends()) throw Interrupted();
+  pollfd ready{socket_.get(), events, 0};
+  ::poll(&ready, 1, 100);
 }
 
 void ProposerProcess::send(const std::string& line) {
@@ -243,8 +257,7 @@ void ProposerProcess::send(const std::string& line) {
     } else if (std::chrono::steady_clock::now() >= until) {
       throw Trouble(fmt::format("it did not read for {} s", options_.deadline_s));
     } else {
-      pollfd ready{socket_.get(), POLLOUT, 0};
-      ::poll(&ready, 1, 100);
+      wait_a_little(POLLOUT);
     }
   }
 }
@@ -258,11 +271,9 @@ std::string ProposerProcess::receive() {
       return line;
     }
     if (received_.size() > kLongestAnswer) throw Trouble("its answer is longer than a mebibyte");
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    if (left.count() <= 0) throw Trouble(fmt::format("no answer within {} s", options_.deadline_s));
-    pollfd ready{socket_.get(), POLLIN, 0};
-    if (::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1000))) <= 0) continue;
+    if (std::chrono::steady_clock::now() >= until)
+      throw Trouble(fmt::format("no answer within {} s", options_.deadline_s));
+    wait_a_little(POLLIN);
     char buffer[1 << 14];
     const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (count > 0) {

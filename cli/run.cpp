@@ -110,12 +110,13 @@ double proposer_share(const RunRequest& request) {
 }
 
 std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run,
-                                               const Space& space) {
+                                               const Space& space, const SearchLimits& limits) {
   if (request.proposer.empty()) return nullptr;
   const auto deadline = parse_duration("--proposer-deadline", request.proposer_deadline);
-  return std::make_unique<ProposerProcess>(
-      ProposerOptions{request.proposer, std::chrono::duration<double>(deadline).count()}, run.task, run.info.target,
-      space, run.device, run.info.files);
+  ProposerOptions options{request.proposer, std::chrono::duration<double>(deadline).count()};
+  options.ends = [limits] { return limits.stop->load() || (limits.out_of_time && limits.out_of_time()); };
+  return std::make_unique<ProposerProcess>(std::move(options), run.task, run.info.target, space, run.device,
+                                           run.info.files);
 }
 
 /// A proposer's answers cannot be had twice: a resumed run takes them from the database, and the templates that they
@@ -252,11 +253,10 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What to search: from the command line, or from the run that is resumed.
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
-  // The legal genomes, and who proposes some.
+  // The legal genomes, and what proposers may bring beside them.
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
   const Bindings facts = facts_of(run.device.limits);
   ProposedTemplates templates(run.info.files, run.task, run.info.target, facts);
-  const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space);
   // Candidates from genomes. What is wrong with a template, or missing for compiling, is found before
   // anything is written. Then how to walk them.
   const auto build = [&](const Genome& genome) {
@@ -271,6 +271,7 @@ int run(const RunRequest& request, const std::string& command_line) {
     foresight = std::make_unique<RememberedForesight>(std::make_unique<ModelForesight>(
         run.task, run.info.target, run.device, build, binaries, interrupt.requested()));
   const SearchLimits limits = limits_of(run, interrupt.requested());
+  const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space, limits);
   RecordedProposals recorded = recorded_proposals(request, run, templates);
   // While a search is rehearsed the device computes what candidates are compared with.
   const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries);
@@ -347,7 +348,7 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->type_name("NAME");
   command
       ->add_option("--seed-from", request->seed_from,
-                   "Begin with the best of other shapes, devices, objectives or versions of the task: a "
+                   "Begin with the best of other shapes, devices, options, objectives or versions of the task: a "
                    "database, a run of "
                    "--db, an exported .cu, or results that evo export --format wrote; may be repeated")
       ->allow_extra_args(false)
@@ -376,7 +377,7 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
   command->add_option("--family", request->family, "Search this family only")->type_name("NAME");
   command
       ->add_option("--resume", request->resume,
-                   "Go on with this run (evo runs lists them); --evals may raise its limit")
+                   "Go on with this run (evo runs lists them) and its limits; --evals or --time set others")
       ->type_name("RUN");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");

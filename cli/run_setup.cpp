@@ -190,8 +190,8 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   if (!request.evaluations.empty())
     run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
   run.time_limit = time_limit(request);
-  const bool any_limit = run.info.evaluation_limit > 0 || run.time_limit;
-  if (!any_limit && row.info.time_limit_s > 0) {
+  const bool other_limit = !request.evaluations.empty() || run.time_limit;
+  if (!other_limit && row.info.time_limit_s > 0) {
     run.time_limit = std::chrono::milliseconds(std::llround(row.info.time_limit_s * 1e3));
   }
   return run;

@@ -10,6 +10,7 @@
 
 #include "cli/recordings.h"
 #include "engine/error.h"
+#include "engine/json_depth.h"
 #include "engine/recording_read.h"
 #include "engine/rng.h"
 
@@ -32,6 +33,7 @@ void add_points(const Recording& recording, Sweep& sweep) {
 
 Sweep read_sweep(const std::filesystem::path& path) {
   const std::string text = read_text(path);
+  require_shallow_json(text, path.string());
   const Json json = Json::parse(text, nullptr, false);
   const auto is_text = [&](const char* key) { return json.contains(key) && json[key].is_string(); };
   if (is_text("problem_size")) {

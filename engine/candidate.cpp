@@ -9,6 +9,7 @@
 #include "engine/scope.h"
 #include "engine/template.h"
 #include "engine/text.h"
+#include "engine/within.h"
 
 namespace evo {
 namespace {
@@ -88,14 +89,14 @@ std::string text_of(const Plan& plan) {
 }
 
 int register_cap(const Family& family, const Bindings& scope) {
-  const std::int64_t cap = family.max_registers.evaluate_int(scope);
-  // 255 is the most a thread can address on every architecture so far (CUDA C++ programming guide, compute
-  // capabilities).
-  if (cap < 0 || cap > 255) {
-    throw usage_error(fmt::format("{}/{}/family.json: max_registers: '{}' is {}: must be 0 (none) to 255",
-                                  family.task, family.name, family.max_registers.text(), cap));
-  }
-  return static_cast<int>(cap);
+  return within(family, scope, "max_registers", [&] {
+    const std::int64_t cap = family.max_registers.evaluate_int(scope);
+    // 255 is the most a thread can address on every architecture so far (CUDA C++ programming guide, compute
+    // capabilities).
+    if (cap < 0 || cap > 255)
+      throw usage_error(fmt::format("'{}' is {}: must be 0 (none) to 255", family.max_registers.text(), cap));
+    return static_cast<int>(cap);
+  });
 }
 
 }  // namespace
@@ -167,8 +168,12 @@ std::vector<Bindings> specialisations_of(const Task& task, const Target& target)
 
 std::string render_source(const SourceTree& tree, const Task&, const Family& family, const Genome& genome,
                           const Bindings& options, const Bindings& specialisation, const Bindings& facts) {
-  return render_template(tree, family.kernel_path,
-                         scope_of(family, genome, joined(facts, options, specialisation)));
+  const Bindings scope = scope_of(family, genome, joined(facts, options, specialisation));
+  try {
+    return render_template(tree, family.kernel_path, scope);
+  } catch (const Error& error) {
+    throw usage_error(explained(error.what(), family, scope));
+  }
 }
 
 Candidate make_candidate(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,

@@ -125,9 +125,37 @@ class Writer {
 
   std::string junction(const Node& node) const {
     // A known side that does not decide the result only adds noise.
-    if (folded(*node.children[0])) return child(node, 1);
-    if (folded(*node.children[1])) return child(node, 0);
+    if (folded(*node.children[0])) return truth_of(node, 1);
+    if (folded(*node.children[1])) return truth_of(node, 0);
     return binary(child(node, 0), node.op, child(node, 1));
+  }
+
+  std::string truth_of(const Node& node, std::size_t index) const {
+    return gives_boolean(*node.children[index]) ? child(node, index) : "(" + child(node, index) + " != 0)";
+  }
+
+  static bool gives_boolean(const Node& node) {
+    switch (node.op) {
+      case Op::constant:
+        return std::holds_alternative<bool>(node.value);
+      case Op::conditional:
+        return gives_boolean(*node.children[1]) && gives_boolean(*node.children[2]);
+      case Op::logical_not:
+      case Op::logical_and:
+      case Op::logical_or:
+      case Op::equal:
+      case Op::not_equal:
+      case Op::less:
+      case Op::less_equal:
+      case Op::greater:
+      case Op::greater_equal:
+      case Op::is_pow2:
+      case Op::chain:
+      case Op::in:
+        return true;
+      default:
+        return false;
+    }
   }
 
   std::string conditional(const Node& node) const {

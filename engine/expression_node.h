@@ -54,6 +54,7 @@ struct Node {
   std::vector<std::shared_ptr<const Node>> children;
   std::vector<Op> comparisons;  ///< chain
   int height = 1;
+  std::int64_t size = 1;  ///< Nodes of the tree, those that stand in it several times counted as often.
 };
 
 /// Why an expression has no value. Becomes an Error once the expression's text is at hand.

@@ -12,8 +12,8 @@ namespace evo::expr {
 namespace {
 
 constexpr std::size_t kMaxLength = 4096;
-constexpr int kMaxHeight = 200;   // of the tree
-constexpr int kMaxNesting = 100;  // of parentheses and prefix operators while parsing
+constexpr int kMaxLevels = 200;  // of the tree; and of brackets, prefix operators and branches around a value
+constexpr std::int64_t kMaxSize = 10'000;  // nodes that evaluation visits: a power visits its base as often as it says
 
 using NodePtr = std::shared_ptr<const Node>;
 
@@ -142,8 +142,12 @@ class Parser {
   NodePtr make(Op op, std::vector<NodePtr> children, std::vector<Op> comparisons = {}) {
     auto node = std::make_shared<Node>();
     node->op = op;
-    for (const NodePtr& child : children) node->height = std::max(node->height, child->height + 1);
-    if (node->height > kMaxHeight) fail(fmt::format("nested deeper than {} levels", kMaxHeight));
+    for (const NodePtr& child : children) {
+      node->height = std::max(node->height, child->height + 1);
+      node->size += child->size;
+    }
+    if (node->height > kMaxLevels) fail(fmt::format("nested deeper than {} levels", kMaxLevels));
+    if (node->size > kMaxSize) fail(fmt::format("more than {} operations", kMaxSize));
     node->children = std::move(children);
     node->comparisons = std::move(comparisons);
     return node;
@@ -157,9 +161,10 @@ class Parser {
 
   // --- grammar, loosest first
 
+  // One level of what surrounds a value. Wherever the grammar comes back to itself there is one.
   struct Nesting {
     explicit Nesting(Parser& parser) : depth(parser.nesting_) {
-      if (++depth > kMaxNesting) parser.fail(fmt::format("nested deeper than {} levels", kMaxNesting));
+      if (++depth > kMaxLevels) parser.fail(fmt::format("nested deeper than {} levels", kMaxLevels));
     }
     ~Nesting() { --depth; }
     int& depth;
@@ -188,8 +193,9 @@ class Parser {
   }
 
   NodePtr negation() {
+    if (!accept("not")) return comparison();
     const Nesting nesting(*this);
-    return accept("not") ? make(Op::logical_not, {negation()}) : comparison();
+    return make(Op::logical_not, {negation()});
   }
 
   NodePtr comparison() {
@@ -261,10 +267,10 @@ class Parser {
   }
 
   NodePtr unary() {
+    const Op op = is("-") ? Op::negate : Op::logical_not;
+    if (!accept("-") && !accept("!")) return power();
     const Nesting nesting(*this);
-    if (accept("-")) return make(Op::negate, {unary()});
-    if (accept("!")) return make(Op::logical_not, {unary()});
-    return power();
+    return make(op, {unary()});
   }
 
   // Binds tighter than a sign before it, looser than one after it, as in Python.
@@ -273,6 +279,7 @@ class Parser {
     if (!is("**")) return base;
     const std::size_t column = token_.column;
     advance();
+    const Nesting nesting(*this);
     return raised(base, unary(), column);
   }
 

@@ -7,6 +7,7 @@
 #include "engine/candidate.h"
 #include "engine/error.h"
 #include "engine/scope.h"
+#include "engine/within.h"
 
 namespace evo {
 namespace {
@@ -46,8 +47,15 @@ std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope,
     }
     tensors.push_back({tensor.name, dtype, static_cast<std::uint64_t>(bytes), output});
   };
-  for (const Tensor& tensor : task.inputs) add(tensor, dtype_of(tensor, scope), false);
-  for (const Tensor& tensor : task.outputs) add(tensor, output_dtype.value_or(dtype_of(tensor, scope)), true);
+  const auto add_all = [&](std::string_view key, const std::vector<Tensor>& all, bool outputs) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const DType dtype = dtype_of(all[i], scope);
+      within(task, fmt::format("{}[{}].dims", key, i),
+             [&] { add(all[i], outputs ? output_dtype.value_or(dtype) : dtype, outputs); });
+    }
+  };
+  add_all("inputs", task.inputs, false);
+  add_all("outputs", task.outputs, true);
   return tensors;
 }
 
@@ -113,17 +121,6 @@ Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope
   return launch;
 }
 
-// Adds the file and the part of it to errors of a family's own expressions.
-template <typename Action>
-auto within(const Family& family, std::string_view part, std::string_view name, Action action) {
-  try {
-    return action();
-  } catch (const Error& error) {
-    throw usage_error(
-        fmt::format("{}/{}/family.json: {} {}: {}", family.task, family.name, part, name, error.what()));
-  }
-}
-
 }  // namespace
 
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
@@ -137,15 +134,15 @@ Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, 
   plan.tensors = plan_tensors(task, scope, std::nullopt);
   for (const WorkspaceSpec& spec : family.workspaces) {
     plan.workspaces.push_back(
-        within(family, "workspace", spec.name, [&] { return workspace_of(spec, scope); }));
+        within(family, scope, "workspace " + spec.name, [&] { return workspace_of(spec, scope); }));
   }
   for (const TensorMapSpec& spec : family.tensor_maps) {
-    within(family, "tensor map", spec.name, [&] {
+    within(family, scope, "tensor map " + spec.name, [&] {
       if (spec.when.evaluate_bool(scope)) plan.tensor_maps.push_back(tensor_map_of(spec, plan, scope));
     });
   }
   for (const LaunchSpec& spec : family.launches) {
-    within(family, "launch", spec.kernel, [&] {
+    within(family, scope, "launch " + spec.kernel, [&] {
       if (spec.when.evaluate_bool(scope)) plan.launches.push_back(launch_of(spec, plan, scope));
     });
   }
@@ -159,10 +156,13 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
   plan.tensors = plan_tensors(task, scope, DType::f32);
   Launch launch;
   launch.kernel = task.reference_kernel;
-  launch.grid = dims_of(task.reference_grid, scope, "grid");
-  launch.block = dims_of(task.reference_block, scope, "block");
-  for (const std::string& argument : task.reference_arguments)
-    launch.arguments.push_back(argument_of(argument, plan, scope));
+  launch.grid = within(task, "reference.grid", [&] { return dims_of(task.reference_grid, scope, "grid"); });
+  launch.block = within(task, "reference.block", [&] { return dims_of(task.reference_block, scope, "block"); });
+  for (std::size_t i = 0; i < task.reference_arguments.size(); ++i) {
+    launch.arguments.push_back(within(task, fmt::format("reference.arguments[{}]", i), [&] {
+      return argument_of(task.reference_arguments[i], plan, scope);
+    }));
+  }
   plan.launches.push_back(std::move(launch));
   return plan;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/hash.h"
+#include "engine/json_depth.h"
 #include "engine/space.h"
 #include "engine/text.h"
 
@@ -91,6 +92,7 @@ SourceTree allele_files(const std::string& task, const std::string& family, cons
 
 ProposedFiles source_files(const std::string& task, const std::string& source, std::string_view plan) {
   using Json = nlohmann::ordered_json;
+  require_shallow_json(plan, "its plan");
   const Json given = Json::parse(plan, nullptr, false);
   if (!given.is_object()) throw usage_error("its plan is no object");
   if (given.contains("genes")) throw usage_error("its plan has genes: a source is one kernel");
@@ -157,10 +159,14 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
   if (family == families.end())
     throw usage_error(fmt::format("task {} has no family '{}'", task_.name, genome.family));
   for (const Gene& gene : family->genes) {
+    const std::string folder = fmt::format("{}/{}/{}/", task_.name, family->name, gene.name);
+    const auto brought = files.lower_bound(folder);
+    if (brought == files.end() || !brought->first.starts_with(folder)) continue;
+    // The space knows every genome of a gene that is no slot: with a file it would be asked a second time.
+    if (gene.kind != Gene::Kind::slot)
+      throw usage_error(fmt::format("gene {} is no slot: it takes no new allele", gene.name));
     // Where a gene is inactive it reads as its first allele, which must stay what it was.
-    if (gene.kind == Gene::Kind::slot &&
-        files.contains(fmt::format("{}/{}/{}/{}.cu", task_.name, family->name, gene.name,
-                                   expr::to_string(gene.alleles.front()))))
+    if (files.contains(fmt::format("{}{}.cu", folder, expr::to_string(gene.alleles.front()))))
       throw usage_error(fmt::format("a new allele of {} must not be the first by name", gene.name));
   }
   if (!family->requires_device.evaluate_bool(facts_))

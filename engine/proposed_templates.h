@@ -34,9 +34,9 @@ class ProposedTemplates {
   ProposedTemplates(SourceTree tree, Task task, Target target, Bindings facts);
 
   /// Takes up the files of a genome: from here on it can be built, and other genomes may have its alleles.
-  /// Throws usage_error, in one line, when they would replace others, the genome does not have what they
-  /// bring, it is illegal, its plan is malformed, or its source cannot be rendered or reads files of this
-  /// machine.
+  /// Throws usage_error, in one line, when they would replace others or are of a gene that is no slot, the
+  /// genome does not have what they bring, it is illegal, its plan is malformed, or its source cannot be
+  /// rendered or reads files of this machine.
   void admit(const Genome& genome, const SourceTree& files);
   /// Those of a run that is resumed.
   void restore(const SourceTree& files) { admitted_.insert(files.begin(), files.end()); }

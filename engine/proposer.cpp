@@ -32,6 +32,7 @@ class ProposedStrategy : public Strategy {
       ++taken_;
       return proposal;
     }
+    if (proposer_ && proposer_->interrupted()) return std::nullopt;
     proposal = strategy_->ask();
     if (!proposal) return std::nullopt;
     for (std::uint64_t& parent : proposal->parents) parent = outer_.at(parent);
@@ -74,7 +75,7 @@ class ProposedStrategy : public Strategy {
       std::optional<std::string> why = why_refused(*proposed);
       if (!why) {
         if (auto proposal = take(proposed->genome, proposed->parents)) return proposal;
-        why = "it was evaluated before";
+        why = "it, or the program that it makes, was evaluated before";
       }
       proposer_->refused(*proposed, *why);
     }

@@ -25,6 +25,8 @@ class Proposer {
   virtual ~Proposer() = default;
   /// Empty when there is nothing to propose now. Never throws for what is wrong outside.
   virtual std::optional<Proposed> next() = 0;
+  /// Whether it proposed nothing because the search is to end: then nobody is asked any more.
+  virtual bool interrupted() const { return false; }
   /// Told why a proposal was not taken. It cost no evaluation.
   virtual void refused(const Proposed& proposed, const std::string& why) = 0;
 };

@@ -1,5 +1,7 @@
 #include "engine/scope.h"
 
+#include <fmt/format.h>
+
 #include "engine/error.h"
 
 namespace evo {
@@ -20,6 +22,22 @@ Bindings scope_of(const Family& family, const Genome& genome, const Bindings& kn
     }
   }
   return scope;
+}
+
+std::string explained(const std::string& error, const Family& family, const Bindings& scope) {
+  for (const Derived& derived : family.derived) {
+    const std::string unknown = fmt::format("unknown name '{}'", derived.name);
+    const std::size_t at = error.find(unknown);
+    if (at == std::string::npos || scope.contains(derived.name)) continue;
+    try {
+      derived.value.evaluate(scope);
+    } catch (const Error& why) {
+      // It may read another one, above it, that has none.
+      return fmt::format("{}{} has no value: {}{}", error.substr(0, at), derived.name,
+                         explained(why.what(), family, scope), error.substr(at + unknown.size()));
+    }
+  }
+  return error;
 }
 
 }  // namespace evo

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "engine/expression.h"
 #include "engine/family.h"
 #include "engine/genome.h"
@@ -10,5 +12,8 @@ namespace evo {
 /// parameters), every gene (inactive ones as their first allele) and every derived value that follows from
 /// these.
 Bindings scope_of(const Family& family, const Genome& genome, const Bindings& known);
+
+/// What an error says; of an unknown name that is a derived value, why it has no value in this scope.
+std::string explained(const std::string& error, const Family& family, const Bindings& scope);
 
 }  // namespace evo

@@ -62,21 +62,26 @@ class ScreenedStrategy : public Strategy {
 
   std::optional<Proposal> offer(const Genome& genome, std::string op,
                                 std::vector<std::uint64_t> parents) override {
-    std::optional<Proposal> proposal = strategy_->offer(genome, std::move(op), {});
-    if (!proposal) return std::nullopt;
-    Proposal numbered = asked({std::move(*proposal), {}, {}});
-    numbered.parents = std::move(parents);
-    return numbered;
+    std::optional<Entry> entry = take_unasked(genome);
+    if (!entry) {
+      std::optional<Proposal> fresh = strategy_->offer(genome, op, {});
+      if (!fresh) return std::nullopt;
+      entry = Entry{std::move(*fresh), {}, {}};
+    }
+    Proposal proposal = asked(std::move(*entry));
+    proposal.op = std::move(op);
+    proposal.parents = std::move(parents);
+    return proposal;
   }
 
   void tell(const Answer& answer) override {
     const auto found = in_flight_.extract(answer.ticket);
-    const auto& [ticket, genome, foretold] = found.mapped();
+    const auto& [ticket, settled, genome, foretold] = found.mapped();
     ++told_since_better_;
     if (answer.latency_us) note_measured(*answer.latency_us);
     if (foretold.latency && std::isfinite(*foretold.latency))
       error_.observe(genome, *foretold.latency, answer.latency_us);
-    strategy_->tell({ticket, answer.latency_us});
+    if (!settled) strategy_->tell({ticket, answer.latency_us});
     if (!foretold.program.empty()) tell_twins(programs_.at(foretold.program), answer);
     settle_screened();
   }
@@ -86,9 +91,11 @@ class ScreenedStrategy : public Strategy {
     Proposal proposal;
     Foretold foretold;
     std::optional<double> expected_us;
+    bool settled = false;  // the strategy was told of it
   };
   struct InFlight {
     std::uint64_t ticket = 0;  // the strategy's
+    bool settled = false;
     Genome genome;
     Foretold foretold;
   };
@@ -97,6 +104,29 @@ class ScreenedStrategy : public Strategy {
     std::optional<Answer> answer;      // by our ticket
     std::vector<std::uint64_t> twins;  // the strategy's tickets that wait for the answer
   };
+
+  /// What the strategy has proposed but nobody was asked for: next, still standing, or screened out. One whose program
+  /// was asked stays where it is.
+  std::optional<Entry> take_unasked(const Genome& genome) {
+    const auto is_it = [&](const Entry& entry) { return entry.proposal.genome == genome; };
+    const auto is_it_alone = [&](const Entry& entry) {
+      return is_it(entry) && !programs_.contains(entry.foretold.program);
+    };
+    if (auto next = std::ranges::find_if(chosen_, is_it); next != chosen_.end()) return taken_from(chosen_, next);
+    for (std::vector<Entry>* entries : {&standing_, &screened_}) {
+      if (auto one = std::ranges::find_if(*entries, is_it_alone); one != entries->end()) return taken_from(*entries, one);
+    }
+    const auto out = screened_out_.find(to_text(genome));
+    if (out == screened_out_.end() || programs_.contains(out->second.foretold.program)) return std::nullopt;
+    return std::move(screened_out_.extract(out).mapped());
+  }
+
+  template <typename Entries>
+  static Entry taken_from(Entries& entries, typename Entries::iterator one) {
+    Entry entry = std::move(*one);
+    entries.erase(one);
+    return entry;
+  }
 
   void note_measured(double latency_us) {
     if (latency_us < (1 - kNoticeable) * noticed_us_) {
@@ -155,7 +185,7 @@ class ScreenedStrategy : public Strategy {
       if (programs_.contains(entry.foretold.program)) {
         twins.push_back(std::move(entry));
       } else if (chosen_.size() < together_) {
-        if (!entry.foretold.program.empty()) programs_[entry.foretold.program];
+        note_program(entry);
         chosen_.push_back(std::move(entry));
       } else {
         screened_.push_back(std::move(entry));
@@ -163,6 +193,10 @@ class ScreenedStrategy : public Strategy {
     }
     settle_twins(std::move(twins));
     settle_screened();
+  }
+
+  void note_program(const Entry& entry) {
+    if (!entry.foretold.program.empty()) programs_[entry.foretold.program];
   }
 
   void expect(Entry& entry) {
@@ -203,22 +237,30 @@ class ScreenedStrategy : public Strategy {
     if (!error_.knows_any()) return;
     for (Entry& entry : screened_) {
       expect(entry);
-      if (!entry.expected_us) continue;
-      if ((1 - kMargin) * *entry.expected_us < best_us_) {
+      if (entry.expected_us && (1 - kMargin) * *entry.expected_us < best_us_)
         standing_.push_back(std::move(entry));
-        continue;
-      }
+      else
+        screen_out(std::move(entry));
+    }
+    screened_.clear();
+  }
+
+  void screen_out(Entry entry) {
+    if (entry.expected_us) {
       ancestors_[entry.proposal.ticket] = measured_ancestors(entry.proposal);
       const bool fails = std::isinf(*entry.expected_us);
       strategy_->tell({entry.proposal.ticket, fails ? std::nullopt : entry.expected_us});
+      entry.settled = true;
     }
-    screened_.clear();
+    std::string genome = to_text(entry.proposal.genome);
+    screened_out_.emplace(std::move(genome), std::move(entry));
   }
 
   Proposal asked(Entry entry) {
     Proposal proposal = std::move(entry.proposal);
     const std::uint64_t ticket = next_ticket_++;
-    in_flight_[ticket] = {proposal.ticket, proposal.genome, std::move(entry.foretold)};
+    note_program(entry);
+    in_flight_[ticket] = {proposal.ticket, entry.settled, proposal.genome, std::move(entry.foretold)};
     proposal.parents = measured_ancestors(proposal);
     ancestors_[proposal.ticket] = {ticket};
     proposal.ticket = ticket;
@@ -248,6 +290,7 @@ class ScreenedStrategy : public Strategy {
   std::deque<Entry> chosen_;                               // to be asked next
   std::vector<Entry> standing_;                            // may be the best so far: they stand again
   std::vector<Entry> screened_;                            // the strategy is still to be told
+  std::unordered_map<std::string, Entry> screened_out_;    // by genome; the strategy was told, where something can be
   std::unordered_map<std::uint64_t, InFlight> in_flight_;  // by our ticket
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> ancestors_;  // our tickets, by the strategy's
   std::unordered_map<std::string, Program> programs_;

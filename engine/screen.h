@@ -31,7 +31,9 @@ struct Screen {
 /// rehearsal (rehearsal.h) goes by what is expected now, and its best are asked (operator "rehearsed"). One of which
 /// nothing can be told stands in the middle, and if it is not asked nothing is told of it. Twins, whose program was
 /// asked before, are told what that one is told; one is asked only where a whole batch is of twins. Genomes that
-/// others offer are not screened. `space`, the strategy's, and `foresight` must outlive it.
+/// others offer are not screened: one that the strategy has proposed itself is asked too, unless it was asked already or
+/// is a twin; where the strategy was told what to expect of it, it is told no more. `space`, the strategy's, and
+/// `foresight` must outlive it.
 std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space, Foresight& foresight,
                                         Screen screen);
 

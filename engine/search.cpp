@@ -42,9 +42,13 @@ class Search {
     if (window_.size() >= std::max<std::size_t>(1, evaluator_.width()) || asked_ >= limits_.evaluations)
       return false;
     if (result_.exhausted || result_.interrupted) return false;
+    return !told_to_end();
+  }
+
+  bool told_to_end() {
     result_.interrupted = limits_.stop && limits_.stop->load();
-    return !result_.interrupted &&
-           !(out_of_time_ = out_of_time_ || (limits_.out_of_time && limits_.out_of_time()));
+    if (result_.interrupted) return true;
+    return out_of_time_ = out_of_time_ || (limits_.out_of_time && limits_.out_of_time());
   }
 
   bool ends_early() const { return result_.interrupted || out_of_time_; }
@@ -59,8 +63,7 @@ class Search {
   void start() {
     std::optional<Proposal> proposal = strategy_.ask();
     if (!proposal) {
-      result_.interrupted = limits_.stop && limits_.stop->load();
-      result_.exhausted = !result_.interrupted;
+      result_.exhausted = !told_to_end();
       return;
     }
     ++asked_;

@@ -33,7 +33,8 @@ struct Answer {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// The next genome, never one asked before; empty when the space is exhausted.
+  /// The next genome, never one asked before; empty when the space is exhausted, or who helps to choose was told that
+  /// the search is to end.
   virtual std::optional<Proposal> ask() = 0;
   /// The same for a legal genome that somebody else has chosen (a seed): from here on it is a proposal like its own.
   /// Empty when it was asked before. `parents`: tickets that were told.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "engine/json_depth.h"
 #include "engine/text.h"
 
 namespace evo {
@@ -158,6 +159,7 @@ std::vector<Value> t1_values(std::string_view text) {
 }
 
 Family read_t1(std::string_view text, const std::string& name) {
+  require_shallow_json(text, name);
   const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded()) throw usage_error(fmt::format("{}: malformed JSON", name));
   const auto space = root.is_object() ? root.find("ConfigurationSpace") : root.end();

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/expression_node.h"
 #include "engine/text.h"
 
 namespace evo {
@@ -16,6 +18,7 @@ namespace {
 constexpr int kMaxIncludeDepth = 16;
 constexpr int kMaxBlockDepth = 64;
 constexpr std::int64_t kMaxIterations = 100'000;  // of all loops of one rendering together
+constexpr std::int64_t kMaxSteps = 10'000'000;    // statements, and nodes of the expressions that they evaluate
 constexpr std::size_t kMaxOutput = 4 << 20;       // characters
 
 struct Place {
@@ -298,8 +301,10 @@ class Renderer {
   }
 
   void file(const std::string& path, const std::string& source) {
+    auto parsed = parsed_.find(path);
+    if (parsed == parsed_.end()) parsed = parsed_.emplace(path, Parser(path, source).parse()).first;
     const Scope scope(*this);
-    statements(Parser(path, source).parse());
+    statements(parsed->second);
   }
 
   void block(const Block& block) {
@@ -309,18 +314,35 @@ class Renderer {
 
   void statements(const Block& block) {
     for (const Statement& statement : block) {
+      spend(statement.place, 1);
       std::visit([&](const auto& what) { execute(statement.place, what); }, statement.what);
     }
   }
 
+  void spend(const Place& place, std::int64_t steps) {
+    steps_ += steps;
+    if (steps_ > kMaxSteps) fail(place, fmt::format("more than {} steps", kMaxSteps));
+  }
+
+  Value evaluated(const Place& place, const Expression& expression) {
+    spend(place, expression.root().size);
+    return at(place, [&] { return expression.evaluate(bindings_); });
+  }
+
+  bool holds(const Place& place, const Expression& condition) {
+    spend(place, condition.root().size);
+    return at(place, [&] { return condition.evaluate_bool(bindings_); });
+  }
+
+  std::int64_t number(const Place& place, const Expression& expression) {
+    spend(place, expression.root().size);
+    return at(place, [&] { return expression.evaluate_int(bindings_); });
+  }
+
   void execute(const Place& place, const Text& text) {
     for (const auto& piece : text.pieces) {
-      if (const auto* literal = std::get_if<std::string>(&piece)) {
-        output_ += *literal;
-      } else {
-        output_ +=
-            at(place, [&] { return expr::to_string(std::get<Expression>(piece).evaluate(bindings_)); });
-      }
+      const auto* literal = std::get_if<std::string>(&piece);
+      output_ += literal ? *literal : expr::to_string(evaluated(place, std::get<Expression>(piece)));
     }
     if (output_.size() > kMaxOutput)
       fail(place, fmt::format("more than {} characters of output", kMaxOutput));
@@ -328,13 +350,13 @@ class Renderer {
 
   void execute(const Place& place, const If& statement) {
     for (const auto& [condition, body] : statement.branches) {
-      if (at(place, [&] { return condition.evaluate_bool(bindings_); })) return block(body);
+      if (holds(place, condition)) return block(body);
     }
   }
 
   void execute(const Place& place, const For& loop) {
-    const std::int64_t from = at(place, [&] { return loop.from.evaluate_int(bindings_); });
-    const std::int64_t to = at(place, [&] { return loop.to.evaluate_int(bindings_); });
+    const std::int64_t from = number(place, loop.from);
+    const std::int64_t to = number(place, loop.to);
     for (std::int64_t i = from; i < to; ++i) {
       if (++iterations_ > kMaxIterations)
         fail(place, fmt::format("more than {} loop iterations", kMaxIterations));
@@ -345,7 +367,7 @@ class Renderer {
   }
 
   void execute(const Place& place, const Let& let) {
-    define(place, let.name, at(place, [&] { return let.value.evaluate(bindings_); }));
+    define(place, let.name, evaluated(place, let.value));
   }
 
   void execute(const Place& place, const Include& include) {
@@ -390,6 +412,8 @@ class Renderer {
   std::string output_;
   int depth_ = 0;
   std::int64_t iterations_ = 0;
+  std::int64_t steps_ = 0;
+  std::map<std::string, Block> parsed_;  // files, by path
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/floor.h"
 #include "engine/rng.h"
 #include "evaluator/random.h"
 
@@ -170,9 +171,8 @@ class Planner {
 }  // namespace
 
 double work_of(const Task& task, const Bindings& options, const Shape& shape) {
-  Bindings known = options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
-  return static_cast<double>(task.flops.evaluate_int(known)) + 8.0 * static_cast<double>(task.bytes.evaluate_int(known));
+  const Floor floor = floor_of(task, options, shape);
+  return static_cast<double>(floor.flops) + 8.0 * static_cast<double>(floor.bytes);
 }
 
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/floor.h"
 #include "evaluator/ptx_text.h"
 #include "evaluator/ptxas_log.h"
 #include "evaluator/writable_globals.h"
@@ -287,10 +288,9 @@ std::string describe_occupancy(const Program& program, const Build& build, const
 
 double physical_floor_us(const Task& task, const Bindings& options, const Shape& shape, const DeviceInfo& device,
                          bool cold) {
-  Bindings known = options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
-  const auto flops = static_cast<double>(task.flops.evaluate_int(known));
-  auto bytes = static_cast<double>(task.bytes.evaluate_int(known));
+  const Floor least = floor_of(task, options, shape);
+  const auto flops = static_cast<double>(least.flops);
+  auto bytes = static_cast<double>(least.bytes);
   // A warm run may find in L2 whatever fits there; only the rest must cross the memory bus.
   if (!cold) bytes = std::max(0.0, bytes - static_cast<double>(device.l2_bytes));
   double floor = device.launch_floor_us;

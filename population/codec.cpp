@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "engine/error.h"
+#include "engine/json_depth.h"
 
 namespace evo {
 namespace {
@@ -53,6 +54,7 @@ std::vector<Shape> shapes_of(const json& list) {
 }
 
 json parse(std::string_view text) {
+  require_shallow_json(text, "malformed JSON");
   try {
     return json::parse(text);
   } catch (const json::exception&) {

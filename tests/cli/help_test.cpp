@@ -28,6 +28,7 @@ TEST_CASE("a worker of no known role, or with no number of threads, is refused")
   CHECK(run_evo({"worker", "device", "vgpu", "many"}).code == 2);
   CHECK(run_evo({"worker", "device", "vgpu", "0"}).code == 2);
   CHECK(run_evo({"worker", "nobody"}).code == 2);
+  CHECK(run_evo({"guard", "echo nobody has started it"}).code == 2);
 }
 
 TEST_CASE("evo --version prints the version") {

@@ -90,3 +90,49 @@ TEST_CASE("a killed run can be resumed") {
   CHECK(outcome.code == 0);
   CHECK(bench.json({"runs"})["runs"][0]["evaluated"] == 52);
 }
+
+namespace {
+
+/// A run whose proposer thinks for ever, and so does what that has started. They hold evo's standard error, so
+/// Process::finish() waits for their end, too.
+Outcome ended_while_a_proposer_thinks(const Bench& bench, int signal, bool twice = false) {
+  std::vector<std::string> arguments = kLongRun;
+  for (const char* more : {"--proposer", "sleep 1000 & echo thinking >&2; sleep 1000 | cat", "--proposer-deadline", "1h"})
+    arguments.push_back(more);
+  Process process(arguments, in(bench));
+  process.wait_for_error_text("thinking");
+  process.send(signal);
+  if (twice) process.send(signal);
+  return process.finish();
+}
+
+}  // namespace
+
+TEST_CASE("Ctrl-C ends a run while its proposer thinks, and nothing is left of that") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  CHECK(ended_while_a_proposer_thinks(bench, SIGINT).code == 130);
+  const auto run = bench.json({"runs"})["runs"][0];
+  CHECK(run["status"] == "interrupted");
+  CHECK(run["evaluated"] < 52);
+  const Bench again;
+  write_toy_task(again, true);
+  CHECK(ended_while_a_proposer_thinks(again, SIGTERM, true).code == 130);
+}
+
+TEST_CASE("a proposer dies with evo, and what it has started, when evo is killed") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  CHECK(ended_while_a_proposer_thinks(bench, SIGKILL).signal == SIGKILL);
+}
+
+TEST_CASE("a run whose time is out does not wait for its proposer") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--time", "1s", "--proposer", "sleep 1000",
+                                     "--proposer-deadline", "1h"});
+  INFO(outcome.err);
+  const auto run = bench.json({"runs"})["runs"][0];
+  CHECK(run["status"] == "finished");
+  CHECK(run["evaluated"] < 52);
+}

@@ -117,6 +117,10 @@ TEST_CASE("evo model refuses what is no sweep of a known task in one line") {
   bench.write("list.json", "[1, 2]");
   check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "list.json"}), 2,
                 {"list.json", "Kernel Tuner"});
+  bench.write("deep.json", R"({"kernel_name": "t", "device_name": "d", "problem_size": [)" +
+                               std::string(200'000, '[') + std::string(200'000, ']') + "]}");
+  check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "deep.json"}), 2,
+                {"deep.json", "nested deeper than 64 levels"});
   const auto sweep = [](const std::string& task, const std::string& gene) {
     return R"({"schema_version": "1.1.0", "device_name": "NVIDIA H200", "kernel_name": ")" + task +
            R"(", "problem_size": [1, 8, 512, 64], "tune_params_keys": [")" + gene +

@@ -58,7 +58,7 @@ TEST_CASE("the example proposer has its share of a run, with its lineage") {
   CHECK(occurrences(outcome.err, "proposer: ") == 0);
 }
 
-TEST_CASE("a proposer that ends, talks nonsense or stalls is told of, and the run goes on as without it") {
+TEST_CASE("a proposer that ends, talks nonsense, nests it deep or stalls is told of, and the run goes on as without it") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench
@@ -68,6 +68,7 @@ TEST_CASE("a proposer that ends, talks nonsense or stalls is told of, and the ru
   const auto alone = outcomes(bench, "alone.db");
   const auto check = [&](const std::string& name, const std::string& command, const std::string& says) {
     const std::string database = name + ".db";
+    std::filesystem::remove(bench / database);
     const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed",
                                        "1", "--db", database, "--proposer", command, "--proposer-deadline",
                                        name == "stalls" ? "100ms" : "20s"});
@@ -83,6 +84,14 @@ TEST_CASE("a proposer that ends, talks nonsense or stalls is told of, and the ru
   check("ends", "exit 1", "it has ended");
   check("nonsense", "while read line; do echo gibberish; done", "its answer is not");
   check("stalls", "sleep 1000", "no answer within");
+  bench.write("nest.py", R"python(import sys
+nested = "[" * 60000 + "]" * 60000
+for line in sys.stdin:
+    print('{"proposals": [' + sys.argv[1].replace("NESTED", nested) + "]}", flush=True)
+)python");
+  for (const char* proposal : {R"(NESTED)", R"({"genome": NESTED})", R"({"genome": {"genes": {"threads": NESTED}}})",
+                               R"({"genome": {}, "parents": NESTED})", R"({"source": "", "plan": NESTED})"})
+    check("nested", std::string("python3 nest.py '") + proposal + "'", "its answer: nested deeper than 64 levels");
 }
 
 TEST_CASE("a run with a proposer is resumed with what it proposed, without asking again") {

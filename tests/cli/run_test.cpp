@@ -328,3 +328,19 @@ TEST_CASE("the elites can be looked at from every side") {
   CHECK(holds(diff_text.out, "@@ -"));
   CHECK(holds(bench.evo({"diff", a, a}).out, "the genomes are equal"));
 }
+
+TEST_CASE("a resumed run keeps its time limit unless it is given another limit") {
+  const Bench bench;
+  write_toy_task(bench);
+  // Over before the first evaluation.
+  bench.evo({"run", "--task", "toy", "--device", "vgpu", "--seed", "1", "--evals", "20", "--time", "1ms"});
+  const auto evaluated = [&] { return bench.json({"runs"})["runs"][0]["evaluated"].get<int>(); };
+  const int begun = evaluated();
+  CHECK(begun < 20);
+  bench.evo({"run", "--resume", "1"});
+  CHECK(evaluated() == begun);
+  CHECK(bench.evo({"run", "--resume", "1", "--evals", "8"}).code == 0);
+  CHECK(evaluated() == 8);
+  CHECK(bench.evo({"run", "--resume", "1", "--evals", "12", "--time", "10m"}).code == 0);
+  CHECK(evaluated() == 12);
+}

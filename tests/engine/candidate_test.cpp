@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/floor.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -187,6 +188,50 @@ TEST_CASE("plans beyond what the driver's types hold are refused, naming file an
              ContainsSubstring("max_registers: '300' is 300: must be 0 (none) to 255"));
   CHECK_THAT(complaint("\"ceil_div(N, 1)\"", "\"N / (vector - 2)\""),
              ContainsSubstring("launch scale: 'N / (vector - 2)': division by zero"));
+}
+
+TEST_CASE("a derived value that has none is told with the reason where it is read") {
+  const auto complaint = [](const std::string& file, const std::string& from, const std::string& to) {
+    SourceTree tree = edited(scale_task(), "scale/plain/family.json", "\"derived\": [",
+                             R"json("derived": [{"name": "d", "value": "threads / (vector - 2)"}, {"name": "e", "value": "d + 1"}, )json");
+    tree = edited(std::move(tree), "scale/plain/" + file, from, to);
+    return complaint_of([&] { Scale(tree).candidate(genome(32, 2)); });
+  };
+  const std::string reason = "'threads / (vector - 2)': division by zero";
+  CHECK(complaint("family.json", "\"columns * 4\"", "\"d\"") ==
+        "scale/plain/family.json: launch scale: 'd': d has no value: " + reason);
+  CHECK(complaint("family.json", "\"columns * 4\"", "\"e * 4\"") ==
+        "scale/plain/family.json: launch scale: 'e * 4': e has no value: 'd + 1': d has no value: " + reason);
+  CHECK(complaint("family.json", "\"32 * vector\"", "\"d\"") ==
+        "scale/plain/family.json: max_registers: 'd': d has no value: " + reason);
+  CHECK_THAT(complaint("kernel.cu", "${", "${d} ${"),
+             ContainsSubstring("scale/plain/kernel.cu:") && ContainsSubstring(": 'd': d has no value: " + reason));
+  CHECK(complaint("family.json", "\"columns * 4\"", "\"vector == 2 ? 0 : d\"") == "");
+}
+
+TEST_CASE("what task.json cannot give a value for a shape is told with file and key") {
+  const auto complaint = [](const std::string& from, const std::string& to) {
+    const SourceTree tree = edited(scale_task(), "scale/task.json", from, to);
+    const Task task = load_task(tree, "scale");
+    const Target target = make_target(task, "vgpu", {}, {});
+    return complaint_of([&] {
+      reference_program(tree, task, target.options, {{"M", number(64)}}, target.timed);
+      floor_of(task, target.options, target.timed.at(0));
+    });
+  };
+  const std::string file = "scale/task.json: ";
+  CHECK(complaint("\"dtype\": \"out\", \"dims\": [\"N\", \"M\"]", "\"dtype\": \"out\", \"dims\": [\"N / (M - 64)\"]") ==
+        file + "outputs[0].dims: 'N / (M - 64)': division by zero");
+  CHECK(complaint("\"dtype\": \"out\", \"dims\": [\"N\", \"M\"]", "\"dtype\": \"out\", \"dims\": [\"N << 60\", \"M\"]") ==
+        file + "outputs[0].dims: tensor 'y' has more elements than 64 bits can count");
+  CHECK(complaint("[\"N\", \"1\", \"1\"]", "[\"N - N\", \"1\", \"1\"]") ==
+        file + "reference.grid: grid 'N - N' is 0: must be 1 to 2^31 - 1");
+  CHECK_THAT(complaint("\"block\": [\"M\"", "\"block\": [\"-M\""), ContainsSubstring(file + "reference.block: block '-M' is -64"));
+  CHECK_THAT(complaint("\"y\", \"N * M\"]", "\"y\", \"N << 40\"]"),
+             ContainsSubstring(file + "reference.arguments[3]: argument 'N << 40'"));
+  CHECK(complaint("\"flops\": \"N * M\"", "\"flops\": \"N / (M - 64)\"") ==
+        file + "floor.flops: 'N / (M - 64)': division by zero");
+  CHECK(complaint("\"3 * N * M\"", "\"N / (M - 64)\"") == file + "floor.bytes: 'N / (M - 64)': division by zero");
 }
 
 TEST_CASE("hashes tell apart what does different work") {

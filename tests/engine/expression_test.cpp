@@ -164,6 +164,22 @@ TEST_CASE("depth and length are bounded") {
              ContainsSubstring("nested deeper"));
   CHECK_THAT(parse_complaint(std::string(3000, '-') + "a"), ContainsSubstring("nested deeper"));
   CHECK_THAT(parse_complaint(std::string(5000, 'a')), ContainsSubstring("the limit is 4096"));
+  // One limit for all that surrounds a value, each level counted once.
+  for (const char* around : {"(", "-", "!", "not ", "min(", "a ? b : ", "2 ** "}) {
+    INFO(around);
+    const bool closes = std::string_view(around).ends_with('(');
+    const auto nested = [&](int levels) {
+      std::string text;
+      for (int i = 1; i < levels; ++i) text += around;
+      return text + "c" + (closes ? std::string(static_cast<std::size_t>(levels - 1), ')') : "");
+    };
+    CHECK(parse_complaint(nested(200)) == "");
+    CHECK_THAT(parse_complaint(nested(201)), ContainsSubstring("nested deeper than 200 levels"));
+  }
+  std::string power = "a";
+  for (int i = 0; i < 30; ++i) power = "(" + power + " ** 2)";
+  CHECK_THAT(parse_complaint(power), ContainsSubstring("more than 10000 operations"));
+  CHECK(parse_complaint("(a ** 62) ** 62") == "");
   std::string sum = "a";
   for (int i = 0; i < 1000; ++i) sum += "+a";
   CHECK_THAT(parse_complaint(sum), ContainsSubstring("nested deeper"));
@@ -237,6 +253,10 @@ TEST_CASE("expressions become C++ with the known names folded in") {
   CHECK(cpp("log2(S)") == "(63LL - __builtin_clzll(static_cast<unsigned long long>(S)))");
   CHECK(cpp("split > 1 && S > 8") == "(S > 8LL)");
   CHECK(cpp("S > 8 || causal") == "(S > 8LL)");
+  CHECK(cpp("split > 1 && S") == "(S != 0)");
+  CHECK(cpp("(S - B) || causal") == "((S - B) != 0)");
+  CHECK(cpp("split > 1 && (S > 8 ? S : 0)") == "(((S > 8LL) ? S : 0LL) != 0)");
+  CHECK(cpp("split > 1 && (S > 8 ? S < 9 : pow2(B))") == "((S > 8LL) ? (S < 9LL) : (B > 0 && (B & (B - 1)) == 0))");
   CHECK(cpp("causal && S > 8") == "false");
   CHECK(cpp("split > 1 ? S : B") == "S");
   CHECK(cpp("S > 8 ? S : -B") == "((S > 8LL) ? S : (-B))");

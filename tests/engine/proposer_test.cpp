@@ -214,6 +214,9 @@ TEST_CASE("what is wrong with a proposed text or plan is said in one line, and i
   has(source("x", "[]"), "no object");
   has(source("x", "{\"genes\": []}"), "has genes");
   has(source("x", "{}"), "launches");
+  has(source("x", "{\"a\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}"),
+      "its plan: nested deeper than 64 levels");
+  has(source("x", R"({"[[": "]{\"[)" + std::string(100, '[') + "\"}"), "unknown key '[['");
   has(source("x", R"({"launches": [], "system": "rm"})"), "unknown key 'system'");
   has(source("x",
              R"({"launches": [{"kernel": "f();", "grid": [1,1,1], "block": [1,1,1], "arguments": []}]})"),
@@ -224,6 +227,19 @@ TEST_CASE("what is wrong with a proposed text or plan is said in one line, and i
   has(source("x", R"({"requires": "sm > 100", "launches": [{"kernel": "f", "grid": [1,1,1], "block": [1,1,1],
                       "arguments": ["x"]}]})"),
       "it requires sm > 100");
+}
+
+TEST_CASE("a text for a gene that is no slot is refused: its genomes are the space's") {
+  Scale scale;
+  scale.tree = edited(scale.tree, "scale/plain/family.json", R"({"name": "vector")",
+                      R"({"name": "mode", "values": ["a", "b"]}, {"name": "vector")");
+  ProposedTemplates templates(scale.tree, scale.task, scale.target, scale.facts);
+  Genome genome = scaled_by("plain");
+  genome.genes["mode"] = std::string("b");
+  const std::string complaint =
+      complaint_of([&] { templates.admit(genome, allele_files("scale", "plain", "mode", "b", "// mine\n")); });
+  CHECK(complaint == "gene mode is no slot: it takes no new allele");
+  CHECK(templates.files_of(genome).empty());
 }
 
 TEST_CASE("a strategy is not told of what is not in its space, and goes on as without") {

@@ -1,5 +1,6 @@
 #include "engine/screen.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <deque>
 #include <limits>
@@ -238,6 +239,62 @@ TEST_CASE("parents that were not measured are replaced by theirs, and offers are
   CHECK(offered->parents == std::vector<std::uint64_t>{0});
   strategy->tell({2, 3.5});
   CHECK(told.at(4) == 3.5);
+}
+
+TEST_CASE("a genome that others offer is asked, also where the strategy's own was next, stands or was screened out") {
+  Table table({{0, 5.0}, {1, 1.0}, {2, 3.0}, {3, 9.0}, {4, 1.01}, {5, 1.0}, {6, 7.0}, {7, 8.0}, {8, 1.5}, {9, 1.6}, {10, 9.0},
+               {11, kUnknown}});
+  const auto strategy = make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 2, .together = 2});
+  std::uint64_t tickets = 0;
+  const auto offered = [&](std::int64_t x) {
+    const auto proposal = strategy->offer(at(x), "proposer", {0});
+    if (!proposal) return false;
+    CHECK(proposal->ticket == tickets++);
+    CHECK(x_of(proposal->genome) == x);
+    CHECK(proposal->op == "proposer");
+    CHECK(proposal->parents == std::vector<std::uint64_t>{0});
+    return true;
+  };
+  const auto asked = [&] {
+    const auto proposal = strategy->ask();
+    CHECK(proposal->ticket == tickets++);
+    return x_of(proposal->genome);
+  };
+  CHECK(asked() == 1);  // of 0 to 3; 2 is next
+  CHECK(offered(2));
+  CHECK(offered(0));  // nothing is known of the model's error, so the strategy was not told yet
+  strategy->tell({0, 1.0});
+  strategy->tell({1, 3.0});
+  strategy->tell({2, 5.0});
+  CHECK(offered(3));  // it was told to be expected at 9
+  strategy->tell({3, 0.5});
+  for (const std::int64_t x : {0, 1, 2, 3}) CHECK(!offered(x));
+  CHECK(asked() == 5);  // of 4 to 7
+  CHECK(asked() == 4);
+  CHECK(offered(6));
+  for (const std::uint64_t ticket : {4, 5, 6}) strategy->tell({ticket, 1.0});
+  CHECK(asked() == 8);  // of 8 to 11; of 11 nothing can be told
+  CHECK(offered(11));
+  CHECK(!offered(8));
+  for (const std::uint64_t ticket : {7, 8}) strategy->tell({ticket, 1.0});
+  std::vector<std::int64_t> rest;
+  while (const auto proposal = strategy->ask()) {
+    rest.push_back(x_of(proposal->genome));
+    strategy->tell({proposal->ticket, 1.0});
+  }
+  for (const std::int64_t x : {0, 1, 2, 3, 4, 5, 6, 8, 11}) CHECK(std::ranges::count(rest, x) == 0);
+}
+
+TEST_CASE("a screened-out genome whose program was asked is refused to others: it is a twin") {
+  Table table({{0, 5.0}, {1, 3.0}, {2, 6.0}, {3, 6.5}, {4, 4.0}, {5, 1.0}}, {{2, "a"}, {3, "a"}, {5, "b"}});
+  const auto strategy = make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 4, .together = 1});
+  CHECK(x_of(strategy->ask()->genome) == 1);
+  strategy->tell({0, 3.0});
+  CHECK(strategy->offer(at(2), "proposer", {}));
+  CHECK(!strategy->offer(at(3), "proposer", {}));
+  strategy->tell({1, 2.0});
+  CHECK(!strategy->offer(at(3), "proposer", {}));
+  CHECK(x_of(strategy->ask()->genome) == 5);
 }
 
 TEST_CASE("a twin is not asked: it is told what the program that was asked is told") {

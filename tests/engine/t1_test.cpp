@@ -70,6 +70,9 @@ TEST_CASE("a malformed T1 file is refused with the place and the reason") {
   const auto refusal = [](const std::string& text) { return complaint_of([&] { read_t1(text, "f.json"); }); };
   CHECK_THAT(refusal("{"), ContainsSubstring("f.json: malformed JSON"));
   CHECK_THAT(refusal("{}"), ContainsSubstring("f.json: no T1 file"));
+  const std::string nested = std::string(200'000, '[') + std::string(200'000, ']');
+  CHECK(refusal(R"({"ConfigurationSpace": {"TuningParameters": [{"Name": "a", "Type": "int", "Values": )" + nested + "}]}}") ==
+        "f.json: nested deeper than 64 levels");
   CHECK_THAT(refusal(t1({{"a", "[1"}}, {})), ContainsSubstring("f.json: parameter a"));
   CHECK_THAT(refusal(t1({{"a", "[]"}}, {})), ContainsSubstring("f.json: parameter a: no values"));
   CHECK_THAT(refusal(t1({{"a", "[1]"}, {"a", "[1]"}}, {})), ContainsSubstring("given twice"));

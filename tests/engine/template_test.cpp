@@ -157,6 +157,14 @@ TEST_CASE("loops, includes, blocks and output are bounded") {
   CHECK_THAT(render_complaint("//% for i in 0..1000000000\n//% end\n"), ContainsSubstring("loop iterations"));
   CHECK_THAT(render_complaint("//% for i in 0..1000\n//% for j in 0..1000\n//% end\n//% end\n"),
              ContainsSubstring("loop iterations"));
+  std::string ifs, pieces;
+  for (int i = 0; i < 14'000; ++i) {
+    ifs += "//% if 0\n//% end\n";
+    pieces += "${''}";
+  }
+  for (const std::string& body : {ifs, pieces + "\n"})
+    CHECK_THAT(render_complaint("//% for i in 0..99999\n" + body + "//% end\n"),
+               ContainsSubstring("t/f/kernel.cu:") && ContainsSubstring("more than 10000000 steps"));
   CHECK_THAT(render_complaint("//% include \"kernel.cu\"\n"),
              ContainsSubstring("does t/f/kernel.cu include itself?"));
   std::string nested;

@@ -324,7 +324,9 @@ TEST_CASE("a check finds what was done to the elites behind the store's back") {
 TEST_CASE("a row that was edited into nonsense is an error that names the database") {
   for (const std::string sql :
        {"UPDATE candidate SET genome = 'nonsense'", "UPDATE run SET target = '{}'",
-        "UPDATE device SET facts = '[1]'", "UPDATE evaluation SET verdict = 'splendid'"}) {
+        "UPDATE device SET facts = '[1]'", "UPDATE evaluation SET verdict = 'splendid'",
+        "UPDATE run SET seeds = '[{\"origin\": \"\", \"genome\": ' || replace(hex(zeroblob(200000)), '00', '[') || "
+        "replace(hex(zeroblob(200000)), '00', ']') || '}]'"}) {
     const TempFolder folder;
     const fs::path path = folder / "evo.db";
     make_database(path, 1);
