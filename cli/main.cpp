@@ -10,12 +10,14 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/sanitize.h"
 #include "cli/signals.h"
+#include "cli/streams.h"
 #include "cli/terminal.h"
 #include "cli/vgpu.h"
 #include "engine/error.h"
@@ -42,7 +44,7 @@ Exit codes: 0 done, 1 done but nothing valid or claim not reproduced, 2 wrong us
 `evo COMMAND --help` explains a command.)";
 
 int complain(std::string_view message, int code) {
-  fmt::print(stderr, "evo: {}\n", one_line(message));
+  print_to_stderr("evo: {}\n", one_line(message));
   return code;
 }
 
@@ -141,10 +143,14 @@ void add_commands(CLI::App& app, Action& action, const std::string& command_line
   add_doctor(app, action);
 }
 
+int complain_of_output(const std::string& reason) {
+  return complain(fmt::format("cannot write to standard output: {}", reason), kMachine);
+}
+
 /// Output that did not get out is no success.
 int flushed(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)), kMachine);
+  return complain_of_output(std::strerror(errno));
 }
 
 int run_command(std::vector<std::string> arguments) {
@@ -178,6 +184,7 @@ int run_command(std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
   using namespace evo::cli;
+  open_closed_streams();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   log_to_stderr();
   if (!arguments.empty() && arguments.front() == "worker") {
@@ -190,6 +197,10 @@ int main(int argc, char** argv) {
     return complain(error.what(), error.fault() == evo::Fault::usage ? kWrongUsage : kMachine);
   } catch (const std::bad_alloc&) {
     return complain("out of memory", kMachine);
+  } catch (const std::system_error& error) {
+    // Larger outputs fail where they are printed.
+    if (std::ferror(stdout) != 0) return complain_of_output(error.code().message());
+    return complain(error.what(), kMachine);
   } catch (const std::exception& error) {
     return complain(error.what(), kMachine);
   }
