@@ -56,6 +56,19 @@ void log_to_stderr() {
   spdlog::set_default_logger(std::move(logger));
 }
 
+/// What the database of these names holds is lost when SQLite closes it.
+std::string why_not_kept(const std::string& database) {
+  if (database.empty()) return "name a file";
+  return database == ":memory:" ? "nothing is kept there: name a file" : "";
+}
+
+void refuse_passing_databases(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (CLI::Option* option = command->get_option_no_throw("--db")) option->check(why_not_kept);
+    refuse_passing_databases(*command);
+  }
+}
+
 /// As a person would type it again in a shell.
 std::string command_line_of(const std::vector<std::string>& arguments) {
   std::string line = "evo";
@@ -141,6 +154,7 @@ void add_commands(CLI::App& app, Action& action, const std::string& command_line
   add_model(app, action);
   add_sanitize(app, action);
   add_doctor(app, action);
+  refuse_passing_databases(app);
 }
 
 int complain_of_output(const std::string& reason) {
