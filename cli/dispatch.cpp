@@ -11,6 +11,7 @@
 #include "cli/lookup.h"
 #include "cli/report.h"
 #include "cli/restore.h"
+#include "cli/streams.h"
 #include "engine/error.h"
 
 namespace evo::cli {
@@ -112,9 +113,8 @@ std::vector<ExportRequest> dispatch_requests(const Store& store, const DispatchF
   const Elite newest = elites.front();
   for (const Elite& elite : elites) {
     if (alike(elite, newest)) continue;
-    fmt::print(stderr,
-               "not exported: candidate {}, {} (choose with --task, --device, --objective or --option)\n",
-               elite.row.candidate, elite_heading(elite.row));
+    print_to_stderr("not exported: candidate {}, {} (choose with --task, --device, --objective or --option)\n",
+                    elite.row.candidate, elite_heading(elite.row));
   }
   std::erase_if(elites, [&](const Elite& elite) { return !alike(elite, newest); });
 

@@ -78,8 +78,9 @@ NumpyArray parse_numpy(const std::string& path, std::string_view file) {
     const auto [end, error] = std::from_chars(shape.data() + digit, shape.data() + shape.size(), dim);
     if (error != std::errc() || dim > kMostBufferBytes) refuse("its shape is too large");
     array.dims.push_back(dim);
-    product *= std::max<std::uint64_t>(dim, 1);
-    if (product > kMostBufferBytes) refuse("its shape is too large");
+    const std::uint64_t factor = std::max<std::uint64_t>(dim, 1);
+    if (factor > kMostBufferBytes / product) refuse("its shape is too large");
+    product *= factor;
     at = static_cast<std::size_t>(end - shape.data());
   }
   if (array.dims.empty()) array.dims = {1};
@@ -140,12 +141,22 @@ struct Draw {
 };
 
 double number_at(const Filling& filling, std::size_t i) {
-  return std::visit([](auto held) { return static_cast<double>(held); }, filling.numbers.at(i));
+  return as_double(filling.numbers.at(i));
 }
 
-bool whole_numbers(const Filling& filling) {
-  return std::all_of(filling.numbers.begin(), filling.numbers.end(),
-                     [](const Number& n) { return std::holds_alternative<std::int64_t>(n); });
+/// A whole number that 64 bits hold; beyond them as near as a double comes.
+Number whole(long double value) {
+  if (value < -0x1p63L || value >= 0x1p64L) return static_cast<double>(value);
+  if (value < 0x1p63L) return static_cast<std::int64_t>(value);
+  return static_cast<std::uint64_t>(value);
+}
+
+/// first + i * step
+Number progression(const Filling& filling, std::uint64_t i) {
+  const auto is_whole = [](Number number) { return !std::holds_alternative<double>(number); };
+  if (std::ranges::all_of(filling.numbers, is_whole))
+    return whole(exact(filling.numbers.at(0)) + static_cast<long double>(i) * exact(filling.numbers.at(1)));
+  return number_at(filling, 0) + static_cast<double>(i) * number_at(filling, 1);
 }
 
 Number element_at(const BufferSpec& spec, const Draw& draw, std::uint64_t i) {
@@ -154,32 +165,53 @@ Number element_at(const BufferSpec& spec, const Draw& draw, std::uint64_t i) {
     case Filling::Kind::list:
       return i < filling.numbers.size() ? filling.numbers[i] : Number{std::int64_t{0}};
     case Filling::Kind::iota:
-      if (whole_numbers(filling)) {
-        const auto first = static_cast<std::uint64_t>(std::get<std::int64_t>(filling.numbers[0]));
-        const auto step = static_cast<std::uint64_t>(std::get<std::int64_t>(filling.numbers[1]));
-        return static_cast<std::int64_t>(first + i * step);
-      }
-      return number_at(filling, 0) + static_cast<double>(i) * number_at(filling, 1);
+      return progression(filling, i);
     case Filling::Kind::uniform: {
       const double low = number_at(filling, 0), width = number_at(filling, 1) - low;
       const double share = static_cast<double>(draw.bits(i) >> 11) * 0x1p-53;
       const double value = low + share * width;
       return is_floating(spec.type.element) ? value : std::floor(value);
     }
-    case Filling::Kind::normal:
-      return number_at(filling, 0) + normal_from_word(draw.words(i)[0]) * number_at(filling, 1);
+    case Filling::Kind::normal: {
+      const double value = number_at(filling, 0) + normal_from_word(draw.words(i)[0]) * number_at(filling, 1);
+      return is_floating(spec.type.element) ? value : std::nearbyint(value);
+    }
     default:
       return filling.numbers.empty() ? Number{std::int64_t{0}} : filling.numbers[0];
   }
 }
 
+void refuse_unheld(const BufferSpec& spec, Number number) {
+  const std::string why = why_not_held(spec.type.element, number);
+  if (!why.empty()) throw usage_error(fmt::format("buffer '{}': {}", spec.name, why));
+}
+
 void shuffle(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& bytes) {
   const std::size_t size = size_of(spec.type.element);
+  if (!bytes.empty()) refuse_unheld(spec, static_cast<std::uint64_t>(bytes.size() / size - 1));
   std::vector<std::uint64_t> order(bytes.size() / size);
   for (std::uint64_t i = 0; i < order.size(); ++i) order[i] = i;
   for (std::uint64_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw.bits(i) % i]);
   for (std::uint64_t i = 0; i < order.size(); ++i)
     store(spec.type.element, static_cast<std::int64_t>(order[i]), bytes.data() + i * size);
+}
+
+void fill(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& bytes) {
+  using Kind = Filling::Kind;
+  const std::size_t size = size_of(spec.type.element);
+  const std::size_t elements = bytes.size() / size;
+  if (spec.filling.kind == Kind::list && spec.filling.numbers.size() > elements) {
+    throw usage_error(fmt::format("buffer '{}' has {} elements, {} numbers were given", spec.name, elements,
+                                  spec.filling.numbers.size()));
+  }
+  // What is drawn may be rounded and saturated as the format does; what was typed is meant.
+  const bool rounded =
+      is_floating(spec.type.element) && (spec.filling.kind == Kind::uniform || spec.filling.kind == Kind::normal);
+  for (std::size_t i = 0; i < elements; ++i) {
+    const Number number = element_at(spec, draw, i);
+    if (!rounded) refuse_unheld(spec, number);
+    store(spec.type.element, number, bytes.data() + i * size);
+  }
 }
 
 }  // namespace
@@ -202,8 +234,7 @@ std::vector<std::byte> content_of(BufferSpec& spec, std::uint64_t seed) {
       for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(draw.bits(i / 8) >> (i % 8 * 8));
       break;
     default:
-      for (std::uint64_t i = 0; i < elements; ++i)
-        store(spec.type.element, element_at(spec, draw, i), bytes.data() + i * size);
+      fill(spec, draw, bytes);
   }
   return bytes;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cfloat>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -24,24 +25,25 @@ struct ElementInfo {
   bool floating;
   std::string_view name;
   std::string_view other_names;  ///< Between blanks.
+  long double least, greatest;   ///< Of what is finite.
 };
 
 constexpr std::array kElements = {
-    ElementInfo{Element::boolean, 1, false, "bool", ""},
-    ElementInfo{Element::s8, 1, false, "char", " s8 int8 int8_t schar "},
-    ElementInfo{Element::u8, 1, false, "unsigned char", " uchar u8 uint8 uint8_t byte "},
-    ElementInfo{Element::s16, 2, false, "short", " s16 int16 int16_t "},
-    ElementInfo{Element::u16, 2, false, "unsigned short", " ushort u16 uint16 uint16_t "},
-    ElementInfo{Element::s32, 4, false, "int", " s32 int32 int32_t "},
-    ElementInfo{Element::u32, 4, false, "unsigned", " uint u32 uint32 uint32_t "},
-    ElementInfo{Element::s64, 8, false, "long long", " long longlong s64 int64 int64_t ptrdiff_t "},
-    ElementInfo{Element::u64, 8, false, "unsigned long long", " ulong ulonglong u64 uint64 uint64_t size_t "},
-    ElementInfo{Element::f16, 2, true, "half", " f16 fp16 float16 __half "},
-    ElementInfo{Element::bf16, 2, true, "bf16", " bfloat16 __nv_bfloat16 "},
-    ElementInfo{Element::f32, 4, true, "float", " f32 fp32 float32 "},
-    ElementInfo{Element::f64, 8, true, "double", " f64 fp64 float64 "},
-    ElementInfo{Element::e4m3, 1, true, "e4m3", " fp8_e4m3 __nv_fp8_e4m3 "},
-    ElementInfo{Element::e5m2, 1, true, "e5m2", " fp8_e5m2 __nv_fp8_e5m2 "},
+    ElementInfo{Element::boolean, 1, false, "bool", "", 0, 1},
+    ElementInfo{Element::s8, 1, false, "char", " s8 int8 int8_t schar ", INT8_MIN, INT8_MAX},
+    ElementInfo{Element::u8, 1, false, "unsigned char", " uchar u8 uint8 uint8_t byte ", 0, UINT8_MAX},
+    ElementInfo{Element::s16, 2, false, "short", " s16 int16 int16_t ", INT16_MIN, INT16_MAX},
+    ElementInfo{Element::u16, 2, false, "unsigned short", " ushort u16 uint16 uint16_t ", 0, UINT16_MAX},
+    ElementInfo{Element::s32, 4, false, "int", " s32 int32 int32_t ", INT32_MIN, INT32_MAX},
+    ElementInfo{Element::u32, 4, false, "unsigned", " uint u32 uint32 uint32_t ", 0, UINT32_MAX},
+    ElementInfo{Element::s64, 8, false, "long long", " long longlong s64 int64 int64_t ptrdiff_t ", INT64_MIN, INT64_MAX},
+    ElementInfo{Element::u64, 8, false, "unsigned long long", " ulong ulonglong u64 uint64 uint64_t size_t ", 0, UINT64_MAX},
+    ElementInfo{Element::f16, 2, true, "half", " f16 fp16 float16 __half ", -65504, 65504},
+    ElementInfo{Element::bf16, 2, true, "bf16", " bfloat16 __nv_bfloat16 ", -0x1.fep127L, 0x1.fep127L},
+    ElementInfo{Element::f32, 4, true, "float", " f32 fp32 float32 ", -FLT_MAX, FLT_MAX},
+    ElementInfo{Element::f64, 8, true, "double", " f64 fp64 float64 ", -DBL_MAX, DBL_MAX},
+    ElementInfo{Element::e4m3, 1, true, "e4m3", " fp8_e4m3 __nv_fp8_e4m3 ", -448, 448},
+    ElementInfo{Element::e5m2, 1, true, "e5m2", " fp8_e5m2 __nv_fp8_e5m2 ", -57344, 57344},
 };
 
 const ElementInfo& info(Element element) {
@@ -56,17 +58,14 @@ std::optional<Element> element_named(std::string_view name) {
   return std::nullopt;
 }
 
-double as_double(Number value) {
-  return std::visit([](auto held) { return static_cast<double>(held); }, value);
+std::string text_of(Number number) {
+  return std::visit([](auto held) { return fmt::format("{}", held); }, number);
 }
 
-std::int64_t as_integer(Number value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  const double number = std::nearbyint(std::get<double>(value));
-  if (std::isnan(number)) return 0;
-  if (number >= 0x1p64) return -1;
-  if (number >= 0x1p63) return static_cast<std::int64_t>(static_cast<std::uint64_t>(number));
-  return number < -0x1p63 ? INT64_MIN : static_cast<std::int64_t>(number);
+/// Of a whole number that 64 bits hold, signed or unsigned.
+std::uint64_t bits_of(Number number) {
+  const long double value = exact(number);
+  return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : static_cast<std::uint64_t>(value);
 }
 
 template <class T>
@@ -97,13 +96,18 @@ Number parse_number(std::string_view argument, std::string_view text) {
     if (hex && digits.starts_with("0x")) digits.remove_prefix(2);
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
-    if (error == std::errc() && end == digits.data() + digits.size())
-      return static_cast<std::int64_t>(negative ? 0 - value : value);
-    refuse(argument, fmt::format("'{}' is no number of 64 bits", copy));
+    constexpr std::uint64_t kMostNegative = std::uint64_t{1} << 63;
+    if (error != std::errc() || end != digits.data() + digits.size() || (negative && value > kMostNegative))
+      refuse(argument, fmt::format("'{}' is no number of 64 bits", copy));
+    if (negative) return static_cast<std::int64_t>(0 - value);
+    if (value >= kMostNegative) return value;
+    return static_cast<std::int64_t>(value);
   }
   char* end = nullptr;
   const double value = std::strtod(copy.c_str(), &end);
   if (copy.empty() || *end != '\0') refuse(argument, fmt::format("'{}' is no number", copy));
+  if (std::isinf(value) && copy.find_first_of("0123456789") != std::string::npos)
+    refuse(argument, fmt::format("'{}' is no number of 64 bits", copy));
   return value;
 }
 
@@ -143,8 +147,10 @@ std::vector<std::byte> parse_scalar(std::string_view argument, std::string_view 
   }
   alignment = alignment_of(type);
   std::vector<std::byte> bytes(type.bytes());
-  for (std::size_t i = 0; i < numbers.size(); ++i)
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (const std::string why = why_not_held(type.element, numbers[i]); !why.empty()) refuse(argument, why);
     store(type.element, numbers[i], bytes.data() + i * size_of(type.element));
+  }
   return bytes;
 }
 
@@ -237,8 +243,9 @@ std::vector<std::uint64_t> parse_dims(std::string_view argument, std::string_vie
     if (dim == nullptr || *dim < 0 || static_cast<std::uint64_t>(*dim) > kMostElements)
       refuse(argument, fmt::format("'{}' is no number of elements", part));
     dims.push_back(static_cast<std::uint64_t>(*dim));
-    product *= std::max<std::uint64_t>(dims.back(), 1);
-    if (product > kMostElements) refuse(argument, "too many elements");
+    const std::uint64_t factor = std::max<std::uint64_t>(dims.back(), 1);
+    if (factor > kMostElements / product) refuse(argument, "too many elements");
+    product *= factor;
   }
   return dims;
 }
@@ -259,6 +266,26 @@ std::string ValueType::name() const {
   return components == 1 ? std::string(name_of(element)) : fmt::format("{}{}", name_of(element), components);
 }
 
+long double exact(Number number) {
+  return std::visit([](auto held) { return static_cast<long double>(held); }, number);
+}
+
+double as_double(Number number) {
+  return std::visit([](auto held) { return static_cast<double>(held); }, number);
+}
+
+std::string why_not_held(Element element, Number number) {
+  const ElementInfo& format = info(element);
+  const long double value = exact(number);
+  const bool unbounded = format.floating && element != Element::e4m3;
+  if (std::isnan(value) ? format.floating : std::isinf(value) && unbounded) return {};
+  if (value >= format.least && value <= format.greatest && (format.floating || value == std::trunc(value))) return {};
+  if (format.floating)
+    return fmt::format("{} holds numbers from {:g} to {:g}, not {}", format.name, format.least, format.greatest, text_of(number));
+  return fmt::format("{} holds whole numbers from {:.0f} to {:.0f}, not {}", format.name, format.least, format.greatest,
+                     text_of(number));
+}
+
 void store(Element element, Number value, std::byte* to) {
   switch (element) {
     case Element::f64:
@@ -273,11 +300,9 @@ void store(Element element, Number value, std::byte* to) {
       return write_as(to, vgpu::e4m3_from_f32(static_cast<float>(as_double(value))));
     case Element::e5m2:
       return write_as(to, vgpu::e5m2_from_f32(static_cast<float>(as_double(value))));
-    case Element::boolean:
-      return write_as(to, static_cast<std::uint8_t>(as_integer(value) != 0));
     default: {
-      const std::int64_t integer = as_integer(value);
-      std::memcpy(to, &integer, size_of(element));
+      const std::uint64_t bits = bits_of(value);
+      std::memcpy(to, &bits, size_of(element));
     }
   }
 }
@@ -313,7 +338,7 @@ Number load(Element element, const std::byte* from) {
       return read_as<std::int64_t>(from);
     case Element::u64: {
       const auto value = read_as<std::uint64_t>(from);
-      if (value > static_cast<std::uint64_t>(INT64_MAX)) return static_cast<double>(value);
+      if (value > static_cast<std::uint64_t>(INT64_MAX)) return value;
       return static_cast<std::int64_t>(value);
     }
   }
@@ -321,11 +346,10 @@ Number load(Element element, const std::byte* from) {
 }
 
 std::string text_of(Element element, const std::byte* from) {
-  if (element == Element::u64) return fmt::format("{}", read_as<std::uint64_t>(from));
-  if (element == Element::f64) return fmt::format("{}", read_as<double>(from));
-  const Number value = load(element, from);
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
-  return fmt::format("{}", static_cast<float>(std::get<double>(value)));
+  const Number number = load(element, from);
+  // As short as tells a float from its neighbours.
+  if (is_floating(element) && element != Element::f64) return fmt::format("{}", static_cast<float>(as_double(number)));
+  return text_of(number);
 }
 
 ArgumentSpec parse_argument(std::string_view text, std::size_t number) {

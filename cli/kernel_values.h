@@ -19,11 +19,16 @@ bool is_floating(Element element);
 /// As CUDA C++ calls it: "float", "unsigned short", "half".
 std::string_view name_of(Element element);
 
-/// One value, in an integer's or a floating-point format.
-using Number = std::variant<std::int64_t, double>;
-/// Rounded to nearest, or saturated where the format has no infinity; integers wrap.
+/// One value. Integers from 2^63 on are unsigned.
+using Number = std::variant<std::int64_t, std::uint64_t, double>;
+double as_double(Number number);
+/// A long double holds integers of 64 bits, too.
+long double exact(Number number);
+/// Why an element cannot be this number: "char holds whole numbers from -128 to 127, not 300". Empty when it can, if
+/// rounded.
+std::string why_not_held(Element element, Number number);
+/// Rounded to nearest, or saturated where the format has no infinity; an integer must be held as it is.
 void store(Element element, Number value, std::byte* to);
-/// Exact, but for u64 beyond 2^63, which come out as double.
 Number load(Element element, const std::byte* from);
 /// "3.25", "-7", "nan".
 std::string text_of(Element element, const std::byte* from);
@@ -81,7 +86,7 @@ using ArgumentSpec = std::variant<ByValue, BufferSpec, BufferReference>;
 ArgumentSpec parse_argument(std::string_view text, std::size_t number);
 
 /// The bytes of a buffer; `dims` is filled from the file where the text left it open. Throws usage_error for a file that
-/// does not fit.
+/// does not fit, and for numbers that the type does not hold.
 std::vector<std::byte> content_of(BufferSpec& spec, std::uint64_t seed);
 
 /// Writes .npy when the path ends so, else the bytes alone. Throws machine_error.

@@ -10,6 +10,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cli/commands.h"
@@ -17,6 +18,7 @@
 #include "cli/guarded_command.h"
 #include "cli/sanitize.h"
 #include "cli/signals.h"
+#include "cli/streams.h"
 #include "cli/terminal.h"
 #include "cli/vgpu.h"
 #include "engine/error.h"
@@ -43,7 +45,7 @@ Exit codes: 0 done, 1 done but nothing valid or claim not reproduced, 2 wrong us
 `evo COMMAND --help` explains a command.)";
 
 int complain(std::string_view message, int code) {
-  fmt::print(stderr, "evo: {}\n", one_line(message));
+  print_to_stderr("evo: {}\n", one_line(message));
   return code;
 }
 
@@ -53,6 +55,19 @@ void log_to_stderr() {
   logger->set_pattern(terminal_of(stderr).interactive ? "\r\x1b[Kevo: %l: %v" : "evo: %l: %v");
   logger->set_level(spdlog::level::warn);
   spdlog::set_default_logger(std::move(logger));
+}
+
+/// What the database of these names holds is lost when SQLite closes it.
+std::string why_not_kept(const std::string& database) {
+  if (database.empty()) return "name a file";
+  return database == ":memory:" ? "nothing is kept there: name a file" : "";
+}
+
+void refuse_passing_databases(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (CLI::Option* option = command->get_option_no_throw("--db")) option->check(why_not_kept);
+    refuse_passing_databases(*command);
+  }
 }
 
 /// As a person would type it again in a shell.
@@ -140,12 +155,17 @@ void add_commands(CLI::App& app, Action& action, const std::string& command_line
   add_model(app, action);
   add_sanitize(app, action);
   add_doctor(app, action);
+  refuse_passing_databases(app);
+}
+
+int complain_of_output(const std::string& reason) {
+  return complain(fmt::format("cannot write to standard output: {}", reason), kMachine);
 }
 
 /// Output that did not get out is no success.
 int flushed(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  return complain(fmt::format("cannot write to standard output: {}", std::strerror(errno)), kMachine);
+  return complain_of_output(std::strerror(errno));
 }
 
 int run_command(std::vector<std::string> arguments) {
@@ -179,6 +199,7 @@ int run_command(std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
   using namespace evo::cli;
+  open_closed_streams();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   log_to_stderr();
   if (!arguments.empty() && arguments.front() == "worker") {
@@ -192,6 +213,10 @@ int main(int argc, char** argv) {
     return complain(error.what(), error.fault() == evo::Fault::usage ? kWrongUsage : kMachine);
   } catch (const std::bad_alloc&) {
     return complain("out of memory", kMachine);
+  } catch (const std::system_error& error) {
+    // Larger outputs fail where they are printed.
+    if (std::ferror(stdout) != 0) return complain_of_output(error.code().message());
+    return complain(error.what(), kMachine);
   } catch (const std::exception& error) {
     return complain(error.what(), kMachine);
   }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/format.h"
+#include "cli/streams.h"
 
 namespace evo::cli {
 namespace {
@@ -35,21 +35,20 @@ void ProgressReport::update(const SearchProgress& progress) {
   if (recalled && progress.told < settings_.recalled) return;
 
   if (settings_.terminal.interactive) {
-    fmt::print(stderr, "\r\x1b[K{}", fitted(line(progress), settings_.terminal.columns));
-    std::fflush(stderr);
+    print_to_stderr("\r\x1b[K{}", fitted(line(progress), settings_.terminal.columns));
     live_line_open_ = true;
   } else if (improved || progress.told % kPlainEvery == 0) {
-    fmt::print(stderr, "{}{}\n", line(progress), improved ? "  (new best)" : "");
+    print_to_stderr("{}{}\n", line(progress), improved ? "  (new best)" : "");
   }
 }
 
 void ProgressReport::say(const std::string& line) {
   finish();
-  fmt::print(stderr, "{}\n", line);
+  print_to_stderr("{}\n", line);
 }
 
 void ProgressReport::finish() {
-  if (live_line_open_) fmt::print(stderr, "\r\x1b[K");
+  if (live_line_open_) print_to_stderr("\r\x1b[K");
   live_line_open_ = false;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/format.h"
 #include "cli/json_text.h"
 #include "cli/lookup.h"
+#include "cli/sources.h"
 #include "cli/vgpu.h"
 #include "engine/error.h"
 #include "evaluator/cases.h"
@@ -72,18 +73,56 @@ Target target_of(const Claim& claim, const std::vector<std::string>& shapes) {
   return target;
 }
 
-void sanitize_claim(const Claim& claim, const Request& request, Sanitized& result) {
+/// A claim with a plan for each shape that it is watched at and has a program for.
+struct Subject {
+  const Claim* claim = nullptr;
+  Target target;
+  Candidate candidate;
+};
+
+std::vector<Subject> subjects_of(const std::vector<Claim>& claims, const std::vector<std::string>& shapes) {
+  std::vector<Subject> subjects;
+  for (const Claim& claim : claims) {
+    Target target = target_of(claim, shapes);
+    Candidate candidate =
+        with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
+    subjects.push_back({&claim, std::move(target), std::move(candidate)});
+  }
+  return subjects;
+}
+
+/// "D=64 or D=128"
+std::string constants_of(const std::vector<Subject>& subjects) {
+  std::set<std::string> constants;
+  for (const Subject& subject : subjects) {
+    for (const Program& program : subject.candidate.programs)
+      constants.insert(specialisation_text(program.specialisation));
+  }
+  return fmt::format("{}", fmt::join(constants, " or "));
+}
+
+/// Nothing watched must not pass for nothing found: some program must run each shape.
+void refuse_unwatched(const std::vector<Subject>& subjects, const std::string& name) {
+  for (const Subject& wanting : subjects) {
+    for (const Shape& shape : wanting.target.validated) {
+      const auto runs = [&](const Subject& one) { return program_for(one.candidate, shape.name).has_value(); };
+      if (std::ranges::any_of(subjects, runs)) continue;
+      throw usage_error(fmt::format("{} was compiled for {} alone: it cannot be run at shape {}", name,
+                                    constants_of(subjects), shape.name));
+    }
+  }
+}
+
+void sanitize_claim(const Subject& subject, const Request& request, Sanitized& result) {
+  const Claim& claim = *subject.claim;
   const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(model_for(claim, request.kernels.device));
   gpu->sanitise();
   result.device = gpu->info().id;
-  const Target target = target_of(claim, request.shapes);
-  const Candidate candidate =
-      with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
   const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
   DeviceServer server(*gpu);
-  const std::vector<Case> cases = cases_of(claim, target);
-  for (std::size_t i = 0; i < candidate.programs.size(); ++i) {
-    const Program& program = candidate.programs[i];
+  const std::vector<Case> cases = cases_of(claim, subject.target);
+  for (std::size_t i = 0; i < subject.candidate.programs.size(); ++i) {
+    const Program& program = subject.candidate.programs[i];
     auto compiled = compiler->compile(program.source, gpu->info().arch, program.max_registers);
     if (const auto* failure = std::get_if<Failure>(&compiled))
       throw usage_error(
@@ -93,7 +132,7 @@ void sanitize_claim(const Claim& claim, const Request& request, Sanitized& resul
       throw usage_error(fmt::format("{}: {}", claim.origin, failed->failure.reason));
     for (const Case& one : cases) {
       const auto plan = program.plans.find(one.shape.name);
-      if (plan == program.plans.end()) continue;
+      if (plan == program.plans.end()) continue;  // Another program's shape.
       const auto reply = server.run({i, plan->second, one.recipe, 1});
       result.ran.push_back(fmt::format("{} {}", claim.task.name, one.shape.name));
       // A launch that the device refuses is none of the sanitiser's findings.
@@ -104,6 +143,12 @@ void sanitize_claim(const Claim& claim, const Request& request, Sanitized& resul
     }
   }
   std::ranges::copy(gpu->findings(), std::back_inserter(result.findings));
+}
+
+void sanitize_claims(const std::vector<Claim>& claims, const Request& request, Sanitized& result) {
+  const std::vector<Subject> subjects = subjects_of(claims, request.shapes);
+  refuse_unwatched(subjects, claims.size() == 1 ? claims.front().origin : request.kernels.file);
+  for (const Subject& subject : subjects) sanitize_claim(subject, request, result);
 }
 
 std::vector<Claim> claims_of(const Request& request) {
@@ -130,7 +175,7 @@ int sanitize(const Request& request) {
   Sanitized result;
   result.subject = request.kernels.file;
   if (is_candidate_id(result.subject) || looks_exported(result.subject)) {
-    for (const Claim& claim : claims_of(request)) sanitize_claim(claim, request, result);
+    sanitize_claims(claims_of(request), request, result);
   } else {
     sanitize_kernels(request.kernels, result);
   }
@@ -183,6 +228,7 @@ void add_sanitize(CLI::App& app, Action& action) {
   command
       ->add_option("--shapes", request->shapes,
                    "Of a candidate: these shapes (default: all that it was validated at)")
+      ->allow_extra_args(false)
       ->type_name("A,B");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   add_kernel_options(*command, request->kernels);

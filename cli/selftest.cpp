@@ -16,6 +16,7 @@
 #include "cli/json_documents.h"
 #include "cli/lookup.h"
 #include "cli/selftest_record.h"
+#include "cli/streams.h"
 #include "cli/suggest.h"
 #include "cli/table.h"
 #include "cli/templates.h"
@@ -199,7 +200,7 @@ int selftest(const Request& request) {
   const Task task = find_task(tree, request.task);
   std::string notice;
   const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
-  if (!notice.empty()) fmt::print(stderr, "{}\n", notice);
+  if (!notice.empty()) print_to_stderr("{}\n", notice);
   std::optional<Store> store;
   if (request.only.empty()) store = Store::open(request.database, Store::Mode::write);
   const SelftestResult result = run_selftest(tree, task, device, request.only);
@@ -207,7 +208,7 @@ int selftest(const Request& request) {
   if (store) {
     const SelftestRecord record = record_of(result, make_nvrtc_compiler()->version());
     store->record_selftest(record);
-    if (request.record && record.passed) fmt::print(stderr, "written to {}\n", write_pass(folder, record).string());
+    if (request.record && record.passed) print_to_stderr("written to {}\n", write_pass(folder, record).string());
   }
   return result.wrong() == 0 ? kDone : kNothingValid;
 }

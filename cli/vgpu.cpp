@@ -267,7 +267,8 @@ VgpuRun run_kernels(const KernelRequest& request) {
   run.file = request.file;
   run.device = resolve_device(request.device);
   run.arch = request.arch.empty() ? run.device.arch : request.arch;
-  run.shown_values = request.shown_values;
+  run.shown_values = parse_number("--print", request.shown_values);
+  const std::uint64_t seed = parse_number("--seed", request.seed);
   std::vector<std::pair<std::string, std::string>> outputs;
   for (const std::string& output : request.outputs) outputs.push_back(parse_output(request, output));
 
@@ -282,7 +283,7 @@ VgpuRun run_kernels(const KernelRequest& request) {
   const std::vector<std::string> kernels = gpu->kernels(*module);
   if (kernels.empty()) throw usage_error(fmt::format("{} has no kernel", request.file));
 
-  BufferPool buffers(*gpu, request.seed);
+  BufferPool buffers(*gpu, seed);
   for (const LaunchRequest& wanted : request.launches) {
     LaunchResult& result = run.launches.emplace_back();
     result.launch.kernel = find_kernel(program, kernels, wanted.kernel, request.file);

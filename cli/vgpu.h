@@ -31,8 +31,8 @@ struct KernelRequest {
   std::vector<std::string> defines;
   std::vector<std::string> include_folders;
   std::vector<std::string> outputs;  ///< NAME=FILE
-  std::uint64_t seed = 1;
-  std::size_t shown_values = 8;
+  std::string seed = "1";
+  std::string shown_values = "8";
   std::int64_t further_launches = 0;  ///< Of --then; take_kernel_options() reads them.
   bool explained = false;
   bool json = false;

@@ -32,10 +32,6 @@ struct Summary {
   std::string checksum;  ///< XXH3-64 of the bytes.
 };
 
-double as_double(Number number) {
-  return std::visit([](auto held) { return static_cast<double>(held); }, number);
-}
-
 Summary summary_of(const BufferResult& buffer) {
   Summary summary;
   const Element element = buffer.spec.type.element;
@@ -123,9 +119,8 @@ Json launch_json(const LaunchResult& result) {
 
 Json number_json(Element element, const std::byte* at) {
   const Number number = load(element, at);
-  if (const auto* integer = std::get_if<std::int64_t>(&number)) return *integer;
-  const double value = std::get<double>(number);
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
+  if (!std::isfinite(as_double(number))) return nullptr;
+  return std::visit([](auto held) { return Json(held); }, number);
 }
 
 Json buffer_json(const BufferResult& buffer, std::size_t shown) {

@@ -22,13 +22,15 @@ bool in_memory(const fs::path& path) {
   return path == ":memory:";
 }
 
+void refuse_folder(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    throw usage_error(fmt::format("{} is a folder: name a database file with --db", path.string()));
+}
+
 void require_file(const fs::path& path) {
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::directory) {
-    throw usage_error(fmt::format("{} is a folder: name a database file with --db", path.string()));
-  }
-  if (status.type() == fs::file_type::not_found) {
+  if (fs::status(path, error).type() == fs::file_type::not_found) {
     throw usage_error(fmt::format("there is no database {}: `evo run --task TASK --db {}` makes one",
                                   path.string(), path.string()));
   }
@@ -175,6 +177,7 @@ std::int64_t device_id(Database& database, const DeviceRecord& device) {
 
 Store Store::open(const fs::path& path, Mode mode, const StoreOptions& options) {
   const bool reads = mode == Mode::read;
+  refuse_folder(path);
   if (mode != Mode::write) {
     require_file(path);
   } else if (!in_memory(path)) {

@@ -99,6 +99,30 @@ TEST_CASE("a file that is no database is refused and left alone") {
   CHECK(bench.read("letter.txt") == before);
 }
 
+TEST_CASE("a database that SQLite would forget is refused by every command") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::vector<std::vector<std::string>> commands = kReaders;
+  commands.push_back({"run", "--task", "toy", "--device", "vgpu", "--quiet"});
+  commands.push_back({"db", "check"});
+  commands.push_back({"import", "templates/toy/task.json"});
+  const std::vector<std::string> before = bench.files();
+  for (const auto& command : commands) {
+    INFO(command.front());
+    check_refused(bench.evo(with_database(command, "")), 2, {"--db", "name a file"});
+    check_refused(bench.evo(with_database(command, ":memory:")), 2, {"--db", "nothing is kept there: name a file"});
+  }
+  CHECK(bench.files() == before);
+}
+
+TEST_CASE("a folder is no database, for a run as for readers") {
+  const Bench bench;
+  write_toy_task(bench);
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "templates", "--quiet"}), 2,
+                {"templates is a folder"});
+  check_refused(bench.evo({"elites", "--db", "templates"}), 2, {"templates is a folder"});
+}
+
 TEST_CASE("a place where no database can be made is refused before the search") {
   const Bench bench;
   write_toy_task(bench);

@@ -104,7 +104,12 @@ Process::Process(const std::vector<std::string>& arguments, const ProcessOptions
   } else {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.c_str(), O_WRONLY, 0);
   }
-  posix_spawn_file_actions_adddup2(&actions, err.writing, STDERR_FILENO);
+  if (options.errors.empty()) {
+    posix_spawn_file_actions_adddup2(&actions, err.writing, STDERR_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, options.errors.c_str(), O_WRONLY, 0);
+  }
+  for (const int stream : options.closed) posix_spawn_file_actions_addclose(&actions, stream);
   posix_spawnattr_t attributes;
   REQUIRE(posix_spawnattr_init(&attributes) == 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);

@@ -22,6 +22,8 @@ struct ProcessOptions {
   std::filesystem::path folder = ".";                   ///< Working directory.
   std::map<std::string, std::string> environment = {};  ///< Set beside what the tests run with.
   std::string output = {};                              ///< Standard output goes to this file instead.
+  std::string errors = {};                              ///< Standard error goes to this file instead.
+  std::vector<int> closed = {};                         ///< Streams that are closed when it starts.
   bool terminal = false;                                ///< Standard error is a terminal of 100 columns.
   std::chrono::seconds deadline{300};                   ///< Killed after this; the test then fails.
 };

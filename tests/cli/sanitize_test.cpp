@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench.h"
@@ -73,6 +74,19 @@ bool matches(const nlohmann::json& finding, const Expected& expected) {
          finding["text"].get<std::string>().find(expected.text) != std::string::npos;
 }
 
+/// The toy task, whose kernels are now compiled for one N each, and a database with a candidate for N=5 alone.
+void run_specialised_toy(const Bench& bench) {
+  write_toy_task(bench);
+  std::string task = bench.read("templates/toy/task.json");
+  const std::string general = R"("specialised": [])";
+  bench.write("templates/toy/task.json",
+              task.replace(task.find(general), general.size(), R"("specialised": ["N"])"));
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--shapes", "tiny", "--evals", "2",
+                                     "--seed", "1", "--quiet"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+}
+
 }  // namespace
 
 TEST_CASE("evo sanitize finds every planted bug, in its line, and calls nothing else wrong") {
@@ -115,4 +129,29 @@ TEST_CASE("evo sanitize says in one line what is wrong with what it is given") {
   check_refused(bench.evo({"sanitize", "k.cu"}), 2, {"takes 1 arguments"});
   check_refused(bench.evo({"sanitize", "k.cu", "--device", "cuda:0"}), 3, {"cuda:0"});
   check_refused(bench.evo({"sanitize", "17"}), 2, {"runs/evo.db"});
+}
+
+TEST_CASE("evo sanitize refuses a shape that a candidate or an exported file has no program for") {
+  const Bench bench;
+  run_specialised_toy(bench);
+  REQUIRE(bench.evo({"export", "1", "-o", "best.cu"}).code == 0);
+  const std::vector<std::pair<std::string, std::string>> subjects = {{"1", "candidate 1"}, {"best.cu", "best.cu"}};
+  for (const auto& [subject, name] : subjects) {
+    CHECK(bench.json({"sanitize", subject, "--shapes", "tiny"})["ran"].size() == 1);
+    check_refused(bench.evo({"sanitize", subject, "--shapes", "large"}), 2, {name, "N=5", "shape large"});
+    check_refused(bench.evo({"sanitize", subject, "--shapes", "tiny,large"}), 2, {name, "N=5", "shape large"});
+  }
+}
+
+TEST_CASE("evo sanitize runs a shape by the one of several programs that was compiled for it") {
+  const Bench bench;
+  run_specialised_toy(bench);
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--shapes", "tiny,large", "--evals",
+                                     "2", "--seed", "1", "--quiet"});
+  REQUIRE(outcome.code == 0);
+  REQUIRE(bench.evo({"export", "--dispatch", "-o", "best.cu"}).code == 0);
+  for (const char* subject : {"3", "best.cu"}) {
+    CHECK(bench.json({"sanitize", subject})["ran"].size() == 2);
+    CHECK(bench.json({"sanitize", subject, "--shapes", "large"})["ran"].size() == 1);
+  }
 }

@@ -1,4 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "bench.h"
 
@@ -93,7 +97,76 @@ TEST_CASE("evo vgpu says in one line what is wrong with what it is given") {
   check_refused(with({"saxpy", "--arg", "float[4]:@none.npy"}), 2, {"none.npy"});
   check_refused(with({"saxpy", "--grid", "0"}), 2, {"--grid"});
   check_refused(with({"saxpy", "--device", "cuda:0"}), 3, {"cuda:0"});
+  for (const char* option : {"--seed", "--print"}) {
+    for (const char* number : {"-1", "99999999999999999999", "1x", ""})
+      check_refused(with({"saxpy", option, number}), 2, {option, "give a whole number"});
+  }
   const Outcome few = with({"saxpy", "--arg", "float:1"});
   CHECK(few.code == 1);
   CHECK(few.out.find("takes 4 arguments") != std::string::npos);
+}
+
+TEST_CASE("a number that an argument's type does not hold is refused, not changed") {
+  const Bench bench;
+  bench.write("k.cu", "template <class T> __global__ void k(T x) {}\n");
+  const auto passed = [&](const std::string& type, const std::string& argument) {
+    return bench.evo({"vgpu", "k.cu", "--kernel", "k<" + type + ">", "--arg", argument});
+  };
+  check_refused(passed("int", "int:99999999999999"), 2, {"-2147483648 to 2147483647", "99999999999999"});
+  check_refused(passed("int", "int:0x1ffffffff"), 2, {"-2147483648 to 2147483647"});
+  check_refused(passed("int", "int:1.9"), 2, {"whole numbers", "1.9"});
+  check_refused(passed("int", "int:nan"), 2, {"whole numbers", "nan"});
+  check_refused(passed("unsigned char", "uchar:300"), 2, {"0 to 255", "300"});
+  check_refused(passed("unsigned char", "uchar:-1"), 2, {"0 to 255", "-1"});
+  check_refused(passed("bool", "bool:0.5"), 2, {"bool", "0.5"});
+  check_refused(passed("unsigned long", "ulong:-1"), 2, {"0 to 18446744073709551615", "-1"});
+  check_refused(passed("long", "long:18446744073709551615"), 2, {"to 9223372036854775807", "18446744073709551615"});
+  check_refused(passed("long", "long:-18446744073709551615"), 2, {"no number of 64 bits"});
+  check_refused(passed("double", "double:1e999"), 2, {"no number of 64 bits"});
+  check_refused(passed("float", "float:1e39"), 2, {"float", "1e+39"});
+  check_refused(passed("int2", "int2:1,3000000000"), 2, {"3000000000"});
+  check_refused(passed("int", "{int:3000000000}"), 2, {"3000000000"});
+}
+
+TEST_CASE("the least and greatest numbers of each type come through as they are") {
+  const Bench bench;
+  bench.write("k.cu", "template <class T> __global__ void k(T* x) { volatile T held = *x; *x = held; }\n");
+  const auto value_of = [&](const std::string& type, const std::string& written, const std::string& number) {
+    return bench.json({"vgpu", "k.cu", "--kernel", "k<" + type + ">", "--arg", written + "[1]:" + number})["buffers"][0]["values"][0];
+  };
+  CHECK(value_of("unsigned long", "ulong", "18446744073709551615") == 18446744073709551615u);
+  CHECK(value_of("unsigned long", "ulong", "iota(9223372036854775809,1)") == 9223372036854775809u);
+  CHECK(value_of("long", "long", "-9223372036854775808") == std::numeric_limits<std::int64_t>::min());
+  CHECK(value_of("int", "int", "-0x80000000") == -2147483648);
+  CHECK(value_of("int", "int", "1e3") == 1000);
+  CHECK(value_of("unsigned char", "uchar", "255") == 255);
+  CHECK(value_of("float", "float", "inf").is_null());
+}
+
+TEST_CASE("a filling that does not fit its buffer is refused, not changed") {
+  const Bench bench;
+  bench.write("k.cu", "template <class T> __global__ void k(T* x) {}\n");
+  const auto filled = [&](const std::string& type, const std::string& argument) {
+    return bench.evo({"vgpu", "k.cu", "--kernel", "k<" + type + ">", "--arg", argument});
+  };
+  check_refused(filled("float", "x=float[4]:{1,2,3,4,5}"), 2, {"'x'", "4 elements", "5 numbers"});
+  check_refused(filled("float4", "x=float4[1]:{1,2,3,4,5}"), 2, {"'x'", "4 elements", "5 numbers"});
+  CHECK(filled("float4", "x=float4[1]:{1,2,3,4}").code == 0);
+  check_refused(filled("char", "x=char[2]:{1,128}"), 2, {"'x'", "-128 to 127", "128"});
+  check_refused(filled("int", "x=int[2]:1.5"), 2, {"'x'", "whole numbers", "1.5"});
+  check_refused(filled("char", "x=char[200]:iota"), 2, {"'x'", "not 128"});
+  check_refused(filled("int", "x=int[4]:iota(0,0.5)"), 2, {"'x'", "not 0.5"});
+  check_refused(filled("unsigned char", "x=uchar[257]:shuffle"), 2, {"'x'", "not 256"});
+  check_refused(filled("unsigned char", "x=uchar[1000]:uniform(0,300)"), 2, {"'x'", "0 to 255"});
+  CHECK(filled("unsigned char", "x=uchar[1000]:uniform(0,256)").code == 0);
+  check_refused(filled("char", "x=char[1000]:normal(0,1000)"), 2, {"'x'", "-128 to 127"});
+  CHECK(filled("char", "x=char[1000]:normal(0,10)").code == 0);
+}
+
+TEST_CASE("a buffer of more elements than can be counted is refused") {
+  const Bench bench;
+  bench.write("k.cu", "__global__ void k(long* x) {}\n");
+  for (const char* dims : {"4294967296,4294967296", "65536,65536,65536,65536", "4294967296,2", "4294967297"})
+    check_refused(bench.evo({"vgpu", "k.cu", "--arg", "o=long[" + std::string(dims) + "]:unset"}), 2, {"--arg", "elements"});
+  check_refused(bench.evo({"vgpu", "k.cu", "--arg", "o=long[4294967296]:unset"}), 2, {"'o'", "too large"});
 }
