@@ -21,7 +21,7 @@ struct Screen {
     std::uint64_t seed = 0;
     std::size_t after = 32;   ///< Answers of what was asked without half a percent of progress.
     std::size_t genomes = 128;  ///< That are foretold.
-  } rehearsing;
+  } rehearsing = {};
 };
 
 /// `strategy`, of whose proposals only those with the least expected latencies are asked. Of the others the
