@@ -99,6 +99,7 @@ void Cluster::deadlock() {
   for (const auto& block : blocks) {
     if (block->live == 0) continue;
     if (first == nullptr) first = block.get();
+    if (block->watch != nullptr) launch->sanitiser->stuck(*block);
     for (const Warp& warp : block->warps) {
       const std::string text = warp.describe_wait();
       if (text.empty()) continue;

@@ -121,6 +121,17 @@ struct BlockWatch {
   ByteFlags local_written;  ///< Thread after thread.
   std::vector<WarpWatch> warps;
   std::array<Gathering, 16> barriers;
+  /// Lanes that have come to an aligned barrier without all others of their warp. Those may still follow: the barrier is
+  /// not over.
+  struct PartialArrival {
+    std::uint32_t barrier = 0;
+    Warp* warp = nullptr;
+    const Instruction* in = nullptr;
+    std::uint32_t lanes = 0;
+
+    std::uint32_t missing() const { return warp->live() & ~lanes; }
+  };
+  std::vector<PartialArrival> partial_arrivals;
   Gathering exited;  ///< What threads that have ended did.
   std::map<std::uint32_t, MbarrierWatch> mbarriers;
   Gathering arriving_at_cluster;  ///< Of the cluster's first block, for all.
@@ -165,6 +176,12 @@ class Sanitiser {
   /// learn what any of them has acquired. What they have written themselves they do not learn.
   void meet(Warp& warp, std::uint32_t lanes);
   void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes);
+  /// To a barrier that all lanes of a warp that have not ended must come to in the same instruction.
+  void arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes);
+  /// Lanes go on from where they were to meet `awaited`: if those wait at an aligned barrier, these have passed it by.
+  void go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards);
+  /// No warp of the block can advance.
+  void stuck(Block& block);
   /// Everybody has come to a block's barrier; `whole`: it is one of all threads.
   Knowledge complete(Block& block, std::uint32_t barrier, bool whole);
   void exit(Warp& warp, std::uint32_t lanes);
@@ -246,6 +263,8 @@ class Sanitiser {
   bool reported(FindingKind kind, const Warp& warp, const Instruction& in, std::uint32_t other_code);
   void report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
                    std::uint64_t address, const Conflict& conflict);
+  template <class Where>
+  void end_partial_arrivals(Block& block, Where where);
   void gather(Warp& warp, std::uint32_t lanes, Gathering& into);
   void learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge);
   void acquire(Warp& warp, int lane, std::uint64_t key);

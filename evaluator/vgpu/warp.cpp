@@ -296,6 +296,7 @@ bool Warp::release_joins() {
   bool released = false;
   for (Join& join : joins) {
     if (!join.used || join.arrived == 0 || join.at == nullptr) continue;
+    if (block->watch != nullptr) launch->sanitiser->go_ahead(*this, join.arrived, join.pending, join.onwards());
     // They go on as a split of the parent's; the lanes still pending will find nobody to meet.
     new_split(join.arrived, join.onwards(), join.parent);
     join.arrived = 0;
