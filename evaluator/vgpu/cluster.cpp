@@ -13,8 +13,9 @@ namespace {
 
 /// Instructions after which a cluster that has not ended lets others begin.
 constexpr std::uint64_t kClusterTurn = 64'000'000;
-/// Of a cooperative kernel, whose blocks are known to wait for each other.
-constexpr std::uint64_t kCooperativeTurn = 0;
+/// Of a kernel whose clusters take turns, as they are known to wait for each other, or one of them has run for that long:
+/// a kernel with a grid barrier of its own spends its first turn there, and must not spend another at the next.
+constexpr std::uint64_t kShortTurn = 0;
 /// How often waits at mbarriers may reach their time limit, nothing else having happened, until the cluster
 /// counts as stalled. Kernels that give up after some tries have their chance.
 constexpr int kPatience = 1000;
@@ -56,7 +57,6 @@ std::uint32_t Cluster::live() const {
 
 Cluster::State Cluster::run() {
   const std::uint64_t begun = launch->executed;
-  const std::uint64_t turn = launch->kernel->cooperative ? kCooperativeTurn : kClusterTurn;
   std::uint64_t progress = launch->progress;
   int stuck = 0;
   while (live() > 0) {
@@ -75,7 +75,10 @@ Cluster::State Cluster::run() {
         return State::failed;
       }
     }
-    if (launch->executed - begun > turn) return State::suspended;
+    if (launch->executed - begun > (launch->takes_turns ? kShortTurn : kClusterTurn)) {
+      launch->takes_turns = true;
+      return State::suspended;
+    }
   }
   return State::finished;
 }
