@@ -44,7 +44,7 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
 
 /// op: member mask.
 void execute_warp_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  MemberGroups groups(warp, in, mask, in.op[0], Warp::Meet::anywhere);
+  MemberGroups groups(warp, in, mask, in.op[0], Meet::anywhere);
   while (groups.next(mask)) {
     if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->warp_barrier(warp, mask);
   }
@@ -101,7 +101,7 @@ constexpr Operation kOperations[] = {
 }  // namespace
 
 void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes,
-                    std::uint32_t arrived) {
+                    std::uint32_t voters) {
   switch (static_cast<Kind>(in.aux0)) {
     case Kind::popc: {
       Word* d = warp.own(in.op[0]);
@@ -109,7 +109,7 @@ void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::
       break;
     }
     case Kind::logical_and:
-      put_predicate(warp, in.op[0], votes == arrived ? kAllLanes : 0, mask);
+      put_predicate(warp, in.op[0], votes == voters ? kAllLanes : 0, mask);
       break;
     case Kind::logical_or:
       put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
