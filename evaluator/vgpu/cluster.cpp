@@ -80,6 +80,8 @@ Cluster::State Cluster::run() {
       return State::suspended;
     }
   }
+  if (launch->sanitiser != nullptr)
+    for (const BulkOperation& operation : under_way_) launch->sanitiser->left_under_way(operation);
   return State::finished;
 }
 
@@ -176,34 +178,34 @@ bool Cluster::land_for(Block& block, std::uint32_t barrier) {
 
 namespace {
 
-template <class Lands>
-void land_where(Warp& warp, Lands lands) {
-  auto& pending = warp.bulk_operations;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < pending.size(); ++i) {
-    if (lands(pending[i])) {
-      pending[i].perform();
-      ++warp.launch->progress;
-      continue;
-    }
-    if (kept != i) pending[kept] = std::move(pending[i]);
-    ++kept;
-  }
-  pending.resize(kept);
+void perform_once(Warp& warp, BulkOperation& operation) {
+  if (std::exchange(operation.performed, true)) return;
+  operation.perform();
+  ++warp.launch->progress;
 }
 
 }  // namespace
 
-void land_bulk_operations(Warp& warp, std::uint32_t lanes) {
-  if (warp.bulk_operations.empty()) return;
-  land_where(warp, [&](const BulkOperation& operation) { return (lanes >> operation.lane & 1u) != 0; });
+void abandon_bulk_groups(Warp& warp, std::uint32_t lanes) {
+  const auto ends = [&](const BulkOperation& operation) { return (lanes >> operation.lane & 1u) != 0; };
+  for (BulkOperation& operation : warp.bulk_operations)
+    if (ends(operation)) perform_once(warp, operation);
+  std::erase_if(warp.bulk_operations, ends);
 }
 
-void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay) {
-  land_where(warp, [&](const BulkOperation& operation) {
+void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay, bool reads_only) {
+  const auto ends = [&](const BulkOperation& operation) {
     const auto lane = static_cast<std::size_t>(operation.lane);
     return (lanes >> lane & 1u) != 0 &&
            std::int64_t{operation.group} < std::int64_t{warp.committed_bulk_groups[lane]} - std::int64_t{stay};
+  };
+  for (BulkOperation& operation : warp.bulk_operations) {
+    if (!ends(operation)) continue;
+    perform_once(warp, operation);
+    if (operation.settle && !reads_only) operation.settle();
+  }
+  std::erase_if(warp.bulk_operations, [&](const BulkOperation& operation) {
+    return ends(operation) && !(operation.settle && reads_only);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "evaluator/vgpu/cluster.h"
 #include "evaluator/vgpu/control_operations.h"
@@ -427,6 +428,13 @@ void Sanitiser::exit(Warp& warp, std::uint32_t lanes) {
     report(FindingKind::unwaited_copy, warp, *copy.issued_in, std::countr_zero(left),
            "its thread ends without having waited for this copy");
   }
+  for (const BulkOperation& operation : warp.bulk_operations) {
+    if (operation.performed || (lanes >> operation.lane & 1u) == 0) continue;
+    report(FindingKind::unwaited_copy, warp, *operation.issued_in, operation.lane,
+           "its thread ends without having waited until this has read shared memory");
+  }
+  for (const ProductWatch::Product& product : std::exchange(warp.products.products, {}))
+    report(FindingKind::unwaited_copy, warp, *product.issued_in, -1, "its warp ends without having waited for this product");
   gather(warp, lanes, warp.block->watch->exited);
 }
 

@@ -202,6 +202,8 @@ class Sanitiser {
                        const Word* bytes, const Touched& from, PendingCopy& copy);
   void begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy);
   void end_copy(Warp& warp, const PendingCopy& copy, int lane);
+  /// An mbarrier is about to hear of the end of a lane's copies under way.
+  void copies_told(Warp& warp, int lane);
 
   // ---- Copies by the engine. What lands between begin_landing and end_landing is known to those who wait
   // for the phase.
@@ -215,15 +217,18 @@ class Sanitiser {
                        std::uint32_t bytes);
   void end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
                      std::uint32_t bytes);
-  /// What an mbarrier's copy reads, when it is issued.
+  /// What an mbarrier's copy reads of global memory, when it is issued.
   void bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
                    std::uint32_t bytes);
   /// A copy has come; then pass_state() says which of its bytes nobody had written at their source.
   void bulk_loaded(const SharedPlace& to, std::uint32_t bytes);
   void pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes);
-  /// A store or reduction has reached global memory.
+  /// A store or reduction writes global memory: under way until it settles, as far as anybody can know.
   void bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from, std::uint64_t to,
                    std::uint32_t bytes, bool reduces);
+  void bulk_settled(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes);
+  /// The cluster has ended with a copy under way that an mbarrier would have been told of.
+  void left_under_way(const BulkOperation& operation);
 
   // ---- wgmma's operands in shared memory, from the issue to the wait
   void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand);

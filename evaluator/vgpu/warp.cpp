@@ -152,7 +152,7 @@ void Warp::exit_lanes(std::uint32_t lanes) {
     stop = Stop::switch_split;
   }
   if (block->watch != nullptr) launch->sanitiser->exit(*this, lanes);
-  land_bulk_operations(*this, lanes);
+  abandon_bulk_groups(*this, lanes);
   block->lanes_exited(static_cast<std::uint32_t>(std::popcount(lanes)));
 }
 
