@@ -71,6 +71,7 @@ void take_option(KernelRequest& request, std::size_t& argument, const std::strin
 
 /// "saxpy" and "reduce<float, 256>" from what the PTX calls them.
 std::string readable_name(const std::string& ptx_name) {
+  if (!ptx_name.starts_with("_Z")) return ptx_name;  // Of extern "C"; "f" would be a float.
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(ptx_name.c_str(), nullptr, nullptr, &status), std::free);

@@ -234,19 +234,33 @@ std::optional<Conflict> AccessHistory::begin_read(std::size_t at, std::size_t by
   return first;
 }
 
-void AccessHistory::end_read(std::size_t at, std::size_t bytes, const Accessor& by) {
+/// Those that the accessor's thread has begun.
+template <class Body>
+void AccessHistory::each_read_under_way(std::size_t at, std::size_t bytes, const Accessor& by, Body body) {
+  const auto is_own = [&](const ReadRecord& read) {
+    return read.time == kUnderWay && read.block == by.block && read.warp == by.thread / 32 && read.code == by.code &&
+           (read.lanes >> by.thread % 32 & 1u) != 0;
+  };
   each_cell(at, bytes, [&](Cell& cell) {
-    const auto end = [&](ReadRecord& read) {
-      const std::uint32_t lane = 1u << by.thread % 32;
-      if (read.time != kUnderWay || read.block != by.block || read.warp != by.thread / 32 ||
-          read.code != by.code)
-        return;
-      // The lanes of one instruction end together, or one of them stands for all.
-      if ((read.lanes & lane) != 0) read.time = by.now;
-    };
-    end(cell.read);
+    if (is_own(cell.read)) body(cell.read);
     if (cell.more == kNone) return;
-    for (ReadRecord& read : lists_[cell.more]) end(read);
+    for (ReadRecord& read : lists_[cell.more])
+      if (is_own(read)) body(read);
+  });
+}
+
+void AccessHistory::end_read(std::size_t at, std::size_t bytes, const Accessor& by) {
+  // The lanes of one instruction end together, or one of them stands for all.
+  each_read_under_way(at, bytes, by, [&](ReadRecord& read) { read.time = by.now; });
+}
+
+void AccessHistory::end_read(std::size_t at, std::size_t bytes, const Accessor& by, std::uint32_t block,
+                             std::uint32_t thread, std::uint32_t time) {
+  each_read_under_way(at, bytes, by, [&](ReadRecord& read) {
+    read.block = block;
+    read.warp = static_cast<std::uint16_t>(thread / 32);
+    read.lanes = 1u << thread % 32;
+    read.time = time;
   });
 }
 

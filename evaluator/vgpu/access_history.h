@@ -100,6 +100,9 @@ class AccessHistory {
   /// Asynchronous reads of a thread, until they end at `time`.
   std::optional<Conflict> begin_read(std::size_t at, std::size_t bytes, const Accessor& by);
   void end_read(std::size_t at, std::size_t bytes, const Accessor& by);
+  /// Likewise, where who knows another thread's time knows of the end.
+  void end_read(std::size_t at, std::size_t bytes, const Accessor& by, std::uint32_t block, std::uint32_t thread,
+                std::uint32_t time);
 
   void clear();
 
@@ -121,6 +124,8 @@ class AccessHistory {
   void refine(Page& page, std::uint32_t shift);
   template <class Body>
   void each_cell(std::size_t at, std::size_t bytes, Body body);
+  template <class Body>
+  void each_read_under_way(std::size_t at, std::size_t bytes, const Accessor& by, Body body);
   std::optional<Conflict> conflict_with_write(const Cell& cell, const Accessor& by) const;
   std::optional<Conflict> conflict_with_reads(const Cell& cell, const Accessor& by) const;
   void record_read(Cell& cell, const Accessor& by, std::uint32_t time);

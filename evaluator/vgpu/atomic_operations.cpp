@@ -2,6 +2,8 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "evaluator/vgpu/access.h"
 #include "evaluator/vgpu/choose.h"
@@ -250,21 +252,57 @@ void take_wide_atomic(Form& form, std::string_view op, Where where, const Memory
   form.emit(op == "cas" ? execute_wide_atomic<true> : execute_wide_atomic<false>, OpClass::atomic);
 }
 
+/// Looks at a whole vector, whose elements follow one by one. op: the base; aux1: bytes.
+void check_vector(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  Touched touched;
+  const AccessMode mode = AccessMode::decoded(in.aux0);
+  for (int lane = 0; lane < 32; ++lane) {
+    touched.address[lane] = mode.wide_base
+                                ? source_row<std::uint64_t>(warp, in.op[0])[lane] + static_cast<std::uint64_t>(in.immediate)
+                                : static_cast<Word>(warp.row(in.op[0])[lane] + static_cast<Word>(in.immediate));
+  }
+  resolve_lane_by_lane(warp, in, mask, mode, in.aux1, touched);
+}
+
+/// op: target, source.
+void copy_word(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  blend(warp.own(in.op[0]), warp.row(in.op[1]), mask);
+}
+
 /// Vectors: each element by itself is atomic.
 void take_vector_atomic(Form& form, std::string_view op, Type type, std::size_t count, Where where,
                         const MemoryOrder& order, bool returns) {
   const std::size_t address = returns ? 1 : 0;
   const auto values = form.elements(address + 1);
-  if (values.size() != count || (returns && form.elements(0).size() != count))
+  const auto results = returns ? form.elements(0) : std::span<const ptx::Operand>();
+  if (values.size() != count || (returns && results.size() != count))
     form.unsupported("the number of registers does not fit the vector");
+  if (ptx::bits_of(type) > 32) form.unsupported("type ." + std::string(ptx::name_of(type)));
   const std::int64_t bytes = ptx::bits_of(type) / 8;
+  form.begin_another();
+  take_address(form, form.operand(address), where, true);
+  form.instruction().aux1 = static_cast<std::uint32_t>(count) * static_cast<std::uint32_t>(bytes);
+  form.emit(check_vector, OpClass::nothing);
+  // Registers that take an element's old value before a later element is read from them.
+  std::vector<std::optional<std::uint32_t>> copies(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto overwrites = [&](const ptx::Operand& result) {
+      return result.kind == ptx::Operand::Kind::reg && values[i].kind == result.kind && result.index == values[i].index;
+    };
+    if (std::ranges::none_of(results.first(returns ? i : 0), overwrites)) continue;
+    copies[i] = form.new_temporary(type);
+    form.begin_another();
+    form.temporary_destination(*copies[i]);
+    form.source(values[i], type);
+    form.emit(copy_word, OpClass::nothing);
+  }
   for (std::size_t i = 0; i < count; ++i) {
     form.begin_another();
-    returns ? form.destination(form.elements(0)[i], type) : form.scratch(type);
+    returns ? form.destination(results[i], type) : form.scratch(type);
     take_address(form, form.operand(address), where, true);
     form.instruction().aux0 |= order.encoded();
     form.instruction().immediate += static_cast<std::int64_t>(i) * bytes;
-    form.source(values[i], type);
+    copies[i] ? form.temporary_source(*copies[i]) : form.source(values[i], type);
     form.constant(0, type);
     form.emit(choose(form, op, type), returns ? OpClass::atomic : OpClass::reduction);
   }

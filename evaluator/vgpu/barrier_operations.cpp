@@ -1,7 +1,5 @@
 #include "evaluator/vgpu/barrier_operations.h"
 
-#include <fmt/core.h>
-
 #include <bit>
 #include <string>
 
@@ -38,12 +36,7 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t votes =
       reduces ? static_cast<std::uint32_t>(std::popcount(get_predicate(warp, in.op[3]) & mask)) : 0;
   Block& block = *warp.block;
-  if (in.aux1 != 0 && mask != warp.live() && warp.launch->sanitiser != nullptr) {
-    warp.launch->sanitiser->report(
-        FindingKind::divergent_barrier, warp, in, lane,
-        fmt::format("lanes {:#010x} of the warp are here without {:#010x}: all must execute the same barrier together", mask,
-                    warp.live() & ~mask));
-  }
+  if (in.aux1 != 0 && warp.launch->sanitiser != nullptr) warp.launch->sanitiser->arrive_aligned(warp, in, id, mask);
   const bool waits = kind != Kind::arrive;
   if (waits) warp.wait_at_barrier(in, mask, id);
   block.arrive(warp, id, threads, mask, votes, waits);
@@ -51,7 +44,7 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
 
 /// op: member mask.
 void execute_warp_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  MemberGroups groups(warp, in, mask, in.op[0], Warp::Meet::anywhere);
+  MemberGroups groups(warp, in, mask, in.op[0], Meet::anywhere);
   while (groups.next(mask)) {
     if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->warp_barrier(warp, mask);
   }
@@ -108,7 +101,7 @@ constexpr Operation kOperations[] = {
 }  // namespace
 
 void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes,
-                    std::uint32_t arrived) {
+                    std::uint32_t voters) {
   switch (static_cast<Kind>(in.aux0)) {
     case Kind::popc: {
       Word* d = warp.own(in.op[0]);
@@ -116,7 +109,7 @@ void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::
       break;
     }
     case Kind::logical_and:
-      put_predicate(warp, in.op[0], votes == arrived ? kAllLanes : 0, mask);
+      put_predicate(warp, in.op[0], votes == voters ? kAllLanes : 0, mask);
       break;
     case Kind::logical_or:
       put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);

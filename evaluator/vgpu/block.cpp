@@ -300,6 +300,7 @@ void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint3
   if (count != 0 && (barrier.warps & bit) == 0)
     barrier.arrived += 32u - static_cast<std::uint32_t>(std::popcount(warp.live()));
   barrier.warps |= bit;
+  barrier.voters += static_cast<std::uint32_t>(std::popcount(lanes));
   barrier.votes += votes;
   barrier.waited_for |= waits;
   if (watch != nullptr) launch->sanitiser->arrive(warp, id, lanes);
@@ -331,7 +332,7 @@ void Block::release_if_complete(std::uint32_t id) {
     if ((complete.warps >> warp.index & 1u) == 0) continue;
     for (Split& split : warp.splits) {
       if (split.state != Split::State::waits_at_barrier || split.barrier != id) continue;
-      finish_barrier(warp, *split.waits_in, split.waiting, complete.votes, complete.arrived);
+      finish_barrier(warp, *split.waits_in, split.waiting, complete.votes, complete.voters);
       split.state = Split::State::ready;
       if (watch != nullptr) watch->warps[warp.index].assign(split.waiting, knowledge);
     }

@@ -24,7 +24,8 @@ struct Barrier {
   std::uint32_t expected = 0;  ///< Threads; 0: every thread of the block that still lives.
   std::uint32_t arrived = 0;   ///< Threads.
   std::uint32_t warps = 0;     ///< Mask of the warps that have arrived, with some or all lanes.
-  std::uint32_t votes = 0;     ///< bar.red: threads whose predicate is true.
+  std::uint32_t voters = 0;    ///< Of the arrived threads those that execute it, and
+  std::uint32_t votes = 0;     ///< bar.red: those whose predicate is true.
   bool waited_for = false;
 };
 

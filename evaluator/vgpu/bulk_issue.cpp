@@ -44,9 +44,10 @@ std::uint64_t address_in(const Warp& warp, Place base, AccessMode mode, std::uin
   return source_row<std::uint64_t>(warp, base)[lane] + static_cast<std::uint64_t>(wide);
 }
 
-void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform) {
+void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform, std::function<void()> settle) {
   BulkOperation operation;
   operation.perform = std::move(perform);
+  operation.settle = std::move(settle);
   operation.issued_in = &in;
   operation.issued_by = &warp;
   operation.lane = lane;

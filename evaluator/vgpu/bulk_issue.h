@@ -29,8 +29,8 @@ struct BulkTraffic {
 /// A lane's address: its base register plus an offset of 32 bits.
 std::uint64_t address_in(const Warp& warp, Place base, AccessMode mode, std::uint32_t offset, int lane);
 
-/// Puts an operation into the lane's current bulk group.
-void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform);
+/// Puts an operation into the lane's current bulk group. `settle`: BulkOperation's.
+void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform, std::function<void()> settle);
 
 /// Tells the tracer; `told` is the mbarrier of the own block, or null.
 void note_copy(Warp& warp, const BulkTraffic& traffic, const Mbarrier* told);

@@ -57,6 +57,7 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
     };
     if (grouped) {
       std::function<void()> perform = [=] { copy(target); };
+      std::function<void()> settle;
       if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
         const auto origin = shared_place(warp, in, lane, from_mode, from, bytes, kBulkUnit);
         if (!origin) return;
@@ -66,21 +67,30 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
           sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
           sanitiser->bulk_stored(warp, in, lane, *origin, to, bytes, reduction.combine != nullptr);
         };
+        settle = [=, &warp, &in] { sanitiser->bulk_settled(warp, in, lane, to, bytes); };
       }
-      add_to_group(warp, in, lane, std::move(perform));
+      add_to_group(warp, in, lane, std::move(perform), std::move(settle));
       note_copy(warp, traffic, nullptr);
       continue;
     }
     const auto place = shared_place(warp, in, lane, to_mode, to, bytes, kBulkUnit);
     if (!place) return;
-    if (Sanitiser* const sanitiser = warp.launch->sanitiser) sanitiser->bulk_source(warp, in, lane, from_mode, from, bytes);
+    const bool from_global = from_mode.where == Where::global;
+    if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+      from_global ? sanitiser->bulk_source(warp, in, lane, from_mode, from, bytes)
+                  : sanitiser->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
+    }
     const auto deliver = [&](Block& block) -> std::function<void()> {
-      return [=, &block, &warp] {
+      return [=, &block, &warp, &in] {
         copy(block.shared.data() + place->offset);
         Sanitiser* const sanitiser = warp.launch->sanitiser;
         if (sanitiser == nullptr) return;
         sanitiser->bulk_loaded({&block, place->offset}, bytes);
-        if (from_mode.where == Where::global) sanitiser->pass_state(warp, from, {&block, place->offset}, bytes);
+        if (from_global) {
+          sanitiser->pass_state(warp, from, {&block, place->offset}, bytes);
+        } else {
+          sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
+        }
       };
     };
     if (!issue_to_blocks(warp, in, lane, *place, traffic, deliver)) return;
@@ -104,13 +114,13 @@ void execute_bulk_commit(Warp& warp, const Instruction&, std::uint32_t mask) {
     ++warp.committed_bulk_groups[static_cast<std::size_t>(std::countr_zero(left))];
 }
 
-/// .read alone would let the writes go on; they end here too.
+/// aux0: only for the reads. They and the writes happen together, but the sanitiser tells whether the writes were waited for.
 void execute_bulk_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  land_bulk_groups(warp, mask, static_cast<std::uint32_t>(in.immediate));
+  land_bulk_groups(warp, mask, static_cast<std::uint32_t>(in.immediate), in.aux0 != 0);
 }
 
 void decode_bulk_wait(Form& form) {
-  form.take("read");
+  form.instruction().aux0 = form.take("read") ? 1 : 0;
   const ptx::Operand& count = form.operand(0);
   if (count.kind != ptx::Operand::Kind::integer) form.unsupported("the number of groups must be a number");
   form.instruction().immediate = static_cast<std::int64_t>(count.bits);

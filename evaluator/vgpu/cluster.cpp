@@ -13,8 +13,9 @@ namespace {
 
 /// Instructions after which a cluster that has not ended lets others begin.
 constexpr std::uint64_t kClusterTurn = 64'000'000;
-/// Of a cooperative kernel, whose blocks are known to wait for each other.
-constexpr std::uint64_t kCooperativeTurn = 0;
+/// Of a kernel whose clusters take turns, as they are known to wait for each other, or one of them has run for that long:
+/// a kernel with a grid barrier of its own spends its first turn there, and must not spend another at the next.
+constexpr std::uint64_t kShortTurn = 0;
 /// How often waits at mbarriers may reach their time limit, nothing else having happened, until the cluster
 /// counts as stalled. Kernels that give up after some tries have their chance.
 constexpr int kPatience = 1000;
@@ -56,7 +57,6 @@ std::uint32_t Cluster::live() const {
 
 Cluster::State Cluster::run() {
   const std::uint64_t begun = launch->executed;
-  const std::uint64_t turn = launch->kernel->cooperative ? kCooperativeTurn : kClusterTurn;
   std::uint64_t progress = launch->progress;
   int stuck = 0;
   while (live() > 0) {
@@ -75,8 +75,13 @@ Cluster::State Cluster::run() {
         return State::failed;
       }
     }
-    if (launch->executed - begun > turn) return State::suspended;
+    if (launch->executed - begun > (launch->takes_turns ? kShortTurn : kClusterTurn)) {
+      launch->takes_turns = true;
+      return State::suspended;
+    }
   }
+  if (launch->sanitiser != nullptr)
+    for (const BulkOperation& operation : under_way_) launch->sanitiser->left_under_way(operation);
   return State::finished;
 }
 
@@ -99,6 +104,7 @@ void Cluster::deadlock() {
   for (const auto& block : blocks) {
     if (block->live == 0) continue;
     if (first == nullptr) first = block.get();
+    if (block->watch != nullptr) launch->sanitiser->stuck(*block);
     for (const Warp& warp : block->warps) {
       const std::string text = warp.describe_wait();
       if (text.empty()) continue;
@@ -172,34 +178,34 @@ bool Cluster::land_for(Block& block, std::uint32_t barrier) {
 
 namespace {
 
-template <class Lands>
-void land_where(Warp& warp, Lands lands) {
-  auto& pending = warp.bulk_operations;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < pending.size(); ++i) {
-    if (lands(pending[i])) {
-      pending[i].perform();
-      ++warp.launch->progress;
-      continue;
-    }
-    if (kept != i) pending[kept] = std::move(pending[i]);
-    ++kept;
-  }
-  pending.resize(kept);
+void perform_once(Warp& warp, BulkOperation& operation) {
+  if (std::exchange(operation.performed, true)) return;
+  operation.perform();
+  ++warp.launch->progress;
 }
 
 }  // namespace
 
-void land_bulk_operations(Warp& warp, std::uint32_t lanes) {
-  if (warp.bulk_operations.empty()) return;
-  land_where(warp, [&](const BulkOperation& operation) { return (lanes >> operation.lane & 1u) != 0; });
+void abandon_bulk_groups(Warp& warp, std::uint32_t lanes) {
+  const auto ends = [&](const BulkOperation& operation) { return (lanes >> operation.lane & 1u) != 0; };
+  for (BulkOperation& operation : warp.bulk_operations)
+    if (ends(operation)) perform_once(warp, operation);
+  std::erase_if(warp.bulk_operations, ends);
 }
 
-void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay) {
-  land_where(warp, [&](const BulkOperation& operation) {
+void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay, bool reads_only) {
+  const auto ends = [&](const BulkOperation& operation) {
     const auto lane = static_cast<std::size_t>(operation.lane);
     return (lanes >> lane & 1u) != 0 &&
            std::int64_t{operation.group} < std::int64_t{warp.committed_bulk_groups[lane]} - std::int64_t{stay};
+  };
+  for (BulkOperation& operation : warp.bulk_operations) {
+    if (!ends(operation)) continue;
+    perform_once(warp, operation);
+    if (operation.settle && !reads_only) operation.settle();
+  }
+  std::erase_if(warp.bulk_operations, [&](const BulkOperation& operation) {
+    return ends(operation) && !(operation.settle && reads_only);
   });
 }
 

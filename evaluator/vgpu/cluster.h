@@ -64,10 +64,11 @@ struct Cluster {
   std::vector<BulkOperation> under_way_;
 };
 
-/// Ends the bulk groups of lanes: all, or those up to a group of each.
-void land_bulk_operations(Warp& warp, std::uint32_t lanes);
-/// Likewise, but as many of a lane's latest groups may stay under way.
-void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay);
+/// Ends the bulk groups of lanes that end: nobody can wait for them any more.
+void abandon_bulk_groups(Warp& warp, std::uint32_t lanes);
+/// Ends the bulk groups of lanes of which as many of the latest may stay under way; with `reads_only` they end but for
+/// what they write, which is there and not yet to be relied on.
+void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay, bool reads_only);
 
 /// A place in some block's shared memory.
 struct SharedPlace {

@@ -1,6 +1,7 @@
 #include "evaluator/vgpu/device_models.h"
 
 #include <array>
+#include <charconv>
 #include <string>
 
 #include "engine/error.h"
@@ -156,6 +157,19 @@ const DeviceModel& device_model(std::string_view name) {
     known.append(known.empty() ? "" : ", ").append(model.name);
   }
   throw usage_error("there is no virtual GPU '" + std::string(name) + "': there are " + known);
+}
+
+bool runs_target(const DeviceModel& model, std::string_view target) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!target.starts_with(kPrefix)) return true;  // The module does not say.
+  target.remove_prefix(kPrefix.size());
+  int sm = 0;
+  const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), sm);
+  if (error != std::errc()) return false;
+  const std::string_view suffix(end, static_cast<std::size_t>(target.data() + target.size() - end));
+  if (suffix == "a") return model.sm == sm;
+  if (suffix == "f") return model.sm / 10 == sm / 10 && model.sm >= sm;
+  return suffix.empty() && model.sm >= sm;
 }
 
 DeviceInfo device_info(const DeviceModel& model) {

@@ -108,6 +108,10 @@ std::span<const DeviceModel> device_models();
 /// Throws usage_error for an unknown name, listing the names.
 const DeviceModel& device_model(std::string_view name);
 
+/// Whether the GPU runs what was compiled for a target such as sm_80: plain ones run on this and newer GPUs, sm_90a only
+/// there, sm_100f in its family (PTX ISA 9.0, 11.1.2).
+bool runs_target(const DeviceModel& model, std::string_view target);
+
 /// As `resolve_device` gives it: id "vgpu:h200".
 DeviceInfo device_info(const DeviceModel& model);
 

@@ -136,6 +136,7 @@ namespace {
 
 /// "tile" from _ZZ6kernelPfE4tile: what a function calls its own.
 std::string readable(std::string_view name) {
+  if (!name.starts_with("_Z")) return std::string(name);  // "f" would be a float.
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), std::free);

@@ -34,6 +34,7 @@ class Prepared {
     if (!constants.empty())
       std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
     launch.caches.assign(launch.kernel->caches, nullptr);
+    launch.takes_turns = launch.kernel->cooperative;
     if (!launch.kernel->cooperative) return;
     launch.grid_workspace = launch.memory->allocate(kGridWorkspaceBytes, "grid barrier");
     std::memset(launch.memory->at(launch.grid_workspace, kGridWorkspaceBytes), 0, kGridWorkspaceBytes);

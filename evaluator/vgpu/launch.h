@@ -48,6 +48,7 @@ struct Launch {
   std::uint64_t grid_workspace = 0;  ///< Of a cooperative kernel: its barrier's address.
   std::uint64_t executed = 0;
   std::uint64_t progress = 0;  ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
+  bool takes_turns = false;    ///< Clusters let each other run often: one of them may spin on another's work.
   std::uint64_t phases = 0;    ///< Of all mbarriers: gives each phase a number.
   std::optional<Failure> failure;
   FindingKind failure_kind = FindingKind::fault;

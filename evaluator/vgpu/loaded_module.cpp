@@ -12,6 +12,7 @@ namespace evo::vgpu {
 LoadedModule::LoadedModule(GlobalMemory& memory, std::string ptx, Build build, const DecodeOptions& options)
     : memory_(&memory), build_(std::move(build)) {
   const std::unique_ptr<ptx::Module> module = ptx::parse(std::move(ptx));
+  target_ = module->target;
   try {
     place_variables(*module);
     for (const ptx::Function& function : module->functions) {

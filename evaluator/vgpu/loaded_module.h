@@ -27,6 +27,7 @@ class LoadedModule : public Module {
   const Kernel* kernel(std::string_view name) const;
   std::vector<std::string> kernel_names() const;  ///< Sorted.
   const Build& build() const { return build_; }
+  const std::string& target() const { return target_; }  ///< "sm_90a"
 
  private:
   void place_variables(const ptx::Module& module);
@@ -34,6 +35,7 @@ class LoadedModule : public Module {
 
   GlobalMemory* memory_;
   Build build_;
+  std::string target_;
   ModuleLayout layout_;
   std::vector<std::uint64_t> owned_;
   std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels_;

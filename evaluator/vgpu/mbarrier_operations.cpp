@@ -188,8 +188,10 @@ void arrive_after_copies(Warp& warp, const Instruction& in, std::uint32_t mask) 
     Mbarrier* barrier = existing(warp, in, lane, place);
     if (barrier == nullptr) return;
     note(warp, AsyncAction::Kind::arrive, place, barrier->phase);
-    if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->mbarrier_use(warp, in, lane, place, true);
-    for (PendingCopy& copy : warp.copies) copy.told |= copy.lanes & 1u << lane;
+    if (warp.launch->sanitiser != nullptr) {
+      warp.launch->sanitiser->copies_told(warp, lane);
+      warp.launch->sanitiser->mbarrier_use(warp, in, lane, place, true);
+    }
     MbarrierChange change;
     change.more_pending = in.aux1;
     change.may_complete = false;

@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "evaluator/vgpu/cluster.h"
+#include "evaluator/vgpu/control_operations.h"
 
 namespace evo::vgpu {
 namespace {
@@ -103,6 +106,7 @@ void BlockWatch::start(const Block& block) {
   local_written.assign(std::size_t{block.launch->kernel->local_bytes} * 32 * warps.size(), false);
   for (WarpWatch& warp : warps) warp.start();
   barriers = {};
+  partial_arrivals.clear();
   exited = {};
   mbarriers.clear();
   arriving_at_cluster = {};
@@ -387,7 +391,48 @@ void Sanitiser::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes) {
   gather(warp, lanes, warp.block->watch->barriers[barrier]);
 }
 
+void Sanitiser::arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes) {
+  if (lanes == warp.live()) return;
+  auto& partial = warp.block->watch->partial_arrivals;
+  const auto earlier = std::ranges::find_if(partial, [&](const BlockWatch::PartialArrival& arrival) {
+    return arrival.barrier == barrier && arrival.warp == &warp && arrival.in == &in;
+  });
+  if (earlier != partial.end()) {
+    earlier->lanes |= lanes;
+  } else {
+    partial.push_back({barrier, &warp, &in, lanes});
+  }
+}
+
+/// Forgets those that where(arrival) names; a finding if lanes of their warp have not come.
+template <class Where>
+void Sanitiser::end_partial_arrivals(Block& block, Where where) {
+  std::erase_if(block.watch->partial_arrivals, [&](const BlockWatch::PartialArrival& arrival) {
+    if (!where(arrival)) return false;
+    if (arrival.missing() != 0) {
+      report(FindingKind::divergent_barrier, *arrival.warp, *arrival.in, std::countr_zero(arrival.lanes),
+             fmt::format("lanes {:#010x} of the warp are here without {:#010x}: all must execute the same barrier together",
+                         arrival.lanes, arrival.missing()));
+    }
+    return true;
+  });
+}
+
+void Sanitiser::go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards) {
+  // Threads that have nothing left to do need not meet anybody.
+  while (onwards->execute == execute_reconverge) ++onwards;
+  if (onwards->execute == execute_exit && onwards->guard == 0) return;
+  end_partial_arrivals(*warp.block, [&](const BlockWatch::PartialArrival& arrival) {
+    return arrival.warp == &warp && (arrival.lanes & awaited) != 0 && (arrival.missing() & lanes) != 0;
+  });
+}
+
+void Sanitiser::stuck(Block& block) {
+  end_partial_arrivals(block, [](const BlockWatch::PartialArrival&) { return true; });
+}
+
 Knowledge Sanitiser::complete(Block& block, std::uint32_t barrier, bool whole) {
+  end_partial_arrivals(block, [&](const BlockWatch::PartialArrival& arrival) { return arrival.barrier == barrier; });
   Gathering& all = block.watch->barriers[barrier];
   if (whole && !block.watch->exited.empty()) {
     const Knowledge gone = block.watch->exited.take();
@@ -404,6 +449,13 @@ void Sanitiser::exit(Warp& warp, std::uint32_t lanes) {
     report(FindingKind::unwaited_copy, warp, *copy.issued_in, std::countr_zero(left),
            "its thread ends without having waited for this copy");
   }
+  for (const BulkOperation& operation : warp.bulk_operations) {
+    if (operation.performed || (lanes >> operation.lane & 1u) == 0) continue;
+    report(FindingKind::unwaited_copy, warp, *operation.issued_in, operation.lane,
+           "its thread ends without having waited until this has read shared memory");
+  }
+  for (const ProductWatch::Product& product : std::exchange(warp.products.products, {}))
+    report(FindingKind::unwaited_copy, warp, *product.issued_in, -1, "its warp ends without having waited for this product");
   gather(warp, lanes, warp.block->watch->exited);
 }
 

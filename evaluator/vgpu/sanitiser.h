@@ -121,6 +121,17 @@ struct BlockWatch {
   ByteFlags local_written;  ///< Thread after thread.
   std::vector<WarpWatch> warps;
   std::array<Gathering, 16> barriers;
+  /// Lanes that have come to an aligned barrier without all others of their warp. Those may still follow: the barrier is
+  /// not over.
+  struct PartialArrival {
+    std::uint32_t barrier = 0;
+    Warp* warp = nullptr;
+    const Instruction* in = nullptr;
+    std::uint32_t lanes = 0;
+
+    std::uint32_t missing() const { return warp->live() & ~lanes; }
+  };
+  std::vector<PartialArrival> partial_arrivals;
   Gathering exited;  ///< What threads that have ended did.
   std::map<std::uint32_t, MbarrierWatch> mbarriers;
   Gathering arriving_at_cluster;  ///< Of the cluster's first block, for all.
@@ -167,6 +178,12 @@ class Sanitiser {
   /// learn what any of them has acquired. What they have written themselves they do not learn.
   void meet(Warp& warp, std::uint32_t lanes);
   void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes);
+  /// To a barrier that all lanes of a warp that have not ended must come to in the same instruction.
+  void arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes);
+  /// Lanes go on from where they were to meet `awaited`: if those wait at an aligned barrier, these have passed it by.
+  void go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards);
+  /// No warp of the block can advance.
+  void stuck(Block& block);
   /// Everybody has come to a block's barrier; `whole`: it is one of all threads.
   Knowledge complete(Block& block, std::uint32_t barrier, bool whole);
   void exit(Warp& warp, std::uint32_t lanes);
@@ -191,6 +208,8 @@ class Sanitiser {
                        const Word* bytes, const Touched& from, PendingCopy& copy);
   void begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy);
   void end_copy(Warp& warp, const PendingCopy& copy, int lane);
+  /// An mbarrier is about to hear of the end of a lane's copies under way.
+  void copies_told(Warp& warp, int lane);
 
   // ---- Copies by the engine. What lands between begin_landing and end_landing is known to those who wait
   // for the phase.
@@ -204,15 +223,18 @@ class Sanitiser {
                        std::uint32_t bytes);
   void end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
                      std::uint32_t bytes);
-  /// What an mbarrier's copy reads, when it is issued.
+  /// What an mbarrier's copy reads of global memory, when it is issued.
   void bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
                    std::uint32_t bytes);
   /// A copy has come; then pass_state() says which of its bytes nobody had written at their source.
   void bulk_loaded(const SharedPlace& to, std::uint32_t bytes);
   void pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes);
-  /// A store or reduction has reached global memory.
+  /// A store or reduction writes global memory: under way until it settles, as far as anybody can know.
   void bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from, std::uint64_t to,
                    std::uint32_t bytes, bool reduces);
+  void bulk_settled(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes);
+  /// The cluster has ended with a copy under way that an mbarrier would have been told of.
+  void left_under_way(const BulkOperation& operation);
 
   // ---- wgmma's operands in shared memory, from the issue to the wait
   void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand);
@@ -264,6 +286,8 @@ class Sanitiser {
   /// A finding where an access may meet one of a launch ahead.
   void look_ahead(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
                   std::uint64_t address, const Spot& spot, const Clock* known);
+  template <class Where>
+  void end_partial_arrivals(Block& block, Where where);
   void gather(Warp& warp, std::uint32_t lanes, Gathering& into);
   void learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge);
   void acquire(Warp& warp, int lane, std::uint64_t key);

@@ -93,6 +93,15 @@ void Sanitiser::begin_copy_write(Warp& warp, const Instruction& in, std::uint32_
   }
 }
 
+void Sanitiser::copies_told(Warp& warp, int lane) {
+  const std::uint32_t bit = 1u << lane;
+  for (PendingCopy& copy : warp.copies) {
+    if ((copy.lanes & bit) == 0 || (copy.told & bit) != 0) continue;
+    copy.told |= bit;
+    copy.told_at[static_cast<std::size_t>(lane)] = warp.block->watch->warps[warp.index].now;
+  }
+}
+
 void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
   BlockWatch& watch = *warp.block->watch;
   const auto index = static_cast<std::size_t>(lane);
@@ -106,8 +115,10 @@ void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
     watch.shared.end_write(target, copy.bytes, code, landing_in_->watch->number, landing_->slot,
                            landing_->phase);
   } else {
+    // Whoever sees the mbarrier's phase over knows of the copy as well as who meets the thread behind its own wait.
+    const bool told = (copy.told >> lane & 1u) != 0;
     watch.shared.end_write(target, copy.bytes, code, watch.number, warp.thread(lane),
-                           watch.warps[warp.index].now);
+                           told ? copy.told_at[index] : watch.warps[warp.index].now);
   }
 }
 
@@ -154,7 +165,13 @@ void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, Acc
 void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode,
                               std::uint64_t from, std::uint32_t bytes) {
   const Spot spot = locate(warp, mode, lane, from);
-  if (spot.history != nullptr) spot.history->end_read(spot.at, bytes, accessor(warp, in, lane, {}));
+  if (spot.history == nullptr) return;
+  const Accessor by = accessor(warp, in, lane, {});
+  if (landing_ != nullptr) {
+    spot.history->end_read(spot.at, bytes, by, landing_in_->watch->number, landing_->slot, landing_->phase);
+  } else {
+    spot.history->end_read(spot.at, bytes, by);
+  }
 }
 
 void Sanitiser::bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
@@ -190,8 +207,28 @@ void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const S
   Accessor by = accessor(warp, in, lane, {});
   by.flags.strong = reduces;
   look_ahead(warp, in, lane, mode, bytes, to, spot, by.known);
-  if (const auto conflict = spot.history->write(spot.at, bytes, by))
-    report_race(warp, in, lane, mode, bytes, to, *conflict);
+  const auto conflict = spot.history->begin_write(spot.at, bytes, by);
+  if (!conflict) return;
+  // In which order a thread's own groups write is not looked at.
+  const bool own = conflict->under_way && conflict->with_write && conflict->block == by.block && conflict->thread == by.thread;
+  if (!own) report_race(warp, in, lane, mode, bytes, to, *conflict);
+}
+
+void Sanitiser::bulk_settled(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes) {
+  const Spot spot = locate(warp, {Where::global, true, true}, lane, to);
+  if (spot.history == nullptr) return;
+  const Accessor by = accessor(warp, in, lane, {});
+  spot.history->end_write(spot.at, bytes, by.code, by.block, by.thread, by.now);
+}
+
+void Sanitiser::left_under_way(const BulkOperation& operation) {
+  const Warp& warp = *operation.issued_by;
+  const auto what = "the block that it goes to has ended, and nobody has waited for this copy";
+  if (operation.bytes > 0)
+    return report(FindingKind::unwaited_copy, warp, *operation.issued_in, operation.lane, what);
+  for (const PendingCopy& copy : warp.copies)
+    if ((copy.lanes >> operation.lane & 1u) != 0)
+      report(FindingKind::unwaited_copy, warp, *copy.issued_in, operation.lane, what);
 }
 
 // ---- wgmma

@@ -75,7 +75,9 @@ void Sanitiser::follow_unwritten(Warp& warp, const Instruction& in, std::uint32_
   const std::uint32_t read = mine.unwritten_lanes(traced.reads);
   if (read == 0) return mine.forget_unwritten(traced.writes, mask);
   const bool guarded = in.guard != 0;
-  std::uint32_t depends = read & (guarded ? warp.active : mask);
+  std::uint32_t depends = read & mask;
+  // The guard comes last; it decides for lanes that it turns away, too.
+  if (guarded) depends |= mine.unwritten_lanes(traced.reads.last(1)) & warp.active;
   const bool hands_on = is_arithmetic(traced.op_class) && !guarded;
   if (hands_on) depends &= ~left_out(warp, in, traced, mine);
   std::shared_ptr<const UnwrittenLoad> origin;

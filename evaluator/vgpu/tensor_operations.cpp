@@ -161,6 +161,7 @@ void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask)
         box->store(block->shared.data(), offset);
       }
     };
+    std::function<void()> settle;
     if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
       const AccessMode mode{Where::shared, false, false};
       const std::uint32_t bytes = box->map().box_bytes();
@@ -175,8 +176,13 @@ void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask)
           sanitiser->bulk_stored(warp, in, lane, {block, at}, address, count, reduction.combine != nullptr);
         });
       };
+      settle = [=, &warp, &in] {
+        box->each_piece(offset, [&](std::uint32_t, std::uint64_t address, std::uint32_t count) {
+          sanitiser->bulk_settled(warp, in, lane, address, count);
+        });
+      };
     }
-    add_to_group(warp, in, lane, std::move(perform));
+    add_to_group(warp, in, lane, std::move(perform), std::move(settle));
     note_copy(warp, {static_cast<std::uint32_t>(box->inside_bytes()), true, true}, nullptr);
   }
 }

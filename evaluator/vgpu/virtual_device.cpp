@@ -113,7 +113,10 @@ std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<
     return nullptr;
   }
   try {
-    return std::make_unique<LoadedModule>(memory_, binary.ptx, binary.build);
+    auto module = std::make_unique<LoadedModule>(memory_, binary.ptx, binary.build);
+    if (runs_target(model_, module->target())) return module;
+    failure = refusal(fmt::format("the program was compiled for {}, which {} ({}) does not run", module->target(), info_.name, info_.arch));
+    return nullptr;
   } catch (const LoadError& error) {
     failure = failure_of(Verdict::unsupported, error.what());
     return nullptr;
@@ -128,9 +131,11 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
     return refusal(fmt::format("kernel {}: {}", kernel.name, why));
   };
   if (threads == 0 || volume(planned.grid) == 0) return refuse("an empty grid or block");
-  if (threads > static_cast<std::uint64_t>(info_.limits.threads_per_block) || planned.block[2] > 64) {
+  if (threads > static_cast<std::uint64_t>(info_.limits.threads_per_block))
     return refuse(fmt::format("a block of {} threads", threads));
-  }
+  constexpr std::uint32_t kDeepestBlock = 64;
+  if (planned.block[2] > kDeepestBlock)
+    return refuse(fmt::format("a block of {} threads in z: 1 to {} are possible", planned.block[2], kDeepestBlock));
   if (planned.grid[0] > 0x7fff'ffffu || planned.grid[1] > 65535 || planned.grid[2] > 65535)
     return refuse("a grid too large");
   const std::uint64_t limit =

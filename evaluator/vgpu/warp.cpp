@@ -152,26 +152,27 @@ void Warp::exit_lanes(std::uint32_t lanes) {
     stop = Stop::switch_split;
   }
   if (block->watch != nullptr) launch->sanitiser->exit(*this, lanes);
-  land_bulk_operations(*this, lanes);
+  abandon_bulk_groups(*this, lanes);
   block->lanes_exited(static_cast<std::uint32_t>(std::popcount(lanes)));
+}
+
+bool Warp::meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const {
+  if (split.state != Split::State::waits_for_lanes) return false;
+  if (((split.required ^ required) & live()) != 0) return false;  // Another group of the warp.
+  return split.waits_in == &instruction ||
+         (meet == Meet::anywhere && split.waits_in->execute == instruction.execute);
 }
 
 bool Warp::gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet) {
   required &= live();
   if ((required & ~mask) == 0) return true;
-  const auto meets = [&](const Split& other) {
-    if (other.state != Split::State::waits_for_lanes) return false;
-    if ((other.required & live()) != required) return false;  // Another group of the warp.
-    return other.waits_in == &instruction ||
-           (meet == Meet::anywhere && other.waits_in->execute == instruction.execute);
-  };
   std::uint32_t all = mask;
   for (const Split& other : splits) {
-    if (meets(other)) all |= other.waiting;
+    if (meets(other, instruction, required, meet)) all |= other.waiting;
   }
   if ((required & ~all) == 0) {
     for (Split& other : splits) {
-      if (!meets(other)) continue;
+      if (!meets(other, instruction, required, meet)) continue;
       other.state = Split::State::ready;
       other.next = other.waits_in + 1;
     }
@@ -185,6 +186,7 @@ bool Warp::gather(const Instruction& instruction, std::uint32_t& mask, std::uint
   split.waits_in = &instruction;
   split.waiting = mask;
   split.required = required;
+  split.meet = meet;
   current = -1;
   stop = Stop::switch_split;
   return false;
@@ -262,10 +264,7 @@ bool Warp::resume() {
       if (split.state != Split::State::waits_for_lanes) continue;
       std::uint32_t together = 0;
       for (const Split& other : splits) {
-        if (other.state == Split::State::waits_for_lanes &&
-            other.waits_in->execute == split.waits_in->execute &&
-            ((other.required ^ split.required) & live()) == 0)
-          together |= other.waiting;
+        if (meets(other, *split.waits_in, split.required, split.meet)) together |= other.waiting;
       }
       if ((split.required & live() & ~together) != 0) continue;
       split.state = Split::State::ready;
@@ -296,6 +295,7 @@ bool Warp::release_joins() {
   bool released = false;
   for (Join& join : joins) {
     if (!join.used || join.arrived == 0 || join.at == nullptr) continue;
+    if (block->watch != nullptr) launch->sanitiser->go_ahead(*this, join.arrived, join.pending, join.onwards());
     // They go on as a split of the parent's; the lanes still pending will find nobody to meet.
     new_split(join.arrived, join.onwards(), join.parent);
     join.arrived = 0;

@@ -30,6 +30,12 @@ enum class Stop : std::uint8_t {
   failed,        ///< The launch has a failure.
 };
 
+/// Where lanes come together that execute something together (.sync).
+enum class Meet : std::uint8_t {
+  here,      ///< In the same instruction,
+  anywhere,  ///< or in any of its kind.
+};
+
 /// Lanes that run together. A warp starts as one split; a branch that divides it makes more; they meet again
 /// at the branch's immediate post-dominator.
 struct Split {
@@ -48,7 +54,8 @@ struct Split {
   const Instruction* next = nullptr;
   const Instruction* waits_in = nullptr;
   std::uint32_t waiting = 0;   ///< The lanes that execute `waits_in`.
-  std::uint32_t required = 0;  ///< waits_for_lanes: who must come.
+  std::uint32_t required = 0;  ///< waits_for_lanes: who must come,
+  Meet meet = Meet::here;      ///< and where to.
   std::uint32_t barrier = 0;  ///< Number, or address in shared memory.
   bool expired = false;       ///< A wait at an mbarrier has reached its time limit.
 };
@@ -81,13 +88,16 @@ struct PendingCopy {
   std::array<std::array<std::byte, 16>, 32> data{};
   // For the sanitiser:
   const Instruction* issued_in = nullptr;
-  std::uint32_t told = 0;                    ///< Lanes whose mbarrier hears of the end.
+  std::uint32_t told = 0;                     ///< Lanes whose mbarrier hears of the end: who knows that
+  std::array<std::uint32_t, 32> told_at{};    ///< they had come to this time.
   std::array<std::uint16_t, 32> unwritten{};  ///< Bytes of each lane that nobody has written.
 };
 
 /// A bulk copy, reduction or store under way. What it reads and writes has been checked when it was issued.
 struct BulkOperation {
   std::function<void()> perform;
+  std::function<void()> settle;  ///< For the sanitiser: what a group's operation writes is there.
+  bool performed = false;        ///< Somebody has waited until its source was read.
   const Instruction* issued_in = nullptr;
   Warp* issued_by = nullptr;
   int lane = 0;
@@ -146,9 +156,7 @@ struct Warp {
 
   /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live
   /// are here: `mask` then holds all of them that execute it. Otherwise the split waits, and the call comes
-  /// again or is done for it by the split that completes the set. Lanes meet at the same instruction or, with
-  /// `anywhere`, at any of its kind.
-  enum class Meet : std::uint8_t { here, anywhere };
+  /// again or is done for it by the split that completes the set.
   bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required,
               Meet meet = Meet::here);
   /// Parks the running split until its barrier releases it.
@@ -163,6 +171,8 @@ struct Warp {
   /// True once when the running split's wait had reached its time limit.
   bool take_expired();
 
+  /// Whether a split waits to execute an instruction together with all that live of `required`.
+  bool meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const;
   /// Chooses another split to run. False when none can.
   bool resume();
   /// After a long run: lets lanes that wait at reconvergence points go ahead, and takes turns between splits.

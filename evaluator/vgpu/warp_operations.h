@@ -14,7 +14,7 @@ namespace evo::vgpu {
 class MemberGroups {
  public:
   MemberGroups(Warp& warp, const Instruction& in, std::uint32_t mask, Place members_at,
-               Warp::Meet meet = Warp::Meet::here)
+               Meet meet = Meet::here)
       : warp_(warp), in_(in), members_(warp.row(members_at)), meet_(meet), first_(mask), left_(mask) {}
   /// False when no group is left, those that miss lanes wait, or the warp has failed.
   bool next(std::uint32_t& mask);
@@ -25,7 +25,7 @@ class MemberGroups {
   Warp& warp_;
   const Instruction& in_;
   const Word* members_;
-  Warp::Meet meet_;
+  Meet meet_;
   std::uint32_t first_;            ///< All that execute the instruction.
   std::uint32_t left_;             ///< Of them, those not yet looked at.
   std::uint32_t incomplete_ = 0;   ///< Their group lacks lanes.

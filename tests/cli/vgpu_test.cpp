@@ -76,6 +76,20 @@ TEST_CASE("evo vgpu reports a finding and exits with 1") {
   CHECK(outcome.out.find("'y'") != std::string::npos);
 }
 
+TEST_CASE("evo vgpu names a kernel as its source does, also where the name would be a type's in mangled form") {
+  const Bench bench;
+  bench.write("k.cu", "extern \"C\" __global__ void f(int* out) { *out = 1; }\n");
+  CHECK(bench.json({"vgpu", "k.cu", "--arg", "out=int[1]:zeros"})["launches"][0]["kernel"] == "f");
+}
+
+TEST_CASE("evo vgpu says which limit of a block a launch breaks") {
+  const Bench bench;
+  bench.write("k.cu", "__global__ void k(int* out) { *out = 1; }\n");
+  const Outcome outcome = bench.evo({"vgpu", "k.cu", "--block", "1,1,65", "--arg", "out=int[1]:zeros"});
+  CHECK(outcome.code == 1);
+  CHECK(outcome.out.find("a block of 65 threads in z: 1 to 64 are possible") != std::string::npos);
+}
+
 TEST_CASE("evo vgpu says in one line what is wrong with what it is given") {
   const Bench bench;
   bench.write("k.cu", kSaxpy);

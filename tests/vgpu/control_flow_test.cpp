@@ -193,6 +193,35 @@ TEST_CASE("a spin on another warp's flag ends, as does one on another block's") 
   for (const int arrived : blocks) CHECK(arrived == 4);
 }
 
+TEST_CASE("blocks meet again and again at a grid barrier of the kernel's own") {
+  constexpr int kRounds = 6, kCount = 256;
+  TestGpu gpu;
+  gpu.load_cuda(R"(
+    __device__ unsigned arrived;
+    extern "C" __global__ void rotate(int* values, int n, int rounds) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      for (int r = 0; r < rounds; ++r) {
+        values[(r + 1) * n + i] = values[r * n + (i + 1) % n] + 1;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+          __threadfence();
+          atomicAdd(&arrived, 1);
+          while (*(volatile unsigned*)&arrived < gridDim.x * (r + 1)) {}
+          __threadfence();
+        }
+        __syncthreads();
+      }
+    })");
+  std::vector<int> values(kCount * (kRounds + 1), 0);
+  for (int i = 0; i < kCount; ++i) values[static_cast<std::size_t>(i)] = i;
+  const auto at = gpu.upload("values", values);
+  const auto failure = gpu.launch("rotate", {{4, 1, 1}, {64, 1, 1}}, at, kCount, kRounds);
+  if (failure) FAIL(failure->reason);
+  const auto got = gpu.download<int>(at, values.size());
+  for (int i = 0; i < kCount; ++i)
+    CHECK(got[static_cast<std::size_t>(kRounds * kCount + i)] == (i + kRounds) % kCount + kRounds);
+}
+
 TEST_CASE("post-dominators ignore paths that trap") {
   // 0: branch to 3; 1: trap; 2: (unreachable next) ; 3: leave
   std::vector<Flow> flows(4);

@@ -59,6 +59,44 @@ TEST_CASE("vector atomics add each element") {
         std::vector<std::uint16_t>{f16_from_f32(32, {}), f16_from_f32(64, {})});
 }
 
+TEST_CASE("a vector atomic reads all its values before it returns the old ones in their registers") {
+  TestGpu gpu;
+  gpu.load_ptx(R"(.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry swap(.param .u64 sums, .param .u64 out) { .reg .f32 x, y; .reg .b64 at, to;
+ld.param.u64 at, [sums]; ld.param.u64 to, [out];
+mov.f32 x, 0f3F800000; mov.f32 y, 0f40000000;
+atom.global.add.v2.f32 {x, y}, [at], {y, x};
+st.global.v2.f32 [to], {x, y};
+ret; })");
+  const auto sums = gpu.upload("sums", std::vector<float>{10, 20});
+  const auto out = gpu.upload("out", std::vector<float>(2, 0));
+  const auto failure = gpu.launch("swap", {{1, 1, 1}, {1, 1, 1}}, sums, out);
+  if (failure) FAIL(failure->reason);
+  CHECK(gpu.download<float>(sums, 2) == std::vector<float>{12, 21});
+  CHECK(gpu.download<float>(out, 2) == std::vector<float>{10, 20});
+}
+
+TEST_CASE("a vector atomic wants the whole vector aligned and inside its buffer") {
+  const auto failure_of = [](const std::string& operation, int offset) {
+    TestGpu gpu;
+    gpu.load_ptx(R"(.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry add(.param .u64 sums) { .reg .b32 x; .reg .b64 at;
+ld.param.u64 at, [sums]; mov.b32 x, 0;
+)" + operation + " [at+" + std::to_string(offset) + "], {x, x, x, x};\nret; }");
+    const auto failure = gpu.launch("add", {{1, 1, 1}, {1, 1, 1}}, gpu.upload("sums", std::vector<float>(6, 0)));
+    return failure ? failure->reason : "";
+  };
+  for (const char* operation : {"red.global.add.v4.f32", "red.global.add.noftz.v4.bf16x2"}) {
+    CHECK(failure_of(operation, 0).empty());
+    CHECK(failure_of(operation, 4).find("writes 16 bytes at a misaligned address") != std::string::npos);
+    CHECK(failure_of(operation, 16).find("writes 16 bytes at") != std::string::npos);
+  }
+}
+
 TEST_CASE("mma.sp multiplies the stored half of A with the elements that the metadata names") {
   std::mt19937 source(3);
   const auto small = [&] { return static_cast<int>(source() % 7) - 3; };

@@ -1,5 +1,6 @@
 #include "evaluator/vgpu/device_models.h"
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "engine/error.h"
+#include "evaluator/vgpu/virtual_device.h"
 
 namespace evo::vgpu {
 namespace {
@@ -41,6 +43,33 @@ TEST_CASE("each model compiles for its own architecture") {
   CHECK(info_of("a100").arch == "sm_80");
   CHECK(info_of("l4").arch == "sm_89");
   CHECK(info_of("rtx4090").arch == "sm_89");
+}
+
+TEST_CASE("plain targets run on newer models, those with an a only on theirs, those with an f in their family") {
+  const auto runs = [](std::string_view model, std::string_view target) { return runs_target(device_model(model), target); };
+  for (const char* target : {"sm_75", "sm_80", "sm_89", "sm_90", "sm_90a"}) CHECK(runs("h200", target));
+  for (const char* target : {"sm_80a", "sm_100", "sm_100a", "sm_100f", "sm_120", "sm_90x", "sm_"}) CHECK_FALSE(runs("h200", target));
+  CHECK(runs("a100", "sm_80"));
+  CHECK(runs("l4", "sm_80"));
+  CHECK(runs("l4", "sm_80f"));
+  for (const char* target : {"sm_86", "sm_90", "sm_90a"}) CHECK_FALSE(runs("a100", target));
+}
+
+TEST_CASE("a program for another GPU is refused when it is loaded, as a driver does") {
+  const auto failure_on = [](const char* model) {
+    const auto gpu = make_device(model);
+    Binary binary;
+    binary.ptx = ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n";
+    std::optional<Failure> failure;
+    const auto module = gpu->load(binary, failure);
+    CHECK((module == nullptr) == failure.has_value());
+    return failure;
+  };
+  CHECK_FALSE(failure_on("h200"));
+  const auto refused = failure_on("a100");
+  REQUIRE(refused);
+  CHECK(refused->verdict == Verdict::launch_failed);
+  CHECK(refused->reason == "the program was compiled for sm_90a, which NVIDIA A100 SXM 80 GB (virtual) (sm_80) does not run");
 }
 
 TEST_CASE("a model's facts are complete and consistent") {

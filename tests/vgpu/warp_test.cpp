@@ -127,6 +127,22 @@ TEST_CASE("a shuffle that waits for lanes that never come is a deadlock that nam
   CHECK(contains(reason, "at barrier 3, where 16 of 64 threads have arrived"));
 }
 
+TEST_CASE("lanes that wait for each other in different shuffles are a deadlock that names both") {
+  // Their values would have to come out of two instructions.
+  const std::string reason = failure_of_kernel(R"(
+    int value = threadIdx.x;
+    if (threadIdx.x < 16) {
+      value = __shfl_xor_sync(0xffffffffu, value, 1) * 3;
+    } else {
+      value = __shfl_xor_sync(0xffffffffu, value + 7, 2) ^ 5;
+    }
+    out[threadIdx.x] = value;)");
+  CHECK(contains(reason, "crashed: "));
+  CHECK(contains(reason, "deadlock"));
+  CHECK(contains(reason, "lanes 0x0000ffff wait in shfl.sync.bfly.b32 (line 5) for lanes 0xffff0000"));
+  CHECK(contains(reason, "lanes 0xffff0000 wait in shfl.sync.bfly.b32 (line 7) for lanes 0x0000ffff"));
+}
+
 TEST_CASE("a lane outside its own member mask is found") {
   CHECK(contains(failure_of_kernel("out[threadIdx.x] = __shfl_sync(0xff, threadIdx.x, 0);"),
                  "is not in its member mask"));
@@ -165,6 +181,20 @@ TEST_CASE("a producer arrives without waiting, barriers reduce predicates") {
     CHECK(out[t] == (t < 32 ? 1 : (t - 32) * 4));
     CHECK(out[64 + t] == 13 * 4 + 2);
   }
+}
+
+TEST_CASE("lanes that a warp does not have vote with everybody at a barrier with a count") {
+  const auto out = run(R"(
+    const int t = threadIdx.x;
+    int all, none, any, count;
+    asm volatile("{ .reg .pred p, q; setp.ge.s32 q, %1, 0; barrier.cta.red.and.pred p, 1, 64, q; selp.s32 %0, 1, 0, p; }" : "=r"(all) : "r"(t));
+    asm volatile("{ .reg .pred p, q; setp.ge.s32 q, %1, 1; barrier.cta.red.and.pred p, 1, 64, q; selp.s32 %0, 1, 0, p; }" : "=r"(none) : "r"(t));
+    asm volatile("{ .reg .pred p, q; setp.lt.s32 q, %1, 0; barrier.cta.red.or.pred p, 1, 64, q; selp.s32 %0, 1, 0, p; }" : "=r"(any) : "r"(t));
+    asm volatile("{ .reg .pred q; setp.ge.s32 q, %1, 0; barrier.cta.red.popc.u32 %0, 1, 64, q; }" : "=r"(count) : "r"(t));
+    out[t] = count * 1000 + any * 100 + none * 10 + all;
+  )",
+                       50, 50);
+  for (const U32 seen : out) CHECK(seen == 50'001);
 }
 
 TEST_CASE("threads that have returned do not hold up a barrier of the whole block") {
