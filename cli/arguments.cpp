@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -43,6 +44,13 @@ std::uint64_t parse_number(std::string_view option, std::string_view text, std::
                                   least > 0 ? fmt::format(", at least {}", least) : ""));
   }
   return number;
+}
+
+void refuse_options(const CLI::App& command, const std::vector<std::string>& options, std::string_view subject) {
+  for (const std::string& option : options) {
+    if (command.count(option) > 0)
+      throw usage_error(fmt::format("{} cannot be combined with {} (evo {} --help)", option, subject, command.get_name()));
+  }
 }
 
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text) {
