@@ -20,8 +20,9 @@ bool all_digits(std::string_view text);
 
 // Each throws usage_error that names the option, what was given and what is wanted.
 
-/// A whole number, at least `least`. `option` is for the message ("--evals").
-std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least = 0);
+/// A whole number from `least` to `most`. `option` is for the message ("--evals").
+std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least = 0,
+                           std::uint64_t most = UINT64_MAX);
 
 /// "90s", "10m", "1h", "1h30m", "1.5h": positive, with units.
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
