@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -35,14 +36,22 @@ bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least) {
+std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < least) {
     throw usage_error(fmt::format("{} '{}': give a whole number{}", option, text,
                                   least > 0 ? fmt::format(", at least {}", least) : ""));
   }
+  if (number > most) throw usage_error(fmt::format("{} {}: at most {}", option, text, most));
   return number;
+}
+
+void refuse_options(const CLI::App& command, const std::vector<std::string>& options, std::string_view subject) {
+  for (const std::string& option : options) {
+    if (command.count(option) > 0)
+      throw usage_error(fmt::format("{} cannot be combined with {} (evo {} --help)", option, subject, command.get_name()));
+  }
 }
 
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text) {

@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
-#include <utility>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
-#include "cli/gzip_file.h"
 #include "cli/lookup.h"
-#include "engine/error.h"
+#include "cli/recordings.h"
 #include "population/results_read.h"
 
 namespace evo::cli {
@@ -21,18 +18,8 @@ struct Request {
   std::string database = kDefaultDatabase;
 };
 
-/// The whole file, decompressed when it is gzipped.
-std::string read_whole(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw usage_error(fmt::format("no file {}", path));
-  GzipFile file = read_gzip_file(path);
-  if (!file.whole)
-    throw usage_error(fmt::format("{} cannot be decompressed: it is damaged or cut off", path));
-  return std::move(file.text);
-}
-
 int import_file(const Request& request, const std::string& command_line) {
-  const Results results = read_results(read_whole(request.file), request.file);
+  const Results results = read_results(read_text(request.file), request.file);
   Store store = Store::open(request.database, Store::Mode::write);
   const RunId run = import_results(store, results, command_line);
   fmt::print("run {} in {}: {} candidates of {} on {}, {}, without sources\n", run, request.database,

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "cli/suggest.h"
 #include "engine/candidate.h"
@@ -73,6 +74,13 @@ void check_known(std::string_view what, const std::string& name, std::vector<std
   throw unknown_name(what, name, known, fmt::format("in {}", store.path().string()));
 }
 
+/// As the filter of elites has it: an id, a kind or a part of the name.
+bool is_called(const DeviceRecord& device, const std::string& text) {
+  const auto alike = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  return device.id == text || device.kind == text ||
+         !std::ranges::search(device.name, text, alike).empty();
+}
+
 /// Whether a filter's text is an objective, or its first words.
 bool begins_one(const std::string& text, const std::vector<std::string>& objectives) {
   return std::any_of(objectives.begin(), objectives.end(),
@@ -82,12 +90,17 @@ bool begins_one(const std::string& text, const std::vector<std::string>& objecti
 }  // namespace
 
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter) {
-  std::vector<std::string> tasks, objectives;
+  std::vector<std::string> tasks, devices, objectives;
+  // No run of a kind of device is an answer, not a slip.
+  bool device_known = filter.device == "cuda" || filter.device == "vgpu";
   for (const RunRow& run : store.runs()) {
     tasks.push_back(run.info.task);
+    devices.push_back(run.info.device.id);
+    device_known = device_known || is_called(run.info.device, filter.device);
     objectives.push_back(run.info.objective);
   }
   check_known("task", filter.task, std::move(tasks), store);
+  if (!device_known) check_known("device", filter.device, std::move(devices), store);
   if (!begins_one(filter.objective, objectives)) {
     check_known("objective", filter.objective, std::move(objectives), store);
   }

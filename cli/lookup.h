@@ -32,7 +32,7 @@ Bindings known_to_space(const DeviceInfo& device, const Target& target);
 
 DeviceRecord record_of(const DeviceInfo& device);
 
-/// Elites that a filter selects. Throws usage_error when it names a task or objective that no run in the
+/// Elites that a filter selects. Throws usage_error when it names a task, device or objective that no run in the
 /// database has, as an empty list would hide a slip of the finger; a database without runs has no elites,
 /// which is no error.
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter);

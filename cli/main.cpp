@@ -17,6 +17,7 @@
 #include "cli/exit_code.h"
 #include "cli/guarded_command.h"
 #include "cli/sanitize.h"
+#include "cli/shell_words.h"
 #include "cli/signals.h"
 #include "cli/streams.h"
 #include "cli/terminal.h"
@@ -73,17 +74,7 @@ void refuse_passing_databases(CLI::App& app) {
 /// As a person would type it again in a shell.
 std::string command_line_of(const std::vector<std::string>& arguments) {
   std::string line = "evo";
-  for (const std::string& argument : arguments) {
-    const bool plain =
-        !argument.empty() && argument.find_first_of(" \t\n'\"\\$`*?[]{}()<>|&;#~!") == std::string::npos;
-    if (plain) {
-      line.append(" ").append(argument);
-      continue;
-    }
-    line += " '";
-    for (const char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += "'";
-  }
+  for (const std::string& argument : arguments) line.append(" ").append(shell_word(argument));
   return line;
 }
 
@@ -125,11 +116,21 @@ std::string unexpected(const CLI::App& app) {
                      suggestion(name, option_names(command)));
 }
 
+/// What `evo db` has to be told beside its name: nothing of it was typed, or something else.
+std::string missing_part(const CLI::App& command) {
+  const std::vector<std::string> rest = command.remaining();
+  const std::vector<std::string> parts = command_names(command);
+  if (rest.empty()) return fmt::format("evo {} needs one of {}", command.get_name(), list_of(parts));
+  return fmt::format("evo {} has no '{}'{}", command.get_name(), rest.front(), suggestion(rest.front(), parts));
+}
+
 /// Help and version are no errors.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return complain(unexpected(app), kWrongUsage);
   const std::vector<CLI::App*> parsed = app.get_subcommands();
+  if (!parsed.empty() && !command_names(*parsed.front()).empty() && parsed.front()->get_subcommands().empty())
+    return complain(missing_part(*parsed.front()), kWrongUsage);
   const std::string help =
       parsed.empty() ? "evo --help" : fmt::format("evo {} --help", parsed.front()->get_name());
   return complain(fmt::format("{} ({})", error.what(), help), kWrongUsage);

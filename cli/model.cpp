@@ -271,12 +271,22 @@ int compare_with_sweeps(const Request& request) {
   return kDone;
 }
 
-int model(const Request& request) {
+const std::vector<std::string> kOfOneGenome = {"--task", "--option"};
+const std::vector<std::string> kOfOneCandidate = {"--shapes", "--cold", "--explain"};
+const std::vector<std::string> kOfSweeps = {"--limit", "--skip", "--failed-too", "--csv", "--svg"};
+
+int model(const Request& request, const CLI::App& command) {
   const int subjects = !request.id.empty() + !request.genome.empty() + !request.sweeps.empty();
   if (subjects != 1)
     throw usage_error(
         "evo model takes one of a candidate's ID, --genome (with --task), or recorded sweeps --against");
-  return request.sweeps.empty() ? model_one(request) : compare_with_sweeps(request);
+  if (request.genome.empty()) refuse_options(command, kOfOneGenome, request.id.empty() ? "--against" : "a candidate's ID");
+  if (!request.sweeps.empty()) {
+    refuse_options(command, kOfOneCandidate, "--against");
+    return compare_with_sweeps(request);
+  }
+  refuse_options(command, kOfSweeps, request.id.empty() ? "--genome" : "a candidate's ID");
+  return model_one(request);
 }
 
 }  // namespace
@@ -324,7 +334,9 @@ void add_model(CLI::App& app, Action& action) {
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return model(*request); }; });
+  command->callback([request, &action, command] {
+    action = [request, command] { return model(*request, *command); };
+  });
 }
 
 }  // namespace evo::cli

@@ -85,7 +85,7 @@ std::string read_text(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path))
     throw usage_error(fmt::format("{} is a folder, not a file", path.string()));
   GzipFile file = read_gzip_file(path);
-  if (!file.whole) throw machine_error(fmt::format("cannot read {}: {}", path.string(), file.reason));
+  if (!file.whole) throw usage_error(fmt::format("{} cannot be decompressed: it is damaged or cut off", path.string()));
   return std::move(file.text);
 }
 

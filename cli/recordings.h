@@ -9,8 +9,8 @@
 
 namespace evo::cli {
 
-/// The whole file, decompressed when it is gzipped. Throws usage_error when it is missing, machine_error when
-/// it cannot be read.
+/// The whole file, decompressed when it is gzipped. Throws usage_error when it is missing, damaged or cut off,
+/// machine_error when it cannot be opened.
 std::string read_text(const std::filesystem::path& path);
 
 /// Whether a file's text is that of an SQLite database.

@@ -7,6 +7,7 @@
 
 #include "cli/lookup.h"
 #include "cli/suggest.h"
+#include "population/results_read.h"
 
 namespace evo::cli {
 namespace {
@@ -45,11 +46,20 @@ Family find_family(const SourceTree& tree, const Task& task, const std::string& 
   throw unknown_name("family", name, names, fmt::format("of task {}", task.name));
 }
 
+SourceTree files_of(const Store& store, const RunRow& run) {
+  SourceTree files = store.task_files(run.info.task_hash);
+  if (run.info.strategy != kImported) return files;
+  throw usage_error(
+      fmt::format("run {} was imported without sources: its results can be read and searched from, its candidates not "
+                  "run (docs/store.md)",
+                  run.id));
+}
+
 Restored restore(const Store& store, CandidateId id) {
   Restored restored;
   restored.row = find_candidate(store, id);
   restored.run = find_run(store, restored.row.run);
-  restored.files = store.task_files(restored.run.info.task_hash);
+  restored.files = files_of(store, restored.run);
   restored.task = load_task(restored.files, restored.run.info.task);
   restored.files.insert(restored.row.files.begin(), restored.row.files.end());
   restored.family = find_family(restored.files, restored.task, restored.row.genome.family);

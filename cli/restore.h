@@ -20,7 +20,10 @@ struct Restored {
   Family family;
 };
 
-/// Throws usage_error when there is no such candidate.
+/// The files of a run's task. Throws usage_error when the run was imported without them.
+SourceTree files_of(const Store& store, const RunRow& run);
+
+/// Throws usage_error when there is no such candidate, or it was imported without its sources.
 Restored restore(const Store& store, CandidateId id);
 
 /// The programs as they were stored, without plans.

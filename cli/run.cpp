@@ -356,14 +356,15 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->type_name("FROM");
   command
       ->add_option("--screen", request->screen,
-                   "Evaluate of every N proposals the one that the virtual GPU's cost model ranks first (default: 4 where evolve "
-                   "runs on a GPU that a virtual one is like, else 1)")
+                   fmt::format("Evaluate of every N proposals, at most {}, the one that the virtual GPU's cost model ranks first "
+                               "(default: 4 where evolve runs on a GPU that a virtual one is like, else 1)",
+                               kMostScreened))
       ->type_name("N");
   command
       ->add_option("--rehearse", request->rehearse,
-                   fmt::format("Search M genomes by the cost model alone first; the best of them open the run (default: {}, or "
+                   fmt::format("Search M genomes, at most {}, by the cost model alone first; the best of them open the run (default: {}, or "
                                "twice --evals, where a screened evolve runs on a GPU that a virtual one is like; else 0)",
-                               Rehearsal().genomes))
+                               kMostRehearsed, Rehearsal().genomes))
       ->type_name("M");
   command
       ->add_option("--proposer", request->proposer,

@@ -9,6 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/elsewhere.h"
 #include "cli/modelling.h"
+#include "cli/restore.h"
 #include "cli/suggest.h"
 #include "cli/templates.h"
 #include "engine/candidate.h"
@@ -71,13 +72,13 @@ bool models_help(std::string_view strategy, const DeviceInfo& device) {
 }
 
 std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
-  if (!request.screen.empty()) return parse_number("--screen", request.screen, 1);
+  if (!request.screen.empty()) return parse_number("--screen", request.screen, 1, kMostScreened);
   return models_help(info.strategy, device) ? Screen().among : 1;
 }
 
 /// A short run is not worth a long rehearsal.
 std::size_t rehearse_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
-  if (!request.rehearse.empty()) return parse_number("--rehearse", request.rehearse);
+  if (!request.rehearse.empty()) return parse_number("--rehearse", request.rehearse, 0, kMostRehearsed);
   if (info.screen == 1 || !models_help(info.strategy, device)) return 0;
   const std::size_t usual = Rehearsal().genomes;
   return info.evaluation_limit > 0 ? std::min<std::size_t>(usual, 2 * info.evaluation_limit) : usual;
@@ -173,7 +174,7 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   run.resumed = id;
   run.recalled = row.evaluated;
   run.info = row.info;
-  run.info.files = store.task_files(row.info.task_hash);
+  run.info.files = files_of(store, row);
   run.task = load_task(run.info.files, row.info.task);
   if (run.task.hash != row.info.task_hash) {
     throw usage_error(fmt::format(

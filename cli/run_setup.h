@@ -15,6 +15,9 @@ namespace evo::cli {
 
 inline constexpr std::uint64_t kEvaluationsOnCuda = 200;
 inline constexpr std::uint64_t kEvaluationsOnVgpu = 40;
+/// Proposals are held in memory until the best modelled is known.
+inline constexpr std::uint64_t kMostScreened = 1024;
+inline constexpr std::uint64_t kMostRehearsed = 1'000'000;
 
 /// As typed; empty where nothing was said.
 struct RunRequest {

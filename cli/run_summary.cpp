@@ -5,12 +5,13 @@
 #include "cli/format.h"
 #include "cli/lookup.h"
 #include "cli/report.h"
+#include "cli/shell_words.h"
 
 namespace evo::cli {
 namespace {
 
 std::string database_argument(const std::string& database) {
-  return database == kDefaultDatabase ? "" : fmt::format(" --db {}", database);
+  return database == kDefaultDatabase ? "" : fmt::format(" --db {}", shell_word(database));
 }
 
 std::string improvement_text(const RunSummary& summary) {

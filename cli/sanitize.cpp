@@ -171,12 +171,18 @@ void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
   }
 }
 
-int sanitize(const Request& request) {
+/// A candidate's plans say how it is compiled and launched.
+const std::vector<std::string> kOfKernels = {"--kernel", "--grid", "--block", "--cluster",   "--smem",   "--arg",
+                                             "--then",   "--seed", "--arch",  "--define", "--include"};
+
+int sanitize(const Request& request, const CLI::App& command) {
   Sanitized result;
   result.subject = request.kernels.file;
   if (is_candidate_id(result.subject) || looks_exported(result.subject)) {
+    refuse_options(command, kOfKernels, "a candidate or an exported file");
     sanitize_claims(claims_of(request), request, result);
   } else {
+    refuse_options(command, {"--shapes"}, "a kernel that is no candidate's");
     sanitize_kernels(request.kernels, result);
   }
   fmt::print("{}", request.kernels.json ? sanitize_json(result) : sanitize_text(result, terminal_of(stdout)));
@@ -237,7 +243,7 @@ void add_sanitize(CLI::App& app, Action& action) {
   command->callback([request, &action, command] {
     take_kernel_options(request->kernels, *command);
     request->kernels.sanitised = true;
-    action = [request] { return sanitize(*request); };
+    action = [request, command] { return sanitize(*request, *command); };
   });
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 
+#include "cli/arguments.h"
 #include "cli/atomic_file.h"
 #include "cli/calibrate.h"
 #include "cli/commands.h"
@@ -190,8 +191,11 @@ int calibrate_task(const Request& request) {
   return kDone;
 }
 
-int selftest(const Request& request) {
-  if (request.calibrate) return calibrate_task(request);
+int selftest(const Request& request, const CLI::App& command) {
+  if (request.calibrate) {
+    refuse_options(command, {"--only", "--record", "--json"}, "--calibrate");
+    return calibrate_task(request);
+  }
   if (request.record && !request.only.empty()) {
     throw usage_error("--record cannot be combined with --only: a pass stands for every specimen");
   }
@@ -260,7 +264,9 @@ void add_selftest(CLI::App& app, Action& action) {
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return selftest(*request); }; });
+  command->callback([request, &action, command] {
+    action = [request, command] { return selftest(*request, *command); };
+  });
 }
 
 }  // namespace evo::cli

@@ -254,6 +254,15 @@ std::pair<std::string, std::string> parse_output(const KernelRequest& request, c
   return {name, text.substr(equals + 1)};
 }
 
+/// "sm_90", "sm_90a": whether there is such an architecture NVRTC knows.
+std::string checked_arch(const std::string& arch) {
+  std::string_view number = arch;
+  if (number.starts_with("sm_")) number.remove_prefix(3);
+  if (!number.empty() && std::string_view("af").find(number.back()) != std::string_view::npos) number.remove_suffix(1);
+  if (arch.starts_with("sm_") && all_digits(number)) return arch;
+  throw usage_error(fmt::format("--arch {}: write an architecture as sm_90 or sm_90a", arch));
+}
+
 std::unique_ptr<vgpu::VirtualGpu> open_virtual_gpu(const DeviceInfo& info) {
   if (info.kind != "vgpu")
     throw usage_error(
@@ -267,7 +276,7 @@ VgpuRun run_kernels(const KernelRequest& request) {
   VgpuRun run;
   run.file = request.file;
   run.device = resolve_device(request.device);
-  run.arch = request.arch.empty() ? run.device.arch : request.arch;
+  run.arch = request.arch.empty() ? run.device.arch : checked_arch(request.arch);
   run.shown_values = parse_number("--print", request.shown_values);
   const std::uint64_t seed = parse_number("--seed", request.seed);
   std::vector<std::pair<std::string, std::string>> outputs;

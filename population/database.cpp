@@ -54,7 +54,7 @@ Error explain(const std::filesystem::path& path, const SQLite::Exception& error)
                       "write there, or choose another --db",
                       file));
     case kNotADatabase:
-      return usage_error(fmt::format("{} is not a database: choose another --db", file));
+      return usage_error(fmt::format("{} is not a database: name another file", file));
     default:
       return machine_error(fmt::format("database {}: {}", file, error.what()));
   }

@@ -1,4 +1,5 @@
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <string>
 
 #include "bench.h"
@@ -103,4 +104,16 @@ TEST_CASE("a task without an emulation cannot be calibrated") {
   const Bench bench;
   write_toy_task(bench);
   check_refused(bench.evo(kCalibrate), 2, {"task toy has no toy/limits.json"});
+}
+
+TEST_CASE("options of a self-test are refused where limits are measured") {
+  const Bench bench;
+  write_toy_task(bench);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--json"}, {"--record"}, {"--only", "plain"}}) {
+    std::vector<std::string> arguments = kCalibrate;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    check_refused(bench.evo(arguments), 2, {more.front(), "--calibrate"});
+  }
+  CHECK_FALSE(std::filesystem::exists(bench / "templates/toy/limits.json"));
 }

@@ -136,3 +136,32 @@ TEST_CASE("a place where no database can be made is refused before the search") 
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo.db", "--quiet"}), 3,
                 {"/proc/evo.db"});
 }
+
+TEST_CASE("a device that no run of the database has is refused with those that have") {
+  const Bench bench;
+  write_toy_task(bench);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);
+  check_refused(bench.evo({"elites", "--device", "nope"}), 2, {"unknown device 'nope'", "vgpu:h200"});
+  for (const char* device : {"vgpu", "vgpu:h200", "h200"})
+    CHECK(bench.evo({"elites", "--device", device}).out.find("toy") != std::string::npos);
+  CHECK(bench.evo({"elites", "--device", "cuda"}).out.starts_with("no elites"));
+}
+
+TEST_CASE("a file to merge that is no database is named, not --db") {
+  const Bench bench;
+  make_empty_database(bench, "evo.db");
+  bench.write("letter.txt", "no database, however long you look at it. " + std::string(5000, '.'));
+  const Outcome outcome = bench.evo({"db", "merge", "letter.txt", "--db", "evo.db"});
+  check_refused(outcome, 2, {"letter.txt is not a database"});
+  CHECK(outcome.err.find("--db") == std::string::npos);
+}
+
+TEST_CASE("the commands that a run ends with can be typed as they are printed") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("my dir/keep", "");
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet", "--db", "my dir/it's.db"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(outcome.out.find(R"(evo show 1 --db 'my dir/it'\''s.db')") != std::string::npos);
+}

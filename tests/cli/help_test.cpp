@@ -70,3 +70,9 @@ TEST_CASE("a missing argument is refused") {
 TEST_CASE("only one part of a candidate can be asked for at once") {
   check_refused(run_evo({"show", "1", "--source", "--log"}), 2, {"one thing at a time", "--samples"});
 }
+
+TEST_CASE("a part of evo db that there is not is refused with those there are") {
+  check_refused(run_evo({"db", "nope"}), 2, {"evo db has no 'nope'", "check, compact, merge"});
+  check_refused(run_evo({"db", "chek"}), 2, {"did you mean 'check'?"});
+  check_refused(run_evo({"db"}), 2, {"evo db needs one of check, compact, merge"});
+}

@@ -138,3 +138,24 @@ TEST_CASE("evo model refuses what is no sweep of a known task in one line") {
   check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "gene.json"}), 2,
                 {"no family of the task fp8_sdpa"});
 }
+
+TEST_CASE("evo model refuses options that say nothing of what it is given") {
+  const Bench bench;
+  write_toy_task(bench);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);
+  using Arguments = std::vector<std::string>;
+  const auto with = [&](const Arguments& subject, const Arguments& options) {
+    Arguments arguments = {"model"};
+    arguments.insert(arguments.end(), subject.begin(), subject.end());
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return bench.evo(arguments);
+  };
+  CHECK(with({"1"}, {"--shapes", "tiny", "--cold", "--explain"}).code == 0);
+  for (const Arguments& options : {Arguments{"--task", "toy"}, {"--option", "mode=exact"}, {"--csv", "a.csv"}, {"--svg", "a.svg"}, {"--limit", "2"},
+                                   {"--skip", "2"}, {"--failed-too"}})
+    check_refused(with({"1"}, options), 2, {options.front(), "a candidate's ID"});
+  for (const Arguments& options : {Arguments{"--csv", "a.csv"}, {"--limit", "2"}})
+    check_refused(with({"--task", "toy", "--genome", "{}"}, options), 2, {options.front(), "--genome"});
+  for (const Arguments& options : {Arguments{"--task", "toy"}, {"--option", "mode=exact"}, {"--shapes", "tiny"}, {"--cold"}, {"--explain"}})
+    check_refused(with({"--against", kWgmma}, options), 2, {options.front(), "--against"});
+}

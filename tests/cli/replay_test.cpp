@@ -73,3 +73,9 @@ TEST_CASE("replay refuses what it cannot read in one line") {
   check_refused(run_evo({"replay", kSpace, "--with", kSpace}), 2, {"synthetic.csv: line 1"});
   check_refused(run_evo({"replay", kOrders}), 2, {"orders"});
 }
+
+TEST_CASE("recorded results that are cut off are refused as damaged") {
+  const Bench bench;
+  bench.write("cut.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\3\x4b", 11));
+  check_refused(bench.evo({"replay", "cut.gz"}), 2, {"cut.gz", "damaged or cut off"});
+}

@@ -156,3 +156,18 @@ TEST_CASE("runs at once on one new database keep their results apart") {
   };
   CHECK(of_seed_1(runs) == of_seed_1(alone.json({"runs"})["runs"]));
 }
+
+TEST_CASE("candidates of an imported run are said to be imported without sources by what would run them") {
+  const Bench bench;
+  write_toy_task(bench);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
+  REQUIRE(bench.evo({"export", "--format", "t4", "-o", "sweep.json"}).code == 0);
+  REQUIRE(bench.evo({"import", "sweep.json", "--db", "other.db"}).code == 0);
+  const std::vector<std::vector<std::string>> commands = {
+      {"verify", "1"}, {"sanitize", "1"}, {"compare", "1", "2"}, {"model", "1"}, {"run", "--resume", "1"}};
+  for (std::vector<std::string> command : commands) {
+    INFO(command.front());
+    command.insert(command.end(), {"--db", "other.db"});
+    check_refused(bench.evo(command), 2, {"run 1 was imported without sources", "docs/store.md"});
+  }
+}

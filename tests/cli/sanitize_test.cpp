@@ -155,3 +155,18 @@ TEST_CASE("evo sanitize runs a shape by the one of several programs that was com
     CHECK(bench.json({"sanitize", subject, "--shapes", "large"})["ran"].size() == 1);
   }
 }
+
+TEST_CASE("evo sanitize refuses options of a launch for a candidate, and shapes for a bare kernel") {
+  const Bench bench;
+  run_specialised_toy(bench);
+  bench.write("k.cu", "__global__ void k(int* x) { *x = 1; }\n");
+  REQUIRE(bench.evo({"export", "1", "-o", "best.cu"}).code == 0);
+  for (const char* subject : {"1", "best.cu"}) {
+    for (const char* option : {"--grid", "--block", "--smem", "--seed"})
+      check_refused(bench.evo({"sanitize", subject, option, "4"}), 2, {option, "candidate"});
+    check_refused(bench.evo({"sanitize", subject, "--arg", "int:4"}), 2, {"--arg", "candidate"});
+    check_refused(bench.evo({"sanitize", subject, "-D", "X"}), 2, {"--define", "candidate"});
+    check_refused(bench.evo({"sanitize", subject, "--then"}), 2, {"--then", "candidate"});
+  }
+  check_refused(bench.evo({"sanitize", "k.cu", "--arg", "int[1]:unset", "--shapes", "tiny"}), 2, {"--shapes"});
+}

@@ -190,3 +190,14 @@ TEST_CASE("replay refuses a screen without a model, and files that are none") {
   refused({"--modelled", "cut.csv"}, {"cut.csv: line 2"});
   refused({"--modelled", "none.csv"}, {"none.csv: line 1", "no column 'sweep'"});
 }
+
+TEST_CASE("more proposals than can be screened or rehearsed are refused") {
+  const Bench bench;
+  write_toy_task(bench);
+  const std::vector<std::string> before = bench.files();
+  for (const char* screen : {"1025", "99999999999999999"})
+    check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--screen", screen}), 2, {"--screen", "at most 1024"});
+  for (const char* genomes : {"1000001", "18446744073709551615"})
+    check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--rehearse", genomes}), 2, {"--rehearse", "at most 1000000"});
+  CHECK(bench.files() == before);
+}

@@ -111,6 +111,7 @@ TEST_CASE("evo vgpu says in one line what is wrong with what it is given") {
   check_refused(with({"saxpy", "--arg", "float[4]:@none.npy"}), 2, {"none.npy"});
   check_refused(with({"saxpy", "--grid", "0"}), 2, {"--grid"});
   check_refused(with({"saxpy", "--device", "cuda:0"}), 3, {"cuda:0"});
+  check_refused(with({"saxpy", "--arch", "x"}), 2, {"--arch x", "sm_90"});
   for (const char* option : {"--seed", "--print"}) {
     for (const char* number : {"-1", "99999999999999999999", "1x", ""})
       check_refused(with({"saxpy", option, number}), 2, {option, "give a whole number"});

@@ -115,7 +115,7 @@ TEST_CASE("a file that is no database is left alone") {
   for (const Store::Mode mode : {Store::Mode::read, Store::Mode::write}) {
     const auto open = [&] { Store::open(path, mode); };
     CHECK(fault_of(open) == Fault::usage);
-    CHECK_THAT(error_of(open), Equals(path.string() + " is not a database: choose another --db"));
+    CHECK_THAT(error_of(open), Equals(path.string() + " is not a database: name another file"));
   }
   CHECK(read_text(path) == text);
   CHECK(folder.files() == std::vector<std::string>{"notes.txt"});
