@@ -4,8 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
-#include <cstring>
 #include <memory>
 #include <span>
 
@@ -20,6 +18,8 @@
 #include "cli/lookup.h"
 #include "cli/report.h"
 #include "cli/restore.h"
+#include "cli/shell_words.h"
+#include "cli/streams.h"
 #include "engine/error.h"
 
 namespace evo::cli {
@@ -51,20 +51,10 @@ CandidateId choose(const Store& store, const Request& request) {
                                   filter_text(request.filter), store.path().string()));
   }
   for (std::size_t i = 1; i < best.size(); ++i) {
-    fmt::print(stderr,
-               "not exported: candidate {}, {} (choose with an ID, --task, --device or --objective)\n",
-               best[i].candidate, elite_heading(best[i]));
+    print_to_stderr("not exported: candidate {}, {} (choose with an ID, --task, --device or --objective)\n", best[i].candidate,
+                    elite_heading(best[i]));
   }
   return best.front().candidate;
-}
-
-/// As a POSIX shell reads it back.
-std::string shell_word(const std::string& text) {
-  const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("_-./,:=@%+", c); };
-  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
 }
 
 std::string compile_hint(const std::string& output, std::span<const ExportRequest> kernels) {

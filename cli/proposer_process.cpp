@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "cli/guarded_command.h"
+#include "cli/streams.h"
 #include "engine/error.h"
 #include "engine/json_depth.h"
 
@@ -178,8 +179,8 @@ std::optional<Proposed> ProposerProcess::next() {
     } catch (const std::exception& error) {
       stop();
       ++failures_;
-      fmt::print(stderr, "proposer: {}; {}\n", error.what(),
-                 failures_ < kMaxFailures ? "it is started again" : "the run goes on without it");
+      print_to_stderr("proposer: {}; {}\n", error.what(),
+                      failures_ < kMaxFailures ? "it is started again" : "the run goes on without it");
     }
   }
   if (waiting_.empty()) return std::nullopt;
