@@ -113,8 +113,8 @@ std::vector<ExportRequest> dispatch_requests(const Store& store, const DispatchF
   const Elite newest = elites.front();
   for (const Elite& elite : elites) {
     if (alike(elite, newest)) continue;
-    print_to_stderr("not exported: candidate {}, {} (choose with --task, --device, --objective or --option)\n",
-                    elite.row.candidate, elite_heading(elite.row));
+    write_to_stderr(fmt::format("not exported: candidate {}, {} (choose with --task, --device, --objective or --option)\n",
+                                elite.row.candidate, elite_heading(elite.row)));
   }
   std::erase_if(elites, [&](const Elite& elite) { return !alike(elite, newest); });
 

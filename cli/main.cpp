@@ -46,7 +46,7 @@ Exit codes: 0 done, 1 done but nothing valid or claim not reproduced, 2 wrong us
 `evo COMMAND --help` explains a command.)";
 
 int complain(std::string_view message, int code) {
-  print_to_stderr("evo: {}\n", one_line(message));
+  write_to_stderr(fmt::format("evo: {}\n", one_line(message)));
   return code;
 }
 

@@ -35,20 +35,20 @@ void ProgressReport::update(const SearchProgress& progress) {
   if (recalled && progress.told < settings_.recalled) return;
 
   if (settings_.terminal.interactive) {
-    print_to_stderr("\r\x1b[K{}", fitted(line(progress), settings_.terminal.columns));
+    write_to_stderr(fmt::format("\r\x1b[K{}", fitted(line(progress), settings_.terminal.columns)));
     live_line_open_ = true;
   } else if (improved || progress.told % kPlainEvery == 0) {
-    print_to_stderr("{}{}\n", line(progress), improved ? "  (new best)" : "");
+    write_to_stderr(fmt::format("{}{}\n", line(progress), improved ? "  (new best)" : ""));
   }
 }
 
 void ProgressReport::say(const std::string& line) {
   finish();
-  print_to_stderr("{}\n", line);
+  write_to_stderr(fmt::format("{}\n", line));
 }
 
 void ProgressReport::finish() {
-  if (live_line_open_) print_to_stderr("\r\x1b[K");
+  if (live_line_open_) write_to_stderr("\r\x1b[K");
   live_line_open_ = false;
 }
 

@@ -160,14 +160,14 @@ std::vector<Seed> rehearsed_seeds(const PreparedRun& run, const Space& space, Fo
   const Clock::time_point begun = Clock::now();
   const Rehearsal rehearsal{.genomes = run.rehearse};
   const bool live = !quiet && terminal_of(stderr).interactive;
-  if (!quiet && !live) print_to_stderr("rehearsal: {} genomes are modelled first\n", rehearsal.genomes);
+  if (!quiet && !live) write_to_stderr(fmt::format("rehearsal: {} genomes are modelled first\n", rehearsal.genomes));
   std::size_t batches = 0;
   std::vector<Seed> seeds = rehearse(space, run.info.strategy, run.info.seed, foresight, rehearsal, [&] {
-    if (live) print_to_stderr("\rrehearsal: {} of {} genomes modelled", batches * rehearsal.together, rehearsal.genomes);
+    if (live) write_to_stderr(fmt::format("\rrehearsal: {} of {} genomes modelled", batches * rehearsal.together, rehearsal.genomes));
     ++batches;
     return run.time_limit && Clock::now() - begun > *run.time_limit / 5;
   });
-  if (live) print_to_stderr("\r\x1b[K");
+  if (live) write_to_stderr("\r\x1b[K");
   return seeds;
 }
 
@@ -183,7 +183,7 @@ std::vector<Seed> opening_of(const PreparedRun& run, const Space& space, Foresig
 void warn_unless_selftested(const PreparedRun& run, const Store& store) {
   if (run.resumed) return;
   const std::string warning = selftest_warning(store, run.templates, run.task, run.device);
-  if (!warning.empty()) print_to_stderr("{}\n", warning);
+  if (!warning.empty()) write_to_stderr(fmt::format("{}\n", warning));
 }
 
 std::string strategy_text(const RunInfo& info) {
@@ -191,17 +191,17 @@ std::string strategy_text(const RunInfo& info) {
 }
 
 void announce(const PreparedRun& run, RunId id, const Space& space, const RunRequest& request) {
-  if (!run.notice.empty()) print_to_stderr("{}\n", run.notice);
+  if (!run.notice.empty()) write_to_stderr(fmt::format("{}\n", run.notice));
   if (request.quiet) return;
   const RunInfo& info = run.info;
   std::vector<std::string> timed;
   for (const Shape& shape : info.target.timed) timed.push_back(shape.name);
   const std::string begun = run.resumed ? fmt::format(" goes on after {} evaluations", run.recalled) : "";
-  print_to_stderr("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun,
-                  info.task, run.device.id, run.device.name, fmt::join(timed, ","),
-                  info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as there is time for",
-                  grouped(space.size()), strategy_text(info), info.seed);
-  if (!info.seeds.empty() && !run.resumed) print_to_stderr("seeded with {}\n", seeds_text(info.seeds));
+  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun,
+                              info.task, run.device.id, run.device.name, fmt::join(timed, ","),
+                              info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as there is time for",
+                              grouped(space.size()), strategy_text(info), info.seed));
+  if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }
 
 /// The search itself. Whatever ends it, the run's row says so and nothing that was recorded is lost.

@@ -204,7 +204,7 @@ int selftest(const Request& request, const CLI::App& command) {
   const Task task = find_task(tree, request.task);
   std::string notice;
   const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
-  if (!notice.empty()) print_to_stderr("{}\n", notice);
+  if (!notice.empty()) write_to_stderr(fmt::format("{}\n", notice));
   std::optional<Store> store;
   if (request.only.empty()) store = Store::open(request.database, Store::Mode::write);
   const SelftestResult result = run_selftest(tree, task, device, request.only);
@@ -212,7 +212,7 @@ int selftest(const Request& request, const CLI::App& command) {
   if (store) {
     const SelftestRecord record = record_of(result, make_nvrtc_compiler()->version());
     store->record_selftest(record);
-    if (request.record && record.passed) print_to_stderr("written to {}\n", write_pass(folder, record).string());
+    if (request.record && record.passed) write_to_stderr(fmt::format("written to {}\n", write_pass(folder, record).string()));
   }
   return result.wrong() == 0 ? kDone : kNothingValid;
 }

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string_view>
-#include <utility>
 
 namespace evo::cli {
 
@@ -14,10 +11,5 @@ void open_closed_streams();
 /// What a program says of itself beside its results. Whether anybody can read it decides nothing: where standard error
 /// cannot be written the text is dropped.
 void write_to_stderr(std::string_view text) noexcept;
-
-template <class... Values>
-void print_to_stderr(fmt::format_string<Values...> format, Values&&... values) {
-  write_to_stderr(fmt::format(format, std::forward<Values>(values)...));
-}
 
 }  // namespace evo::cli
