@@ -51,8 +51,8 @@ CandidateId choose(const Store& store, const Request& request) {
                                   filter_text(request.filter), store.path().string()));
   }
   for (std::size_t i = 1; i < best.size(); ++i) {
-    print_to_stderr("not exported: candidate {}, {} (choose with an ID, --task, --device or --objective)\n", best[i].candidate,
-                    elite_heading(best[i]));
+    write_to_stderr(fmt::format("not exported: candidate {}, {} (choose with an ID, --task, --device or --objective)\n",
+                                best[i].candidate, elite_heading(best[i])));
   }
   return best.front().candidate;
 }

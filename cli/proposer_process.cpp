@@ -179,8 +179,8 @@ std::optional<Proposed> ProposerProcess::next() {
     } catch (const std::exception& error) {
       stop();
       ++failures_;
-      print_to_stderr("proposer: {}; {}\n", error.what(),
-                      failures_ < kMaxFailures ? "it is started again" : "the run goes on without it");
+      write_to_stderr(fmt::format("proposer: {}; {}\n", error.what(),
+                                  failures_ < kMaxFailures ? "it is started again" : "the run goes on without it"));
     }
   }
   if (waiting_.empty()) return std::nullopt;
