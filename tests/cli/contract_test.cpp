@@ -30,7 +30,9 @@ TEST_CASE("a file whose task allows more than the one here is judged by the one 
   write_toy_task(lax);
   write_toy_task(here);
   edit(lax, "templates/toy/task.json", R"("relative_l2": 0.0001, "cosine": 0.9999)", R"("relative_l2": 0.4, "cosine": 0.5)");
-  edit(lax, "templates/toy/plain/kernel.cu", "c[i${item}] = ", "c[i${item}] = 1.2f * ");
+  // A fifth too much everywhere, whatever the seed.
+  edit(lax, "templates/toy/plain/kernel.cu", "c[i${item}] = a", "c[i${item}] = 1.2f * (a");
+  edit(lax, "templates/toy/plain/kernel.cu", "b[i${item}];", "b[i${item}]);");
   export_best(lax);
   for (const Bench* bench : {&here, &elsewhere}) bench->write("best.cu", lax.read("best.cu"));
 

@@ -87,7 +87,7 @@ TEST_CASE("every document has the members that its description promises") {
   CHECK(members(diff) == document({"a", "b", "genes", "source_diff"}));
   CHECK(members(diff["genes"][0]) == Names{"gene", "a", "b"});
   const nlohmann::json verify = bench.json({"verify", a});
-  CHECK(members(verify) == document({"origin", "edited", "task", "genome", "device", "reproduced", "why",
+  CHECK(members(verify) == document({"origin", "edited", "task", "contract", "genome", "device", "reproduced", "why",
                                      "comparable", "tolerance", "claim", "found"}));
   CHECK(members(verify["found"]) == evaluation_members);
   const nlohmann::json doctor = bench.json({"doctor"});
