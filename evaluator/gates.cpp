@@ -253,8 +253,10 @@ std::optional<Failure> check_waits(const Program& program, std::string_view ptx)
     for (const Launch& launch : plan.launches)
       if (launch.programmatic) programmatic.insert(launch.kernel);
   }
+  if (programmatic.empty()) return std::nullopt;
+  const std::set<std::string> waiting = ptx_text::waiting_kernels(ptx);
   for (const std::string& kernel : programmatic) {
-    if (ptx_text::waits_for_launches_ahead(ptx, kernel)) continue;
+    if (waiting.contains(kernel)) continue;
     return failure_of(Verdict::illegal, fmt::format("kernel {} is launched programmatically and never waits for the launches "
                                                     "ahead (griddepcontrol.wait)",
                                                     kernel));

@@ -93,18 +93,23 @@ std::string_view instruction_of(std::string_view statement) {
   return statement.substr(static_cast<std::size_t>(ahead.length()));
 }
 
-bool waits_for_launches_ahead(std::string_view ptx, std::string_view kernel) {
+std::set<std::string> waiting_kernels(std::string_view ptx) {
   const std::string text = without_remarks(ptx);
-  bool within = false, calls = false, waits = false, function_waits = false;
+  std::set<std::string> waiting, calling;
+  std::string kernel;  // empty within a function
   for (const std::string_view statement : statements(text)) {
+    const auto is = [&](std::string_view opcode) {
+      return statement.find(opcode) != std::string_view::npos && instruction_of(statement).starts_with(opcode);
+    };
     const bool head = statement.find(".entry") != std::string_view::npos || statement.find(".func") != std::string_view::npos;
-    if (head) within = kernel_of(statement) == kernel;
-    if (within && statement.find("call") != std::string_view::npos) calls = calls || instruction_of(statement).starts_with("call");
-    if (statement.find("griddepcontrol.wait") == std::string_view::npos) continue;
-    if (!instruction_of(statement).starts_with("griddepcontrol.wait")) continue;
-    (within ? waits : function_waits) = true;
+    if (head) kernel = kernel_of(statement);
+    if (is("griddepcontrol.wait")) waiting.insert(kernel);
+    if (is("call")) calling.insert(kernel);
   }
-  return waits || (calls && function_waits);
+  const bool function_waits = waiting.erase("") > 0;
+  if (function_waits) waiting.merge(calling);
+  waiting.erase("");
+  return waiting;
 }
 
 }  // namespace evo::ptx_text

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,7 @@ std::vector<std::string_view> statements(std::string_view text);
 /// What is left of a statement behind labels, places in the source and a guard: it begins with the opcode.
 std::string_view instruction_of(std::string_view statement);
 
-/// Whether a kernel, or a function where it calls one, has a griddepcontrol.wait (PTX ISA 9.7.13).
-bool waits_for_launches_ahead(std::string_view ptx, std::string_view kernel);
+/// The kernels that have a griddepcontrol.wait (PTX ISA 9.7.13), themselves or, where they call any, in a function.
+std::set<std::string> waiting_kernels(std::string_view ptx);
 
 }  // namespace evo::ptx_text
