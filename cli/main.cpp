@@ -13,18 +13,18 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/commands.h"
-#include "cli/exit_code.h"
-#include "cli/guarded_command.h"
-#include "cli/sanitize.h"
-#include "cli/shell_words.h"
-#include "cli/signals.h"
-#include "cli/streams.h"
-#include "cli/terminal.h"
-#include "cli/vgpu.h"
-#include "engine/error.h"
-#include "engine/text.h"
-#include "evaluator/pipeline.h"
+#include "cli/commands/commands.h"
+#include "cli/text/exit_code.h"
+#include "cli/run/guarded_command.h"
+#include "cli/commands/sanitize.h"
+#include "cli/text/shell_words.h"
+#include "cli/text/signals.h"
+#include "cli/text/streams.h"
+#include "cli/text/terminal.h"
+#include "cli/commands/vgpu.h"
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
 namespace {

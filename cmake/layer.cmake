@@ -1,15 +1,11 @@
-# evo_layer(NAME GLOB...): a static library of the sources and headers that the globs match, included as
+# evo_layer(NAME FOLDER...): a static library of the sources and headers in the folders and below, included as
 # "folder/file.h". Its headers form a file set, so that tests/structure can compile each of them alone.
 function(evo_layer name)
   set(globs ${ARGN})
   list(TRANSFORM globs APPEND /*.cpp OUTPUT_VARIABLE source_globs)
   list(TRANSFORM globs APPEND /*.h OUTPUT_VARIABLE header_globs)
-  file(GLOB sources CONFIGURE_DEPENDS ${source_globs})
-  file(GLOB headers CONFIGURE_DEPENDS ${header_globs})
-  if(NOT sources)
-    file(TOUCH ${CMAKE_BINARY_DIR}/empty.cpp)
-    set(sources ${CMAKE_BINARY_DIR}/empty.cpp)
-  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${source_globs})
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${header_globs})
   add_library(${name} STATIC ${sources})
   target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   set_property(GLOBAL APPEND PROPERTY EVO_LAYERS ${name})

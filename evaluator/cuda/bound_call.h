@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "evaluator/cuda/driver.h"
-#include "evaluator/device.h"
+#include "evaluator/device/device.h"
 
 namespace evo::cuda {
 

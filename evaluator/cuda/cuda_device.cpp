@@ -9,14 +9,14 @@
 #include <optional>
 #include <utility>
 
-#include "engine/error.h"
+#include "engine/base/error.h"
 #include "evaluator/cuda/bound_call.h"
 #include "evaluator/cuda/device_query.h"
 #include "evaluator/cuda/digest_kernel.h"
 #include "evaluator/cuda/driver_device.h"
 #include "evaluator/cuda/handles.h"
 #include "evaluator/cuda/timing.h"
-#include "evaluator/digest.h"
+#include "evaluator/device/digest.h"
 
 namespace evo::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/device.h"
+#include "evaluator/device/device.h"
 
 namespace evo::cuda {
 

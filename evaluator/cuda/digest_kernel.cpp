@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "evaluator/digest.h"
+#include "evaluator/device/digest.h"
 
 namespace evo::cuda {
 namespace {

@@ -9,7 +9,7 @@ namespace evo::cuda {
 /// of `count` 64-bit words to *result.
 const char* digest_ptx();
 
-/// digest_of (evaluator/digest.h) on the GPU.
+/// digest_of (evaluator/device/digest.h) on the GPU.
 class DigestKernel {
  public:
   /// In the current context. Throws machine_error.

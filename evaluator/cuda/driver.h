@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "engine/error.h"
-#include "evaluator/device.h"
-#include "evaluator/shared_library.h"
+#include "engine/base/error.h"
+#include "evaluator/device/device.h"
+#include "evaluator/base/shared_library.h"
 
 namespace evo::cuda {
 

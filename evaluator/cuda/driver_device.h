@@ -7,7 +7,7 @@
 
 #include "evaluator/cuda/driver.h"
 #include "evaluator/cuda/gpu_monitor.h"
-#include "evaluator/device.h"
+#include "evaluator/device/device.h"
 
 namespace evo::cuda {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "evaluator/shared_library.h"
+#include "evaluator/base/shared_library.h"
 
 namespace evo::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "evaluator/cuda/driver.h"
-#include "evaluator/device.h"
+#include "evaluator/device/device.h"
 
 namespace evo::cuda {
 

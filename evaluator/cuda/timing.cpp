@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "evaluator/cuda/handles.h"
-#include "evaluator/statistics.h"
-#include "evaluator/stopping.h"
+#include "evaluator/base/statistics.h"
+#include "evaluator/device/stopping.h"
 
 namespace evo::cuda {
 namespace {

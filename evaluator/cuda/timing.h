@@ -10,7 +10,7 @@
 #include "evaluator/cuda/bound_call.h"
 #include "evaluator/cuda/driver.h"
 #include "evaluator/cuda/gpu_monitor.h"
-#include "evaluator/device.h"
+#include "evaluator/device/device.h"
 
 namespace evo::cuda {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "evaluator/vgpu/load_error.h"
-#include "evaluator/vgpu/parser.h"
+#include "evaluator/vgpu/ptx/load_error.h"
+#include "evaluator/vgpu/ptx/parser.h"
 
 namespace evo::vgpu {
 

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "evaluator/device.h"
-#include "evaluator/vgpu/decoder.h"
-#include "evaluator/vgpu/memory.h"
+#include "evaluator/device/device.h"
+#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/machine/memory.h"
 
 namespace evo::vgpu {
 

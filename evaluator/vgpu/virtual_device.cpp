@@ -7,15 +7,15 @@
 #include <set>
 #include <utility>
 
-#include "engine/error.h"
-#include "evaluator/digest.h"
-#include "evaluator/vgpu/cost_model.h"
-#include "evaluator/vgpu/device_models.h"
-#include "evaluator/vgpu/launch.h"
-#include "evaluator/vgpu/load_error.h"
+#include "engine/base/error.h"
+#include "evaluator/device/digest.h"
+#include "evaluator/vgpu/cost/cost_model.h"
+#include "evaluator/vgpu/cost/device_models.h"
+#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/sanitiser.h"
-#include "evaluator/vgpu/tensor_map.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/tensor_map.h"
 
 namespace evo::vgpu {
 namespace {

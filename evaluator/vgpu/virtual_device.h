@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "evaluator/device.h"
-#include "evaluator/vgpu/cost_model.h"
-#include "evaluator/vgpu/finding.h"
+#include "evaluator/device/device.h"
+#include "evaluator/vgpu/cost/cost_model.h"
+#include "evaluator/vgpu/sanitiser/finding.h"
 
 namespace evo::vgpu {
 

@@ -9,17 +9,17 @@
 #include <string>
 #include <variant>
 
-#include "cli/lookup.h"
-#include "cli/templates.h"
-#include "engine/candidate.h"
-#include "engine/error.h"
-#include "engine/rng.h"
-#include "engine/space.h"
-#include "evaluator/compiler.h"
-#include "evaluator/device_buffers.h"
-#include "evaluator/pipeline.h"
-#include "evaluator/guards.h"
-#include "evaluator/inputs.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/templates.h"
+#include "engine/task/candidate.h"
+#include "engine/base/error.h"
+#include "engine/base/rng.h"
+#include "engine/space/space.h"
+#include "evaluator/compile/compiler.h"
+#include "evaluator/device/device_buffers.h"
+#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/device/guards.h"
+#include "evaluator/device/inputs.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace {

@@ -7,13 +7,13 @@
 #include <sstream>
 #include <string>
 
-#include "cli/lookup.h"
-#include "cli/templates.h"
-#include "engine/rng.h"
-#include "engine/space.h"
-#include "engine/strategy.h"
-#include "engine/t1.h"
-#include "evaluator/pipeline.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/templates.h"
+#include "engine/base/rng.h"
+#include "engine/space/space.h"
+#include "engine/strategy/strategy.h"
+#include "engine/space/t1.h"
+#include "evaluator/pipeline/pipeline.h"
 
 // What the search itself costs: building spaces, and each ask and tell when much has been told. Arguments
 // that are not google-benchmark's are T1 files, whose spaces are built too.

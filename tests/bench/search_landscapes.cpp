@@ -13,20 +13,20 @@
 #include <utility>
 #include <vector>
 
-#include "cli/lookup.h"
-#include "cli/modelled.h"
-#include "cli/recordings.h"
-#include "cli/templates.h"
-#include "engine/error.h"
-#include "engine/guided.h"
-#include "engine/rehearsal.h"
-#include "engine/rng.h"
-#include "engine/search.h"
-#include "engine/seeds.h"
-#include "engine/strategy.h"
-#include "engine/text.h"
-#include "evaluator/parallel.h"
-#include "evaluator/pipeline.h"
+#include "cli/subject/lookup.h"
+#include "cli/model/modelled_recording.h"
+#include "cli/subject/recordings.h"
+#include "cli/subject/templates.h"
+#include "engine/base/error.h"
+#include "engine/search/guided_strategy.h"
+#include "engine/search/presearch.h"
+#include "engine/base/rng.h"
+#include "engine/search/search.h"
+#include "engine/search/seeds.h"
+#include "engine/strategy/strategy.h"
+#include "engine/base/text.h"
+#include "evaluator/base/parallel.h"
+#include "evaluator/pipeline/pipeline.h"
 
 // Strategies on landscapes over a space that no recording can hold, all 34 million genomes of fp8_sdpa's
 // wgmma family on an H200: learnt by ridge regression from the recorded sweeps of that family. Each sweep

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/launch.h"
+#include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/loaded_module.h"
 
 // How long the virtual GPU takes for a warp instruction. Each kernel is a loop of one instruction, repeated;

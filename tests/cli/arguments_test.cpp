@@ -1,11 +1,11 @@
-#include "cli/arguments.h"
+#include "cli/subject/arguments.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "bench.h"
-#include "engine/error.h"
+#include "engine/base/error.h"
 
 using namespace evo;
 using namespace evo::cli;

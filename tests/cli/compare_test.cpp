@@ -1,4 +1,4 @@
-#include "cli/compare.h"
+#include "cli/commands/compare.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "bench.h"
-#include "population/store.h"
+#include "population/store/store.h"
 
 using namespace evo::testing;
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "bench.h"
-#include "population/store.h"
+#include "population/store/store.h"
 
 using namespace evo::testing;
 

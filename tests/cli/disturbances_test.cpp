@@ -1,4 +1,4 @@
-#include "cli/disturbances.h"
+#include "cli/run/disturbances.h"
 
 #include <catch2/catch_test_macros.hpp>
 

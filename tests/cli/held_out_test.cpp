@@ -1,4 +1,4 @@
-#include "cli/held_out.h"
+#include "cli/subject/held_out.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -6,8 +6,8 @@
 #include <string>
 
 #include "bench.h"
-#include "cli/templates.h"
-#include "evaluator/cases.h"
+#include "cli/subject/templates.h"
+#include "evaluator/pipeline/cases.h"
 
 using namespace evo;
 using namespace evo::testing;

@@ -1,7 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 
-#include "cli/verify.h"
+#include "cli/commands/verify.h"
 
 using namespace evo;
 using namespace evo::cli;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench.h"
-#include "engine/rng.h"
-#include "population/store.h"
+#include "engine/base/rng.h"
+#include "population/store/store.h"
 
 using namespace evo::testing;
 

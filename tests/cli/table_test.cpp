@@ -1,8 +1,8 @@
-#include "cli/table.h"
+#include "cli/text/table.h"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "cli/format.h"
+#include "cli/text/format.h"
 
 using namespace evo::cli;
 

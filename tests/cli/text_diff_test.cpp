@@ -1,10 +1,10 @@
-#include "cli/text_diff.h"
+#include "cli/text/text_diff.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <sstream>
 #include <vector>
 
-#include "engine/rng.h"
+#include "engine/base/rng.h"
 
 using namespace evo;
 using namespace evo::cli;

@@ -1,9 +1,9 @@
-#include "engine/candidate.h"
+#include "engine/task/candidate.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "engine/floor.h"
+#include "engine/task/floor.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

@@ -1,4 +1,4 @@
-#include "engine/family.h"
+#include "engine/task/family.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,4 @@
-#include "engine/foresight.h"
+#include "engine/search/latency_predictor.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <memory>

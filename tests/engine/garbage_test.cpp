@@ -1,9 +1,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "engine/candidate.h"
-#include "engine/space.h"
-#include "engine/template.h"
+#include "engine/task/candidate.h"
+#include "engine/space/space.h"
+#include "engine/task/template.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

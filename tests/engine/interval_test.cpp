@@ -1,4 +1,4 @@
-#include "engine/interval.h"
+#include "engine/expression/interval.h"
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>

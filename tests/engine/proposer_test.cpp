@@ -1,4 +1,4 @@
-#include "engine/proposer.h"
+#include "engine/search/proposer.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

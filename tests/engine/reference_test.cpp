@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "engine/candidate.h"
-#include "engine/space.h"
+#include "engine/task/candidate.h"
+#include "engine/space/space.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

@@ -1,4 +1,4 @@
-#include "engine/rehearsal.h"
+#include "engine/search/presearch.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 
-#include "engine/foresight_error.h"
-#include "engine/rng.h"
-#include "engine/space.h"
+#include "engine/search/prediction_error.h"
+#include "engine/base/rng.h"
+#include "engine/space/space.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

@@ -1,4 +1,4 @@
-#include "engine/replay.h"
+#include "engine/replay/replay.h"
 
 #include <fmt/format.h>
 
@@ -11,10 +11,10 @@
 #include <numeric>
 #include <set>
 
-#include "engine/methodology.h"
-#include "engine/recording_read.h"
-#include "engine/replay_report.h"
-#include "engine/strategy.h"
+#include "engine/replay/methodology.h"
+#include "engine/replay/recording_read.h"
+#include "engine/replay/replay_report.h"
+#include "engine/strategy/strategy.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

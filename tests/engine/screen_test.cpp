@@ -1,4 +1,4 @@
-#include "engine/screen.h"
+#include "engine/search/surrogate_screening.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

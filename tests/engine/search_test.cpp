@@ -1,5 +1,5 @@
-#include "engine/screen.h"
-#include "engine/search.h"
+#include "engine/search/surrogate_screening.h"
+#include "engine/search/search.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -1,4 +1,4 @@
-#include "engine/space.h"
+#include "engine/space/space.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "engine/specimen.h"
+#include "engine/task/mutant.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

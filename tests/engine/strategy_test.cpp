@@ -1,4 +1,4 @@
-#include "engine/strategy.h"
+#include "engine/strategy/strategy.h"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,8 @@
 #include <numbers>
 #include <set>
 
-#include "engine/hash.h"
-#include "engine/seeds.h"
+#include "engine/base/hash.h"
+#include "engine/search/seeds.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "engine/scope.h"
+#include "engine/task/scope.h"
 
 namespace evo::test {
 namespace {

@@ -4,11 +4,11 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/error.h"
-#include "engine/family.h"
-#include "engine/genome.h"
-#include "engine/rng.h"
-#include "engine/source_tree.h"
+#include "engine/base/error.h"
+#include "engine/task/family.h"
+#include "engine/task/genome.h"
+#include "engine/base/rng.h"
+#include "engine/base/source_tree.h"
 
 namespace evo::test {
 

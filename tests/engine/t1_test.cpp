@@ -1,4 +1,4 @@
-#include "engine/t1.h"
+#include "engine/space/t1.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "engine/space.h"
+#include "engine/space/space.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

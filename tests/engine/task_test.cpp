@@ -1,4 +1,4 @@
-#include "engine/task.h"
+#include "engine/task/task.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,4 @@
-#include "engine/template.h"
+#include "engine/task/template.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

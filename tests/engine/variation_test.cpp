@@ -1,4 +1,4 @@
-#include "engine/variation.h"
+#include "engine/space/variation.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

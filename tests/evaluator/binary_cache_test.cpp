@@ -1,12 +1,12 @@
-#include "evaluator/binary_cache.h"
+#include "evaluator/pipeline/binary_cache.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "evaluator/compile_pool.h"
-#include "evaluator/model_pool.h"
+#include "evaluator/pipeline/compile_pool.h"
+#include "evaluator/pipeline/model_pool.h"
 #include "toy_task.h"
 
 using namespace evo;

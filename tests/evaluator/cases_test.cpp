@@ -1,4 +1,4 @@
-#include "evaluator/cases.h"
+#include "evaluator/pipeline/cases.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

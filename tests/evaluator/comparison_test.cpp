@@ -1,4 +1,4 @@
-#include "evaluator/comparison.h"
+#include "evaluator/pipeline/comparison.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -10,9 +10,9 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/random.h"
-#include "evaluator/vgpu/float_formats.h"
+#include "engine/base/error.h"
+#include "evaluator/base/random.h"
+#include "evaluator/numbers/float_formats.h"
 
 using namespace evo;
 using Catch::Matchers::ContainsSubstring;

@@ -1,13 +1,13 @@
-#include "evaluator/compiler.h"
+#include "evaluator/compile/compiler.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 #include <variant>
 
-#include "engine/error.h"
-#include "evaluator/nvrtc_compiler.h"
-#include "evaluator/ptxas_log.h"
+#include "engine/base/error.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/compile/ptxas_log.h"
 
 using namespace evo;
 using Catch::Matchers::ContainsSubstring;

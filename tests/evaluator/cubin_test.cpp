@@ -1,4 +1,4 @@
-#include "evaluator/cubin.h"
+#include "evaluator/compile/cubin.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/compiler.h"
+#include "engine/base/error.h"
+#include "evaluator/compile/compiler.h"
 #include "evaluator/cuda/gpu_monitor.h"
 
 using namespace evo;

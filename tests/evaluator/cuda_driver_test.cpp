@@ -5,11 +5,11 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
 
-#include "engine/error.h"
+#include "engine/base/error.h"
 #include "evaluator/cuda/cuda_device.h"
 #include "evaluator/cuda/device_query.h"
 #include "evaluator/cuda/driver_device.h"
-#include "evaluator/digest.h"
+#include "evaluator/device/digest.h"
 #include "tests/evaluator/fake_driver.h"
 
 using namespace evo;

@@ -1,4 +1,4 @@
-#include "evaluator/device_server.h"
+#include "evaluator/worker/device_server.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <variant>

@@ -1,11 +1,11 @@
-#include "evaluator/doctor.h"
+#include "evaluator/pipeline/doctor.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
-#include "engine/error.h"
+#include "engine/base/error.h"
 #include "evaluator/cuda/driver_device.h"
 #include "tests/evaluator/fake_driver.h"
 

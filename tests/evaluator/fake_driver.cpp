@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "evaluator/digest.h"
+#include "evaluator/device/digest.h"
 
 namespace evo::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "evaluator/gates.h"
+#include "evaluator/pipeline/gates.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>

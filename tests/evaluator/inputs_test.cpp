@@ -1,4 +1,4 @@
-#include "evaluator/inputs.h"
+#include "evaluator/device/inputs.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 #include <set>
 #include <vector>
 
-#include "engine/hash.h"
-#include "evaluator/random.h"
-#include "evaluator/vgpu/float_formats.h"
+#include "engine/base/hash.h"
+#include "evaluator/base/random.h"
+#include "evaluator/numbers/float_formats.h"
 #include "toy_task.h"
 
 using namespace evo;

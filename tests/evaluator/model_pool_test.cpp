@@ -1,4 +1,4 @@
-#include "evaluator/model_pool.h"
+#include "evaluator/pipeline/model_pool.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/cases.h"
+#include "engine/base/error.h"
+#include "evaluator/pipeline/cases.h"
 #include "toy_task.h"
 
 using namespace evo;

@@ -1,4 +1,4 @@
-#include "evaluator/nvrtc.h"
+#include "evaluator/compile/nvrtc.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -8,8 +8,8 @@
 #include <string>
 #include <variant>
 
-#include "engine/error.h"
-#include "evaluator/nvrtc_compiler.h"
+#include "engine/base/error.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 
 using namespace evo;
 namespace fs = std::filesystem;

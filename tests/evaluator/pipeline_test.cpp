@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/pipeline.h"
-#include "evaluator/statistics.h"
+#include "engine/base/error.h"
+#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/base/statistics.h"
 #include "toy_task.h"
 
 using namespace evo;

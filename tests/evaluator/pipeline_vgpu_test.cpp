@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/compiler.h"
-#include "evaluator/pipeline.h"
+#include "engine/base/error.h"
+#include "evaluator/compile/compiler.h"
+#include "evaluator/pipeline/pipeline.h"
 #include "toy_task.h"
 
 using namespace evo;

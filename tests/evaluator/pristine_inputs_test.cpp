@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "evaluator/digest.h"
-#include "evaluator/guards.h"
-#include "evaluator/pristine_inputs.h"
+#include "evaluator/device/digest.h"
+#include "evaluator/device/guards.h"
+#include "evaluator/device/pristine_inputs.h"
 
 using namespace evo;
 

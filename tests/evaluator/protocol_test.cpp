@@ -6,8 +6,8 @@
 #include <string>
 #include <variant>
 
-#include "engine/rng.h"
-#include "evaluator/protocol.h"
+#include "engine/base/rng.h"
+#include "evaluator/worker/protocol.h"
 
 using namespace evo;
 using namespace evo::protocol;

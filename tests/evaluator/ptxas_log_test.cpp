@@ -1,4 +1,4 @@
-#include "evaluator/ptxas_log.h"
+#include "evaluator/compile/ptxas_log.h"
 
 #include <catch2/catch_test_macros.hpp>
 

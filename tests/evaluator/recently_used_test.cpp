@@ -1,4 +1,4 @@
-#include "evaluator/recently_used.h"
+#include "evaluator/base/recently_used.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "evaluator/rights.h"
+#include "evaluator/worker/rights.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

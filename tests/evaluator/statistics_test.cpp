@@ -1,4 +1,4 @@
-#include "evaluator/statistics.h"
+#include "evaluator/base/statistics.h"
 
 #include <algorithm>
 #include <catch2/catch_approx.hpp>

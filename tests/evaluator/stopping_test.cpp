@@ -1,4 +1,4 @@
-#include "evaluator/stopping.h"
+#include "evaluator/device/stopping.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <vector>

@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
 
-#include "engine/hash.h"
+#include "engine/base/hash.h"
 #include "worker/fake_tools.h"
 
 namespace evo::testing {

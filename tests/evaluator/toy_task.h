@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/candidate.h"
-#include "engine/task.h"
-#include "evaluator/pipeline.h"
+#include "engine/task/candidate.h"
+#include "engine/task/task.h"
+#include "evaluator/pipeline/pipeline.h"
 
 namespace evo::testing {
 

@@ -10,9 +10,9 @@
 #include <thread>
 #include <variant>
 
-#include "engine/error.h"
-#include "evaluator/process.h"
-#include "evaluator/worker_client.h"
+#include "engine/base/error.h"
+#include "evaluator/worker/process.h"
+#include "evaluator/worker/worker_client.h"
 #include "toy_task.h"
 
 using namespace evo;

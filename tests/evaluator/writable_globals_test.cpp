@@ -1,12 +1,12 @@
-#include "evaluator/writable_globals.h"
+#include "evaluator/compile/writable_globals.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/compiler.h"
+#include "engine/base/error.h"
+#include "evaluator/compile/compiler.h"
 
 using namespace evo;
 using Names = std::vector<std::string>;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "evaluator/protocol.h"
+#include "evaluator/worker/protocol.h"
 
 namespace {
 

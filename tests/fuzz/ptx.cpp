@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/vgpu/launch.h"
-#include "evaluator/vgpu/load_error.h"
+#include "engine/base/error.h"
+#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/parser.h"
-#include "evaluator/vgpu/sanitiser.h"
-#include "evaluator/vgpu/tensor_map.h"
+#include "evaluator/vgpu/ptx/parser.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/tensor_map.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "engine/candidate.h"
-#include "engine/error.h"
-#include "engine/space.h"
-#include "engine/specimen.h"
+#include "engine/task/candidate.h"
+#include "engine/base/error.h"
+#include "engine/space/space.h"
+#include "engine/task/mutant.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/error.h"
-#include "engine/template.h"
+#include "engine/base/error.h"
+#include "engine/task/template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);

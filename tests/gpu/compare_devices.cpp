@@ -14,14 +14,14 @@
 #include <variant>
 #include <vector>
 
-#include "cli/templates.h"
-#include "engine/candidate.h"
-#include "engine/error.h"
-#include "engine/rng.h"
-#include "engine/space.h"
-#include "evaluator/compiler.h"
+#include "cli/subject/templates.h"
+#include "engine/task/candidate.h"
+#include "engine/base/error.h"
+#include "engine/base/rng.h"
+#include "engine/space/space.h"
+#include "evaluator/compile/compiler.h"
 #include "evaluator/cuda/cuda_device.h"
-#include "evaluator/inputs.h"
+#include "evaluator/device/inputs.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace {

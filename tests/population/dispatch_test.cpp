@@ -6,7 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
-#include "population/export_parts.h"
+#include "population/export/export_parts.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"
 #include "tests/population/fixture.h"

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "engine/error.h"
-#include "engine/rng.h"
+#include "engine/base/error.h"
+#include "engine/base/rng.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

@@ -1,4 +1,4 @@
-#include "population/elites.h"
+#include "population/store/elites.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "engine/rng.h"
+#include "engine/base/rng.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "engine/space.h"
+#include "engine/space/space.h"
 
 namespace evo::test {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/source_tree.h"
-#include "population/export.h"
+#include "engine/base/source_tree.h"
+#include "population/export/export.h"
 
 namespace evo::test {
 

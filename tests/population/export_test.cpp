@@ -1,4 +1,4 @@
-#include "population/export.h"
+#include "population/export/export.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
-#include "engine/error.h"
-#include "engine/rng.h"
+#include "engine/base/error.h"
+#include "engine/base/rng.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/fixture.h"
 

@@ -4,8 +4,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 
-#include "engine/error.h"
-#include "population/schema.h"
+#include "engine/base/error.h"
+#include "population/store/schema.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

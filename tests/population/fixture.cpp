@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "engine/error.h"
+#include "engine/base/error.h"
 
 namespace evo::test {
 

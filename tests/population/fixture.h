@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "engine/search.h"
-#include "population/store.h"
+#include "engine/search/search.h"
+#include "population/store/store.h"
 
 namespace evo::test {
 

@@ -5,7 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 
-#include "engine/error.h"
+#include "engine/base/error.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "population/results_read.h"
+#include "population/results/results_read.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/fixture.h"
 

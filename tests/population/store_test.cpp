@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/error.h"
+#include "engine/base/error.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

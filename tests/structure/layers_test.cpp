@@ -81,9 +81,9 @@ std::vector<std::string> violations_in(const std::string& path, const std::strin
 TEST_CASE("every file includes only what its layer may see") { CHECK(violations_of_project() == std::vector<std::string>{}); }
 
 TEST_CASE("a planted layer violation is found") {
-  CHECK(violations_in("engine/a.cpp", "#include \"evaluator/device.h\"\n").size() == 1);
-  CHECK(violations_in("evaluator/a.h", "  # include \"population/store.h\"\n").size() == 1);
-  CHECK(violations_in("population/a.cpp", "#include \"cli/table.h\"\n").size() == 1);
+  CHECK(violations_in("engine/a.cpp", "#include \"evaluator/device/device.h\"\n").size() == 1);
+  CHECK(violations_in("evaluator/a.h", "  # include \"population/store/store.h\"\n").size() == 1);
+  CHECK(violations_in("population/a.cpp", "#include \"cli/text/table.h\"\n").size() == 1);
   CHECK(violations_in("engine/a.h", "#include <nlohmann/json.hpp>\n").size() == 1);
   CHECK(violations_in("engine/a.cpp", "#include <nlohmann/json.hpp>\n#include \"engine/a.h\"\n").empty());
 }

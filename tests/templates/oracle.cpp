@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <variant>
 
-#include "evaluator/inputs.h"
+#include "evaluator/device/inputs.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace evo::test {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/candidate.h"
-#include "engine/task.h"
-#include "evaluator/device.h"
+#include "engine/task/candidate.h"
+#include "engine/task/task.h"
+#include "evaluator/device/device.h"
 #include "tests/templates/shipped.h"
 
 namespace evo::test {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <variant>
 
-#include "evaluator/cases.h"
-#include "evaluator/device_server.h"
+#include "evaluator/pipeline/cases.h"
+#include "evaluator/worker/device_server.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "tests/templates/shipped.h"
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <sstream>
 
-#include "engine/error.h"
-#include "engine/rng.h"
+#include "engine/base/error.h"
+#include "engine/base/rng.h"
 
 namespace evo::test {
 namespace {

@@ -4,12 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/candidate.h"
-#include "engine/family.h"
-#include "engine/source_tree.h"
-#include "engine/space.h"
-#include "engine/task.h"
-#include "evaluator/compiler.h"
+#include "engine/task/candidate.h"
+#include "engine/task/family.h"
+#include "engine/base/source_tree.h"
+#include "engine/space/space.h"
+#include "engine/task/task.h"
+#include "evaluator/compile/compiler.h"
 
 namespace evo::test {
 

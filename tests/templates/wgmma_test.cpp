@@ -1,7 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <variant>
 
-#include "evaluator/ptxas_log.h"
+#include "evaluator/compile/ptxas_log.h"
 #include "tests/templates/shipped.h"
 
 using namespace evo;

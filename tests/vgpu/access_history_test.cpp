@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/access_history.h"
+#include "evaluator/vgpu/sanitiser/access_history.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/approximate.h"
+#include "evaluator/vgpu/numbers/approximate.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "evaluator/vgpu/float_formats.h"
+#include "evaluator/numbers/float_formats.h"
 #include "recorded_numerics.h"
 
 namespace evo::vgpu {

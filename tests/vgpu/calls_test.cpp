@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/load_error.h"
+#include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/outside_kernels.h"
 
 using namespace evo::vgpu;

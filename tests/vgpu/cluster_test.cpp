@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/tensor_map.h"
+#include "evaluator/vgpu/machine/tensor_map.h"
 #include "tests/vgpu/gpu_for_tests.h"
 #include "tests/vgpu/warp_kernel.h"
 

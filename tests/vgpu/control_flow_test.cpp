@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/control_flow.h"
+#include "evaluator/vgpu/ptx/control_flow.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/load_error.h"
+#include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo::vgpu;

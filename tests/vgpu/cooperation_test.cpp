@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "evaluator/vgpu/float_formats.h"
+#include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/outside_kernels.h"
 
 using namespace evo::vgpu;

@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/cost_model.h"
+#include "evaluator/vgpu/cost/cost_model.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/device_models.h"
+#include "evaluator/vgpu/cost/device_models.h"
 
 #include <optional>
 #include <set>
@@ -9,7 +9,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "engine/error.h"
+#include "engine/base/error.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace evo::vgpu {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "evaluator/cuda/digest_kernel.h"
-#include "evaluator/digest.h"
+#include "evaluator/device/digest.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo;

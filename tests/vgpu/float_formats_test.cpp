@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/float_formats.h"
+#include "evaluator/numbers/float_formats.h"
 
 #include <array>
 #include <bit>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/float_formats.h"
+#include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo::vgpu;

@@ -1,10 +1,10 @@
-#include "evaluator/vgpu/folding.h"
+#include "evaluator/vgpu/decode/folding.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/instruction_schedule.h"
+#include "evaluator/vgpu/cost/instruction_schedule.h"
 
 using namespace evo::vgpu;
 

@@ -5,8 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <variant>
 
-#include "engine/error.h"
-#include "evaluator/compiler.h"
+#include "engine/base/error.h"
+#include "evaluator/compile/compiler.h"
 
 namespace evo::vgpu {
 

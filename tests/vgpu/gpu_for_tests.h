@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "evaluator/vgpu/launch.h"
+#include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/memory.h"
+#include "evaluator/vgpu/machine/memory.h"
 
 namespace evo::vgpu {
 

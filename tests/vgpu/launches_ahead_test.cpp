@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/compiler.h"
+#include "engine/base/error.h"
+#include "evaluator/compile/compiler.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 using namespace evo;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/decoder.h"
-#include "evaluator/vgpu/load_error.h"
-#include "evaluator/vgpu/parser.h"
+#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/ptx/load_error.h"
+#include "evaluator/vgpu/ptx/parser.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo::vgpu;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/float_formats.h"
+#include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/outside_kernels.h"
 #include "tests/vgpu/warp_snippet.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <variant>
 
-#include "engine/error.h"
-#include "evaluator/nvrtc_compiler.h"
-#include "evaluator/toolkit_headers.h"
+#include "engine/base/error.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/compile/toolkit_headers.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 namespace evo::vgpu {

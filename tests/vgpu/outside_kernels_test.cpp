@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/float_formats.h"
+#include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/outside_kernels.h"
 
 using namespace evo::vgpu;

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "evaluator/vgpu/load_error.h"
+#include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 namespace evo::vgpu {

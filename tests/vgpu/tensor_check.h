@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "evaluator/vgpu/tensor_map.h"
+#include "evaluator/vgpu/machine/tensor_map.h"
 #include "tests/vgpu/tensor_cases.h"
 
 namespace evo::vgpu {

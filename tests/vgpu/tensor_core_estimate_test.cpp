@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/tensor_core_estimate.h"
+#include "evaluator/vgpu/numbers/tensor_core_estimate.h"
 
 #include <bit>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "evaluator/vgpu/float_formats.h"
+#include "evaluator/numbers/float_formats.h"
 
 namespace evo::vgpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/tensor_core.h"
+#include "evaluator/vgpu/numbers/tensor_core.h"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fmt/core.h>
 
-#include "evaluator/vgpu/load_error.h"
+#include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/conformance_check.h"
 #include "tests/vgpu/gpu_for_tests.h"
 #include "tests/vgpu/wgmma_cases.h"

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
-#include "evaluator/digest.h"
+#include "engine/base/error.h"
+#include "evaluator/device/digest.h"
 
 namespace evo::testing {
 namespace {
@@ -81,7 +81,7 @@ struct FakeModule final : Module {
   Words words;
 };
 
-/// Guards before and behind each tensor, as evaluator/device_buffers.cpp lays them.
+/// Guards before and behind each tensor, as evaluator/device/device_buffers.cpp lays them.
 constexpr std::size_t kGuardBytes = 4096;
 
 class FakeDevice final : public Device {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "evaluator/device.h"
-#include "evaluator/worker.h"
+#include "evaluator/device/device.h"
+#include "evaluator/worker/worker.h"
 
 namespace evo::testing {
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/channel.h"
-#include "evaluator/pipeline.h"
-#include "evaluator/process.h"
-#include "evaluator/protocol.h"
-#include "evaluator/worker.h"
+#include "evaluator/worker/channel.h"
+#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/worker/process.h"
+#include "evaluator/worker/protocol.h"
+#include "evaluator/worker/worker.h"
 #include "fake_tools.h"
 
 namespace {

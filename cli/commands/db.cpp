@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands/commands.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/commands/json_documents.h"
+#include "cli/subject/lookup.h"
+#include "engine/base/error.h"
+
+namespace evo::cli {
+namespace {
+
+struct Request {
+  std::string database = kDefaultDatabase;
+  std::string other;
+  bool json = false;
+};
+
+int check(const Request& request) {
+  const std::vector<std::string> problems = Store::open(request.database, Store::Mode::read).check();
+  if (request.json) {
+    fmt::print("{}", db_check_json(request.database, problems));
+  } else if (problems.empty()) {
+    fmt::print("{} is sound\n", request.database);
+  } else {
+    for (const std::string& problem : problems) fmt::print("{}\n", problem);
+  }
+  return problems.empty() ? kDone : kNothingValid;
+}
+
+std::uintmax_t bytes_of(const std::string& database) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(database, error);
+  return error ? 0 : bytes;
+}
+
+int compact(const Request& request) {
+  const std::uintmax_t before = bytes_of(request.database);
+  Store::open(request.database, Store::Mode::change).compact();
+  fmt::print("{}: {} bytes, {} before\n", request.database, grouped(std::uint64_t{bytes_of(request.database)}),
+             grouped(std::uint64_t{before}));
+  return kDone;
+}
+
+int merge(const Request& request) {
+  const MergeCounts counts = Store::open(request.database, Store::Mode::change).merge(request.other);
+  if (request.json) {
+    fmt::print("{}", db_merge_json(counts));
+    return kDone;
+  }
+  fmt::print("{} runs with {} candidates came from {}; {} of them are elites here\n", counts.runs, counts.candidates,
+             request.other, counts.elites);
+  if (counts.known_runs > 0) fmt::print("{} runs were here already\n", counts.known_runs);
+  if (counts.continued_runs > 0) fmt::print("{} of them went on there, and have now what was found since\n", counts.continued_runs);
+  for (const RunId run : counts.contradicting_runs) {
+    fmt::print("run {} went on with other results there than here: it stays as it is, {} was not merged in full\n", run,
+               request.other);
+  }
+  if (counts.elites > 0) fmt::print("their latencies are as claimed there: evo verify ID checks one\n");
+  return kDone;
+}
+
+CLI::App* add_part(CLI::App& db, Action& action, const std::shared_ptr<Request>& request, const char* name,
+                   const char* help, int (*run)(const Request&)) {
+  CLI::App* part = db.add_subcommand(name, help);
+  part->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  part->callback([request, run, &action] { action = [request, run] { return run(*request); }; });
+  return part;
+}
+
+}  // namespace
+
+void add_db(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* db = app.add_subcommand("db", "Check, compact or merge databases");
+  db->require_subcommand(1);
+  add_part(*db, action, request, "check", "Is the database sound? Problems, one a line, and exit code 1", check)
+      ->add_flag("--json", request->json, kJsonHelp);
+  add_part(*db, action, request, "compact", "Give back room that nothing takes any more", compact);
+  CLI::App* part =
+      add_part(*db, action, request, "merge", "Copy the runs of another database; its elites compete with those here", merge);
+  part->add_option("OTHER", request->other, "The other database; it is not changed")->required()->type_name("");
+  part->add_flag("--json", request->json, kJsonHelp);
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,149 @@
+#include "evaluator/pipeline/doctor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "cli/text/atomic_file.h"
+#include "cli/commands/commands.h"
+#include "cli/text/exit_code.h"
+#include "cli/commands/json_documents.h"
+#include "cli/subject/listings.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/table.h"
+#include "cli/subject/templates.h"
+#include "engine/base/error.h"
+
+namespace evo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  std::string database = kDefaultDatabase;
+  std::string templates;
+  bool json = false;
+};
+
+std::vector<Check> check_templates(const std::string& wish) {
+  try {
+    const fs::path folder = find_templates(wish);
+    std::vector<Check> checks;
+    std::vector<std::string> good;
+    for (const TaskListing& listing : list_tasks(read_templates(folder))) {
+      if (listing.problem.empty()) {
+        good.push_back(listing.name);
+      } else {
+        checks.push_back({"task " + listing.name, false, listing.problem, "correct the file that is named"});
+      }
+    }
+    const bool any = !good.empty();
+    checks.insert(
+        checks.begin(),
+        {"templates", any,
+         fmt::format("{} in {}", any ? fmt::format("{}", fmt::join(good, ", ")) : "no task that loads",
+                     folder.string()),
+         any ? "" : "name another folder with --templates or EVO_TEMPLATES"});
+    return checks;
+  } catch (const Error& error) {
+    return {{"templates", false, error.what(), "name their folder with --templates or EVO_TEMPLATES"}};
+  }
+}
+
+/// Why no new file can be made in a folder, found out by making one; empty when it can.
+std::string why_not_writable(const fs::path& folder) {
+  std::error_code error;
+  // A folder that is not there yet will be made in the nearest one that is.
+  fs::path existing = fs::absolute(folder, error);
+  while (!fs::exists(existing, error) && existing.has_relative_path()) existing = existing.parent_path();
+  const fs::path probe = existing / ".evo_doctor";
+  try {
+    write_file(probe, "");
+  } catch (const Error& problem) {
+    return problem.what();
+  }
+  fs::remove(probe, error);
+  return {};
+}
+
+Check check_database(const std::string& path) {
+  const std::string fix = "choose another place with --db";
+  if (const std::string problem = why_not_writable(fs::path(path).parent_path()); !problem.empty()) {
+    return {"database", false, problem, fix};
+  }
+  std::error_code error;
+  if (!fs::exists(path, error))
+    return {"database", true, fmt::format("{}: none yet, a run makes it", path), ""};
+  try {
+    const Store store = Store::open(path, Store::Mode::read);
+    const std::vector<std::string> problems = store.check();
+    if (!problems.empty()) {
+      return {"database", false, fmt::format("{}: {}", path, fmt::join(problems, "; ")),
+              "move it away; a run makes a new one"};
+    }
+    return {"database", true,
+            fmt::format("{}: sound; runs: {}, elites: {}", path, store.runs().size(), store.elites().size()),
+            ""};
+  } catch (const Error& problem) {
+    return {"database", false, problem.what(), fix};
+  }
+}
+
+Diagnosis diagnose(const Request& request) {
+  Diagnosis diagnosis;
+  diagnosis.checks = examine_machine().checks;
+  const auto append = [&](const std::vector<Check>& more) {
+    diagnosis.checks.insert(diagnosis.checks.end(), more.begin(), more.end());
+  };
+  append(check_templates(request.templates));
+  append({check_database(request.database)});
+  const auto works = [&](std::string_view name) {
+    return std::any_of(diagnosis.checks.begin(), diagnosis.checks.end(),
+                       [&](const Check& check) { return check.ok && check.name.starts_with(name); });
+  };
+  diagnosis.can_measure = works("cuda:") && works("templates");
+  diagnosis.can_run = diagnosis.can_measure || (works("virtual GPU") && works("templates"));
+  return diagnosis;
+}
+
+std::string diagnosis_text(const Diagnosis& diagnosis, const Terminal& terminal) {
+  Table table({{""}, {""}, {""}});
+  for (const Check& check : diagnosis.checks) {
+    table.add({check.ok ? "works" : "missing", check.name, check.found},
+              check.ok ? Style::plain : Style::warning);
+    if (!check.fix.empty()) table.add({"", "", "-> " + check.fix}, Style::warning);
+  }
+  std::string text = table.text(terminal) + "\n";
+  if (diagnosis.can_measure)
+    return text + styled(terminal, Style::good, "evo can search and measure on this machine") + "\n";
+  if (diagnosis.can_run)
+    return text + "evo can search on this machine, on the virtual GPU: latencies are modelled\n";
+  return text +
+         styled(terminal, Style::bad,
+                "evo cannot run on this machine before what is missing above is mended") +
+         "\n";
+}
+
+int doctor(const Request& request) {
+  const Diagnosis diagnosis = diagnose(request);
+  fmt::print("{}", request.json ? doctor_json(diagnosis) : diagnosis_text(diagnosis, terminal_of(stdout)));
+  return diagnosis.can_run ? kDone : kMachine;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command =
+      app.add_subcommand("doctor", "Say what works on this machine, what is missing and how to fix it");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
+  command->add_flag("--json", request->json, kJsonHelp);
+  command->callback([request, &action] { action = [request] { return doctor(*request); }; });
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.h"
+#include "cli/text/exit_code.h"
+#include "cli/commands/json_documents.h"
+#include "cli/subject/lookup.h"
+#include "cli/commands/report.h"
+
+namespace evo::cli {
+namespace {
+
+struct Request {
+  EliteFilter filter;
+  std::string database = kDefaultDatabase;
+  bool all = false;
+  bool json = false;
+};
+
+std::string elites_text(const std::vector<EliteRow>& rows, const Terminal& terminal) {
+  if (rows.empty()) return "no elites yet: evo run --task T finds some\n";
+  std::string text;
+  for (const std::vector<EliteRow>& group : by_key(rows)) {
+    if (!text.empty()) text += '\n';
+    text += styled(terminal, Style::bold, elite_heading(group.front())) + '\n';
+    text += elite_table(group, terminal);
+  }
+  return text;
+}
+
+int elites(const Request& request) {
+  const Store store = Store::open(request.database, Store::Mode::read);
+  std::vector<EliteRow> rows = find_elites(store, request.filter);
+  if (!request.all) std::erase_if(rows, [](const EliteRow& row) { return !row.current; });
+  fmt::print("{}", request.json ? elites_json(rows) : elites_text(rows, terminal_of(stdout)));
+  return kDone;
+}
+
+}  // namespace
+
+void add_elites(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand("elites", "List the three best for each task, device and objective");
+  command->add_option("--task", request->filter.task, "Of this task")->type_name("TASK");
+  command
+      ->add_option("--device", request->filter.device,
+                   "Of this device: an id, cuda or vgpu, or a part of its name")
+      ->type_name("DEVICE");
+  command->add_option("--objective", request->filter.objective, "Of this objective, as listed, or its first words: accurate");
+  command->add_flag("--all", request->all, "Also elites of tasks that have changed since");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  command->add_flag("--json", request->json, kJsonHelp);
+  command->callback([request, &action] { action = [request] { return elites(*request); }; });
+}
+
+}  // namespace evo::cli

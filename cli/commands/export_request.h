@@ -1,0 +1,12 @@
+#pragma once
+
+#include "cli/subject/restore.h"
+#include "population/export/export.h"
+
+namespace evo::cli {
+
+/// What the exporter needs of a stored candidate. Throws usage_error when it is not valid: only a valid
+/// kernel is worth taking away.
+ExportRequest export_request(const Restored& restored);
+
+}  // namespace evo::cli

@@ -1,0 +1,342 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/subject/arguments.h"
+#include "cli/text/atomic_file.h"
+#include "cli/commands/commands.h"
+#include "cli/model/cost_report.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/commands/kernel_values.h"
+#include "cli/subject/lookup.h"
+#include "cli/model/model_fit.h"
+#include "cli/subject/restore.h"
+#include "cli/text/scatter_svg.h"
+#include "cli/text/table.h"
+#include "cli/subject/templates.h"
+#include "engine/base/error.h"
+#include "evaluator/pipeline/pipeline.h"
+
+namespace evo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kLargestGenomeBytes = 1 << 20;
+
+struct Request {
+  std::string id;
+  std::string genome;
+  std::string task;
+  std::vector<std::string> shapes;
+  std::vector<std::string> options;
+  bool cold = false;
+  bool explained = false;
+  std::vector<std::string> sweeps;
+  std::string limit;
+  std::string skip = "0";
+  bool failed_too = false;
+  std::string csv;
+  std::string svg;
+  std::string device;
+  std::string kept;
+  std::string database = kDefaultDatabase;
+  std::string templates;
+  bool json = false;
+};
+
+// ---- One candidate
+
+struct Subject {
+  std::string origin;  ///< "candidate 17", "genome"
+  SourceTree tree;
+  Task task;
+  Genome genome;
+  Target target;
+  DeviceInfo device;
+  std::vector<Timing> timings;  ///< Measured on a GPU, if it was.
+};
+
+struct ShapeCost {
+  std::string shape;
+  Modelled modelled;
+  std::optional<double> measured_us;
+};
+
+/// The shapes that were named, else the target's own.
+Target narrowed(const Task& task, Target target, const Request& request) {
+  if (!request.shapes.empty())
+    target = make_target(task, "cuda", parse_shapes(task, request.shapes), target.options, target.objective);
+  target.validated = target.timed;
+  return target;
+}
+
+Subject stored_subject(const Request& request) {
+  const CandidateId id = parse_id("candidate", request.id);
+  const Store store = Store::open(request.database, Store::Mode::read);
+  Restored restored = restore(store, id);
+  const RunInfo& run = restored.run.info;
+  Subject subject;
+  subject.origin = fmt::format("candidate {}", id);
+  subject.device = resolve_device(!request.device.empty()     ? request.device
+                                  : run.device.kind == "vgpu" ? run.device.id
+                                                              : virtual_gpu_like(run.device.name));
+  subject.target = narrowed(restored.task, run.target, request);
+  if (run.device.kind == "cuda") subject.timings = restored.row.evaluation.timings;
+  subject.genome = restored.row.genome;
+  subject.tree = std::move(restored.files);
+  subject.task = std::move(restored.task);
+  return subject;
+}
+
+Subject given_subject(const Request& request) {
+  Subject subject;
+  subject.origin = "genome";
+  subject.tree = load_templates(request.templates);
+  subject.task = find_task(subject.tree, request.task);
+  const bool inlined = request.genome.find('{') != std::string::npos;
+  subject.genome =
+      genome_from_json(inlined ? request.genome : read_whole_file(request.genome, kLargestGenomeBytes));
+  subject.device = resolve_device(request.device.empty() ? "vgpu" : request.device);
+  subject.target =
+      narrowed(subject.task,
+               make_target(subject.task, "cuda", {}, parse_options(subject.task, request.options)), request);
+  const Space space =
+      make_space(subject.tree, subject.task, subject.device, subject.target, subject.genome.family);
+  if (const auto why = space.why_illegal(subject.genome))
+    throw usage_error(fmt::format("--genome: {}", *why));
+  return subject;
+}
+
+std::vector<ShapeCost> costs_of(const Subject& subject, const Request& request) {
+  const Family family = find_family(subject.tree, subject.task, subject.genome.family);
+  const Candidate candidate = make_candidate(subject.tree, subject.task, family, subject.genome,
+                                             subject.target, facts_of(subject.device.limits));
+  Modeller modeller(subject.task, subject.target, subject.device, request.kept);
+  std::vector<ShapeCost> costs;
+  for (const Shape& shape : subject.target.timed) {
+    auto modelled = modeller.model(candidate, shape, request.cold);
+    if (const auto* failure = std::get_if<Failure>(&modelled))
+      throw usage_error(
+          fmt::format("{} cannot be modelled at {}: {}", subject.origin, shape.name, failure->reason));
+    ShapeCost cost{shape.name, std::get<Modelled>(std::move(modelled)), std::nullopt};
+    for (const Timing& timing : subject.timings) {
+      if (timing.shape == shape.name && timing.cold == request.cold) cost.measured_us = timing.median_us;
+    }
+    costs.push_back(std::move(cost));
+  }
+  return costs;
+}
+
+std::string costs_text(const Subject& subject, const std::vector<ShapeCost>& costs, bool explained,
+                       const Terminal& terminal) {
+  using Align = Table::Align;
+  std::string text = fmt::format("{}: {} on {}\n  {}\n", subject.origin, subject.task.name, subject.device.id,
+                                 to_text(subject.genome));
+  Table table({{"shape"},
+               {"modelled us", Align::right},
+               {"measured us", Align::right},
+               {"launches", Align::right},
+               {"registers", Align::right},
+               {"bound by"}});
+  for (const ShapeCost& cost : costs) {
+    const vgpu::PlanCost& plan = cost.modelled.cost;
+    const auto longest =
+        std::max_element(plan.launches.begin(), plan.launches.end(),
+                         [](const auto& a, const auto& b) { return a.latency_us < b.latency_us; });
+    table.add({cost.shape, microseconds(plan.latency_us),
+               cost.measured_us ? microseconds(*cost.measured_us) : "-", std::to_string(plan.launches.size()),
+               std::to_string(cost.modelled.build.registers),
+               longest == plan.launches.end() ? "" : longest->bound});
+  }
+  text += table.text(terminal, 2);
+  if (!explained) return text;
+  for (const ShapeCost& cost : costs)
+    text += fmt::format("\n{}\n", styled(terminal, Style::bold, cost.shape)) +
+            cost_text(cost.modelled.cost, terminal);
+  return text;
+}
+
+std::string costs_json(const Subject& subject, const std::vector<ShapeCost>& costs) {
+  Json json = {{"evo", EVO_VERSION},
+               {"command", "model"},
+               {"task", subject.task.name},
+               {"device", subject.device.id},
+               {"genome", Json::parse(to_json(subject.genome))},
+               {"shapes", Json::array()}};
+  for (const ShapeCost& cost : costs) {
+    Json launches = Json::array();
+    for (const vgpu::LaunchCost& launch : cost.modelled.cost.launches) {
+      launches.push_back(cost_json(launch));
+      launches.back()["kernel"] = launch.kernel;
+    }
+    json["shapes"].push_back({{"shape", cost.shape},
+                              {"modelled_us", cost.modelled.cost.latency_us},
+                              {"measured_us", cost.measured_us ? Json(*cost.measured_us) : Json(nullptr)},
+                              {"registers", cost.modelled.build.registers},
+                              {"spill_bytes", cost.modelled.build.spill_bytes},
+                              {"launches", launches}});
+  }
+  return json_text(json);
+}
+
+int model_one(const Request& request) {
+  const Subject subject = request.genome.empty() ? stored_subject(request) : given_subject(request);
+  const std::vector<ShapeCost> costs = costs_of(subject, request);
+  fmt::print("{}", request.json ? costs_json(subject, costs)
+                                : costs_text(subject, costs, request.explained, terminal_of(stdout)));
+  return kDone;
+}
+
+// ---- Recorded sweeps
+
+std::string fits_text(const std::vector<Fit>& fits, const Terminal& terminal) {
+  using Align = Table::Align;
+  Table table({{"sweep"},
+               {"device"},
+               {"genomes", Align::right},
+               {"failed", Align::right},
+               {"Spearman", Align::right},
+               {"ahead of best", Align::right},
+               {"modelled/measured", Align::right},
+               {"spread", Align::right}});
+  for (const Fit& fit : fits) {
+    table.add({fit.name, fit.device, grouped(std::uint64_t{fit.points.size()}),
+               grouped(std::uint64_t{fit.failed}), fmt::format("{:.3f}", fit.spearman),
+               percent(fit.best_share), fmt::format("{:.2f}", fit.median_ratio),
+               fmt::format("{:.2f}", fit.spread)});
+  }
+  return table.text(terminal) +
+         "ahead of best: genomes that the model ranks before the one measured fastest; spread: half of the "
+         "genomes are "
+         "within this factor of the median ratio\n";
+}
+
+std::string fits_json(const std::vector<Fit>& fits) {
+  Json json = {{"evo", EVO_VERSION}, {"command", "model"}, {"sweeps", Json::array()}};
+  for (const Fit& fit : fits) {
+    json["sweeps"].push_back({{"name", fit.name},
+                              {"device", fit.device},
+                              {"family", fit.family},
+                              {"shape", fit.shape},
+                              {"genomes", fit.points.size()},
+                              {"failed", fit.failed},
+                              {"spearman", fit.spearman},
+                              {"ahead_of_best", fit.best_share},
+                              {"median_ratio", fit.median_ratio},
+                              {"spread", fit.spread}});
+  }
+  return json_text(json);
+}
+
+/// A plot for each shape, with a series for each family.
+std::string fits_svg(const std::vector<Fit>& fits) {
+  std::vector<ScatterPlot> plots;
+  for (const Fit& fit : fits) {
+    auto plot =
+        std::find_if(plots.begin(), plots.end(), [&](const ScatterPlot& p) { return p.title == fit.shape; });
+    if (plot == plots.end()) plot = plots.insert(plots.end(), {fit.shape, {}});
+    PointSeries& series = plot->series.emplace_back();
+    series.name = fit.family;
+    series.note = fmt::format("rank correlation {:.2f}", fit.spearman);
+    for (const FitPoint& point : fit.points) {
+      if (point.modelled_us > 0 && point.measured_us > 0) series.points.push_back({point.measured_us, point.modelled_us});
+    }
+  }
+  return scatter_svg(plots, "measured, us", "modelled, us");
+}
+
+int compare_with_sweeps(const Request& request) {
+  const SourceTree tree = load_templates(request.templates);
+  FitRequest wanted;
+  wanted.skip = parse_number("--skip", request.skip);
+  if (!request.limit.empty()) wanted.limit = parse_number("--limit", request.limit, 2);
+  wanted.failed_too = request.failed_too;
+  wanted.device = request.device;
+  wanted.kept = request.kept;
+  std::vector<Fit> fits;
+  for (const std::string& sweep : request.sweeps) fits.push_back(fit_of(tree, read_sweep(sweep), wanted));
+  if (!request.csv.empty()) write_file(request.csv, fit_csv(fits));
+  if (!request.svg.empty()) write_file(request.svg, fits_svg(fits));
+  fmt::print("{}", request.json ? fits_json(fits) : fits_text(fits, terminal_of(stdout)));
+  return kDone;
+}
+
+const std::vector<std::string> kOfOneGenome = {"--task", "--option"};
+const std::vector<std::string> kOfOneCandidate = {"--shapes", "--cold", "--explain"};
+const std::vector<std::string> kOfSweeps = {"--limit", "--skip", "--failed-too", "--csv", "--svg"};
+
+int model(const Request& request, const CLI::App& command) {
+  const int subjects = !request.id.empty() + !request.genome.empty() + !request.sweeps.empty();
+  if (subjects != 1)
+    throw usage_error(
+        "evo model takes one of a candidate's ID, --genome (with --task), or recorded sweeps --against");
+  if (request.genome.empty()) refuse_options(command, kOfOneGenome, request.id.empty() ? "--against" : "a candidate's ID");
+  if (!request.sweeps.empty()) {
+    refuse_options(command, kOfOneCandidate, "--against");
+    return compare_with_sweeps(request);
+  }
+  refuse_options(command, kOfSweeps, request.id.empty() ? "--genome" : "a candidate's ID");
+  return model_one(request);
+}
+
+}  // namespace
+
+void add_model(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command =
+      app.add_subcommand("model", "Show where modelled time goes; compare the model with measurements");
+  command->add_option("ID", request->id, "A candidate")->type_name("");
+  command
+      ->add_option("--genome", request->genome,
+                   "Instead of a stored candidate: a genome as JSON, or a file of it")
+      ->type_name("JSON");
+  command->add_option("--task", request->task, "Of the genome")->type_name("TASK");
+  command->add_option("--shapes", request->shapes, "Shapes, as for evo run (default: those timed)")
+      ->allow_extra_args(false)
+      ->type_name("A,B");
+  command->add_option("--option", request->options, "An option of the genome's task; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  command->add_flag("--cold", request->cold, "With nothing in L2 at the start");
+  command->add_flag("--explain", request->explained, "Show where the time of each launch goes");
+  command
+      ->add_option("--against", request->sweeps,
+                   "Compare with recorded latencies: a Kernel Tuner cache; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("SWEEP");
+  command->add_option("--limit", request->limit, "Genomes drawn of each sweep (default: all)")
+      ->type_name("N");
+  command
+      ->add_option("--skip", request->skip, "Draw this many others first: disjoint from what --limit N draws")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_flag("--failed-too", request->failed_too,
+                    "Model also those that failed on the GPU after they were built (for evo replay --screen)");
+  command->add_option("--csv", request->csv, "Write each genome of the sweeps with both latencies")
+      ->type_name("FILE");
+  command->add_option("--svg", request->svg, "Draw modelled over measured latencies of the sweeps")
+      ->type_name("FILE");
+  command
+      ->add_option("--device", request->device, "vgpu:MODEL (default: like the GPU that measured, else vgpu)")
+      ->type_name("DEVICE");
+  command->add_option("--keep", request->kept, "Keep compiled programs there for the next time")
+      ->type_name("DIR");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
+  command->add_flag("--json", request->json, kJsonHelp);
+  command->callback([request, &action, command] {
+    action = [request, command] { return model(*request, *command); };
+  });
+}
+
+}  // namespace evo::cli

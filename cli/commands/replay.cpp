@@ -1,0 +1,412 @@
+#include "engine/replay/replay.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/subject/arguments.h"
+#include "cli/text/atomic_file.h"
+#include "cli/commands/commands.h"
+#include "cli/text/curves_svg.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/model/modelled_recording.h"
+#include "cli/commands/orders.h"
+#include "cli/subject/recordings.h"
+#include "cli/text/table.h"
+#include "engine/base/error.h"
+#include "engine/replay/replay_report.h"
+#include "engine/strategy/strategy.h"
+#include "engine/base/text.h"
+#include "evaluator/base/parallel.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::size_t kLeastEvaluations = 200;
+
+struct Request {
+  std::vector<std::string> files;
+  std::string strategies = "evolve,random";
+  std::string evaluations;
+  std::string runs = "20";
+  std::string seed = "0";
+  std::string width = "1";
+  std::string budgets = "25,50,100,200";
+  std::string screen;
+  std::string rehearse;
+  std::vector<std::string> modelled;
+  std::vector<std::string> others;
+  std::vector<std::string> seed_from;
+  std::string out;
+  std::string svg;
+  bool json = false;
+};
+
+/// A recorded space and what was run on it.
+struct Replayed {
+  explicit Replayed(Recording recorded)
+      : recording(std::move(recorded)), space(recording), methodology(recording) {}
+
+  Recording recording;
+  RecordedSpace space;
+  Methodology methodology;
+  struct Entry {
+    std::string strategy;
+    std::vector<std::uint64_t> seeds;
+    Orders orders;
+    ReplaySamples samples;
+  };
+  std::vector<Entry> entries;
+};
+// Its parts refer to each other: it stays where it is made.
+using Spaces = std::deque<Replayed>;
+
+std::vector<std::size_t> parse_budgets(const std::string& text) {
+  std::vector<std::size_t> budgets;
+  for (const std::string& part : split(text, ',')) budgets.push_back(parse_number("--budgets", part, 1));
+  if (!std::is_sorted(budgets.begin(), budgets.end()))
+    throw usage_error("--budgets: expected ascending numbers of evaluations, as 50,100,200");
+  return budgets;
+}
+
+void open_spaces(const Request& request, Spaces& spaces) {
+  std::set<std::string> names;
+  for (const std::string& file : request.files) {
+    for (Recording& recording : open_recordings(file)) {
+      if (!names.insert(recording.name).second)
+        throw usage_error(fmt::format("{}: a space named {} is given already", file, recording.name));
+      spaces.emplace_back(std::move(recording));
+    }
+  }
+}
+
+/// What a model foretells of each row, also that it is not built. Throws usage_error when it knows nothing of the
+/// space.
+std::vector<std::optional<double>> foretold_rows(const Recording& recording,
+                                                 const std::map<std::string, ModelledGenomes>& modelled,
+                                                 const ReplayLimits& limits) {
+  std::vector<std::optional<double>> foretold(recording.rows.size());
+  const auto space = modelled.find(recording.name);
+  if ((limits.screen > 1 || limits.rehearse > 0) && space == modelled.end())
+    throw usage_error(fmt::format("{}: no --modelled file knows the space {}",
+                                  limits.screen > 1 ? "--screen" : "--rehearse", recording.name));
+  if (space == modelled.end()) return foretold;
+  for (std::size_t i = 0; i < foretold.size(); ++i) {
+    const RecordedRow& row = recording.rows[i];
+    foretold[i] = was_built(row.verdict) ? space->second.of(genome_of(recording.family, row.alleles))
+                                         : std::optional(std::numeric_limits<double>::infinity());
+  }
+  return foretold;
+}
+
+/// The best of other recordings, as near as they come to genomes of this one; chosen by what is foretold of them where
+/// the runs are screened.
+std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>& elsewhere,
+                            const std::vector<std::optional<double>>& foretold, std::size_t screen) {
+  std::vector<std::vector<Seed>> boards;
+  for (const Recording& recording : elsewhere) {
+    std::vector<Seed>& board = boards.emplace_back();
+    for (Genome& genome : best_genomes(recording, kSeedCandidates)) {
+      genome.family = space.recording.family.name;
+      board.push_back({std::move(genome), recording.name});
+    }
+  }
+  RecordedForesight foresight(space.space, foretold);
+  return screen > 1 ? seeds_in(space.space.space(), boards, foresight) : seeds_in(space.space.space(), boards);
+}
+
+/// Runs are independent, so they may take any thread in any order; each result has its place.
+void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std::uint64_t first_seed,
+             const ReplayLimits& limits, const std::vector<Seed>& seeds,
+             const std::vector<std::optional<double>>& foretold) {
+  make_strategy(strategy, space.space.space(), 0);  // a wrong name or an unsuitable space is told here
+  Replayed::Entry entry{strategy, std::vector<std::uint64_t>(runs), Orders(runs), {}};
+  parallel_each(runs, [&] {
+    return [&](std::size_t run) {
+      entry.seeds[run] = first_seed + run;
+      entry.orders[run] = replay(space.space, strategy, first_seed + run, limits, seeds, foretold);
+    };
+  });
+  space.entries.push_back(std::move(entry));
+}
+
+/// Runs that were recorded elsewhere, as far as they are on these spaces.
+void add_others(const std::vector<std::string>& files, Spaces& spaces) {
+  for (const std::string& file : files) {
+    for (Visits& run : parse_orders(read_text(file), file)) {
+      const auto space = std::find_if(spaces.begin(), spaces.end(),
+                                      [&](const Replayed& s) { return s.recording.name == run.space; });
+      if (space == spaces.end()) continue;
+      for (const std::size_t row : run.order) {
+        if (row >= space->recording.rows.size())
+          throw usage_error(fmt::format("{}: row {} of {}, which has {}", file, row, run.space,
+                                        space->recording.rows.size()));
+      }
+      auto entry = std::find_if(space->entries.begin(), space->entries.end(),
+                                [&](const auto& e) { return e.strategy == run.strategy; });
+      if (entry == space->entries.end()) {
+        space->entries.push_back({run.strategy, {}, {}, {}});
+        entry = space->entries.end() - 1;
+      }
+      entry->seeds.push_back(run.seed);
+      entry->orders.push_back(std::move(run.order));
+    }
+  }
+}
+
+// --- for people
+
+std::string cell(const Figure& figure, int digits) {
+  return fmt::format("{:.{}f} ±{:.{}f}", figure.value, digits, (figure.high - figure.low) / 2, digits);
+}
+
+Table figures_table(const std::vector<std::size_t>& budgets) {
+  std::vector<Table::Column> columns = {{"strategy"}, {"runs", Table::Align::right}};
+  for (const std::size_t budget : budgets)
+    columns.push_back({fmt::format("best@{}", budget), Table::Align::right});
+  columns.push_back({fmt::format("within 5 %@{}", budgets.back()), Table::Align::right});
+  columns.push_back({"to 5 %", Table::Align::right});
+  columns.push_back({"P", Table::Align::right});
+  columns.push_back({"evals", Table::Align::right});
+  return Table(std::move(columns));
+}
+
+void add_row(Table& table, const std::string& strategy, const ReplayFigures& figures) {
+  std::vector<std::string> cells = {strategy, std::to_string(figures.runs)};
+  for (const Figure& best : figures.best) cells.push_back(cell(best, 3));
+  cells.push_back(cell(figures.hit, 2));
+  cells.push_back(cell(figures.reach, 0));
+  cells.push_back(cell(figures.score, 3));
+  cells.push_back(fmt::format("{:.0f}", figures.evaluations));
+  table.add(std::move(cells));
+}
+
+/// Strategies that were run on every space, with their means over spaces; best first.
+std::vector<std::pair<std::string, ReplayFigures>> means(const Spaces& spaces) {
+  std::vector<std::pair<std::string, ReplayFigures>> result;
+  for (const auto& entry : spaces.front().entries) {
+    std::vector<const ReplaySamples*> samples;
+    for (const Replayed& space : spaces) {
+      for (const auto& other : space.entries) {
+        if (other.strategy == entry.strategy) samples.push_back(&other.samples);
+      }
+    }
+    if (samples.size() == spaces.size()) result.emplace_back(entry.strategy, mean_over(samples));
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.second.score.value > b.second.score.value; });
+  return result;
+}
+
+std::string replay_text(const Spaces& spaces, const std::vector<std::size_t>& budgets,
+                        const Terminal& terminal) {
+  std::string text;
+  for (const Replayed& space : spaces) {
+    const Methodology& methodology = space.methodology;
+    text += styled(terminal, Style::bold, space.recording.name);
+    text += fmt::format(
+        ": {} configurations, {} valid, optimum {} us, median {} us; P up to {} evaluations' time\n",
+        grouped(std::uint64_t{space.recording.rows.size()}), grouped(std::uint64_t{methodology.valid()}),
+        microseconds(methodology.optimum_us()), microseconds(methodology.median_us()),
+        methodology.cutoff_evaluations());
+    Table table = figures_table(budgets);
+    for (const auto& entry : space.entries) add_row(table, entry.strategy, entry.samples.figures);
+    text += table.text(terminal, 2) + "\n";
+  }
+  if (spaces.size() > 1) {
+    text += styled(terminal, Style::bold, fmt::format("mean of {} spaces", spaces.size())) + "\n";
+    Table table = figures_table(budgets);
+    for (const auto& [strategy, figures] : means(spaces)) add_row(table, strategy, figures);
+    text += table.text(terminal, 2) + "\n";
+  }
+  return text +
+         "best@N: best latency after N evaluations / optimum; ±: half of the 95 % interval over runs; to 5 "
+         "%: evaluations until "
+         "within 5 % of the optimum\n";
+}
+
+// --- for programs
+
+using Json = nlohmann::ordered_json;
+
+Json figure_json(const Figure& figure) {
+  return {{"value", figure.value}, {"low", figure.low}, {"high", figure.high}};
+}
+
+Json figures_json(const std::string& strategy, const ReplayFigures& figures,
+                  const std::vector<std::size_t>& budgets) {
+  Json best = Json::array();
+  for (std::size_t i = 0; i < budgets.size(); ++i) {
+    Json at = figure_json(figures.best[i]);
+    at["evaluations"] = budgets[i];
+    best.push_back(std::move(at));
+  }
+  return {{"strategy", strategy},
+          {"runs", figures.runs},
+          {"best", best},
+          {"within_5_percent", figure_json(figures.hit)},
+          {"evaluations_to_5_percent", figure_json(figures.reach)},
+          {"score", figure_json(figures.score)},
+          {"evaluations", figures.evaluations}};
+}
+
+std::string replay_json(const Spaces& spaces, const std::vector<std::size_t>& budgets) {
+  Json json = {
+      {"evo", EVO_VERSION}, {"command", "replay"}, {"spaces", Json::array()}, {"mean", Json::array()}};
+  for (const Replayed& space : spaces) {
+    Json strategies = Json::array();
+    for (const auto& entry : space.entries)
+      strategies.push_back(figures_json(entry.strategy, entry.samples.figures, budgets));
+    json["spaces"].push_back({{"name", space.recording.name},
+                              {"configurations", space.recording.rows.size()},
+                              {"valid", space.methodology.valid()},
+                              {"optimum_us", space.methodology.optimum_us()},
+                              {"median_us", space.methodology.median_us()},
+                              {"cutoff_evaluations", space.methodology.cutoff_evaluations()},
+                              {"strategies", std::move(strategies)}});
+  }
+  for (const auto& [strategy, figures] : means(spaces))
+    json["mean"].push_back(figures_json(strategy, figures, budgets));
+  return json_text(json);
+}
+
+void write_orders(const std::string& file, const Spaces& spaces, const std::vector<std::string>& strategies) {
+  std::vector<Visits> runs;
+  for (const Replayed& space : spaces) {
+    for (const auto& entry : space.entries) {
+      if (std::find(strategies.begin(), strategies.end(), entry.strategy) == strategies.end()) continue;
+      for (std::size_t i = 0; i < entry.orders.size(); ++i)
+        runs.push_back({space.recording.name, entry.strategy, entry.seeds[i], entry.orders[i]});
+    }
+  }
+  write_file(file, orders_text(runs));
+}
+
+void write_curves(const std::string& file, const Spaces& spaces, std::size_t evaluations) {
+  std::vector<Panel> panels;
+  for (const Replayed& space : spaces) {
+    Panel panel{space.recording.name, {}};
+    for (const auto& entry : space.entries)
+      panel.curves.push_back(
+          {entry.strategy, convergence(space.recording, space.methodology, entry.orders, evaluations)});
+    panels.push_back(std::move(panel));
+  }
+  write_file(file, curves_svg(panels));
+}
+
+int replay_spaces(const Request& request) {
+  // What to run.
+  const std::vector<std::size_t> budgets = parse_budgets(request.budgets);
+  std::vector<std::string> strategies = split(request.strategies, ',');
+  if (request.strategies == "none") strategies.clear();
+  const std::size_t runs = parse_number("--runs", request.runs, 1);
+  const std::uint64_t seed = parse_number("--seed", request.seed);
+  Spaces spaces;
+  open_spaces(request, spaces);
+  std::vector<Recording> elsewhere;
+  for (const std::string& file : request.seed_from) {
+    for (Recording& recording : open_recordings(file)) elsewhere.push_back(std::move(recording));
+  }
+
+  const std::map<std::string, ModelledGenomes> modelled = read_modelled(request.modelled);
+
+  // The runs. Unless told otherwise they last as long as P is scored.
+  for (Replayed& space : spaces) {
+    ReplayLimits limits;
+    limits.width = parse_number("--width", request.width, 1);
+    limits.evaluations = std::max(kLeastEvaluations, budgets.back());
+    limits.seconds = space.methodology.cutoff_s();
+    if (!request.evaluations.empty()) {
+      limits.evaluations = parse_number("--evals", request.evaluations, 1);
+      limits.seconds = 0;
+    }
+    if (!request.screen.empty()) limits.screen = parse_number("--screen", request.screen, 1);
+    if (!request.rehearse.empty()) limits.rehearse = parse_number("--rehearse", request.rehearse);
+    const auto foretold = foretold_rows(space.recording, modelled, limits);
+    const std::vector<Seed> seeds = seeds_for(space, elsewhere, foretold, limits.screen);
+    for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, foretold);
+  }
+  add_others(request.others, spaces);
+  if (spaces.front().entries.empty())
+    throw usage_error("nothing to show: name a strategy, or --with a file of orders");
+
+  // What they came to.
+  for (Replayed& space : spaces) {
+    for (auto& entry : space.entries)
+      entry.samples = assess(space.recording, space.methodology, entry.orders, budgets);
+  }
+  if (!request.out.empty()) write_orders(request.out, spaces, strategies);
+  if (!request.svg.empty()) write_curves(request.svg, spaces, budgets.back());
+  fmt::print("{}",
+             request.json ? replay_json(spaces, budgets) : replay_text(spaces, budgets, terminal_of(stdout)));
+  return kDone;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command =
+      app.add_subcommand("replay", "Run strategies on recorded spaces, without a device, and score them");
+  command
+      ->add_option("SPACE", request->files,
+                   "Recorded spaces: Kernel Tuner caches, T4 or KTT results, CSV, plain or gzipped, or "
+                   "databases of evo")
+      ->required();
+  command
+      ->add_option("--strategy", request->strategies,
+                   fmt::format("Among {}; or none, with --with", list_of(strategy_names())))
+      ->capture_default_str()
+      ->type_name("A,B");
+  command
+      ->add_option("--evals", request->evaluations,
+                   "Evaluations of a run (default: 200, or as many as the score P looks at)")
+      ->type_name("N");
+  command->add_option("--runs", request->runs, "Runs of each strategy, with seeds S, S+1, ...")
+      ->capture_default_str()
+      ->type_name("R");
+  command->add_option("--seed", request->seed, "Of the first run")->capture_default_str()->type_name("S");
+  command->add_option("--width", request->width, "Candidates in flight")
+      ->capture_default_str()
+      ->type_name("Q");
+  command->add_option("--budgets", request->budgets, "Evaluations after which the best is shown")
+      ->capture_default_str()
+      ->type_name("A,B");
+  command
+      ->add_option("--screen", request->screen,
+                   "Evaluate of every N proposals the one that --modelled foretells the least latency")
+      ->type_name("N");
+  command
+      ->add_option("--rehearse", request->rehearse,
+                   "Open each run with the best of a search over M genomes by what --modelled foretells alone")
+      ->type_name("M");
+  command
+      ->add_option("--modelled", request->modelled, "Modelled latencies, as evo model --against SPACE --csv writes")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--with", request->others,
+                   "Orders of visits recorded elsewhere, to compare with (as --out writes)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--seed-from", request->seed_from, "Other recorded spaces, whose best open each run")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command->add_option("--out", request->out, "Write the orders of visits, a JSON object for each run")
+      ->type_name("FILE");
+  command->add_option("--svg", request->svg, "Draw the convergence curves")->type_name("FILE");
+  command->add_flag("--json", request->json, kJsonHelp);
+  command->callback([request, &action] { action = [request] { return replay_spaces(*request); }; });
+}
+
+}  // namespace evo::cli

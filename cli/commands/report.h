@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/text/terminal.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// "fp8_sdpa on vgpu:h200 (NVIDIA H200, modelled): latency mission out=f16".
+std::string elite_heading(const EliteRow& row);
+
+/// The elites of one key as a table: rank, id, latency, error, registers, genome.
+std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal);
+
+/// Rows in the store's order, cut where task hash, device or objective changes.
+std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows);
+
+/// The alleles of a genome: "kv_split=2 stages=3 ...". Beside a column that names the family.
+std::string alleles_text(const Genome& genome);
+
+}  // namespace evo::cli

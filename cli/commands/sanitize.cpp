@@ -1,0 +1,250 @@
+#include "cli/commands/sanitize.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <variant>
+
+#include "cli/subject/arguments.h"
+#include "cli/subject/claim.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/sources.h"
+#include "cli/commands/vgpu.h"
+#include "engine/base/error.h"
+#include "evaluator/pipeline/cases.h"
+#include "evaluator/compile/compiler.h"
+#include "evaluator/worker/device_server.h"
+#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/vgpu/virtual_device.h"
+
+namespace evo::cli {
+namespace {
+
+struct Request {
+  KernelRequest kernels;  ///< `file` is the subject, whatever it is.
+  std::string database = kDefaultDatabase;
+  std::vector<std::string> shapes;
+};
+
+std::string model_of(const std::string& device) {
+  const DeviceInfo info = find_device(device);
+  if (info.kind != "vgpu")
+    throw usage_error(
+        fmt::format("evo sanitize runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
+  return info.id.substr(std::string_view("vgpu:").size());
+}
+
+/// The model that a candidate was made for, unless another was asked for.
+std::string model_for(const Claim& claim, const std::string& device) {
+  if (device != "vgpu") return model_of(device);
+  if (claim.device.kind == "vgpu") return model_of(claim.device.id);
+  for (const DeviceInfo& model : all_devices())
+    if (model.kind == "vgpu" && model.arch == claim.device.arch) return model_of(model.id);
+  return model_of(device);
+}
+
+/// One case of each shape: the first regime's, whose inputs are the task's usual ones.
+std::vector<Case> cases_of(const Claim& claim, const Target& target) {
+  std::vector<Case> chosen;
+  std::set<std::string> seen;
+  CasePlan plan = plan_cases(claim.task, target, "vgpu", 1);
+  std::ranges::stable_sort(plan.cases, {},
+                           [&](const Case& one) { return work_of(claim.task, target.options, one.shape); });
+  for (Case& one : plan.cases)
+    if (seen.insert(one.shape.name).second) chosen.push_back(std::move(one));
+  return chosen;
+}
+
+/// Every shape of the claim that was asked for, or all that it was validated at.
+Target target_of(const Claim& claim, const std::vector<std::string>& shapes) {
+  if (shapes.empty()) return claim.target;
+  Target target = make_target(claim.task, "vgpu", parse_shapes(claim.task, shapes), claim.target.options,
+                              claim.target.objective);
+  target.validated = target.timed;
+  return target;
+}
+
+/// A claim with a plan for each shape that it is watched at and has a program for.
+struct Subject {
+  const Claim* claim = nullptr;
+  Target target;
+  Candidate candidate;
+};
+
+std::vector<Subject> subjects_of(const std::vector<Claim>& claims, const std::vector<std::string>& shapes) {
+  std::vector<Subject> subjects;
+  for (const Claim& claim : claims) {
+    Target target = target_of(claim, shapes);
+    Candidate candidate =
+        with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
+    subjects.push_back({&claim, std::move(target), std::move(candidate)});
+  }
+  return subjects;
+}
+
+/// "D=64 or D=128"
+std::string constants_of(const std::vector<Subject>& subjects) {
+  std::set<std::string> constants;
+  for (const Subject& subject : subjects) {
+    for (const Program& program : subject.candidate.programs)
+      constants.insert(specialisation_text(program.specialisation));
+  }
+  return fmt::format("{}", fmt::join(constants, " or "));
+}
+
+/// Nothing watched must not pass for nothing found: some program must run each shape.
+void refuse_unwatched(const std::vector<Subject>& subjects, const std::string& name) {
+  for (const Subject& wanting : subjects) {
+    for (const Shape& shape : wanting.target.validated) {
+      const auto runs = [&](const Subject& one) { return program_for(one.candidate, shape.name).has_value(); };
+      if (std::ranges::any_of(subjects, runs)) continue;
+      throw usage_error(fmt::format("{} was compiled for {} alone: it cannot be run at shape {}", name,
+                                    constants_of(subjects), shape.name));
+    }
+  }
+}
+
+void sanitize_claim(const Subject& subject, const Request& request, Sanitized& result) {
+  const Claim& claim = *subject.claim;
+  const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(model_for(claim, request.kernels.device));
+  gpu->sanitise();
+  result.device = gpu->info().id;
+  const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
+  DeviceServer server(*gpu);
+  const std::vector<Case> cases = cases_of(claim, subject.target);
+  for (std::size_t i = 0; i < subject.candidate.programs.size(); ++i) {
+    const Program& program = subject.candidate.programs[i];
+    auto compiled = compiler->compile(program.source, gpu->info().arch, program.max_registers);
+    if (const auto* failure = std::get_if<Failure>(&compiled))
+      throw usage_error(
+          fmt::format("{} does not compile for {}: {}", claim.origin, gpu->info().arch, failure->reason));
+    const auto loaded = server.load({i, std::move(std::get<Binary>(compiled))});
+    if (const auto* failed = std::get_if<protocol::Failed>(&loaded))
+      throw usage_error(fmt::format("{}: {}", claim.origin, failed->failure.reason));
+    for (const Case& one : cases) {
+      const auto plan = program.plans.find(one.shape.name);
+      if (plan == program.plans.end()) continue;  // Another program's shape.
+      const auto reply = server.run({i, plan->second, one.recipe, 1});
+      result.ran.push_back(fmt::format("{} {}", claim.task.name, one.shape.name));
+      // A launch that the device refuses is none of the sanitiser's findings.
+      const auto* failed = std::get_if<protocol::Failed>(&reply);
+      if (failed != nullptr && failed->failure.verdict == Verdict::launch_failed)
+        throw usage_error(
+            fmt::format("{}, shape {}: {}", claim.origin, one.shape.name, failed->failure.reason));
+    }
+  }
+  std::ranges::copy(gpu->findings(), std::back_inserter(result.findings));
+}
+
+void sanitize_claims(const std::vector<Claim>& claims, const Request& request, Sanitized& result) {
+  const std::vector<Subject> subjects = subjects_of(claims, request.shapes);
+  refuse_unwatched(subjects, claims.size() == 1 ? claims.front().origin : request.kernels.file);
+  for (const Subject& subject : subjects) sanitize_claim(subject, request, result);
+}
+
+std::vector<Claim> claims_of(const Request& request) {
+  const std::string& subject = request.kernels.file;
+  if (!is_candidate_id(subject)) return exported_claims(subject);
+  const CandidateId id = parse_id("candidate", subject);
+  std::vector<Claim> claims;
+  claims.push_back(claim_of(restore(Store::open(request.database, Store::Mode::read), id)));
+  return claims;
+}
+
+void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
+  const VgpuRun run = run_kernels(request);
+  result.device = run.device.id;
+  result.findings = run.findings;
+  for (const LaunchResult& launch : run.launches) {
+    result.ran.push_back(fmt::format("{}({})", launch.kernel, fmt::join(launch.arguments, ", ")));
+    if (launch.failure && launch.failure->verdict == Verdict::launch_failed)
+      throw usage_error(fmt::format("{}: {}", request.file, launch.failure->reason));
+  }
+}
+
+/// A candidate's plans say how it is compiled and launched.
+const std::vector<std::string> kOfKernels = {"--kernel", "--grid", "--block", "--cluster",   "--smem",   "--arg",
+                                             "--then",   "--seed", "--arch",  "--define", "--include"};
+
+int sanitize(const Request& request, const CLI::App& command) {
+  Sanitized result;
+  result.subject = request.kernels.file;
+  if (is_candidate_id(result.subject) || looks_exported(result.subject)) {
+    refuse_options(command, kOfKernels, "a candidate or an exported file");
+    sanitize_claims(claims_of(request), request, result);
+  } else {
+    refuse_options(command, {"--shapes"}, "a kernel that is no candidate's");
+    sanitize_kernels(request.kernels, result);
+  }
+  fmt::print("{}", request.kernels.json ? sanitize_json(result) : sanitize_text(result, terminal_of(stdout)));
+  return result.findings.empty() ? kDone : kNothingValid;
+}
+
+}  // namespace
+
+std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
+  std::string text =
+      fmt::format("{} on {}: {}\n", result.subject, result.device, fmt::join(result.ran, ", "));
+  for (const vgpu::Finding& finding : result.findings) {
+    text +=
+        fmt::format("  {}: {}{}\n", styled(terminal, Style::bad, std::string(name_of(finding.kind))),
+                    one_line(finding.text),
+                    finding.count > 1 ? fmt::format(" (and {} times more)", grouped(finding.count - 1)) : "");
+  }
+  if (result.findings.empty())
+    return text + fmt::format("  {}\n", styled(terminal, Style::good, "no finding"));
+  return text +
+         fmt::format("  {} finding{}\n", result.findings.size(), result.findings.size() == 1 ? "" : "s");
+}
+
+std::string sanitize_json(const Sanitized& result) {
+  using Json = nlohmann::ordered_json;
+  Json findings = Json::array();
+  for (const vgpu::Finding& finding : result.findings) {
+    findings.push_back({{"kind", name_of(finding.kind)},
+                        {"kernel", finding.kernel},
+                        {"line", finding.line},
+                        {"count", finding.count},
+                        {"text", finding.text}});
+  }
+  const Json json = {{"evo", EVO_VERSION},      {"command", "sanitize"}, {"subject", result.subject},
+                     {"device", result.device}, {"ran", result.ran},     {"clean", result.findings.empty()},
+                     {"findings", findings}};
+  return json_text(json);
+}
+
+void add_sanitize(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand(
+      "sanitize", "Look for races, uninitialised reads, bad accesses and deadlocks, on the virtual GPU");
+  command
+      ->add_option("ID|FILE.cu", request->kernels.file,
+                   "A candidate, an exported file, or any kernel as for evo vgpu")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--shapes", request->shapes,
+                   "Of a candidate: these shapes (default: all that it was validated at)")
+      ->allow_extra_args(false)
+      ->type_name("A,B");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  add_kernel_options(*command, request->kernels);
+  command->add_flag("--json", request->kernels.json, kJsonHelp);
+  command->footer(kArgumentsHelp);
+  command->callback([request, &action, command] {
+    take_kernel_options(request->kernels, *command);
+    request->kernels.sanitised = true;
+    action = [request, command] { return sanitize(*request, *command); };
+  });
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/task/evaluation.h"
+#include "engine/task/mutant.h"
+#include "evaluator/device/device.h"
+
+namespace evo::cli {
+
+/// What became of one specimen.
+struct SelftestRow {
+  Specimen specimen;
+  bool judged = false;  ///< False: this kind of device cannot show the fault, or cannot run the family.
+  Verdict verdict = Verdict::harness_failed;
+  std::string reason;
+  bool right = true;  ///< The verdict is an expected one, and the reason says what it must.
+};
+
+struct SelftestResult {
+  std::string task;
+  std::string task_hash;
+  DeviceInfo device;
+  std::uint64_t salt = 0;  ///< Mixed into the seeds.
+  std::vector<SelftestRow> rows;
+
+  std::size_t judged() const;
+  std::size_t wrong() const;
+  /// At least one control was accepted, at least one mutant rejected, and nothing was judged wrongly.
+  bool passed() const;
+};
+
+/// Evaluates each specimen of a task as a search would evaluate a candidate, with fresh seeds. `only`: names; empty: all.
+SelftestResult run_selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device,
+                            const std::vector<std::string>& only);
+
+}  // namespace evo::cli

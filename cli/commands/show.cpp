@@ -1,0 +1,215 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+
+#include "cli/subject/arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/commands/json_documents.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/sources.h"
+#include "cli/text/table.h"
+#include "engine/base/error.h"
+
+namespace evo::cli {
+namespace {
+
+using Align = Table::Align;
+
+struct Request {
+  std::string id;
+  std::string database = kDefaultDatabase;
+  bool source = false;
+  bool log = false;
+  bool samples = false;
+  bool genome = false;
+  bool json = false;
+};
+
+std::string tools_text(const Evaluation& evaluation, const RunInfo& info) {
+  std::string text = fmt::format("evo {}, NVRTC {}", info.evo_version, info.nvrtc_version);
+  if (!info.device.driver.empty()) text += ", driver " + info.device.driver;
+  if (!info.device.uuid.empty()) text += ", " + info.device.uuid;
+  if (!evaluation.builds.empty() && !evaluation.builds.front().flags.empty())
+    text += ", flags " + evaluation.builds.front().flags;
+  return text;
+}
+
+std::string facts_text(const CandidateRow& row, const RunRow& run, const Terminal& terminal) {
+  const Evaluation& evaluation = row.evaluation;
+  Table facts({{""}, {""}});
+  facts.add({"task", fmt::format("{} on {} ({})", run.info.task, run.info.device.id, run.info.device.name)});
+  facts.add({"objective", run.info.objective});
+  facts.add({"genome", to_text(row.genome)});
+  facts.add({"made by",
+             fmt::format("{}{}, proposal {} of run {}, {}", row.op,
+                         row.parents.empty() ? "" : fmt::format(" of {}", fmt::join(row.parents, " and ")),
+                         row.ticket, row.run, row.recorded_at)});
+  for (const auto& [path, text] : row.files) facts.add({"brings", path});
+  facts.add({"verdict", evaluation.reason.empty()
+                            ? std::string(name_of(evaluation.verdict))
+                            : fmt::format("{}: {}", name_of(evaluation.verdict), evaluation.reason)},
+            evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
+  if (evaluation.verdict == Verdict::valid) {
+    facts.add({"latency", fmt::format("{} us {}{}", microseconds(evaluation.latency_us),
+                                      timing_word(run.info.device.kind == "vgpu"),
+                                      row.elite_rank ? fmt::format(", elite {}", *row.elite_rank) : "")});
+  }
+  facts.add({"task hash", run.info.task_hash});
+  facts.add({"tools", tools_text(evaluation, run.info)});
+  facts.add({"seeds", fmt::format("run {}, salt {:016x}", run.info.seed, evaluation.salt)});
+  return facts.text(terminal, 2);
+}
+
+std::string builds_text(const Evaluation& evaluation, const Terminal& terminal) {
+  Table table({{"program"},
+               {"arch"},
+               {"registers", Align::right},
+               {"spills B", Align::right},
+               {"static smem B", Align::right},
+               {"stack B", Align::right},
+               {"compiled ms", Align::right},
+               {"cubin"}});
+  for (const Build& build : evaluation.builds) {
+    table.add({build.specialisation, build.arch, std::to_string(build.registers),
+               std::to_string(build.spill_bytes), std::to_string(build.static_smem_bytes),
+               std::to_string(build.stack_bytes), fmt::format("{:.0f}", build.compile_ms), build.cubin_hash});
+  }
+  return table.empty() ? "" : table.text(terminal, 2);
+}
+
+/// What the GPU was doing meanwhile, behind a comma.
+std::string conditions_text(const Conditions& conditions) {
+  const std::string clocks = to_text(conditions);
+  std::string text = clocks.empty() ? "" : ", " + clocks;
+  if (conditions.other_processes > 0) {
+    text += fmt::format(", beside {} other process{}", conditions.other_processes, conditions.other_processes > 1 ? "es" : "");
+  }
+  return text;
+}
+
+std::string timings_text(const Evaluation& evaluation, const Terminal& terminal) {
+  Table table({{"shape"},
+               {"cache"},
+               {"median us", Align::right},
+               {"low", Align::right},
+               {"high", Align::right},
+               {"samples", Align::right},
+               {"throttled", Align::right},
+               {""}});
+  for (const Timing& timing : evaluation.timings) {
+    table.add({timing.shape, timing.cold ? "cold" : "warm", microseconds(timing.median_us),
+               microseconds(timing.low_us), microseconds(timing.high_us),
+               std::to_string(timing.samples_us.size()), std::to_string(timing.throttled),
+               timing_word(timing.modelled) + conditions_text(timing.conditions)});
+  }
+  return table.empty() ? "" : table.text(terminal, 2);
+}
+
+/// The worst case of each shape.
+std::string errors_text(const Evaluation& evaluation, const Terminal& terminal) {
+  struct Worst {
+    std::size_t cases = 0;
+    CaseError error;
+  };
+  std::map<std::string, Worst> by_shape;
+  for (const CaseError& error : evaluation.errors) {
+    Worst& worst = by_shape[error.shape];
+    // The negation makes a NaN the worst of all.
+    if (worst.cases++ == 0 || !(error.relative_l2 <= worst.error.relative_l2)) worst.error = error;
+  }
+  Table table({{"shape"},
+               {"cases", Align::right},
+               {"worst error", Align::right},
+               {"max abs", Align::right},
+               {"cosine", Align::right},
+               {"regime"},
+               {"seed", Align::right},
+               {"output"}});
+  for (const auto& [shape, worst] : by_shape) {
+    table.add({shape, std::to_string(worst.cases), error_figure(worst.error.relative_l2),
+               error_figure(worst.error.max_abs), fmt::format("{:.6f}", worst.error.cosine),
+               worst.error.regime, std::to_string(worst.error.seed), worst.error.output});
+  }
+  return table.empty() ? "" : table.text(terminal, 2);
+}
+
+std::string summary_text(const CandidateRow& row, const RunRow& run, const Terminal& terminal) {
+  std::string text = styled(terminal, Style::bold, fmt::format("candidate {}", row.id)) + '\n';
+  text += facts_text(row, run, terminal);
+  for (const std::string& section :
+       {builds_text(row.evaluation, terminal), timings_text(row.evaluation, terminal),
+        errors_text(row.evaluation, terminal)}) {
+    if (!section.empty()) text += '\n' + section;
+  }
+  if (!row.evaluation.sass_summary.empty()) text += '\n' + row.evaluation.sass_summary + '\n';
+  return text;
+}
+
+std::string log_text(const Evaluation& evaluation) {
+  std::string text;
+  for (const Build& build : evaluation.builds) {
+    if (evaluation.builds.size() > 1) text += fmt::format("---- {} ----\n", build.specialisation);
+    text += build.log;
+    if (!text.empty() && text.back() != '\n') text += '\n';
+  }
+  return text.empty() ? fmt::format("nothing was compiled: {}\n", evaluation.reason) : text;
+}
+
+std::string samples_text(const Evaluation& evaluation) {
+  std::string text = "shape\tcache\tsample\tus\n";
+  for (const Timing& timing : evaluation.timings) {
+    for (std::size_t i = 0; i < timing.samples_us.size(); ++i) {
+      text += fmt::format("{}\t{}\t{}\t{}\n", timing.shape, timing.cold ? "cold" : "warm", i,
+                          timing.samples_us[i]);
+    }
+  }
+  return text;
+}
+
+int show(const Request& request) {
+  if (request.source + request.log + request.samples + request.genome + request.json > 1) {
+    throw usage_error("evo show prints one thing at a time: --source, --log, --samples, --genome or --json");
+  }
+  const CandidateId id = parse_id("candidate", request.id);
+  const Store store = Store::open(request.database, Store::Mode::read);
+  const CandidateRow row = find_candidate(store, id);
+  const RunRow run = find_run(store, row.run);
+  std::string text;
+  if (request.json)
+    text = show_json(row, run);
+  else if (request.source)
+    text = all_sources(row);
+  else if (request.log)
+    text = log_text(row.evaluation);
+  else if (request.samples)
+    text = samples_text(row.evaluation);
+  else if (request.genome)
+    text = to_json(row.genome) + '\n';
+  else
+    text = summary_text(row, run, terminal_of(stdout));
+  fmt::print("{}", text);
+  return kDone;
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command =
+      app.add_subcommand("show", "Show one candidate: genome, verdict, builds, timings, errors");
+  command->add_option("ID", request->id, "A candidate")->required()->type_name("");
+  command->add_flag("--source", request->source, "Print its CUDA source alone");
+  command->add_flag("--log", request->log, "Print its build log alone");
+  command->add_flag("--samples", request->samples, "Print every timing sample, tab separated");
+  command->add_flag("--genome", request->genome, "Print its genome as JSON");
+  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  command->add_flag("--json", request->json, "Print everything as JSON (docs/json.md)");
+  command->callback([request, &action] { action = [request] { return show(*request); }; });
+}
+
+}  // namespace evo::cli

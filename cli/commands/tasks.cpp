@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands/commands.h"
+#include "cli/text/exit_code.h"
+#include "cli/commands/json_documents.h"
+#include "cli/subject/listings.h"
+#include "cli/text/table.h"
+#include "cli/subject/templates.h"
+
+namespace evo::cli {
+namespace {
+
+struct Request {
+  std::string templates;
+  bool json = false;
+};
+
+std::string names_of(const TaskListing& listing) {
+  std::vector<std::string> names;
+  for (const Family& family : listing.families) names.push_back(family.name);
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string options_of(const Task& task) {
+  std::vector<std::string> options;
+  for (const Option& option : task.options) {
+    std::vector<std::string> values;
+    for (const Value& value : option.values) values.push_back(expr::to_string(value));
+    options.push_back(fmt::format("{}={}", option.name, fmt::join(values, "|")));
+  }
+  return options.empty() ? "none" : fmt::format("{}", fmt::join(options, " "));
+}
+
+std::string objectives_of(const Task& task) {
+  std::vector<std::string> objectives;
+  for (const Objective& objective : task.objectives) {
+    objectives.push_back(fmt::format("{} (relative L2 <= {:g})", objective.name, objective.limits.relative_l2));
+  }
+  return fmt::format("{}", fmt::join(objectives, ", "));
+}
+
+std::string shape_text(const Task& task, const Shape& shape) {
+  std::vector<std::string> sizes;
+  for (const std::string& parameter : task.shape_parameters) {
+    sizes.push_back(expr::to_string(shape.parameters.at(parameter)));
+  }
+  return fmt::format("{} ({})", shape.name, fmt::join(sizes, ","));
+}
+
+std::string shapes_of(const Task& task) {
+  std::vector<std::string> shapes;
+  for (const Shape& shape : task.shapes) shapes.push_back(shape_text(task, shape));
+  return fmt::format("{}", fmt::join(shapes, ", "));
+}
+
+std::string task_text(const TaskListing& listing, const Terminal& terminal) {
+  if (!listing.problem.empty()) {
+    return fmt::format("{}  {}\n", styled(terminal, Style::bold, listing.name),
+                       styled(terminal, Style::bad, one_line(listing.problem)));
+  }
+  Table facts({{""}, {""}});
+  facts.add({"families", names_of(listing)});
+  facts.add({"options", options_of(listing.task)});
+  facts.add({"objectives", objectives_of(listing.task)});
+  facts.add({"shapes", fmt::format("{}  ({})", shapes_of(listing.task),
+                                   fmt::join(listing.task.shape_parameters, ","))});
+  return fmt::format("{}  {}\n{}", styled(terminal, Style::bold, listing.name),
+                     one_line(listing.task.summary), facts.text(terminal, 2));
+}
+
+int tasks(const Request& request) {
+  const std::filesystem::path folder = find_templates(request.templates);
+  const std::vector<TaskListing> listings = list_tasks(read_templates(folder));
+  std::string text;
+  std::size_t malformed = 0;
+  for (const TaskListing& listing : listings) {
+    text += task_text(listing, terminal_of(stdout)) + '\n';
+    malformed += listing.problem.empty() ? 0 : 1;
+  }
+  text += fmt::format("in {}; evo space --task NAME shows the genes\n", folder.string());
+  fmt::print("{}", request.json ? tasks_json(listings) : text);
+  return malformed == 0 ? kDone : kWrongUsage;
+}
+
+}  // namespace
+
+void add_tasks(CLI::App& app, Action& action) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand("tasks", "List the tasks: families, options, shapes");
+  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
+  command->add_flag("--json", request->json, kJsonHelp);
+  command->callback([request, &action] { action = [request] { return tasks(*request); }; });
+}
+
+}  // namespace evo::cli

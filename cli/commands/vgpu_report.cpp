@@ -1,0 +1,200 @@
+#include "cli/commands/vgpu_report.h"
+
+#define XXH_INLINE_ALL
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/model/cost_report.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/text/table.h"
+
+namespace evo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What is said of all values of a buffer.
+struct Summary {
+  std::uint64_t elements = 0;
+  std::uint64_t changed = 0;
+  std::uint64_t not_a_number = 0;
+  double least = std::numeric_limits<double>::infinity();
+  double greatest = -std::numeric_limits<double>::infinity();
+  double sum = 0;
+  std::string checksum;  ///< XXH3-64 of the bytes.
+};
+
+Summary summary_of(const BufferResult& buffer) {
+  Summary summary;
+  const Element element = buffer.spec.type.element;
+  const std::size_t size = size_of(element);
+  summary.elements = buffer.after.size() / size;
+  for (std::uint64_t i = 0; i < summary.elements; ++i) {
+    const std::byte* at = buffer.after.data() + i * size;
+    summary.changed += std::memcmp(at, buffer.before.data() + i * size, size) != 0 ? 1u : 0u;
+    const double value = as_double(load(element, at));
+    if (std::isnan(value)) {
+      ++summary.not_a_number;
+      continue;
+    }
+    summary.least = std::min(summary.least, value);
+    summary.greatest = std::max(summary.greatest, value);
+    summary.sum += value;
+  }
+  summary.checksum = fmt::format("{:016x}", XXH3_64bits(buffer.after.data(), buffer.after.size()));
+  return summary;
+}
+
+std::vector<std::string> first_values(const BufferResult& buffer, std::size_t most) {
+  std::vector<std::string> values;
+  const std::size_t size = size_of(buffer.spec.type.element);
+  const std::size_t count = std::min(most, buffer.after.size() / size);
+  for (std::size_t i = 0; i < count; ++i)
+    values.push_back(text_of(buffer.spec.type.element, buffer.after.data() + i * size));
+  return values;
+}
+
+std::string dims_text(const Dim3& dims) {
+  return fmt::format("{}x{}x{}", dims[0], dims[1], dims[2]);
+}
+
+std::string figure(double value) {
+  return fmt::format("{:.6g}", value);
+}
+
+std::string launch_text(const VgpuRun& run, const LaunchResult& result, const Terminal& terminal, bool explained) {
+  const Launch& launch = result.launch;
+  std::string text = fmt::format("{}({}) on {}: grid {}, block {}", styled(terminal, Style::bold, result.kernel),
+                                 fmt::join(result.arguments, ", "), run.device.id, dims_text(launch.grid),
+                                 dims_text(launch.block));
+  if (launch.cluster != Dim3{1, 1, 1}) text += fmt::format(", cluster {}", dims_text(launch.cluster));
+  if (launch.dynamic_smem_bytes > 0) text += fmt::format(", {} B of dynamic shared memory", launch.dynamic_smem_bytes);
+  text += "\n";
+  if (!result.run.printed.empty()) {
+    text += result.run.printed;
+    if (!result.run.printed.ends_with('\n')) text += "\n";
+  }
+  if (result.failure) {
+    return text + fmt::format("  {}: {}\n", styled(terminal, Style::bad, std::string(name_of(result.failure->verdict))),
+                              one_line(result.failure->reason));
+  }
+  const vgpu::LaunchCost& cost = result.run.cost;
+  text += fmt::format("  no finding; {} warp instructions\n", grouped(result.run.warp_instructions));
+  text += fmt::format("  modelled: {} us, bound by {}, occupancy {}\n", microseconds(cost.latency_us), cost.bound,
+                      percent(cost.occupancy));
+  if (explained) {
+    vgpu::PlanCost plan;
+    plan.latency_us = cost.latency_us;
+    plan.launches = {cost};
+    text += cost_text(plan, terminal);
+  }
+  return text;
+}
+
+Json launch_json(const LaunchResult& result) {
+  const Launch& launch = result.launch;
+  Json json = {{"kernel", result.kernel},
+               {"ptx_name", launch.kernel},
+               {"grid", launch.grid},
+               {"block", launch.block},
+               {"cluster", launch.cluster},
+               {"dynamic_smem_bytes", launch.dynamic_smem_bytes},
+               {"arguments", result.arguments},
+               {"printed", result.run.printed},
+               {"warp_instructions", result.run.warp_instructions}};
+  json["finding"] = nullptr;
+  if (result.failure)
+    json["finding"] = {{"verdict", name_of(result.failure->verdict)}, {"reason", result.failure->reason}};
+  json["cost"] = result.failure ? Json(nullptr) : cost_json(result.run.cost);
+  return json;
+}
+
+Json number_json(Element element, const std::byte* at) {
+  const Number number = load(element, at);
+  if (!std::isfinite(as_double(number))) return nullptr;
+  return std::visit([](auto held) { return Json(held); }, number);
+}
+
+Json buffer_json(const BufferResult& buffer, std::size_t shown) {
+  const Summary summary = summary_of(buffer);
+  const bool any = summary.elements > summary.not_a_number;
+  const auto finite_or_null = [&](double value) { return any && std::isfinite(value) ? Json(value) : Json(nullptr); };
+  Json values = Json::array();
+  const std::size_t size = size_of(buffer.spec.type.element);
+  for (std::size_t i = 0; i < std::min<std::size_t>(shown, summary.elements); ++i)
+    values.push_back(number_json(buffer.spec.type.element, buffer.after.data() + i * size));
+  return {{"name", buffer.spec.name},
+          {"type", buffer.spec.type.name()},
+          {"dims", buffer.spec.dims},
+          {"bytes", buffer.after.size()},
+          {"changed", summary.changed},
+          {"nan", summary.not_a_number},
+          {"min", finite_or_null(summary.least)},
+          {"max", finite_or_null(summary.greatest)},
+          {"sum", finite_or_null(summary.sum)},
+          {"xxh3_64", summary.checksum},
+          {"values", values}};
+}
+
+}  // namespace
+
+bool succeeded(const VgpuRun& run) {
+  return std::none_of(run.launches.begin(), run.launches.end(),
+                      [](const LaunchResult& result) { return result.failure.has_value(); });
+}
+
+std::string vgpu_text(const VgpuRun& run, const Terminal& terminal, bool explained) {
+  std::string text;
+  if (run.compiled) {
+    text += fmt::format("{}: compiled for {}: {} registers, {} B spilled, {} B of static shared memory\n", run.file,
+                        run.arch, run.build.registers, run.build.spill_bytes, run.build.static_smem_bytes);
+  }
+  for (const LaunchResult& result : run.launches) text += launch_text(run, result, terminal, explained);
+  if (run.buffers.empty()) return text;
+  using Align = Table::Align;
+  Table table({{"buffer"},
+               {"type"},
+               {"changed", Align::right},
+               {"nan", Align::right},
+               {"min", Align::right},
+               {"max", Align::right},
+               {"sum", Align::right},
+               {"xxh3-64"},
+               {"first values"}});
+  for (const BufferResult& buffer : run.buffers) {
+    const Summary summary = summary_of(buffer);
+    const bool any = summary.elements > summary.not_a_number;
+    table.add({buffer.spec.name, fmt::format("{}[{}]", buffer.spec.type.name(), fmt::join(buffer.spec.dims, ",")),
+               grouped(summary.changed), grouped(summary.not_a_number), any ? figure(summary.least) : "-",
+               any ? figure(summary.greatest) : "-", any ? figure(summary.sum) : "-", summary.checksum,
+               fmt::format("{}", fmt::join(first_values(buffer, run.shown_values), " "))});
+  }
+  return text + table.text(terminal, 2);
+}
+
+std::string vgpu_json(const VgpuRun& run) {
+  Json launches = Json::array(), buffers = Json::array();
+  for (const LaunchResult& result : run.launches) launches.push_back(launch_json(result));
+  for (const BufferResult& buffer : run.buffers) buffers.push_back(buffer_json(buffer, run.shown_values));
+  const Json json = {{"evo", EVO_VERSION},
+                     {"command", "vgpu"},
+                     {"file", run.file},
+                     {"device", run.device.id},
+                     {"arch", run.arch},
+                     {"registers", run.compiled ? Json(run.build.registers) : Json(nullptr)},
+                     {"spill_bytes", run.compiled ? Json(run.build.spill_bytes) : Json(nullptr)},
+                     {"ok", succeeded(run)},
+                     {"launches", launches},
+                     {"buffers", buffers}};
+  return json_text(json);
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/task/candidate.h"
+#include "evaluator/compile/compiler.h"
+#include "evaluator/device/device_buffers.h"
+#include "evaluator/vgpu/virtual_device.h"
+
+namespace evo::cli {
+
+/// A candidate's modelled cost at one shape.
+struct Modelled {
+  const Program* program = nullptr;  ///< Of the candidate: the one that the shape needs.
+  Build build;
+  vgpu::PlanCost cost;
+};
+
+/// "vgpu:h200" for "NVIDIA H200"; empty when no virtual GPU is like it.
+std::optional<std::string> find_virtual_gpu_like(const std::string& gpu);
+/// The same; throws usage_error.
+std::string virtual_gpu_like(const std::string& gpu);
+
+/// The case that the cost model looks at.
+CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& shape);
+
+/// Models candidates of one target on one virtual GPU, without running or checking more of them than the
+/// model looks at. Not for several threads at once: each has its own.
+class Modeller {
+ public:
+  /// `device`: a virtual one. `kept`: a folder where compiled programs are kept for the next time; empty:
+  /// nowhere. Throws machine_error when there is no compiler, or the folder cannot be made.
+  Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept = {});
+
+  const DeviceInfo& device() const { return info_; }
+  /// With warm caches, or from memory (`cold`). A failure when it does not compile, or the virtual GPU finds
+  /// fault with it.
+  std::variant<Modelled, Failure> model(const Candidate& candidate, const Shape& shape, bool cold = false);
+
+ private:
+  std::variant<Binary, Failure> compiled(const Program& program);
+  const PristineInputs& inputs_of(const Shape& shape);
+
+  Task task_;
+  Target target_;
+  DeviceInfo info_;
+  std::filesystem::path kept_;
+  std::unique_ptr<Compiler> compiler_;
+  std::unique_ptr<vgpu::VirtualGpu> gpu_;
+  std::map<std::string, PristineInputs> inputs_;  ///< By shape.
+};
+
+}  // namespace evo::cli

@@ -1,0 +1,54 @@
+#include "cli/run/guarded_command.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "cli/text/exit_code.h"
+#include "evaluator/worker/process.h"
+
+namespace evo::cli {
+namespace {
+
+// The guard is of the group, too.
+void end_group(int) {
+  ::kill(0, SIGKILL);
+}
+
+// False where its other end is closed, or there is none: nobody has started a guard.
+bool has_parent() {
+  char byte = 0;
+  const ssize_t seen = ::recv(kWorkerSocket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return seen > 0 || (seen < 0 && errno == EAGAIN);
+}
+
+[[noreturn]] void become_command(const std::string& command) {
+  ::dup2(kWorkerSocket, STDIN_FILENO);
+  ::dup2(kWorkerSocket, STDOUT_FILENO);
+  ::close(kWorkerSocket);
+  ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+  ::_exit(kMachine);
+}
+
+}  // namespace
+
+std::vector<std::string> guarded_command(const std::string& command) {
+  return {"/proc/self/exe", kGuard, command};
+}
+
+int guard(const std::string& command) {
+  // Only a direct child can ask to be told that its parent has ended, and not for its own children.
+  ::signal(SIGTERM, end_group);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (!has_parent()) return kWrongUsage;
+  const pid_t child = ::fork();
+  if (child < 0) return kMachine;
+  if (child == 0) become_command(command);
+  ::close(kWorkerSocket);  // so that its other end is told when the command ends
+  while (true) ::pause();
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,88 @@
+#include "cli/run/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/text/format.h"
+#include "cli/text/streams.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::uint64_t kPlainEvery = 10;  // Evaluations between plain lines.
+
+/// Cut to the terminal: a live line that wraps cannot be overwritten.
+std::string fitted(std::string line, std::size_t columns) {
+  if (columns > 1 && line.size() > columns - 1) line.resize(columns - 1);
+  return line;
+}
+
+}  // namespace
+
+ProgressReport::ProgressReport(Settings settings) : settings_(settings), started_(Clock::now()) {}
+
+double ProgressReport::elapsed_s() const {
+  return std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+void ProgressReport::update(const SearchProgress& progress) {
+  if (settings_.quiet || progress.told == 0) return;
+  const bool recalled = progress.told <= settings_.recalled;
+  if (!recalled && !first_fresh_) first_fresh_ = Clock::now();
+  const bool improved = progress.best_us && (!best_us_ || *progress.best_us < *best_us_);
+  best_us_ = progress.best_us;
+  if (recalled && progress.told < settings_.recalled) return;
+
+  if (settings_.terminal.interactive) {
+    write_to_stderr(fmt::format("\r\x1b[K{}", fitted(line(progress), settings_.terminal.columns)));
+    live_line_open_ = true;
+  } else if (improved || progress.told % kPlainEvery == 0) {
+    write_to_stderr(fmt::format("{}{}\n", line(progress), improved ? "  (new best)" : ""));
+  }
+}
+
+void ProgressReport::say(const std::string& line) {
+  finish();
+  write_to_stderr(fmt::format("{}\n", line));
+}
+
+void ProgressReport::finish() {
+  if (live_line_open_) write_to_stderr("\r\x1b[K");
+  live_line_open_ = false;
+}
+
+std::string ProgressReport::line(const SearchProgress& progress) const {
+  std::string text = settings_.evaluations > 0
+                         ? fmt::format("{}/{} evaluated", progress.told, settings_.evaluations)
+                         : fmt::format("{} evaluated", progress.told);
+  // The first answer marks the start of the clock, so it is no part of the rate.
+  const std::uint64_t fresh = progress.told - std::min(progress.told, settings_.recalled + 1);
+  if (first_fresh_ && fresh > 0) {
+    const double since = std::chrono::duration<double>(Clock::now() - *first_fresh_).count();
+    if (since > 0) text += fmt::format(", {:.1f}/min", 60.0 * static_cast<double>(fresh) / since);
+  }
+  text += fmt::format(", {} valid",
+                      percent(static_cast<double>(progress.valid) / static_cast<double>(progress.told)));
+  if (progress.best_us) {
+    text += fmt::format(", best {} us {}", microseconds(*progress.best_us), timing_word(settings_.modelled));
+  }
+  if (const std::string left = time_left(progress); !left.empty()) text += fmt::format(", {} left", left);
+  return text;
+}
+
+std::string ProgressReport::time_left(const SearchProgress& progress) const {
+  std::optional<double> seconds;
+  const std::uint64_t fresh = progress.told - std::min(progress.told, settings_.recalled);
+  if (settings_.evaluations > progress.told && fresh > 0) {
+    seconds =
+        elapsed_s() / static_cast<double>(fresh) * static_cast<double>(settings_.evaluations - progress.told);
+  }
+  if (settings_.time_limit) {
+    const double until_limit = std::chrono::duration<double>(*settings_.time_limit).count() - elapsed_s();
+    seconds = std::min(seconds.value_or(until_limit), until_limit);
+  }
+  return seconds ? duration_text(*seconds) : "";
+}
+
+}  // namespace evo::cli

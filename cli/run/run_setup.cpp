@@ -1,0 +1,201 @@
+#include "cli/run/run_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "cli/subject/arguments.h"
+#include "cli/run/warm_start.h"
+#include "cli/model/modelling.h"
+#include "cli/subject/restore.h"
+#include "cli/text/suggest.h"
+#include "cli/subject/templates.h"
+#include "engine/task/candidate.h"
+#include "engine/base/error.h"
+#include "engine/search/presearch.h"
+#include "engine/base/rng.h"
+#include "engine/search/surrogate_screening.h"
+#include "engine/strategy/strategy.h"
+#include "evaluator/pipeline/pipeline.h"
+
+namespace evo::cli {
+namespace {
+
+std::uint64_t random_number() {
+  std::random_device source;
+  return (static_cast<std::uint64_t>(source()) << 32) | source();
+}
+
+/// Seeds that were not given are short enough to type again.
+std::uint64_t random_seed() {
+  return random_number() >> 32;
+}
+
+/// The same seed must give the same inputs; drawn from a stream of its own, as the strategy uses the seed
+/// itself.
+std::uint64_t salt_of(std::uint64_t seed) {
+  return Rng(seed ^ 0x73616c7473616c74).next();
+}
+
+std::string checked_strategy(const std::string& name) {
+  const std::vector<std::string> names = strategy_names();
+  if (name.empty()) return names.front();
+  if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name("strategy", name, names);
+  return name;
+}
+
+std::string checked_objective(const Task& task, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Objective& objective : task.objectives) names.push_back(objective.name);
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
+    throw unknown_name("objective", name, names, fmt::format("of task {}", task.name));
+  }
+  return name;
+}
+
+std::uint64_t evaluation_limit(const RunRequest& request, const DeviceInfo& device) {
+  if (!request.evaluations.empty()) return parse_number("--evals", request.evaluations, 1);
+  if (!request.time.empty()) return 0;
+  return device.kind == "cuda" ? kEvaluationsOnCuda : kEvaluationsOnVgpu;
+}
+
+std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
+  if (request.time.empty()) return {};
+  return parse_duration("--time", request.time);
+}
+
+/// On a GPU a model spares time that is measured. A baseline is taken as it is.
+bool models_help(std::string_view strategy, const DeviceInfo& device) {
+  return strategy.starts_with("evolve") && device.kind == "cuda" && find_virtual_gpu_like(device.name);
+}
+
+std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
+  if (!request.screen.empty()) return parse_number("--screen", request.screen, 1, kMostScreened);
+  return models_help(info.strategy, device) ? Screen().among : 1;
+}
+
+/// A short run is not worth a long rehearsal.
+std::size_t rehearse_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
+  if (!request.rehearse.empty()) return parse_number("--rehearse", request.rehearse, 0, kMostRehearsed);
+  if (info.screen == 1 || !models_help(info.strategy, device)) return 0;
+  const std::size_t usual = Rehearsal().genomes;
+  return info.evaluation_limit > 0 ? std::min<std::size_t>(usual, 2 * info.evaluation_limit) : usual;
+}
+
+/// A resumed run takes everything from the database: an argument that says otherwise is a misunderstanding.
+void refuse_other_arguments(const RunRequest& request) {
+  const auto refuse = [](const char* option, bool given) {
+    if (given)
+      throw usage_error(
+          fmt::format("{} cannot be combined with --resume: a resumed run keeps its own", option));
+  };
+  refuse("--task", !request.task.empty());
+  refuse("--device", !request.device.empty());
+  refuse("--shapes", !request.shapes.empty());
+  refuse("--seed", !request.seed.empty());
+  refuse("--strategy", !request.strategy.empty());
+  refuse("--option", !request.options.empty());
+  refuse("--objective", !request.objective.empty());
+  refuse("--family", !request.family.empty());
+  refuse("--seed-from", !request.seed_from.empty());
+  refuse("--screen", !request.screen.empty());
+  refuse("--rehearse", !request.rehearse.empty());
+}
+
+/// The GPU that a run was made on may have another number by now; another GPU may have its number.
+DeviceInfo same_device(const RunRow& row) {
+  const DeviceRecord& record = row.info.device;
+  if (record.kind == "vgpu") return resolve_device(record.id);
+  for (const DeviceInfo& device : all_devices()) {
+    if (device.kind == record.kind && device.uuid == record.uuid) return device;
+  }
+  throw machine_error(
+      fmt::format("run {} was made on {} ({}), which is not in this machine: start a new run instead", row.id,
+                  record.name, record.uuid));
+}
+
+/// Changed templates do not change a run that was started before: it goes on with the files it has stored.
+std::string changed_templates_notice(const RunRequest& request, const Task& stored) {
+  try {
+    const SourceTree tree = load_templates(request.templates);
+    if (load_task(tree, stored.name).hash == stored.hash) return {};
+  } catch (const Error&) {
+    return {};  // Without templates there is nothing that could have changed.
+  }
+  return fmt::format(
+      "the templates of {} have changed since: the run goes on with its own (start a new run for the others)",
+      stored.name);
+}
+
+}  // namespace
+
+PreparedRun prepare_new(const RunRequest& request, const std::string& command_line) {
+  PreparedRun run;
+  const SourceTree tree = load_templates(request.templates);
+  run.task = find_task(tree, request.task);
+  run.time_limit = time_limit(request);
+  RunInfo& info = run.info;
+  info.strategy = checked_strategy(request.strategy);
+  info.seed = request.seed.empty() ? random_seed() : parse_number("--seed", request.seed);
+  info.salt = request.seed.empty() ? random_number() : salt_of(info.seed);
+  const std::vector<std::string> shapes = parse_shapes(run.task, request.shapes);
+  const Bindings options = parse_options(run.task, request.options);
+  run.device = find_device(request.device.empty() ? "auto" : request.device, &run.notice);
+  info.task = run.task.name;
+  info.task_hash = run.task.hash;
+  info.files = files_of_task(tree, run.task.name);
+  info.family = request.family;
+  info.device = record_of(run.device);
+  info.target =
+      make_target(run.task, run.device.kind, shapes, options, checked_objective(run.task, request.objective));
+  info.objective = objective_of(info.target);
+  info.evaluation_limit = evaluation_limit(request, run.device);
+  if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
+  info.screen = screen_of(request, info, run.device);
+  run.rehearse = rehearse_of(request, info, run.device);
+  info.command = command_line;
+  info.evo_version = EVO_VERSION;
+  run.templates = tree;
+  for (const std::string& from : request.seed_from) {
+    for (std::vector<Seed>& ranking : rankings_elsewhere(from, info.task, request.database))
+      run.elsewhere.push_back(std::move(ranking));
+  }
+  return run;
+}
+
+PreparedRun prepare_resumed(const RunRequest& request) {
+  refuse_other_arguments(request);
+  const RunId id = parse_id("run", request.resume);
+  const Store store = Store::open(request.database, Store::Mode::read);
+  const RunRow row = find_run(store, id);
+  PreparedRun run;
+  run.resumed = id;
+  run.recalled = row.evaluated;
+  run.info = row.info;
+  run.info.files = files_of(store, row);
+  run.task = load_task(run.info.files, row.info.task);
+  if (run.task.hash != row.info.task_hash) {
+    throw usage_error(fmt::format(
+        "run {}: its stored files of {} give another task hash ({} instead of {}): start a new run", id,
+        row.info.task, run.task.hash, row.info.task_hash));
+  }
+  run.device = same_device(row);
+  run.notice = changed_templates_notice(request, run.task);
+  if (request.evaluations.empty() && row.info.evaluation_limit > 0 &&
+      row.evaluated >= row.info.evaluation_limit) {
+    run.notice = fmt::format("run {} has had its {} evaluations: give --evals a larger number to go on", id,
+                             row.evaluated);
+  }
+  if (!request.evaluations.empty())
+    run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
+  run.time_limit = time_limit(request);
+  const bool other_limit = !request.evaluations.empty() || run.time_limit;
+  if (!other_limit && row.info.time_limit_s > 0) {
+    run.time_limit = std::chrono::milliseconds(std::llround(row.info.time_limit_s * 1e3));
+  }
+  return run;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/subject/lookup.h"
+#include "engine/task/task.h"
+#include "evaluator/device/device.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+inline constexpr std::uint64_t kEvaluationsOnCuda = 200;
+inline constexpr std::uint64_t kEvaluationsOnVgpu = 40;
+/// Proposals are held in memory until the best modelled is known.
+inline constexpr std::uint64_t kMostScreened = 1024;
+inline constexpr std::uint64_t kMostRehearsed = 1'000'000;
+
+/// As typed; empty where nothing was said.
+struct RunRequest {
+  std::string task;
+  std::string device;
+  std::vector<std::string> shapes;
+  std::string evaluations;
+  std::string time;
+  std::string seed;
+  std::string strategy;
+  std::vector<std::string> options;
+  std::string objective;
+  std::string resume;
+  std::string database = kDefaultDatabase;
+  std::string templates;
+  std::string family;
+  std::vector<std::string> seed_from;
+  std::string screen;
+  std::string rehearse;
+  std::string proposer;
+  std::string proposer_share = "25";
+  std::string proposer_deadline = "10s";
+  bool quiet = false;
+  bool json = false;
+};
+
+/// A run that is ready to start: a new one, or one that is resumed.
+struct PreparedRun {
+  RunInfo info;
+  Task task;
+  DeviceInfo device;
+  std::size_t rehearse = 0;  ///< Genomes of a new run that are modelled before the first is evaluated.
+  std::vector<std::vector<Seed>> elsewhere;  ///< Elites that a new run is seeded from, by ranking.
+  std::string notice;  ///< For people, before it starts.
+  SourceTree templates;  ///< Those of a new run, its task's mutants among them.
+  std::optional<RunId> resumed;
+  std::uint64_t recalled = 0;  ///< Stored answers of the resumed run.
+  std::optional<std::chrono::milliseconds> time_limit;
+};
+
+/// Throws usage_error for what was typed wrong and machine_error for a device that is not there.
+PreparedRun prepare_new(const RunRequest& request, const std::string& command_line);
+
+/// Takes everything from the database. Throws usage_error when there is no such run, or arguments speak
+/// against it, and machine_error when its GPU is not in this machine.
+PreparedRun prepare_resumed(const RunRequest& request);
+
+}  // namespace evo::cli

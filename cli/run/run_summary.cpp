@@ -1,0 +1,83 @@
+#include "cli/run/run_summary.h"
+
+#include <fmt/format.h>
+
+#include "cli/text/format.h"
+#include "cli/subject/lookup.h"
+#include "cli/commands/report.h"
+#include "cli/text/shell_words.h"
+
+namespace evo::cli {
+namespace {
+
+std::string database_argument(const std::string& database) {
+  return database == kDefaultDatabase ? "" : fmt::format(" --db {}", shell_word(database));
+}
+
+std::string improvement_text(const RunSummary& summary) {
+  if (!summary.best) return "no candidate was valid\n";
+  return fmt::format(
+      "best of this run: candidate {}, {} us, {:.2f}x faster than the first valid one ({} us)\n",
+      summary.best->candidate, microseconds(*summary.best->latency_us), *summary.improvement(),
+      microseconds(*summary.first_valid->latency_us));
+}
+
+std::string next_commands(const RunSummary& summary, const std::string& database) {
+  const std::string db = database_argument(database);
+  std::string text;
+  if (summary.result.interrupted) {
+    text += fmt::format("interrupted; go on with:   evo run --resume {}{}\n", summary.run.id, db);
+  }
+  if (!summary.elites.empty()) {
+    const CandidateId best = summary.elites.front().candidate;
+    text += fmt::format("look at the best:          evo show {}{}\n", best, db);
+    text += fmt::format("take it away:              evo export {}{} -o best.cu\n", best, db);
+  } else if (summary.run.evaluated > 0) {
+    text += fmt::format("why nothing was valid:     evo runs {}{}\n", summary.run.id, db);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<double> RunSummary::improvement() const {
+  if (!best || !first_valid) return {};
+  return *first_valid->latency_us / *best->latency_us;
+}
+
+RunSummary summarise(const Store& store, RunId run, const SearchResult& result) {
+  RunSummary summary;
+  summary.run = find_run(store, run);
+  summary.result = result;
+  for (const OutcomeRow& outcome : store.outcomes(run)) {
+    ++summary.verdicts[outcome.verdict];
+    if (!outcome.latency_us) continue;
+    if (!summary.first_valid) summary.first_valid = outcome;
+    if (!summary.best || *outcome.latency_us < *summary.best->latency_us) summary.best = outcome;
+  }
+  const RunInfo& info = summary.run.info;
+  EliteFilter filter;
+  filter.task = info.task;
+  filter.task_hash = info.task_hash;
+  filter.objective = info.objective;
+  for (const EliteRow& row : store.elites(filter)) {
+    if (device_key(row.device) == device_key(info.device)) summary.elites.push_back(row);
+  }
+  return summary;
+}
+
+std::string run_text(const RunSummary& summary, const std::string& database, const Terminal& terminal) {
+  std::string text;
+  if (!summary.elites.empty()) {
+    text += styled(terminal, Style::bold, elite_heading(summary.elites.front())) + '\n';
+    text += elite_table(summary.elites, terminal) + '\n';
+  }
+  text += improvement_text(summary);
+  if (!summary.verdicts.empty()) {
+    text += fmt::format("{} evaluated: {}\n", summary.result.told, verdict_counts(summary.verdicts));
+  }
+  if (summary.result.exhausted) text += "the space is exhausted: every legal genome was tried\n";
+  return text + next_commands(summary, database);
+}
+
+}  // namespace evo::cli

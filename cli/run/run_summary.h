@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/text/terminal.h"
+#include "engine/search/search.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// How a run ended, for people and programs.
+struct RunSummary {
+  RunRow run;
+  SearchResult result;
+  std::map<Verdict, std::uint64_t> verdicts;
+  std::optional<OutcomeRow> first_valid;  ///< In ask order.
+  std::optional<OutcomeRow> best;         ///< Of this run; the elites may come from former ones.
+  std::vector<EliteRow> elites;           ///< Of the run's task, device and objective.
+
+  /// First valid latency over the best's; empty while nothing was valid.
+  std::optional<double> improvement() const;
+};
+
+RunSummary summarise(const Store& store, RunId run, const SearchResult& result);
+
+/// What `evo run` prints at its end. `database` as the user named it: it goes into the commands to type next.
+std::string run_text(const RunSummary& summary, const std::string& database, const Terminal& terminal);
+
+}  // namespace evo::cli

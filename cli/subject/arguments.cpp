@@ -1,0 +1,154 @@
+#include "cli/subject/arguments.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "cli/text/suggest.h"
+#include "engine/base/text.h"
+
+namespace evo::cli {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<Shape>& shapes) {
+  std::vector<std::string> names;
+  for (const Shape& shape : shapes) names.push_back(shape.name);
+  return names;
+}
+
+double seconds_of(std::string_view unit) {
+  if (unit == "ms") return 1e-3;
+  if (unit == "s") return 1;
+  if (unit == "m" || unit == "min") return 60;
+  if (unit == "h") return 3600;
+  if (unit == "d") return 86400;
+  return 0;
+}
+
+}  // namespace
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < least) {
+    throw usage_error(fmt::format("{} '{}': give a whole number{}", option, text,
+                                  least > 0 ? fmt::format(", at least {}", least) : ""));
+  }
+  if (number > most) throw usage_error(fmt::format("{} {}: at most {}", option, text, most));
+  return number;
+}
+
+void refuse_options(const CLI::App& command, const std::vector<std::string>& options, std::string_view subject) {
+  for (const std::string& option : options) {
+    if (command.count(option) > 0)
+      throw usage_error(fmt::format("{} cannot be combined with {} (evo {} --help)", option, subject, command.get_name()));
+  }
+}
+
+std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text) {
+  const auto wrong = [&] {
+    return usage_error(
+        fmt::format("{} '{}': give a duration with its unit, as 90s, 10m or 1h30m", option, text));
+  };
+  constexpr double kLongest = 365 * 86400.0;
+  double seconds = 0;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    double amount = 0;
+    const auto [end, error] =
+        std::from_chars(rest.data(), rest.data() + rest.size(), amount, std::chars_format::fixed);
+    if (error != std::errc()) throw wrong();
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    const std::size_t unit_length = std::min(rest.find_first_of("0123456789."), rest.size());
+    const double unit_seconds = seconds_of(rest.substr(0, unit_length));
+    if (!(amount >= 0) || unit_seconds == 0) throw wrong();
+    seconds += amount * unit_seconds;
+    rest.remove_prefix(unit_length);
+  }
+  if (!(seconds >= 1e-3)) throw wrong();
+  if (!(seconds <= kLongest)) throw usage_error(fmt::format("{} '{}': at most a year", option, text));
+  return std::chrono::milliseconds(std::llround(seconds * 1e3));
+}
+
+std::vector<std::string> parse_shapes(const Task& task, const std::vector<std::string>& arguments) {
+  std::vector<std::string> pieces;
+  for (const std::string& argument : arguments) {
+    for (std::string& piece : split(argument, ',')) pieces.push_back(std::move(piece));
+  }
+  const std::size_t parameters = task.shape_parameters.size();
+  std::vector<std::string> shapes;
+  for (std::size_t i = 0; i < pieces.size();) {
+    const bool is_size = all_digits(pieces[i]) || pieces[i].find('=') != std::string::npos;
+    if (!is_size) {
+      const std::vector<std::string> names = names_of(task.shapes);
+      if (std::find(names.begin(), names.end(), pieces[i]) == names.end()) {
+        throw unknown_name("shape", pieces[i], names, fmt::format("of task {}", task.name));
+      }
+      shapes.push_back(pieces[i++]);
+      continue;
+    }
+    if (pieces.size() - i < parameters) {
+      throw usage_error(
+          fmt::format("--shapes: '{}' has {} of the {} sizes that a shape of {} needs ({})",
+                      fmt::join(pieces.begin() + static_cast<std::ptrdiff_t>(i), pieces.end(), ","),
+                      pieces.size() - i, parameters, task.name, fmt::join(task.shape_parameters, ",")));
+    }
+    const auto first = pieces.begin() + static_cast<std::ptrdiff_t>(i);
+    const std::string sizes =
+        fmt::format("{}", fmt::join(first, first + static_cast<std::ptrdiff_t>(parameters), ","));
+    parse_shape(task, sizes);  // Throws when the sizes are no shape of the task.
+    shapes.push_back(sizes);
+    i += parameters;
+  }
+  return shapes;
+}
+
+Bindings parse_options(const Task& task, const std::vector<std::string>& arguments) {
+  Bindings chosen;
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw usage_error(fmt::format("--option '{}': write it as name=value", argument));
+    }
+    const std::string name = argument.substr(0, equals);
+    const std::string text = argument.substr(equals + 1);
+    const auto option = std::find_if(task.options.begin(), task.options.end(),
+                                     [&](const Option& candidate) { return candidate.name == name; });
+    if (option == task.options.end()) {
+      std::vector<std::string> names;
+      for (const Option& known : task.options) names.push_back(known.name);
+      throw unknown_name("option", name, names, fmt::format("of task {}", task.name));
+    }
+    std::vector<std::string> values;
+    for (const Value& value : option->values) values.push_back(expr::to_string(value));
+    const auto value = std::find(values.begin(), values.end(), text);
+    if (value == values.end()) throw unknown_name("value", text, values, fmt::format("of option {}", name));
+    if (!chosen.emplace(name, option->values[static_cast<std::size_t>(value - values.begin())]).second) {
+      throw usage_error(fmt::format("--option {}: given twice", name));
+    }
+  }
+  return chosen;
+}
+
+std::int64_t parse_id(std::string_view what, std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with('#')) digits.remove_prefix(1);
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+  if (error != std::errc() || end != digits.data() + digits.size() || id < 1) {
+    throw usage_error(fmt::format("'{}' is no {} number: give one as listed by evo {}", text, what,
+                                  what == "run" ? "runs" : "elites"));
+  }
+  return id;
+}
+
+}  // namespace evo::cli

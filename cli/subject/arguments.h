@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/task/candidate.h"
+#include "engine/task/task.h"
+
+namespace CLI {
+class App;
+}
+
+namespace evo::cli {
+
+/// Whether a text is a number as candidates and runs have them, and no name of a file.
+bool all_digits(std::string_view text);
+
+// Each throws usage_error that names the option, what was given and what is wanted.
+
+/// A whole number from `least` to `most`. `option` is for the message ("--evals").
+std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least = 0,
+                           std::uint64_t most = UINT64_MAX);
+
+/// "90s", "10m", "1h", "1h30m", "1.5h": positive, with units.
+std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
+
+/// Throws usage_error when one of the options was typed: they say nothing of `subject` ("a candidate's ID").
+void refuse_options(const CLI::App& command, const std::vector<std::string>& options, std::string_view subject);
+
+/// Splits "mission,1,8,512,64,B=1,H=8,S=77,D=64" into the names and sizes it lists, in parse_shape's syntax,
+/// and checks each against the task.
+std::vector<std::string> parse_shapes(const Task& task, const std::vector<std::string>& arguments);
+
+/// {"out=bf16"} as option values of the task, checked against its options.
+Bindings parse_options(const Task& task, const std::vector<std::string>& arguments);
+
+/// Candidates and runs are numbered from 1: "17" or "#17".
+std::int64_t parse_id(std::string_view what, std::string_view text);
+
+}  // namespace evo::cli

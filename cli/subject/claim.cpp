@@ -1,0 +1,86 @@
+#include "cli/subject/claim.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "cli/subject/arguments.h"
+#include "cli/commands/kernel_values.h"
+#include "engine/base/error.h"
+#include "population/export/export.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::uintmax_t kLargestFileBytes = 16 << 20;
+
+std::string read_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    throw usage_error(fmt::format("'{}' is neither a candidate's number nor a file", path));
+  }
+  if (std::filesystem::file_size(path, error) > kLargestFileBytes) {
+    throw usage_error(fmt::format("{} is too large to be an exported kernel", path));
+  }
+  return read_whole_file(path, kLargestFileBytes);
+}
+
+Claim exported_claim(Exported exported, std::string origin) {
+  const Provenance& provenance = exported.provenance;
+  Claim claim{.origin = std::move(origin),
+              .edited = exported.edited,
+              .tree = exported.tree,
+              .task = load_task(exported.tree, provenance.task),
+              .family = {},
+              .genome = provenance.genome,
+              .target = provenance.target,
+              .programs = std::move(exported.programs),
+              .device = provenance.device,
+              .latency_us = provenance.latency_us,
+              .worst_relative_l2 = provenance.worst_relative_l2,
+              .timings = provenance.timings};
+  claim.family = find_family(claim.tree, claim.task, claim.genome.family);
+  return claim;
+}
+
+}  // namespace
+
+bool is_candidate_id(const std::string& text) {
+  return all_digits(std::string_view(text).substr(text.starts_with('#') ? 1 : 0));
+}
+
+Claim claim_of(const Restored& restored) {
+  const Evaluation& evaluation = restored.row.evaluation;
+  return {.origin = fmt::format("candidate {}", restored.row.id),
+          .edited = false,
+          .tree = restored.files,
+          .task = restored.task,
+          .family = restored.family,
+          .genome = restored.row.genome,
+          .target = restored.run.info.target,
+          .programs = stored_programs(restored.row),
+          .device = restored.run.info.device,
+          .latency_us = evaluation.latency_us,
+          .worst_relative_l2 = evaluation.worst_relative_l2,
+          .timings = evaluation.timings};
+}
+
+std::vector<Claim> exported_claims(const std::string& path) {
+  std::vector<Exported> kernels = read_exports(read_file(path), path);
+  const bool several = kernels.size() > 1;
+  std::vector<Claim> claims;
+  for (Exported& kernel : kernels) {
+    const CandidateId candidate = kernel.provenance.candidate;
+    claims.push_back(
+        exported_claim(std::move(kernel), several ? fmt::format("{}, candidate {}", path, candidate) : path));
+  }
+  return claims;
+}
+
+bool looks_exported(const std::string& path) {
+  return holds_export(read_file(path));
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,125 @@
+#include "cli/subject/lookup.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/text/suggest.h"
+#include "engine/task/candidate.h"
+#include "engine/base/error.h"
+#include "evaluator/cuda/cuda_device.h"
+#include "evaluator/pipeline/pipeline.h"
+
+namespace evo::cli {
+
+Task find_task(const SourceTree& tree, const std::string& name) {
+  const std::vector<std::string> names = task_names(tree);
+  if (name.empty())
+    throw usage_error(fmt::format("--task is missing (there are: {})", fmt::join(names, ", ")));
+  if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name("task", name, names);
+  return load_task(tree, name);
+}
+
+DeviceInfo find_device(const std::string& name, std::string* notice) {
+  DeviceInfo device = resolve_device(name);
+  if (notice != nullptr && name == "auto" && device.kind == "vgpu") {
+    std::string reason;
+    cuda::list_devices(&reason);
+    *notice = fmt::format("no CUDA GPU{}: using the virtual GPU {}; latencies are modelled",
+                          reason.empty() ? "" : fmt::format(" ({})", reason), device.id);
+  }
+  return device;
+}
+
+Bindings known_to_space(const DeviceInfo& device, const Target& target) {
+  Bindings known = facts_of(device.limits);
+  known.insert(target.options.begin(), target.options.end());
+  return known;
+}
+
+Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
+                 const std::string& family) {
+  std::vector<Family> families = load_families(tree, task);
+  if (!family.empty()) {
+    std::vector<std::string> names;
+    for (const Family& known : families) names.push_back(known.name);
+    const auto chosen = std::find(names.begin(), names.end(), family);
+    if (chosen == names.end())
+      throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
+    families = {families[static_cast<std::size_t>(chosen - names.begin())]};
+  }
+  return Space(std::move(families), known_to_space(device, target), specialisations_of(task, target));
+}
+
+DeviceRecord record_of(const DeviceInfo& device) {
+  return {.id = device.id,
+          .kind = device.kind,
+          .name = device.name,
+          .arch = device.arch,
+          .uuid = device.uuid,
+          .driver = device.driver,
+          .facts = facts_of(device.limits)};
+}
+
+namespace {
+
+/// Refuses a name that was given but is not among those in use.
+void check_known(std::string_view what, const std::string& name, std::vector<std::string> known,
+                 const Store& store) {
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  if (name.empty() || known.empty() || std::binary_search(known.begin(), known.end(), name)) return;
+  throw unknown_name(what, name, known, fmt::format("in {}", store.path().string()));
+}
+
+/// As the filter of elites has it: an id, a kind or a part of the name.
+bool is_called(const DeviceRecord& device, const std::string& text) {
+  const auto alike = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  return device.id == text || device.kind == text ||
+         !std::ranges::search(device.name, text, alike).empty();
+}
+
+/// Whether a filter's text is an objective, or its first words.
+bool begins_one(const std::string& text, const std::vector<std::string>& objectives) {
+  return std::any_of(objectives.begin(), objectives.end(),
+                     [&](const std::string& objective) { return (objective + " ").starts_with(text + " "); });
+}
+
+}  // namespace
+
+std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter) {
+  std::vector<std::string> tasks, devices, objectives;
+  // No run of a kind of device is an answer, not a slip.
+  bool device_known = filter.device == "cuda" || filter.device == "vgpu";
+  for (const RunRow& run : store.runs()) {
+    tasks.push_back(run.info.task);
+    devices.push_back(run.info.device.id);
+    device_known = device_known || is_called(run.info.device, filter.device);
+    objectives.push_back(run.info.objective);
+  }
+  check_known("task", filter.task, std::move(tasks), store);
+  if (!device_known) check_known("device", filter.device, std::move(devices), store);
+  if (!begins_one(filter.objective, objectives)) {
+    check_known("objective", filter.objective, std::move(objectives), store);
+  }
+  return store.elites(filter);
+}
+
+CandidateRow find_candidate(const Store& store, CandidateId id) {
+  std::optional<CandidateRow> row = store.candidate(id);
+  if (!row) {
+    throw usage_error(fmt::format("no candidate {} in {}: evo elites lists the best, evo runs the runs", id,
+                                  store.path().string()));
+  }
+  return *std::move(row);
+}
+
+RunRow find_run(const Store& store, RunId id) {
+  std::optional<RunRow> row = store.run(id);
+  if (!row) throw usage_error(fmt::format("no run {} in {}: evo runs lists them", id, store.path().string()));
+  return *std::move(row);
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/source_tree.h"
+#include "engine/space/space.h"
+#include "engine/task/task.h"
+#include "evaluator/device/device.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+inline constexpr const char* kDefaultDatabase = "runs/evo.db";
+
+/// The task that was named. Throws usage_error with the nearest names, or that --task is missing.
+Task find_task(const SourceTree& tree, const std::string& name);
+
+/// The device that was named; `notice` says, in one line, when "auto" fell back to the virtual GPU and why.
+DeviceInfo find_device(const std::string& name, std::string* notice = nullptr);
+
+/// The legal genomes of a task on a device for a target. `family`: only that one; empty: all that the device
+/// can run.
+Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
+                 const std::string& family);
+
+/// Device facts and options together: what a space's expressions may read beside genes and specialised
+/// parameters.
+Bindings known_to_space(const DeviceInfo& device, const Target& target);
+
+DeviceRecord record_of(const DeviceInfo& device);
+
+/// Elites that a filter selects. Throws usage_error when it names a task, device or objective that no run in the
+/// database has, as an empty list would hide a slip of the finger; a database without runs has no elites,
+/// which is no error.
+std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter);
+
+/// Throws usage_error when the database holds no such row.
+CandidateRow find_candidate(const Store& store, CandidateId id);
+RunRow find_run(const Store& store, RunId id);
+
+}  // namespace evo::cli

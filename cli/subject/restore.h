@@ -1,0 +1,43 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/task/candidate.h"
+#include "engine/task/family.h"
+#include "engine/base/source_tree.h"
+#include "engine/task/task.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// A stored candidate with all that its row refers to, rebuilt from the database alone: no templates are
+/// needed, and templates that have changed since make no difference.
+struct Restored {
+  CandidateRow row;
+  RunRow run;
+  SourceTree files;  ///< The task's, and the candidate's own.
+  Task task;
+  Family family;
+};
+
+/// The files of a run's task. Throws usage_error when the run was imported without them.
+SourceTree files_of(const Store& store, const RunRow& run);
+
+/// Throws usage_error when there is no such candidate, or it was imported without its sources.
+Restored restore(const Store& store, CandidateId id);
+
+/// The programs as they were stored, without plans.
+std::vector<Program> stored_programs(const CandidateRow& row);
+
+/// Sources exactly as given, with plans resolved for every shape of the target.
+Candidate with_plans(const Task& task, const Family& family, const Genome& genome,
+                     std::vector<Program> programs, const Target& target, const Bindings& facts);
+
+/// The oracle for each specialisation, in order, for the target's shapes.
+std::vector<Program> references_of(const SourceTree& tree, const Task& task, const Target& target,
+                                   const std::vector<Program>& programs);
+
+/// The family of that name. Throws usage_error when the task has none.
+Family find_family(const SourceTree& tree, const Task& task, const std::string& name);
+
+}  // namespace evo::cli

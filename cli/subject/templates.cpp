@@ -1,0 +1,141 @@
+#include "cli/subject/templates.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "engine/base/error.h"
+
+namespace evo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestFileBytes = 1 << 20;
+constexpr std::size_t kMostFiles = 10'000;
+constexpr std::size_t kMostEntries = 100'000;  // Of any kind: pointed at a home folder, we stop in time.
+
+bool holds_a_task(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (fs::is_regular_file(entry->path() / "task.json", ignored)) return true;
+  }
+  return false;
+}
+
+fs::path named_folder(const std::string& name, const std::string& origin) {
+  std::error_code error;
+  if (!fs::is_directory(name, error)) {
+    throw usage_error(fmt::format("{}: '{}' is no folder", origin, name));
+  }
+  if (!holds_a_task(name)) {
+    throw usage_error(fmt::format("{}: no task in '{}' (a task is a folder with a task.json)", origin, name));
+  }
+  return name;
+}
+
+std::vector<fs::path> usual_places() {
+  std::vector<fs::path> places = {"templates"};
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path beside = executable.parent_path();
+    for (const char* relative :
+         {"../templates", "../../templates", "../../../templates", "../share/evo/templates"}) {
+      places.push_back((beside / relative).lexically_normal());
+    }
+  }
+  return places;
+}
+
+bool is_template(const fs::path& file) {
+  const std::string extension = file.extension().string();
+  return extension == ".json" || extension == ".cu" || extension == ".cuh";
+}
+
+bool is_inside(const fs::path& file, const fs::path& root) {
+  const fs::path relative = file.lexically_relative(root);
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+std::string read_text(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  // An empty file sets failbit on `text`, not badbit on `in`.
+  if (!in || in.bad()) throw usage_error(fmt::format("cannot read {}: check its permissions", file.string()));
+  return std::move(text).str();
+}
+
+/// Throws when the file must not be read, whatever it holds.
+void check_file(const fs::path& file, const fs::path& root) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  if (error) throw usage_error(fmt::format("cannot read {}: {}", file.string(), error.message()));
+  if (!is_inside(real, root)) {
+    throw usage_error(
+        fmt::format("{} is a link that leaves the templates folder: copy the file instead", file.string()));
+  }
+  const std::uintmax_t bytes = fs::file_size(real, error);
+  if (error) throw usage_error(fmt::format("cannot read {}: {}", file.string(), error.message()));
+  if (bytes > kLargestFileBytes) {
+    throw usage_error(
+        fmt::format("{} has {} bytes: a template has at most {}", file.string(), bytes, kLargestFileBytes));
+  }
+}
+
+}  // namespace
+
+fs::path find_templates(const std::string& wish) {
+  if (!wish.empty()) return named_folder(wish, "--templates");
+  if (const char* named = std::getenv("EVO_TEMPLATES"); named != nullptr && *named != '\0') {
+    return named_folder(named, "EVO_TEMPLATES");
+  }
+  std::string looked;
+  for (const fs::path& place : usual_places()) {
+    if (holds_a_task(place)) return place;
+    looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
+  }
+  throw usage_error(
+      fmt::format("no templates found (looked in {}): name the folder with --templates DIR", looked));
+}
+
+SourceTree read_templates(const fs::path& folder) {
+  std::error_code error;
+  const fs::path root = fs::canonical(folder, error);
+  if (error) throw usage_error(fmt::format("cannot read {}: {}", folder.string(), error.message()));
+  SourceTree tree;
+  std::size_t entries = 0;
+  fs::recursive_directory_iterator entry(root, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    if (++entries > kMostEntries) {
+      throw usage_error(
+          fmt::format("{} has more than {} files: is it a templates folder?", folder.string(), kMostEntries));
+    }
+    const fs::path& file = entry->path();
+    if (file.filename().string().starts_with('.')) {
+      entry.disable_recursion_pending();
+      continue;
+    }
+    std::error_code ignored;
+    if (!is_template(file) || fs::is_directory(file, ignored)) continue;
+    check_file(file, root);
+    if (!fs::is_regular_file(file, ignored)) continue;
+    if (tree.size() == kMostFiles) {
+      throw usage_error(fmt::format("{} has more than {} templates", folder.string(), kMostFiles));
+    }
+    tree.emplace(file.lexically_relative(root).generic_string(), read_text(file));
+  }
+  if (error) throw usage_error(fmt::format("cannot read {}: {}", folder.string(), error.message()));
+  return tree;
+}
+
+SourceTree load_templates(const std::string& wish) {
+  return read_templates(find_templates(wish));
+}
+
+}  // namespace evo::cli

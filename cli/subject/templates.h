@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/base/source_tree.h"
+
+namespace evo::cli {
+
+/// Where the templates are: `wish` (--templates) if given, else EVO_TEMPLATES, ./templates, beside the
+/// executable
+/// (../templates, ../../templates), ../share/evo/templates. A folder counts when it holds a task. Throws
+/// usage_error that says where it looked, or, for a folder that was named, what is wrong with it.
+std::filesystem::path find_templates(const std::string& wish);
+
+/// Reads the regular files *.json, *.cu and *.cuh below `folder`. Hidden files are left out. Throws
+/// usage_error for links that leave the folder, files above 1 MiB, more than 10,000 files, and what cannot be
+/// read.
+SourceTree read_templates(const std::filesystem::path& folder);
+
+/// find_templates, then read_templates.
+SourceTree load_templates(const std::string& wish);
+
+}  // namespace evo::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "engine/task/evaluation.h"
+
+namespace evo::cli {
+
+/// "4.573", "12.34", "123.4", "3482": four significant digits, no exponent.
+std::string microseconds(double value_us);
+
+/// "12,345,678".
+std::string grouped(std::uint64_t number);
+
+/// "3.1e12" above 2^63, else grouped.
+std::string grouped(double number);
+
+/// "0.0312": three significant digits.
+std::string error_figure(double relative_l2);
+
+/// "14 %", "3.2 %".
+std::string percent(double share);
+
+/// "12 s", "3 min 05 s", "2 h 10 min".
+std::string duration_text(double seconds);
+
+/// "measured" or "modelled".
+std::string timing_word(bool modelled);
+
+/// "31 valid, 6 wrong_answer, 3 compile_failed": the commonest first.
+std::string verdict_counts(const std::map<Verdict, std::uint64_t>& counts);
+
+}  // namespace evo::cli

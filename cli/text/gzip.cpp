@@ -1,0 +1,40 @@
+#include "cli/text/gzip.h"
+
+#include <zlib.h>
+
+#include "engine/base/error.h"
+
+namespace evo::cli {
+
+std::string gzipped(std::string_view text) {
+  constexpr int kGzip = 16;  // Added to the window's bits: a gzip header instead of zlib's.
+  constexpr int kMemoryLevel = 9;
+  z_stream stream = {};
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw machine_error("cannot compress: out of memory");
+  }
+  std::string packed;
+  char block[1 << 16];
+  // zlib counts in 32 bits; larger texts go in pieces.
+  constexpr std::size_t kPiece = 1u << 30;
+  int state = Z_OK;
+  do {
+    const std::string_view piece = text.substr(0, kPiece);
+    text.remove_prefix(piece.size());
+    // The interface takes no pointer to constant bytes; they are only read.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
+    stream.avail_in = static_cast<uInt>(piece.size());
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(block);
+      stream.avail_out = sizeof block;
+      state = deflate(&stream, text.empty() ? Z_FINISH : Z_NO_FLUSH);
+      packed.append(block, sizeof block - stream.avail_out);
+    } while (stream.avail_out == 0);
+  } while (!text.empty());
+  deflateEnd(&stream);
+  if (state != Z_STREAM_END) throw machine_error("cannot compress: zlib failed");
+  return packed;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,126 @@
+#include "cli/text/scatter_svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "cli/text/svg_text.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr double kSize = 420;  // of a plot, in pixels
+constexpr double kLeft = 52;   // margins of the square in it
+constexpr double kTop = 34;
+constexpr double kRight = 14;
+constexpr double kBottom = 46;
+constexpr std::array kColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0", "#d98324", "#5f6b73"};
+
+/// From values to places, the same on both axes.
+class Scale {
+ public:
+  explicit Scale(const ScatterPlot& plot) {
+    for (const PointSeries& series : plot.series) {
+      for (const auto& point : series.points) {
+        low_ = std::min({low_, point.x, point.y});
+        high_ = std::max({high_, point.x, point.y});
+      }
+    }
+    low_ /= 1.1;
+    high_ *= 1.1;
+  }
+
+  double x(double value) const { return kLeft + share(value) * (kSize - kLeft - kRight); }
+  double y(double value) const { return kSize - kBottom - share(value) * (kSize - kTop - kBottom); }
+  double low() const { return low_; }
+  double high() const { return high_; }
+
+  /// 1, 2 and 5 times the powers of ten.
+  std::vector<double> ticks() const {
+    std::vector<double> ticks;
+    for (double power = std::pow(10, std::floor(std::log10(low_))); power <= high_; power *= 10) {
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        if (digit * power >= low_ && digit * power <= high_) ticks.push_back(digit * power);
+      }
+    }
+    return ticks;
+  }
+
+ private:
+  double share(double value) const { return std::log(value / low_) / std::log(high_ / low_); }
+  double low_ = std::numeric_limits<double>::infinity();
+  double high_ = 0;
+};
+
+std::string axes(const Scale& scale, const std::string& x_label, const std::string& y_label) {
+  std::string svg;
+  const auto out = std::back_inserter(svg);
+  for (const double tick : scale.ticks()) {
+    fmt::format_to(out, "<path d='M{:.1f} {}V{}M{} {:.1f}H{}' stroke='#ddd'/>", scale.x(tick), kTop,
+                   kSize - kBottom, kLeft, scale.y(tick), kSize - kRight);
+    fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{:g}</text>", scale.x(tick),
+                   kSize - kBottom + 15, tick);
+    fmt::format_to(out, "<text x='{}' y='{:.1f}' text-anchor='end'>{:g}</text>", kLeft - 5, scale.y(tick) + 4,
+                   tick);
+  }
+  fmt::format_to(out, "<path d='M{:.1f} {:.1f}L{:.1f} {:.1f}' stroke='#888' stroke-dasharray='4 3'/>",
+                 scale.x(scale.low()), scale.y(scale.low()), scale.x(scale.high()), scale.y(scale.high()));
+  const double middle_x = (kLeft + kSize - kRight) / 2, middle_y = (kTop + kSize - kBottom) / 2;
+  fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", middle_x, kSize - 10,
+                 svg_text(x_label));
+  fmt::format_to(out, "<text transform='translate(14,{:.1f}) rotate(-90)' text-anchor='middle'>{}</text>",
+                 middle_y, svg_text(y_label));
+  return svg;
+}
+
+std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& names,
+                     const std::string& x_label, const std::string& y_label) {
+  const Scale scale(plot);
+  std::string svg =
+      fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kLeft, svg_text(plot.title));
+  svg += axes(scale, x_label, y_label);
+  double legend_y = kTop + 12;
+  for (const PointSeries& series : plot.series) {
+    const auto place =
+        static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
+    const char* colour = kColours[place % kColours.size()];
+    // One path of round dots: a point is a line of no length.
+    fmt::format_to(
+        std::back_inserter(svg),
+        "<path fill='none' stroke='{}' stroke-opacity='0.6' stroke-width='4' stroke-linecap='round' d='",
+        colour);
+    for (const auto& point : series.points)
+      fmt::format_to(std::back_inserter(svg), "M{:.1f} {:.1f}h0", scale.x(point.x), scale.y(point.y));
+    fmt::format_to(std::back_inserter(svg), "'/><text x='{}' y='{}' fill='{}'>{}</text>", kLeft + 8, legend_y,
+                   colour, svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
+    legend_y += 15;
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string scatter_svg(const std::vector<ScatterPlot>& plots, const std::string& x_label,
+                        const std::string& y_label) {
+  std::vector<std::string> names;
+  for (const ScatterPlot& plot : plots) {
+    for (const PointSeries& series : plot.series) {
+      if (std::find(names.begin(), names.end(), series.name) == names.end()) names.push_back(series.name);
+    }
+  }
+  std::string svg = fmt::format(
+      "<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' font-family='sans-serif' "
+      "font-size='11'>\n"
+      "<rect width='100%' height='100%' fill='white'/>\n",
+      kSize * static_cast<double>(plots.size()), kSize);
+  for (std::size_t i = 0; i < plots.size(); ++i)
+    svg += fmt::format("<g transform='translate({},0)'>{}</g>\n", kSize * static_cast<double>(i),
+                       plot_svg(plots[i], names, x_label, y_label));
+  return svg + "</svg>\n";
+}
+
+}  // namespace evo::cli

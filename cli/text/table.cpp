@@ -1,0 +1,89 @@
+#include "cli/text/table.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace evo::cli {
+namespace {
+
+constexpr std::size_t kGap = 2;             // Spaces between columns.
+constexpr std::size_t kNarrowestWrap = 24;  // A last column with less room is left to the terminal.
+
+std::string padded(const std::string& text, std::size_t width, Table::Align align) {
+  const std::size_t used = display_width(text);
+  const std::string fill(width > used ? width - used : 0, ' ');
+  return align == Table::Align::right ? fill + text : text + fill;
+}
+
+/// Breaks at spaces; a word longer than `width` stays whole. `width` 0: no limit.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  if (width == 0 || display_width(text) <= width) return {text};
+  std::vector<std::string> lines;
+  std::string line;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      lines.push_back(std::move(line));
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+    begin = end + 1;
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string without_trailing_spaces(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace
+
+void Table::add(std::vector<std::string> cells, Style style) {
+  assert(cells.size() == columns_.size());
+  for (std::string& cell : cells) cell = one_line(cell);
+  rows_.push_back({std::move(cells), style});
+}
+
+std::string Table::text(const Terminal& terminal, std::size_t indent) const {
+  std::vector<std::size_t> widths;
+  std::size_t before_last = indent;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t width = display_width(columns_[i].heading);
+    for (const Row& row : rows_) width = std::max(width, display_width(row.cells[i]));
+    widths.push_back(width);
+    if (i + 1 < columns_.size()) before_last += width + kGap;
+  }
+  const bool wraps = terminal.columns >= before_last + kNarrowestWrap;
+  const std::size_t last_width = wraps ? terminal.columns - before_last : 0;
+
+  std::string out;
+  const auto print = [&](const std::vector<std::string>& cells, Style style) {
+    std::string line(indent, ' ');
+    for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
+      line += padded(cells[i], widths[i], columns_[i].align) + std::string(kGap, ' ');
+    }
+    // Wrapping and right alignment exclude each other.
+    if (columns_.back().align == Align::right) {
+      line += padded(cells.back(), widths.back(), Align::right);
+      out += styled(terminal, style, without_trailing_spaces(line)) + '\n';
+      return;
+    }
+    for (const std::string& piece : wrapped(cells.back(), last_width)) {
+      out += styled(terminal, style, without_trailing_spaces(line + piece)) + '\n';
+      line.assign(before_last, ' ');
+    }
+  };
+  std::vector<std::string> headings;
+  for (const Column& column : columns_) headings.push_back(column.heading);
+  const auto is_empty = [](const std::string& heading) { return heading.empty(); };
+  if (!std::all_of(headings.begin(), headings.end(), is_empty)) print(headings, Style::bold);
+  for (const Row& row : rows_) print(row.cells, row.style);
+  return out;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/text/terminal.h"
+
+namespace evo::cli {
+
+/// Aligned columns for people. The last column is wrapped to the terminal's width with a hanging indent.
+/// Without any heading there is no heading line: a list of labels and values.
+class Table {
+ public:
+  enum class Align { left, right };
+  struct Column {
+    std::string heading;
+    Align align = Align::left;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// One cell for each column.
+  void add(std::vector<std::string> cells, Style style = Style::plain);
+  bool empty() const { return rows_.empty(); }
+
+  /// Lines end with '\n'; every line starts with `indent` spaces; no trailing spaces.
+  std::string text(const Terminal& terminal, std::size_t indent = 0) const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    Style style;
+  };
+  std::vector<Column> columns_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace evo::cli

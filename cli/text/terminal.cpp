@@ -1,0 +1,67 @@
+#include "cli/text/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace evo::cli {
+namespace {
+
+bool set_in_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+std::string_view escape_of(Style style) {
+  switch (style) {
+    case Style::plain:
+      return "";
+    case Style::bold:
+      return "\x1b[1m";
+    case Style::dim:
+      return "\x1b[2m";
+    case Style::good:
+      return "\x1b[32m";
+    case Style::bad:
+      return "\x1b[31m";
+    case Style::warning:
+      return "\x1b[33m";
+  }
+  return "";
+}
+
+}  // namespace
+
+Terminal terminal_of(std::FILE* stream) {
+  Terminal terminal;
+  const int descriptor = fileno(stream);
+  terminal.interactive = descriptor >= 0 && isatty(descriptor) == 1;
+  if (!terminal.interactive) return terminal;
+  const char* term = std::getenv("TERM");
+  const bool dumb = term != nullptr && std::string_view(term) == "dumb";
+  terminal.colour = !dumb && !set_in_environment("NO_COLOR");
+  winsize size{};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0) terminal.columns = size.ws_col;
+  return terminal;
+}
+
+std::string styled(const Terminal& terminal, Style style, std::string_view text) {
+  if (!terminal.colour || style == Style::plain || text.empty()) return std::string(text);
+  return std::string(escape_of(style)).append(text).append("\x1b[0m");
+}
+
+std::size_t display_width(std::string_view text) {
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues));
+}
+
+std::string one_line(std::string_view text) {
+  std::string line(text);
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  std::replace_if(line.begin(), line.end(), control, ' ');
+  return line;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,218 @@
+#include "engine/expression/expression_cpp.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/error.h"
+#include "engine/expression/expression_node.h"
+
+namespace evo::expr {
+namespace {
+
+std::string_view symbol_of(Op op) {
+  switch (op) {
+    case Op::add:
+      return "+";
+    case Op::subtract:
+      return "-";
+    case Op::multiply:
+      return "*";
+    case Op::divide:
+      return "/";
+    case Op::modulo:
+      return "%";
+    case Op::shift_left:
+      return "<<";
+    case Op::shift_right:
+      return ">>";
+    case Op::bit_and:
+      return "&";
+    case Op::bit_or:
+      return "|";
+    case Op::equal:
+      return "==";
+    case Op::not_equal:
+      return "!=";
+    case Op::less:
+      return "<";
+    case Op::less_equal:
+      return "<=";
+    case Op::greater:
+      return ">";
+    case Op::greater_equal:
+      return ">=";
+    case Op::logical_and:
+      return "&&";
+    case Op::logical_or:
+      return "||";
+    default:
+      throw std::logic_error("no C++ operator");
+  }
+}
+
+// Every operation is in parentheses, because our precedence is not C++'s. Literals are long long, so that
+// all arithmetic is 64 bits wide.
+class Writer {
+ public:
+  Writer(const Bindings& known, const WrittenNames& written) : known_(known), written_(written) {}
+
+  std::string write(const Node& node) const {
+    return bounded(folded(node) ? literal(*folded(node)) : operation(node));
+  }
+
+ private:
+  static constexpr std::size_t kMaxLength = 1 << 16;
+
+  /// min, max and ceil_div repeat their operands, so nesting them, and each further operand, multiplies the length.
+  static std::string bounded(std::string code) {
+    if (code.size() > kMaxLength) throw Failure{"too long as C++"};
+    return code;
+  }
+
+  std::string operation(const Node& node) const {
+    switch (node.op) {
+      case Op::name:
+        return name(node.name);
+      case Op::negate:
+        return "(-" + child(node, 0) + ")";
+      case Op::logical_not:
+        return "(!" + child(node, 0) + ")";
+      case Op::logical_and:
+      case Op::logical_or:
+        return junction(node);
+      case Op::conditional:
+        return conditional(node);
+      case Op::chain:
+        return chain(node);
+      case Op::in:
+        return membership(node);
+      case Op::minimum:
+        return extreme(node, "<");
+      case Op::maximum:
+        return extreme(node, ">");
+      case Op::floor_divide:
+        return floor_divide(child(node, 0), child(node, 1));
+      case Op::ceil_divide:
+        return ceil_divide(child(node, 0), child(node, 1));
+      case Op::is_pow2:
+        return fmt::format("({0} > 0 && ({0} & ({0} - 1)) == 0)", child(node, 0));
+      case Op::log2:
+        return fmt::format("(63LL - __builtin_clzll(static_cast<unsigned long long>({})))", child(node, 0));
+      default:
+        return binary(child(node, 0), node.op, child(node, 1));
+    }
+  }
+
+  std::string name(const std::string& name) const {
+    const auto other = written_.find(name);
+    return other == written_.end() ? name : other->second;
+  }
+
+  std::optional<Value> folded(const Node& node) const { return evaluate_partially(node, known_); }
+
+  std::string child(const Node& node, std::size_t index) const { return write(*node.children[index]); }
+
+  static std::string literal(const Value& value) {
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      return *number < 0 ? fmt::format("({}LL)", *number) : fmt::format("{}LL", *number);
+    }
+    if (std::holds_alternative<bool>(value)) return to_string(value);
+    throw Failure{fmt::format("the string '{}' cannot become C++", to_string(value))};
+  }
+
+  static std::string binary(const std::string& left, Op op, const std::string& right) {
+    return fmt::format("({} {} {})", left, symbol_of(op), right);
+  }
+
+  std::string junction(const Node& node) const {
+    // A known side that does not decide the result only adds noise.
+    if (folded(*node.children[0])) return truth_of(node, 1);
+    if (folded(*node.children[1])) return truth_of(node, 0);
+    return binary(child(node, 0), node.op, child(node, 1));
+  }
+
+  std::string truth_of(const Node& node, std::size_t index) const {
+    return gives_boolean(*node.children[index]) ? child(node, index) : "(" + child(node, index) + " != 0)";
+  }
+
+  static bool gives_boolean(const Node& node) {
+    switch (node.op) {
+      case Op::constant:
+        return std::holds_alternative<bool>(node.value);
+      case Op::conditional:
+        return gives_boolean(*node.children[1]) && gives_boolean(*node.children[2]);
+      case Op::logical_not:
+      case Op::logical_and:
+      case Op::logical_or:
+      case Op::equal:
+      case Op::not_equal:
+      case Op::less:
+      case Op::less_equal:
+      case Op::greater:
+      case Op::greater_equal:
+      case Op::is_pow2:
+      case Op::chain:
+      case Op::in:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  std::string conditional(const Node& node) const {
+    if (const auto condition = folded(*node.children[0])) return child(node, truth(*condition) ? 1 : 2);
+    return fmt::format("({} ? {} : {})", child(node, 0), child(node, 1), child(node, 2));
+  }
+
+  std::string chain(const Node& node) const {
+    std::string all;
+    for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
+      all += all.empty() ? "" : " && ";
+      all = bounded(all + binary(child(node, i), node.comparisons[i], child(node, i + 1)));
+    }
+    return "(" + all + ")";
+  }
+
+  std::string membership(const Node& node) const {
+    std::string any;
+    for (std::size_t i = 1; i < node.children.size(); ++i) {
+      any += any.empty() ? "" : " || ";
+      any = bounded(any + binary(child(node, 0), Op::equal, child(node, i)));
+    }
+    return "(" + any + ")";
+  }
+
+  std::string extreme(const Node& node, std::string_view better) const {
+    std::string best = child(node, 0);
+    for (std::size_t i = 1; i < node.children.size(); ++i) {
+      best = bounded(fmt::format("({0} {1} {2} ? {0} : {2})", best, better, child(node, i)));
+    }
+    return best;
+  }
+
+  static std::string floor_divide(const std::string& a, const std::string& b) {
+    return fmt::format("({0} / {1} - ({0} % {1} != 0 && ({0} < 0) != ({1} < 0)))", a, b);
+  }
+
+  static std::string ceil_divide(const std::string& a, const std::string& b) {
+    return fmt::format("({0} / {1} + ({0} > 0 && {0} % {1} != 0))", a, b);
+  }
+
+  const Bindings& known_;
+  const WrittenNames& written_;
+};
+
+}  // namespace
+
+std::string to_cpp(const Expression& expression, const Bindings& known, const WrittenNames& written) {
+  try {
+    return Writer(known, written).write(expression.root());
+  } catch (const Failure& failure) {
+    throw usage_error(fmt::format("'{}': {}", expression.text(), failure.reason));
+  }
+}
+
+std::string Expression::to_cpp(const Bindings& known) const {
+  return expr::to_cpp(*this, known, {});
+}
+
+}  // namespace evo::expr

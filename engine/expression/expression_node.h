@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/expression/expression.h"
+
+/// The tree behind an Expression. For the engine's own passes over it (evaluation, C++ output, residual
+/// constraints).
+namespace evo::expr {
+
+enum class Op {
+  constant,
+  name,
+  negate,
+  logical_not,
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  modulo,
+  shift_left,
+  shift_right,
+  bit_and,
+  bit_or,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  minimum,
+  maximum,
+  ceil_divide,
+  is_pow2,
+  log2,
+  // The rest do not always evaluate every child.
+  logical_and,
+  logical_or,
+  conditional,
+  chain,  ///< a < b <= c: `comparisons` between neighbouring children, each child evaluated at most once.
+  in,     ///< The first child equals one of the others.
+};
+
+struct Node {
+  Op op = Op::constant;
+  Value value;       ///< constant
+  std::string name;  ///< name
+  std::vector<std::shared_ptr<const Node>> children;
+  std::vector<Op> comparisons;  ///< chain
+  int height = 1;
+  std::int64_t size = 1;  ///< Nodes of the tree, those that stand in it several times counted as often.
+};
+
+/// Why an expression has no value. Becomes an Error once the expression's text is at hand.
+struct Failure {
+  std::string reason;
+};
+
+/// Evaluates one operator up to `log2` in the list above. Throws Failure.
+Value operate(Op op, std::span<const Value> operands);
+
+/// The value as far as it follows from what is known. Throws Failure.
+std::optional<Value> evaluate_partially(const Node& node, const Bindings& known);
+
+/// Truth of a value: integers are true unless zero. Throws Failure for a string.
+bool truth(const Value& value);
+/// The number of a value: booleans are 0 and 1. Throws Failure for a string.
+std::int64_t integer(const Value& value);
+
+}  // namespace evo::expr

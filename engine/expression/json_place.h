@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/expression/expression.h"
+#include "engine/base/source_tree.h"
+
+namespace evo {
+
+/// A value in a JSON file together with where it stands, so that every complaint names file, key and reason:
+/// "fp8_sdpa/task.json: inputs[2].dtype: expected a string, not 3". All accessors throw usage_error.
+class JsonPlace {
+ public:
+  /// The root of a file of the tree. Reports syntax errors with line and column, and keys given twice.
+  static JsonPlace read(const SourceTree& tree, const std::string& file);
+
+  [[noreturn]] void fail(const std::string& reason) const;
+
+  /// This must be an object with no other keys than these.
+  void allow_only(std::initializer_list<std::string_view> keys) const;
+  JsonPlace at(std::string_view key) const;
+  std::optional<JsonPlace> find(std::string_view key) const;
+  /// The object's members, in the file's order.
+  std::vector<std::pair<std::string, JsonPlace>> members() const;
+  std::vector<JsonPlace> items() const;
+  bool is_object() const;
+  bool is_list() const;
+
+  std::string text() const;
+  std::int64_t integer() const;
+  double number() const;  ///< Finite.
+  /// A measurement: NaN where there was none, which is a missing key or null.
+  double number_if_any(std::string_view key) const;
+  bool boolean() const;
+  Value value() const;  ///< An integer, boolean or string.
+  /// A string, parsed; an integer or boolean stands for itself.
+  Expression expression() const;
+
+ private:
+  struct Here;
+  explicit JsonPlace(Here here);
+  [[noreturn]] void wrong_type(std::string_view expected) const;
+
+  std::shared_ptr<const Here> here_;
+};
+
+}  // namespace evo

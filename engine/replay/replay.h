@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/search/latency_predictor.h"
+#include "engine/replay/recording.h"
+#include "engine/search/seeds.h"
+#include "engine/space/space.h"
+
+namespace evo {
+
+/// A recording as something to search: its space, and the row of each genome.
+class RecordedSpace {
+ public:
+  /// The recording must outlive it.
+  explicit RecordedSpace(const Recording& recording);
+
+  const Recording& recording() const { return recording_; }
+  const Space& space() const { return space_; }
+  std::size_t row_of(const Genome& genome) const;
+
+ private:
+  const Recording& recording_;
+  Space space_;
+  std::unordered_map<Point, std::size_t, PointHash> rows_;
+};
+
+/// Foretells what was foretold of each row.
+class RecordedForesight : public Foresight {
+ public:
+  /// `rows`: by row. Both must outlive it.
+  RecordedForesight(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
+      : space_(space), rows_(rows) {}
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override;
+
+ private:
+  const RecordedSpace& space_;
+  const std::vector<std::optional<double>>& rows_;
+};
+
+/// How long a replayed run is. It ends when both have been reached, or the space is exhausted.
+struct ReplayLimits {
+  std::size_t evaluations = 0;  ///< At least this many.
+  double seconds = 0;           ///< At least this much recorded compile and benchmark time.
+  std::size_t width = 1;        ///< Candidates in flight.
+  std::size_t screen = 1;       ///< Proposals for each that is evaluated: the best foretold one of so many.
+  std::size_t rehearse = 0;     ///< Genomes that are foretold before, the best of which open the run; 0: nor later.
+};
+
+/// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the
+/// order they were evaluated, failures included. `seeds` are proposed first. `foretold`: by row; for
+/// limits.screen and limits.rehearse.
+std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
+                                const ReplayLimits& limits, const std::vector<Seed>& seeds = {},
+                                const std::vector<std::optional<double>>& foretold = {});
+
+}  // namespace evo

@@ -1,0 +1,75 @@
+#include "engine/search/prediction_error.h"
+
+#include <cmath>
+#include <utility>
+
+#include "engine/base/median.h"
+#include "engine/base/rng.h"
+#include "engine/space/space.h"
+
+namespace evo {
+namespace {
+
+/// Observations from which on genes are worth asking.
+constexpr std::size_t kEnough = 16;
+/// A forest learns from so many at most, the latest, so that its cost does not grow with the run.
+constexpr std::size_t kMemory = 512;
+/// What a failure counts as, in medians.
+constexpr double kFailure = 2;
+/// Spreads between the trees that a genome is given as credit.
+constexpr double kCredit = 0.5;
+
+}  // namespace
+
+ForesightError::ForesightError(const Space& space)
+    : space_(space), encoding_(space), forest_(encoding_, Forest::Options()) {}
+
+std::vector<float> ForesightError::row_of(const Genome& genome) const {
+  std::vector<float> row(encoding_.columns());
+  encoding_.encode(space_.point(genome), row.data());
+  return row;
+}
+
+void ForesightError::observe(const Genome& genome, double foretold, std::optional<double> measured_us) {
+  const std::vector<float> row = row_of(genome);
+  rows_.insert(rows_.end(), row.begin(), row.end());
+  ratios_.push_back(measured_us ? std::optional(*measured_us / foretold) : std::nullopt);
+  if (measured_us) ++measured_;
+  if (ratios_.size() > kMemory) {
+    rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(encoding_.columns()));
+    ratios_.pop_front();
+  }
+  ++observed_;
+  learnt_ = false;
+}
+
+void ForesightError::learn() {
+  std::vector<double> known;
+  for (const auto& ratio : ratios_) {
+    if (ratio) known.push_back(*ratio);
+  }
+  if (!known.empty()) median_ = upper_median(std::move(known));
+  if (ratios_.size() >= kEnough) {
+    const std::vector<float> rows(rows_.begin(), rows_.end());
+    std::vector<float> targets;
+    for (const auto& ratio : ratios_)
+      targets.push_back(static_cast<float>(std::log(ratio.value_or(kFailure * median_))));
+    Rng rng(observed_);
+    forest_.fit(rows, targets, rng);
+  }
+  learnt_ = true;
+}
+
+std::optional<double> ForesightError::expected_us(const Genome& genome, std::optional<double> foretold) {
+  if (foretold) *foretold *= ratio(genome);
+  return foretold;
+}
+
+double ForesightError::ratio(const Genome& genome) {
+  if (!learnt_) learn();
+  if (forest_.empty()) return median_;
+  const Prediction log_ratio = forest_.predict(row_of(genome).data());
+  return std::exp(log_ratio.mean - kCredit * log_ratio.spread);
+}
+
+}  // namespace evo

@@ -1,0 +1,183 @@
+#include "engine/search/proposed_templates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/base/hash.h"
+#include "engine/base/json_depth.h"
+#include "engine/space/space.h"
+#include "engine/base/text.h"
+
+namespace evo {
+namespace {
+
+constexpr std::size_t kLongestText = 256 << 10;  // characters; the largest shipped kernel has 15 thousand
+constexpr std::size_t kLongestName = 64;
+
+void require_short(const std::string& what, const std::string& text) {
+  if (text.size() > kLongestText)
+    throw usage_error(fmt::format("{} has {} characters: at most {}", what, text.size(), kLongestText));
+}
+
+/// The allele that a file would be of a genome's family; empty when it is none.
+std::string allele_of(const std::string& path, const std::string& folder, const std::string& gene) {
+  const std::string prefix = fmt::format("{}{}/", folder, gene);
+  if (!path.starts_with(prefix) || !path.ends_with(".cu")) return {};
+  return path.substr(prefix.size(), path.size() - prefix.size() - 3);
+}
+
+/// Where a blank, a comment or a continued line ends.
+std::size_t after_blanks(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    if (text[at] == ' ' || text[at] == '\t' || text[at] == '\v' || text[at] == '\f') {
+      ++at;
+    } else if (text.substr(at, 2) == "/*") {
+      const std::size_t end = text.find("*/", at + 2);
+      at = end == std::string_view::npos ? text.size() : end + 2;
+    } else {
+      break;
+    }
+  }
+  return at;
+}
+
+/// Lines that a backslash continues are one.
+std::string spliced(const std::string& source) {
+  std::string text;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    if (source[i] == '\r') continue;
+    std::size_t end = i + 1;  // blanks before the line's end do not matter to compilers
+    while (end < source.size() && (source[end] == ' ' || source[end] == '\t' || source[end] == '\r')) ++end;
+    if (source[i] == '\\' && end < source.size() && source[end] == '\n')
+      i = end;
+    else
+      text += source[i];
+  }
+  return text;
+}
+
+/// Kernels are complete without headers. A compiler that was told to include a file would show its lines in
+/// errors. A
+/// '#' anywhere counts, also in a comment: telling them apart would have to be as exact as the compiler.
+void refuse_includes(const std::string& source) {
+  const std::string text = spliced(source);
+  for (const std::string_view mark : {"#", "%:", "?\?="}) {
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+      const std::string_view word = std::string_view(text).substr(after_blanks(text, at + mark.size()));
+      for (const std::string_view directive : {"include", "import", "embed"}) {
+        if (word.starts_with(directive))
+          throw usage_error(
+              fmt::format("its source has '#{}': kernels are complete without headers", directive));
+      }
+    }
+  }
+  if (text.find("__has_include") != std::string::npos || text.find("__has_embed") != std::string::npos)
+    throw usage_error("its source asks for headers: kernels are complete without");
+}
+
+}  // namespace
+
+SourceTree allele_files(const std::string& task, const std::string& family, const std::string& gene,
+                        const std::string& allele, const std::string& text) {
+  if (!is_identifier(allele) || allele.size() > kLongestName)
+    throw usage_error(
+        fmt::format("'{}' is no name of an allele: a letter, then letters, digits and _", allele));
+  require_short(fmt::format("the text of allele {}", allele), text);
+  return {{fmt::format("{}/{}/{}/{}.cu", task, family, gene, allele), text}};
+}
+
+ProposedFiles source_files(const std::string& task, const std::string& source, std::string_view plan) {
+  using Json = nlohmann::ordered_json;
+  require_shallow_json(plan, "its plan");
+  const Json given = Json::parse(plan, nullptr, false);
+  if (!given.is_object()) throw usage_error("its plan is no object");
+  if (given.contains("genes")) throw usage_error("its plan has genes: a source is one kernel");
+  Json family = {{"genes", Json::array()}};
+  family.update(given);
+  const std::string text = family.dump(1, ' ', false, Json::error_handler_t::replace);
+  require_short("the source", source);
+  require_short("the plan", text);
+  const std::string name = fmt::format("source_{}", Hasher().add(source).add(text).hex().substr(0, 12));
+  const std::string folder = fmt::format("{}/{}/", task, name);
+  return {{{folder + "family.json", text}, {folder + "kernel.cu", source}}, {name, {}}};
+}
+
+ProposedTemplates::ProposedTemplates(SourceTree tree, Task task, Target target, Bindings facts)
+    : tree_(std::move(tree)), task_(std::move(task)), target_(std::move(target)), facts_(std::move(facts)) {}
+
+void ProposedTemplates::admit(const Genome& genome, const SourceTree& files) {
+  for (const auto& [path, text] : files) {
+    const auto known = admitted_.find(path);
+    if (tree_.contains(path) || (known != admitted_.end() && known->second != text))
+      throw usage_error(fmt::format("{} is there already, with another text", path));
+  }
+  SourceTree all = admitted_;
+  all.insert(files.begin(), files.end());
+  std::swap(all, admitted_);
+  try {
+    const SourceTree needed = files_of(genome);
+    for (const auto& [path, text] : files) {
+      if (!needed.contains(path))
+        throw usage_error(fmt::format("its genome does not have what it brings: {}", path));
+    }
+    for (const Program& program : build(genome, needed).programs) refuse_includes(program.source);
+  } catch (...) {
+    std::swap(all, admitted_);
+    throw;
+  }
+}
+
+SourceTree ProposedTemplates::files_of(const Genome& genome) const {
+  SourceTree files;
+  const std::string folder = fmt::format("{}/{}/", task_.name, genome.family);
+  const bool known = tree_.contains(folder + "family.json");
+  for (auto file = admitted_.lower_bound(folder); file != admitted_.end() && file->first.starts_with(folder);
+       ++file) {
+    const bool named = std::any_of(genome.genes.begin(), genome.genes.end(), [&](const auto& gene) {
+      const auto* allele = std::get_if<std::string>(&gene.second);
+      return allele && *allele == allele_of(file->first, folder, gene.first);
+    });
+    if (named || !known) files.insert(*file);
+  }
+  return files;
+}
+
+Candidate ProposedTemplates::build(const Genome& genome) const {
+  return build(genome, files_of(genome));
+}
+
+Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files) const {
+  SourceTree tree = tree_;
+  tree.insert(files.begin(), files.end());
+  const std::vector<Family> families = load_families(tree, task_);
+  const auto family = std::find_if(families.begin(), families.end(),
+                                   [&](const Family& each) { return each.name == genome.family; });
+  if (family == families.end())
+    throw usage_error(fmt::format("task {} has no family '{}'", task_.name, genome.family));
+  for (const Gene& gene : family->genes) {
+    const std::string folder = fmt::format("{}/{}/{}/", task_.name, family->name, gene.name);
+    const auto brought = files.lower_bound(folder);
+    if (brought == files.end() || !brought->first.starts_with(folder)) continue;
+    // The space knows every genome of a gene that is no slot: with a file it would be asked a second time.
+    if (gene.kind != Gene::Kind::slot)
+      throw usage_error(fmt::format("gene {} is no slot: it takes no new allele", gene.name));
+    // Where a gene is inactive it reads as its first allele, which must stay what it was.
+    if (files.contains(fmt::format("{}{}.cu", folder, expr::to_string(gene.alleles.front()))))
+      throw usage_error(fmt::format("a new allele of {} must not be the first by name", gene.name));
+  }
+  if (!family->requires_device.evaluate_bool(facts_))
+    throw usage_error(fmt::format("it requires {}", family->requires_device.text()));
+  Bindings known = facts_;
+  known.insert(target_.options.begin(), target_.options.end());
+  if (auto why = why_illegal(*family, genome, known, specialisations_of(task_, target_)))
+    throw usage_error(*why);
+  Candidate candidate = make_candidate(tree, task_, *family, genome, target_, facts_);
+  candidate.files = files;
+  return candidate;
+}
+
+}  // namespace evo

@@ -1,0 +1,129 @@
+#include "engine/search/proposer.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace evo {
+namespace {
+
+constexpr int kTries = 8;  // refused proposals in a row, then it is the strategy's turn
+constexpr const char* kOperator = "proposer";
+
+/// Tickets count all proposals. The strategy has a count of its own, of those in its space.
+class ProposedStrategy : public Strategy {
+ public:
+  ProposedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer, double share,
+                   ProposedTemplates& templates, RecordedProposals recorded)
+      : strategy_(std::move(strategy)),
+        space_(space),
+        proposer_(proposer),
+        share_(share),
+        templates_(templates),
+        recorded_(std::move(recorded)) {}
+
+  std::optional<Proposal> ask() override {
+    std::optional<Proposal> proposal = asked_ < recorded_.tickets ? again() : propose();
+    if (proposal) {
+      ++taken_;
+      return proposal;
+    }
+    if (proposer_ && proposer_->interrupted()) return std::nullopt;
+    proposal = strategy_->ask();
+    if (!proposal) return std::nullopt;
+    for (std::uint64_t& parent : proposal->parents) parent = outer_.at(parent);
+    return numbered(std::move(*proposal));
+  }
+  std::optional<Proposal> offer(const Genome& genome, std::string op,
+                                std::vector<std::uint64_t> parents) override {
+    std::optional<Proposal> proposal = strategy_->offer(genome, std::move(op), {});
+    if (!proposal) return std::nullopt;
+    proposal->parents = std::move(parents);
+    return numbered(std::move(*proposal));
+  }
+  void tell(const Answer& answer) override {
+    if (answer.latency_us) valid_.insert(answer.ticket);
+    const auto inner = inner_.extract(answer.ticket);
+    if (inner) strategy_->tell({inner.mapped(), answer.latency_us});
+  }
+
+ private:
+  /// One of the strategy's, under the number that it has among all.
+  Proposal numbered(Proposal proposal) {
+    outer_[proposal.ticket] = asked_;
+    inner_[asked_] = proposal.ticket;
+    proposal.ticket = asked_++;
+    return proposal;
+  }
+
+  std::optional<Proposal> again() {
+    const auto recorded = recorded_.genomes.find(asked_);
+    if (recorded == recorded_.genomes.end()) return std::nullopt;
+    return take(recorded->second, {});
+  }
+
+  std::optional<Proposal> propose() {
+    if (!proposer_) return std::nullopt;
+    const bool its_turn = static_cast<double>(taken_ + 1) <= share_ * static_cast<double>(asked_ + 1);
+    for (int tried = 0; its_turn && tried < kTries; ++tried) {
+      const std::optional<Proposed> proposed = proposer_->next();
+      if (!proposed) return std::nullopt;
+      std::optional<std::string> why = why_refused(*proposed);
+      if (!why) {
+        if (auto proposal = take(proposed->genome, proposed->parents)) return proposal;
+        why = "it, or the program that it makes, was evaluated before";
+      }
+      proposer_->refused(*proposed, *why);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> why_refused(const Proposed& proposed) {
+    for (const std::uint64_t parent : proposed.parents) {
+      if (!valid_.contains(parent)) return fmt::format("parent {} is no valid candidate of this run", parent);
+    }
+    if (proposed.files.empty() && templates_.files_of(proposed.genome).empty())
+      return space_.why_illegal(proposed.genome);
+    try {
+      templates_.admit(proposed.genome, proposed.files);
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  /// Empty when it was asked before.
+  std::optional<Proposal> take(const Genome& genome, std::vector<std::uint64_t> parents) {
+    if (templates_.files_of(genome).empty()) return offer(genome, kOperator, std::move(parents));
+    if (!foreign_.insert(to_text(genome)).second) return std::nullopt;
+    return Proposal{asked_++, genome, kOperator, std::move(parents)};
+  }
+
+  std::unique_ptr<Strategy> strategy_;
+  const Space& space_;
+  Proposer* proposer_;
+  double share_;
+  ProposedTemplates& templates_;
+  RecordedProposals recorded_;
+  std::uint64_t asked_ = 0;
+  std::uint64_t taken_ = 0;
+  std::unordered_set<std::uint64_t> valid_;
+  std::unordered_map<std::uint64_t, std::uint64_t> outer_;  // by the strategy's ticket
+  std::unordered_map<std::uint64_t, std::uint64_t> inner_;  // of those in flight, by ours
+  std::unordered_set<std::string> foreign_;                 // genomes that are not of its space
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space,
+                                        Proposer* proposer, double share, ProposedTemplates& templates,
+                                        RecordedProposals recorded) {
+  return std::make_unique<ProposedStrategy>(std::move(strategy), space, proposer, share, templates,
+                                            std::move(recorded));
+}
+
+}  // namespace evo

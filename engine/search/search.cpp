@@ -1,0 +1,123 @@
+#include "engine/search/search.h"
+
+#include <cmath>
+#include <deque>
+#include <unordered_map>
+
+namespace evo {
+namespace {
+
+/// Runs one search. Proposals enter a window as wide as the evaluator; results leave it in ask order, and
+/// each that leaves lets one more enter, so what is asked depends on answers alone, never on which candidate
+/// finished first.
+class Search {
+ public:
+  Search(Strategy& strategy, Evaluator& evaluator, Archive& archive,
+         const std::function<Candidate(const Genome&)>& build, const SearchLimits& limits,
+         const std::function<void(const SearchProgress&)>& progress)
+      : strategy_(strategy),
+        evaluator_(evaluator),
+        archive_(archive),
+        build_(build),
+        limits_(limits),
+        progress_(progress) {}
+
+  SearchResult run() {
+    while (true) {
+      while (may_start()) start();
+      if (ends_early()) withdraw_waiting();
+      if (window_.empty()) return result_;
+      finish_oldest();
+    }
+  }
+
+ private:
+  struct Entry {
+    Proposal proposal;
+    std::optional<Candidate> candidate;  // none when recalled
+    std::optional<Evaluation> evaluation;
+  };
+
+  bool may_start() {
+    if (window_.size() >= std::max<std::size_t>(1, evaluator_.width()) || asked_ >= limits_.evaluations)
+      return false;
+    if (result_.exhausted || result_.interrupted) return false;
+    return !told_to_end();
+  }
+
+  bool told_to_end() {
+    result_.interrupted = limits_.stop && limits_.stop->load();
+    if (result_.interrupted) return true;
+    return out_of_time_ = out_of_time_ || (limits_.out_of_time && limits_.out_of_time());
+  }
+
+  bool ends_early() const { return result_.interrupted || out_of_time_; }
+
+  /// What has not begun to run is not waited for. It was never told, so a resumed run asks for it again.
+  void withdraw_waiting() {
+    for (const std::uint64_t ticket : evaluator_.withdraw()) {
+      std::erase_if(window_, [&](const Entry& entry) { return entry.proposal.ticket == ticket; });
+    }
+  }
+
+  void start() {
+    std::optional<Proposal> proposal = strategy_.ask();
+    if (!proposal) {
+      result_.exhausted = !told_to_end();
+      return;
+    }
+    ++asked_;
+    Entry entry{std::move(*proposal), std::nullopt, std::nullopt};
+    entry.evaluation = archive_.recall(entry.proposal);
+    if (!entry.evaluation) {
+      entry.candidate = build_(entry.proposal.genome);
+      evaluator_.submit(entry.proposal.ticket, *entry.candidate);
+    }
+    window_.push_back(std::move(entry));
+  }
+
+  void finish_oldest() {
+    Entry& oldest = window_.front();
+    while (!oldest.evaluation) accept(evaluator_.wait());
+    const Evaluation& evaluation = *oldest.evaluation;
+    const std::optional<double> latency_us = latency_of(evaluation);
+    if (oldest.candidate) archive_.record(oldest.proposal, *oldest.candidate, evaluation);
+    strategy_.tell({oldest.proposal.ticket, latency_us});
+    ++result_.told;
+    if (evaluation.verdict == Verdict::valid) ++result_.valid;
+    if (latency_us && (!best_us_ || *latency_us < *best_us_)) best_us_ = latency_us;
+    if (progress_) progress_({result_.told, result_.valid, best_us_, &oldest.proposal, &evaluation});
+    window_.pop_front();
+  }
+
+  void accept(Evaluator::Done done) {
+    for (Entry& entry : window_) {
+      if (entry.proposal.ticket != done.ticket || entry.evaluation) continue;
+      entry.evaluation = std::move(done.evaluation);
+      return;
+    }
+    throw std::logic_error("an evaluation of a ticket that is not in flight");
+  }
+
+  Strategy& strategy_;
+  Evaluator& evaluator_;
+  Archive& archive_;
+  const std::function<Candidate(const Genome&)>& build_;
+  const SearchLimits& limits_;
+  const std::function<void(const SearchProgress&)>& progress_;
+  std::deque<Entry> window_;  // in ask order
+  std::uint64_t asked_ = 0;
+  bool out_of_time_ = false;
+  std::optional<double> best_us_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult search(Strategy& strategy, Evaluator& evaluator, Archive& archive,
+                    const std::function<Candidate(const Genome&)>& build, const SearchLimits& limits,
+                    const std::function<void(const SearchProgress&)>& progress) {
+  return Search(strategy, evaluator, archive, build, limits, progress).run();
+}
+
+}  // namespace evo

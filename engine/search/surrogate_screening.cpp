@@ -1,0 +1,310 @@
+#include "engine/search/surrogate_screening.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <iterator>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/search/prediction_error.h"
+#include "engine/base/median.h"
+#include "engine/base/noticeable.h"
+#include "engine/search/presearch.h"
+
+namespace evo {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+/// What is expected to take less than this much more than the best may be better than it: neighbours differ by as
+/// much in how far the cost model is off.
+constexpr double kMargin = 0.03;
+/// Of a rehearsal so many are looked at, the best first, until as many as are chosen at once were not asked before.
+constexpr std::size_t kRehearsedAmong = 32;
+
+/// Foretells what measurements let expect.
+class Corrected : public Foresight {
+ public:
+  Corrected(Foresight& foresight, ForesightError& error) : foresight_(foresight), error_(error) {}
+  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+    std::vector<Foretold> foretold = foresight_.foretell(genomes);
+    for (std::size_t i = 0; i < foretold.size(); ++i)
+      foretold[i].latency = error_.expected_us(genomes[i], foretold[i].latency);
+    return foretold;
+  }
+
+ private:
+  Foresight& foresight_;
+  ForesightError& error_;
+};
+
+/// Tickets count what is asked. The strategy has a count of its own, of all that it proposed.
+class ScreenedStrategy : public Strategy {
+ public:
+  ScreenedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, Foresight& foresight, Screen screen)
+      : strategy_(std::move(strategy)),
+        space_(space),
+        foresight_(foresight),
+        error_(space),
+        together_(std::max<std::size_t>(1, screen.together)),
+        among_(together_ * std::max<std::size_t>(1, screen.among)),
+        rehearsing_(std::move(screen.rehearsing)) {}
+
+  std::optional<Proposal> ask() override {
+    if (chosen_.empty() && stuck()) choose_rehearsed();
+    if (chosen_.empty()) choose();
+    if (chosen_.empty()) return std::nullopt;
+    Entry entry = std::move(chosen_.front());
+    chosen_.pop_front();
+    return asked(std::move(entry));
+  }
+
+  std::optional<Proposal> offer(const Genome& genome, std::string op,
+                                std::vector<std::uint64_t> parents) override {
+    std::optional<Entry> entry = take_unasked(genome);
+    if (!entry) {
+      std::optional<Proposal> fresh = strategy_->offer(genome, op, {});
+      if (!fresh) return std::nullopt;
+      entry = Entry{std::move(*fresh), {}, {}};
+    }
+    Proposal proposal = asked(std::move(*entry));
+    proposal.op = std::move(op);
+    proposal.parents = std::move(parents);
+    return proposal;
+  }
+
+  void tell(const Answer& answer) override {
+    const auto found = in_flight_.extract(answer.ticket);
+    const auto& [ticket, settled, genome, foretold] = found.mapped();
+    ++told_since_better_;
+    if (answer.latency_us) note_measured(*answer.latency_us);
+    if (foretold.latency && std::isfinite(*foretold.latency))
+      error_.observe(genome, *foretold.latency, answer.latency_us);
+    if (!settled) strategy_->tell({ticket, answer.latency_us});
+    if (!foretold.program.empty()) tell_twins(programs_.at(foretold.program), answer);
+    settle_screened();
+  }
+
+ private:
+  struct Entry {
+    Proposal proposal;
+    Foretold foretold;
+    std::optional<double> expected_us;
+    bool settled = false;  // the strategy was told of it
+  };
+  struct InFlight {
+    std::uint64_t ticket = 0;  // the strategy's
+    bool settled = false;
+    Genome genome;
+    Foretold foretold;
+  };
+  /// A program that was asked, or is next.
+  struct Program {
+    std::optional<Answer> answer;      // by our ticket
+    std::vector<std::uint64_t> twins;  // the strategy's tickets that wait for the answer
+  };
+
+  /// What the strategy has proposed but nobody was asked for: next, still standing, or screened out. One whose program
+  /// was asked stays where it is.
+  std::optional<Entry> take_unasked(const Genome& genome) {
+    const auto is_it = [&](const Entry& entry) { return entry.proposal.genome == genome; };
+    const auto is_it_alone = [&](const Entry& entry) {
+      return is_it(entry) && !programs_.contains(entry.foretold.program);
+    };
+    if (auto next = std::ranges::find_if(chosen_, is_it); next != chosen_.end()) return taken_from(chosen_, next);
+    for (std::vector<Entry>* entries : {&standing_, &screened_}) {
+      if (auto one = std::ranges::find_if(*entries, is_it_alone); one != entries->end()) return taken_from(*entries, one);
+    }
+    const auto out = screened_out_.find(to_text(genome));
+    if (out == screened_out_.end() || programs_.contains(out->second.foretold.program)) return std::nullopt;
+    return std::move(screened_out_.extract(out).mapped());
+  }
+
+  template <typename Entries>
+  static Entry taken_from(Entries& entries, typename Entries::iterator one) {
+    Entry entry = std::move(*one);
+    entries.erase(one);
+    return entry;
+  }
+
+  void note_measured(double latency_us) {
+    if (latency_us < (1 - kNoticeable) * noticed_us_) {
+      noticed_us_ = latency_us;
+      told_since_better_ = 0;
+    }
+    best_us_ = std::min(best_us_, latency_us);
+  }
+
+  bool stuck() const { return !rehearsing_.by.empty() && told_since_better_ >= rehearsing_.after; }
+
+  /// Of the best of a rehearsal those that the strategy has not proposed.
+  void choose_rehearsed() {
+    told_since_better_ = 0;
+    Corrected expected(foresight_, error_);
+    const Rehearsal rehearsal{.genomes = rehearsing_.genomes, .climbs = 1, .kept = kRehearsedAmong};
+    std::vector<Entry> batch;
+    for (const Seed& seed : rehearse(space_, rehearsing_.by, rehearsing_.seed + next_ticket_, expected, rehearsal)) {
+      if (batch.size() == together_) break;
+      std::optional<Proposal> proposal = strategy_->offer(seed.genome, "rehearsed", {});
+      if (proposal) batch.push_back({std::move(*proposal), {}, {}});
+    }
+    if (foretell(batch)) choose_from(std::move(batch));
+  }
+
+  /// Of those that still stand and new ones.
+  void choose() {
+    std::vector<Entry> fresh;
+    while (fresh.size() < among_) {
+      std::optional<Proposal> proposal = strategy_->ask();
+      if (!proposal) break;
+      fresh.push_back({std::move(*proposal), {}, {}});
+    }
+    if (!foretell(fresh)) return;
+    std::vector<Entry> batch = std::exchange(standing_, {});
+    std::ranges::move(fresh, std::back_inserter(batch));
+    choose_from(std::move(batch));
+  }
+
+  /// False when foresight was told to stop.
+  bool foretell(std::vector<Entry>& entries) {
+    std::vector<Genome> genomes;
+    for (const Entry& entry : entries) genomes.push_back(entry.proposal.genome);
+    std::vector<Foretold> foretold = foresight_.foretell(genomes);
+    if (foretold.size() < genomes.size()) return false;
+    for (std::size_t i = 0; i < foretold.size(); ++i) entries[i].foretold = std::move(foretold[i]);
+    return true;
+  }
+
+  void choose_from(std::vector<Entry> batch) {
+    for (Entry& entry : batch) expect(entry);
+    const double middle = median_of(batch);
+    std::ranges::stable_sort(batch, {}, [&](const Entry& entry) { return entry.expected_us.value_or(middle); });
+    std::vector<Entry> twins;
+    for (Entry& entry : batch) {
+      if (programs_.contains(entry.foretold.program)) {
+        twins.push_back(std::move(entry));
+      } else if (chosen_.size() < together_) {
+        note_program(entry);
+        chosen_.push_back(std::move(entry));
+      } else {
+        screened_.push_back(std::move(entry));
+      }
+    }
+    settle_twins(std::move(twins));
+    settle_screened();
+  }
+
+  void note_program(const Entry& entry) {
+    if (!entry.foretold.program.empty()) programs_[entry.foretold.program];
+  }
+
+  void expect(Entry& entry) {
+    entry.expected_us = error_.expected_us(entry.proposal.genome, entry.foretold.latency);
+  }
+
+  /// One is asked where there is nothing else: so a run in which all genomes make the same few programs ends.
+  void settle_twins(std::vector<Entry> twins) {
+    for (Entry& twin : twins) {
+      if (chosen_.empty()) {
+        chosen_.push_back(std::move(twin));
+        continue;
+      }
+      Program& program = programs_.at(twin.foretold.program);
+      program.twins.push_back(twin.proposal.ticket);
+      if (program.answer) tell_twins(program, *program.answer);
+    }
+  }
+
+  void tell_twins(Program& program, const Answer& answer) {
+    program.answer = answer;
+    for (const std::uint64_t twin : std::exchange(program.twins, {})) {
+      ancestors_[twin] = {answer.ticket};
+      strategy_->tell({twin, answer.latency_us});
+    }
+  }
+
+  static double median_of(const std::vector<Entry>& batch) {
+    std::vector<double> expected;
+    for (const Entry& entry : batch) {
+      if (entry.expected_us) expected.push_back(*entry.expected_us);
+    }
+    return expected.empty() ? 0 : upper_median(std::move(expected));
+  }
+
+  /// What foretold latencies mean is not known before the first measurement.
+  void settle_screened() {
+    if (!error_.knows_any()) return;
+    for (Entry& entry : screened_) {
+      expect(entry);
+      if (entry.expected_us && (1 - kMargin) * *entry.expected_us < best_us_)
+        standing_.push_back(std::move(entry));
+      else
+        screen_out(std::move(entry));
+    }
+    screened_.clear();
+  }
+
+  void screen_out(Entry entry) {
+    if (entry.expected_us) {
+      ancestors_[entry.proposal.ticket] = measured_ancestors(entry.proposal);
+      const bool fails = std::isinf(*entry.expected_us);
+      strategy_->tell({entry.proposal.ticket, fails ? std::nullopt : entry.expected_us});
+      entry.settled = true;
+    }
+    std::string genome = to_text(entry.proposal.genome);
+    screened_out_.emplace(std::move(genome), std::move(entry));
+  }
+
+  Proposal asked(Entry entry) {
+    Proposal proposal = std::move(entry.proposal);
+    const std::uint64_t ticket = next_ticket_++;
+    note_program(entry);
+    in_flight_[ticket] = {proposal.ticket, entry.settled, proposal.genome, std::move(entry.foretold)};
+    proposal.parents = measured_ancestors(proposal);
+    ancestors_[proposal.ticket] = {ticket};
+    proposal.ticket = ticket;
+    return proposal;
+  }
+
+  /// Its parents; instead of one that was not measured, that one's.
+  std::vector<std::uint64_t> measured_ancestors(const Proposal& proposal) const {
+    std::vector<std::uint64_t> all;
+    for (const std::uint64_t parent : proposal.parents) {
+      const auto known = ancestors_.find(parent);
+      if (known == ancestors_.end()) continue;
+      for (const std::uint64_t ancestor : known->second) {
+        if (std::find(all.begin(), all.end(), ancestor) == all.end()) all.push_back(ancestor);
+      }
+    }
+    return all;
+  }
+
+  std::unique_ptr<Strategy> strategy_;
+  const Space& space_;
+  Foresight& foresight_;
+  ForesightError error_;
+  std::size_t together_;
+  std::size_t among_;
+  Screen::Rehearsing rehearsing_;
+  std::deque<Entry> chosen_;                               // to be asked next
+  std::vector<Entry> standing_;                            // may be the best so far: they stand again
+  std::vector<Entry> screened_;                            // the strategy is still to be told
+  std::unordered_map<std::string, Entry> screened_out_;    // by genome; the strategy was told, where something can be
+  std::unordered_map<std::uint64_t, InFlight> in_flight_;  // by our ticket
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> ancestors_;  // our tickets, by the strategy's
+  std::unordered_map<std::string, Program> programs_;
+  std::uint64_t next_ticket_ = 0;
+  double best_us_ = kNever;
+  double noticed_us_ = kNever;  // the best when there was progress
+  std::size_t told_since_better_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space, Foresight& foresight,
+                                        Screen screen) {
+  return std::make_unique<ScreenedStrategy>(std::move(strategy), space, foresight, std::move(screen));
+}
+
+}  // namespace evo

@@ -1,0 +1,229 @@
+#include "engine/strategy/evolve_climb.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/base/noticeable.h"
+
+namespace evo {
+namespace {
+
+constexpr int kDraws = 20;  // for a genome not asked before
+
+}  // namespace
+
+EvolveClimb::EvolveClimb(const Space& space, const Encoding& encoding, const EvolveTuning& tuning,
+                         Ledger& ledger, Rng& rng, std::vector<Point> known)
+    : space_(space),
+      encoding_(encoding),
+      tuning_(tuning),
+      ledger_(ledger),
+      rng_(rng),
+      forest_(encoding_, {.trees = tuning.trees, .tries = tuning.tries, .pair_share = tuning.pairs}),
+      rankings_(space.families().size()),
+      founders_(std::move(known)) {}
+
+Proposal EvolveClimb::ask() {
+  if (asked_++ < tuning_.founders) return founder();
+  if (ranking_.empty()) return ledger_.propose(unasked(), "random", {});
+  if (pool_.empty() || told_since_fit_ >= fit_interval() || (found_better_ && told_since_fit_ > 0)) {
+    fit();
+    breed();
+    told_since_fit_ = 0;
+    found_better_ = false;
+  }
+  return most_promising();
+}
+
+void EvolveClimb::tell(Point point, const Answer& answer) {
+  Told told{answer.ticket, std::move(point), 0};
+  const auto index = static_cast<std::uint32_t>(told_.size());
+  rows_.resize(rows_.size() + encoding_.columns());
+  encoding_.encode(told.point, rows_.data() + rows_.size() - encoding_.columns());
+  ++told_since_fit_;
+  ++told_since_better_;
+  if (!answer.latency_us) {
+    told_.push_back(std::move(told));
+    failed_.push_back(index);
+    return;
+  }
+  told.log_latency = std::log(*answer.latency_us);
+  told_.push_back(std::move(told));
+  enter(ranking_, index);
+  enter(rankings_[told_[index].point.family], index);
+  if (ranking_.front() == index) note_progress();
+}
+
+void EvolveClimb::note_progress() {
+  found_better_ = true;
+  const double best = ranked(0).log_latency;
+  if (ranking_.size() > 1 && best > noticed_best_ + std::log1p(-kNoticeable)) return;
+  noticed_best_ = best;
+  told_since_better_ = 0;
+}
+
+std::vector<Point> EvolveClimb::peaks() const {
+  std::vector<Point> peaks;
+  for (const Ranking& ranking : rankings_) {
+    if (!ranking.empty()) peaks.push_back(told_[ranking.front()].point);
+  }
+  return peaks;
+}
+
+// Families take turns, so that a small one is not lost beside a large one.
+Point EvolveClimb::sample() {
+  return space_.sample_point(rng_, samples_++ % space_.families().size());
+}
+
+void EvolveClimb::enter(Ranking& ranking, std::uint32_t index) const {
+  const auto place = std::upper_bound(
+      ranking.begin(), ranking.end(), told_[index].log_latency,
+      [this](double log_latency, std::uint32_t other) { return log_latency < told_[other].log_latency; });
+  ranking.insert(place, index);
+}
+
+Point EvolveClimb::unasked() {
+  for (int draw = 0; draw < kDraws; ++draw) {
+    Point point = sample();
+    if (!ledger_.asked(point)) return point;
+  }
+  return ledger_.draw(rng_);
+}
+
+// Founders keep apart, so that they tell something of every gene.
+Proposal EvolveClimb::founder() {
+  Point chosen;
+  double farthest = -1;
+  for (std::size_t draw = 0; draw < tuning_.spread; ++draw) {
+    Point point = unasked();
+    double nearest = std::numeric_limits<double>::max();
+    for (const Point& other : founders_) nearest = std::min(nearest, distance(point, other));
+    if (nearest <= farthest) continue;
+    farthest = nearest;
+    chosen = std::move(point);
+  }
+  founders_.push_back(chosen);
+  return ledger_.propose(std::move(chosen), "random", {});
+}
+
+// The sum over genes: 1 from one end of the numbers to the other, or for any other difference.
+double EvolveClimb::distance(const Point& a, const Point& b) const {
+  const std::vector<Gene>& genes = space_.families()[a.family].genes;
+  if (a.family != b.family) return static_cast<double>(genes.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < genes.size(); ++i) {
+    if (a.alleles[i] == b.alleles[i]) continue;
+    const bool ordered =
+        genes[i].kind == Gene::Kind::number && a.alleles[i] != kInactive && b.alleles[i] != kInactive;
+    sum += ordered ? std::abs(a.alleles[i] - b.alleles[i]) / static_cast<double>(genes[i].alleles.size() - 1)
+                   : 1;
+  }
+  return sum;
+}
+
+std::size_t EvolveClimb::fit_interval() const {
+  return 1 + static_cast<std::size_t>(tuning_.fit_every *
+                                      static_cast<double>(std::min(told_.size(), tuning_.memory)));
+}
+
+void EvolveClimb::fit() {
+  const double best = ranked(0).log_latency;
+  const auto median = static_cast<std::size_t>(static_cast<double>(ranking_.size() - 1) * tuning_.good_share);
+  const double slow = ranked(median).log_latency - best;
+  std::vector<float> rows;
+  std::vector<float> targets;
+  const auto learn = [&](std::uint32_t index, double target) {
+    const float* row = rows_.data() + index * encoding_.columns();
+    rows.insert(rows.end(), row, row + encoding_.columns());
+    targets.push_back(static_cast<float>(target));
+  };
+  const std::size_t best_kept =
+      told_.size() <= tuning_.memory ? ranking_.size() : std::min(ranking_.size(), tuning_.memory / 2);
+  for (std::size_t rank = 0; rank < best_kept; ++rank)
+    learn(ranking_[rank], std::min(slow, ranked(rank).log_latency - best));
+  // Of what is left, failures and others have equal chances.
+  const std::size_t others = ranking_.size() - best_kept + failed_.size();
+  const std::size_t kept = std::min(others, tuning_.memory - std::min(tuning_.memory, best_kept));
+  for (std::size_t i = 0; i < kept; ++i) {
+    const std::size_t drawn = kept == others ? i : rng_.below(others);
+    if (drawn < failed_.size()) {
+      learn(failed_[drawn], tuning_.failure * slow);
+    } else {
+      const std::size_t rank = best_kept + drawn - failed_.size();
+      learn(ranking_[rank], std::min(slow, ranked(rank).log_latency - best));
+    }
+  }
+  forest_.fit(rows, targets, rng_);
+}
+
+// Each family has offspring: its turn comes.
+void EvolveClimb::breed() {
+  pool_.clear();
+  for (const Ranking& ranking : rankings_) {
+    for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking.size()); ++rank)
+      consider_neighbours(ranking[rank]);
+  }
+  for (std::size_t i = 0; i < tuning_.immigrants; ++i) consider(sample(), std::nullopt);
+}
+
+void EvolveClimb::consider_neighbours(std::uint32_t parent) {
+  const Point& point = told_[parent].point;
+  for (std::size_t gene = 0; gene < point.alleles.size(); ++gene) {
+    for (Point& neighbour : space_.neighbours(point, gene, Space::Step::any))
+      consider(std::move(neighbour), parent);
+  }
+}
+
+void EvolveClimb::consider(Point point, std::optional<std::uint32_t> parent) {
+  if (ledger_.asked(point)) return;
+  row_.resize(encoding_.columns());
+  encoding_.encode(point, row_.data());
+  pool_.push_back({std::move(point), parent, forest_.predict(row_.data())});
+}
+
+// A family that starts badly may still hold the best: every so many asks goes to one that does not lead, in
+// turn.
+std::optional<std::uint32_t> EvolveClimb::family_in_turn() {
+  const std::size_t families = rankings_.size();
+  if (families < 2 || tuning_.turns == 0 || ++asked_since_turn_ < tuning_.turns) return std::nullopt;
+  asked_since_turn_ = 0;
+  do {
+    last_turn_ = (last_turn_ + 1) % families;
+  } while (last_turn_ == ranked(0).point.family);
+  return static_cast<std::uint32_t>(last_turn_);
+}
+
+/// Index in the pool.
+template <typename Admitted>
+std::optional<std::size_t> EvolveClimb::most_promising_of(Admitted admitted) const {
+  std::optional<std::size_t> chosen;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < pool_.size(); ++i) {
+    const double promised = pool_[i].prediction.mean - tuning_.exploration * pool_[i].prediction.spread;
+    if (promised >= least || !admitted(pool_[i]) || ledger_.asked(pool_[i].point)) continue;
+    least = promised;
+    chosen = i;
+  }
+  return chosen;
+}
+
+Proposal EvolveClimb::most_promising() {
+  const std::optional<std::uint32_t> family = family_in_turn();
+  std::optional<std::size_t> chosen;
+  if (!family && no_progress_for(tuning_.beside))
+    chosen =
+        most_promising_of([&](const Offspring& offspring) { return offspring.parent == ranking_.front(); });
+  if (!chosen)
+    chosen = most_promising_of(
+        [&](const Offspring& offspring) { return !family || offspring.point.family == *family; });
+  if (!chosen) return ledger_.propose(unasked(), "random", {});
+  Offspring offspring = std::move(pool_[*chosen]);
+  pool_[*chosen] = std::move(pool_.back());
+  pool_.pop_back();
+  if (!offspring.parent) return ledger_.propose(std::move(offspring.point), "random", {});
+  return ledger_.propose(std::move(offspring.point), "neighbour", {told_[*offspring.parent].ticket});
+}
+
+}  // namespace evo

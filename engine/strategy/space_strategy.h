@@ -1,0 +1,28 @@
+#pragma once
+
+#include <utility>
+
+#include "engine/strategy/ledger.h"
+#include "engine/strategy/strategy.h"
+
+namespace evo {
+
+/// What all strategies have in common: a ledger over their space, in which genomes that others choose are
+/// noted like their own.
+class SpaceStrategy : public Strategy {
+ public:
+  std::optional<Proposal> offer(const Genome& genome, std::string op,
+                                std::vector<std::uint64_t> parents) override {
+    Point point = space_.point(genome);
+    if (ledger_.asked(point)) return std::nullopt;
+    return ledger_.propose(std::move(point), std::move(op), std::move(parents));
+  }
+
+ protected:
+  explicit SpaceStrategy(const Space& space) : space_(space), ledger_(space) {}
+
+  const Space& space_;
+  Ledger ledger_;
+};
+
+}  // namespace evo

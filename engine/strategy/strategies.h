@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/strategy/evolve_tuning.h"
+#include "engine/strategy/strategy.h"
+
+namespace evo {
+
+std::unique_ptr<Strategy> make_evolve(const Space& space, std::uint64_t seed,
+                                      const EvolveTuning& tuning = {});
+// Baselines, as the literature has them, but never asking twice.
+std::unique_ptr<Strategy> make_random(const Space& space, std::uint64_t seed);
+/// In index order. Throws usage_error for a space too large to index.
+std::unique_ptr<Strategy> make_exhaustive(const Space& space);
+std::unique_ptr<Strategy> make_annealing(const Space& space, std::uint64_t seed);
+std::unique_ptr<Strategy> make_genetic(const Space& space, std::uint64_t seed);
+/// Hill climbing from random starts.
+std::unique_ptr<Strategy> make_local(const Space& space, std::uint64_t seed);
+
+}  // namespace evo

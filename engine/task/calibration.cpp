@@ -1,0 +1,86 @@
+#include "engine/task/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/hash.h"
+#include "engine/expression/json_place.h"
+
+namespace evo {
+namespace {
+
+Limits read_limits(const JsonPlace& place) {
+  place.allow_only({"relative_l2", "cosine", "floor_relative_l2", "floor_cosine"});
+  Limits limits;
+  limits.relative_l2 = place.at("relative_l2").number();
+  limits.cosine = place.at("cosine").number();
+  if (limits.relative_l2 <= 0) place.at("relative_l2").fail("must be positive");
+  if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
+  return limits;
+}
+
+void read_emulation(const SourceTree& tree, const Task& task, const JsonPlace& place, Calibration& calibration) {
+  place.allow_only({"about", "edits"});
+  calibration.about = place.at("about").text();
+  for (const JsonPlace& edit : place.at("edits").items()) {
+    edit.allow_only({"find", "replace"});
+    calibration.emulation.push_back({task.reference, edit.at("find").text(), edit.at("replace").text()});
+  }
+  try {
+    edited(tree, calibration.emulation);
+  } catch (const Error& error) {
+    place.at("edits").fail(error.what());
+  }
+}
+
+}  // namespace
+
+std::optional<Calibration> load_calibration(const SourceTree& tree, const Task& task) {
+  const std::string file = task.name + "/limits.json";
+  if (!tree.contains(file)) return std::nullopt;
+  const JsonPlace root = JsonPlace::read(tree, file);
+  root.allow_only({"emulation", "factor", "measured", "regimes"});
+  Calibration calibration;
+  read_emulation(tree, task, root.at("emulation"), calibration);
+  if (const auto factor = root.find("factor")) calibration.factor = factor->number();
+  if (calibration.factor < 1) root.at("factor").fail("must be at least 1");
+  const auto regimes = root.find("regimes");
+  if (!regimes) return calibration;
+  const JsonPlace measured = root.at("measured");
+  if (measured.at("emulation_hash").text() != emulation_hash(tree, task, calibration)) {
+    measured.at("emulation_hash")
+        .fail(fmt::format("measured with another reference or emulation: evo selftest --task {} --calibrate measures again",
+                          task.name));
+  }
+  for (const Regime& regime : task.regimes) {
+    calibration.limits.emplace(regime.name, read_limits(regimes->at(regime.name)));
+    calibration.limits.find(regime.name)->second.max_abs = task.limits.max_abs;
+  }
+  if (regimes->members().size() != task.regimes.size()) regimes->fail("there are regimes that the task does not have");
+  return calibration;
+}
+
+std::string emulation_hash(const SourceTree& tree, const Task& task, const Calibration& calibration) {
+  return hash_hex(edited(tree, calibration.emulation).at(task.reference) + tree.find(task.reference)->second);
+}
+
+Limits limits_for(const std::optional<Calibration>& calibration, const Task& task, std::string_view regime) {
+  if (!calibration) return task.limits;
+  const auto found = calibration->limits.find(regime);
+  return found == calibration->limits.end() ? task.limits : found->second;
+}
+
+Limits limits_from_floor(double relative_l2, double cosine, double factor) {
+  // 1 - cos of a small angle is half its square, and errors are angles here.
+  return {relative_l2 * factor, std::max(0.0, 1 - (1 - cosine) * factor * factor), 0};
+}
+
+Limits widened(const Limits& limits, double times) {
+  Limits wider = limits_from_floor(limits.relative_l2, limits.cosine, times);
+  wider.max_abs = limits.max_abs;
+  return wider;
+}
+
+}  // namespace evo

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/source_tree.h"
+#include "engine/task/mutant.h"
+#include "engine/task/task.h"
+
+namespace evo {
+
+/// TASK/limits.json: how far an honest kernel of the lowest precision that the task admits is from the reference, measured, and
+/// what follows for the limits. The emulation is the reference with edits that round where such a kernel rounds.
+struct Calibration {
+  std::string about;  ///< What the emulation rounds.
+  std::vector<TextEdit> emulation;
+  double factor = 1.5;  ///< A limit is this many times the measured floor.
+  /// By regime; empty while nothing was measured: the task's own limits then hold everywhere.
+  std::map<std::string, Limits, std::less<>> limits;
+};
+
+/// Null when the task has no such file. Throws usage_error naming file, key and reason; also when the limits were measured
+/// with another reference or emulation than those that are there.
+std::optional<Calibration> load_calibration(const SourceTree& tree, const Task& task);
+
+/// What identifies the measured pair: hex.
+std::string emulation_hash(const SourceTree& tree, const Task& task, const Calibration& calibration);
+
+/// The limits of a regime: measured ones where there are, else the task's.
+Limits limits_for(const std::optional<Calibration>& calibration, const Task& task, std::string_view regime);
+
+/// The limits that follow from the largest relative error and the smallest cosine of the emulation.
+Limits limits_from_floor(double relative_l2, double cosine, double factor);
+
+/// `times` the error that the limits allow: relative errors grow by it, angles too. max_abs stays.
+Limits widened(const Limits& limits, double times);
+
+}  // namespace evo

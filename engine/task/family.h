@@ -1,0 +1,108 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/expression/expression.h"
+#include "engine/task/plan.h"
+#include "engine/task/task.h"
+
+namespace evo {
+
+/// One named choice of a family.
+struct Gene {
+  enum class Kind {
+    number,    ///< Ordered integers: neighbours are the values beside.
+    boolean,   ///< false, true.
+    category,  ///< Unordered strings.
+    slot,      ///< Strings: the stems of the files in the folder of the gene's name.
+  };
+  std::string name;
+  Kind kind = Kind::number;
+  std::vector<Value> alleles;  ///< In the file's order; numbers ascending; slots sorted by name.
+  Expression
+      when;  ///< Inactive genes take no part in the genome. Reads only earlier genes, facts and options.
+  std::string doc;
+};
+
+struct Constraint {
+  Expression condition;
+  std::string why;  ///< Shown when a genome breaks it.
+};
+
+/// A named value derived from genes and facts, in order: later ones may read earlier ones.
+struct Derived {
+  std::string name;
+  Expression value;
+};
+
+struct WorkspaceSpec {
+  std::string name;
+  Expression when;
+  Expression bytes;
+  Expression zeroed;  ///< Default false.
+};
+
+struct TensorMapSpec {
+  std::string name;
+  std::string source;  ///< Tensor or workspace.
+  std::string dtype;
+  Expression when;
+  std::vector<Expression> dims;
+  std::vector<Expression> strides_bytes;
+  std::vector<Expression> box;
+  Expression swizzle_bytes;
+};
+
+struct LaunchSpec {
+  std::string kernel;
+  Expression when;
+  std::array<Expression, 3> grid;
+  std::array<Expression, 3> block;
+  std::array<Expression, 3> cluster;
+  Expression dynamic_smem_bytes;
+  Expression programmatic;
+  /// By name: a tensor, a workspace (a null pointer when its `when` is false), a tensor map; else an i32
+  /// expression.
+  std::vector<std::string> arguments;
+};
+
+/// One way to implement a task: templates/TASK/FAMILY/family.json and its kernel template.
+/// Expressions see the genes, derived values, shape parameters, options, and the device facts of
+/// DeviceLimits.
+struct Family {
+  std::string task;
+  std::string name;
+  std::string summary;
+  Expression requires_device;  ///< "sm >= 89": over facts only.
+  std::vector<Gene> genes;
+  std::vector<Derived> derived;
+  std::vector<Constraint>
+      constraints;  ///< Over genes, derived values, facts, options and specialised parameters.
+  std::vector<WorkspaceSpec> workspaces;
+  std::vector<TensorMapSpec> tensor_maps;
+  std::vector<LaunchSpec> launches;
+  Expression max_registers;  ///< Register cap handed to the compiler; 0: none.
+  std::string kernel_path;   ///< "fp8_sdpa/mma_sync/kernel.cu"
+
+  const Gene* gene(std::string_view name) const;
+};
+
+/// Reads every family of a task. Throws usage_error that names file, key and reason: unknown keys, unknown
+/// names in expressions, genes that read later genes, empty slots.
+std::vector<Family> load_families(const SourceTree& tree, const Task& task);
+
+/// What a family's expressions may read of the device: sm, smem_per_block, smem_per_sm, registers_per_sm,
+/// threads_per_block, sm_count, wgmma.
+struct DeviceLimits {
+  int sm = 0;                             ///< Compute capability times ten: 89, 90.
+  std::int64_t smem_per_block_bytes = 0;  ///< Opt-in maximum.
+  std::int64_t smem_per_sm_bytes = 0;
+  std::int64_t registers_per_sm = 0;
+  int threads_per_block = 1024;
+  int sm_count = 0;
+  bool wgmma = false;  ///< Runs wgmma, mbarrier and tensor-map copies: Hopper GPUs, real and virtual.
+};
+Bindings facts_of(const DeviceLimits& limits);
+
+}  // namespace evo

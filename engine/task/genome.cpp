@@ -1,0 +1,47 @@
+#include "engine/task/genome.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/expression/json_place.h"
+
+namespace evo {
+
+Genome genome_of(const Family& family, const Path& path) {
+  Genome genome{family.name, {}};
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == kInactive) continue;
+    const Gene& gene = family.genes[i];
+    genome.genes[gene.name] = gene.alleles[static_cast<std::size_t>(path[i])];
+  }
+  return genome;
+}
+
+std::string to_text(const Genome& genome) {
+  std::string text = genome.family + ":";
+  for (const auto& [name, value] : genome.genes) text += fmt::format(" {}={}", name, expr::to_string(value));
+  return text;
+}
+
+std::string to_json(const Genome& genome) {
+  nlohmann::ordered_json genes = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : genome.genes) {
+    std::visit([&](const auto& allele) { genes[name] = allele; }, value);
+  }
+  nlohmann::ordered_json json;
+  json["family"] = genome.family;
+  json["genes"] = std::move(genes);
+  return json.dump();
+}
+
+Genome genome_from_json(std::string_view json) {
+  const JsonPlace root = JsonPlace::read({{"genome", std::string(json)}}, "genome");
+  root.allow_only({"family", "genes"});
+  Genome genome;
+  genome.family = root.at("family").text();
+  for (const auto& [name, place] : root.at("genes").members()) genome.genes[name] = place.value();
+  return genome;
+}
+
+}  // namespace evo

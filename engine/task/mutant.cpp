@@ -1,0 +1,155 @@
+#include "engine/task/mutant.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/expression/json_place.h"
+#include "engine/base/text.h"
+
+namespace evo {
+namespace {
+
+constexpr std::array<std::string_view, 2> kDeviceKinds = {"cuda", "vgpu"};
+
+std::vector<Verdict> read_verdicts(const JsonPlace& place) {
+  std::vector<Verdict> verdicts;
+  for (const JsonPlace& item : place.is_list() ? place.items() : std::vector<JsonPlace>{place}) {
+    try {
+      verdicts.push_back(parse_verdict(item.text()));
+    } catch (const Error& error) {
+      item.fail(error.what());
+    }
+  }
+  if (verdicts.empty()) place.fail("at least one verdict is needed");
+  return verdicts;
+}
+
+/// One file of specimens.
+class Loader {
+ public:
+  Loader(const SourceTree& tree, const Task& task, std::string file, std::string family)
+      : tree_(tree), task_(task), family_(std::move(family)), root_(JsonPlace::read(tree, file)) {}
+
+  std::vector<Specimen> load() {
+    root_.allow_only({"base", "controls", "mutants"});
+    if (!tree_.contains(fmt::format("{}/{}/family.json", task_.name, family_))) {
+      root_.fail(fmt::format("task {} has no family {}: the file is named after one", task_.name, family_));
+    }
+    for (const auto& [gene, place] : root_.at("base").members()) base_.insert_or_assign(gene, place.value());
+    std::vector<Specimen> specimens;
+    for (const JsonPlace& place : root_.at("controls").items()) specimens.push_back(control(place));
+    for (const JsonPlace& place : root_.at("mutants").items()) specimens.push_back(mutant(place));
+    return specimens;
+  }
+
+ private:
+  Specimen control(const JsonPlace& place) {
+    place.allow_only({"name", "about", "genes"});
+    Specimen specimen = common(place);
+    for (const std::string_view kind : kDeviceKinds) specimen.expected.emplace(kind, std::vector{Verdict::valid});
+    return specimen;
+  }
+
+  Specimen mutant(const JsonPlace& place) {
+    place.allow_only({"name", "about", "genes", "edits", "expect", "says"});
+    Specimen specimen = common(place);
+    for (const JsonPlace& change : place.at("edits").items()) specimen.edits.push_back(edit(change));
+    try {
+      edited(tree_, specimen.edits);
+    } catch (const Error& error) {
+      place.at("edits").fail(error.what());
+    }
+    specimen.expected = expected(place.at("expect"));
+    if (const auto says = place.find("says")) specimen.says = says->text();
+    return specimen;
+  }
+
+  Specimen common(const JsonPlace& place) {
+    Specimen specimen;
+    specimen.name = place.at("name").text();
+    if (!names_.insert(specimen.name).second) place.at("name").fail(fmt::format("'{}' is there twice", specimen.name));
+    specimen.about = place.at("about").text();
+    specimen.family = family_;
+    specimen.genes = base_;
+    if (const auto genes = place.find("genes")) {
+      for (const auto& [gene, allele] : genes->members()) {
+        specimen.genes.insert_or_assign(gene, allele.value());
+        specimen.kept.push_back(gene);
+      }
+    }
+    return specimen;
+  }
+
+  TextEdit edit(const JsonPlace& place) const {
+    place.allow_only({"file", "find", "replace"});
+    TextEdit edit{place.at("file").text(), place.at("find").text(), place.at("replace").text()};
+    const std::string beside = fmt::format("{}/{}/{}", task_.name, family_, edit.file);
+    if (tree_.contains(beside)) edit.file = beside;
+    const bool allowed = edit.file == beside || edit.file.starts_with("include/");
+    if (!allowed || !tree_.contains(edit.file)) {
+      place.at("file").fail(fmt::format("'{}' is no file of the family or of include/", edit.file));
+    }
+    return edit;
+  }
+
+  static std::map<std::string, std::vector<Verdict>, std::less<>> expected(const JsonPlace& place) {
+    std::map<std::string, std::vector<Verdict>, std::less<>> expected;
+    if (!place.is_object()) {
+      for (const std::string_view kind : kDeviceKinds) expected.emplace(kind, read_verdicts(place));
+    } else {
+      place.allow_only({"cuda", "vgpu"});
+      for (const auto& [kind, verdicts] : place.members()) expected.emplace(kind, read_verdicts(verdicts));
+      if (expected.empty()) place.fail("no device kind is named");
+    }
+    for (const auto& [kind, verdicts] : expected) {
+      if (std::ranges::find(verdicts, Verdict::valid) != verdicts.end()) place.fail("a mutant is never valid");
+    }
+    return expected;
+  }
+
+  const SourceTree& tree_;
+  const Task& task_;
+  std::string family_;
+  JsonPlace root_;
+  Bindings base_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+bool is_mutant_file(std::string_view path, std::string_view task) {
+  return path.starts_with(task) && path.substr(task.size()).starts_with("/mutants/");
+}
+
+std::vector<Specimen> load_specimens(const SourceTree& tree, const Task& task) {
+  std::vector<Specimen> specimens;
+  for (const auto& [path, content] : tree) {
+    const std::vector<std::string> parts = split(path, '/');
+    if (parts.size() != 3 || !is_mutant_file(path, task.name) || !parts[2].ends_with(".json")) continue;
+    std::vector<Specimen> more = Loader(tree, task, path, parts[2].substr(0, parts[2].size() - 5)).load();
+    std::ranges::move(more, std::back_inserter(specimens));
+  }
+  return specimens;
+}
+
+SourceTree edited(const SourceTree& tree, const std::vector<TextEdit>& edits) {
+  SourceTree result = tree;
+  for (const TextEdit& edit : edits) {
+    const auto file = result.find(edit.file);
+    if (file == result.end()) throw usage_error(fmt::format("there is no file {}", edit.file));
+    const std::size_t at = edit.find.empty() ? std::string::npos : file->second.find(edit.find);
+    if (at == std::string::npos) throw usage_error(fmt::format("{} does not hold '{}'", edit.file, edit.find));
+    if (file->second.find(edit.find, at + 1) != std::string::npos) {
+      throw usage_error(fmt::format("{} holds '{}' more than once", edit.file, edit.find));
+    }
+    file->second.replace(at, edit.find.size(), edit.replace);
+  }
+  return result;
+}
+
+}  // namespace evo

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "engine/task/candidate.h"
+#include "engine/base/error.h"
+#include "engine/task/scope.h"
+#include "engine/task/error_context.h"
+
+namespace evo {
+namespace {
+
+// A number for the driver: at least `least`, at most what 31 bits hold. What the device allows is less and is
+// the evaluator's to check.
+std::uint32_t bounded(const Expression& expression, const Bindings& scope, std::int64_t least,
+                      std::string_view what) {
+  const std::int64_t value = expression.evaluate_int(scope);
+  if (value < least || value > std::numeric_limits<std::int32_t>::max()) {
+    throw usage_error(
+        fmt::format("{} '{}' is {}: must be {} to 2^31 - 1", what, expression.text(), value, least));
+  }
+  return static_cast<std::uint32_t>(value);
+}
+
+std::uint64_t byte_count(const Expression& expression, const Bindings& scope, std::string_view what) {
+  const std::int64_t value = expression.evaluate_int(scope);
+  if (value < 1)
+    throw usage_error(fmt::format("{} '{}' is {}: must be positive", what, expression.text(), value));
+  return static_cast<std::uint64_t>(value);
+}
+
+Dim3 dims_of(std::span<const Expression, 3> dims, const Bindings& scope, std::string_view what) {
+  return {bounded(dims[0], scope, 1, what), bounded(dims[1], scope, 1, what),
+          bounded(dims[2], scope, 1, what)};
+}
+
+std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope,
+                                     std::optional<DType> output_dtype) {
+  std::vector<PlanTensor> tensors;
+  const auto add = [&](const Tensor& tensor, DType dtype, bool output) {
+    const std::int64_t count = element_count(tensor, scope);
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(count, static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
+      throw usage_error(fmt::format("tensor '{}' has more bytes than 64 bits can count", tensor.name));
+    }
+    tensors.push_back({tensor.name, dtype, static_cast<std::uint64_t>(bytes), output});
+  };
+  const auto add_all = [&](std::string_view key, const std::vector<Tensor>& all, bool outputs) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const DType dtype = dtype_of(all[i], scope);
+      within(task, fmt::format("{}[{}].dims", key, i),
+             [&] { add(all[i], outputs ? output_dtype.value_or(dtype) : dtype, outputs); });
+    }
+  };
+  add_all("inputs", task.inputs, false);
+  add_all("outputs", task.outputs, true);
+  return tensors;
+}
+
+template <typename Named>
+const Named* find(const std::vector<Named>& all, std::string_view name, std::size_t& index) {
+  for (index = 0; index < all.size(); ++index) {
+    if (all[index].name == name) return &all[index];
+  }
+  return nullptr;
+}
+
+// A tensor, workspace or tensor map of the plan by name, else a scalar.
+Argument argument_of(const std::string& text, const Plan& plan, const Bindings& scope) {
+  Argument argument;
+  if (find(plan.tensors, text, argument.index)) {
+    argument.kind = Argument::Kind::tensor;
+  } else if (find(plan.workspaces, text, argument.index)) {
+    argument.kind = Argument::Kind::workspace;
+  } else if (find(plan.tensor_maps, text, argument.index)) {
+    argument.kind = Argument::Kind::tensor_map;
+  } else {
+    const std::int64_t value = Expression::parse(text).evaluate_int(scope);
+    argument = {Argument::Kind::i32, 0, static_cast<std::int32_t>(value)};
+    if (argument.value != value)
+      throw usage_error(fmt::format("argument '{}' is {}: beyond 32 bits", text, value));
+  }
+  return argument;
+}
+
+Workspace workspace_of(const WorkspaceSpec& spec, const Bindings& scope) {
+  if (!spec.when.evaluate_bool(scope)) return {spec.name, 0, false};
+  return {spec.name, byte_count(spec.bytes, scope, "workspace size"), spec.zeroed.evaluate_bool(scope)};
+}
+
+TensorMap tensor_map_of(const TensorMapSpec& spec, const Plan& plan, const Bindings& scope) {
+  TensorMap map;
+  map.name = spec.name;
+  map.source = argument_of(spec.source, plan, scope);
+  map.dtype = dtype_of(Tensor{spec.name, spec.dtype, {}, {}}, scope);
+  for (const Expression& dim : spec.dims) map.dims.push_back(byte_count(dim, scope, "tensor map dim"));
+  for (const Expression& stride : spec.strides_bytes)
+    map.strides_bytes.push_back(byte_count(stride, scope, "tensor map stride"));
+  for (const Expression& extent : spec.box) map.box.push_back(bounded(extent, scope, 1, "tensor map box"));
+  map.swizzle_bytes = bounded(spec.swizzle_bytes, scope, 0, "tensor map swizzle");
+  if (map.swizzle_bytes != 0 && map.swizzle_bytes != 32 && map.swizzle_bytes != 64 &&
+      map.swizzle_bytes != 128) {
+    throw usage_error(fmt::format("tensor map '{}': swizzle of {} bytes; there are 0, 32, 64, 128", map.name,
+                                  map.swizzle_bytes));
+  }
+  return map;
+}
+
+Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope) {
+  Launch launch;
+  launch.kernel = spec.kernel;
+  launch.grid = dims_of(spec.grid, scope, "grid");
+  launch.block = dims_of(spec.block, scope, "block");
+  launch.cluster = dims_of(spec.cluster, scope, "cluster");
+  launch.dynamic_smem_bytes = bounded(spec.dynamic_smem_bytes, scope, 0, "dynamic shared memory");
+  launch.programmatic = spec.programmatic.evaluate_bool(scope);
+  for (const std::string& argument : spec.arguments)
+    launch.arguments.push_back(argument_of(argument, plan, scope));
+  return launch;
+}
+
+}  // namespace
+
+Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
+                  const Shape& shape, const Bindings& facts) {
+  Bindings known = facts;
+  known.insert(options.begin(), options.end());
+  known.insert(shape.parameters.begin(), shape.parameters.end());
+  const Bindings scope = scope_of(family, genome, known);
+
+  Plan plan;
+  plan.tensors = plan_tensors(task, scope, std::nullopt);
+  for (const WorkspaceSpec& spec : family.workspaces) {
+    plan.workspaces.push_back(
+        within(family, scope, "workspace " + spec.name, [&] { return workspace_of(spec, scope); }));
+  }
+  for (const TensorMapSpec& spec : family.tensor_maps) {
+    within(family, scope, "tensor map " + spec.name, [&] {
+      if (spec.when.evaluate_bool(scope)) plan.tensor_maps.push_back(tensor_map_of(spec, plan, scope));
+    });
+  }
+  for (const LaunchSpec& spec : family.launches) {
+    within(family, scope, "launch " + spec.kernel, [&] {
+      if (spec.when.evaluate_bool(scope)) plan.launches.push_back(launch_of(spec, plan, scope));
+    });
+  }
+  return plan;
+}
+
+Plan reference_plan(const Task& task, const Bindings& options, const Shape& shape) {
+  Bindings scope = options;
+  scope.insert(shape.parameters.begin(), shape.parameters.end());
+  Plan plan;
+  plan.tensors = plan_tensors(task, scope, DType::f32);
+  Launch launch;
+  launch.kernel = task.reference_kernel;
+  launch.grid = within(task, "reference.grid", [&] { return dims_of(task.reference_grid, scope, "grid"); });
+  launch.block = within(task, "reference.block", [&] { return dims_of(task.reference_block, scope, "block"); });
+  for (std::size_t i = 0; i < task.reference_arguments.size(); ++i) {
+    launch.arguments.push_back(within(task, fmt::format("reference.arguments[{}]", i), [&] {
+      return argument_of(task.reference_arguments[i], plan, scope);
+    }));
+  }
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
+}  // namespace evo

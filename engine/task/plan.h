@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/base/dtype.h"
+#include "engine/expression/expression.h"
+
+namespace evo {
+
+using Dim3 = std::array<std::uint32_t, 3>;
+
+/// Where a kernel argument comes from.
+struct Argument {
+  enum class Kind {
+    tensor,      ///< Device pointer: plan.tensors[index].
+    workspace,   ///< Device pointer: plan.workspaces[index]; null when that has 0 bytes.
+    tensor_map,  ///< 128-byte CUtensorMap by value (__grid_constant__): plan.tensor_maps[index].
+    i32,         ///< `value`.
+  };
+  Kind kind = Kind::i32;
+  std::size_t index = 0;
+  std::int32_t value = 0;
+};
+
+struct Launch {
+  std::string kernel;
+  Dim3 grid{1, 1, 1};
+  Dim3 block{1, 1, 1};
+  Dim3 cluster{1, 1, 1};
+  std::uint32_t dynamic_smem_bytes = 0;
+  bool programmatic =
+      false;  ///< Programmatic dependent launch: may start before the launch ahead of it has ended.
+  std::vector<Argument> arguments;
+};
+
+/// A tensor of the task as a plan sees it: inputs first, then outputs, in the task's order.
+struct PlanTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::uint64_t bytes = 0;
+  bool output = false;
+};
+
+/// Scratch memory of a candidate, alive over all launches of one call. Its content is undefined at the start
+/// of a call unless zeroed. With 0 bytes the candidate does not use it: nothing is allocated and its address
+/// is null.
+struct Workspace {
+  std::string name;
+  std::uint64_t bytes = 0;
+  bool zeroed = false;
+};
+
+/// A TMA descriptor over a tensor or workspace (PTX ISA 5.5.7; CUDA driver API cuTensorMapEncodeTiled).
+/// Innermost dimension first, as the driver takes them.
+struct TensorMap {
+  std::string name;
+  Argument source;  ///< Kind tensor or workspace.
+  DType dtype = DType::u8;
+  std::vector<std::uint64_t> dims;           ///< Elements.
+  std::vector<std::uint64_t> strides_bytes;  ///< One fewer than dims: the innermost stride is the element.
+  std::vector<std::uint32_t> box;            ///< Elements.
+  std::uint32_t swizzle_bytes = 0;           ///< 0, 32, 64 or 128.
+};
+
+/// The host side of a candidate for one shape: data, so that it runs on any device and cannot touch the
+/// harness.
+struct Plan {
+  std::vector<PlanTensor> tensors;
+  std::vector<Workspace> workspaces;
+  std::vector<TensorMap> tensor_maps;
+  std::vector<Launch> launches;  ///< In stream order; together they are one call of the task.
+};
+
+}  // namespace evo

@@ -1,0 +1,505 @@
+#include "engine/task/task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/base/error.h"
+#include "engine/base/hash.h"
+#include "engine/expression/json_place.h"
+#include "engine/expression/name_scope.h"
+#include "engine/task/mutant.h"
+#include "engine/base/text.h"
+
+namespace evo {
+namespace {
+
+constexpr std::int64_t kMaxParameter = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMaxChoices = 1024;  ///< Combinations of options that are looked at when a task is read.
+
+bool is_dtype(const Value& value) {
+  const auto* name = std::get_if<std::string>(&value);
+  if (!name) return false;
+  try {
+    parse_dtype(*name);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+template <typename Named>
+std::vector<std::string> names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& each : all) names.push_back(each.name);
+  return names;
+}
+
+void require_known(const JsonPlace& place, std::string_view what, const std::string& name,
+                   const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    place.fail(fmt::format("unknown {} '{}'{}", what, name, suggestion(name, names)));
+  }
+}
+
+/// Reads one task.json; each function fills one part of the task and may rely on those before it.
+class Loader {
+ public:
+  Loader(const SourceTree& tree, std::string_view name)
+      : tree_(tree), root_(JsonPlace::read(tree, fmt::format("{}/task.json", name))) {
+    task_.name = name;
+  }
+
+  Task load() {
+    root_.allow_only({"summary", "shape_parameters", "specialised", "options", "inputs", "outputs", "shapes",
+                      "sets", "seeds", "regimes", "limits", "objectives", "floor", "reference"});
+    if (const auto summary = root_.find("summary")) task_.summary = summary->text();
+    parameters();
+    options();
+    tensors("inputs", task_.inputs);
+    tensors("outputs", task_.outputs);
+    shapes();
+    scales();
+    shape_sets();
+    seeds_and_regimes();
+    limits();
+    objectives();
+    floor();
+    reference();
+    task_.hash = hash();
+    return std::move(task_);
+  }
+
+ private:
+  void parameters() {
+    for (const JsonPlace& place : root_.at("shape_parameters").items()) {
+      task_.shape_parameters.push_back(place.text());
+      scope_.declare(place, task_.shape_parameters.back());
+    }
+    if (task_.shape_parameters.empty()) root_.at("shape_parameters").fail("at least one parameter is needed");
+    const auto specialised = root_.find("specialised");
+    if (!specialised) return;
+    for (const JsonPlace& place : specialised->items()) {
+      require_known(place, "shape parameter", place.text(), task_.shape_parameters);
+      task_.specialised.push_back(place.text());
+    }
+  }
+
+  void options() {
+    const auto options = root_.find("options");
+    if (!options) return;
+    for (const auto& [name, place] : options->members()) {
+      scope_.declare(place, name);
+      Option option{name, {}};
+      for (const JsonPlace& value : place.items()) option.values.push_back(value.value());
+      if (option.values.empty()) place.fail("at least one value is needed; the first is the default");
+      task_.options.push_back(std::move(option));
+    }
+  }
+
+  void tensors(std::string_view key, std::vector<Tensor>& tensors) {
+    for (const JsonPlace& place : root_.at(key).items()) {
+      place.allow_only({"name", "dtype", "dims", "scale"});
+      Tensor tensor;
+      tensor.name = place.at("name").text();
+      tensor_scope_.declare(place.at("name"), tensor.name);
+      if (scope_.has(tensor.name))
+        place.at("name").fail(fmt::format("the name '{}' is already taken", tensor.name));
+      tensor.dtype = place.at("dtype").text();
+      check_dtype(place.at("dtype"), tensor.dtype);
+      tensor.dims = scope_.read_list(place, "dims");
+      if (const auto scale = place.find("scale")) tensor.scale = scale->text();
+      tensors.push_back(std::move(tensor));
+    }
+    if (tensors.empty()) root_.at(key).fail("at least one tensor is needed");
+  }
+
+  void check_dtype(const JsonPlace& place, const std::string& dtype) const {
+    for (const Option& option : task_.options) {
+      if (option.name != dtype) continue;
+      if (!std::all_of(option.values.begin(), option.values.end(), is_dtype)) {
+        place.fail(fmt::format("option '{}' has values that are no dtypes", dtype));
+      }
+      return;
+    }
+    require_dtype(place, dtype);
+  }
+
+  static void require_dtype(const JsonPlace& place, const std::string& dtype) {
+    try {
+      parse_dtype(dtype);
+    } catch (const Error& error) {
+      place.fail(error.what());
+    }
+  }
+
+  void scales() const {
+    const auto inputs = root_.at("inputs").items();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (task_.inputs[i].scale.empty()) continue;
+      const JsonPlace place = inputs[i].at("scale");
+      require_known(place, "input", task_.inputs[i].scale, names_of(task_.inputs));
+      check_scale(place, task_.inputs[i], *task_.tensor(task_.inputs[i].scale));
+    }
+    for (const JsonPlace& output : root_.at("outputs").items()) {
+      if (const auto scale = output.find("scale")) scale->fail("outputs are not quantised");
+    }
+  }
+
+  // Dims are expressions, so what they are is looked at for every shape and every choice of options.
+  void check_scale(const JsonPlace& place, const Tensor& tensor, const Tensor& scale) const {
+    if (scale.dtype != "f32") place.fail(fmt::format("scale '{}' must have dtype f32", scale.name));
+    for (const Bindings& options : choices(place, {&tensor, &scale})) {
+      for (const Shape& shape : task_.shapes) {
+        Bindings known = options;
+        known.insert(shape.parameters.begin(), shape.parameters.end());
+        if (!is_leading(dims_at(place, scale, known), dims_at(place, tensor, known))) {
+          place.fail(fmt::format("the dims of '{}' must be leading dims of '{}', and ones after these{}",
+                                 scale.name, tensor.name, where(shape, options)));
+        }
+      }
+    }
+  }
+
+  static bool is_leading(const std::vector<std::int64_t>& scale, const std::vector<std::int64_t>& tensor) {
+    if (scale.size() > tensor.size()) return false;
+    const auto rest = std::mismatch(scale.begin(), scale.end(), tensor.begin()).first;
+    return std::all_of(rest, scale.end(), [](std::int64_t dim) { return dim == 1; });
+  }
+
+  static std::vector<std::int64_t> dims_at(const JsonPlace& place, const Tensor& tensor, const Bindings& known) {
+    try {
+      return dims_of(tensor, known);
+    } catch (const Error& error) {
+      place.fail(error.what());
+    }
+  }
+
+  static std::string where(const Shape& shape, const Bindings& options) {
+    std::string text = fmt::format(" (shape {}", shape.name);
+    for (const auto& [name, value] : options) text += fmt::format(", {}={}", name, expr::to_string(value));
+    return text + ")";
+  }
+
+  // Every combination of the options that the tensors' dims read.
+  std::vector<Bindings> choices(const JsonPlace& place, const std::vector<const Tensor*>& tensors) const {
+    std::vector<Bindings> all = {{}};
+    for (const Option& option : task_.options) {
+      if (!reads(tensors, option.name)) continue;
+      std::vector<Bindings> extended;
+      for (const Bindings& choice : all) {
+        for (const Value& value : option.values) {
+          extended.push_back(choice);
+          extended.back()[option.name] = value;
+        }
+      }
+      all = std::move(extended);
+      if (all.size() > kMaxChoices) place.fail("the dims depend on too many options");
+    }
+    return all;
+  }
+
+  static bool reads(const std::vector<const Tensor*>& tensors, const std::string& option) {
+    return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor* tensor) {
+      return std::any_of(tensor->dims.begin(), tensor->dims.end(), [&](const Expression& dim) {
+        const std::vector<std::string> names = dim.names();
+        return std::find(names.begin(), names.end(), option) != names.end();
+      });
+    });
+  }
+
+  void shapes() {
+    for (const auto& [name, place] : root_.at("shapes").members()) {
+      Shape shape{name, {}};
+      for (const auto& [parameter, value] : place.members()) {
+        require_known(value, "shape parameter", parameter, task_.shape_parameters);
+        if (value.integer() < 1 || value.integer() > kMaxParameter)
+          value.fail("must be positive and fit 31 bits");
+        shape.parameters[parameter] = value.integer();
+      }
+      for (const std::string& parameter : task_.shape_parameters) place.at(parameter);
+      task_.shapes.push_back(std::move(shape));
+    }
+    if (task_.shapes.empty()) root_.at("shapes").fail("at least one shape is needed");
+  }
+
+  void shape_sets() {
+    const auto sets = root_.find("sets");
+    if (!sets) return;
+    sets->allow_only({"cuda", "vgpu"});
+    for (const auto& [kind, place] : sets->members()) {
+      place.allow_only({"timed", "validated"});
+      task_.shape_sets[kind] = {shape_names(place.at("timed")), shape_names(place.at("validated"))};
+    }
+  }
+
+  std::vector<std::string> shape_names(const JsonPlace& list) const {
+    std::vector<std::string> names;
+    for (const JsonPlace& place : list.items()) {
+      require_known(place, "shape", place.text(), names_of(task_.shapes));
+      names.push_back(place.text());
+    }
+    if (names.empty()) list.fail("at least one shape is needed");
+    return names;
+  }
+
+  void seeds_and_regimes() {
+    if (const auto seeds = root_.find("seeds")) {
+      if (seeds->integer() < 1 || seeds->integer() > 1000) seeds->fail("must be 1 to 1000");
+      task_.seeds = static_cast<int>(seeds->integer());
+    }
+    for (const auto& [name, place] : root_.at("regimes").members())
+      task_.regimes.push_back(regime(name, place));
+    if (task_.regimes.empty()) root_.at("regimes").fail("at least one regime is needed");
+  }
+
+  Regime regime(const std::string& name, const JsonPlace& place) const {
+    place.allow_only({"distribution", "gain", "tensors"});
+    Regime regime;
+    regime.name = name;
+    regime.distribution = distribution(place.at("distribution"));
+    if (const auto gain = place.find("gain")) regime.gain = gain->number();
+    if (const auto tensors = place.find("tensors")) {
+      for (const JsonPlace& tensor : tensors->items()) {
+        require_known(tensor, "input", tensor.text(), names_of(task_.inputs));
+        regime.tensors.push_back(tensor.text());
+      }
+    }
+    return regime;
+  }
+
+  static Distribution distribution(const JsonPlace& place) {
+    static const std::vector<std::pair<std::string, Distribution>> kNames = {
+        {"normal", Distribution::normal},         {"outliers", Distribution::outliers},
+        {"zero_group", Distribution::zero_group}, {"constant_rows", Distribution::constant_rows},
+        {"sparse", Distribution::sparse},         {"max_magnitude", Distribution::max_magnitude},
+        {"spikes", Distribution::spikes},
+    };
+    std::vector<std::string> known;
+    for (const auto& [name, value] : kNames) {
+      if (name == place.text()) return value;
+      known.push_back(name);
+    }
+    place.fail(fmt::format("unknown distribution '{}'{}", place.text(), suggestion(place.text(), known)));
+  }
+
+  void limits() {
+    const JsonPlace place = root_.at("limits");
+    for (const char* key : {"relative_l2", "cosine"}) place.at(key);
+    task_.limits = tightened({}, place);
+  }
+
+  // The limits with those that are given in their place.
+  static Limits tightened(Limits limits, const JsonPlace& place) {
+    place.allow_only({"relative_l2", "cosine", "max_abs"});
+    if (const auto relative_l2 = place.find("relative_l2")) limits.relative_l2 = relative_l2->number();
+    if (const auto cosine = place.find("cosine")) limits.cosine = cosine->number();
+    if (const auto max_abs = place.find("max_abs")) limits.max_abs = max_abs->number();
+    if (place.find("relative_l2") && limits.relative_l2 <= 0) place.at("relative_l2").fail("must be positive");
+    if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
+    if (place.find("max_abs") && limits.max_abs <= 0) place.at("max_abs").fail("must be positive");
+    return limits;
+  }
+
+  void objectives() {
+    const auto objectives = root_.find("objectives");
+    if (!objectives) {
+      task_.objectives = {{"latency", task_.limits}};
+      return;
+    }
+    for (const auto& [name, place] : objectives->members()) {
+      if (!is_identifier(name)) place.fail(fmt::format("'{}' is not a name", name));
+      place.allow_only({"limits"});
+      Objective objective{name, task_.limits};
+      if (const auto limits = place.find("limits")) {
+        objective.limits = tightened(task_.limits, *limits);
+        refuse_looser(*limits, objective.limits);
+      }
+      task_.objectives.push_back(std::move(objective));
+    }
+    if (task_.objectives.empty()) objectives->fail("at least one objective is needed; the first is the default");
+  }
+
+  // What no objective allows is a wrong answer. The largest error alone may have no limit (0).
+  void refuse_looser(const JsonPlace& place, const Limits& limits) const {
+    const char* reason = "must not be looser than the task's limit";
+    if (limits.relative_l2 > task_.limits.relative_l2) place.at("relative_l2").fail(reason);
+    if (limits.cosine < task_.limits.cosine) place.at("cosine").fail(reason);
+    if (task_.limits.max_abs > 0 && limits.max_abs > task_.limits.max_abs) place.at("max_abs").fail(reason);
+  }
+
+  void floor() {
+    const JsonPlace place = root_.at("floor");
+    place.allow_only({"flops", "bytes", "math"});
+    task_.flops = scope_.read(place, "flops");
+    task_.bytes = scope_.read(place, "bytes");
+    task_.math = place.at("math").text();
+    require_dtype(place.at("math"), task_.math);
+  }
+
+  void reference() {
+    const JsonPlace place = root_.at("reference");
+    place.allow_only({"kernel", "grid", "block", "arguments"});
+    task_.reference = task_.name + "/reference.cu";
+    if (!tree_.contains(task_.reference)) place.fail(fmt::format("{} is missing", task_.reference));
+    task_.reference_kernel = place.at("kernel").text();
+    dims(place, "grid", task_.reference_grid);
+    dims(place, "block", task_.reference_block);
+    for (const JsonPlace& argument : place.at("arguments").items()) {
+      task_.reference_arguments.push_back(argument.text());
+      if (!task_.tensor(argument.text())) scope_.check(argument, argument.expression());
+    }
+  }
+
+  void dims(const JsonPlace& place, std::string_view key, Expression (&into)[3]) const {
+    const std::vector<Expression> read = scope_.read_list(place, key);
+    if (read.size() != 3) place.at(key).fail("three dimensions are needed");
+    std::copy(read.begin(), read.end(), into);
+  }
+
+  std::string hash() const {
+    Hasher hasher;
+    for (const auto& [path, content] : tree_) {
+      if (is_mutant_file(path, task_.name)) continue;
+      if (path.starts_with(task_.name + "/") || path.starts_with("include/")) hasher.add(path).add(content);
+    }
+    return hasher.hex();
+  }
+
+  const SourceTree& tree_;
+  JsonPlace root_;
+  NameScope scope_;  // shape parameters and options
+  NameScope tensor_scope_;
+  Task task_;
+};
+
+std::int64_t parse_parameter(std::string_view text, std::string_view number) {
+  std::int64_t value = 0;
+  for (const char c : number) {
+    if (c < '0' || c > '9' || value > kMaxParameter) value = -1;
+    if (value < 0) break;
+    value = value * 10 + (c - '0');
+  }
+  if (value < 1 || value > kMaxParameter) {
+    throw usage_error(fmt::format("shape '{}': '{}' is not a positive number of 31 bits", text, number));
+  }
+  return value;
+}
+
+// "1,8,512,64" by position or "B=1,H=8,S=512,D=64" by name.
+Bindings parse_parameters(const Task& task, std::string_view text) {
+  const std::vector<std::string> parts = split(text, ',');
+  const std::string form = fmt::format("expected {} or a shape of the task: {}",
+                                       fmt::join(task.shape_parameters, ","), list_of(names_of(task.shapes)));
+  Bindings parameters;
+  if (parts.size() != task.shape_parameters.size())
+    throw usage_error(fmt::format("shape '{}': {}", text, form));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto equals = parts[i].find('=');
+    const std::string name = equals == std::string::npos ? task.shape_parameters[i]
+                                                         : std::string(trim(parts[i].substr(0, equals)));
+    const bool known = std::find(task.shape_parameters.begin(), task.shape_parameters.end(), name) !=
+                       task.shape_parameters.end();
+    const std::string number(trim(equals == std::string::npos ? parts[i] : parts[i].substr(equals + 1)));
+    if (!known || !parameters.emplace(name, parse_parameter(text, number)).second) {
+      throw usage_error(fmt::format("shape '{}': {}", text, form));
+    }
+  }
+  return parameters;
+}
+
+}  // namespace
+
+const Shape& Task::shape(std::string_view wanted) const {
+  for (const Shape& shape : shapes) {
+    if (shape.name == wanted) return shape;
+  }
+  throw usage_error(
+      fmt::format("task {} has no shape '{}'; there are {}", name, wanted, list_of(names_of(shapes))));
+}
+
+const Objective& Task::objective(std::string_view wanted) const {
+  for (const Objective& objective : objectives) {
+    if (objective.name == wanted) return objective;
+  }
+  throw usage_error(fmt::format("task {} has no objective '{}'; there are {}", name, wanted,
+                                list_of(names_of(objectives))));
+}
+
+const Tensor* Task::tensor(std::string_view wanted) const {
+  for (const auto* tensors : {&inputs, &outputs}) {
+    for (const Tensor& tensor : *tensors) {
+      if (tensor.name == wanted) return &tensor;
+    }
+  }
+  return nullptr;
+}
+
+Bindings Task::default_options() const {
+  Bindings defaults;
+  for (const Option& option : options) defaults[option.name] = option.values.front();
+  return defaults;
+}
+
+std::vector<std::string> task_names(const SourceTree& tree) {
+  std::vector<std::string> names;
+  for (const auto& [path, content] : tree) {
+    const std::vector<std::string> parts = split(path, '/');
+    if (parts.size() == 2 && parts[1] == "task.json") names.push_back(parts[0]);
+  }
+  return names;
+}
+
+Task load_task(const SourceTree& tree, std::string_view name) {
+  const std::vector<std::string> names = task_names(tree);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw usage_error(fmt::format("unknown task '{}'{}", name, suggestion(name, names)));
+  }
+  return Loader(tree, name).load();
+}
+
+Shape parse_shape(const Task& task, std::string_view text) {
+  for (const Shape& shape : task.shapes) {
+    if (shape.name == text) return shape;
+  }
+  Bindings parameters = parse_parameters(task, text);
+  for (const Shape& shape : task.shapes) {
+    if (shape.parameters == parameters) return shape;
+  }
+  std::string name;
+  for (const std::string& parameter : task.shape_parameters) {
+    name +=
+        fmt::format("{}{}={}", name.empty() ? "" : ",", parameter, expr::to_string(parameters.at(parameter)));
+  }
+  return Shape{name, std::move(parameters)};
+}
+
+DType dtype_of(const Tensor& tensor, const Bindings& options) {
+  const auto option = options.find(tensor.dtype);
+  return parse_dtype(option == options.end() ? tensor.dtype : expr::to_string(option->second));
+}
+
+std::vector<std::int64_t> dims_of(const Tensor& tensor, const Bindings& known) {
+  std::vector<std::int64_t> dims;
+  for (const Expression& dim : tensor.dims) {
+    dims.push_back(dim.evaluate_int(known));
+    if (dims.back() < 1) {
+      throw usage_error(
+          fmt::format("tensor '{}': dimension '{}' is {}", tensor.name, dim.text(), dims.back()));
+    }
+  }
+  return dims;
+}
+
+std::int64_t element_count(const Tensor& tensor, const Bindings& known) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : dims_of(tensor, known)) {
+    if (__builtin_mul_overflow(count, dim, &count)) {
+      throw usage_error(fmt::format("tensor '{}' has more elements than 64 bits can count", tensor.name));
+    }
+  }
+  return count;
+}
+
+}  // namespace evo

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/base/dtype.h"
+#include "engine/expression/expression.h"
+#include "engine/base/source_tree.h"
+
+namespace evo {
+
+/// An input or output of a task. Row-major, densely packed, outermost dimension first.
+struct Tensor {
+  std::string name;
+  std::string dtype;  ///< A dtype's name, or the name of an option whose value is one ("out").
+  std::vector<Expression> dims;  ///< Over shape parameters and options.
+  /// Inputs of an 8-bit type: the f32 input that holds their scales, one for each index of its dims, which
+  /// are leading dims of this tensor and ones after these, for every shape and all options. Real value =
+  /// code * scale. Empty: not quantised.
+  std::string scale;
+};
+
+/// A choice that belongs to the contract, not to the search (the output's dtype, a causal mask).
+struct Option {
+  std::string name;
+  std::vector<Value> values;  ///< The first is the default.
+};
+
+/// One problem size: a value for each shape parameter.
+struct Shape {
+  std::string name;
+  Bindings parameters;
+};
+
+/// How the values of the inputs are drawn before quantisation.
+enum class Distribution {
+  normal,         ///< N(0, gain^2).
+  outliers,       ///< N(0, 1), and one value in 256 multiplied by gain.
+  zero_group,     ///< N(0, 1) but the first scale group is all zeros.
+  constant_rows,  ///< Every row (last dimension) holds one N(0, gain^2) value.
+  sparse,         ///< N(0, gain^2) with nine values in ten zero.
+  max_magnitude,  ///< +-gain with random signs: every code of the largest magnitude.
+  spikes,  ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times
+           ///< gain.
+};
+
+struct Regime {
+  std::string name;
+  Distribution distribution = Distribution::normal;
+  double gain = 1.0;
+  std::vector<std::string> tensors;  ///< Inputs it applies to; the others are N(0, 1). Empty: all.
+};
+
+/// What an output may differ from the oracle by, over all elements of one case.
+struct Limits {
+  double relative_l2 = 0;  ///< ||got - want|| / ||want||.
+  double cosine = 0;       ///< At least.
+  double max_abs = 0;      ///< max |got - want| / rms(want), at most; 0: not checked.
+};
+
+/// What the candidates of a run are ranked by. That is always the latency; objectives differ in the errors they
+/// allow.
+struct Objective {
+  std::string name;
+  Limits limits;  ///< The task's, or tighter.
+};
+
+/// Which shapes are timed and validated by default on one kind of device.
+struct ShapeSets {
+  std::vector<std::string> timed;
+  std::vector<std::string> validated;
+};
+
+/// The contract of a computation: templates/NAME/task.json.
+struct Task {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> shape_parameters;
+  std::vector<std::string> specialised;  ///< Shape parameters that are compile-time constants of a kernel.
+  std::vector<Option> options;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<Shape> shapes;
+  std::map<std::string, ShapeSets> shape_sets;  ///< By device kind: "cuda", "vgpu".
+  std::vector<Regime> regimes;
+  int seeds = 3;
+  Limits limits;
+  std::vector<Objective> objectives;  ///< The first is the default: "latency" unless the task names others.
+  Expression flops;       ///< Arithmetic of one call; floor of its time with the device's peak for `math`.
+  Expression bytes;       ///< Compulsory memory traffic of one call.
+  std::string math;       ///< The dtype whose peak rate bounds it ("e4m3").
+  std::string reference;  ///< Path of reference.cu in the tree.
+  std::string reference_kernel;
+  Expression reference_grid[3];
+  Expression reference_block[3];
+  /// Arguments of the reference by name: tensors, else i32 expressions.
+  std::vector<std::string> reference_arguments;
+  /// xxh3 over task.json, the reference and every file under the task's folder and include/, but not its
+  /// mutants: rows of another hash never compete.
+  std::string hash;
+
+  const Shape& shape(std::string_view name) const;    ///< Throws usage_error listing the names there are.
+  const Objective& objective(std::string_view name) const;  ///< Throws usage_error listing the names there are.
+  const Tensor* tensor(std::string_view name) const;  ///< Null when there is none.
+  Bindings default_options() const;
+};
+
+/// The names of the tasks in the tree, sorted.
+std::vector<std::string> task_names(const SourceTree& tree);
+
+/// Reads NAME/task.json. Throws usage_error that names the file, the key and the reason.
+Task load_task(const SourceTree& tree, std::string_view name);
+
+/// Parses "1,8,512,64" or "B=1,H=8,S=512,D=64" or a shape's name. Values must be positive.
+Shape parse_shape(const Task& task, std::string_view text);
+
+/// The dtype of a tensor under the chosen options.
+DType dtype_of(const Tensor& tensor, const Bindings& options);
+
+/// The dims and the number of elements of a tensor for a shape and options.
+std::vector<std::int64_t> dims_of(const Tensor& tensor, const Bindings& known);
+std::int64_t element_count(const Tensor& tensor, const Bindings& known);
+
+}  // namespace evo

@@ -1,0 +1,425 @@
+#include "engine/task/template.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/expression/expression_node.h"
+#include "engine/base/text.h"
+
+namespace evo {
+namespace {
+
+constexpr int kMaxIncludeDepth = 16;
+constexpr int kMaxBlockDepth = 64;
+constexpr std::int64_t kMaxIterations = 100'000;  // of all loops of one rendering together
+constexpr std::int64_t kMaxSteps = 10'000'000;    // statements, and nodes of the expressions that they evaluate
+constexpr std::size_t kMaxOutput = 4 << 20;       // characters
+
+struct Place {
+  const std::string* file = nullptr;
+  std::size_t line = 0;
+};
+
+[[noreturn]] void fail(const Place& place, const std::string& reason) {
+  throw usage_error(fmt::format("{}:{}: {}", *place.file, place.line, reason));
+}
+
+// Runs something that throws errors without a place, and adds the place.
+template <typename Action>
+auto at(const Place& place, Action action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    fail(place, error.what());
+  }
+}
+
+struct Statement;
+using Block = std::vector<Statement>;
+
+struct Text {
+  std::vector<std::variant<std::string, Expression>> pieces;  // a line with its end
+};
+struct If {
+  std::vector<std::pair<Expression, Block>> branches;  // else: the condition `true`
+};
+struct For {
+  std::string variable;
+  Expression from;
+  Expression to;
+  Block body;
+};
+struct Let {
+  std::string name;
+  Expression value;
+};
+struct Include {
+  std::string path;
+};
+struct Slot {
+  std::string gene;
+};
+
+struct Statement {
+  Place place;
+  std::variant<Text, If, For, Let, Include, Slot> what;
+};
+
+// --- parsing
+
+/// A directive line: its first word and what follows.
+struct Directive {
+  std::string_view word;
+  std::string_view rest;
+};
+
+std::optional<Directive> directive_of(std::string_view line) {
+  std::string_view text = trim(line);
+  if (!text.starts_with("//%")) return std::nullopt;
+  text = trim(text.substr(3));
+  const auto end = text.find_first_of(" \t");
+  if (end == std::string_view::npos) return Directive{text, {}};
+  return Directive{text.substr(0, end), trim(text.substr(end))};
+}
+
+class Parser {
+ public:
+  Parser(const std::string& file, std::string_view source) : file_(&file), rest_(source) {}
+
+  Block parse() {
+    Block block = statements(0);
+    if (pending_) fail(place(), fmt::format("'{}' without an open block", pending_->word));
+    return block;
+  }
+
+ private:
+  Place place() const { return {file_, line_}; }
+
+  bool next_line(std::string_view& line) {
+    if (rest_.empty()) return false;
+    const auto end = rest_.find('\n');
+    line = rest_.substr(0, end == std::string_view::npos ? end : end + 1);
+    rest_.remove_prefix(line.size());
+    ++line_;
+    return true;
+  }
+
+  // Statements up to elif, else or end, which is left in `pending_`, or up to the end of the file.
+  Block statements(int depth) {
+    if (depth > kMaxBlockDepth) fail(place(), fmt::format("blocks nested deeper than {}", kMaxBlockDepth));
+    Block block;
+    pending_.reset();
+    std::string_view line;
+    while (next_line(line)) {
+      if (line.ends_with('\n')) line.remove_suffix(1);
+      const auto directive = directive_of(line);
+      if (!directive) {
+        block.push_back({place(), text(line)});
+      } else if (directive->word == "elif" || directive->word == "else" || directive->word == "end") {
+        pending_ = directive;
+        return block;
+      } else if (!directive->word.starts_with('#')) {
+        block.push_back(statement(*directive, depth));
+      }
+    }
+    return block;
+  }
+
+  Statement statement(const Directive& directive, int depth) {
+    const Place here = place();
+    const std::string_view word = directive.word;
+    if (word == "if") return {here, if_block(directive, depth)};
+    if (word == "for") return {here, for_block(directive, depth)};
+    if (word == "let") return {here, let(directive)};
+    if (word == "include") return {here, include(directive)};
+    if (word == "slot") return {here, slot(directive)};
+    fail(here,
+         fmt::format("unknown directive '{}'; there are if, elif, else, for, let, include, slot, end", word));
+  }
+
+  Expression expression(std::string_view text) const {
+    if (text.empty()) fail(place(), "expression expected");
+    return at(place(), [&] { return Expression::parse(text); });
+  }
+
+  void nothing_after(const Directive& directive) const {
+    if (!directive.rest.empty())
+      fail(place(), fmt::format("unexpected '{}' after '{}'", directive.rest, directive.word));
+  }
+
+  void expect_end(const Place& opened, std::string_view word) {
+    if (!pending_) fail(opened, fmt::format("'{}' without 'end'", word));
+    if (pending_->word != "end")
+      fail(place(), fmt::format("'{}' where 'end' of '{}' is expected", pending_->word, word));
+    nothing_after(*pending_);
+    pending_.reset();
+  }
+
+  If if_block(const Directive& directive, int depth) {
+    const Place opened = place();
+    If result;
+    Expression condition = expression(directive.rest);
+    bool last = false;
+    while (true) {
+      Block body = statements(depth + 1);
+      result.branches.emplace_back(std::move(condition), std::move(body));
+      if (last || !pending_ || pending_->word == "end") break;
+      last = pending_->word == "else";
+      if (last) nothing_after(*pending_);
+      condition = last ? Expression() : expression(pending_->rest);
+    }
+    expect_end(opened, "if");
+    return result;
+  }
+
+  For for_block(const Directive& directive, int depth) {
+    const Place opened = place();
+    const auto space = directive.rest.find_first_of(" \t");
+    const std::string_view after = space == std::string_view::npos ? "" : trim(directive.rest.substr(space));
+    const auto dots = after.find("..");
+    if (!after.starts_with("in ") || dots == std::string_view::npos)
+      fail(opened, "expected 'for NAME in FIRST..END'");
+    For result;
+    result.variable = name(directive.rest.substr(0, space));
+    result.from = expression(trim(after.substr(3, dots - 3)));
+    result.to = expression(trim(after.substr(dots + 2)));
+    result.body = statements(depth + 1);
+    expect_end(opened, "for");
+    return result;
+  }
+
+  Let let(const Directive& directive) const {
+    const auto equals = directive.rest.find('=');
+    if (equals == std::string_view::npos) fail(place(), "expected 'let NAME = EXPRESSION'");
+    return {name(trim(directive.rest.substr(0, equals))),
+            expression(trim(directive.rest.substr(equals + 1)))};
+  }
+
+  Include include(const Directive& directive) const {
+    const std::string_view quoted = directive.rest;
+    if (quoted.size() < 3 || quoted.front() != '"' || quoted.back() != '"')
+      fail(place(), "expected 'include \"PATH\"'");
+    const std::string path(quoted.substr(1, quoted.size() - 2));
+    for (const std::string& part : split(path, '/')) {
+      if (part.empty() || part == "." || part == ".." || part.find('\\') != std::string::npos) {
+        fail(place(), fmt::format("include \"{}\": a path inside the templates folder is expected", path));
+      }
+    }
+    return {path};
+  }
+
+  Slot slot(const Directive& directive) const { return {name(directive.rest)}; }
+
+  std::string name(std::string_view text) const {
+    if (!is_identifier(text) || expr::is_reserved(text))
+      fail(place(), fmt::format("'{}' is not a name", text));
+    return std::string(text);
+  }
+
+  Text text(std::string_view line) const {
+    Text result;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    while (true) {
+      const auto open = line.find("${");
+      if (open == std::string_view::npos) break;
+      if (open > 0) result.pieces.emplace_back(std::string(line.substr(0, open)));
+      line.remove_prefix(open + 2);
+      const auto close = closing_brace(line);
+      result.pieces.emplace_back(expression(trim(line.substr(0, close))));
+      line.remove_prefix(close + 1);
+    }
+    result.pieces.emplace_back(std::string(line) + "\n");
+    return result;
+  }
+
+  // A '}' inside quotes does not end the expression.
+  std::size_t closing_brace(std::string_view text) const {
+    char quote = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (quote ? c == quote : c == '\'' || c == '"') {
+        quote = quote ? 0 : c;
+      } else if (!quote && c == '}') {
+        return i;
+      }
+    }
+    fail(place(), "'${' without '}'");
+  }
+
+  const std::string* file_;
+  std::string_view rest_;
+  std::size_t line_ = 0;
+  std::optional<Directive> pending_;
+};
+
+// --- rendering
+
+std::string folder_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? "" : std::string(path.substr(0, slash + 1));
+}
+
+class Renderer {
+ public:
+  Renderer(const SourceTree& tree, std::string_view root, const Bindings& bindings)
+      : tree_(tree), root_folder_(folder_of(root)), bindings_(bindings) {}
+
+  std::string render(std::string_view path) {
+    const auto found = tree_.find(path);
+    if (found == tree_.end()) throw usage_error(fmt::format("{}: no such template", path));
+    file(found->first, found->second);
+    return std::move(output_);
+  }
+
+ private:
+  // Names made by `let` and `for` end with their block.
+  class Scope {
+   public:
+    explicit Scope(Renderer& renderer) : renderer_(renderer), size_(renderer.locals_.size()) {}
+    ~Scope() {
+      while (renderer_.locals_.size() > size_) {
+        renderer_.bindings_.erase(renderer_.locals_.back());
+        renderer_.locals_.pop_back();
+      }
+    }
+
+   private:
+    Renderer& renderer_;
+    std::size_t size_;
+  };
+
+  void define(const Place& place, const std::string& name, Value value) {
+    if (!bindings_.emplace(name, std::move(value)).second)
+      fail(place, fmt::format("'{}' is already defined", name));
+    locals_.push_back(name);
+  }
+
+  void file(const std::string& path, const std::string& source) {
+    auto parsed = parsed_.find(path);
+    if (parsed == parsed_.end()) parsed = parsed_.emplace(path, Parser(path, source).parse()).first;
+    const Scope scope(*this);
+    statements(parsed->second);
+  }
+
+  void block(const Block& block) {
+    const Scope scope(*this);
+    statements(block);
+  }
+
+  void statements(const Block& block) {
+    for (const Statement& statement : block) {
+      spend(statement.place, 1);
+      std::visit([&](const auto& what) { execute(statement.place, what); }, statement.what);
+    }
+  }
+
+  void spend(const Place& place, std::int64_t steps) {
+    steps_ += steps;
+    if (steps_ > kMaxSteps) fail(place, fmt::format("more than {} steps", kMaxSteps));
+  }
+
+  Value evaluated(const Place& place, const Expression& expression) {
+    spend(place, expression.root().size);
+    return at(place, [&] { return expression.evaluate(bindings_); });
+  }
+
+  bool holds(const Place& place, const Expression& condition) {
+    spend(place, condition.root().size);
+    return at(place, [&] { return condition.evaluate_bool(bindings_); });
+  }
+
+  std::int64_t number(const Place& place, const Expression& expression) {
+    spend(place, expression.root().size);
+    return at(place, [&] { return expression.evaluate_int(bindings_); });
+  }
+
+  void execute(const Place& place, const Text& text) {
+    for (const auto& piece : text.pieces) {
+      const auto* literal = std::get_if<std::string>(&piece);
+      output_ += literal ? *literal : expr::to_string(evaluated(place, std::get<Expression>(piece)));
+    }
+    if (output_.size() > kMaxOutput)
+      fail(place, fmt::format("more than {} characters of output", kMaxOutput));
+  }
+
+  void execute(const Place& place, const If& statement) {
+    for (const auto& [condition, body] : statement.branches) {
+      if (holds(place, condition)) return block(body);
+    }
+  }
+
+  void execute(const Place& place, const For& loop) {
+    const std::int64_t from = number(place, loop.from);
+    const std::int64_t to = number(place, loop.to);
+    for (std::int64_t i = from; i < to; ++i) {
+      if (++iterations_ > kMaxIterations)
+        fail(place, fmt::format("more than {} loop iterations", kMaxIterations));
+      const Scope scope(*this);
+      define(place, loop.variable, i);
+      statements(loop.body);
+    }
+  }
+
+  void execute(const Place& place, const Let& let) {
+    define(place, let.name, evaluated(place, let.value));
+  }
+
+  void execute(const Place& place, const Include& include) {
+    auto found = tree_.find(folder_of(*place.file) + include.path);
+    if (found == tree_.end()) found = tree_.find(include.path);
+    if (found == tree_.end()) {
+      fail(place, fmt::format("no file \"{0}\" beside this one or in the templates folder", include.path));
+    }
+    nested(place, found->first, found->second);
+  }
+
+  void execute(const Place& place, const Slot& slot) {
+    const auto allele = bindings_.find(slot.gene);
+    if (allele == bindings_.end()) fail(place, fmt::format("slot '{}': no gene of this name", slot.gene));
+    const auto* stem = std::get_if<std::string>(&allele->second);
+    if (!stem || !is_file_stem(*stem))
+      fail(place, fmt::format("slot '{}': its value is not a file's name", slot.gene));
+    const auto found = tree_.find(root_folder_ + slot.gene + "/" + *stem + ".cu");
+    if (found == tree_.end()) {
+      fail(place, fmt::format("slot '{0}': no file {1}{0}/{2}.cu", slot.gene, root_folder_, *stem));
+    }
+    nested(place, found->first, found->second);
+  }
+
+  static bool is_file_stem(const std::string& stem) {
+    return !stem.empty() && stem != ".." && stem.find_first_of("/\\") == std::string::npos;
+  }
+
+  void nested(const Place& place, const std::string& path, const std::string& source) {
+    if (++depth_ > kMaxIncludeDepth) {
+      fail(place,
+           fmt::format("includes nested deeper than {}: does {} include itself?", kMaxIncludeDepth, path));
+    }
+    file(path, source);
+    --depth_;
+  }
+
+  const SourceTree& tree_;
+  std::string root_folder_;
+  Bindings bindings_;
+  std::vector<std::string> locals_;
+  std::string output_;
+  int depth_ = 0;
+  std::int64_t iterations_ = 0;
+  std::int64_t steps_ = 0;
+  std::map<std::string, Block> parsed_;  // files, by path
+};
+
+}  // namespace
+
+std::string render_template(const SourceTree& tree, std::string_view path, const Bindings& bindings) {
+  return Renderer(tree, path, bindings).render(path);
+}
+
+}  // namespace evo

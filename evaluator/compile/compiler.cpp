@@ -1,0 +1,231 @@
+#include "evaluator/compile/compiler.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "evaluator/compile/cubin.h"
+#include "evaluator/compile/nvrtc.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/compile/ptxas_log.h"
+#include "evaluator/compile/toolkit_headers.h"
+
+namespace evo {
+namespace {
+
+class Program {
+ public:
+  Program(const NvrtcApi& api, const SourceRequest& request, std::span<const HeaderText> headers) : api_(api) {
+    std::vector<const char*> names, texts;
+    for (const HeaderText& header : headers) {
+      names.push_back(header.name);
+      texts.push_back(header.text);
+    }
+    status_ = api.create_program(&program_, request.source.c_str(), request.name.c_str(),
+                                 static_cast<int>(headers.size()), texts.data(), names.data());
+  }
+  ~Program() {
+    if (program_ != nullptr) api_.destroy_program(&program_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  nvrtcResult created() const { return status_; }
+  nvrtcProgram get() const { return program_; }
+
+ private:
+  const NvrtcApi& api_;
+  nvrtcProgram program_ = nullptr;
+  nvrtcResult status_ = NVRTC_SUCCESS;
+};
+
+/// 90 from "sm_90a"; 0 when the text is not an architecture's name.
+int number_of_arch(std::string_view arch) {
+  int number = 0;
+  if (arch.starts_with("sm_")) std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
+  return number;
+}
+
+bool is_machine_fault(nvrtcResult result) {
+  return result == NVRTC_ERROR_OUT_OF_MEMORY || result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE;
+}
+
+class NvrtcCompiler final : public SourceCompiler {
+ public:
+  explicit NvrtcCompiler(Nvrtc nvrtc) : nvrtc_(std::move(nvrtc)) {
+    int major = 0, minor = 0;
+    require(api().version(&major, &minor), "nvrtcVersion");
+    version_ = fmt::format("{}.{}", major, minor);
+    int count = 0;
+    require(api().supported_arch_count(&count), "nvrtcGetNumSupportedArchs");
+    archs_.resize(static_cast<std::size_t>(count));
+    require(api().supported_archs(archs_.data()), "nvrtcGetSupportedArchs");
+  }
+
+  std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch,
+                                        int max_registers) override;
+  std::variant<CompiledSource, Failure> compile(const SourceRequest& request) override;
+  std::string version() const override { return version_; }
+  std::string path() const override { return nvrtc_.path; }
+
+ private:
+  /// Builds a program that has been created. What is wrong with the source is a Failure.
+  std::variant<Binary, Failure> build(const Program& program, const std::string& arch,
+                                      const std::vector<std::string>& options) const;
+  nvrtcResult run(const Program& program, const std::vector<std::string>& options) const;
+  const NvrtcApi& api() const { return nvrtc_.api; }
+
+  void require(nvrtcResult result, const char* what) const {
+    if (result == NVRTC_SUCCESS) return;
+    throw machine_error(
+        fmt::format("NVRTC ({}): {} failed: {}; reinstall NVRTC, or set EVO_NVRTC to another one",
+                    nvrtc_.path, what, api().error_string(result)));
+  }
+
+  /// Reads the log, the PTX or the cubin: NVRTC gives each as a size and a copy.
+  template <typename Container>
+  Container fetch(const Program& program, nvrtcResult (*size_of)(nvrtcProgram, size_t*),
+                  nvrtcResult (*copy)(nvrtcProgram, char*), const char* what) const {
+    std::size_t size = 0;
+    require(size_of(program.get(), &size), what);
+    Container content(size, {});
+    if (size > 0) require(copy(program.get(), reinterpret_cast<char*>(content.data())), what);
+    // Texts come with their terminating zero.
+    if constexpr (std::is_same_v<Container, std::string>)
+      content.resize(std::min(content.size(), content.find('\0')));
+    return content;
+  }
+
+  void require_arch(std::string_view arch) const {
+    if (std::find(archs_.begin(), archs_.end(), number_of_arch(arch)) != archs_.end()) return;
+    throw machine_error(
+        fmt::format("NVRTC {} ({}) cannot compile for {}; install another version and set EVO_NVRTC to it",
+                    version_, nvrtc_.path, arch));
+  }
+
+  Nvrtc nvrtc_;
+  std::string version_;
+  std::vector<int> archs_;
+};
+
+Failure compile_failure(std::string reason, std::string log) {
+  Failure failure;
+  failure.verdict = Verdict::compile_failed;
+  failure.reason = std::move(reason);
+  failure.log = std::move(log);
+  return failure;
+}
+
+nvrtcResult NvrtcCompiler::run(const Program& program, const std::vector<std::string>& options) const {
+  std::vector<const char*> pointers;
+  for (const std::string& option : options) pointers.push_back(option.c_str());
+  // NVRTC 12.9 and newer keep results on disk, and what comes from there has no ptxas log; older ones have neither the
+  // cache nor the option.
+  pointers.push_back("--no-cache");
+  const nvrtcResult result = api().compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
+  if (result != NVRTC_ERROR_INVALID_OPTION) return result;
+  pointers.pop_back();
+  return api().compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
+}
+
+std::variant<Binary, Failure> NvrtcCompiler::compile(std::string_view source, std::string_view arch,
+                                                     int max_registers) {
+  SourceRequest request;
+  request.source = source;
+  request.arch = arch;
+  require_arch(arch);
+  const Program program(api(), request, {});
+  require(program.created(), "nvrtcCreateProgram");
+  return build(program, request.arch, compile_options(arch, max_registers));
+}
+
+std::variant<CompiledSource, Failure> NvrtcCompiler::compile(const SourceRequest& request) {
+  require_arch(request.arch);
+  const Program program(api(), request, standard_headers());
+  require(program.created(), "nvrtcCreateProgram");
+  for (const std::string& expression : request.kernel_expressions)
+    require(api().add_name_expression(program.get(), expression.c_str()), "nvrtcAddNameExpression");
+  std::vector<std::string> options = compile_options(request.arch, 0);
+  options.push_back(fmt::format("--pre-include={}", kPreambleHeader));
+  options.push_back("--device-int128");  // As nvcc has it.
+  for (const std::string& folder : request.include_folders) options.push_back("-I" + folder);
+  options.insert(options.end(), request.options.begin(), request.options.end());
+  auto built = build(program, request.arch, options);
+  if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
+  CompiledSource compiled;
+  compiled.binary = std::move(std::get<Binary>(built));
+  for (const std::string& expression : request.kernel_expressions) {
+    const char* name = nullptr;
+    require(api().lowered_name(program.get(), expression.c_str(), &name), "nvrtcGetLoweredName");
+    compiled.kernels.emplace_back(name);
+  }
+  return compiled;
+}
+
+std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const std::string& arch,
+                                                   const std::vector<std::string>& options) const {
+  const auto begin = std::chrono::steady_clock::now();
+  const nvrtcResult result = run(program, options);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+
+  if (is_machine_fault(result)) require(result, "nvrtcCompileProgram");
+  std::string log =
+      repeatable_log(fetch<std::string>(program, api().log_size, api().log, "nvrtcGetProgramLog"));
+  if (result == NVRTC_ERROR_COMPILATION) return compile_failure(first_error(log), log);
+  if (result != NVRTC_SUCCESS)
+    return compile_failure(fmt::format("NVRTC: {}", api().error_string(result)), std::move(log));
+
+  Binary binary;
+  binary.arch = arch;
+  binary.ptx = fetch<std::string>(program, api().ptx_size, api().ptx, "nvrtcGetPTX");
+  binary.cubin = fetch<std::vector<std::byte>>(program, api().cubin_size, api().cubin, "nvrtcGetCUBIN");
+  if (binary.cubin.empty())
+    return compile_failure("NVRTC reported success but made an empty cubin", std::move(log));
+  if (binary.ptx.empty()) return compile_failure("NVRTC reported success but made no PTX", std::move(log));
+
+  const PtxasUsage usage = parse_ptxas_usage(log);
+  if (usage.entries == 0) return compile_failure("the source has no __global__ function", std::move(log));
+  Build& build = binary.build;
+  build.arch = arch;
+  build.registers = usage.registers;
+  build.spill_bytes = usage.spill_bytes;
+  build.static_smem_bytes = usage.static_smem_bytes;
+  build.stack_bytes = usage.stack_bytes;
+  build.cubin_hash = cubin_hash(binary.cubin);
+  build.log = std::move(log);
+  build.compile_ms = took.count();
+  build.flags = fmt::format("{}", fmt::join(options, " "));
+  return binary;
+}
+
+}  // namespace
+
+std::vector<std::string> compile_options(std::string_view arch, int max_registers) {
+  std::vector<std::string> options = {
+      fmt::format("--gpu-architecture={}", arch),
+      "--std=c++17",
+      "--generate-line-info",  // The virtual GPU and the sanitiser name source lines.
+      "--ptxas-options=-v",    // Registers and spills in the log.
+  };
+  if (max_registers > 0) options.push_back(fmt::format("--maxrregcount={}", max_registers));
+  return options;
+}
+
+std::unique_ptr<SourceCompiler> make_compiler(Nvrtc nvrtc) {
+  return std::make_unique<NvrtcCompiler>(std::move(nvrtc));
+}
+
+std::unique_ptr<Compiler> make_nvrtc_compiler() {
+  return make_compiler(load_nvrtc(NvrtcEnvironment::of_process()));
+}
+
+}  // namespace evo

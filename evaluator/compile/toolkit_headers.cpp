@@ -1,0 +1,138 @@
+#include "evaluator/compile/toolkit_headers.h"
+
+#include <algorithm>
+#include <system_error>
+
+namespace evo {
+namespace fs = std::filesystem;
+namespace {
+
+// The types as cuda/std/cstdint has them under NVRTC: both may be included.
+constexpr const char* kPreamble = R"(#pragma once
+using int8_t = signed char; using int16_t = signed short; using int32_t = signed int; using int64_t = signed long long;
+using uint8_t = unsigned char; using uint16_t = unsigned short; using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+#ifndef M_PI
+#define M_E 2.71828182845904523536
+#define M_LOG2E 1.44269504088896340736
+#define M_LN2 0.693147180559945309417
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.785398163397448309616
+#define M_1_PI 0.318309886183790671538
+#define M_2_PI 0.636619772367581343076
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.707106781186547524401
+#endif
+)";
+// printf, memcpy, size_t and the functions of math.h are built into NVRTC.
+constexpr const char* kBuiltIn = "#pragma once\n";
+constexpr const char* kAssert = R"(#pragma once
+#ifndef assert
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#else
+#define assert(condition) ((condition) ? (void)0 : __assertfail(#condition, __FILE__, __LINE__, __func__, sizeof(char)))
+#endif
+#endif
+)";
+
+#define EVO_FROM_TOOLKIT(name) "#pragma once\n#include <cuda/std/" name ">\nnamespace std { using namespace cuda::std; }\n"
+
+// What of CUB a kernel can use; cub/cub.cuh has the host's side too, which NVRTC refuses.
+constexpr const char* kCub = R"(#pragma once
+#include <cub/block/block_adjacent_difference.cuh>
+#include <cub/block/block_discontinuity.cuh>
+#include <cub/block/block_exchange.cuh>
+#include <cub/block/block_histogram.cuh>
+#include <cub/block/block_load.cuh>
+#include <cub/block/block_merge_sort.cuh>
+#include <cub/block/block_radix_sort.cuh>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_run_length_decode.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cub/block/block_shuffle.cuh>
+#include <cub/block/block_store.cuh>
+#include <cub/warp/warp_exchange.cuh>
+#include <cub/warp/warp_load.cuh>
+#include <cub/warp/warp_merge_sort.cuh>
+#include <cub/warp/warp_reduce.cuh>
+#include <cub/warp/warp_scan.cuh>
+#include <cub/warp/warp_store.cuh>
+)";
+
+constexpr HeaderText kHeaders[] = {
+    {kPreambleHeader, kPreamble},
+    {"stdint.h", EVO_FROM_TOOLKIT("cstdint")},
+    {"cstdint", EVO_FROM_TOOLKIT("cstdint")},
+    {"inttypes.h", EVO_FROM_TOOLKIT("cstdint")},
+    {"limits.h", EVO_FROM_TOOLKIT("climits")},
+    {"climits", EVO_FROM_TOOLKIT("climits")},
+    {"float.h", EVO_FROM_TOOLKIT("cfloat")},
+    {"cfloat", EVO_FROM_TOOLKIT("cfloat")},
+    {"limits", EVO_FROM_TOOLKIT("limits")},
+    {"type_traits", EVO_FROM_TOOLKIT("type_traits")},
+    {"utility", EVO_FROM_TOOLKIT("utility")},
+    {"array", EVO_FROM_TOOLKIT("array")},
+    {"tuple", EVO_FROM_TOOLKIT("tuple")},
+    {"complex", EVO_FROM_TOOLKIT("complex")},
+    {"functional", EVO_FROM_TOOLKIT("functional")},
+    {"cmath", EVO_FROM_TOOLKIT("cmath")},
+    {"algorithm", EVO_FROM_TOOLKIT("algorithm")},
+    {"assert.h", kAssert},
+    {"cassert", kAssert},
+    {"math.h", kBuiltIn},
+    {"stdio.h", kBuiltIn},
+    {"cstdio", kBuiltIn},
+    {"stdlib.h", kBuiltIn},
+    {"cstdlib", kBuiltIn},
+    {"string.h", kBuiltIn},
+    {"cstring", kBuiltIn},
+    {"stddef.h", kBuiltIn},
+    {"cstddef", EVO_FROM_TOOLKIT("cstddef")},
+    {"stdbool.h", kBuiltIn},
+    {"cub/cub.cuh", kCub},
+};
+
+#undef EVO_FROM_TOOLKIT
+
+bool has_headers(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "cuda_fp16.h", ignored);
+}
+
+}  // namespace
+
+std::vector<fs::path> toolkit_include_folders(const NvrtcEnvironment& environment,
+                                              const std::string& nvrtc_path) {
+  std::error_code ignored;
+  std::vector<fs::path> candidates;
+  const fs::path library = fs::weakly_canonical(nvrtc_path, ignored).parent_path();
+  candidates.push_back(library.parent_path() / "include");
+  candidates.push_back(library.parent_path().parent_path() / "cuda_runtime" / "include");  // Python's wheels.
+  for (const fs::path& toolkit : environment.toolkit_folders) {
+    candidates.push_back(toolkit / "include");
+    candidates.push_back(toolkit / "targets/x86_64-linux/include");
+  }
+  const auto found = std::find_if(candidates.begin(), candidates.end(), has_headers);
+  if (found == candidates.end()) return {};
+  std::vector<fs::path> folders{*found};
+  // CCCL has a folder of its own in CUDA 13, and a wheel of its own.
+  for (const fs::path& cccl : {*found / "cccl", found->parent_path().parent_path() / "cuda_cccl" / "include"}) {
+    if (fs::is_directory(cccl, ignored)) folders.push_back(cccl);
+  }
+  return folders;
+}
+
+std::span<const HeaderText> standard_headers() {
+  return kHeaders;
+}
+
+}  // namespace evo

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/dtype.h"
+#include "engine/task/evaluation.h"
+#include "engine/task/family.h"
+#include "engine/task/plan.h"
+
+namespace evo {
+
+/// What is known of a device, measured or modelled.
+struct DeviceInfo {
+  std::string id;    ///< "cuda:0", "vgpu:h200".
+  std::string kind;  ///< "cuda" or "vgpu".
+  std::string name;  ///< "NVIDIA H200".
+  std::string arch;  ///< What NVRTC compiles for: "sm_90a", "sm_89".
+  std::string uuid;  ///< Empty for a virtual GPU.
+  std::string driver;
+  DeviceLimits limits;
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  double clock_ghz = 0;             ///< Maximum SM clock.
+  double memory_gbytes_per_s = 0;   ///< Theoretical.
+  double launch_floor_us = 0;       ///< No launch in a graph is faster.
+  /// Dense peak of the tensor cores in TFLOP/s for a dtype; 0 when the device has none.
+  double peak_tflops(DType dtype) const;
+};
+
+/// A compiled program: NVRTC gives both forms from one compilation. CUDA devices load the cubin, virtual ones the PTX.
+struct Binary {
+  std::string arch;
+  std::vector<std::byte> cubin;
+  std::string ptx;
+  Build build;
+};
+
+/// What went wrong while a candidate was loaded or ran. A value: bad candidates are data.
+struct Failure {
+  Verdict verdict = Verdict::crashed;
+  std::string reason;
+  bool device_lost = false;  ///< The context is poisoned: only a new process helps.
+  std::string log;           ///< The compiler's whole output, where a compilation failed.
+};
+
+using DeviceAddress = std::uint64_t;
+
+/// Loaded code. Freed with the object; must not outlive its device.
+class Module {
+ public:
+  virtual ~Module() = default;
+};
+
+/// Addresses of a plan's buffers, in the order of plan.tensors and plan.workspaces.
+struct Buffers {
+  std::vector<DeviceAddress> tensors;
+  std::vector<DeviceAddress> workspaces;
+};
+
+struct TimingRequest {
+  bool cold = false;            ///< L2 flushed before single launches; else a graph of repeated launches.
+  int min_samples = 20;
+  int max_samples = 200;
+  double min_seconds = 0.05;  ///< Of samples, but for max_samples: under a power limit clocks swing for as long.
+  double max_seconds = 0.5;
+  double warm_up_seconds = 0.1;     ///< Of calls before the first sample: docs/decisions/0003-sustained-clocks.md.
+  double relative_interval = 0.01;  ///< Stop once the 95 % interval of the median is this tight.
+};
+
+/// Something that runs plans: a CUDA GPU or a virtual one. Used by one thread, inside a worker process.
+/// Methods throw machine_error for failures of the machine and return Failure for failures of the candidate.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+
+  /// 256-byte aligned. `name` appears in reports of bad accesses. Throws machine_error when memory is exhausted.
+  virtual DeviceAddress allocate(std::size_t bytes, const std::string& name) = 0;
+  virtual void free(DeviceAddress address) = 0;
+  virtual void upload(DeviceAddress to, std::span<const std::byte> from) = 0;
+  virtual void download(std::span<std::byte> to, DeviceAddress from) = 0;
+  virtual void fill(DeviceAddress to, std::byte value, std::size_t bytes) = 0;
+  /// From one buffer to another, without the bytes leaving the device.
+  virtual void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) = 0;
+  /// evaluator/device/digest.h of what lies there, with this process's key. `from` is a multiple of 8.
+  virtual std::uint64_t digest(DeviceAddress from, std::size_t bytes) = 0;
+
+  /// Null and `failure` set when the code does not load (an instruction the virtual GPU does not know, a bad image).
+  virtual std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) = 0;
+
+  /// Runs every launch of the plan once and waits for the end.
+  virtual std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) = 0;
+
+  /// The same, watched for races and reads of unwritten memory where the device can: a finding is a failure.
+  virtual std::optional<Failure> run_sanitised(const Module& module, const Plan& plan, const Buffers& buffers) {
+    return run(module, plan, buffers);
+  }
+
+  /// Times one call of the plan. `rotation` holds one or more sets of buffers used in turn. The same launch path as `run`.
+  virtual Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
+                      const TimingRequest& request, std::optional<Failure>& failure) = 0;
+};
+
+}  // namespace evo

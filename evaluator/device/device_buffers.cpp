@@ -1,0 +1,169 @@
+#include "evaluator/device/device_buffers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+
+#include "engine/base/error.h"
+#include "evaluator/device/guards.h"
+
+namespace evo {
+namespace {
+
+Failure out_of_bounds(const std::string& name, const char* where, std::size_t bytes) {
+  Failure failure;
+  failure.verdict = Verdict::crashed;
+  failure.reason = fmt::format("wrote out of bounds: {} bytes {} {}", bytes, where, name);
+  return failure;
+}
+
+Failure changed_input(const PlanTensor& tensor, std::size_t offset) {
+  Failure failure;
+  failure.verdict = Verdict::wrong_answer;
+  failure.reason = fmt::format("changed its input {} (first at byte {})", tensor.name, offset);
+  return failure;
+}
+
+}  // namespace
+
+std::byte poison_byte(unsigned variant) {
+  constexpr std::array<std::byte, 3> kPoison = {std::byte{0xff}, std::byte{0x7f}, std::byte{0x00}};
+  return kPoison[variant % kPoison.size()];
+}
+
+BufferSet::BufferSet(Device& device, const std::vector<PlanTensor>& tensors)
+    : device_(device), tensors_(tensors), guard_(guard_bytes_for(device.info())) {
+  for (const PlanTensor& tensor : tensors_) {
+    tensor_memory_.emplace_back(device_, tensor.bytes + 2 * guard_, tensor.name);
+    addresses_.tensors.push_back(tensor_memory_.back().address() + guard_);
+  }
+}
+
+std::optional<Failure> BufferSet::attach_workspaces(const std::vector<Workspace>& workspaces) {
+  workspace_memory_.clear();
+  addresses_.workspaces.clear();
+  workspaces_ = workspaces;
+  for (const Workspace& workspace : workspaces_) {
+    try {
+      const std::uint64_t bytes = std::max<std::uint64_t>(workspace.bytes, 1);
+      workspace_memory_.emplace_back(device_, bytes + 2 * guard_, workspace.name);
+    } catch (const Error& error) {
+      return Failure{Verdict::over_resources, fmt::format("workspace {}: {}", workspace.name, error.what()), false, ""};
+    }
+    addresses_.workspaces.push_back(workspace_memory_.back().address() + guard_);
+  }
+  return std::nullopt;
+}
+
+void BufferSet::prepare_workspaces(unsigned poison_variant) {
+  for (std::size_t i = 0; i < workspaces_.size(); ++i) {
+    if (workspaces_[i].zeroed) {
+      device_.fill(addresses_.workspaces[i], std::byte{0}, workspaces_[i].bytes);
+    } else if (guard_ > 0) {
+      device_.fill(addresses_.workspaces[i], poison_byte(poison_variant), workspaces_[i].bytes);
+    }
+    write_guards(addresses_.workspaces[i], workspaces_[i].bytes);
+  }
+}
+
+void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant) {
+  if (guard_ == 0) {
+    // The virtual GPU knows what was never written; filling scratch memory would hide it, so it is made anew.
+    if (auto failure = attach_workspaces(std::vector<Workspace>(workspaces_))) throw machine_error(failure->reason);
+  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!tensors_[i].output) continue;
+    device_.fill(addresses_.tensors[i], poison_byte(poison_variant), tensors_[i].bytes);
+    write_guards(addresses_.tensors[i], tensors_[i].bytes);
+  }
+  replace_inputs(inputs);
+  prepare_workspaces(poison_variant);
+}
+
+void BufferSet::replace_inputs(const PristineInputs& inputs) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].output) continue;
+    if (inputs.content(i).size() != tensors_[i].bytes) {
+      throw machine_error(fmt::format("input {}: the plan wants {} bytes, the case has {}", tensors_[i].name,
+                                      tensors_[i].bytes, inputs.content(i).size()));
+    }
+    inputs.place(i, tensor_memory_[i].address());
+  }
+}
+
+void BufferSet::forget_outputs() {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].output) device_.fill(addresses_.tensors[i], poison_byte(0), tensors_[i].bytes);
+  }
+}
+
+void BufferSet::write_guards(DeviceAddress address, std::uint64_t bytes) {
+  if (guard_ == 0) return;
+  std::vector<std::byte> guard(guard_);
+  write_guard(guard);
+  device_.upload(address - guard_, guard);
+  device_.upload(address + bytes, guard);
+}
+
+std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].output) {
+      if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
+    } else if (!inputs.intact(i, tensor_memory_[i].address())) {
+      return damage_of_input(i, inputs.content(i));
+    }
+  }
+  for (std::size_t i = 0; i < workspaces_.size(); ++i) {
+    const Workspace& workspace = workspaces_[i];
+    if (auto failure = damage_of_guards(workspace.name, addresses_.workspaces[i], workspace.bytes)) return failure;
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> BufferSet::damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes) {
+  std::vector<std::byte> guard(guard_);
+  device_.download(guard, address - guard_);
+  if (const auto at = first_damage(guard)) return out_of_bounds(name, "before", guard_ - *at);
+  device_.download(guard, address + bytes);
+  if (const auto at = first_damage(guard)) return out_of_bounds(name, "behind", *at);
+  return std::nullopt;
+}
+
+/// Says where an input, whose digest has changed, differs.
+Failure BufferSet::damage_of_input(std::size_t number, const std::vector<std::byte>& content) {
+  const PlanTensor& tensor = tensors_[number];
+  if (auto failure = damage_of_guards(tensor.name, addresses_.tensors[number], tensor.bytes)) return *failure;
+  std::vector<std::byte> found(tensor.bytes);
+  device_.download(found, addresses_.tensors[number]);
+  const auto [changed, pristine] = std::ranges::mismatch(found, content);
+  if (changed == found.end()) throw machine_error(fmt::format("input {}: its digest is wrong, its bytes are not", tensor.name));
+  return changed_input(tensor, static_cast<std::size_t>(changed - found.begin()));
+}
+
+void BufferSet::read_outputs(std::vector<std::byte>& outputs) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (!tensors_[i].output) continue;
+    const std::size_t begin = outputs.size();
+    outputs.resize(begin + tensors_[i].bytes);
+    device_.download(std::span(outputs).subspan(begin), addresses_.tensors[i]);
+  }
+}
+
+std::vector<std::uint64_t> BufferSet::output_digests() {
+  std::vector<std::uint64_t> digests;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].output) digests.push_back(device_.digest(addresses_.tensors[i], tensors_[i].bytes));
+  }
+  return digests;
+}
+
+std::size_t BufferSet::bytes() const {
+  std::size_t total = 0;
+  for (const PlanTensor& tensor : tensors_) total += tensor.bytes + 2 * guard_;
+  return total;
+}
+
+}  // namespace evo

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/task/plan.h"
+#include "evaluator/device/device.h"
+#include "evaluator/device/device_memory.h"
+#include "evaluator/device/pristine_inputs.h"
+
+namespace evo {
+
+/// The surroundings of one run: what unwritten memory holds. Poison 0 (0xff) is a NaN in every floating-point format.
+std::byte poison_byte(unsigned variant);
+
+/// One set of a plan's buffers. Every tensor and every workspace lies between two guards (evaluator/device/guards.h).
+class BufferSet {
+ public:
+  /// Throws machine_error when the memory for the tensors is exhausted.
+  BufferSet(Device& device, const std::vector<PlanTensor>& tensors);
+
+  /// Allocates the workspaces of a plan for these tensors; empty the ones of the plan before.
+  std::optional<Failure> attach_workspaces(const std::vector<Workspace>& workspaces);
+
+  /// Inputs in their places, outputs poisoned, guards written, workspaces poisoned or zeroed.
+  void prepare(const PristineInputs& inputs, unsigned poison_variant);
+
+  /// Other inputs for another run, in surroundings that stay as they are.
+  void replace_inputs(const PristineInputs& inputs);
+
+  /// Overwrites the outputs: no answer lies about for others to find.
+  void forget_outputs();
+
+  /// A failure when a guard or an input was written.
+  std::optional<Failure> damage(const PristineInputs& inputs);
+
+  /// Appends the outputs, in the plan's order.
+  void read_outputs(std::vector<std::byte>& outputs);
+  /// Of each output, in the plan's order.
+  std::vector<std::uint64_t> output_digests();
+
+  const Buffers& addresses() const { return addresses_; }
+  const std::vector<PlanTensor>& tensors() const { return tensors_; }
+  std::size_t bytes() const;
+
+ private:
+  void prepare_workspaces(unsigned poison_variant);
+  void write_guards(DeviceAddress address, std::uint64_t bytes);
+  std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
+  Failure damage_of_input(std::size_t number, const std::vector<std::byte>& content);
+
+  Device& device_;
+  std::vector<PlanTensor> tensors_;
+  std::size_t guard_ = 0;
+  std::vector<DeviceMemory> tensor_memory_;
+  std::vector<Workspace> workspaces_;
+  std::vector<DeviceMemory> workspace_memory_;
+  Buffers addresses_;
+};
+
+}  // namespace evo

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/dtype.h"
+#include "engine/task/task.h"
+
+namespace evo {
+
+/// How one input is made: everything resolved to numbers, so that a worker needs no task.
+struct InputRecipe {
+  std::string name;
+  DType dtype = DType::f32;
+  std::uint64_t elements = 0;
+  std::uint64_t row = 1;     ///< Elements of the last dimension.
+  std::uint64_t matrix = 1;  ///< Elements of the last two dimensions.
+  std::uint64_t group = 1;   ///< Elements that share a scale, contiguous; without a scale: the matrix.
+  Distribution distribution = Distribution::normal;
+  double gain = 1.0;
+  std::uint64_t stream = 0;  ///< Key of its random numbers.
+  /// The input that receives the scales of this one; its own values are computed, not drawn.
+  std::optional<std::uint32_t> scale;
+  bool is_scale = false;
+};
+
+/// The inputs of one case, in the task's order.
+struct CaseRecipe {
+  std::uint64_t seed = 0;
+  std::vector<InputRecipe> inputs;
+};
+
+/// Resolves one case. Every stream depends on salt, seed, shape, regime and tensor: no two tensors share numbers.
+CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& shape, const Regime& regime,
+                       std::uint64_t seed, std::uint64_t salt);
+
+/// The bytes of every input, in the recipe's order. The same on every machine: counter-based random numbers and nothing
+/// but correctly rounded arithmetic. Values are drawn as f32 by the distribution, then stored as the dtype:
+/// - with a scale: per group, scale = amax / 448 (e4m3), 57344 (e5m2), 127 (s8) or 448 (u8: the affine code of
+///   a simulated 8-bit float, value = (code / 255 * 896 - 448) * scale, 128 for zero); a group of zeros has scale 1. code = value / scale,
+///   rounded to nearest even, saturated.
+/// - without: rounded to nearest even, saturated for 8-bit types.
+std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe);
+
+/// The bytes that generate_inputs would return, all inputs together.
+std::uint64_t input_bytes(const CaseRecipe& recipe);
+
+}  // namespace evo

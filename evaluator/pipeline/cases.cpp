@@ -1,0 +1,192 @@
+#include "evaluator/pipeline/cases.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/task/floor.h"
+#include "engine/base/rng.h"
+#include "evaluator/base/random.h"
+
+namespace evo {
+namespace {
+
+/// Inputs of this size no cache holds from one call to the next: a second set of buffers would only be another copy.
+constexpr std::uint64_t kRotatedBytes = 128 << 20;
+
+/// Regime and seed of one case of a shape.
+struct Draw {
+  std::size_t regime = 0;
+  std::uint64_t seed = 0;
+  friend bool operator==(const Draw&, const Draw&) = default;
+};
+
+/// The regime in which wrong or skipped work shows most: the largest gain among scaled normals and spikes.
+std::size_t most_telling(const std::vector<Regime>& regimes) {
+  std::size_t best = 0;
+  double best_gain = 1.0;
+  for (std::size_t i = 0; i < regimes.size(); ++i) {
+    const bool scaled = regimes[i].distribution == Distribution::normal || regimes[i].distribution == Distribution::spikes;
+    // A scaled normal is preferred: it peaks everywhere, spikes only in one row.
+    const double gain = regimes[i].gain + (regimes[i].distribution == Distribution::normal ? 100.0 : 0.0);
+    if (scaled && regimes[i].gain > 1.0 && gain > best_gain) {
+      best = i;
+      best_gain = gain;
+    }
+  }
+  return best;
+}
+
+std::vector<std::size_t> regime_order(const std::vector<Regime>& regimes, std::size_t shape_number) {
+  std::vector<std::size_t> order = {0};
+  if (const std::size_t telling = most_telling(regimes); telling != 0) order.push_back(telling);
+  std::vector<std::size_t> others;
+  for (std::size_t i = 1; i < regimes.size(); ++i) {
+    if (i != order.back()) others.push_back(i);
+  }
+  // Shapes that cannot pay for all of them see different ones.
+  if (!others.empty()) {
+    std::rotate(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(shape_number * 2 % others.size()), others.end());
+  }
+  order.insert(order.end(), others.begin(), others.end());
+  return order;
+}
+
+/// Seeds x regimes, every regime once before any comes again; the first draw is the first regime with seed 0.
+std::vector<Draw> covering_order(const Task& task, std::size_t shape_number) {
+  const std::vector<std::size_t> regimes = regime_order(task.regimes, shape_number);
+  const auto seeds = static_cast<std::uint64_t>(task.seeds);
+  std::vector<Draw> order;
+  for (std::uint64_t pass = 0; pass < seeds; ++pass) {
+    for (std::size_t i = 0; i < regimes.size(); ++i) order.push_back({regimes[i], (pass + i) % seeds});
+  }
+  return order;
+}
+
+std::size_t affordable(double work, double part, std::size_t all) {
+  const double count = part / std::max(work, 1.0);
+  return count >= static_cast<double>(all) ? all : static_cast<std::size_t>(std::max(count, 2.0));
+}
+
+/// The timed shapes come first so that a shape named twice is counted once.
+std::vector<Shape> shapes_of(const Target& target) {
+  std::vector<Shape> shapes = target.timed;
+  for (const Shape& shape : target.validated) {
+    if (std::ranges::none_of(shapes, [&](const Shape& known) { return known.name == shape.name; })) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+void shuffle(std::vector<Case>& cases, std::uint64_t salt) {
+  Rng rng(mix(salt, "case order"));
+  for (std::size_t i = cases.size(); i > 1; --i) std::swap(cases[i - 1], cases[rng.below(i)]);
+}
+
+std::size_t index_of(const std::vector<Case>& cases, const Shape& shape, const Regime& regime, std::uint64_t seed) {
+  const auto found = std::ranges::find_if(cases, [&](const Case& one) {
+    return one.shape.name == shape.name && one.regime.name == regime.name && one.seed == seed;
+  });
+  return static_cast<std::size_t>(found - cases.begin());
+}
+
+/// A case with other inputs than those that are timed first: of the rotation where it turns.
+std::optional<std::size_t> other_case(const std::vector<Case>& cases, const TimedShape& timed) {
+  if (timed.rotation.size() > 1) return timed.rotation.back();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases[i].shape.name == timed.shape.name && i != timed.rotation.front()) return i;
+  }
+  return std::nullopt;
+}
+
+class Planner {
+ public:
+  Planner(const Task& task, const Target& target, std::string_view kind, std::uint64_t salt)
+      : task_(task), target_(target), on_vgpu_(kind == "vgpu"), salt_(salt), shapes_(shapes_of(target)) {
+    for (const Shape& shape : shapes_) work_.push_back(work_of(task, target.options, shape));
+    cheapest_ = static_cast<std::size_t>(std::ranges::min_element(work_) - work_.begin());
+  }
+
+  CasePlan plan() {
+    CasePlan plan;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) add_shape(plan.cases, i);
+    shuffle(plan.cases, salt_);
+    plan.smoke = index_of(plan.cases, shapes_[cheapest_], task_.regimes.front(), 0);
+    for (const Shape& shape : target_.timed) {
+      TimedShape timed;
+      timed.shape = shape;
+      for (std::uint64_t seed = 0; seed < sets(shape); ++seed) {
+        timed.rotation.push_back(index_of(plan.cases, shape, task_.regimes.front(), seed));
+      }
+      // The interpreter repeats itself exactly; only what it reads from earlier runs can differ, and the cheapest
+      // case shows that. A GPU schedules anew each time, best shown at the size that is timed.
+      plan.repeated.push_back(on_vgpu_ ? plan.smoke : timed.rotation.front());
+      timed.afterwards = other_case(plan.cases, timed);
+      plan.timed.push_back(std::move(timed));
+    }
+    plan.repeated.push_back(plan.smoke);
+    std::ranges::sort(plan.repeated);
+    plan.repeated.erase(std::ranges::unique(plan.repeated).begin(), plan.repeated.end());
+    return plan;
+  }
+
+ private:
+  /// Sets of buffers that timing uses in turn. Modelled times do not depend on them.
+  std::uint64_t sets(const Shape& shape) const {
+    const CaseRecipe one = make_recipe(task_, target_.options, shape, task_.regimes.front(), 0, salt_);
+    if (on_vgpu_ || input_bytes(one) > kRotatedBytes) return 1;
+    return std::min<std::uint64_t>(2, static_cast<std::uint64_t>(task_.seeds));
+  }
+
+  void add_shape(std::vector<Case>& cases, std::size_t number) {
+    std::vector<Draw> order = covering_order(task_, number);
+    const double part = (on_vgpu_ ? kGridWorkVgpu : kGridWorkCuda) / static_cast<double>(shapes_.size());
+    std::size_t count = affordable(work_[number], part, order.size());
+    const std::size_t covering = std::max(task_.regimes.size(), static_cast<std::size_t>(task_.seeds));
+    if (number == cheapest_) count = std::max(count, std::min(covering, order.size()));
+    order.resize(std::min(count, order.size()));
+    if (is_timed(shapes_[number])) {
+      for (std::uint64_t seed = 0; seed < sets(shapes_[number]); ++seed) {
+        if (std::ranges::find(order, Draw{0, seed}) == order.end()) order.push_back({0, seed});
+      }
+    }
+    for (const Draw& draw : order) {
+      const Regime& regime = task_.regimes[draw.regime];
+      cases.push_back({shapes_[number], regime, draw.seed,
+                       make_recipe(task_, target_.options, shapes_[number], regime, draw.seed, salt_)});
+    }
+  }
+
+  bool is_timed(const Shape& shape) const {
+    return std::ranges::any_of(target_.timed, [&](const Shape& timed) { return timed.name == shape.name; });
+  }
+
+  const Task& task_;
+  const Target& target_;
+  bool on_vgpu_;
+  std::uint64_t salt_;
+  std::vector<Shape> shapes_;
+  std::vector<double> work_;
+  std::size_t cheapest_ = 0;
+};
+
+}  // namespace
+
+double work_of(const Task& task, const Bindings& options, const Shape& shape) {
+  const Floor floor = floor_of(task, options, shape);
+  return static_cast<double>(floor.flops) + 8.0 * static_cast<double>(floor.bytes);
+}
+
+CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt) {
+  return Planner(task, target, device_kind, salt).plan();
+}
+
+std::vector<Case> more_cases(const Task& task, const Target& target, const Case& one, std::uint64_t salt, int count) {
+  std::vector<Case> cases;
+  for (int i = 0; i < count; ++i) {
+    const auto seed = static_cast<std::uint64_t>(task.seeds + i);
+    cases.push_back(
+        {one.shape, one.regime, seed, make_recipe(task, target.options, one.shape, one.regime, seed, salt)});
+  }
+  return cases;
+}
+
+}  // namespace evo

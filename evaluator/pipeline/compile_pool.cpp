@@ -1,0 +1,96 @@
+#include "evaluator/pipeline/compile_pool.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace evo {
+namespace {
+
+/// What a lost compile worker means for the candidate that it was compiling.
+Failure failure_of(const Lost& lost) {
+  switch (lost.how) {
+    case Lost::How::timed_out: return {Verdict::timed_out, "compiling: " + lost.reason, false, ""};
+    case Lost::How::crashed:
+      return {lost.blameless ? Verdict::harness_failed : Verdict::crashed, "the compiler was " + lost.reason, false, ""};
+    default: return {Verdict::harness_failed, "the compile worker broke the protocol: " + lost.reason, false, ""};
+  }
+}
+
+}  // namespace
+
+CompilePool::CompilePool(const WorkerOptions& worker, int workers, double deadline_s,
+                         std::shared_ptr<BinaryCache> binaries)
+    : worker_(worker), deadline_s_(deadline_s), binaries_(std::move(binaries)) {
+  for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
+}
+
+CompilePool::~CompilePool() {
+  jobs_.close();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::shared_future<CompilePool::Result> CompilePool::compile(std::string source, std::string arch, int max_registers) {
+  Job job{{std::move(source), std::move(arch), max_registers}, {}};
+  std::shared_future<Result> result = job.result.get_future().share();
+  if (std::optional<Binary> known = binaries_->find(job.request)) {
+    job.result.set_value(*std::move(known));
+  } else {
+    jobs_.push(std::move(job));
+  }
+  return result;
+}
+
+void CompilePool::wait_until_open() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return open_ || open_error_; });
+  if (!open_) std::rethrow_exception(open_error_);
+}
+
+void CompilePool::open(WorkerClient& worker) {
+  std::exception_ptr error;
+  try {
+    worker.start();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  open_ = open_ || !error;
+  if (error && !open_error_) open_error_ = error;
+  changed_.notify_all();
+}
+
+void CompilePool::work() {
+  // The worker process belongs to this thread: it would die with another one.
+  WorkerClient worker(worker_);
+  open(worker);
+  while (std::optional<Job> job = jobs_.next()) {
+    try {
+      job->result.set_value(compile_one(worker, job->request));
+    } catch (...) {
+      job->result.set_exception(std::current_exception());
+    }
+  }
+}
+
+CompilePool::Result CompilePool::compile_one(WorkerClient& worker, const protocol::Compile& request) const {
+  for (int attempt = 0;; ++attempt) {
+    auto answer = worker.call(request, deadline_s_);
+    if (const auto* lost = std::get_if<Lost>(&answer)) {
+      if (lost->blameless && attempt == 0) continue;
+      return failure_of(*lost);
+    }
+    auto& reply = std::get<protocol::Reply>(answer);
+    if (auto* compiled = std::get_if<protocol::Compiled>(&reply)) {
+      binaries_->keep(request, compiled->binary);
+      return std::move(compiled->binary);
+    }
+    if (auto* failed = std::get_if<protocol::Failed>(&reply)) return std::move(failed->failure);
+    worker.stop();
+    return Failure{Verdict::harness_failed, "compiling: " + protocol::complaint_of(reply), false, ""};
+  }
+}
+
+}  // namespace evo

@@ -1,0 +1,317 @@
+#include "evaluator/pipeline/gates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/task/floor.h"
+#include "evaluator/compile/ptx_text.h"
+#include "evaluator/compile/ptxas_log.h"
+#include "evaluator/compile/writable_globals.h"
+
+namespace evo {
+namespace {
+
+/// CUDA C++ Programming Guide, "Technical specifications for each compute capability".
+constexpr Dim3 kMaxGrid = {0x7fffffff, 65535, 65535};
+constexpr Dim3 kMaxBlock = {1024, 1024, 64};
+constexpr std::uint32_t kMaxTensorMapBox = 256;
+constexpr std::uint64_t kMaxCluster = 8;  ///< Portable; larger ones may not be schedulable.
+constexpr int kWarpLanes = 32;
+constexpr int kMaxBlocksPerSm = 32;
+/// Registers are given out to warps in pieces of this many.
+constexpr int kRegisterGranularity = 256;
+/// Shared memory that the system keeps for itself in each block since compute capability 8.0.
+constexpr int kReservedSmemBytes = 1024;
+
+/// Stack is set aside for every thread that the GPU can hold: on an H200 this much takes 4 GiB.
+constexpr int kMaxStackBytes = 16384;
+
+/// A boost clock above the specified one, and the timer's resolution: 5 % below the floor is still believed.
+constexpr double kFloorTolerance = 0.95;
+
+Failure failure_of(Verdict verdict, std::string reason) { return {verdict, std::move(reason), false, ""}; }
+
+std::uint64_t product(const Dim3& dims) { return std::uint64_t{dims[0]} * dims[1] * dims[2]; }
+
+std::string text_of(const Dim3& dims) { return fmt::format("{} x {} x {}", dims[0], dims[1], dims[2]); }
+
+/// Why a dimension is outside [1, most].
+std::optional<std::string> outside(const char* what, const Dim3& dims, const Dim3& most) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (dims[axis] == 0 || dims[axis] > most[axis]) {
+      return fmt::format("{} {} ({} allowed)", what, text_of(dims), text_of(most));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> illegal_cluster(const Launch& launch, const DeviceLimits& limits) {
+  if (product(launch.cluster) == 1) return std::nullopt;
+  if (limits.sm < 90) return fmt::format("a cluster of {} blocks needs sm_90", product(launch.cluster));
+  if (product(launch.cluster) == 0 || product(launch.cluster) > kMaxCluster) {
+    return fmt::format("cluster {} (1 to {} blocks)", text_of(launch.cluster), kMaxCluster);
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (launch.grid[axis] % launch.cluster[axis] != 0) {
+      return fmt::format("grid {} is no multiple of the cluster {}", text_of(launch.grid), text_of(launch.cluster));
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t count_of(const Plan& plan, Argument::Kind kind) {
+  switch (kind) {
+    case Argument::Kind::tensor: return plan.tensors.size();
+    case Argument::Kind::workspace: return plan.workspaces.size();
+    case Argument::Kind::tensor_map: return plan.tensor_maps.size();
+    default: return 1;
+  }
+}
+
+bool dangles(const Plan& plan, const Argument& argument) {
+  return argument.kind != Argument::Kind::i32 && argument.index >= count_of(plan, argument.kind);
+}
+
+std::optional<std::string> illegal_launch(const Plan& plan, const Launch& launch, const DeviceLimits& limits) {
+  if (auto reason = outside("grid", launch.grid, kMaxGrid)) return reason;
+  if (auto reason = outside("block", launch.block, kMaxBlock)) return reason;
+  if (product(launch.block) > static_cast<std::uint64_t>(limits.threads_per_block)) {
+    return fmt::format("{} threads in a block ({} allowed)", product(launch.block), limits.threads_per_block);
+  }
+  if (launch.dynamic_smem_bytes > limits.smem_per_block_bytes) {
+    return fmt::format("{} bytes of shared memory ({} allowed)", launch.dynamic_smem_bytes, limits.smem_per_block_bytes);
+  }
+  for (const Argument& argument : launch.arguments) {
+    if (dangles(plan, argument)) return "an argument that names nothing";
+  }
+  return illegal_cluster(launch, limits);
+}
+
+/// The rules of cuTensorMapEncodeTiled that depend on the plan alone.
+std::optional<std::string> illegal_tensor_map(const Plan& plan, const TensorMap& map, const DeviceLimits& limits) {
+  if (limits.sm < 90) return "tensor maps need sm_90";
+  if (dangles(plan, map.source) || map.source.kind == Argument::Kind::i32 ||
+      map.source.kind == Argument::Kind::tensor_map) {
+    return "its source is no tensor or workspace";
+  }
+  if (map.dims.empty() || map.dims.size() > 5 || map.box.size() != map.dims.size() ||
+      map.strides_bytes.size() + 1 != map.dims.size()) {
+    return "dims, strides and box do not agree";
+  }
+  for (const std::uint64_t dim : map.dims) {
+    if (dim == 0 || dim > (std::uint64_t{1} << 32)) return fmt::format("a dimension of {}", dim);
+  }
+  for (const std::uint32_t side : map.box) {
+    if (side == 0 || side > kMaxTensorMapBox) return fmt::format("a box side of {} (1 to {})", side, kMaxTensorMapBox);
+  }
+  for (const std::uint64_t stride : map.strides_bytes) {
+    if (stride % 16 != 0) return fmt::format("a stride of {} bytes (multiples of 16)", stride);
+  }
+  const std::uint64_t row_bytes = map.box[0] * size_of(map.dtype);
+  if (row_bytes % 16 != 0) return fmt::format("a box row of {} bytes (multiples of 16)", row_bytes);
+  if (map.swizzle_bytes != 0 && row_bytes > map.swizzle_bytes) {
+    return fmt::format("a box row of {} bytes in a swizzle of {}", row_bytes, map.swizzle_bytes);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> illegal_plan(const Plan& plan, const DeviceInfo& device) {
+  if (plan.launches.empty()) return "it launches nothing";
+  for (const Launch& launch : plan.launches) {
+    if (auto reason = illegal_launch(plan, launch, device.limits)) return fmt::format("{}: {}", launch.kernel, *reason);
+  }
+  for (const TensorMap& map : plan.tensor_maps) {
+    if (auto reason = illegal_tensor_map(plan, map, device.limits)) {
+      return fmt::format("tensor map {}: {}", map.name, *reason);
+    }
+  }
+  std::uint64_t bytes = 0;
+  for (const Workspace& workspace : plan.workspaces) {
+    // Compared before it is added: the sum of untrusted sizes must not wrap around.
+    if (workspace.bytes > static_cast<std::uint64_t>(device.memory_bytes) - bytes) {
+      return fmt::format("workspaces beyond the device's {} bytes", device.memory_bytes);
+    }
+    bytes += workspace.bytes;
+  }
+  return std::nullopt;
+}
+
+/// The number before `unit` in a ptxas line ("Used 40 registers, 34816 bytes smem"); 0 when there is none.
+int number_before(std::string_view line, std::string_view unit) {
+  const std::size_t at = line.find(unit);
+  if (at == std::string_view::npos || at == 0) return 0;
+  const std::size_t begin = line.find_last_not_of("0123456789", at - 1);
+  int number = 0;
+  std::from_chars(line.data() + (begin == std::string_view::npos ? 0 : begin + 1), line.data() + at, number);
+  return number;
+}
+
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+KernelResources resources_for(const std::vector<KernelResources>& known, const Build& build, const std::string& kernel) {
+  const auto found = std::ranges::find(known, kernel, &KernelResources::kernel);
+  if (found != known.end()) return *found;
+  return {kernel, build.registers, build.static_smem_bytes};
+}
+
+std::optional<std::string> too_large(const Program& program, const Build& build, const DeviceLimits& limits) {
+  const std::vector<KernelResources> known = kernel_resources(build);
+  for (const auto& [shape, plan] : program.plans) {
+    for (const Launch& launch : plan.launches) {
+      const KernelResources needs = resources_for(known, build, launch.kernel);
+      if (needs.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes} > limits.smem_per_block_bytes) {
+        return fmt::format("{}: {} + {} bytes of shared memory ({} allowed)", launch.kernel, needs.static_smem_bytes,
+                           launch.dynamic_smem_bytes, limits.smem_per_block_bytes);
+      }
+      if (resident_blocks(needs, launch, limits) == 0) {
+        return fmt::format("{}: a block of {} threads with {} registers each fits no SM", launch.kernel,
+                           product(launch.block), needs.registers);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Failure> check_legality(const Candidate& candidate, const DeviceInfo& device) {
+  if (candidate.programs.empty()) return failure_of(Verdict::illegal, "it has no program");
+  for (const Program& program : candidate.programs) {
+    for (const auto& [shape, plan] : program.plans) {
+      if (auto reason = illegal_plan(plan, device)) {
+        return failure_of(Verdict::illegal, fmt::format("shape {}: {}", shape, *reason));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<KernelResources> kernel_resources(const Build& build) {
+  constexpr std::string_view kEntry = "Compiling entry function '";
+  std::vector<KernelResources> found;
+  std::string_view log = build.log;
+  while (!log.empty()) {
+    const std::string_view line = next_line(log);
+    if (const std::size_t at = line.find(kEntry); at != std::string_view::npos) {
+      const std::string_view name = line.substr(at + kEntry.size());
+      found.push_back({std::string(name.substr(0, name.find('\''))), 0, 0});
+    } else if (!found.empty() && line.find("Used ") != std::string_view::npos) {
+      found.back().registers = number_before(line, " registers");
+      found.back().static_smem_bytes = number_before(line, " bytes smem");
+    }
+  }
+  return found;
+}
+
+int resident_blocks(const KernelResources& resources, const Launch& launch, const DeviceLimits& limits) {
+  const auto threads = static_cast<std::int64_t>(product(launch.block));
+  const std::int64_t warps = (threads + kWarpLanes - 1) / kWarpLanes;
+  const std::int64_t registers_per_warp =
+      (std::int64_t{resources.registers} * kWarpLanes + kRegisterGranularity - 1) / kRegisterGranularity *
+      kRegisterGranularity;
+  const std::int64_t smem = resources.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes} + kReservedSmemBytes;
+  const std::int64_t threads_per_sm = limits.sm == 80 || limits.sm == 90 || limits.sm == 100 ? 2048 : 1536;
+  std::int64_t blocks = std::min<std::int64_t>(kMaxBlocksPerSm, threads_per_sm / std::max<std::int64_t>(threads, 1));
+  blocks = std::min(blocks, limits.smem_per_sm_bytes / smem);
+  if (registers_per_warp > 0) blocks = std::min(blocks, limits.registers_per_sm / (warps * registers_per_warp));
+  return static_cast<int>(blocks);
+}
+
+std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device) {
+  if (build.spill_bytes > 0) {
+    return failure_of(Verdict::over_resources, fmt::format("{} bytes of register spills", build.spill_bytes));
+  }
+  if (build.stack_bytes > kMaxStackBytes) {
+    return failure_of(Verdict::over_resources,
+                      fmt::format("{} bytes of stack for each thread ({} allowed)", build.stack_bytes, kMaxStackBytes));
+  }
+  if (const auto warning = performance_warning(build.log)) return failure_of(Verdict::over_resources, *warning);
+  if (auto reason = too_large(program, build, device.limits)) {
+    return failure_of(Verdict::over_resources, std::move(*reason));
+  }
+  return std::nullopt;
+}
+
+/// A launch that may begin before those ahead are over must wait for them somewhere. Whether it does so in time, the sanitiser
+/// looks at.
+std::optional<Failure> check_waits(const Program& program, std::string_view ptx) {
+  std::set<std::string> programmatic;
+  for (const auto& [shape, plan] : program.plans) {
+    for (const Launch& launch : plan.launches)
+      if (launch.programmatic) programmatic.insert(launch.kernel);
+  }
+  if (programmatic.empty()) return std::nullopt;
+  const std::set<std::string> waiting = ptx_text::waiting_kernels(ptx);
+  for (const std::string& kernel : programmatic) {
+    if (waiting.contains(kernel)) continue;
+    return failure_of(Verdict::illegal, fmt::format("kernel {} is launched programmatically and never waits for the launches "
+                                                    "ahead (griddepcontrol.wait)",
+                                                    kernel));
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device) {
+  if (auto failure = check_resources(program, binary.build, device)) return failure;
+  if (auto failure = check_waits(program, binary.ptx)) return failure;
+  if (const auto globals = writable_globals(binary.ptx); !globals.empty()) {
+    return failure_of(Verdict::illegal, fmt::format("global variable {} would outlive a launch: use a workspace of the "
+                                                    "plan, or __constant__ for tables",
+                                                    globals.front()));
+  }
+  return std::nullopt;
+}
+
+std::string describe_occupancy(const Program& program, const Build& build, const DeviceLimits& limits) {
+  const std::vector<KernelResources> known = kernel_resources(build);
+  std::string text;
+  if (program.plans.empty()) return text;
+  for (const Launch& launch : program.plans.begin()->second.launches) {
+    const KernelResources needs = resources_for(known, build, launch.kernel);
+    text += fmt::format("{}{}: {} registers, {} B shared, {} blocks/SM", text.empty() ? "" : "; ", launch.kernel,
+                        needs.registers, needs.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes},
+                        resident_blocks(needs, launch, limits));
+  }
+  return text;
+}
+
+double physical_floor_us(const Task& task, const Bindings& options, const Shape& shape, const DeviceInfo& device,
+                         bool cold) {
+  const Floor least = floor_of(task, options, shape);
+  const auto flops = static_cast<double>(least.flops);
+  auto bytes = static_cast<double>(least.bytes);
+  // A warm run may find in L2 whatever fits there; only the rest must cross the memory bus.
+  if (!cold) bytes = std::max(0.0, bytes - static_cast<double>(device.l2_bytes));
+  double floor = device.launch_floor_us;
+  const double peak = device.peak_tflops(parse_dtype(task.math));
+  if (peak > 0) floor = std::max(floor, flops / (peak * 1e6));
+  if (device.memory_gbytes_per_s > 0) floor = std::max(floor, bytes / (device.memory_gbytes_per_s * 1e3));
+  return floor;
+}
+
+std::optional<Failure> check_timing(const Timing& timing, double floor_us) {
+  if (!std::isfinite(timing.median_us) || timing.median_us <= 0 || timing.samples_us.empty()) {
+    return failure_of(Verdict::harness_failed, fmt::format("the timing of {} has no usable sample", timing.shape));
+  }
+  if (timing.median_us < kFloorTolerance * floor_us) {
+    return failure_of(Verdict::impossible_time,
+                      fmt::format("{:.3f} us at {}: the hardware cannot do it in less than {:.3f} us", timing.median_us,
+                                  timing.shape, floor_us));
+  }
+  return std::nullopt;
+}
+
+}  // namespace evo

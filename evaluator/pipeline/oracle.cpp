@@ -1,0 +1,239 @@
+#include "evaluator/pipeline/oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "engine/task/candidate.h"
+#include "engine/base/error.h"
+#include "evaluator/base/recently_used.h"
+
+namespace evo {
+namespace {
+
+/// A plain kernel in double precision takes this many times as long as the kernels it judges.
+constexpr double kPatience = 10;
+
+/// Oracles beyond the plan that are kept, in bytes.
+constexpr std::size_t kMostExtraBytes = std::size_t{2} << 30;
+
+std::size_t bytes_of(const Expected& expected) {
+  std::size_t bytes = 0;
+  for (const std::vector<float>& output : expected) bytes += output.size() * sizeof(float);
+  return bytes;
+}
+
+/// A loaded reference program.
+struct Reference {
+  std::uint64_t module = 0;
+  Program program;
+};
+
+std::vector<Shape> shapes_of_specialisation(const Task& task, const CasePlan& plan, const Bindings& specialisation) {
+  std::vector<Shape> shapes;
+  for (const Case& one : plan.cases) {
+    const bool known = std::ranges::any_of(shapes, [&](const Shape& shape) { return shape.name == one.shape.name; });
+    const bool fits = std::ranges::all_of(task.specialised, [&](const std::string& parameter) {
+      return one.shape.parameters.at(parameter) == specialisation.at(parameter);
+    });
+    if (!known && fits) shapes.push_back(one.shape);
+  }
+  return shapes;
+}
+
+class OracleRun {
+ public:
+  OracleRun(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
+      : options_(options),
+        plan_(plan),
+        compiler_(worker_options(options, {"compile"}, stop)),
+        device_(worker_options(options, {"device", options.device.id}, stop)) {}
+
+  void open() {
+    load_references();
+    compiler_.stop();
+  }
+
+  Expected compute(const Case& one) {
+    const Reference& reference = reference_for(one);
+    const Plan& plan = reference.program.plans.at(one.shape.name);
+    const std::uint64_t bytes = protocol::output_bytes(plan);
+    protocol::Reply reply = ask(device_, protocol::Run{reference.module, plan, one.recipe, 1},
+                                kPatience * options_.run_deadline_s, bytes);
+    if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
+      blame_task(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, failed->failure.reason));
+    }
+    const auto* ran = std::get_if<protocol::Ran>(&reply);
+    if (ran == nullptr) throw machine_error("running the reference: " + protocol::complaint_of(reply));
+    if (ran->outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
+    return split(one, plan, ran->outputs);
+  }
+
+ private:
+  [[noreturn]] void blame_task(const std::string& what) const {
+    throw usage_error(fmt::format("task {}: {}: {}", options_.task.name, options_.task.reference, what));
+  }
+
+  /// Asks again when the worker was lost through no fault of the reference.
+  protocol::Reply ask(WorkerClient& worker, const protocol::Request& request, double deadline_s, std::uint64_t payload) {
+    for (int attempt = 0;; ++attempt) {
+      auto answer = worker.call(request, deadline_s, payload);
+      if (auto* reply = std::get_if<protocol::Reply>(&answer)) return std::move(*reply);
+      const Lost& lost = std::get<Lost>(answer);
+      if (!lost.blameless || attempt > 0) blame_task("the worker was lost: " + lost.reason);
+      if (&worker == &device_) reload();
+    }
+  }
+
+  void load_references() {
+    for (const Bindings& specialisation : specialisations_of(options_.task, options_.target)) {
+      Reference reference;
+      reference.module = references_.size() + 1;
+      reference.program = reference_program(options_.tree, options_.task, options_.target.options, specialisation,
+                                            shapes_of_specialisation(options_.task, plan_, specialisation));
+      binaries_.push_back(compile(reference.program));
+      references_.push_back(std::move(reference));
+    }
+    reload();
+  }
+
+  Binary compile(const Program& program) {
+    protocol::Reply reply =
+        ask(compiler_, protocol::Compile{program.source, options_.device.arch, program.max_registers},
+            options_.compile_deadline_s, 0);
+    if (auto* compiled = std::get_if<protocol::Compiled>(&reply)) return std::move(compiled->binary);
+    if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
+      blame_task("it does not compile: " + failed->failure.reason);
+    }
+    throw machine_error("compiling the reference: " + protocol::complaint_of(reply));
+  }
+
+  void reload() {
+    for (std::size_t i = 0; i < references_.size(); ++i) {
+      auto answer = device_.call(protocol::Load{references_[i].module, binaries_[i]}, options_.run_deadline_s);
+      if (const auto* lost = std::get_if<Lost>(&answer)) throw machine_error("loading the reference: " + lost->reason);
+      const auto& reply = std::get<protocol::Reply>(answer);
+      if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
+        blame_task("it does not load: " + failed->failure.reason);
+      }
+      if (!std::holds_alternative<protocol::Done>(reply)) throw machine_error("loading the reference: " + protocol::complaint_of(reply));
+    }
+  }
+
+  const Reference& reference_for(const Case& one) const {
+    for (const Reference& reference : references_) {
+      if (reference.program.plans.contains(one.shape.name)) return reference;
+    }
+    throw machine_error(fmt::format("no reference for shape {}", one.shape.name));
+  }
+
+  Expected split(const Case& one, const Plan& plan, const std::vector<std::byte>& outputs) const {
+    Expected expected;
+    std::size_t offset = 0;
+    for (const PlanTensor& tensor : plan.tensors) {
+      if (!tensor.output) continue;
+      std::vector<float> values(tensor.bytes / sizeof(float));
+      std::memcpy(values.data(), outputs.data() + offset, values.size() * sizeof(float));
+      offset += tensor.bytes;
+      const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+      if (bad != values.end()) {
+        blame_task(fmt::format("shape {}, regime {}, seed {}: {}[{}] is not finite", one.shape.name, one.regime.name,
+                               one.seed, tensor.name, bad - values.begin()));
+      }
+      expected.push_back(std::move(values));
+    }
+    return expected;
+  }
+
+  const PipelineOptions& options_;
+  const CasePlan& plan_;
+  WorkerClient compiler_;
+  WorkerClient device_;
+  std::vector<Reference> references_;
+  std::vector<Binary> binaries_;
+};
+
+}  // namespace
+
+void OracleStore::put(std::size_t number, Expected expected) {
+  const std::lock_guard lock(mutex_);
+  expected_.at(number) = std::make_shared<const Expected>(std::move(expected));
+  changed_.notify_all();
+}
+
+void OracleStore::finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void OracleStore::wait_until_finished() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return finished_ || failure_; });
+  if (!finished_) std::rethrow_exception(failure_);
+}
+
+void OracleStore::fail(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  failure_ = std::move(error);
+  changed_.notify_all();
+}
+
+std::shared_ptr<const Expected> OracleStore::get(std::size_t number) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return expected_.at(number) || failure_; });
+  if (!expected_[number]) std::rethrow_exception(failure_);
+  return expected_[number];
+}
+
+void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store) {
+  OracleRun run(options, plan, &stop);
+  run.open();
+  store.put(plan.smoke, run.compute(plan.cases[plan.smoke]));
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    if (i != plan.smoke) store.put(i, run.compute(plan.cases[i]));
+  }
+}
+
+struct ExtraOracles::Impl {
+  const PipelineOptions& options;
+  const CasePlan& plan;
+  const StopSignal* stop;
+  std::optional<OracleRun> run;
+  RecentlyUsed<std::shared_ptr<const Expected>> known{kMostExtraBytes};
+};
+
+ExtraOracles::ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
+    : impl_(new Impl{options, plan, stop, std::nullopt}) {}
+ExtraOracles::~ExtraOracles() = default;
+
+std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
+  std::string key = protocol::fingerprint(one.recipe);
+  if (const auto* known = impl_->known.find(key)) return *known;
+  if (!impl_->run) {
+    impl_->run.emplace(impl_->options, impl_->plan, impl_->stop);
+    impl_->run->open();
+  }
+  auto expected = std::make_shared<const Expected>(impl_->run->compute(one));
+  impl_->known.put(std::move(key), expected, bytes_of(*expected));
+  return expected;
+}
+
+void ExtraOracles::rest() { impl_->run.reset(); }
+
+WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role, const StopSignal* stop) {
+  WorkerOptions worker;
+  worker.command = options.worker_command;
+  if (worker.command.empty()) worker.command = {"/proc/self/exe", "worker"};
+  worker.command.insert(worker.command.end(), role.begin(), role.end());
+  worker.stop = stop;
+  return worker;
+}
+
+}  // namespace evo

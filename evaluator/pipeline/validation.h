@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/task/calibration.h"
+#include "engine/task/candidate.h"
+#include "engine/task/evaluation.h"
+#include "evaluator/pipeline/cases.h"
+#include "evaluator/pipeline/noise_floor.h"
+#include "evaluator/pipeline/oracle.h"
+#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/worker/worker_client.h"
+
+namespace evo {
+
+/// The gates that run a candidate on the device: smoke case, grid, repeatability, more seeds where an error came close
+/// to its limit, the sanitiser on a virtual GPU, timing, recheck. Used by one thread.
+class Validation {
+ public:
+  /// Everything referred to must outlive it.
+  Validation(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
+             OracleStore& oracles, ExtraOracles& extra, NoiseFloor& floor, WorkerClient& device);
+
+  /// `binaries`: one for each program of the candidate, in order. Fills everything of the evaluation but its builds.
+  /// Throws Stopped, and machine_error when no device worker can be started.
+  Evaluation evaluate(const Candidate& candidate, const std::vector<Binary>& binaries);
+
+ private:
+  const PipelineOptions& options_;
+  const std::optional<Calibration>& calibration_;
+  const CasePlan& plan_;
+  OracleStore& oracles_;
+  ExtraOracles& extra_;
+  NoiseFloor& floor_;
+  WorkerClient& device_;
+  std::uint64_t next_module_ = 1;
+};
+
+}  // namespace evo

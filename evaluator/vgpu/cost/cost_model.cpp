@@ -1,0 +1,145 @@
+#include "evaluator/vgpu/cost/cost_model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluator/vgpu/cost/sm_simulation.h"
+#include "evaluator/vgpu/cost/trace_recording.h"
+
+namespace evo::vgpu {
+namespace {
+
+/// A pipe busier than this is what holds the kernel up; below, latency does.
+constexpr double kBusy = 0.6;
+/// Part of L2 that a working set can count on, hashing and other traffic considered.
+constexpr double kUsableL2 = 0.75;
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+struct Occupancy {
+  int blocks = 0;
+  std::string_view limit;
+};
+
+/// CUDA's rules: registers come in units of 256 for each warp and warps in fours, shared memory in units of 128 bytes.
+Occupancy occupancy_of(const DeviceModel& model, const LaunchConfig& config) {
+  const std::int64_t warps = std::max<std::int64_t>((config.threads_per_block + 31) / 32, 1);
+  const std::int64_t registers = round_up(std::int64_t{std::max(config.registers_per_thread, 1u)} * 32, 256);
+  const std::int64_t register_warps = model.registers_per_sm / registers / 4 * 4;
+  const std::int64_t smem = round_up(config.smem_bytes, 128) + model.smem_reserved_bytes;
+  Occupancy best{model.blocks_per_sm, "blocks"};
+  const auto limit = [&](std::int64_t blocks, std::string_view by) {
+    if (blocks < best.blocks) best = {static_cast<int>(blocks), by};
+  };
+  limit(model.warps_per_sm / warps, "threads");
+  limit(register_warps / warps, "registers");
+  limit(model.smem_per_sm_bytes / smem, "shared memory");
+  best.blocks = std::max(best.blocks, 1);
+  return best;
+}
+
+/// SMs that can work at once on clusters of that size: in each GPC as many as make whole clusters.
+int usable_sms(const DeviceModel& model, std::uint32_t cluster) {
+  int sms = 0;
+  for (const int gpc : model.gpc_sms) sms += gpc - gpc % static_cast<int>(cluster);
+  return cluster <= 1 || sms == 0 ? model.sm_count : sms;
+}
+
+template <std::size_t Count>
+int largest(const std::array<double, Count>& values, int first) {
+  return static_cast<int>(std::max_element(values.begin() + first, values.end()) - values.begin());
+}
+
+std::string bound_of(const LaunchCost& cost) {
+  const double work_us = cost.latency_us - cost.launch_us;
+  if (cost.launch_us > work_us) return "launch";
+  if (cost.memory_us >= work_us) return "memory traffic";
+  if (cost.l2_us >= work_us) return "L2 traffic";
+  if (cost.pipe_use[static_cast<std::size_t>(cost.binding)] >= kBusy) return std::string(name_of(cost.binding));
+  return fmt::format("latency ({})", name_of(static_cast<Stall>(largest(cost.stall_share, 1))));
+}
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/// Averages over the traced blocks.
+void count_block(LaunchCost& cost, std::span<const RecordedBlock> recorded) {
+  std::uint64_t issued = 0, sectors = 0, conflicts = 0;
+  for (const RecordedBlock& block : recorded) {
+    issued += block.issued;
+    sectors += block.global_sectors;
+    conflicts += block.conflicts;
+  }
+  const std::uint64_t blocks = std::max<std::uint64_t>(recorded.size(), 1);
+  cost.instructions_per_block = issued / blocks;
+  cost.global_bytes_per_block = sectors * 32 / blocks;
+  cost.bank_conflicts_per_block = conflicts / blocks;
+}
+
+}  // namespace
+
+std::string_view name_of(Stall stall) {
+  constexpr std::string_view kNames[kStalls] = {"issuing",        "dependence", "shared memory", "global memory", "tensor core",
+                                                "MUFU",           "barrier",    "busy pipe",     "async copy"};
+  return kNames[static_cast<int>(stall)];
+}
+
+std::string_view name_of(Pipe pipe) {
+  constexpr std::string_view kNames[kPipes] = {"issue",       "FMA",           "ALU",           "MUFU", "conversion",
+                                               "tensor core", "shared memory", "global memory", "f64"};
+  return kNames[static_cast<int>(pipe)];
+}
+
+std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks) {
+  if (blocks <= 2) return blocks == 2 ? std::vector<std::uint64_t>{0, 1} : std::vector<std::uint64_t>(blocks, 0);
+  return {0, blocks / 2, blocks - 1};
+}
+
+LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const TraceRecorder& traces) {
+  const TraceRecorder::Recording& recording = traces.recording();
+  const Occupancy occupancy = occupancy_of(model, config);
+  const auto sms = static_cast<std::uint64_t>(usable_sms(model, config.cluster));
+  const bool from_memory =
+      config.cold || static_cast<double>(config.footprint_bytes) > kUsableL2 * static_cast<double>(model.l2_bytes);
+  const double clocks_per_us = model.sustained_clock_ghz * 1e3;
+
+  LaunchCost cost;
+  cost.kernel = config.kernel;
+  cost.blocks_per_sm = occupancy.blocks;
+  cost.occupancy_limit = occupancy.limit;
+  cost.occupancy = share(occupancy.blocks * ((config.threads_per_block + 31) / 32), model.warps_per_sm);
+  cost.waves = share(static_cast<double>(config.blocks), static_cast<double>(sms) * occupancy.blocks);
+  count_block(cost, recording.telling());
+
+  // Blocks go to the SMs in turn: the busiest gets one more than the others.
+  const SmWork work{(config.blocks + sms - 1) / sms, occupancy.blocks, from_memory};
+  const SmResult sm = simulate_sm(model, recording, work);
+  cost.sm_us = sm.clocks / clocks_per_us;
+  for (int i = 0; i < kPipes; ++i) cost.pipe_use[i] = share(sm.busy[i], sm.clocks);
+  for (int i = 0; i < kStalls; ++i) cost.stall_share[i] = share(sm.stalls[i], sm.warp_clocks);
+  cost.instructions_per_clock = share(sm.instructions, sm.clocks);
+  cost.binding = static_cast<Pipe>(largest(cost.pipe_use, 0));
+
+  const double l2_bytes = static_cast<double>(cost.global_bytes_per_block) * static_cast<double>(config.blocks);
+  cost.l2_us = l2_bytes / model.l2_bytes_per_clock / clocks_per_us;
+  if (from_memory)
+    cost.memory_us = static_cast<double>(std::min<std::int64_t>(
+                         config.footprint_bytes > 0 ? config.footprint_bytes : std::llround(l2_bytes), std::llround(l2_bytes))) /
+                     model.memory_gbytes_per_s * 1e-3;
+  cost.launch_us = config.programmatic ? model.dependent_launch_us : model.launch_floor_us;
+  // What comes before the wait for the launch ahead runs beside it; a kernel that does not wait is wrong, not fast.
+  if (config.programmatic) cost.hidden_us = sm.prologue.value_or(0) / clocks_per_us;
+  cost.latency_us = cost.launch_us + std::max({cost.sm_us - cost.hidden_us, cost.l2_us, cost.memory_us});
+  cost.bound = bound_of(cost);
+  return cost;
+}
+
+PlanCost model_plan(std::vector<LaunchCost> launches) {
+  PlanCost plan;
+  for (const LaunchCost& launch : launches) plan.latency_us += launch.latency_us;
+  plan.launches = std::move(launches);
+  return plan;
+}
+
+}  // namespace evo::vgpu

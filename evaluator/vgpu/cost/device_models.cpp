@@ -1,0 +1,196 @@
+#include "evaluator/vgpu/cost/device_models.h"
+
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "engine/base/error.h"
+
+namespace evo::vgpu {
+namespace {
+
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+
+/// Hopper. Rates of one SM as measured on an H200 with dependent-free loops; mma.sync reaches 62 % of what wgmma does.
+/// Latencies: Luo et al. 2024, "Dissecting the NVIDIA Hopper Architecture through Microbenchmarking".
+constexpr DeviceModel hopper() {
+  DeviceModel model;
+  model.arch = "sm_90a";
+  model.sm = 90;
+  model.sm_count = 132;
+  model.gpc_sms = {18, 18, 18, 18, 16, 16, 14, 14};
+  model.clock_ghz = 1.98;
+  model.sustained_clock_ghz = 1.83;
+  model.l2_bytes_per_clock = 5120;
+  model.smem_per_block_bytes = 227 * kKiB;
+  model.smem_per_sm_bytes = 228 * kKiB;
+  model.l1_and_smem_bytes = 256 * kKiB;
+  model.launch_floor_us = 0.61;
+  model.dependent_launch_us = 0.54;
+  model.block_launch_clocks = 20;
+  model.rates.convert_pack = 63;
+  model.rates.convert_to_fp8 = 31.5;
+  model.rates.convert_from_fp8 = 49;
+  model.rates.double_fma = 64;
+  model.mma = {.half = 2540, .half_f16 = 2540, .tf32 = 1270, .fp8 = 0, .fp8_f16 = 0, .int8 = 5080, .f64 = 256};
+  model.wgmma = {.half = 4096, .half_f16 = 4096, .tf32 = 2048, .fp8 = 8192, .fp8_f16 = 8192, .int8 = 8192, .f64 = 0};
+  model.latencies.mma = 25;
+  model.latencies.l2 = 265;
+  model.latencies.memory = 600;
+  return model;
+}
+
+constexpr DeviceModel h200() {
+  DeviceModel model = hopper();
+  model.name = "h200";
+  model.title = "NVIDIA H200";
+  model.memory_bytes = 141 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 60 * kMiB;
+  model.memory_gbytes_per_s = 4800;
+  return model;
+}
+
+constexpr DeviceModel h100() {
+  DeviceModel model = hopper();
+  model.name = "h100";
+  model.title = "NVIDIA H100 SXM";
+  model.memory_bytes = 80 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 50 * kMiB;
+  model.memory_gbytes_per_s = 3350;
+  return model;
+}
+
+/// Rates: CUDA C++ Programming Guide, arithmetic throughput of 8.0; NVIDIA A100 whitepaper. Not measured here.
+constexpr DeviceModel a100() {
+  DeviceModel model;
+  model.name = "a100";
+  model.title = "NVIDIA A100 SXM 80 GB";
+  model.arch = "sm_80";
+  model.sm = 80;
+  model.sm_count = 108;
+  model.clock_ghz = 1.41;
+  model.sustained_clock_ghz = 1.41;
+  model.memory_bytes = 80 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 40 * kMiB;
+  model.memory_gbytes_per_s = 2039;
+  model.l2_bytes_per_clock = 5120;
+  model.smem_per_block_bytes = 163 * kKiB;
+  model.smem_per_sm_bytes = 164 * kKiB;
+  model.l1_and_smem_bytes = 192 * kKiB;
+  model.launch_floor_us = 1.0;
+  model.dependent_launch_us = 1.0;
+  model.block_launch_clocks = 20;
+  model.rates.float_fma = 64;
+  model.rates.half_fma = 128;
+  model.rates.double_fma = 32;
+  model.mma = {.half = 2048, .half_f16 = 2048, .tf32 = 1024, .fp8 = 0, .fp8_f16 = 0, .int8 = 4096, .f64 = 128};
+  model.latencies.mma = 17;
+  model.latencies.l2 = 220;
+  model.latencies.memory = 480;
+  return model;
+}
+
+/// Rates: CUDA C++ Programming Guide, arithmetic throughput of 8.9; NVIDIA Ada whitepaper. Not measured here.
+constexpr DeviceModel ada() {
+  DeviceModel model;
+  model.arch = "sm_89";
+  model.sm = 89;
+  model.smem_per_block_bytes = 99 * kKiB;
+  model.smem_per_sm_bytes = 100 * kKiB;
+  model.l1_and_smem_bytes = 128 * kKiB;
+  model.warps_per_sm = 48;
+  model.blocks_per_sm = 24;
+  model.launch_floor_us = 0.9;
+  model.dependent_launch_us = 0.9;
+  model.block_launch_clocks = 20;
+  model.rates.half_fma = 64;
+  model.rates.double_fma = 2;
+  model.latencies.mma = 17;
+  model.latencies.l2 = 270;
+  model.latencies.memory = 550;
+  return model;
+}
+
+/// Its board power of 72 W holds the clock well below the maximum under tensor-core load.
+constexpr DeviceModel l4() {
+  DeviceModel model = ada();
+  model.name = "l4";
+  model.title = "NVIDIA L4";
+  model.sm_count = 58;
+  model.clock_ghz = 2.04;
+  model.sustained_clock_ghz = 1.6;
+  model.memory_bytes = 24 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 48 * kMiB;
+  model.memory_gbytes_per_s = 300;
+  model.l2_bytes_per_clock = 1536;
+  model.mma = {.half = 1024, .half_f16 = 1024, .tf32 = 512, .fp8 = 2048, .fp8_f16 = 2048, .int8 = 2048, .f64 = 4};
+  return model;
+}
+
+/// GeForce: f32 accumulators halve the tensor cores' rate.
+constexpr DeviceModel rtx4090() {
+  DeviceModel model = ada();
+  model.name = "rtx4090";
+  model.title = "NVIDIA GeForce RTX 4090";
+  model.sm_count = 128;
+  model.clock_ghz = 2.52;
+  model.sustained_clock_ghz = 2.52;
+  model.memory_bytes = 24 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 72 * kMiB;
+  model.memory_gbytes_per_s = 1008;
+  model.l2_bytes_per_clock = 3072;
+  model.mma = {.half = 512, .half_f16 = 1024, .tf32 = 256, .fp8 = 1024, .fp8_f16 = 2048, .int8 = 2048, .f64 = 4};
+  return model;
+}
+
+constexpr std::array kModels = {h200(), h100(), a100(), l4(), rtx4090()};
+
+}  // namespace
+
+std::span<const DeviceModel> device_models() { return kModels; }
+
+const DeviceModel& device_model(std::string_view name) {
+  std::string known;
+  for (const DeviceModel& model : kModels) {
+    if (model.name == name) return model;
+    known.append(known.empty() ? "" : ", ").append(model.name);
+  }
+  throw usage_error("there is no virtual GPU '" + std::string(name) + "': there are " + known);
+}
+
+bool runs_target(const DeviceModel& model, std::string_view target) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!target.starts_with(kPrefix)) return true;  // The module does not say.
+  target.remove_prefix(kPrefix.size());
+  int sm = 0;
+  const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), sm);
+  if (error != std::errc()) return false;
+  const std::string_view suffix(end, static_cast<std::size_t>(target.data() + target.size() - end));
+  if (suffix == "a") return model.sm == sm;
+  if (suffix == "f") return model.sm / 10 == sm / 10 && model.sm >= sm;
+  return suffix.empty() && model.sm >= sm;
+}
+
+DeviceInfo device_info(const DeviceModel& model) {
+  DeviceInfo info;
+  info.id = "vgpu:" + std::string(model.name);
+  info.kind = "vgpu";
+  info.name = std::string(model.title) + " (virtual)";
+  info.arch = model.arch;
+  info.limits.sm = model.sm;
+  info.limits.smem_per_block_bytes = model.smem_per_block_bytes;
+  info.limits.smem_per_sm_bytes = model.smem_per_sm_bytes;
+  info.limits.registers_per_sm = model.registers_per_sm;
+  info.limits.threads_per_block = 1024;
+  info.limits.sm_count = model.sm_count;
+  info.limits.wgmma = model.sm == 90;
+  info.memory_bytes = model.memory_bytes;
+  info.l2_bytes = model.l2_bytes;
+  info.clock_ghz = model.clock_ghz;
+  info.memory_gbytes_per_s = model.memory_gbytes_per_s;
+  info.launch_floor_us = model.launch_floor_us;
+  return info;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,556 @@
+#include "evaluator/vgpu/cost/sm_simulation.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <queue>
+
+#include "evaluator/vgpu/cost/sm_demands.h"
+
+namespace evo::vgpu {
+namespace {
+
+/// Simulated events of one launch: about a tenth of a second.
+constexpr std::uint64_t kEventBudget = 1'500'000;
+/// How far the queue in front of the shared-memory pipe may back up before issue stalls, in clocks.
+constexpr double kMemoryQueueClocks = 32;
+constexpr double kSpecialQueueClocks = 8;
+
+struct Register {
+  double ready = 0;
+  Stall cause = Stall::dependence;
+  bool widened = false;  ///< 8-bit floats that have been converted to f16 since they were written.
+};
+
+/// Asynchronous work of a warp, committed in groups that end in order.
+struct AsyncGroups {
+  Stall cause;                        ///< Of a wait for them.
+  double open = 0;                    ///< When what has been issued since the last commit will have ended.
+  std::deque<double> committed = {};  ///< The same of each group that may be in flight.
+
+  void commit() {
+    committed.push_back(open);
+    open = 0;
+  }
+  /// When all but the latest groups, as many as may stay pending, will have ended.
+  double end_of_all_but(std::size_t pending) const {
+    double end = 0;
+    for (std::size_t i = 0; i + pending < committed.size(); ++i) end = std::max(end, committed[i]);
+    return end;
+  }
+  void forget_all_but(std::size_t pending) {
+    while (committed.size() > pending) committed.pop_front();
+  }
+};
+
+struct Warp {
+  const std::vector<Event>* events = nullptr;
+  std::size_t at = 0;
+  int slot = 0;        ///< Of the block among the resident ones.
+  int partition = 0;
+  double next = 0;     ///< Earliest issue: after the instruction ahead.
+  double last = 0;     ///< When the instruction ahead issued.
+  Stall waited = Stall::none;  ///< Why `next` or the operands are late.
+  std::vector<Register> registers;
+  AsyncGroups copies{Stall::async_copy};
+  AsyncGroups bulk_copies{Stall::async_copy};
+  AsyncGroups products{Stall::tensor_core};
+  double product_end = 0;  ///< Of the latest one.
+};
+
+/// A phase of an mbarrier: over when all that it awaits has been simulated, at the time of the last.
+struct PhaseState {
+  std::uint32_t missing = 0;
+  double over = 0;
+  std::vector<int> waiting;
+};
+
+struct BarrierState {
+  double last_arrival = 0;
+  std::uint32_t arrived = 0;
+  std::vector<int> waiting;
+};
+
+struct Slot {
+  int first_warp = 0;
+  int warps = 0;
+  int running = 0;
+  std::array<BarrierState, 16> barriers;
+  const RecordedBlock* block = nullptr;
+  std::vector<PhaseState> phases;
+};
+
+struct Turn {
+  double time;
+  int warp;
+  bool operator>(const Turn& other) const { return time != other.time ? time > other.time : warp > other.warp; }
+};
+
+class Simulation {
+ public:
+  Simulation(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work)
+      : model_(model), recording_(recording), blocks_(recording.telling()), work_(work), demands_(model) {}
+
+  SmResult run(std::uint64_t blocks) {
+    blocks_left_ = blocks;
+    const int resident = static_cast<int>(std::min<std::uint64_t>(blocks, static_cast<std::uint64_t>(work_.resident)));
+    slots_.resize(static_cast<std::size_t>(resident));
+    for (int slot = 0; slot < resident; ++slot) start_block(slot, slot * model_.block_launch_clocks);
+    while (!turns_.empty()) {
+      const Turn turn = turns_.top();
+      turns_.pop();
+      step(turn.warp, turn.time);
+    }
+    return result_;
+  }
+
+ private:
+  void start_block(int slot, double time) {
+    const RecordedBlock& block = blocks_[started_++ % blocks_.size()];
+    --blocks_left_;
+    Slot& to = slots_[static_cast<std::size_t>(slot)];
+    if (to.warps < static_cast<int>(block.warps)) {  // The first block of the slot: all blocks have as many warps.
+      to.first_warp = static_cast<int>(warps_.size());
+      to.warps = static_cast<int>(block.warps);
+      warps_.resize(warps_.size() + block.warps);
+    }
+    to.running = static_cast<int>(block.warps);
+    to.barriers = {};
+    to.block = &block;
+    to.phases.assign(block.phases.size(), {});
+    for (std::size_t i = 0; i < block.phases.size(); ++i) to.phases[i].missing = block.phases[i].contributions;
+    for (int w = 0; w < static_cast<int>(block.warps); ++w) {
+      const int index = to.first_warp + w;
+      Warp& warp = warps_[static_cast<std::size_t>(index)];
+      warp = Warp{};
+      warp.events = &block.events[static_cast<std::size_t>(w)];
+      warp.slot = slot;
+      warp.partition = index % kPartitions;
+      warp.next = warp.last = time;
+      warp.registers.assign(recording_.registers.size(), Register{time, Stall::dependence, false});
+      turns_.push({time, index});
+    }
+  }
+
+  void end_warp(Warp& warp, double time) {
+    result_.clocks = std::max(result_.clocks, time);
+    Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+    if (--slot.running == 0 && blocks_left_ > 0) start_block(warp.slot, time + model_.block_launch_clocks);
+  }
+
+  /// Tries to issue a warp's next instruction at `time`; when it cannot yet, comes back later.
+  void step(int index, double time) {
+    Warp& warp = warps_[static_cast<std::size_t>(index)];
+    skip_nothings(warp);
+    if (warp.at == warp.events->size()) return end_warp(warp, std::max(time, warp.next));
+    const Event& event = (*warp.events)[warp.at];
+    const RecordedInstruction& instruction = recording_.instructions[event.instruction];
+    Stall why = warp.waited == Stall::none ? Stall::dependence : warp.waited;
+    double start = std::max(time, warp.next);
+    const auto wait_until = [&](double then, Stall cause) {
+      if (then <= start) return;
+      start = then;
+      why = cause;
+    };
+    for (std::uint16_t r : needed_at_issue(instruction)) wait_until(warp.registers[r].ready, warp.registers[r].cause);
+    if (const AsyncGroups* groups = groups_awaited(warp, instruction.op_class))
+      wait_until(groups->end_of_all_but(instruction.pending_groups), groups->cause);
+    if (const std::uint32_t number = phase_awaited(warp, event, instruction)) {
+      Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+      PhaseState& phase = slot.phases[number];
+      if (phase.missing > 0) return phase.waiting.push_back(index);  // The last to contribute wakes it.
+      wait_until(phase.over + demands_[instruction.op_class].latency,
+                 slot.block->phases[number].copies ? Stall::async_copy : Stall::barrier);
+    }
+    wait_until(free_at(warp, event, instruction), Stall::pipe_busy);
+    if (start > time) {  // Others may be first.
+      warp.waited = why;
+      turns_.push({start, index});
+      return;
+    }
+    account(warp, start, why);
+    issue(index, warp, event, instruction, start);
+  }
+
+  void account(Warp& warp, double start, Stall why) {
+    const double waited = start - warp.last;
+    if (waited > 0) {
+      result_.stalls[static_cast<std::size_t>(waited > 1 ? why : Stall::none)] += waited;
+      result_.warp_clocks += waited;
+    }
+    warp.last = start;
+    warp.waited = Stall::none;
+  }
+
+  /// Hopper's 8-bit floats need the accumulator only for the addition at the end.
+  bool through_f16(const RecordedInstruction& instruction) const {
+    return instruction.op_class == OpClass::matrix_product && is_fp8(instruction.mma.a) && model_.sm >= 90;
+  }
+
+  std::span<const std::uint16_t> needed_at_issue(const RecordedInstruction& instruction) const {
+    const std::span<const std::uint16_t> all = instruction.reads;
+    if (!through_f16(instruction)) return all;
+    const MmaRegisters counts = mma_registers(instruction.mma);
+    return all.first(std::min(all.size(), static_cast<std::size_t>(counts.a + counts.b)));
+  }
+
+  /// What ptxas removes takes no time: results are there when the operands are.
+  void skip_nothings(Warp& warp) {
+    for (; warp.at < warp.events->size(); ++warp.at) {
+      const RecordedInstruction& instruction = recording_.instructions[(*warp.events)[warp.at].instruction];
+      if (instruction.op_class != OpClass::nothing) return;
+      Register latest;
+      for (std::uint16_t r : instruction.reads)
+        if (warp.registers[r].ready >= latest.ready) latest = warp.registers[r];
+      for (std::uint16_t r : instruction.writes) warp.registers[r] = latest;
+    }
+  }
+
+  AsyncGroups* groups_awaited(Warp& warp, OpClass op_class) const {
+    switch (op_class) {
+      case OpClass::async_wait:
+        return &warp.copies;
+      case OpClass::bulk_wait:
+        return &warp.bulk_copies;
+      case OpClass::warpgroup_wait:
+        return &warp.products;
+      default:
+        return nullptr;
+    }
+  }
+
+  const RecordedAction* action_of(const Warp& warp, const Event& event) const {
+    if (event.action == 0) return nullptr;
+    return &slots_[static_cast<std::size_t>(warp.slot)].block->actions[event.action - 1];
+  }
+
+  /// The number of the phase of an mbarrier, or of the cluster's barrier, that must be over first; 0: none.
+  std::uint32_t phase_awaited(const Warp& warp, const Event& event, const RecordedInstruction& instruction) const {
+    if (instruction.op_class != OpClass::mbarrier_wait && instruction.op_class != OpClass::cluster_wait) return 0;
+    const RecordedAction* action = action_of(warp, event);
+    return action == nullptr ? 0 : action->phase;
+  }
+
+  void contribute(Slot& slot, std::uint32_t number, double time) {
+    if (number == 0) return;
+    PhaseState& phase = slot.phases[number];
+    phase.over = std::max(phase.over, time);
+    if (phase.missing > 0 && --phase.missing > 0) return;
+    for (const int waiting : phase.waiting)
+      turns_.push({std::max(warps_[static_cast<std::size_t>(waiting)].next, phase.over), waiting});
+    phase.waiting.clear();
+  }
+
+  /// The copy engine takes one request after another; its bytes come at the rate of the path to L2.
+  double copied(const RecordedAction& action, double start) {
+    const Latencies& latencies = model_.latencies;
+    const double bytes = action.bytes;
+    if (!action.global)
+      return occupy(Pipe::shared_memory, 0, start, bytes / model_.rates.shared_bytes) + latencies.bulk_copy;
+    const double clocks = bytes / model_.rates.l1_bytes;
+    return occupy(Pipe::global_memory, 0, start, clocks) + clocks + latencies.bulk_copy +
+           (work_.from_memory ? latencies.memory : latencies.l2);
+  }
+
+  double& pipe(Pipe which, int partition) {
+    return free_[static_cast<std::size_t>(which)][static_cast<std::size_t>(partition)];
+  }
+
+  /// When the scheduler and the pipe can take the instruction.
+  double free_at(const Warp& warp, const Event& event, const RecordedInstruction& instruction) {
+    double free = pipe(Pipe::issue, warp.partition);
+    const Demand& demand = demands_[instruction.op_class];
+    switch (instruction.op_class) {
+      case OpClass::matrix_product:
+        free = std::max(free, pipe(Pipe::tensor_core, warp.partition));
+        if (through_f16(instruction)) free = std::max(free, pipe(Pipe::convert, warp.partition));
+        break;
+      case OpClass::load:
+      case OpClass::store:
+      case OpClass::atomic:
+      case OpClass::reduction:
+      case OpClass::async_copy:
+      case OpClass::matrix_load:
+      case OpClass::matrix_store:
+      case OpClass::shuffle:
+        free = std::max(free, pipe(Pipe::shared_memory, 0) - kMemoryQueueClocks);
+        if (event.l2_sectors > 0 || event.space == TracedSpace::remote_shared)
+          free = std::max(free, pipe(Pipe::global_memory, 0) - 8 * kMemoryQueueClocks);
+        break;
+      default:
+        if (demand.pipe != Pipe::issue)
+          free = std::max(free, pipe(demand.pipe, warp.partition) - (demand.pipe == Pipe::special ? kSpecialQueueClocks : 0));
+    }
+    return free;
+  }
+
+  /// Occupies a pipe from `start` on; returns when it began.
+  double occupy(Pipe which, int partition, double start, double clocks) {
+    double& free = pipe(which, partition);
+    const double begin = std::max(free, start);
+    free = begin + clocks;
+    const bool shared = which == Pipe::shared_memory || which == Pipe::global_memory;
+    result_.busy[static_cast<std::size_t>(which)] += clocks / (shared ? 1 : kPartitions);
+    return begin;
+  }
+
+  void occupy_issue(Warp& warp, double start, double slots) {
+    occupy(Pipe::issue, warp.partition, start, slots);
+    result_.instructions += slots;
+    warp.next = start + slots;
+  }
+
+  void write(Warp& warp, const RecordedInstruction& instruction, double ready, Stall cause) {
+    for (std::uint16_t r : instruction.writes) warp.registers[r] = {ready, cause, false};
+  }
+
+  void issue(int index, Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
+    ++warp.at;
+    switch (instruction.op_class) {
+      case OpClass::matrix_product:
+        multiply(warp, instruction, start);
+        break;
+      case OpClass::load:
+      case OpClass::store:
+      case OpClass::atomic:
+      case OpClass::reduction:
+      case OpClass::async_copy:
+      case OpClass::matrix_load:
+      case OpClass::matrix_store:
+        access(warp, event, instruction, start);
+        break;
+      case OpClass::async_commit:
+        occupy_issue(warp, start, 1);
+        warp.copies.commit();
+        break;
+      case OpClass::async_wait:
+      case OpClass::bulk_wait:
+      case OpClass::warpgroup_wait:
+        occupy_issue(warp, start, 1);
+        groups_awaited(warp, instruction.op_class)->forget_all_but(instruction.pending_groups);
+        break;
+      case OpClass::barrier:
+        occupy_issue(warp, start, 1);
+        if (event.expected_warps > 0 && !arrive(index, warp, event, start)) return;
+        break;
+      case OpClass::mbarrier:
+      case OpClass::mbarrier_wait:
+        occupy_issue(warp, start, 1);
+        occupy(Pipe::shared_memory, 0, start, 1);
+        write(warp, instruction, start + demands_[instruction.op_class].latency, Stall::shared_memory);
+        if (const RecordedAction* action = action_of(warp, event);
+            action != nullptr && action->kind == AsyncAction::Kind::arrive)
+          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, std::max(start, warp.copies.open));
+        break;
+      case OpClass::cluster_arrive:
+        occupy_issue(warp, start, 1);
+        if (const RecordedAction* action = action_of(warp, event); action != nullptr)
+          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, start);
+        break;
+      case OpClass::cluster_wait:
+        occupy_issue(warp, start, 1);
+        break;
+      case OpClass::grid_wait:
+        occupy_issue(warp, start, 1);
+        if (!result_.prologue || start < *result_.prologue) result_.prologue = start;
+        break;
+      case OpClass::bulk_copy:
+        occupy_issue(warp, start, 1);
+        if (const RecordedAction* action = action_of(warp, event); action != nullptr) {
+          const double done = copied(*action, start);
+          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, done);
+          if (action->phase == 0) warp.bulk_copies.open = std::max(warp.bulk_copies.open, done);
+        }
+        break;
+      case OpClass::bulk_commit:
+        occupy_issue(warp, start, 1);
+        warp.bulk_copies.commit();
+        break;
+      case OpClass::warpgroup_product:
+        multiply_asynchronously(warp, instruction, start);
+        break;
+      case OpClass::warpgroup_commit:
+        occupy_issue(warp, start, 1);
+        warp.products.commit();
+        break;
+      case OpClass::fence:
+        occupy_issue(warp, start, 1);
+        warp.next = start + model_.latencies.fence;
+        break;
+      case OpClass::branch:
+        occupy_issue(warp, start, instruction.count);
+        warp.next = start + model_.latencies.branch * event.paths;
+        break;
+      case OpClass::sleep:
+        occupy_issue(warp, start, 1);
+        warp.next = start + model_.latencies.l2;
+        break;
+      default:
+        compute(warp, instruction, start);
+    }
+    turns_.push({warp.next, index});
+  }
+
+  void compute(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const Demand& demand = demands_[instruction.op_class];
+    occupy_issue(warp, start, instruction.count);
+    double begin = start;
+    if (demand.pipe != Pipe::issue) {
+      const int partition = demand.pipe == Pipe::shared_memory ? 0 : warp.partition;
+      begin = occupy(demand.pipe, partition, start, demand.clocks * instruction.count);
+    }
+    // A sequence of several instructions is a chain of which each waits for the one ahead.
+    const double chain = instruction.count > 2 ? demand.latency * (instruction.count - 1) : instruction.count - 1;
+    write(warp, instruction, begin + demand.latency + chain, demand.cause);
+  }
+
+  void multiply(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const MmaForm& form = instruction.mma;
+    if (through_f16(instruction)) return multiply_through_f16(warp, instruction, start);
+    const double clocks = product_clocks(model_.mma, form) * kPartitions;
+    occupy_issue(warp, start, instruction.count);
+    const double begin = occupy(Pipe::tensor_core, warp.partition, start, clocks);
+    write(warp, instruction, begin + model_.latencies.mma + clocks, Stall::tensor_core);
+  }
+
+  /// A warp's quarter of a warpgroup's product: its partition of the tensor core takes one after another.
+  void multiply_asynchronously(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const MmaForm& form = instruction.mma;
+    const double clocks = product_clocks(model_.wgmma, form);
+    occupy_issue(warp, start, 1);
+    const double earliest = std::max(start, warp.product_end + model_.latencies.wgmma_gap);
+    warp.product_end = occupy(Pipe::tensor_core, warp.partition, earliest, clocks) + clocks;
+    // Operands in shared memory pass its banks: the second for all warps of the group together.
+    const int shared_rows = form.n + (instruction.first_in_registers ? 0 : form.m);
+    const double operands = shared_rows * form.k * width_of(form.a) / 8.0 / model_.rates.shared_bytes / kPartitions;
+    warp.product_end = std::max(warp.product_end, occupy(Pipe::shared_memory, 0, start, operands) + operands);
+    warp.products.open = warp.product_end + model_.latencies.wgmma;
+  }
+
+  /// Operands that are not yet f16 are widened, two conversions for each register; two products follow each other on
+  /// the tensor core, and ordinary additions put C on top.
+  void multiply_through_f16(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const MmaForm& form = instruction.mma;
+    int conversions = 0;
+    for (std::uint16_t r : needed_at_issue(instruction)) {
+      if (warp.registers[r].widened) continue;
+      warp.registers[r].widened = true;
+      conversions += 2;
+    }
+    MmaForm half_of_it = form;
+    half_of_it.a = half_of_it.b = MmaType::f16;
+    half_of_it.k /= 2;
+    const double clocks = product_clocks(model_.mma, half_of_it) * kPartitions;
+    const int additions = mma_registers(form).c;
+    double operands = start;
+    if (conversions > 0) {
+      const double each = 32.0 * kPartitions / model_.rates.convert_from_fp8;
+      operands = occupy(Pipe::convert, warp.partition, start, conversions * each) + conversions * each +
+                 model_.latencies.convert_pack;
+    }
+    occupy_issue(warp, start, conversions + 2 + additions);
+    const double begin = occupy(Pipe::tensor_core, warp.partition, operands, 2 * clocks);
+    occupy(Pipe::float_fma, warp.partition, begin, additions * 32.0 * kPartitions / model_.rates.float_fma);
+    double ready = begin + 2 * (model_.latencies.mma + clocks);
+    for (std::uint16_t r : instruction.reads) ready = std::max(ready, warp.registers[r].ready);
+    write(warp, instruction, ready + model_.latencies.fma, Stall::tensor_core);
+  }
+
+  void access(Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
+    occupy_issue(warp, start, instruction.count);
+    const Latencies& latencies = model_.latencies;
+    if (event.space == TracedSpace::remote_shared) {
+      const double clocks = event.wavefronts * model_.rates.shared_bytes / model_.rates.remote_shared_bytes;
+      const double begin = occupy(Pipe::global_memory, 0, start, clocks);
+      write(warp, instruction, begin + clocks + latencies.remote_shared, Stall::shared_memory);
+      return;
+    }
+    if (event.space == TracedSpace::parameter || (event.space == TracedSpace::constant && event.l2_sectors == 0)) {
+      write(warp, instruction, start + latencies.constant, Stall::dependence);
+      return;
+    }
+    const bool shared = event.space == TracedSpace::shared;
+    const double wavefronts = std::max<double>(event.wavefronts, shared ? 1 : (event.l1_sectors + event.l2_sectors + 3) / 4);
+    const double begin = occupy(Pipe::shared_memory, 0, start, wavefronts);
+    double ready = begin + wavefronts - 1;
+    Stall cause = Stall::shared_memory;
+    if (shared) {
+      ready += instruction.op_class == OpClass::atomic ? 2 * latencies.shared : latencies.shared;
+    } else {
+      cause = Stall::global_memory;
+      double arrival = begin;
+      if (event.l2_sectors > 0)
+        arrival = occupy(Pipe::global_memory, 0, begin, event.l2_sectors * 32.0 / model_.rates.l1_bytes) +
+                  event.l2_sectors * 32.0 / model_.rates.l1_bytes;
+      const double away = work_.from_memory ? latencies.memory : latencies.l2;
+      if (instruction.op_class == OpClass::atomic)
+        ready = arrival + latencies.atomic;
+      else
+        ready = event.l2_sectors > 0 ? arrival + away : begin + latencies.l1;
+    }
+    if (instruction.op_class == OpClass::async_copy)
+      warp.copies.open = std::max(warp.copies.open, ready);
+    else
+      write(warp, instruction, ready, cause);
+  }
+
+  /// False when the warp has to wait: whoever arrives last wakes it.
+  bool arrive(int index, Warp& warp, const Event& event, double start) {
+    Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+    BarrierState& barrier = slot.barriers[event.barrier % slot.barriers.size()];
+    barrier.last_arrival = std::max(barrier.last_arrival, start);
+    ++barrier.arrived;
+    if (event.waits) barrier.waiting.push_back(index);
+    if (barrier.arrived < event.expected_warps) return !event.waits;
+    const double release = barrier.last_arrival + model_.latencies.barrier;
+    for (int waiting : barrier.waiting) {
+      Warp& other = warps_[static_cast<std::size_t>(waiting)];
+      other.next = release;
+      other.waited = Stall::barrier;
+      if (waiting != index) turns_.push({release, waiting});
+    }
+    barrier = BarrierState{};
+    return true;
+  }
+
+  const DeviceModel& model_;
+  const TraceRecorder::Recording& recording_;
+  const std::span<const RecordedBlock> blocks_;
+  const SmWork& work_;
+  const Demands demands_;
+  std::vector<Slot> slots_;
+  std::vector<Warp> warps_;
+  std::array<std::array<double, kPartitions>, kPipes> free_{};
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+  std::uint64_t blocks_left_ = 0;
+  std::size_t started_ = 0;
+  SmResult result_;
+};
+
+}  // namespace
+
+SmResult simulate_sm(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work) {
+  std::uint64_t kept = 0, issued = 0;
+  const std::span<const RecordedBlock> blocks_told = recording.telling();
+  for (const RecordedBlock& block : blocks_told) {
+    kept += block.kept;
+    issued += block.issued;
+  }
+  const double per_block = static_cast<double>(kept) / static_cast<double>(blocks_told.size());
+  // At least one full house, and all waves while they are cheap: then the tail of the last is exact.
+  const auto resident = std::min<std::uint64_t>(work.blocks, static_cast<std::uint64_t>(work.resident));
+  const auto affordable = static_cast<std::uint64_t>(static_cast<double>(kEventBudget) / std::max(per_block, 1.0));
+  const std::uint64_t blocks = std::clamp(affordable / resident * resident, resident, std::max(work.blocks, resident));
+  const std::uint64_t simulated = std::min(work.blocks, blocks);
+  SmResult result = Simulation(model, recording, work).run(simulated);
+  const double more = static_cast<double>(work.blocks) / static_cast<double>(simulated) *
+                      (kept == 0 ? 1.0 : static_cast<double>(issued) / static_cast<double>(kept));
+  result.clocks *= more;
+  result.instructions *= more;
+  result.warp_clocks *= more;
+  for (double& busy : result.busy) busy *= more;
+  for (double& stall : result.stalls) stall *= more;
+  return result;
+}
+
+}  // namespace evo::vgpu

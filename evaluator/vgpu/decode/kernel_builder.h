@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/decode/folding.h"
+
+namespace evo::vgpu {
+
+/// Grows a kernel instruction by instruction. Registers are numbered without limit here and get their rows at
+/// the end.
+class KernelBuilder {
+ public:
+  KernelBuilder(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
+                const DecodeOptions& options);
+  std::unique_ptr<Kernel> build();
+
+  const ptx::Module& module() const { return module_; }
+  const DecodeOptions& options() const { return options_; }
+  Kernel& kernel() { return *kernel_; }
+
+  // Registers of the function that is being decoded.
+  ptx::Type type_of(std::uint32_t function_register) const;
+  std::uint32_t register_of(std::uint32_t function_register);
+  std::uint32_t upper_half_of(std::uint32_t function_register);  ///< Of one of 128 bits.
+  std::uint32_t predicate_of(std::uint32_t function_register);
+  std::uint32_t carry();
+
+  std::uint32_t new_register(std::uint8_t rows);
+  std::uint32_t new_predicate() { return kernel_->predicates++; }
+  std::uint32_t new_cache() { return kernel_->caches++; }
+  std::uint32_t special(Special special);
+  /// A row (two when `wide`) of one value.
+  Place constant(std::uint64_t bits, bool wide);
+
+  /// Where a variable is: its address in its own space.
+  struct VariablePlace {
+    ptx::Space space = ptx::Space::none;  ///< global, constant, shared, local or param (of the kernel).
+    std::uint64_t address = 0;
+    bool framed = false;  ///< In the frame of a called function: counted from its begin.
+  };
+  VariablePlace place_of(const ptx::Operand& variable);
+  std::uint64_t bytes_of(const ptx::Operand& variable) const;
+
+  // Control flow of the function that is being decoded.
+  bool in_entry() const { return frames_.size() == 1 && !in_procedure(); }
+  bool in_procedure() const { return procedure_ != kNowhere; }
+  /// A `ret` here ends a called function, not one that was inlined.
+  bool returns_to_caller() const { return frames_.size() == 1 && in_procedure(); }
+  void branch_to(const ptx::Operand& label);     ///< For the instruction emitted next.
+  void branch_table(const ptx::Operand& table);  ///< Likewise; sets its table.
+  void jump_to_return();                         ///< Likewise.
+  /// Inlines the call, or emits a real one.
+  void call(Form& form, const ptx::Operand* results, const ptx::Function& callee, const ptx::Operand* arguments);
+  void call_through_pointer(Form& form, const ptx::Operand* results, const ptx::Operand& pointer,
+                            const ptx::Operand* arguments);
+  /// The address of a function of the module.
+  std::uint64_t address_of(std::string_view function) const;
+
+  struct Draft {
+    Instruction instruction;
+    Flow flow;
+    std::uint32_t line = 0;
+    std::uint32_t ptx_line = 0;
+    std::uint32_t opcode = 0;
+    std::uint32_t first_use = 0;
+    std::uint32_t use_count = 0;
+    OpClass op_class = OpClass::nothing;
+    std::uint8_t count = 1;
+    MmaForm mma;
+    std::uint32_t pending_groups = 0;
+    std::vector<std::uint32_t> predicate_reads;
+    std::vector<std::uint32_t> predicate_writes;
+  };
+  struct Use {
+    std::uint32_t reg = 0;
+    std::uint32_t slot = 0;  ///< Of Instruction::op, or of Kernel::places.
+    bool write = false;
+    bool in_list = false;
+  };
+  void add(Draft draft, const std::vector<Use>& uses);
+  std::uint32_t opcode_number(std::string opcode);
+
+ private:
+  /// A function whose body is being decoded: the entry, or a device function at one call.
+  struct Frame {
+    const ptx::Function* function = nullptr;
+    std::vector<std::uint32_t> registers;  ///< Of each register of the function: ours, or kNowhere so far.
+    std::map<std::uint32_t, std::uint32_t> upper_halves;  ///< Of registers of 128 bits.
+    std::vector<VariablePlace> variables;
+    std::vector<std::uint32_t> statement_start;  ///< First instruction of each statement.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> label_fixups;  ///< Draft, label.
+    std::vector<std::uint32_t> return_fixups;  ///< Drafts that go to the end of the frame.
+    std::uint32_t carry = kNowhere;
+  };
+
+  // procedures.cpp
+  bool must_be_real(const ptx::Function& callee) const;
+  std::uint32_t procedure_of(const ptx::Function& function);
+  CallSite call_site(const ptx::Function* callee, const ptx::Operand* results, const ptx::Operand* arguments) const;
+  void emit_call(Form& form, CallSite site, const ptx::Operand* pointer);
+  void decode_procedures();
+  void decode_procedure(std::uint32_t number);
+  void write_procedures();
+
+  void place_parameters(Frame& frame);
+  void place_locals(Frame& frame, std::size_t first);
+  void name_shared_variables();
+  std::uint32_t allocate(std::uint32_t& space, const ptx::Variable& variable);
+  void decode_body();
+  void close_frame(std::uint32_t end);
+  void insert_reconvergence_points();
+  void write_code();
+  std::vector<Fate> fates() const;
+  void write_trace();
+  void write_product_registers();
+
+  const ptx::Module& module_;
+  const ptx::Function& entry_;
+  const ModuleLayout& layout_;
+  DecodeOptions options_;
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<Frame> frames_;
+  std::vector<Draft> drafts_;
+  std::vector<Use> uses_;
+  std::vector<std::uint8_t> rows_of_;
+  std::vector<std::uint32_t> pinned_;
+  std::map<Special, std::uint32_t> specials_;
+  std::map<std::pair<std::uint64_t, bool>, Place> constants_;
+  std::map<std::uint32_t, std::uint32_t>
+      shared_variables_;  ///< Module variable: offset in the kernel's shared memory.
+  std::map<const ptx::Variable*, std::uint32_t> function_shared_;  ///< Likewise, of functions.
+  std::vector<std::uint32_t> dynamic_shared_;
+  std::unordered_map<std::string, std::uint32_t> opcodes_;
+  std::vector<std::uint32_t> first_row_;
+  std::uint32_t procedure_ = kNowhere;  ///< That is being decoded.
+  std::uint32_t inlined_ = 0;           ///< Calls.
+  std::map<const ptx::Function*, std::uint32_t> procedures_;
+  std::vector<const ptx::Function*> called_;  ///< The function of each procedure.
+  std::vector<std::uint32_t> waiting_labels_;
+  bool waiting_return_ = false;
+};
+
+}  // namespace evo::vgpu

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+
+#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/numbers/tensor_core.h"
+
+namespace evo::vgpu {
+
+/// All 32 lanes must take part, together. False when they have not come yet, or never can: then the warp has failed.
+bool gather_whole_warp(Warp& warp, const Instruction& in, std::uint32_t& mask);
+
+/// The registers of a product's matrices.
+struct MmaFragments {
+  std::span<const ptx::Operand> d, a, b, c;
+  std::span<const ptx::Operand> metadata = {};  ///< Of sparse forms: one.
+};
+/// Adds a matrix product as the form's next instruction. Throws when it is not supported or the registers do not fit.
+void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers);
+
+/// "f16" to "s32", the types of matrices. Consumes the next modifier; throws when it is none.
+MmaType take_mma_type(Form& form);
+/// .rn to .rp, which products of f64 may have.
+void take_mma_rounding(Form& form, MmaForm& mma);
+/// .xor.popc or .and.popc of products of single bits.
+void take_mma_bits(Form& form, MmaForm& mma);
+/// The types of D and C, once that of A is known. Throws when they do not go together.
+void set_mma_sums(Form& form, MmaForm& mma, MmaType d, MmaType c);
+/// "m16n8k32". Consumes the next modifier.
+void take_mma_shape(Form& form, MmaForm& mma);
+
+}  // namespace evo::vgpu

@@ -1,0 +1,359 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/cluster_operations.h"
+#include "evaluator/vgpu/numbers/half_lanes.h"
+#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/numbers/reduction.h"
+
+// PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is
+// atomic, the lanes' in ascending order.
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+struct Add {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return static_cast<T>(old + b);
+  }
+};
+struct Min {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return std::min(old, b);
+  }
+};
+struct Max {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return std::max(old, b);
+  }
+};
+struct And {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return static_cast<T>(old & b);
+  }
+};
+struct Or {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return static_cast<T>(old | b);
+  }
+};
+struct Xor {
+  template <class T>
+  static T apply(T old, T b, T) {
+    return static_cast<T>(old ^ b);
+  }
+};
+struct Exchange {
+  template <class T>
+  static T apply(T, T b, T) {
+    return b;
+  }
+};
+struct CompareAndSwap {
+  template <class T>
+  static T apply(T old, T b, T c) {
+    return old == b ? c : old;
+  }
+};
+struct Increment {
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+    return old >= b ? 0 : old + 1;
+  }
+};
+struct Decrement {
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+    return old == 0 || old > b ? b : old - 1;
+  }
+};
+/// Global memory's unit flushes subnormals, shared memory's does not.
+template <bool kFlush>
+struct AddSingle {
+  static float apply(float old, float b, float) { return added_in_memory<kFlush>(old, b); }
+};
+/// Doubles in global memory; in shared memory they are added by a loop around cas, as add.f64 adds.
+struct AddDoubleInMemory {
+  static double apply(double old, double b, double) { return added_in_memory(old, b); }
+};
+template <class Format, bool kPair>
+struct AddHalf {
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+    const std::uint32_t low = Format::add(old & 0xffffu, b & 0xffffu);
+    return kPair ? low | Format::add(old >> 16, b >> 16) << 16 : low;
+  }
+};
+template <class Format, bool kPair, bool kMax>
+struct HalfExtreme {
+  static std::uint32_t one(std::uint32_t a, std::uint32_t b) {
+    if (is_nan<Format>(a)) return is_nan<Format>(b) ? Format::kNan : b;
+    if (is_nan<Format>(b)) return a;
+    return (kMax ? ordered_half(a) > ordered_half(b) : ordered_half(a) < ordered_half(b)) ? a : b;
+  }
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+    const std::uint32_t low = one(old & 0xffffu, b & 0xffffu);
+    return kPair ? low | one(old >> 16, b >> 16) << 16 : low;
+  }
+};
+
+/// op: d, base, b, c. Memory holds the low kBytes of a T.
+template <class T, class Op, std::size_t kBytes = sizeof(T)>
+void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  Touched touched;
+  if (!resolve(warp, in, mask, in.op[1], kBytes, touched)) return;
+  watch_atomic(warp, in, mask, kBytes, touched);
+  Slot<T>* d = own_row<T>(warp, in.op[0]);
+  const Slot<T>* b = source_row<T>(warp, in.op[2]);
+  const Slot<T>* c = source_row<T>(warp, in.op[3]);
+  Slot<T> result[32];
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    T old{};
+    std::memcpy(&old, touched.at[lane], kBytes);
+    const T fresh = Op::apply(old, get<T>(b, lane), get<T>(c, lane));
+    std::memcpy(touched.at[lane], &fresh, kBytes);
+    put<T>(result, lane, old);
+  }
+  blend(d, result, mask);
+}
+
+/// Which unit adds depends on where the address leads.
+template <class Float, class InShared, class InGlobal>
+void execute_add(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const AccessMode mode = AccessMode::decoded(in.aux0);
+  bool shared = mode.where == Where::shared || mode.where == Where::cluster;
+  if (mode.where == Where::generic) {
+    const std::uint64_t address = source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] +
+                                  static_cast<std::uint64_t>(in.immediate);
+    shared = address - kSharedWindow < kWindowBytes;
+  }
+  if (shared) {
+    execute_atomic<Float, InShared>(warp, in, mask);
+  } else {
+    execute_atomic<Float, InGlobal>(warp, in, mask);
+  }
+}
+
+template <class Op>
+Execute choose_integer_atomic(Form& form, Type type) {
+  switch (type) {
+    case Type::u32:
+    case Type::b32:
+      return execute_atomic<std::uint32_t, Op>;
+    case Type::s32:
+      return execute_atomic<std::int32_t, Op>;
+    case Type::u64:
+    case Type::b64:
+      return execute_atomic<std::uint64_t, Op>;
+    case Type::s64:
+      return execute_atomic<std::int64_t, Op>;
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
+  }
+}
+
+Execute choose_add(Form& form, Type type) {
+  switch (type) {
+    case Type::f32:
+      return execute_add<float, AddSingle<false>, AddSingle<true>>;
+    case Type::f64:
+      return execute_add<double, Add, AddDoubleInMemory>;
+    case Type::f16:
+      return execute_atomic<std::uint32_t, AddHalf<F16, false>, 2>;
+    case Type::f16x2:
+      return execute_atomic<std::uint32_t, AddHalf<F16, true>>;
+    case Type::bf16:
+      return execute_atomic<std::uint32_t, AddHalf<BF16, false>, 2>;
+    case Type::bf16x2:
+      return execute_atomic<std::uint32_t, AddHalf<BF16, true>>;
+    case Type::s32:
+      return execute_atomic<std::uint32_t, Add>;
+    case Type::s64:
+      return execute_atomic<std::uint64_t, Add>;
+    default:
+      return choose_integer_atomic<Add>(form, type);
+  }
+}
+
+template <class Op, bool kMax>
+Execute choose_extreme(Form& form, Type type) {
+  switch (type) {
+    case Type::f16:
+      return execute_atomic<std::uint32_t, HalfExtreme<F16, false, kMax>, 2>;
+    case Type::f16x2:
+      return execute_atomic<std::uint32_t, HalfExtreme<F16, true, kMax>>;
+    case Type::bf16:
+      return execute_atomic<std::uint32_t, HalfExtreme<BF16, false, kMax>, 2>;
+    case Type::bf16x2:
+      return execute_atomic<std::uint32_t, HalfExtreme<BF16, true, kMax>>;
+    default:
+      return choose_integer_atomic<Op>(form, type);
+  }
+}
+
+Execute choose(Form& form, std::string_view op, Type type) {
+  if (op == "add") return choose_add(form, type);
+  if (op == "min") return choose_extreme<Min, false>(form, type);
+  if (op == "max") return choose_extreme<Max, true>(form, type);
+  if (op == "inc" && type == Type::u32) return execute_atomic<std::uint32_t, Increment>;
+  if (op == "dec" && type == Type::u32) return execute_atomic<std::uint32_t, Decrement>;
+  if (ptx::is_float(type)) form.unsupported("type ." + std::string(ptx::name_of(type)));
+  if (op == "and") return choose_integer_atomic<And>(form, type);
+  if (op == "or") return choose_integer_atomic<Or>(form, type);
+  if (op == "xor") return choose_integer_atomic<Xor>(form, type);
+  if (op == "exch") return choose_integer_atomic<Exchange>(form, type);
+  if (op == "cas") {
+    return type == Type::b16 ? execute_atomic<std::uint32_t, CompareAndSwap, 2>
+                             : choose_integer_atomic<CompareAndSwap>(form, type);
+  }
+  form.unsupported();
+}
+
+/// 128 bits. op: the halves of d, base; the list: the halves of b and, for cas, of c.
+template <bool kCompares>
+void execute_wide_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  using Value = std::array<std::uint64_t, 2>;
+  Touched touched;
+  if (!resolve(warp, in, mask, in.op[2], sizeof(Value), touched)) return;
+  watch_atomic(warp, in, mask, sizeof(Value), touched);
+  const Place* places = warp.launch->kernel->places.data() + in.more;
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const auto value = [&](std::size_t at) {
+      return Value{source_row<std::uint64_t>(warp, places[at])[lane], source_row<std::uint64_t>(warp, places[at + 1])[lane]};
+    };
+    Value old;
+    std::memcpy(&old, touched.at[lane], sizeof old);
+    const bool stores = !kCompares || old == value(0);
+    const Value fresh = stores ? value(kCompares ? 2 : 0) : old;
+    std::memcpy(touched.at[lane], &fresh, sizeof fresh);
+    for (std::size_t i = 0; i < old.size(); ++i) own_row<std::uint64_t>(warp, in.op[i])[lane] = old[i];
+  }
+}
+
+void take_wide_atomic(Form& form, std::string_view op, Where where, const MemoryOrder& order) {
+  if (op != "cas" && op != "exch") form.unsupported("type .b128");
+  for (const bool upper : {false, true}) form.destination_half(form.operand(0), upper);
+  take_address(form, form.operand(1), where, true);
+  form.instruction().aux0 |= order.encoded();
+  form.begin_list();
+  for (std::size_t at = 2; at < (op == "cas" ? 4u : 3u); ++at)
+    for (const bool upper : {false, true}) form.list_source_half(form.operand(at), upper);
+  form.emit(op == "cas" ? execute_wide_atomic<true> : execute_wide_atomic<false>, OpClass::atomic);
+}
+
+/// Looks at a whole vector, whose elements follow one by one. op: the base; aux1: bytes.
+void check_vector(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  Touched touched;
+  const AccessMode mode = AccessMode::decoded(in.aux0);
+  for (int lane = 0; lane < 32; ++lane) {
+    touched.address[lane] = mode.wide_base
+                                ? source_row<std::uint64_t>(warp, in.op[0])[lane] + static_cast<std::uint64_t>(in.immediate)
+                                : static_cast<Word>(warp.row(in.op[0])[lane] + static_cast<Word>(in.immediate));
+  }
+  resolve_lane_by_lane(warp, in, mask, mode, in.aux1, touched);
+}
+
+/// op: target, source.
+void copy_word(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  blend(warp.own(in.op[0]), warp.row(in.op[1]), mask);
+}
+
+/// Vectors: each element by itself is atomic.
+void take_vector_atomic(Form& form, std::string_view op, Type type, std::size_t count, Where where,
+                        const MemoryOrder& order, bool returns) {
+  const std::size_t address = returns ? 1 : 0;
+  const auto values = form.elements(address + 1);
+  const auto results = returns ? form.elements(0) : std::span<const ptx::Operand>();
+  if (values.size() != count || (returns && results.size() != count))
+    form.unsupported("the number of registers does not fit the vector");
+  if (ptx::bits_of(type) > 32) form.unsupported("type ." + std::string(ptx::name_of(type)));
+  const std::int64_t bytes = ptx::bits_of(type) / 8;
+  form.begin_another();
+  take_address(form, form.operand(address), where, true);
+  form.instruction().aux1 = static_cast<std::uint32_t>(count) * static_cast<std::uint32_t>(bytes);
+  form.emit(check_vector, OpClass::nothing);
+  // Registers that take an element's old value before a later element is read from them.
+  std::vector<std::optional<std::uint32_t>> copies(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto overwrites = [&](const ptx::Operand& result) {
+      return result.kind == ptx::Operand::Kind::reg && values[i].kind == result.kind && result.index == values[i].index;
+    };
+    if (std::ranges::none_of(results.first(returns ? i : 0), overwrites)) continue;
+    copies[i] = form.new_temporary(type);
+    form.begin_another();
+    form.temporary_destination(*copies[i]);
+    form.source(values[i], type);
+    form.emit(copy_word, OpClass::nothing);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    form.begin_another();
+    returns ? form.destination(results[i], type) : form.scratch(type);
+    take_address(form, form.operand(address), where, true);
+    form.instruction().aux0 |= order.encoded();
+    form.instruction().immediate += static_cast<std::int64_t>(i) * bytes;
+    copies[i] ? form.temporary_source(*copies[i]) : form.source(values[i], type);
+    form.constant(0, type);
+    form.emit(choose(form, op, type), returns ? OpClass::atomic : OpClass::reduction);
+  }
+}
+
+void take_atomic(Form& form, bool returns) {
+  const Where where = take_space(form);
+  MemoryOrder order = take_memory_hints(form);
+  order.strong = true;
+  form.take("noftz");
+  const std::string_view op =
+      form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
+  const std::string_view vector = form.take_one_of({"v2", "v4", "v8"});
+  const Type type = form.type();
+  if (!vector.empty())
+    return take_vector_atomic(form, op, type, static_cast<std::size_t>(vector[1] - '0'), where, order, returns);
+  if (type == Type::b128 && returns) return take_wide_atomic(form, op, where, order);
+  std::size_t at = 0;
+  if (returns) {
+    form.destination(at++, type);
+  } else {
+    form.scratch(type);
+  }
+  take_address(form, form.operand(at++), where, true);
+  form.instruction().aux0 |= order.encoded();
+  form.source(at++, type);
+  if (op == "cas") {
+    form.source(at++, type);
+  } else {
+    form.constant(0, type);
+  }
+  form.emit(choose(form, op, type), returns ? OpClass::atomic : OpClass::reduction);
+}
+
+void decode_atom(Form& form) {
+  take_atomic(form, true);
+}
+void decode_red(Form& form) {
+  if (form.take("async")) return decode_async_reduction(form);
+  take_atomic(form, false);
+}
+
+constexpr Operation kOperations[] = {
+    {"atom", Operands::any, decode_atom},
+    {"red", Operands::any, decode_red},
+};
+
+}  // namespace
+
+std::span<const Operation> atomic_operations() {
+  return kOperations;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,127 @@
+#include "evaluator/vgpu/isa/barrier_operations.h"
+
+#include <bit>
+#include <string>
+
+#include "evaluator/vgpu/machine/block.h"
+#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/cluster_operations.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/isa/warp_operations.h"
+
+// PTX ISA 9.0, 9.7.13.1 "bar, barrier" and 9.7.13.2 "bar.warp.sync".
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+/// Instruction::aux0.
+enum class Kind : std::uint32_t { sync, arrive, popc, logical_and, logical_or };
+
+/// op: result, barrier number, thread count (0: the whole block), predicate. aux1: the warp must be together.
+void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const int lane = std::countr_zero(mask);
+  const std::uint32_t id = warp.row(in.op[1])[lane];
+  const std::uint32_t threads = warp.row(in.op[2])[lane];
+  const auto kind = static_cast<Kind>(in.aux0);
+  if (id >= kBarriers) {
+    warp.fail(in, "barrier " + std::to_string(id) + " does not exist: there are 16", lane);
+    return;
+  }
+  if (threads % 32 != 0) {
+    warp.fail(in, "the thread count " + std::to_string(threads) + " is no multiple of 32", lane);
+    return;
+  }
+  const bool reduces = kind == Kind::popc || kind == Kind::logical_and || kind == Kind::logical_or;
+  const std::uint32_t votes =
+      reduces ? static_cast<std::uint32_t>(std::popcount(get_predicate(warp, in.op[3]) & mask)) : 0;
+  Block& block = *warp.block;
+  if (in.aux1 != 0 && warp.launch->sanitiser != nullptr) warp.launch->sanitiser->arrive_aligned(warp, in, id, mask);
+  const bool waits = kind != Kind::arrive;
+  if (waits) warp.wait_at_barrier(in, mask, id);
+  block.arrive(warp, id, threads, mask, votes, waits);
+}
+
+/// op: member mask.
+void execute_warp_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[0], Meet::anywhere);
+  while (groups.next(mask)) {
+    if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->warp_barrier(warp, mask);
+  }
+}
+
+void decode_warp_barrier(Form& form) {
+  if (!form.take("sync")) form.unsupported();
+  form.source(0, Type::b32);
+  form.emit(execute_warp_barrier, OpClass::warp_sync);
+}
+
+void decode_barrier(Form& form) {
+  if (form.take("warp")) return decode_warp_barrier(form);
+  if (form.take("cluster")) return decode_cluster_barrier(form);
+  form.take("cta");
+  const bool together = form.take("aligned") || form.name() == "bar";
+  const std::string_view action = form.take_one_of({"sync", "arrive", "red"});
+  Kind kind = action == "arrive" ? Kind::arrive : Kind::sync;
+  std::size_t at = 0;
+  if (action == "red") {
+    const std::string_view op = form.take_one_of({"popc", "and", "or"});
+    form.type();
+    kind = op == "popc" ? Kind::popc : (op == "and" ? Kind::logical_and : Kind::logical_or);
+    if (kind == Kind::popc) {
+      form.destination(0, Type::u32);
+    } else {
+      form.predicate_destination(form.operand(0));
+    }
+    at = 1;
+  } else {
+    form.raw(0);
+  }
+  if (action.empty()) form.unsupported();
+  form.source(at, Type::u32);
+  const std::size_t without_count = at + (action == "red" ? 2 : 1);
+  if (form.operand_count() > without_count) {
+    form.source(at + 1, Type::u32);
+  } else {
+    form.constant(0, Type::u32);
+  }
+  if (action == "red") {
+    form.predicate_source(form.operand(form.operand_count() - 1));
+  }
+  form.instruction().aux0 = static_cast<std::uint32_t>(kind);
+  form.instruction().aux1 = together ? 1 : 0;
+  form.emit(execute_barrier, OpClass::barrier);
+}
+
+constexpr Operation kOperations[] = {
+    {"bar", Operands::any, decode_barrier},
+    {"barrier", Operands::any, decode_barrier},
+};
+
+}  // namespace
+
+void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes,
+                    std::uint32_t voters) {
+  switch (static_cast<Kind>(in.aux0)) {
+    case Kind::popc: {
+      Word* d = warp.own(in.op[0]);
+      for (std::uint32_t left = mask; left != 0; left &= left - 1) d[std::countr_zero(left)] = votes;
+      break;
+    }
+    case Kind::logical_and:
+      put_predicate(warp, in.op[0], votes == voters ? kAllLanes : 0, mask);
+      break;
+    case Kind::logical_or:
+      put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
+      break;
+    case Kind::sync:
+    case Kind::arrive:
+      break;
+  }
+}
+
+std::span<const Operation> barrier_operations() {
+  return kOperations;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/numbers/reduction.h"
+
+/// What bulk copies, bulk tensor copies and st.async have in common: who is told of their end, and where they go.
+/// In their instructions op[3] is the base of the mbarrier, op[4] the mask of blocks, op[5] the reduction; aux0 has
+/// the target's mode in its low byte, the mbarrier's in the next, then kMulticast; the upper half of `immediate` is
+/// the mbarrier's offset.
+namespace evo::vgpu {
+
+constexpr std::uint32_t kMulticast = 1u << 16;
+constexpr std::string_view kReductions[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
+
+enum class BulkEnd : std::uint8_t { mbarrier, group };
+
+struct BulkTraffic {
+  std::uint32_t bytes = 0;
+  bool global = false;
+  bool writes = false;  ///< Out of shared memory.
+};
+
+/// A lane's address: its base register plus an offset of 32 bits.
+std::uint64_t address_in(const Warp& warp, Place base, AccessMode mode, std::uint32_t offset, int lane);
+
+/// Puts an operation into the lane's current bulk group. `settle`: BulkOperation's.
+void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform, std::function<void()> settle);
+
+/// Tells the tracer; `told` is the mbarrier of the own block, or null.
+void note_copy(Warp& warp, const BulkTraffic& traffic, const Mbarrier* told);
+
+/// Issues what deliver(block) makes to the target's block or to all that the mask names; each block's mbarrier is
+/// told of `bytes`. False when the warp has failed.
+bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPlace& target,
+                     const BulkTraffic& traffic,
+                     const std::function<std::function<void()>(Block& block)>& deliver);
+
+/// Whether the kernel was launched in clusters, if only of one block. Without them a GPU calls reductions in
+/// shared memory by red.async and cp.reduce.async.bulk illegal instructions.
+bool is_in_cluster(const Warp& warp);
+
+Reduction reduction_in(const Instruction& in);
+
+// Decoding
+/// ".mbarrier::complete_tx::bytes" or ".bulk_group", consumed.
+BulkEnd take_bulk_end(Form& form);
+/// op[3] and op[4] from the operands of these numbers; 0: there is none.
+void take_told_barrier(Form& form, std::size_t barrier, std::size_t block_mask);
+/// The number in kReductions of the operation among the modifiers, consumed.
+std::uint32_t take_reduction(Form& form);
+/// op[5] for a reduction of one type.
+std::uint32_t encoded_reduction(Form& form, std::uint32_t number, ptx::Type type);
+
+/// cp.async.bulk.tensor and its prefetch, once "tensor" has been taken.
+void decode_tensor_copy(Form& form);
+void decode_tensor_prefetch(Form& form);
+
+}  // namespace evo::vgpu

@@ -1,0 +1,193 @@
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/isa/async_operations.h"
+#include "evaluator/vgpu/isa/bulk_issue.h"
+#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/numbers/reduction.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+
+// PTX ISA 9.0, 9.7.9.25.4 "Data Movement and Conversion Instructions: Bulk copy". Operands are checked when a copy is
+// issued; it reads and writes when its end is waited for, the latest moment that the ISA allows.
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+constexpr std::uint32_t kBulkUnit = 16;
+
+std::byte* bulk_bytes(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t address,
+                      std::uint32_t bytes) {
+  if (address % kBulkUnit != 0) {
+    warp.fail(in, "an address that is not aligned to 16 bytes", lane);
+    return nullptr;
+  }
+  return resolve_lane(warp, in, lane, mode, address, bytes);
+}
+
+/// op: target, source, size, mbarrier, block mask, reduction.
+void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const AccessMode to_mode = AccessMode::decoded(in.aux0);
+  const AccessMode from_mode = AccessMode::decoded(in.aux1);
+  const Reduction reduction = reduction_in(in);
+  const bool grouped = to_mode.where == Where::global;
+  if (reduction.combine != nullptr && !grouped && !is_in_cluster(warp))
+    return warp.fail(in, "a launch without clusters");
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const Word bytes = warp.row(in.op[2])[lane];
+    if (bytes % kBulkUnit != 0) return warp.fail(in, "a size that is no multiple of 16", lane);
+    if (bytes == 0) continue;
+    const std::uint64_t to = address_in(warp, in.op[0], to_mode, in.more, lane);
+    const std::uint64_t from =
+        address_in(warp, in.op[1], from_mode, static_cast<std::uint32_t>(in.immediate), lane);
+    const std::byte* source = bulk_bytes(warp, in, lane, from_mode, from, bytes);
+    if (source == nullptr) return;
+    std::byte* target = bulk_bytes(warp, in, lane, to_mode, to, bytes);
+    if (target == nullptr) return;
+    const BulkTraffic traffic{bytes, from_mode.where == Where::global || grouped, grouped};
+    const auto copy = [=](std::byte* there) {
+      if (reduction.combine != nullptr) {
+        reduction.combine(there, source, bytes / reduction.bytes);
+      } else {
+        std::memcpy(there, source, bytes);
+      }
+    };
+    if (grouped) {
+      std::function<void()> perform = [=] { copy(target); };
+      std::function<void()> settle;
+      if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+        const auto origin = shared_place(warp, in, lane, from_mode, from, bytes, kBulkUnit);
+        if (!origin) return;
+        sanitiser->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
+        perform = [=, &warp, &in, perform = std::move(perform)] {
+          perform();
+          sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
+          sanitiser->bulk_stored(warp, in, lane, *origin, to, bytes, reduction.combine != nullptr);
+        };
+        settle = [=, &warp, &in] { sanitiser->bulk_settled(warp, in, lane, to, bytes); };
+      }
+      add_to_group(warp, in, lane, std::move(perform), std::move(settle));
+      note_copy(warp, traffic, nullptr);
+      continue;
+    }
+    const auto place = shared_place(warp, in, lane, to_mode, to, bytes, kBulkUnit);
+    if (!place) return;
+    const bool from_global = from_mode.where == Where::global;
+    if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+      from_global ? sanitiser->bulk_source(warp, in, lane, from_mode, from, bytes)
+                  : sanitiser->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
+    }
+    const auto deliver = [&](Block& block) -> std::function<void()> {
+      return [=, &block, &warp, &in] {
+        copy(block.shared.data() + place->offset);
+        Sanitiser* const sanitiser = warp.launch->sanitiser;
+        if (sanitiser == nullptr) return;
+        sanitiser->bulk_loaded({&block, place->offset}, bytes);
+        if (from_global) {
+          sanitiser->pass_state(warp, from, {&block, place->offset}, bytes);
+        } else {
+          sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
+        }
+      };
+    };
+    if (!issue_to_blocks(warp, in, lane, *place, traffic, deliver)) return;
+  }
+}
+
+/// Checks the place of a prefetch; there are no caches.
+void execute_bulk_prefetch(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const AccessMode mode = AccessMode::decoded(in.aux1);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const Word bytes = warp.row(in.op[2])[lane];
+    if (bytes % kBulkUnit != 0) return warp.fail(in, "a size that is no multiple of 16", lane);
+    const std::uint64_t from = address_in(warp, in.op[1], mode, static_cast<std::uint32_t>(in.immediate), lane);
+    if (bytes > 0 && bulk_bytes(warp, in, lane, mode, from, bytes) == nullptr) return;
+  }
+}
+
+void execute_bulk_commit(Warp& warp, const Instruction&, std::uint32_t mask) {
+  for (std::uint32_t left = mask; left != 0; left &= left - 1)
+    ++warp.committed_bulk_groups[static_cast<std::size_t>(std::countr_zero(left))];
+}
+
+/// aux0: only for the reads. They and the writes happen together, but the sanitiser tells whether the writes were waited for.
+void execute_bulk_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  land_bulk_groups(warp, mask, static_cast<std::uint32_t>(in.immediate), in.aux0 != 0);
+}
+
+void decode_bulk_wait(Form& form) {
+  form.instruction().aux0 = form.take("read") ? 1 : 0;
+  const ptx::Operand& count = form.operand(0);
+  if (count.kind != ptx::Operand::Kind::integer) form.unsupported("the number of groups must be a number");
+  form.instruction().immediate = static_cast<std::int64_t>(count.bits);
+  form.pending_groups(static_cast<std::uint32_t>(count.bits));
+  form.emit(execute_bulk_wait, OpClass::bulk_wait);
+}
+
+/// The next state space among the modifiers, in their order: of the target, then of the source.
+Where next_space(Form& form) {
+  for (const std::string_view part : form.statement().parts) {
+    const bool space = part == "global" || part.starts_with("shared");
+    if (!space || !form.take(part)) continue;
+    if (part == "global") return Where::global;
+    return part == "shared::cluster" ? Where::cluster : Where::shared;
+  }
+  form.unsupported("state spaces");
+}
+
+void decode_bulk_prefetch(Form& form) {
+  if (form.take("tensor")) return decode_tensor_prefetch(form);
+  if (!form.take("L2") || next_space(form) != Where::global) form.unsupported();
+  form.take("L2::cache_hint");
+  form.raw(0);
+  const AddressForm source = take_base(form, form.operand(0), Where::global, false);
+  form.source(1, Type::u32);
+  form.instruction().immediate = source.offset;
+  form.instruction().aux1 = source.mode.encoded();
+  form.instruction().cache = form.new_cache();
+  form.emit(execute_bulk_prefetch, OpClass::bulk_copy);
+}
+
+void decode_bulk_copy(Form& form) {
+  const Where to = next_space(form);
+  const Where from = next_space(form);
+  std::uint32_t reduction = 0;
+  if (form.take("reduce")) {
+    const std::uint32_t number = take_reduction(form);
+    form.take("noftz");
+    reduction = encoded_reduction(form, number, form.type());
+  }
+  const BulkEnd end = take_bulk_end(form);
+  const bool grouped = to == Where::global;
+  if (grouped == (end == BulkEnd::mbarrier) || (grouped && from == Where::global))
+    form.unsupported("state spaces that do not go with the completion mechanism");
+  const bool multicast = form.take("multicast::cluster");
+  form.take("L2::cache_hint");
+  const AddressForm target = take_base(form, form.operand(0), to, true);
+  const AddressForm source = take_base(form, form.operand(1), from, false);
+  form.source(2, Type::u32);
+  form.instruction().aux0 = target.mode.encoded();
+  form.instruction().aux1 = source.mode.encoded();
+  form.instruction().more = static_cast<std::uint32_t>(target.offset);
+  form.instruction().immediate = source.offset & 0xffff'ffff;
+  form.instruction().cache = form.new_cache();
+  take_told_barrier(form, grouped ? 0 : 3, multicast ? 4 : 0);
+  form.raw(reduction);
+  form.emit(execute_bulk_copy, OpClass::bulk_copy);
+}
+
+}  // namespace
+
+void decode_bulk(Form& form) {
+  if (form.take("commit_group")) return form.emit(execute_bulk_commit, OpClass::bulk_commit);
+  if (form.take("wait_group")) return decode_bulk_wait(form);
+  if (form.take("prefetch")) return decode_bulk_prefetch(form);
+  if (form.take("tensor")) return decode_tensor_copy(form);
+  decode_bulk_copy(form);
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,427 @@
+#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/numbers/half_lanes.h"
+
+// PTX ISA 9.0, 9.7.6 and 9.7.7 "Comparison and Selection Instructions", with the half precision forms.
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+enum class Cmp { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
+
+template <Cmp kCmp, class T>
+EVO_INLINE bool ordered_compare(T a, T b) {
+  switch (kCmp) {
+    case Cmp::eq:
+    case Cmp::equ:
+      return a == b;
+    case Cmp::ne:
+    case Cmp::neu:
+      return a != b;
+    case Cmp::lt:
+    case Cmp::ltu:
+      return a < b;
+    case Cmp::le:
+    case Cmp::leu:
+      return a <= b;
+    case Cmp::gt:
+    case Cmp::gtu:
+      return a > b;
+    case Cmp::ge:
+    case Cmp::geu:
+      return a >= b;
+    case Cmp::num:
+      return true;
+    case Cmp::nan:
+      return false;
+  }
+  return false;
+}
+
+/// Comparisons with a NaN are false, those that end in u are true.
+template <Cmp kCmp>
+EVO_INLINE bool with_nan(bool compared, bool nan) {
+  constexpr bool kUnordered = kCmp >= Cmp::equ && kCmp != Cmp::num;
+  return kUnordered ? compared | nan : compared & !nan;
+}
+
+template <class T, Cmp kCmp>
+struct Integer {
+  static EVO_INLINE bool apply(T a, T b) { return ordered_compare<kCmp>(a, b); }
+};
+template <class T, Cmp kCmp>
+struct Float {
+  static EVO_INLINE bool apply(T a, T b) {
+    return with_nan<kCmp>(ordered_compare<kCmp>(a, b), (a != a) | (b != b));
+  }
+};
+template <class T, Cmp kCmp>
+struct FlushedFloat {
+  static EVO_INLINE bool apply(T a, T b) {
+    const T x = flushed<true>(a), y = flushed<true>(b);
+    return with_nan<kCmp>(ordered_compare<kCmp>(x, y), (x != x) | (y != y));
+  }
+};
+/// f16 as .ftz reads it.
+struct FlushedF16 {
+  static EVO_INLINE float widen(std::uint32_t bits) {
+    return F16::widen((bits & 0x7fffu) < F16::kLeastNormal ? bits & 0x8000u : bits);
+  }
+};
+template <class Format, Cmp kCmp, int kShift>
+struct Half {
+  static EVO_INLINE bool apply(Word a, Word b) {
+    const float x = Format::widen(a >> kShift & 0xffffu), y = Format::widen(b >> kShift & 0xffffu);
+    return with_nan<kCmp>(ordered_compare<kCmp>(x, y), (x != x) | (y != y));
+  }
+};
+
+constexpr std::int64_t kNoBool = 0, kAnd = 1, kOr = 2, kXor = 3;
+EVO_INLINE std::uint32_t combined(std::uint32_t compared, std::uint32_t with, std::int64_t how) {
+  switch (how) {
+    case kAnd:
+      return compared & with;
+    case kOr:
+      return compared | with;
+    case kXor:
+      return compared ^ with;
+    default:
+      return compared;
+  }
+}
+
+/// op: p, q, c, a, b.
+template <class Op>
+struct SetPredicate {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    const std::uint32_t compared = lanes_where<Op>(warp, in, 3);
+    const std::uint32_t with = get_predicate(warp, in.op[2]);
+    put_predicate(warp, in.op[0], combined(compared, with, in.immediate), mask);
+    put_predicate(warp, in.op[1], combined(~compared, with, in.immediate), mask);
+  }
+};
+/// Halves of a pair: p is the low one's result, q the high one's.
+template <class Low, class High>
+struct SetPredicatePair {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    const std::uint32_t low = lanes_where<Low>(warp, in, 3);
+    const std::uint32_t high = lanes_where<High>(warp, in, 3);
+    const std::uint32_t with = get_predicate(warp, in.op[2]);
+    put_predicate(warp, in.op[0], combined(low, with, in.immediate), mask);
+    put_predicate(warp, in.op[1], combined(high, with, in.immediate), mask);
+  }
+};
+/// op: d, (unused), c, a, b. aux0 is the value of a lane where the comparison holds.
+template <class Op>
+struct SetValue {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    const std::uint32_t bits =
+        combined(lanes_where<Op>(warp, in, 3), get_predicate(warp, in.op[2]), in.immediate);
+    Word* d = warp.own(in.op[0]);
+    for (int lane = 0; lane < 32; ++lane) {
+      if ((mask >> lane & 1u) != 0) d[lane] = (bits >> lane & 1u) != 0 ? in.aux0 : 0;
+    }
+  }
+};
+template <class Low, class High>
+struct SetValuePair {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    const std::uint32_t with = get_predicate(warp, in.op[2]);
+    const std::uint32_t low = combined(lanes_where<Low>(warp, in, 3), with, in.immediate);
+    const std::uint32_t high = combined(lanes_where<High>(warp, in, 3), with, in.immediate);
+    Word* d = warp.own(in.op[0]);
+    for (int lane = 0; lane < 32; ++lane) {
+      if ((mask >> lane & 1u) == 0) continue;
+      d[lane] = ((low >> lane & 1u) != 0 ? in.aux0 : 0) | ((high >> lane & 1u) != 0 ? in.aux0 << 16 : 0);
+    }
+  }
+};
+
+template <class T>
+struct Select {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    const Slot<T>* a = source_row<T>(warp, in.op[1]);
+    const Slot<T>* b = source_row<T>(warp, in.op[2]);
+    const std::uint32_t choose_a = get_predicate(warp, in.op[3]);
+    alignas(64) Slot<T> result[32];
+    EVO_LANE_LOOP
+    for (int lane = 0; lane < 32; ++lane) result[lane] = (choose_a >> lane & 1u) != 0 ? a[lane] : b[lane];
+    blend(own_row<T>(warp, in.op[0]), result, mask);
+  }
+};
+template <class T>
+struct SelectBySign {
+  static EVO_INLINE T apply(T a, T b, std::int32_t c) { return c >= 0 ? a : b; }
+};
+template <class T, bool kFlush>
+struct SelectByFloat {
+  static EVO_INLINE T apply(T a, T b, float c) { return flushed<kFlush>(c) >= 0.0f ? a : b; }
+};
+
+// ---- Choosing an instance
+
+struct Chosen {
+  Execute predicate = nullptr;
+  Execute value = nullptr;
+};
+
+template <class Op>
+Chosen chosen(Form& form) {
+  return {Compiled<SetPredicate<Op>>::choose(form.simd()), Compiled<SetValue<Op>>::plain};
+}
+
+template <template <class, Cmp> class Op, class T>
+Chosen choose_ordered(Form& form, Cmp cmp) {
+  switch (cmp) {
+    case Cmp::eq:
+      return chosen<Op<T, Cmp::eq>>(form);
+    case Cmp::ne:
+      return chosen<Op<T, Cmp::ne>>(form);
+    case Cmp::lt:
+      return chosen<Op<T, Cmp::lt>>(form);
+    case Cmp::le:
+      return chosen<Op<T, Cmp::le>>(form);
+    case Cmp::gt:
+      return chosen<Op<T, Cmp::gt>>(form);
+    case Cmp::ge:
+      return chosen<Op<T, Cmp::ge>>(form);
+    default:
+      form.unsupported("this comparison is for floating point");
+  }
+}
+
+template <template <class, Cmp> class Op, class T>
+Chosen choose_float(Form& form, Cmp cmp) {
+  switch (cmp) {
+    case Cmp::equ:
+      return chosen<Op<T, Cmp::equ>>(form);
+    case Cmp::neu:
+      return chosen<Op<T, Cmp::neu>>(form);
+    case Cmp::ltu:
+      return chosen<Op<T, Cmp::ltu>>(form);
+    case Cmp::leu:
+      return chosen<Op<T, Cmp::leu>>(form);
+    case Cmp::gtu:
+      return chosen<Op<T, Cmp::gtu>>(form);
+    case Cmp::geu:
+      return chosen<Op<T, Cmp::geu>>(form);
+    case Cmp::num:
+      return chosen<Op<T, Cmp::num>>(form);
+    case Cmp::nan:
+      return chosen<Op<T, Cmp::nan>>(form);
+    default:
+      return choose_ordered<Op, T>(form, cmp);
+  }
+}
+
+template <class Format, Cmp kCmp>
+Chosen chosen_half(Form& form, bool pair) {
+  using Low = Half<Format, kCmp, 0>;
+  using High = Half<Format, kCmp, 16>;
+  if (!pair) return chosen<Low>(form);
+  return {Compiled<SetPredicatePair<Low, High>>::choose(form.simd()),
+          Compiled<SetValuePair<Low, High>>::plain};
+}
+
+template <class Format>
+Chosen choose_half(Form& form, Cmp cmp, bool pair) {
+  switch (cmp) {
+    case Cmp::eq:
+      return chosen_half<Format, Cmp::eq>(form, pair);
+    case Cmp::ne:
+      return chosen_half<Format, Cmp::ne>(form, pair);
+    case Cmp::lt:
+      return chosen_half<Format, Cmp::lt>(form, pair);
+    case Cmp::le:
+      return chosen_half<Format, Cmp::le>(form, pair);
+    case Cmp::gt:
+      return chosen_half<Format, Cmp::gt>(form, pair);
+    case Cmp::ge:
+      return chosen_half<Format, Cmp::ge>(form, pair);
+    case Cmp::equ:
+      return chosen_half<Format, Cmp::equ>(form, pair);
+    case Cmp::neu:
+      return chosen_half<Format, Cmp::neu>(form, pair);
+    case Cmp::ltu:
+      return chosen_half<Format, Cmp::ltu>(form, pair);
+    case Cmp::leu:
+      return chosen_half<Format, Cmp::leu>(form, pair);
+    case Cmp::gtu:
+      return chosen_half<Format, Cmp::gtu>(form, pair);
+    case Cmp::geu:
+      return chosen_half<Format, Cmp::geu>(form, pair);
+    case Cmp::num:
+      return chosen_half<Format, Cmp::num>(form, pair);
+    case Cmp::nan:
+      return chosen_half<Format, Cmp::nan>(form, pair);
+  }
+  form.unsupported();
+}
+
+Chosen choose(Form& form, Cmp cmp, Type type, bool flush) {
+  switch (type) {
+    case Type::b16:
+    case Type::u16:
+      return choose_ordered<Integer, std::uint16_t>(form, cmp);
+    case Type::s16:
+      return choose_ordered<Integer, std::int16_t>(form, cmp);
+    case Type::b32:
+    case Type::u32:
+      return choose_ordered<Integer, std::uint32_t>(form, cmp);
+    case Type::s32:
+      return choose_ordered<Integer, std::int32_t>(form, cmp);
+    case Type::b64:
+    case Type::u64:
+      return choose_ordered<Integer, std::uint64_t>(form, cmp);
+    case Type::s64:
+      return choose_ordered<Integer, std::int64_t>(form, cmp);
+    case Type::f32:
+      return flush ? choose_float<FlushedFloat, float>(form, cmp) : choose_float<Float, float>(form, cmp);
+    case Type::f64:
+      return choose_float<Float, double>(form, cmp);
+    case Type::f16:
+    case Type::f16x2:
+      return flush ? choose_half<FlushedF16>(form, cmp, type == Type::f16x2)
+                   : choose_half<F16>(form, cmp, type == Type::f16x2);
+    case Type::bf16:
+    case Type::bf16x2:
+      return choose_half<BF16>(form, cmp, type == Type::bf16x2);
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
+  }
+}
+
+struct CmpName {
+  std::string_view name;
+  Cmp cmp;
+};
+constexpr CmpName kCmpNames[] = {
+    {"eq", Cmp::eq},   {"ne", Cmp::ne},   {"lt", Cmp::lt},   {"le", Cmp::le},   {"gt", Cmp::gt},
+    {"ge", Cmp::ge},   {"lo", Cmp::lt},   {"ls", Cmp::le},   {"hi", Cmp::gt},   {"hs", Cmp::ge},
+    {"equ", Cmp::equ}, {"neu", Cmp::neu}, {"ltu", Cmp::ltu}, {"leu", Cmp::leu}, {"gtu", Cmp::gtu},
+    {"geu", Cmp::geu}, {"num", Cmp::num}, {"nan", Cmp::nan},
+};
+
+Cmp take_comparison(Form& form) {
+  for (const CmpName& known : kCmpNames) {
+    if (form.take(known.name)) return known.cmp;
+  }
+  form.unsupported("no comparison");
+}
+
+std::int64_t take_bool(Form& form) {
+  const std::string_view name = form.take_one_of({"and", "or", "xor"});
+  return name == "and" ? kAnd : (name == "or" ? kOr : (name == "xor" ? kXor : kNoBool));
+}
+
+OpClass compare_class(Type type) {
+  if (type == Type::f64) return OpClass::double_fma;
+  if (type == Type::f32) return OpClass::float_compare;
+  return ptx::is_float(type) ? OpClass::half_compare : OpClass::integer;
+}
+
+void take_combining_predicate(Form& form, std::size_t index) {
+  if (form.instruction().immediate == kNoBool) {
+    form.raw(predicate_operand(0, false));
+  } else {
+    form.predicate_source(form.operand(index));
+  }
+}
+
+void decode_setp(Form& form) {
+  const Cmp cmp = take_comparison(form);
+  form.instruction().immediate = take_bool(form);
+  const bool flush = form.take("ftz");
+  const Type type = form.type();
+  form.predicate_destination(form.operand(0));
+  form.predicate_destination_of_pair(form.operand(0));
+  take_combining_predicate(form, 3);
+  form.source(1, type);
+  form.source(2, type);
+  form.emit(choose(form, cmp, type, flush).predicate, compare_class(type), words_of(type));
+}
+
+std::uint32_t true_value(Form& form, Type type) {
+  switch (type) {
+    case Type::u32:
+    case Type::s32:
+      return 0xffff'ffffu;
+    case Type::u16:
+    case Type::s16:
+      return 0xffffu;
+    case Type::f32:
+      return 0x3f80'0000u;
+    case Type::f16:
+    case Type::f16x2:
+      return F16::kOne;
+    case Type::bf16:
+    case Type::bf16x2:
+      return BF16::kOne;
+    default:
+      form.unsupported("result type ." + std::string(ptx::name_of(type)));
+  }
+}
+
+void decode_set(Form& form) {
+  const Cmp cmp = take_comparison(form);
+  form.instruction().immediate = take_bool(form);
+  const bool flush = form.take("ftz");
+  const Type result = form.type();
+  const Type type = form.type();
+  const bool pair = type == Type::f16x2 || type == Type::bf16x2;
+  form.destination(0, pair ? Type::b32 : result);
+  form.raw(0);
+  take_combining_predicate(form, 3);
+  form.source(1, type);
+  form.source(2, type);
+  // The integer result of a pair has a half for each: 0xffff.
+  form.instruction().aux0 = pair && !ptx::is_float(result) ? 0xffffu : true_value(form, result);
+  form.emit(choose(form, cmp, type, flush).value, compare_class(type), words_of(type));
+}
+
+void decode_selp(Form& form) {
+  const Type type = form.type();
+  form.destination(0, type);
+  form.source(1, type);
+  form.source(2, type);
+  form.predicate_source(form.operand(3));
+  form.emit(ptx::bits_of(type) == 64 ? Compiled<Select<std::uint64_t>>::choose(form.simd())
+                                     : Compiled<Select<std::uint32_t>>::choose(form.simd()),
+            OpClass::integer, words_of(type));
+}
+
+template <class T>
+using SelectByKeptFloat = SelectByFloat<T, false>;
+template <class T>
+using SelectByFlushedFloat = SelectByFloat<T, true>;
+
+void decode_slct(Form& form) {
+  const bool flush = form.take("ftz");
+  const Type type = form.type();
+  const Type by = form.type();
+  form.destination(0, type);
+  form.source(1, type);
+  form.source(2, type);
+  form.source(3, by);
+  if (by != Type::s32 && by != Type::f32) form.unsupported("selects by .s32 or .f32");
+  Execute execute = choose_bits<SelectBySign>(form, type);
+  if (by == Type::f32)
+    execute =
+        flush ? choose_bits<SelectByFlushedFloat>(form, type) : choose_bits<SelectByKeptFloat>(form, type);
+  form.emit(execute, OpClass::integer, words_of(type));
+}
+
+constexpr Operation kOperations[] = {
+    {"setp", Operands::any, decode_setp},
+    {"set", Operands::any, decode_set},
+    {"selp", Operands::any, decode_selp},
+    {"slct", Operands::any, decode_slct},
+};
+
+}  // namespace
+
+std::span<const Operation> compare_operations() {
+  return kOperations;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,166 @@
+#include "evaluator/vgpu/isa/control_operations.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/decode/provided_functions.h"
+
+// PTX ISA 9.0, 9.7.12 "Control Flow Instructions" and 9.7.19 "Miscellaneous Instructions".
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+const Instruction* code_at(const Warp& warp, std::uint32_t index) {
+  return index == kNowhere ? nullptr : warp.launch->kernel->code.data() + index;
+}
+
+void execute_branch(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  if (mask == warp.active) {
+    warp.next = code_at(warp, in.aux0);
+    return;
+  }
+  warp.launch->paths = 2;
+  warp.diverge(mask, code_at(warp, in.aux0), code_at(warp, in.aux1));
+}
+
+/// brx.idx: op[0] is the index into the table.
+void execute_branch_table(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const Word* index = warp.row(in.op[0]);
+  const auto* targets = warp.launch->kernel->tables.data() + in.aux0;
+  const auto count = static_cast<std::uint32_t>(in.immediate);
+  const auto target_of = [&](std::uint32_t at) { return count == 0 ? in.aux0 : targets[at]; };
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    if (index[lane] >= std::max(count, 1u)) {
+      warp.fail(in, "the index " + std::to_string(index[lane]) + " is beyond the table", lane);
+      return;
+    }
+  }
+  // One target at a time: the lanes that go there leave, the rest stay with this instruction.
+  const std::uint32_t first = index[std::countr_zero(mask)];
+  std::uint32_t same = 0;
+  for (int lane = 0; lane < 32; ++lane) same |= static_cast<std::uint32_t>(index[lane] == first) << lane;
+  same &= mask;
+  if (same == warp.active) {
+    warp.next = code_at(warp, target_of(first));
+    return;
+  }
+  if (same != mask) warp.next = &in;  // The others choose when it is their turn.
+  warp.launch->paths = 2;
+  warp.diverge(same, code_at(warp, target_of(first)), code_at(warp, in.aux1));
+}
+
+void execute_trap(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  warp.fail(in, "the kernel trapped", std::countr_zero(mask));
+}
+
+// ---- Decoding
+
+Flow branch_flow(const Form& form) {
+  Flow flow;
+  flow.kind = form.statement().guard == ptx::kNoRegister ? Flow::Kind::jump : Flow::Kind::branch;
+  return flow;
+}
+
+void decode_bra(Form& form) {
+  form.take("uni");
+  const ptx::Operand& target = form.operand(0);
+  if (target.kind != ptx::Operand::Kind::label) form.unsupported("unknown label " + std::string(target.name));
+  form.flow(branch_flow(form));
+  form.builder().branch_to(target);
+  form.emit(execute_branch, OpClass::branch);
+}
+
+void decode_brx(Form& form) {
+  if (!form.take("idx")) form.unsupported("only brx.idx");
+  form.take("uni");
+  form.source(0, Type::u32);
+  form.flow(branch_flow(form));
+  form.builder().branch_table(form.operand(1));
+  form.emit(execute_branch_table, OpClass::branch, 2);
+}
+
+void decode_exit(Form& form) {
+  Flow flow;
+  if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::trap;
+  form.flow(flow);
+  form.emit(execute_exit, OpClass::leave);
+}
+
+void decode_ret(Form& form) {
+  form.take("uni");
+  if (form.builder().in_entry()) {
+    Flow flow;
+    if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::leave;
+    form.flow(flow);
+    return form.emit(execute_exit, OpClass::leave);
+  }
+  if (form.builder().returns_to_caller()) {
+    Flow flow;
+    if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::leave;
+    form.flow(flow);
+    return form.emit(execute_return, OpClass::branch);
+  }
+  form.flow(branch_flow(form));
+  form.builder().jump_to_return();
+  form.emit(execute_branch, OpClass::branch);
+}
+
+void decode_trap(Form& form) {
+  Flow flow;
+  if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::trap;
+  form.flow(flow);
+  form.emit(execute_trap, OpClass::leave);
+}
+
+void decode_call(Form& form) {
+  form.take("uni");
+  const auto& operands = form.statement().operands;
+  std::size_t at = 0;
+  const ptx::Operand* results = nullptr;
+  if (!operands.empty() && operands[0].kind == ptx::Operand::Kind::group) results = &operands[at++];
+  if (at >= operands.size()) form.unsupported("a function is expected");
+  const ptx::Operand& callee = operands[at++];
+  const std::string_view name = callee.name;
+  const ptx::Operand* arguments =
+      at < operands.size() && operands[at].kind == ptx::Operand::Kind::group ? &operands[at] : nullptr;
+  if (callee.kind == ptx::Operand::Kind::reg)
+    return form.builder().call_through_pointer(form, results, callee, arguments);
+  if (callee.kind != ptx::Operand::Kind::function) form.unsupported("a function is expected");
+  const ptx::Module& module = form.builder().module();
+  const auto found = module.function_index.find(name);
+  if (found == module.function_index.end() || !module.functions[found->second].defined) {
+    return call_provided(form, name, results, arguments);
+  }
+  const ptx::Function& function = module.functions[found->second];
+  if (function.entry) form.unsupported("a call of a kernel");
+  form.builder().call(form, results, function, arguments);
+}
+
+constexpr Operation kOperations[] = {
+    {"bra", Operands::any, decode_bra},   {"brx", Operands::any, decode_brx},
+    {"exit", Operands::any, decode_exit}, {"ret", Operands::any, decode_ret},
+    {"trap", Operands::any, decode_trap}, {"brkpt", Operands::any, decode_trap},
+    {"call", Operands::any, decode_call},
+};
+
+}  // namespace
+
+void execute_reconverge(Warp& warp, const Instruction& instruction, std::uint32_t) {
+  warp.reconverge(&instruction);
+}
+
+void execute_exit(Warp& warp, const Instruction&, std::uint32_t mask) {
+  warp.exit_lanes(mask);
+}
+
+std::span<const Operation> control_operations() {
+  return kOperations;
+}
+
+}  // namespace evo::vgpu

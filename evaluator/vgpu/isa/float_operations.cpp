@@ -1,0 +1,461 @@
+#include <cmath>
+#include <limits>
+
+#include "evaluator/vgpu/numbers/approximate.h"
+#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/numbers/float_bits.h"
+#include "evaluator/vgpu/numbers/rounding.h"
+#include "evaluator/vgpu/numbers/row_functions.h"
+
+// PTX ISA 9.0, 9.7.3 "Floating Point Instructions".
+namespace evo::vgpu {
+namespace {
+
+using ptx::Type;
+
+// ---- f32 and f64 arithmetic
+
+/// What the hardware makes of a NaN: the canonical one in f32, the same one but quiet in f64.
+EVO_INLINE float quiet(float x) { return canonical(x); }
+EVO_INLINE double quiet(double x) { return with_bits<double>(bits_in(x) | 1ull << 51); }
+
+struct Add {
+  template <class T>
+  static EVO_INLINE T apply(T a, T b) {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class T>
+  static EVO_INLINE T apply(T a, T b) {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class T>
+  static EVO_INLINE T apply(T a, T b) {
+    return a * b;
+  }
+};
+struct Div {
+  template <class T>
+  static EVO_INLINE T apply(T a, T b) {
+    return a / b;
+  }
+};
+struct Fma {
+  static EVO_INLINE float apply(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+  static EVO_INLINE double apply(double a, double b, double c) { return __builtin_fma(a, b, c); }
+};
+struct Reciprocal {
+  template <class T>
+  static EVO_INLINE T apply(T a) {
+    return T{1} / a;
+  }
+};
+struct SquareRoot {
+  static EVO_INLINE float apply(float a) { return __builtin_sqrtf(a); }
+  static EVO_INLINE double apply(double a) { return __builtin_sqrt(a); }
+};
+
+template <class Op, bool kFlush, bool kSaturate>
+struct Single1 {
+  static EVO_INLINE float apply(float a) {
+    return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a)));
+  }
+};
+template <class Op, bool kFlush, bool kSaturate>
+struct Single2 {
+  static EVO_INLINE float apply(float a, float b) {
+    return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a), flushed<kFlush>(b)));
+  }
+};
+template <class Op, bool kFlush, bool kSaturate>
+struct Single3 {
+  static EVO_INLINE float apply(float a, float b, float c) {
+    return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a), flushed<kFlush>(b), flushed<kFlush>(c)));
+  }
+};
+template <class Op>
+struct Double1 {
+  static EVO_INLINE double apply(double a) { return Op::apply(a); }
+};
+template <class Op>
+struct Double2 {
+  static EVO_INLINE double apply(double a, double b) {
+    if constexpr (!std::is_same_v<Op, Div>)
+      if (a != a && b != b) return quiet(b);
+    return Op::apply(a, b);
+  }
+};
+template <class Op>
+struct Double3 {
+  static EVO_INLINE double apply(double a, double b, double c) { return Op::apply(a, b, c); }
+};
+
+/// The modifiers shared by most: .rn/.rz/.rm/.rp, .ftz, .sat.
+struct Style {
+  Rounding rounding = Rounding::rn;
+  bool flush = false;
+  bool saturate = false;
+};
+
+Rounding take_rounding(Form& form) {
+  const std::string_view mode = form.take_one_of({"rn", "rz", "rm", "rp"});
+  if (mode == "rz") return Rounding::rz;
+  if (mode == "rm") return Rounding::rm;
+  if (mode == "rp") return Rounding::rp;
+  return Rounding::rn;
+}
+
+Style take_style(Form& form) {
+  Style style;
+  style.rounding = take_rounding(form);
+  style.flush = form.take("ftz");
+  style.saturate = form.take("sat");
+  return style;
+}
+
+template <class Op, template <class, bool, bool> class Single>
+Execute choose_single(Form& form, const Style& style) {
+  if (style.flush) {
+    return style.saturate ? rounded<Single<Op, true, true>>(form.simd(), style.rounding)
+                          : rounded<Single<Op, true, false>>(form.simd(), style.rounding);
+  }
+  return style.saturate ? rounded<Single<Op, false, true>>(form.simd(), style.rounding)
+                        : rounded<Single<Op, false, false>>(form.simd(), style.rounding);
+}
+
+OpClass fma_class(Type type) {
+  return type == Type::f64 ? OpClass::double_fma : OpClass::float_fma;
+}
+
+void check_double_style(Form& form, const Style& style) {
+  if (style.flush || style.saturate) form.unsupported(".ftz and .sat are not for .f64");
+}
+
+template <class Op>
+void decode_two(Form& form) {
+  const Style style = take_style(form);
+  const Type type = form.type();
+  take_operands(form, type, 2);
+  if (type == Type::f32) return form.emit(choose_single<Op, Single2>(form, style), fma_class(type));
+  check_double_style(form, style);
+  form.emit(rounded<Double2<Op>>(form.simd(), style.rounding), fma_class(type));
+}
+
+void decode_fma(Form& form) {
+  const Style style = take_style(form);
+  const Type type = form.type();
+  take_operands(form, type, 3);
+  if (type == Type::f32) return form.emit(choose_single<Fma, Single3>(form, style), fma_class(type));
+  check_double_style(form, style);
+  form.emit(rounded<Double3<Fma>>(form.simd(), style.rounding), fma_class(type));
+}
+
+// ---- Division and roots
+
+/// a / b by the approximate reciprocal. Divisors near the ends of the range are scaled, so that the
+/// reciprocal is normal; but .approx leaves the largest alone, whose reciprocals are flushed.
+template <bool kFlush, bool kFull>
+struct DivApprox {
+  static void execute(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    const Word* a = warp.row(in.op[1]);
+    const Word* b = warp.row(in.op[2]);
+    alignas(64) Word divisor[32];
+    alignas(64) Word scale[32];
+    for (int lane = 0; lane < 32; ++lane) {
+      const float value = flushed<kFlush>(get<float>(b, lane));
+      const float size = std::fabs(value);
+      const float factor = size > 0x1p126f ? 0.25f : (!kFlush && size < 0x1p-126f ? 0x1p24f : 1.0f);
+      const bool flushed_away = !kFull && size > 0x1p126f && size < HUGE_VALF;
+      put<float>(divisor, lane, flushed_away ? value * HUGE_VALF : value * factor);
+      put<float>(scale, lane, factor);
+    }
+    alignas(64) Word reciprocal[32];
+    row::rcp_approx(reciprocal, divisor, kFlush ? Subnormals::flush : Subnormals::keep);
+    alignas(64) Word result[32];
+    for (int lane = 0; lane < 32; ++lane) {
+      const float numerator = flushed<kFlush>(get<float>(a, lane));
+      put<float>(result, lane,
+                 finished<kFlush, false>(numerator * get<float>(reciprocal, lane) * get<float>(scale, lane)));
+    }
+    blend(warp.own(in.op[0]), result, mask);
+  }
+};
+
+void decode_div(Form& form) {
+  const std::string_view approximation = form.take_one_of({"approx", "full"});
+  const Style style = take_style(form);
+  const Type type = form.type();
+  take_operands(form, type, 2);
+  if (type == Type::f64) {
+    check_double_style(form, style);
+    return form.emit(rounded<Double2<Div>>(form.simd(), style.rounding), OpClass::double_fma, 10);
+  }
+  if (!approximation.empty()) {
+    const bool full = approximation == "full";
+    return form.emit(style.flush ? (full ? DivApprox<true, true>::execute : DivApprox<true, false>::execute)
+                                 : (full ? DivApprox<false, true>::execute : DivApprox<false, false>::execute),
+                     OpClass::special, 1);
+  }
+  form.emit(choose_single<Div, Single2>(form, style), OpClass::float_fma, 9);
+}
+
+/// The upper word of a double's reciprocal (or reciprocal root); the lower word is zero.
+template <std::uint32_t (*kFunction)(std::uint32_t)>
+struct DoubleApprox {
+  static EVO_INLINE std::uint64_t apply(std::uint64_t a) {
+    return std::uint64_t{kFunction(static_cast<std::uint32_t>(a >> 32))} << 32;
+  }
+};
+
+/// rsqrt.approx.f64 is a routine that ptxas adds, good to the last place or two; ftz names the instruction that it begins
+/// with.
+struct DoubleRoot {
+  static EVO_INLINE double apply(double a) {
+    if (a < 0) return with_bits<double>(0xfff8'0000'0000'0000ull);
+    return static_cast<double>(1.0L / __builtin_sqrtl(static_cast<long double>(a)));
+  }
+};
+
+template <void (*kFunction)(std::uint32_t*, const std::uint32_t*, Subnormals)>
+struct Approximation {
+  static void keep(std::uint32_t* d, const std::uint32_t* a) { kFunction(d, a, Subnormals::keep); }
+  static void flush(std::uint32_t* d, const std::uint32_t* a) { kFunction(d, a, Subnormals::flush); }
+  static Execute choose(bool flushes) {
+    return flushes ? RowFunction<flush, 1>::execute : RowFunction<keep, 1>::execute;
+  }
+};
+
+void decode_rcp(Form& form) {
+  const bool approximate = form.take("approx");
+  const Style style = take_style(form);
+  const Type type = form.type();
+  take_operands(form, type, 1);
+  if (type == Type::f64) {
+    if (approximate)
+      return form.emit(elementwise<DoubleApprox<rcp_approx_f64>>(form.simd()), OpClass::special);
+    check_double_style(form, style);
+    return form.emit(rounded<Double1<Reciprocal>>(form.simd(), style.rounding), OpClass::double_fma, 8);
+  }
+  if (approximate) return form.emit(Approximation<row::rcp_approx>::choose(style.flush), OpClass::special);
+  form.emit(choose_single<Reciprocal, Single1>(form, style), OpClass::float_fma, 6);
+}
+
+void decode_sqrt(Form& form) {
+  const bool approximate = form.take("approx");
+  const Style style = take_style(form);
+  const Type type = form.type();
+  take_operands(form, type, 1);
+  if (type == Type::f64) {
+    check_double_style(form, style);
+    return form.emit(rounded<Double1<SquareRoot>>(form.simd(), style.rounding), OpClass::double_fma, 10);
+  }
+  if (approximate) return form.emit(Approximation<row::sqrt_approx>::choose(style.flush), OpClass::special);
+  form.emit(choose_single<SquareRoot, Single1>(form, style), OpClass::float_fma, 8);
+}
+
+void decode_rsqrt(Form& form) {
+  form.take("approx");
+  const bool flush = form.take("ftz");
+  const Type type = form.type();
+  take_operands(form, type, 1);
+  if (type == Type::f64 && !flush) return form.emit(elementwise<DoubleRoot>(form.simd()), OpClass::special, 8);
+  if (type == Type::f64)
+    return form.emit(elementwise<DoubleApprox<rsqrt_approx_f64>>(form.simd()), OpClass::special);
+  form.emit(Approximation<row::rsqrt_approx>::choose(flush), OpClass::special);
+}
+
+template <void (*kFunction)(std::uint32_t*, const std::uint32_t*, Subnormals)>
+void decode_approximate(Form& form) {
+  if (!form.take("approx")) form.unsupported("only .approx");
+  const bool flush = form.take("ftz");
+  if (form.type() != Type::f32) form.unsupported("only .f32");
+  take_operands(form, Type::f32, 1);
+  form.emit(Approximation<kFunction>::choose(flush), OpClass::special);
+}
+
+void decode_tanh(Form& form) {
+  if (!form.take("approx") || form.type() != Type::f32) form.unsupported("only .approx.f32");
+  take_operands(form, Type::f32, 1);
+  form.emit(RowFunction<row::tanh_approx, 1>::execute, OpClass::special);
+}
+
+// ---- Signs, minimum and maximum
+
+template <class T, bool kFlush>
+struct Abs {
+  static EVO_INLINE T apply(T a) {
+    if constexpr (kFlush) a = flushed<true>(a);
+    return a == a ? with_bits<T>(bits_in(a) & ~kSignBit<T>) : quiet(a);
+  }
+};
+template <class T, bool kFlush>
+struct Neg {
+  static EVO_INLINE T apply(T a) {
+    if constexpr (kFlush) a = flushed<true>(a);
+    return a == a ? with_bits<T>(bits_in(a) ^ kSignBit<T>) : quiet(a);
+  }
+};
+
+template <template <class, bool> class Op>
+void decode_sign(Form& form) {
+  const bool flush = form.take("ftz");
+  const Type type = form.type();
+  take_operands(form, type, 1);
+  if (type == Type::f64) return form.emit(elementwise<Op<double, false>>(form.simd()), OpClass::integer);
+  form.emit(flush ? elementwise<Op<float, true>>(form.simd()) : elementwise<Op<float, false>>(form.simd()),
+            OpClass::float_compare);
+}
+
+template <bool kMax, bool kFlush, bool kNan, bool kXorSign>
+struct SingleExtreme {
+  static EVO_INLINE float apply(float a, float b) {
+    a = flushed<kFlush>(a);
+    b = flushed<kFlush>(b);
+    float x = a, y = b;
+    if constexpr (kXorSign) {
+      x = with_bits<float>(bits_in(a) & ~kSignBit<float>);
+      y = with_bits<float>(bits_in(b) & ~kSignBit<float>);
+    }
+    float result = smaller_or_larger<float, kMax>(x, y);
+    if constexpr (kNan) result = (a == a) && (b == b) ? result : with_bits<float>(kNanF32);
+    if constexpr (kXorSign)
+      if (result == result) result = with_bits<float>(bits_in(result) | ((bits_in(a) ^ bits_in(b)) & kSignBit<float>));
+    return result;
+  }
+};
+template <bool kMax>
+struct DoubleExtreme {
+  static EVO_INLINE double apply(double a, double b) {
+    return a != a && b != b ? quiet(b) : smaller_or_larger<double, kMax>(a, b);
+  }
+};
+
+template <bool kMax, bool kFlush>
+Execute choose_extreme(Form& form, bool nan, bool xor_sign) {
+  if (nan) {
+    return xor_sign ? elementwise<SingleExtreme<kMax, kFlush, true, true>>(form.simd())
+                    : elementwise<SingleExtreme<kMax, kFlush, true, false>>(form.simd());
+  }
+  return xor_sign ? elementwise<SingleExtreme<kMax, kFlush, false, true>>(form.simd())
+                  : elementwise<SingleExtreme<kMax, kFlush, false, false>>(form.simd());
+}
+
+template <bool kMax>
+void decode_extreme(Form& form) {
+  const bool flush = form.take("ftz");
+  const bool nan = form.take("NaN");
+  const bool xor_sign = form.take("xorsign");
+  if (xor_sign) form.take("abs");
+  const Type type = form.type();
+  take_operands(form, type, 2);
+  if (type == Type::f64)
+    return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);
+  form.emit(flush ? choose_extreme<kMax, true>(form, nan, xor_sign)
+                  : choose_extreme<kMax, false>(form, nan, xor_sign),
+            OpClass::float_compare);
+}
+
+/// The sign of a with the magnitude of b.
+template <class T>
+struct CopySign {
+  static EVO_INLINE T apply(T a, T b) {
+    return with_bits<T>((bits_in(a) & kSignBit<T>) | (bits_in(b) & ~kSignBit<T>));
+  }
+};
+
+void decode_copysign(Form& form) {
+  const Type type = form.type();
+  take_operands(form, type, 2);
+  form.emit(type == Type::f64 ? elementwise<CopySign<double>>(form.simd())
+                              : elementwise<CopySign<float>>(form.simd()),
+            OpClass::integer, words_of(type));
+}
+
+// ---- testp
+
+enum class Class { finite, infinite, number, notanumber, normal, subnormal };
+
+template <class T, Class kClass>
+struct Test {
+  static EVO_INLINE bool apply(T x) {
+    const BitsOf<T> size = bits_in(x) & ~kSignBit<T>;
+    const BitsOf<T> infinity = bits_in(std::numeric_limits<T>::infinity());
+    const BitsOf<T> least_normal = bits_in(std::numeric_limits<T>::min());
+    switch (kClass) {
+      case Class::finite:
+        return size < infinity;
+      case Class::infinite:
+        return size == infinity;
+      case Class::number:
+        return size <= infinity;
+      case Class::notanumber:
+        return size > infinity;
+      case Class::normal:
+        return (size >= least_normal || size == 0) && size < infinity;  // Zero counts.
+      case Class::subnormal:
+        return size != 0 && size < least_normal;
+    }
+    return false;
+  }
+};
+template <class Op>
+struct TestBody {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    put_predicate(warp, in.op[0], lanes_where<Op>(warp, in, 1), mask);
+  }
+};
+
+template <Class kClass>
+Execute choose_test(Form& form, Type type) {
+  return type == Type::f64 ? Compiled<TestBody<Test<double, kClass>>>::choose(form.simd())
+                           : Compiled<TestBody<Test<float, kClass>>>::choose(form.simd());
+}
+
+void decode_testp(Form& form) {
+  const std::string_view kind =
+      form.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  const Type type = form.type();
+  form.predicate_destination(form.operand(0));
+  form.source(1, type);
+  Execute execute = choose_test<Class::finite>(form, type);
+  if (kind == "infinite") execute = choose_test<Class::infinite>(form, type);
+  if (kind == "number") execute = choose_test<Class::number>(form, type);
+  if (kind == "notanumber") execute = choose_test<Class::notanumber>(form, type);
+  if (kind == "normal") execute = choose_test<Class::normal>(form, type);
+  if (kind == "subnormal") execute = choose_test<Class::subnormal>(form, type);
+  form.emit(execute, OpClass::float_compare);
+}
+
+constexpr Operation kOperations[] = {
+    {"add", Operands::singles, decode_two<Add>},
+    {"sub", Operands::singles, decode_two<Sub>},
+    {"mul", Operands::singles, decode_two<Mul>},
+    {"fma", Operands::singles, decode_fma},
+    {"mad", Operands::singles, decode_fma},
+    {"div", Operands::singles, decode_div},
+    {"rcp", Operands::singles, decode_rcp},
+    {"sqrt", Operands::singles, decode_sqrt},
+    {"rsqrt", Operands::singles, decode_rsqrt},
+    {"sin", Operands::singles, decode_approximate<row::sin_approx>},
+    {"cos", Operands::singles, decode_approximate<row::cos_approx>},
+    {"lg2", Operands::singles, decode_approximate<row::lg2_approx>},
+    {"ex2", Operands::singles, decode_approximate<row::ex2_approx>},
+    {"tanh", Operands::singles, decode_tanh},
+    {"abs", Operands::singles, decode_sign<Abs>},
+    {"neg", Operands::singles, decode_sign<Neg>},
+    {"min", Operands::singles, decode_extreme<false>},
+    {"max", Operands::singles, decode_extreme<true>},
+    {"copysign", Operands::singles, decode_copysign},
+    {"testp", Operands::singles, decode_testp},
+};
+
+}  // namespace
+
+std::span<const Operation> float_operations() {
+  return kOperations;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,306 @@
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/decode/matrix_decode.h"
+#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+
+// PTX ISA 9.0, 9.7.14.5: mma.sync, ldmatrix, stmatrix.
+namespace evo::vgpu {
+
+bool gather_whole_warp(Warp& warp, const Instruction& in, std::uint32_t& mask) {
+  if (warp.live() != kAllLanes) {
+    warp.fail(in, "not all 32 lanes of the warp take part: some have exited or do not exist");
+    return false;
+  }
+  return warp.gather(in, mask, kAllLanes);
+}
+
+namespace {
+
+using ptx::Type;
+
+// ---- ldmatrix and stmatrix: 8x8 matrices of 16-bit elements; lane 8i + r has the address of row r of matrix
+// i.
+
+using MatrixRows = std::uint16_t[8][8];
+
+EVO_INLINE void read_matrix(MatrixRows& rows, const Touched& touched, int matrix) {
+  for (int r = 0; r < 8; ++r) std::memcpy(rows[r], touched.at[8 * matrix + r], 16);
+}
+
+template <int kMatrices, bool kTransposed>
+struct LoadMatrix {
+  /// op: the destinations, then the base.
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    if (!gather_whole_warp(warp, in, mask)) return;
+    constexpr std::uint32_t kAddressing = kMatrices == 4 ? kAllLanes : (1u << 8 * kMatrices) - 1;
+    Touched touched;
+    if (!resolve(warp, in, kAddressing, in.op[kMatrices], 16, touched)) return;
+    watch_load(warp, in, kAddressing, 16, touched, true);
+    for (int m = 0; m < kMatrices; ++m) {
+      Word* d = warp.own(in.op[static_cast<std::size_t>(m)]);
+      if constexpr (kTransposed) {
+        MatrixRows rows;
+        read_matrix(rows, touched, m);
+        for (int lane = 0; lane < 32; ++lane) {
+          const int pair = lane % 4 * 2;
+          d[lane] = rows[pair][lane / 4] | static_cast<Word>(rows[pair + 1][lane / 4]) << 16;
+        }
+      } else {
+        for (int r = 0; r < 8; ++r) std::memcpy(d + 4 * r, touched.at[8 * m + r], 16);
+      }
+    }
+  }
+};
+
+template <int kMatrices, bool kTransposed>
+struct StoreMatrix {
+  /// op: the base, then the sources.
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    if (!gather_whole_warp(warp, in, mask)) return;
+    constexpr std::uint32_t kAddressing = kMatrices == 4 ? kAllLanes : (1u << 8 * kMatrices) - 1;
+    Touched touched;
+    if (!resolve(warp, in, kAddressing, in.op[0], 16, touched)) return;
+    for (int m = 0; m < kMatrices; ++m) {
+      const Word* a = warp.row(in.op[static_cast<std::size_t>(m) + 1]);
+      MatrixRows rows;
+      for (int lane = 0; lane < 32; ++lane) {
+        const auto low = static_cast<std::uint16_t>(a[lane]);
+        const auto high = static_cast<std::uint16_t>(a[lane] >> 16);
+        const int major = lane / 4, pair = lane % 4 * 2;
+        (kTransposed ? rows[pair][major] : rows[major][pair]) = low;
+        (kTransposed ? rows[pair + 1][major] : rows[major][pair + 1]) = high;
+      }
+      for (int r = 0; r < 8; ++r) std::memcpy(touched.at[8 * m + r], rows[r], 16);
+    }
+    watch_store(warp, in, kAddressing, 16, touched);
+  }
+};
+
+template <template <int, bool> class Body>
+Execute choose_matrices(Form& form, std::size_t matrices, bool transposed) {
+  switch (matrices) {
+    case 1:
+      return transposed ? Compiled<Body<1, true>>::choose(form.simd())
+                        : Compiled<Body<1, false>>::choose(form.simd());
+    case 2:
+      return transposed ? Compiled<Body<2, true>>::choose(form.simd())
+                        : Compiled<Body<2, false>>::choose(form.simd());
+    case 4:
+      return transposed ? Compiled<Body<4, true>>::choose(form.simd())
+                        : Compiled<Body<4, false>>::choose(form.simd());
+    default:
+      form.unsupported();
+  }
+}
+
+std::size_t take_matrix_modifiers(Form& form, bool& transposed, Where& where) {
+  if (!form.take("sync") || !form.take("aligned") || !form.take("m8n8"))
+    form.unsupported("only .sync.aligned.m8n8");
+  const std::string_view count = form.take_one_of({"x1", "x2", "x4"});
+  transposed = form.take("trans");
+  where = take_space(form);
+  if (!form.take("b16")) form.unsupported("only .b16");
+  return count.empty() ? 0 : static_cast<std::size_t>(count[1] - '0');
+}
+
+void decode_ldmatrix(Form& form) {
+  bool transposed = false;
+  Where where = Where::generic;
+  const std::size_t matrices = take_matrix_modifiers(form, transposed, where);
+  const auto elements = form.elements(0);
+  if (elements.size() != matrices) form.unsupported("the number of registers does not fit");
+  for (const ptx::Operand& element : elements) form.destination(element, Type::b32);
+  take_address(form, form.operand(1), where, false);
+  form.emit(choose_matrices<LoadMatrix>(form, matrices, transposed), OpClass::matrix_load);
+}
+
+void decode_stmatrix(Form& form) {
+  bool transposed = false;
+  Where where = Where::generic;
+  const std::size_t matrices = take_matrix_modifiers(form, transposed, where);
+  const auto elements = form.elements(1);
+  if (elements.size() != matrices) form.unsupported("the number of registers does not fit");
+  take_address(form, form.operand(0), where, true);
+  for (const ptx::Operand& element : elements) form.source(element, Type::b32);
+  form.emit(choose_matrices<StoreMatrix>(form, matrices, transposed), OpClass::matrix_store);
+}
+
+// ---- mma.sync
+
+/// Lane 4 i + t holds elements 2 t and 2 t + 1 of row i. op: the transposed matrix, the matrix.
+void transpose_matrix(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  if (!gather_whole_warp(warp, in, mask)) return;
+  const Word* a = warp.row(in.op[1]);
+  Word result[32];
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto element = [&](int row) { return a[4 * row + lane / 8] >> 16 * (lane / 4 % 2) & 0xffffu; };
+    result[lane] = element(lane % 4 * 2) | element(lane % 4 * 2 + 1) << 16;
+  }
+  std::memcpy(warp.own(in.op[0]), result, sizeof result);
+}
+
+void decode_movmatrix(Form& form) {
+  for (const std::string_view part : {"sync", "aligned", "m8n8", "trans", "b16"})
+    if (!form.take(part)) form.unsupported("only .sync.aligned.m8n8.trans.b16");
+  form.destination(0, Type::b32);
+  form.source(1, Type::b32);
+  form.emit(transpose_matrix, OpClass::shuffle);
+}
+
+/// immediate: the form. The list: D's registers, then A's, B's, C's and the metadata.
+void execute_mma(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  if (!gather_whole_warp(warp, in, mask)) return;
+  const Kernel& kernel = *warp.launch->kernel;
+  const MmaForm& form = kernel.mma_forms[static_cast<std::size_t>(in.immediate)];
+  const MmaRegisters counts = mma_registers(form);
+  const Place* place = kernel.places.data() + in.more;
+  MmaOperands operands;
+  for (int i = 0; i < counts.d; ++i) operands.d[static_cast<std::size_t>(i)] = warp.own(*place++);
+  for (int i = 0; i < counts.a; ++i) operands.a[static_cast<std::size_t>(i)] = warp.row(*place++);
+  for (int i = 0; i < counts.b; ++i) operands.b[static_cast<std::size_t>(i)] = warp.row(*place++);
+  for (int i = 0; i < counts.c; ++i) operands.c[static_cast<std::size_t>(i)] = warp.row(*place++);
+  if (form.sparse) operands.metadata = warp.row(*place++);
+  mma_sync(form, warp.launch->numerics, operands);
+}
+
+struct MmaName {
+  std::string_view name;
+  MmaType type;
+};
+constexpr MmaName kMmaNames[] = {
+    {"f16", MmaType::f16},   {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3},
+    {"e5m2", MmaType::e5m2}, {"f64", MmaType::f64},   {"s8", MmaType::s8},     {"u8", MmaType::u8},
+    {"s4", MmaType::s4},     {"u4", MmaType::u4},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
+    {"b1", MmaType::b1},
+};
+
+/// mma.sp: the metadata and which threads hold it.
+std::span<const ptx::Operand> take_sparsity(Form& form, MmaForm& mma) {
+  mma.sparse = true;
+  const ptx::Operand& selector = form.operand(5);
+  // Where all four threads hold metadata there is nothing to select.
+  const bool one_holds = mma.k * (mma.a == MmaType::tf32 ? 2 : 1) / (mma.a == MmaType::s4 || mma.a == MmaType::u4 ? 8 : 4) == 4;
+  if (selector.kind != ptx::Operand::Kind::integer || selector.bits > (one_holds ? 3u : 1u))
+    form.unsupported("the sparsity selector");
+  mma.selector = static_cast<int>(selector.bits);
+  return form.elements(4);
+}
+
+std::string_view take_layout(Form& form) {
+  const std::string_view layout = form.take_next();
+  if (layout != "row" && layout != "col") form.unsupported("no layout");
+  return layout;
+}
+
+void decode_mma(Form& form) {
+  if (!form.take("sync") || !form.take("aligned")) form.unsupported("only .sync.aligned");
+  MmaForm mma;
+  const bool sparse = form.take("sp::ordered_metadata") || form.take("sp");
+  take_mma_shape(form, mma);
+  mma.a_by_columns = take_layout(form) == "col";
+  mma.b_by_rows = take_layout(form) == "row";
+  mma.saturate = form.take("satfinite");
+  take_mma_rounding(form, mma);
+  const MmaType d = take_mma_type(form);
+  mma.a = take_mma_type(form);
+  mma.b = take_mma_type(form);
+  set_mma_sums(form, mma, d, take_mma_type(form));
+  take_mma_bits(form, mma);
+  if ((mma.a_by_columns || mma.b_by_rows) && !mma.of_quad_pairs()) form.unsupported("only .row.col");
+  const auto metadata = sparse ? take_sparsity(form, mma) : std::span<const ptx::Operand>();
+  emit_mma(form, mma, {form.elements(0), form.elements(1), form.elements(2), form.elements(3), metadata});
+}
+
+constexpr Operation kOperations[] = {
+    {"ldmatrix", Operands::any, decode_ldmatrix},
+    {"stmatrix", Operands::any, decode_stmatrix},
+    {"movmatrix", Operands::any, decode_movmatrix},
+    {"mma", Operands::any, decode_mma},
+};
+
+}  // namespace
+
+MmaType take_mma_type(Form& form) {
+  const std::string_view name = form.take_next();
+  for (const MmaName& known : kMmaNames) {
+    if (known.name == name) return known.type;
+  }
+  form.unsupported(name.empty() ? "four types are needed" : "type ." + std::string(name));
+}
+
+void take_mma_rounding(Form& form, MmaForm& mma) {
+  const std::string_view rounding = form.take_one_of({"rn", "rz", "rm", "rp"});
+  if (rounding == "rz") mma.rounding = Rounding::rz;
+  if (rounding == "rm") mma.rounding = Rounding::rm;
+  if (rounding == "rp") mma.rounding = Rounding::rp;
+}
+
+void take_mma_bits(Form& form, MmaForm& mma) {
+  const std::string_view operation = form.take_one_of({"xor", "and"});
+  mma.exclusive_or = operation == "xor";
+  if (!operation.empty() && !form.take("popc")) form.unsupported("no .popc");
+}
+
+void set_mma_sums(Form& form, MmaForm& mma, MmaType d, MmaType c) {
+  const bool mixed = d != c;
+  const auto is_float = [](MmaType type) { return type == MmaType::f16 || type == MmaType::f32; };
+  if (mixed && (mma.a != MmaType::f16 || !is_float(c) || !is_float(d))) form.unsupported("C and D of different types");
+  mma.accumulator = mixed ? MmaType::f32 : d;
+  mma.half_c = mixed && c == MmaType::f16;
+  mma.half_d = mixed && d == MmaType::f16;
+}
+
+void take_mma_shape(Form& form, MmaForm& mma) {
+  const std::string_view shape = form.take_next();
+  const auto number = [&](char letter) {
+    const auto at = shape.find(letter);
+    int value = 0;
+    if (at != std::string_view::npos)
+      std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), value);
+    return value;
+  };
+  mma.m = number('m');
+  mma.n = number('n');
+  mma.k = number('k');
+}
+
+void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers) {
+  std::string why;
+  if (!mma_supported(mma, &why)) form.unsupported(why);
+  if (mma.half_d && !mma.half_c && mma.of_quad_pairs()) form.unsupported("D in f16, C in f32");
+  const MmaRegisters counts = mma_registers(mma);
+  const Type operand_type = mma.a == MmaType::f64 ? Type::b64 : Type::b32;
+  const Type accumulator_type = mma.accumulator == MmaType::f64 ? Type::b64 : Type::b32;
+  const auto check = [&](std::span<const ptx::Operand> elements, int wanted) {
+    if (static_cast<int>(elements.size()) != wanted) form.unsupported("the number of registers does not fit");
+  };
+  check(registers.d, counts.d);
+  check(registers.a, counts.a);
+  check(registers.b, counts.b);
+  check(registers.c, counts.c);
+  check(registers.metadata, mma.sparse ? 1 : 0);
+  form.begin_list();
+  for (const ptx::Operand& element : registers.d) form.list_destination(element, accumulator_type);
+  for (const ptx::Operand& element : registers.a) form.list_source(element, operand_type);
+  for (const ptx::Operand& element : registers.b) form.list_source(element, operand_type);
+  for (const ptx::Operand& element : registers.c) form.list_source(element, accumulator_type);
+  for (const ptx::Operand& element : registers.metadata) form.list_source(element, Type::b32);
+  auto& forms = form.builder().kernel().mma_forms;
+  form.instruction().immediate = static_cast<std::int64_t>(forms.size());
+  forms.push_back(mma);
+  form.mma(mma);
+  form.emit(execute_mma, OpClass::matrix_product);
+}
+
+std::span<const Operation> matrix_operations() {
+  return kOperations;
+}
+
+}  // namespace evo::vgpu

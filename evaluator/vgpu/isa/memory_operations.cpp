@@ -1,0 +1,261 @@
+#include <cstring>
+
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/cluster_operations.h"
+#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/decode/memory_decode.h"
+
+// PTX ISA 9.0, 9.7.9: ld, ld.global.nc, ldu, st.
+namespace evo::vgpu {
+
+Where take_space(Form& form) {
+  const std::string_view space = form.take_one_of({"global", "shared", "shared::cta", "shared::cluster",
+                                                   "local", "param", "param::entry", "param::func", "const"});
+  if (space == "global" || space == "const") return Where::global;
+  if (space == "shared::cluster") return Where::cluster;
+  if (space.starts_with("shared")) return Where::shared;
+  if (space == "local") return Where::local;
+  if (space.starts_with("param")) return Where::parameter;
+  return Where::generic;
+}
+
+MemoryOrder take_memory_hints(Form& form) {
+  MemoryOrder order;
+  form.take("weak");
+  for (const std::string_view strong : {"relaxed", "volatile", "mmio"}) order.strong |= form.take(strong);
+  if (form.take("acquire")) order.acquires = true;
+  if (form.take("release")) order.releases = true;
+  if (form.take("acq_rel")) order.acquires = order.releases = true;
+  order.strong |= order.acquires || order.releases;
+  if (form.take("cta")) order.block_scope = true;
+  static constexpr std::string_view kHints[] = {"cluster",
+                                                "gpu",
+                                                "sys",
+                                                "nc",
+                                                "ca",
+                                                "cg",
+                                                "cs",
+                                                "lu",
+                                                "cv",
+                                                "wb",
+                                                "wt",
+                                                "unified",
+                                                "L1::evict_normal",
+                                                "L1::evict_unchanged",
+                                                "L1::evict_first",
+                                                "L1::evict_last",
+                                                "L1::no_allocate",
+                                                "L2::evict_normal",
+                                                "L2::evict_first",
+                                                "L2::evict_last",
+                                                "L2::cache_hint",
+                                                "L2::64B",
+                                                "L2::128B",
+                                                "L2::256B"};
+  for (const std::string_view hint : kHints) form.take(hint);
+  return order;
+}
+
+AddressForm take_base(Form& form, const ptx::Operand& operand, Where where, bool writes) {
+  if (operand.kind != ptx::Operand::Kind::address || operand.elements.size() != 1)
+    form.unsupported("an address is expected");
+  const ptx::Operand& base = operand.elements[0];
+  KernelBuilder& builder = form.builder();
+  AccessMode mode;
+  mode.writes = writes;
+  if (base.kind == ptx::Operand::Kind::variable) {
+    switch (builder.place_of(base).space) {
+      case ptx::Space::local:
+        where = Where::local;
+        break;
+      case ptx::Space::shared:
+        where = Where::shared;
+        break;
+      case ptx::Space::param:
+        where = Where::parameter;
+        break;
+      default:
+        where = Where::global;
+        break;
+    }
+  } else if (where == Where::parameter && !builder.in_entry()) {
+    where = Where::local;
+  }
+  if (where == Where::parameter && writes) form.unsupported("writes to the kernel's parameters");
+  mode.where = where;
+  mode.wide_base = base.kind != ptx::Operand::Kind::reg || ptx::bits_of(builder.type_of(base.index)) == 64;
+  form.source(base, mode.wide_base ? ptx::Type::b64 : ptx::Type::b32);
+  return {mode, operand.offset};
+}
+
+void take_address(Form& form, const ptx::Operand& operand, Where where, bool writes) {
+  const AddressForm address = take_base(form, operand, where, writes);
+  form.instruction().immediate = address.offset;
+  form.instruction().aux0 = address.mode.encoded();
+  form.instruction().cache = form.new_cache();
+}
+
+namespace {
+
+using ptx::Type;
+
+template <int kBytes>
+using Raw =
+    std::conditional_t<kBytes == 1, std::uint8_t,
+                       std::conditional_t<kBytes == 2, std::uint16_t,
+                                          std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
+
+template <class T>
+EVO_INLINE T load_from(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+/// op: the elements' destinations, then the base.
+template <int kBytes, int kCount>
+struct Load {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    using T = Raw<kBytes>;
+    if constexpr (kCount == 1 && kBytes >= 4) {
+      if (const std::byte* from = contiguous_bytes(warp, in, mask, in.op[1], kBytes)) {
+        std::memcpy(own_row<T>(warp, in.op[0]), from, 32 * kBytes);
+        return;
+      }
+    }
+    Touched touched;
+    if (!resolve(warp, in, mask, in.op[kCount], kBytes * kCount, touched)) return;
+    watch_load(warp, in, mask, kBytes * kCount, touched);
+    alignas(64) Slot<T> values[kCount][32];
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < kCount; ++i) {
+        put<T>(values[i], lane, load_from<T>(touched.at[lane] + i * kBytes));
+      }
+    }
+    for (std::size_t i = 0; i < kCount; ++i) {
+      Slot<T>* d = own_row<T>(warp, in.op[i]);
+      if (mask == kAllLanes) {
+        std::memcpy(d, values[i], sizeof values[i]);
+      } else {
+        blend(d, values[i], mask);
+      }
+    }
+  }
+};
+
+/// op: the base, then the elements.
+template <int kBytes, int kCount>
+struct Store {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    using T = Raw<kBytes>;
+    if constexpr (kCount == 1 && kBytes >= 4) {
+      if (std::byte* to = contiguous_bytes(warp, in, mask, in.op[0], kBytes)) {
+        std::memcpy(to, source_row<T>(warp, in.op[1]), 32 * kBytes);
+        return;
+      }
+    }
+    Touched touched;
+    if (!resolve(warp, in, mask, in.op[0], kBytes * kCount, touched)) return;
+    const Slot<T>* rows[kCount];
+    for (std::size_t i = 0; i < kCount; ++i) rows[i] = source_row<T>(warp, in.op[1 + i]);
+    std::uint32_t changed = 0;
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      for (int i = 0; i < kCount; ++i) {
+        const T value = get<T>(rows[i], lane);
+        std::byte* const at = touched.at[lane] + i * kBytes;
+        changed |= static_cast<std::uint32_t>(std::memcmp(at, &value, sizeof value) != 0) << lane;
+        std::memcpy(at, &value, sizeof value);
+      }
+    }
+    watch_store(warp, in, mask, kBytes * kCount, touched, changed);
+  }
+};
+
+template <template <int, int> class Body, int kBytes>
+Execute choose_count(Form& form, std::size_t count) {
+  switch (count) {
+    case 1:
+      return Compiled<Body<kBytes, 1>>::choose(form.simd());
+    case 2:
+      return Compiled<Body<kBytes, 2>>::choose(form.simd());
+    case 4:
+      return Compiled<Body<kBytes, 4>>::choose(form.simd());
+    default:
+      form.unsupported("that many elements");
+  }
+}
+template <template <int, int> class Body>
+Execute choose(Form& form, Type type, std::size_t count) {
+  switch (ptx::bits_of(type)) {
+    case 8:
+      return choose_count<Body, 1>(form, count);
+    case 16:
+      return choose_count<Body, 2>(form, count);
+    case 32:
+      return choose_count<Body, 4>(form, count);
+    case 64:
+      return choose_count<Body, 8>(form, count);
+    default:
+      form.unsupported("type ." + std::string(ptx::name_of(type)));
+  }
+}
+
+void check_vector(Form& form, std::size_t elements) {
+  const std::string_view vector = form.take_one_of({"v2", "v4", "v8"});
+  const std::size_t wanted = vector.empty() ? 1 : static_cast<std::size_t>(vector[1] - '0');
+  if (wanted != elements) form.unsupported("the number of registers does not fit the vector");
+  if (elements > 4) form.unsupported("more than four elements");
+}
+
+void decode_ld(Form& form) {
+  const Where where = take_space(form);
+  const MemoryOrder order = take_memory_hints(form);
+  const auto elements = form.elements(0);
+  check_vector(form, elements.size());
+  const Type type = form.type();
+  if (ptx::bits_of(type) / 8 * static_cast<int>(elements.size()) > 16) form.unsupported("more than 16 bytes");
+  if (type == Type::b128) {
+    for (const bool upper : {false, true}) form.destination_half(elements[0], upper);
+    take_address(form, form.operand(1), where, false);
+    form.instruction().aux0 |= order.encoded();
+    return form.emit(choose<Load>(form, Type::b64, 2), OpClass::load);
+  }
+  for (const ptx::Operand& element : elements) form.destination(element, type);
+  take_address(form, form.operand(1), where, false);
+  form.instruction().aux0 |= order.encoded();
+  form.emit(choose<Load>(form, type, elements.size()), OpClass::load);
+}
+
+void decode_st(Form& form) {
+  if (form.take("async")) return decode_async_store(form);
+  const Where where = take_space(form);
+  const MemoryOrder order = take_memory_hints(form);
+  const auto elements = form.elements(1);
+  check_vector(form, elements.size());
+  const Type type = form.type();
+  if (ptx::bits_of(type) / 8 * static_cast<int>(elements.size()) > 16) form.unsupported("more than 16 bytes");
+  take_address(form, form.operand(0), where, true);
+  form.instruction().aux0 |= order.encoded();
+  if (type == Type::b128) {
+    for (const bool upper : {false, true}) form.source_half(elements[0], upper);
+    return form.emit(choose<Store>(form, Type::b64, 2), OpClass::store);
+  }
+  for (const ptx::Operand& element : elements) form.source(element, type);
+  form.emit(choose<Store>(form, type, elements.size()), OpClass::store);
+}
+
+constexpr Operation kOperations[] = {
+    {"ld", Operands::any, decode_ld},
+    {"ldu", Operands::any, decode_ld},
+    {"st", Operands::any, decode_st},
+};
+
+}  // namespace
+
+std::span<const Operation> memory_operations() {
+  return kOperations;
+}
+
+}  // namespace evo::vgpu

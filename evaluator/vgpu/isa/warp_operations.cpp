@@ -1,0 +1,329 @@
+#include "evaluator/vgpu/isa/warp_operations.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+
+// PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
+namespace evo::vgpu {
+
+bool MemberGroups::next(std::uint32_t& mask) {
+  while (left_ != 0) {
+    const std::uint32_t members = members_[std::countr_zero(left_)];
+    std::uint32_t group = 0;
+    for (int lane = 0; lane < 32; ++lane) group |= static_cast<std::uint32_t>(members_[lane] == members) << lane;
+    group &= left_;
+    if ((group & ~members) != 0) {
+      warp_.fail(in_, "a lane that executes this is not in its member mask", std::countr_zero(group & ~members));
+      return false;
+    }
+    left_ &= ~group;
+    const bool complete = (members & warp_.live() & ~group) == 0;
+    if (!complete && group != first_) {
+      incomplete_ |= group;
+      continue;
+    }
+    mask = group;
+    if (!complete && !warp_.gather(in_, mask, members, meet_)) return false;
+    if (warp_.launch->sanitiser != nullptr) warp_.launch->sanitiser->meet(warp_, mask);
+    return true;
+  }
+  return postpone_incomplete();
+}
+
+/// Groups that miss lanes become splits of their own, which execute the instruction again and wait there.
+bool MemberGroups::postpone_incomplete() {
+  if (incomplete_ == 0) return false;
+  const std::uint32_t members = members_[std::countr_zero(incomplete_)];
+  std::uint32_t group = incomplete_;
+  if (incomplete_ == warp_.active) {
+    group = 0;
+    for (int lane = 0; lane < 32; ++lane) group |= static_cast<std::uint32_t>(members_[lane] == members) << lane;
+    group &= incomplete_;
+    warp_.next = &in_;  // For the others.
+  }
+  incomplete_ = 0;
+  warp_.diverge(group, &in_, nullptr);
+  return false;
+}
+
+namespace {
+
+using ptx::Type;
+
+// ---- shfl
+
+enum class Shuffle { up, down, bfly, idx };
+
+template <Shuffle kMode>
+struct ShuffleBody {
+  /// op: d, p, a, b, c, member mask.
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    MemberGroups groups(warp, in, mask, in.op[5]);
+    while (groups.next(mask)) {
+      const Word* a = warp.row(in.op[2]);
+      const Word* b = warp.row(in.op[3]);
+      const Word* c = warp.row(in.op[4]);
+      alignas(64) std::int32_t from[32];
+      std::uint32_t inside = 0;
+      EVO_LANE_LOOP
+      for (int lane = 0; lane < 32; ++lane) {
+        const auto by = static_cast<std::int32_t>(b[lane] & 31u);
+        const auto clamp = static_cast<std::int32_t>(c[lane] & 31u);
+        const auto segment = static_cast<std::int32_t>(c[lane] >> 8 & 31u);
+        const std::int32_t last = (lane & segment) | (clamp & ~segment);
+        std::int32_t source = 0;
+        bool valid = false;
+        switch (kMode) {
+          case Shuffle::up:
+            source = lane - by;
+            valid = source >= last;
+            break;
+          case Shuffle::down:
+            source = lane + by;
+            valid = source <= last;
+            break;
+          case Shuffle::bfly:
+            source = lane ^ by;
+            valid = source <= last;
+            break;
+          case Shuffle::idx:
+            source = (lane & segment) | (by & ~segment);
+            valid = source <= last;
+            break;
+        }
+        from[lane] = valid ? source : lane;
+        inside |= static_cast<std::uint32_t>(valid) << lane;
+      }
+      alignas(64) Word result[32];
+      for (int lane = 0; lane < 32; ++lane) result[lane] = a[from[lane] & 31];
+      blend(warp.own(in.op[0]), result, mask);
+      put_predicate(warp, in.op[1], inside, mask);
+    }
+  }
+};
+
+void decode_shfl(Form& form) {
+  if (!form.take("sync")) form.unsupported("only shfl.sync");
+  const std::string_view mode = form.take_one_of({"up", "down", "bfly", "idx"});
+  form.type();
+  form.destination(0, Type::b32);
+  form.predicate_destination_of_pair(form.operand(0));
+  for (std::size_t i = 1; i <= 4; ++i) form.source(i, Type::b32);
+  Execute execute = nullptr;
+  if (mode == "up") execute = Compiled<ShuffleBody<Shuffle::up>>::choose(form.simd());
+  if (mode == "down") execute = Compiled<ShuffleBody<Shuffle::down>>::choose(form.simd());
+  if (mode == "bfly") execute = Compiled<ShuffleBody<Shuffle::bfly>>::choose(form.simd());
+  if (mode == "idx") execute = Compiled<ShuffleBody<Shuffle::idx>>::choose(form.simd());
+  if (execute == nullptr) form.unsupported();
+  form.emit(execute, OpClass::shuffle);
+}
+
+// ---- vote
+
+void fill_lanes(Warp& warp, Place d, std::uint32_t mask, std::uint32_t value) {
+  Word* row = warp.own(d);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) row[std::countr_zero(left)] = value;
+}
+
+/// op: d (predicate or row), a, member mask.
+void vote_all(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
+    put_predicate(warp, in.op[0], votes == mask ? kAllLanes : 0, mask);
+  }
+}
+void vote_any(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
+    put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
+  }
+}
+void vote_uniform(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
+    put_predicate(warp, in.op[0], votes == mask || votes == 0 ? kAllLanes : 0, mask);
+  }
+}
+void vote_ballot(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    fill_lanes(warp, in.op[0], mask, get_predicate(warp, in.op[1]) & mask);
+  }
+}
+
+void decode_vote(Form& form) {
+  if (!form.take("sync")) form.unsupported("only vote.sync");
+  const std::string_view mode = form.take_one_of({"all", "any", "uni", "ballot"});
+  form.type();
+  if (mode == "ballot") {
+    form.destination(0, Type::b32);
+  } else {
+    form.predicate_destination(form.operand(0));
+  }
+  form.predicate_source(form.operand(1));
+  form.source(2, Type::b32);
+  if (mode == "all") return form.emit(vote_all, OpClass::vote);
+  if (mode == "any") return form.emit(vote_any, OpClass::vote);
+  if (mode == "uni") return form.emit(vote_uniform, OpClass::vote);
+  if (mode == "ballot") return form.emit(vote_ballot, OpClass::vote);
+  form.unsupported();
+}
+
+// ---- match, redux
+
+/// op: d, p, a, member mask.
+template <class T>
+void match_any(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[3]);
+  while (groups.next(mask)) {
+    const Slot<T>* a = source_row<T>(warp, in.op[2]);
+    Word result[32] = {};
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      for (int other = 0; other < 32; ++other) result[lane] |= static_cast<Word>(a[other] == a[lane]) << other;
+      result[lane] &= mask;
+    }
+    blend(warp.own(in.op[0]), result, mask);
+  }
+}
+template <class T>
+void match_all(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[3]);
+  while (groups.next(mask)) {
+    const Slot<T>* a = source_row<T>(warp, in.op[2]);
+    const auto value = a[std::countr_zero(mask)];
+    bool same = true;
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) same &= a[std::countr_zero(left)] == value;
+    fill_lanes(warp, in.op[0], mask, same ? mask : 0);
+    put_predicate(warp, in.op[1], same ? kAllLanes : 0, mask);
+  }
+}
+
+void decode_match(Form& form) {
+  const bool all = form.take_one_of({"any", "all"}) == "all";
+  if (!form.take("sync")) form.unsupported("only match.sync");
+  const Type type = form.type();
+  form.destination(0, Type::b32);
+  form.predicate_destination_of_pair(form.operand(0));
+  form.source(1, type);
+  form.source(2, Type::b32);
+  const bool wide = ptx::bits_of(type) == 64;
+  if (all) return form.emit(wide ? match_all<std::uint64_t> : match_all<std::uint32_t>, OpClass::vote, 4);
+  form.emit(wide ? match_any<std::uint64_t> : match_any<std::uint32_t>, OpClass::vote, 8);
+}
+
+enum class Redux { add, min_unsigned, max_unsigned, min_signed, max_signed, and_bits, or_bits, xor_bits };
+
+template <Redux kOp>
+void reduce(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const Word* a = warp.row(in.op[1]);
+    Word total = a[std::countr_zero(mask)];
+    for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
+      const Word value = a[std::countr_zero(left)];
+      const auto x = static_cast<std::int32_t>(total), y = static_cast<std::int32_t>(value);
+      switch (kOp) {
+        case Redux::add:
+          total += value;
+          break;
+        case Redux::min_unsigned:
+          total = std::min(total, value);
+          break;
+        case Redux::max_unsigned:
+          total = std::max(total, value);
+          break;
+        case Redux::min_signed:
+          total = static_cast<Word>(std::min(x, y));
+          break;
+        case Redux::max_signed:
+          total = static_cast<Word>(std::max(x, y));
+          break;
+        case Redux::and_bits:
+          total &= value;
+          break;
+        case Redux::or_bits:
+          total |= value;
+          break;
+        case Redux::xor_bits:
+          total ^= value;
+          break;
+      }
+    }
+    fill_lanes(warp, in.op[0], mask, total);
+  }
+}
+
+void decode_redux(Form& form) {
+  if (!form.take("sync")) form.unsupported("only redux.sync");
+  const std::string_view op = form.take_one_of({"add", "min", "max", "and", "or", "xor"});
+  const Type type = form.type();
+  if (ptx::is_float(type)) form.unsupported("type ." + std::string(ptx::name_of(type)));
+  const bool is_signed = ptx::is_signed(type);
+  form.destination(0, Type::b32);
+  form.source(1, Type::b32);
+  form.source(2, Type::b32);
+  if (op == "add") return form.emit(reduce<Redux::add>, OpClass::redux);
+  if (op == "min")
+    return form.emit(is_signed ? reduce<Redux::min_signed> : reduce<Redux::min_unsigned>, OpClass::redux);
+  if (op == "max")
+    return form.emit(is_signed ? reduce<Redux::max_signed> : reduce<Redux::max_unsigned>, OpClass::redux);
+  if (op == "and") return form.emit(reduce<Redux::and_bits>, OpClass::redux);
+  if (op == "or") return form.emit(reduce<Redux::or_bits>, OpClass::redux);
+  if (op == "xor") return form.emit(reduce<Redux::xor_bits>, OpClass::redux);
+  form.unsupported();
+}
+
+// ---- activemask, elect
+
+void active_mask(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  fill_lanes(warp, in.op[0], mask, mask);
+}
+
+void decode_activemask(Form& form) {
+  form.type();
+  form.destination(0, Type::b32);
+  form.emit(active_mask, OpClass::vote);
+}
+
+/// op: d, p, member mask. The lowest lane leads.
+void elect(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const int leader = std::countr_zero(mask);
+    fill_lanes(warp, in.op[0], mask, static_cast<std::uint32_t>(leader));
+    put_predicate(warp, in.op[1], 1u << leader, mask);
+  }
+}
+
+void decode_elect(Form& form) {
+  if (!form.take("sync")) form.unsupported("only elect.sync");
+  form.destination(0, Type::b32);
+  form.predicate_destination_of_pair(form.operand(0));
+  form.source(1, Type::b32);
+  form.emit(elect, OpClass::vote);
+}
+
+constexpr Operation kOperations[] = {
+    {"shfl", Operands::any, decode_shfl},
+    {"vote", Operands::any, decode_vote},
+    {"match", Operands::any, decode_match},
+    {"redux", Operands::any, decode_redux},
+    {"activemask", Operands::any, decode_activemask},
+    {"elect", Operands::any, decode_elect},
+};
+
+}  // namespace
+
+std::span<const Operation> warp_operations() {
+  return kOperations;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,342 @@
+#include "evaluator/vgpu/machine/block.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "evaluator/vgpu/isa/barrier_operations.h"
+#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+
+namespace evo::vgpu {
+namespace {
+
+/// Instructions after which a warp that has not waited gives way, so that one that spins on another's store
+/// ends.
+constexpr std::uint64_t kTurn = 65'536;
+// Shared memory holds whatever the last block left; a pattern makes reliance on zeros visible.
+constexpr int kFreshByte = 0xcb;
+
+std::uint32_t lanes_below(std::uint32_t lane) {
+  return lane >= 32 ? kAllLanes : (1u << lane) - 1;
+}
+
+}  // namespace
+
+std::uint32_t* AlignedWords::resize(std::size_t words) {
+  constexpr std::size_t kPadding = 16;
+  if (storage_.size() < words + kPadding) storage_.resize(words + kPadding);
+  const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+  begin_ = storage_.data() + (64 - address % 64) % 64 / sizeof(std::uint32_t);
+  return begin_;
+}
+
+Block::Block(Launch& owner, Cluster& its_cluster, std::uint32_t its_rank)
+    : launch(&owner), cluster(&its_cluster), rank(its_rank) {
+  const Kernel& kernel = *owner.kernel;
+  threads = owner.block[0] * owner.block[1] * owner.block[2];
+  warps.resize((threads + 31) / 32);
+  shared.resize(kReservedSmemBytes + kernel.static_smem_bytes + owner.dynamic_smem_bytes);
+  local_.resize(static_cast<std::size_t>(kernel.local_bytes) * 32 * warps.size());
+  const std::size_t row_words = static_cast<std::size_t>(kernel.rows) * kRowWords;
+  std::uint32_t* rows = rows_.resize(row_words * warps.size());
+  std::uint32_t* predicates = predicates_.resize(static_cast<std::size_t>(kernel.predicates) * warps.size());
+  for (std::size_t i = 0; i < warps.size(); ++i) {
+    Warp& warp = warps[i];
+    warp.bases[0] = rows + row_words * i;
+    warp.bases[1] = owner.constants;
+    warp.predicates = predicates + kernel.predicates * i;
+    warp.block = this;
+    warp.launch = launch;
+    warp.index = static_cast<std::uint32_t>(i);
+    warp.existing = lanes_below(threads - static_cast<std::uint32_t>(i) * 32);
+    warp.local = local_.data() + static_cast<std::size_t>(kernel.local_bytes) * 32 * i;
+  }
+  if (owner.sanitiser != nullptr) watch = std::make_unique<BlockWatch>(*this);
+}
+
+Block::~Block() = default;
+
+void Block::start(std::array<std::uint32_t, 3> block_index) {
+  const Kernel& kernel = *launch->kernel;
+  index = block_index;
+  live = threads;
+  barriers = {};
+  mbarriers.clear();
+  free_registers = 0;
+  warpgroups.assign((warps.size() + kWarpgroupWarps - 1) / kWarpgroupWarps, {});
+  std::memset(shared.data(), kFreshByte, shared.size());
+  const std::size_t reserved = kReservedSmemBytes + kernel.reserved_smem;
+  if (kernel.reserved_smem_bytes != 0) std::memset(shared.data() + reserved, 0, kernel.reserved_smem_bytes);
+  if (!local_.empty()) std::memset(local_.data(), kFreshByte, local_.size());
+  // Registers start as zero: what an uninitialised one holds is undefined, but two runs must agree.
+  std::memset(rows_.data(), 0, static_cast<std::size_t>(kernel.rows) * kRowWords * 4 * warps.size());
+  std::memset(predicates_.data(), 0, static_cast<std::size_t>(kernel.predicates) * 4 * warps.size());
+  if (watch != nullptr) {
+    watch->start(*this);
+    watch->shared_written.set(reserved, kernel.reserved_smem_bytes, true);
+  }
+  for (Warp& warp : warps) {
+    warp.predicates[0] = kAllLanes;
+    fill_specials(warp);
+    warp.start(kernel.code.data());
+  }
+}
+
+namespace {
+
+std::uint32_t special_value(const Block& block, const Warp& warp, Special special, std::uint32_t lane) {
+  const Launch& launch = *block.launch;
+  const std::uint32_t thread = warp.index * 32 + lane;
+  const auto& size = launch.block;
+  const auto& cluster = launch.cluster;
+  const auto at = [](const auto& triple, Special value, Special first) {
+    return triple[static_cast<std::size_t>(value) - static_cast<std::size_t>(first)];
+  };
+  switch (special) {
+    case Special::tid_x:
+      return thread % size[0];
+    case Special::tid_y:
+      return thread / size[0] % size[1];
+    case Special::tid_z:
+      return thread / size[0] / size[1];
+    case Special::ntid_x:
+    case Special::ntid_y:
+    case Special::ntid_z:
+      return at(size, special, Special::ntid_x);
+    case Special::ctaid_x:
+    case Special::ctaid_y:
+    case Special::ctaid_z:
+      return at(block.index, special, Special::ctaid_x);
+    case Special::nctaid_x:
+    case Special::nctaid_y:
+    case Special::nctaid_z:
+      return at(launch.grid, special, Special::nctaid_x);
+    case Special::laneid:
+      return lane;
+    case Special::warpid:
+      return warp.index;
+    case Special::nwarpid:
+      return 64;
+    case Special::smid: {
+      const std::uint32_t linear =
+          (block.index[2] * launch.grid[1] + block.index[1]) * launch.grid[0] + block.index[0];
+      return linear % launch.sm_count;
+    }
+    case Special::nsmid:
+      return launch.sm_count;
+    case Special::gridid:
+      return 1;
+    case Special::lanemask_eq:
+      return 1u << lane;
+    case Special::lanemask_le:
+      return lanes_below(lane + 1);
+    case Special::lanemask_lt:
+      return lanes_below(lane);
+    case Special::lanemask_ge:
+      return ~lanes_below(lane);
+    case Special::lanemask_gt:
+      return ~lanes_below(lane + 1);
+    case Special::dynamic_smem_size:
+      return launch.dynamic_smem_bytes;
+    case Special::total_smem_size:
+      return launch.kernel->static_smem_bytes + launch.dynamic_smem_bytes;
+    case Special::aggr_smem_size:
+      return kReservedSmemBytes + launch.kernel->static_smem_bytes + launch.dynamic_smem_bytes;
+    case Special::reserved_smem_begin:
+    case Special::zero:
+      return 0;
+    case Special::reserved_smem_end:
+    case Special::reserved_smem_cap:
+      return kReservedSmemBytes;
+    case Special::clusterid_x:
+    case Special::clusterid_y:
+    case Special::clusterid_z:
+      return at(block.index, special, Special::clusterid_x) / at(cluster, special, Special::clusterid_x);
+    case Special::nclusterid_x:
+    case Special::nclusterid_y:
+    case Special::nclusterid_z:
+      return at(launch.grid, special, Special::nclusterid_x) / at(cluster, special, Special::nclusterid_x);
+    case Special::cluster_ctaid_x:
+    case Special::cluster_ctaid_y:
+    case Special::cluster_ctaid_z:
+      return at(block.index, special, Special::cluster_ctaid_x) %
+             at(cluster, special, Special::cluster_ctaid_x);
+    case Special::cluster_nctaid_x:
+    case Special::cluster_nctaid_y:
+    case Special::cluster_nctaid_z:
+      return at(cluster, special, Special::cluster_nctaid_x);
+    case Special::cluster_ctarank:
+      return (block.index[2] % cluster[2] * cluster[1] + block.index[1] % cluster[1]) * cluster[0] +
+             block.index[0] % cluster[0];
+    case Special::cluster_nctarank:
+      return cluster[0] * cluster[1] * cluster[2];
+    case Special::reserved_smem:
+      return kReservedSmemBytes + launch.kernel->reserved_smem;
+    case Special::grid_workspace_high:
+      return static_cast<std::uint32_t>(launch.grid_workspace >> 32);
+    case Special::grid_workspace_low:
+      return static_cast<std::uint32_t>(launch.grid_workspace);
+    case Special::frame:
+      return 0;
+    case Special::stack:
+      return launch.kernel->local_bytes - kStackBytes;
+    case Special::is_explicit_cluster:
+      return cluster[0] * cluster[1] * cluster[2] > 1 ? 1 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Block::fill_specials(Warp& warp) {
+  for (const SpecialRow& row : launch->kernel->specials) {
+    std::uint32_t* lanes = warp.own(row.place);
+    for (std::uint32_t lane = 0; lane < 32; ++lane)
+      lanes[lane] = special_value(*this, warp, row.special, lane);
+  }
+}
+
+template <bool kTraced, bool kWatched>
+void Block::run_split(Warp& warp, std::uint64_t limit) {
+  while (warp.stop == Stop::none && warp.executed < limit) {
+    const Instruction& instruction = *warp.next++;
+    ++warp.executed;
+    const std::uint32_t mask = warp.active & (warp.predicates[instruction.guard] ^ instruction.guard_flip);
+    if constexpr (kWatched) {
+      if (watch != nullptr && !watch->warps[warp.index].unwritten.empty())
+        launch->sanitiser->follow_unwritten(warp, instruction, mask);
+    }
+    if (mask == 0) continue;
+    if constexpr (kTraced) {
+      launch->access = {};
+      launch->arrival = {};
+      launch->async = {};
+      launch->paths = 1;
+    }
+    if constexpr (kWatched) {
+      const auto& first_use = launch->kernel->product_registers.first_use;
+      const std::uint32_t at = launch->kernel->index_of(instruction);
+      if (!first_use.empty() && first_use[at] != first_use[at + 1]) watch_registers(warp, instruction);
+      if (warp.stop == Stop::failed) return;
+    }
+    instruction.execute(warp, instruction, mask);
+    if constexpr (kTraced) {
+      if (launch->async.kind == AsyncAction::Kind::parked) continue;  // It will be executed again.
+      const TracedInstruction& traced =
+          launch->kernel->trace.traced[launch->kernel->index_of(instruction)];
+      Issue issue;
+      issue.warp = warp.index;
+      issue.active = mask;
+      issue.branch_paths = launch->paths;
+      issue.memory = launch->access.space == TracedSpace::none ? nullptr : &launch->access;
+      issue.barrier = launch->arrival.expected_warps == 0 ? nullptr : &launch->arrival;
+      issue.async = launch->async.kind == AsyncAction::Kind::none ? nullptr : &launch->async;
+      launch->tracer->issue(traced, issue);
+    }
+  }
+}
+
+/// False when the warp could not do anything.
+bool Block::run_warp(Warp& warp) {
+  if (warp.current < 0 && !warp.resume()) return false;
+  const std::uint64_t before = warp.executed;
+  const std::uint64_t limit = std::min(before + kTurn, launch->budget.warp_instructions + 1);
+  while (true) {
+    const bool watched = watch != nullptr || !launch->kernel->warpgroup_forms.empty();
+    if (launch->tracer != nullptr) {
+      watched ? run_split<true, true>(warp, limit) : run_split<true, false>(warp, limit);
+    } else {
+      watched ? run_split<false, true>(warp, limit) : run_split<false, false>(warp, limit);
+    }
+    const Stop why = warp.stop;
+    if (why == Stop::failed) break;
+    warp.stop = Stop::none;
+    if (why == Stop::switch_split) {
+      if (warp.finished() || !warp.resume()) break;
+      continue;
+    }
+    warp.take_turns();
+    break;
+  }
+  launch->executed += warp.executed - before;
+  return true;
+}
+
+bool Block::run_warps() {
+  bool advanced = false;
+  launch->tracer = tracer;
+  for (Warp& warp : warps) {
+    if (warp.finished()) continue;
+    advanced |= run_warp(warp);
+    if (!launch->failure && warp.executed > launch->budget.warp_instructions) {
+      launch->failure = failure_of(
+          Verdict::timed_out,
+          fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions",
+                      launch->kernel->name, warp.index, index[0], index[1], index[2], warp.executed));
+    }
+    if (launch->failure) break;
+  }
+  launch->tracer = nullptr;
+  return advanced;
+}
+
+void Block::wake(Split::State state, std::uint32_t barrier) {
+  for (Warp& warp : warps) warp.wake(state, barrier);
+}
+
+// ---- Barriers
+
+void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t lanes,
+                   std::uint32_t votes, bool waits) {
+  Barrier& barrier = barriers[id];
+  const std::uint32_t bit = 1u << warp.index;
+  barrier.expected = count;
+  barrier.arrived += static_cast<std::uint32_t>(std::popcount(lanes));
+  // Explicit counts are in whole warps: lanes that have exited, or never were, arrive with the first of their
+  // warp.
+  if (count != 0 && (barrier.warps & bit) == 0)
+    barrier.arrived += 32u - static_cast<std::uint32_t>(std::popcount(warp.live()));
+  barrier.warps |= bit;
+  barrier.voters += static_cast<std::uint32_t>(std::popcount(lanes));
+  barrier.votes += votes;
+  barrier.waited_for |= waits;
+  if (watch != nullptr) launch->sanitiser->arrive(warp, id, lanes);
+  if (launch->tracer != nullptr) {
+    launch->arrival = {id, count != 0 ? count / 32 : static_cast<std::uint32_t>(warps.size()), waits};
+  }
+  release_if_complete(id);
+}
+
+void Block::lanes_exited(std::uint32_t count) {
+  live -= count;
+  ++launch->progress;
+  cluster->release_if_complete();
+  for (std::uint32_t id = 0; id < kBarriers; ++id) {
+    if (barriers[id].warps != 0 && barriers[id].expected == 0) release_if_complete(id);
+  }
+}
+
+void Block::release_if_complete(std::uint32_t id) {
+  Barrier& barrier = barriers[id];
+  const std::uint32_t expected = barrier.expected != 0 ? barrier.expected : live;
+  if (barrier.arrived < expected) return;
+  const Barrier complete = barrier;
+  barrier = {};
+  ++launch->progress;
+  Knowledge knowledge;
+  if (watch != nullptr) knowledge = launch->sanitiser->complete(*this, id, complete.expected == 0);
+  for (Warp& warp : warps) {
+    if ((complete.warps >> warp.index & 1u) == 0) continue;
+    for (Split& split : warp.splits) {
+      if (split.state != Split::State::waits_at_barrier || split.barrier != id) continue;
+      finish_barrier(warp, *split.waits_in, split.waiting, complete.votes, complete.voters);
+      split.state = Split::State::ready;
+      if (watch != nullptr) watch->warps[warp.index].assign(split.waiting, knowledge);
+    }
+  }
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/mbarrier.h"
+#include "evaluator/vgpu/machine/warp.h"
+
+namespace evo::vgpu {
+
+struct BlockWatch;
+struct Cluster;
+
+constexpr std::uint32_t kBarriers = 16;
+
+/// One of a block's named barriers.
+struct Barrier {
+  std::uint32_t expected = 0;  ///< Threads; 0: every thread of the block that still lives.
+  std::uint32_t arrived = 0;   ///< Threads.
+  std::uint32_t warps = 0;     ///< Mask of the warps that have arrived, with some or all lanes.
+  std::uint32_t voters = 0;    ///< Of the arrived threads those that execute it, and
+  std::uint32_t votes = 0;     ///< bar.red: those whose predicate is true.
+  bool waited_for = false;
+};
+
+/// The products that some, but not all, warps of a warpgroup have issued.
+struct WarpgroupLog {
+  struct Entry {
+    const Instruction* instruction = nullptr;
+    std::uint64_t a = 0;  ///< Descriptors.
+    std::uint64_t b = 0;
+    bool accumulate = true;
+    bool operator==(const Entry&) const = default;
+  };
+  std::deque<Entry> entries;
+  std::uint64_t first = 0;  ///< Number of the first entry, counted from the block's start.
+};
+
+/// Grows, never shrinks; 64-byte aligned.
+class AlignedWords {
+ public:
+  std::uint32_t* resize(std::size_t words);
+  std::uint32_t* data() { return begin_; }
+
+ private:
+  std::vector<std::uint32_t> storage_;
+  std::uint32_t* begin_ = nullptr;
+};
+
+/// A thread block while it runs. Warps take turns: each runs until it has to wait.
+struct Block {
+  Block(Launch& launch, Cluster& cluster, std::uint32_t rank);
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  /// Makes it the launch's block of that index, as if fresh.
+  void start(std::array<std::uint32_t, 3> block_index);
+  /// A turn for every warp. False when none could do anything; the launch may have failed.
+  bool run_warps();
+
+  /// A split's lanes arrive at a barrier. `threads` is 0 for a barrier of the whole block; `votes` counts the
+  /// true predicates of bar.red.
+  void arrive(Warp& warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes, std::uint32_t votes,
+              bool waits);
+  void lanes_exited(std::uint32_t count);
+  void wake(Split::State state, std::uint32_t barrier);
+
+  Launch* launch;
+  Cluster* cluster;
+  std::uint32_t rank = 0;  ///< In the cluster.
+  std::array<std::uint32_t, 3> index{0, 0, 0};
+  std::uint32_t threads = 0;
+  std::uint32_t live = 0;  ///< Threads that have not exited.
+  std::vector<Warp> warps;
+  std::vector<std::byte> shared;  ///< From shared address 0: the reserved bytes, static, dynamic.
+  std::array<Barrier, kBarriers> barriers{};
+  MbarrierTable mbarriers;
+  std::uint32_t free_registers = 0;  ///< Of each thread of a warp: given back by setmaxnreg.
+  Tracer* tracer = nullptr;          ///< Set while the block is sampled.
+  std::vector<WarpgroupLog> warpgroups;
+  std::unique_ptr<BlockWatch> watch;  ///< Null: the launch has no sanitiser.
+
+ private:
+  void fill_specials(Warp& warp);
+  bool run_warp(Warp& warp);
+  template <bool kTraced, bool kWatched>
+  void run_split(Warp& warp, std::uint64_t fuel);
+  void release_if_complete(std::uint32_t id);
+
+  AlignedWords rows_;
+  AlignedWords predicates_;
+  std::vector<std::byte> local_;
+};
+
+}  // namespace evo::vgpu

@@ -1,0 +1,203 @@
+#include "evaluator/vgpu/machine/calls.h"
+
+#include <bit>
+#include <cstring>
+
+#include "evaluator/vgpu/machine/block.h"
+#include "evaluator/vgpu/numbers/lanes.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+
+namespace evo::vgpu {
+namespace {
+
+/// One lane's local memory, its frame and the stack of its calls.
+class Lane {
+ public:
+  Lane(Warp& warp, int lane) : warp_(warp), kernel_(*warp.launch->kernel), lane_(lane) {}
+
+  std::uint32_t& frame() { return warp_.own(kernel_.frame_place)[lane_]; }
+  std::uint32_t& stack() { return warp_.own(kernel_.stack_place)[lane_]; }
+
+  bool has_room(const Procedure& callee) { return stack() + callee.frame_bytes <= kernel_.local_bytes; }
+
+  /// Keeps what the callee may change and gives it a fresh frame.
+  void enter(const Procedure& callee, std::uint32_t procedure, std::uint32_t call) {
+    std::vector<std::uint32_t>& kept = warp_.calls[static_cast<std::size_t>(lane_)];
+    for (const Procedure::Saved& saved : callee.registers) {
+      const std::uint32_t* row = warp_.own(saved.place);
+      if (saved.wide) kept.push_back(row[2 * lane_]);
+      kept.push_back(saved.wide ? row[2 * lane_ + 1] : row[lane_]);
+    }
+    for (const std::uint32_t p : callee.predicates) kept.push_back(warp_.predicates[p] >> lane_ & 1u);
+    kept.insert(kept.end(), {frame(), stack(), procedure, call});
+    frame() = stack();
+    stack() += callee.frame_bytes;
+    if (ByteFlags* written = flags()) written->set(first_flag() + frame(), callee.frame_bytes, false);
+  }
+
+  std::uint32_t call() const { return warp_.calls[static_cast<std::size_t>(lane_)].back(); }
+  std::uint32_t procedure() const { return warp_.calls[static_cast<std::size_t>(lane_)].end()[-2]; }
+
+  void leave() {
+    std::vector<std::uint32_t>& kept = warp_.calls[static_cast<std::size_t>(lane_)];
+    const auto take = [&] {
+      const std::uint32_t word = kept.back();
+      kept.pop_back();
+      return word;
+    };
+    take();
+    const Procedure& callee = kernel_.procedures[take()];
+    stack() = take();
+    frame() = take();
+    for (std::size_t i = callee.predicates.size(); i-- > 0;) {
+      std::uint32_t& mask = warp_.predicates[callee.predicates[i]];
+      mask = (mask & ~(1u << lane_)) | take() << lane_;
+    }
+    for (std::size_t i = callee.registers.size(); i-- > 0;) {
+      const Procedure::Saved& saved = callee.registers[i];
+      std::uint32_t* row = warp_.own(saved.place);
+      (saved.wide ? row[2 * lane_ + 1] : row[lane_]) = take();
+      if (saved.wide) row[2 * lane_] = take();
+    }
+  }
+
+  /// Copies bytes of local memory, and what the sanitiser knows of them.
+  void copy(std::uint32_t to, std::uint32_t from, std::uint32_t bytes) {
+    std::byte* local = warp_.local + std::size_t{kernel_.local_bytes} * static_cast<std::size_t>(lane_);
+    std::memmove(local + to, local + from, bytes);
+    if (ByteFlags* written = flags())
+      for (std::uint32_t i = 0; i < bytes; ++i)
+        written->set(first_flag() + to + i, 1, written->at(first_flag() + from + i));
+  }
+
+ private:
+  ByteFlags* flags() { return warp_.block->watch == nullptr ? nullptr : &warp_.block->watch->local_written; }
+  std::size_t first_flag() const { return std::size_t{kernel_.local_bytes} * warp_.thread(lane_); }
+
+  Warp& warp_;
+  const Kernel& kernel_;
+  int lane_;
+};
+
+template <class Body>
+void each_lane(std::uint32_t mask, Body body) {
+  for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
+}
+
+const CallSite& site_of(const Warp& warp, const Instruction& in) {
+  return warp.launch->kernel->call_sites[static_cast<std::size_t>(in.immediate)];
+}
+
+const Instruction* entry_of(const Warp& warp, std::uint32_t procedure) {
+  const Kernel& kernel = *warp.launch->kernel;
+  return kernel.code.data() + kernel.procedures[procedure].entry;
+}
+
+/// Gives the lanes their frames and arguments. False when the warp has failed.
+bool enter(Warp& warp, const Instruction& in, std::uint32_t lanes, std::uint32_t procedure) {
+  const Kernel& kernel = *warp.launch->kernel;
+  const Procedure& callee = kernel.procedures[procedure];
+  const CallSite& site = site_of(warp, in);
+  bool done = true;
+  each_lane(lanes, [&](int number) {
+    Lane lane(warp, number);
+    if (!done) return;
+    if (!lane.has_room(callee)) {
+      warp.fail(in,
+                "the call of " + callee.name + " finds the thread's stack of " + std::to_string(kStackBytes) +
+                    " bytes full",
+                number);
+      done = false;
+      return;
+    }
+    const std::uint32_t base = site.framed ? lane.frame() : 0;
+    lane.enter(callee, procedure, kernel.index_of(in));
+    for (std::size_t i = 0; i < callee.parameters.size(); ++i)
+      lane.copy(lane.frame() + callee.parameters[i].offset, base + site.arguments[i].offset,
+                callee.parameters[i].bytes);
+  });
+  return done;
+}
+
+/// Whether the arguments are those that the callee has.
+bool fits(const std::vector<FramePart>& given, const std::vector<FramePart>& wanted) {
+  if (given.size() != wanted.size()) return false;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i].bytes < wanted[i].bytes) return false;
+  return true;
+}
+
+/// The procedure at an address; kNowhere, and the warp has failed, when there is none that can be called so.
+std::uint32_t procedure_at(Warp& warp, const Instruction& in, int lane, std::uint64_t address) {
+  const Kernel& kernel = *warp.launch->kernel;
+  const std::uint64_t number = (address - kCodeBegin) / kCodeStep - 1;
+  const bool exists = (address - kCodeBegin) % kCodeStep == 0 && number < kernel.procedure_of_function.size();
+  const std::uint32_t procedure = exists ? kernel.procedure_of_function[number] : kNowhere;
+  const CallSite& site = site_of(warp, in);
+  if (procedure == kNowhere) {
+    warp.fail(in, "the pointer leads to no function of the module", lane);
+  } else if (!fits(site.arguments, kernel.procedures[procedure].parameters) ||
+             !fits(site.results, kernel.procedures[procedure].results)) {
+    warp.fail(in,
+              "the pointer leads to " + kernel.procedures[procedure].name + ", which has other parameters",
+              lane);
+    return kNowhere;
+  }
+  return procedure;
+}
+
+}  // namespace
+
+void execute_call(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const std::uint32_t procedure = site_of(warp, in).procedure;
+  if (!enter(warp, in, mask, procedure)) return;
+  const Callees callees{mask, entry_of(warp, procedure)};
+  warp.call({&callees, 1}, &in + 1);
+}
+
+void execute_call_through_pointer(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const std::uint64_t* address = source_row<std::uint64_t>(warp, in.op[0]);
+  std::uint64_t of_lane[32];
+  std::copy(address, address + 32, of_lane);  // The callee's rows may be the same ones.
+  std::vector<Callees> callees;
+  for (std::uint32_t left = mask; left != 0;) {
+    const int first = std::countr_zero(left);
+    std::uint32_t same = 0;
+    each_lane(left,
+              [&](int lane) { same |= static_cast<std::uint32_t>(of_lane[lane] == of_lane[first]) << lane; });
+    const std::uint32_t procedure = procedure_at(warp, in, first, of_lane[first]);
+    if (procedure == kNowhere || !enter(warp, in, same, procedure)) return;
+    callees.push_back({same, entry_of(warp, procedure)});
+    left &= ~same;
+  }
+  warp.call(callees, &in + 1);
+}
+
+void execute_return(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const Kernel& kernel = *warp.launch->kernel;
+  // Lanes that were called from one place at a time: those that were called from elsewhere come here again.
+  const std::uint32_t call = Lane(warp, std::countr_zero(mask)).call();
+  std::uint32_t same = 0;
+  each_lane(mask,
+            [&](int lane) { same |= static_cast<std::uint32_t>(Lane(warp, lane).call() == call) << lane; });
+  const CallSite& site = site_of(warp, kernel.code[call]);
+  each_lane(same, [&](int number) {
+    Lane lane(warp, number);
+    const Procedure& callee = kernel.procedures[lane.procedure()];
+    const std::uint32_t frame = lane.frame();
+    lane.leave();
+    const std::uint32_t base = site.framed ? lane.frame() : 0;
+    for (std::size_t i = 0; i < callee.results.size(); ++i)
+      lane.copy(base + site.results[i].offset, frame + callee.results[i].offset, callee.results[i].bytes);
+  });
+  const Instruction* back = kernel.code.data() + call + 1;
+  if (same == warp.active) {
+    warp.next = back;
+    return;
+  }
+  if (same != mask) warp.next = &in;
+  warp.launch->paths = 2;
+  warp.diverge(same, back, nullptr);
+}
+
+}  // namespace evo::vgpu

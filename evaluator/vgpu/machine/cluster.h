@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/block.h"
+
+/// Thread block clusters (PTX ISA 9.0, 2.2.2 and 5.1.6): blocks that run together and reach each other's shared
+/// memory. A block that is in none is a cluster by itself.
+namespace evo::vgpu {
+
+/// Addresses of .shared::cluster carry the block's rank plus one above these bits; zero there: the own block.
+constexpr std::uint32_t kRankShift = 24;
+constexpr std::uint32_t cluster_address(std::uint32_t rank, std::uint32_t offset) {
+  return (rank + 1) << kRankShift | offset;
+}
+
+struct Cluster {
+  enum class State : std::uint8_t {
+    finished,
+    suspended,  ///< Has run for long: others should have a turn.
+    stalled,    ///< Has tried for long: only others could help.
+    failed,
+  };
+
+  explicit Cluster(Launch& launch);
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// Makes it the launch's cluster of that number, x first, as if fresh.
+  void start(std::uint64_t its_number);
+  /// Runs until the end, a failure, or for long enough.
+  State run();
+  /// Says in the launch's failure who waits for what.
+  void deadlock();
+
+  std::uint32_t live() const;  ///< Threads that have not exited.
+
+  // barrier.cluster
+  void arrive(std::uint32_t threads);
+  void release_if_complete();
+
+  /// Puts a copy on its way that an mbarrier is told of.
+  void issue(BulkOperation operation);
+  /// Ends, in order, the copies that a block's mbarrier is told of, until its phase is over. False when the warp
+  /// that issued one has failed.
+  bool land_for(Block& block, std::uint32_t barrier);
+
+  Launch* launch;
+  std::uint64_t number = 0;
+  std::vector<std::unique_ptr<Block>> blocks;  ///< By rank.
+  std::uint32_t arrived = 0;                   ///< Threads at barrier.cluster.
+  std::uint32_t generation = 0;                ///< Of barrier.cluster.
+  std::uint64_t phase = 0;                     ///< The generation's number in the launch.
+  std::uint64_t phase_before = 0;              ///< That of the one before.
+
+ private:
+  bool loosen();
+
+  std::vector<BulkOperation> under_way_;
+};
+
+/// Ends the bulk groups of lanes that end: nobody can wait for them any more.
+void abandon_bulk_groups(Warp& warp, std::uint32_t lanes);
+/// Ends the bulk groups of lanes of which as many of the latest may stay under way; with `reads_only` they end but for
+/// what they write, which is there and not yet to be relied on.
+void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay, bool reads_only);
+
+/// A place in some block's shared memory.
+struct SharedPlace {
+  Block* block = nullptr;
+  std::uint32_t offset = 0;
+};
+/// Where a shared-memory address of `bytes` bytes leads, checked. Nothing when the warp has failed.
+std::optional<SharedPlace> shared_place(Warp& warp, const Instruction& in, int lane, AccessMode mode,
+                                        std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment);
+
+/// The mbarrier there. Null when there is none, and the warp has failed.
+Mbarrier* mbarrier_at(Warp& warp, const Instruction& in, int lane, const SharedPlace& place);
+
+}  // namespace evo::vgpu

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluator/device/device.h"
+#include "evaluator/vgpu/sanitiser/finding.h"
+#include "evaluator/vgpu/machine/kernel.h"
+#include "evaluator/vgpu/machine/memory.h"
+#include "evaluator/vgpu/machine/trace.h"
+
+namespace evo::vgpu {
+
+class Sanitiser;
+
+/// When to call a kernel runaway. An honest warp of the longest kernels here executes some ten million
+/// instructions.
+struct Budget {
+  std::uint64_t warp_instructions = 100'000'000;       ///< Of one warp.
+  std::uint64_t launch_instructions = 40'000'000'000;  ///< Of all warps of a launch.
+};
+
+/// One kernel launch and what its blocks share while it runs.
+struct Launch {
+  const Kernel* kernel = nullptr;
+  GlobalMemory* memory = nullptr;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};
+  std::uint32_t dynamic_smem_bytes = 0;
+  std::vector<std::byte> parameters;
+  std::uint32_t registers_per_thread = 0;  ///< At the start; 0: unknown.
+  bool programmatic = false;  ///< On a GPU it may begin before the launches ahead are over.
+  TensorCoreNumerics numerics;
+  std::uint32_t sm_count = 1;
+  std::uint32_t resident_blocks =
+      1;  ///< How many blocks may be under way together, for kernels that spin on others.
+  Budget budget;
+  int threads = 1;  ///< Of the CPU, for blocks that cannot notice each other.
+
+  std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
+  std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
+  std::uint64_t grid_workspace = 0;  ///< Of a cooperative kernel: its barrier's address.
+  std::uint64_t executed = 0;
+  std::uint64_t progress = 0;  ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
+  bool takes_turns = false;    ///< Clusters let each other run often: one of them may spin on another's work.
+  std::uint64_t phases = 0;    ///< Of all mbarriers: gives each phase a number.
+  std::optional<Failure> failure;
+  FindingKind failure_kind = FindingKind::fault;
+  std::uint32_t failure_line = 0;  ///< Of the CUDA source; 0: unknown.
+  std::string printed;  ///< What printf wrote.
+
+  Sanitiser* sanitiser = nullptr;  ///< Null: nobody asked.
+
+  Tracer* tracer = nullptr;  ///< Set while a sampled block has its turn.
+  MemoryAccess access;       ///< Filled by memory instructions while traced.
+  std::vector<std::uint64_t> sectors;
+  BarrierArrival arrival;   ///< Filled by barriers while traced.
+  AsyncAction async;        ///< Filled by mbarrier instructions and bulk copies while traced.
+  std::uint32_t paths = 1;  ///< Filled by branches while traced.
+};
+
+Failure failure_of(Verdict verdict, std::string reason);
+
+/// Blocks that a tracer wants to see while they run.
+struct Sampling {
+  Tracer* tracer = nullptr;
+  std::span<const std::uint64_t> blocks;  ///< Linear indices.
+  bool alone = false;  ///< Only these run, with the clusters they are in: for a model, which asks for no results.
+};
+
+/// Runs every block, in ascending order. On return `failure` says what went wrong, if anything. With several threads,
+/// blocks that are independent run side by side: what they write, count, trace and report does not depend on how many
+/// threads there are, unless the kernel has a race between blocks. Of several failures the lowest block's is kept.
+void run_blocks(Launch& launch, const Sampling& sampling = {});
+
+}  // namespace evo::vgpu

@@ -1,0 +1,106 @@
+#include "evaluator/vgpu/machine/mbarrier.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "evaluator/vgpu/machine/block.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+
+namespace evo::vgpu {
+namespace {
+
+// The word: 2 bits that neither zeros nor the pattern of fresh memory have, 20 expected, 20 pending, 21 of the
+// transaction count, 1 parity. The order is nobody's business but ours.
+constexpr std::uint64_t kMark = 1;
+constexpr std::int64_t kByteBias = kMaxMbarrierCount;
+
+auto position(std::vector<Mbarrier>& barriers, std::uint32_t address) {
+  return std::lower_bound(barriers.begin(), barriers.end(), address,
+                          [](const Mbarrier& barrier, std::uint32_t at) { return barrier.address < at; });
+}
+
+std::string too_many(std::string_view what, std::int64_t value) {
+  return fmt::format("{} would be {}, beyond the limit of {}", what, value, kMaxMbarrierCount);
+}
+
+void end_phase(Block& block, Mbarrier& barrier, MbarrierState& state) {
+  state.parity ^= 1u;
+  state.pending = state.expected;
+  barrier.phase_before = barrier.phase;
+  barrier.phase = ++block.launch->phases;
+  if (block.watch != nullptr) block.launch->sanitiser->end_phase(block, barrier.address);
+  block.wake(Split::State::waits_at_mbarrier, barrier.address);
+}
+
+}  // namespace
+
+std::uint64_t MbarrierState::encoded() const {
+  return kMark | std::uint64_t{expected} << 2 | std::uint64_t{pending} << 22 |
+         static_cast<std::uint64_t>(bytes + kByteBias) << 42 | std::uint64_t{parity} << 63;
+}
+
+MbarrierState MbarrierState::decoded(std::uint64_t word) {
+  MbarrierState state;
+  state.expected = static_cast<std::uint32_t>(word >> 2) & kMaxMbarrierCount;
+  state.pending = static_cast<std::uint32_t>(word >> 22) & kMaxMbarrierCount;
+  state.bytes = static_cast<std::int32_t>(static_cast<std::int64_t>(word >> 42 & 0x1f'ffffu) - kByteBias);
+  state.parity = static_cast<std::uint32_t>(word >> 63);
+  return state;
+}
+
+Mbarrier* MbarrierTable::find(std::uint32_t address) {
+  const auto at = position(barriers_, address);
+  return at != barriers_.end() && at->address == address ? &*at : nullptr;
+}
+
+Mbarrier& MbarrierTable::put(std::uint32_t address) {
+  const auto at = position(barriers_, address);
+  if (at != barriers_.end() && at->address == address) return *at;
+  Mbarrier fresh;
+  fresh.address = address;
+  return *barriers_.insert(at, fresh);
+}
+
+void MbarrierTable::erase(std::uint32_t address) {
+  const auto at = position(barriers_, address);
+  if (at != barriers_.end() && at->address == address) barriers_.erase(at);
+}
+
+std::string change_mbarrier(Block& block, Mbarrier& barrier, const MbarrierChange& change) {
+  MbarrierState state = MbarrierState::decoded(barrier.word);
+  const std::int64_t bytes = state.bytes + change.bytes;
+  if (std::abs(bytes) > std::int64_t{kMaxMbarrierCount}) return too_many("the transaction count", bytes);
+  const std::uint32_t pending = state.pending + change.more_pending;
+  if (pending > kMaxMbarrierCount) return too_many("the pending count", pending);
+  if (change.arrivals > pending) {
+    return fmt::format("{} arrive, but the phase awaits only {} of its {}", change.arrivals, pending,
+                       state.expected);
+  }
+  if (change.drop > state.expected) return fmt::format("{} drop out of {}", change.drop, state.expected);
+  state.bytes = static_cast<std::int32_t>(bytes);
+  state.expected -= change.drop;
+  state.pending = pending - change.arrivals;
+  if (state.pending == 0 && state.bytes == 0) {
+    if (!change.may_complete) return "an arrival with .noComplete ends the phase";
+    end_phase(block, barrier, state);
+  }
+  barrier.word = state.encoded();
+  std::memcpy(block.shared.data() + barrier.address, &barrier.word, sizeof barrier.word);
+  ++block.launch->progress;
+  return {};
+}
+
+std::string describe_mbarrier(Block& block, std::uint32_t address) {
+  if (address == kSeveralBarriers) return "for several mbarriers";
+  const Mbarrier* barrier = block.mbarriers.find(address);
+  if (barrier == nullptr) return fmt::format("for an mbarrier at byte {} that is gone", address);
+  const MbarrierState state = MbarrierState::decoded(barrier->word);
+  std::string text = fmt::format("for the mbarrier at byte {} of shared memory", address);
+  if (barrier->line != 0) text += fmt::format(" (initialised in line {})", barrier->line);
+  return text + fmt::format(", whose phase of parity {} lacks {} of {} arrivals and {} bytes", state.parity,
+                            state.pending, state.expected, state.bytes);
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,107 @@
+#include "evaluator/vgpu/machine/memory.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "engine/base/error.h"
+
+namespace evo::vgpu {
+namespace {
+
+constexpr std::uint64_t kAlignment = 256;
+// Wide enough for an index that misses by a whole row; addresses cost nothing.
+constexpr std::uint64_t kGap = 1ull << 20;
+// What cudaMalloc returns is not zero: a kernel that relies on zeros should be noticed.
+constexpr int kFreshByte = 0xcb;
+
+/// A block of the heap with what the allocator adds.
+std::uint64_t heap_cost(std::uint64_t bytes) {
+  return bytes + 16;
+}
+
+}  // namespace
+
+std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool read_only) {
+  auto owned = std::make_unique<Owned>();
+  // new[] of std::byte is 16-byte aligned at least: enough for the widest host access we make.
+  owned->bytes.reset(new (std::nothrow) std::byte[std::max<std::size_t>(bytes, 1)]);
+  if (!owned->bytes) {
+    throw machine_error(fmt::format("out of memory: no {} bytes for '{}' on the virtual GPU", bytes, name));
+  }
+  std::memset(owned->bytes.get(), kFreshByte, bytes);
+  owned->allocation = {next_, next_ + bytes, owned->bytes.get(), std::move(name), read_only, false};
+  next_ = (next_ + bytes + kGap + kAlignment - 1) / kAlignment * kAlignment;
+  buffers_.push_back(std::move(owned));  // Addresses only grow, so the order holds.
+  return buffers_.back()->allocation.begin;
+}
+
+void GlobalMemory::free(std::uint64_t address) {
+  const auto found = std::find_if(buffers_.begin(), buffers_.end(),
+                                  [&](const auto& owned) { return owned->allocation.begin == address; });
+  if (found == buffers_.end())
+    throw machine_error(fmt::format("no buffer of the virtual GPU begins at {:#x}", address));
+  if ((*found)->allocation.of_heap) heap_bytes_ -= heap_cost((*found)->allocation.end - address);
+  buffers_.erase(found);
+}
+
+std::uint64_t GlobalMemory::allocate_from_heap(std::uint64_t bytes) {
+  if (bytes == 0 || bytes > kHeapBytes || heap_cost(bytes) > kHeapBytes - heap_bytes_) return 0;
+  const std::uint64_t address = allocate(bytes, "malloc");
+  buffers_.back()->allocation.of_heap = true;
+  heap_bytes_ += heap_cost(bytes);
+  return address;
+}
+
+const Allocation* GlobalMemory::find(std::uint64_t address) const {
+  const auto behind =
+      std::upper_bound(buffers_.begin(), buffers_.end(), address,
+                       [](std::uint64_t at, const auto& owned) { return at < owned->allocation.begin; });
+  if (behind == buffers_.begin()) return nullptr;
+  const Allocation& candidate = (*std::prev(behind))->allocation;
+  return address < candidate.end ? &candidate : nullptr;
+}
+
+const Allocation* GlobalMemory::nearest(std::uint64_t address) const {
+  const Allocation* best = nullptr;
+  std::uint64_t best_distance = ~0ull;
+  for (const auto& owned : buffers_) {
+    const Allocation& buffer = owned->allocation;
+    const std::uint64_t distance = address < buffer.begin
+                                       ? buffer.begin - address
+                                       : (address >= buffer.end ? address - buffer.end + 1 : 0);
+    if (distance >= best_distance) continue;
+    best = &buffer;
+    best_distance = distance;
+  }
+  return best;
+}
+
+std::byte* GlobalMemory::at(std::uint64_t address, std::size_t bytes) const {
+  const Allocation* buffer = find(address);
+  if (buffer == nullptr && bytes == 0) {
+    // The end of a buffer holds no byte, and none are asked for.
+    return nullptr;
+  }
+  if (buffer == nullptr || bytes > buffer->end - address) {
+    throw machine_error(fmt::format("{} bytes at {} are not memory of the virtual GPU", bytes,
+                                    describe_address(*this, address)));
+  }
+  return buffer->host + (address - buffer->begin);
+}
+
+std::string describe_address(const GlobalMemory& memory, std::uint64_t address) {
+  const Allocation* buffer = memory.nearest(address);
+  if (buffer == nullptr) return fmt::format("{:#x}", address);
+  const auto place =
+      fmt::format("'{}' ({:#x}, {} bytes)", buffer->name, buffer->begin, buffer->end - buffer->begin);
+  if (address < buffer->begin)
+    return fmt::format("{:#x}, {} bytes before {}", address, buffer->begin - address, place);
+  if (address < buffer->end)
+    return fmt::format("{:#x}, at byte {} of {}", address, address - buffer->begin, place);
+  return fmt::format("{:#x}, {} bytes behind the end of {}", address, address - buffer->end, place);
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "evaluator/vgpu/numbers/tensor_core.h"
+
+/// What the interpreter tells the cost model about a block while it runs it. The interpreter runs a warp
+/// until it has to wait, then the next one: events of one warp come in program order, and every arrival that
+/// lets a warp pass a barrier comes before that warp's next event. Which warp runs when is no statement about
+/// time.
+namespace evo::vgpu {
+
+/// The kind of machine work behind a PTX instruction: decides pipe, rate and latency.
+enum class OpClass : std::uint8_t {
+  nothing,           ///< ptxas removes it or folds it: register moves, packing, address-space casts, hints.
+  integer,           ///< ALU: add, logic, shift, compare, select, min, max, prmt, lop3, predicate logic.
+  integer_multiply,  ///< IMAD in all forms, dp4a.
+  bit_search,        ///< popc, clz, bfind, brev: quarter rate or slower.
+  float_fma,         ///< f32 add, mul, fma.
+  float_compare,     ///< f32 min, max, set, abs/neg that is not folded: on the ALU.
+  half_fma,          ///< f16, bf16 and their pairs: add, mul, fma.
+  half_compare,      ///< f16, bf16 and their pairs: min, max, set.
+  double_fma,        ///< f64 arithmetic and comparison.
+  special,           ///< MUFU: ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh.
+  convert,           ///< Between integer and float, or f64: at the rate of MUFU.
+  convert_pack,      ///< Between f32 and f16, bf16 and their pairs.
+  convert_to_fp8,    ///< Pairs of f32 or f16 to pairs of 8-bit floats.
+  convert_from_fp8,  ///< And back to f16x2.
+  shuffle,           ///< shfl: through the shared-memory data path.
+  vote,              ///< vote, match, activemask, elect.
+  redux,             ///< redux.sync.
+  load,              ///< `memory` says where.
+  store,
+  atomic,            ///< Returns the old value.
+  reduction,         ///< red: nothing returns.
+  async_copy,        ///< cp.async: reads global, writes shared later.
+  async_commit,      ///< cp.async.commit_group.
+  async_wait,        ///< cp.async.wait_group N (`pending_groups`), wait_all.
+  matrix_load,       ///< ldmatrix.
+  matrix_store,      ///< stmatrix.
+  matrix_product,    ///< mma.sync: `mma` says which.
+  warpgroup_product,  ///< wgmma.mma_async: `mma` says which; each of four warps issues its quarter.
+  warpgroup_fence,   ///< wgmma.fence.
+  warpgroup_commit,  ///< wgmma.commit_group.
+  warpgroup_wait,    ///< wgmma.wait_group N (`pending_groups`).
+  barrier,           ///< bar.sync, bar.red, bar.arrive: `barrier` says which.
+  warp_sync,         ///< bar.warp.sync.
+  fence,             ///< membar, fence.
+  branch,            ///< bra and the loops, calls and returns that became branches.
+  leave,             ///< exit, ret of the kernel.
+  special_register,  ///< Reading %tid, %ctaid, %clock ...
+  sleep,             ///< nanosleep.
+  mbarrier,          ///< mbarrier operations that do not wait: `async` says which phase they arrive at.
+  mbarrier_wait,     ///< mbarrier.test_wait, try_wait that found its phase over.
+  bulk_copy,         ///< cp.async.bulk in all forms, st.async, red.async: by the copy engine.
+  bulk_commit,       ///< cp.async.bulk.commit_group.
+  bulk_wait,         ///< cp.async.bulk.wait_group N (`pending_groups`).
+  cluster_arrive,    ///< barrier.cluster.arrive: `async` says at which phase.
+  cluster_wait,      ///< barrier.cluster.wait that found its phase over.
+  grid_wait,         ///< griddepcontrol.wait: until the launch ahead has ended.
+};
+inline constexpr int kOpClasses = 64;  ///< Room for more than there are.
+
+/// One instruction of a kernel; the same object every time it is issued.
+struct TracedInstruction {
+  OpClass op_class = OpClass::nothing;
+  std::uint8_t count =
+      1;  ///< Machine instructions of that class that ptxas typically makes of it (64-bit add: 2).
+  bool once = false;        ///< Its results are the same every time: ptxas keeps them.
+  std::uint32_t index = 0;  ///< Position in the kernel: unique, ascending in program order.
+  std::uint32_t line = 0;   ///< Of the CUDA source; 0 when unknown.
+  /// Register numbers, as PTX has them: dense, below `registers` of TracedBlock; one number for each 32 bits, predicates
+  /// included.
+  std::span<const std::uint16_t> reads;
+  std::span<const std::uint16_t> writes;
+  MmaForm mma;                       ///< For matrix_product.
+  bool first_in_registers = false;   ///< For warpgroup_product: the first operand.
+  std::uint32_t pending_groups = 0;  ///< For async_wait: how many groups may still be in flight afterwards.
+};
+
+enum class TracedSpace : std::uint8_t {
+  none,
+  global,
+  shared,
+  remote_shared,  ///< Of another block of the cluster.
+  local,
+  constant,
+  parameter,
+};
+
+/// The traffic of one issued memory instruction.
+struct MemoryAccess {
+  TracedSpace space = TracedSpace::none;  ///< Where generic addresses led. For async_copy: global.
+  std::uint32_t lanes = 0;                ///< Mask of the lanes that access memory.
+  std::uint32_t bytes_per_lane = 0;
+  /// Passes through the shared-memory banks (32 of 4 bytes); without conflicts ceil(bytes / 128). For
+  /// async_copy: of the shared side. 0 when shared memory takes no part.
+  std::uint32_t wavefronts = 0;
+  /// Distinct 32-byte sectors touched in global or local memory (address / 32), ascending.
+  std::span<const std::uint64_t> sectors;
+};
+
+struct BarrierArrival {
+  std::uint32_t id = 0;
+  std::uint32_t expected_warps = 0;  ///< Arrivals that release it.
+  bool waits = true;                 ///< False for bar.arrive.
+};
+
+/// What an instruction asks of an mbarrier or of the copy engine.
+struct AsyncAction {
+  enum class Kind : std::uint8_t {
+    none,
+    parked,  ///< The instruction waits and will be executed again: not an issue yet.
+    arrive,
+    wait,
+    copy,
+  };
+  Kind kind = Kind::none;
+  /// The phase of the block's mbarrier or the cluster's barrier that is arrived at or waited for, or told of the copy's
+  /// end. Numbers are unique in a launch; 0: none.
+  std::uint64_t phase = 0;
+  std::uint32_t bytes = 0;  ///< Of a copy.
+  bool global = false;      ///< The copy reads or writes global memory.
+  bool writes = false;      ///< From shared memory to elsewhere.
+};
+
+/// One instruction issued by one warp.
+struct Issue {
+  std::uint32_t warp = 0;                   ///< Of the block.
+  std::uint32_t active = 0;                 ///< Lanes that execute it; never 0.
+  std::uint32_t branch_paths = 1;           ///< For branch: 2 when the warp diverges.
+  const MemoryAccess* memory = nullptr;     ///< For the memory classes, while the call lasts.
+  const BarrierArrival* barrier = nullptr;  ///< For barrier, while the call lasts.
+  const AsyncAction* async = nullptr;       ///< For mbarriers and bulk copies, while the call lasts.
+};
+
+/// The block that is about to be traced.
+struct TracedBlock {
+  std::uint32_t index[3] = {0, 0, 0};
+  std::uint64_t number = 0;  ///< In the grid, x first.
+  std::uint32_t warps = 0;
+  std::uint32_t registers = 0;  ///< One more than the highest register number.
+};
+
+/// Receives the events of sampled blocks, one block after another.
+class Tracer {
+ public:
+  virtual ~Tracer() = default;
+  virtual void begin_block(const TracedBlock& block) = 0;
+  virtual void issue(const TracedInstruction& instruction, const Issue& issue) = 0;
+  virtual void end_block() = 0;
+  /// Whether the blocks so far tell all that is wanted.
+  virtual bool has_enough() const { return false; }
+};
+
+}  // namespace evo::vgpu

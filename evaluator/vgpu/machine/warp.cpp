@@ -1,0 +1,371 @@
+#include "evaluator/vgpu/machine/warp.h"
+
+#include <fmt/core.h>
+
+#include <bit>
+#include <utility>
+
+#include "evaluator/vgpu/machine/block.h"
+#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/machine/mbarrier.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+
+namespace evo::vgpu {
+namespace {
+
+std::uint32_t line_of(const Warp& warp, const Instruction& instruction) {
+  const Kernel& kernel = *warp.launch->kernel;
+  return kernel.lines[kernel.index_of(instruction)];
+}
+
+std::string_view opcode_of(const Warp& warp, const Instruction& instruction) {
+  const Kernel& kernel = *warp.launch->kernel;
+  return kernel.opcodes[kernel.opcode_of[kernel.index_of(instruction)]];
+}
+
+}  // namespace
+
+void Warp::start(const Instruction* first) {
+  splits = {};
+  joins.clear();
+  for (auto& of_lane : calls) of_lane.clear();
+  exited = 0;
+  executed = 0;
+  stop = Stop::none;
+  committed_groups.fill(0);
+  copies.clear();
+  committed_bulk_groups.fill(0);
+  bulk_operations.clear();
+  outside_waits = 0;
+  at_cluster_barrier = 0;
+  registers = launch->registers_per_thread;
+  products.start(launch->kernel->product_registers.count);
+  load(new_split(existing, first, -1));
+}
+
+std::int32_t Warp::new_split(std::uint32_t lanes, const Instruction* at, std::int32_t join) {
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    if (splits[i].state != Split::State::free) continue;
+    splits[i] = {};
+    splits[i].state = Split::State::ready;
+    splits[i].active = lanes;
+    splits[i].join = join;
+    splits[i].next = at;
+    return static_cast<std::int32_t>(i);
+  }
+  return -1;  // Not reached: every split has a lane of its own.
+}
+
+std::int32_t Warp::new_join(std::uint32_t pending, const Instruction* at, std::int32_t parent) {
+  std::size_t i = 0;
+  while (i < joins.size() && joins[i].used) ++i;
+  if (i == joins.size()) joins.emplace_back();
+  joins[i] = {.used = true, .pending = pending, .parent = parent, .at = at};
+  return static_cast<std::int32_t>(i);
+}
+
+void Warp::load(std::int32_t split) {
+  current = split;
+  next = splits[static_cast<std::size_t>(split)].next;
+  active = splits[static_cast<std::size_t>(split)].active;
+}
+
+void Warp::save() {
+  if (current < 0) return;
+  splits[static_cast<std::size_t>(current)].next = next;
+  splits[static_cast<std::size_t>(current)].active = active;
+}
+
+void Warp::arrive(std::int32_t join, std::uint32_t lanes) {
+  Join& point = joins[static_cast<std::size_t>(join)];
+  point.pending &= ~lanes;
+  point.arrived |= lanes;
+  if (point.pending != 0) return;
+  new_split(point.arrived, point.onwards(), point.parent);
+  point.used = false;
+}
+
+void Warp::diverge(std::uint32_t taken, const Instruction* target, const Instruction* meet) {
+  Split& split = splits[static_cast<std::size_t>(current)];
+  std::int32_t join = split.join;
+  const bool shared = join >= 0 && joins[static_cast<std::size_t>(join)].at == meet;
+  // Paths that never meet simply go on towards where this split was awaited.
+  if (meet != nullptr && !shared) join = new_join(active, meet, join);
+  const std::uint32_t rest = active & ~taken;
+  const Instruction* fall_through = next;
+  split.state = Split::State::free;
+  current = -1;
+  const auto go = [&](std::uint32_t lanes, const Instruction* at) {
+    if (meet != nullptr && at == meet) {
+      arrive(join, lanes);
+    } else {
+      new_split(lanes, at, join);
+    }
+  };
+  go(rest, fall_through);
+  go(taken, target);
+  stop = Stop::switch_split;
+}
+
+void Warp::call(std::span<const Callees> groups, const Instruction* back) {
+  Split& split = splits[static_cast<std::size_t>(current)];
+  const std::int32_t join = new_join(active, back, split.join);
+  joins[static_cast<std::size_t>(join)].of_call = true;
+  std::uint32_t rest = active;
+  split.state = Split::State::free;
+  current = -1;
+  for (const Callees& group : groups) {
+    new_split(group.lanes, group.entry, join);
+    rest &= ~group.lanes;
+  }
+  if (rest != 0) arrive(join, rest);
+  stop = Stop::switch_split;
+}
+
+void Warp::reconverge(const Instruction* here) {
+  Split& split = splits[static_cast<std::size_t>(current)];
+  const std::int32_t join = split.join;
+  if (join < 0 || joins[static_cast<std::size_t>(join)].at != here) return;
+  split.state = Split::State::free;
+  current = -1;
+  arrive(join, active);
+  stop = Stop::switch_split;
+}
+
+void Warp::exit_lanes(std::uint32_t lanes) {
+  exited |= lanes;
+  active &= ~lanes;
+  Split& split = splits[static_cast<std::size_t>(current)];
+  for (std::int32_t at = split.join; at >= 0;) {
+    Join& join = joins[static_cast<std::size_t>(at)];
+    const std::int32_t parent = join.parent;
+    join.pending &= ~lanes;
+    if (join.pending == 0) {
+      if (join.arrived != 0) new_split(join.arrived, join.onwards(), parent);
+      join.used = false;
+    }
+    at = parent;
+  }
+  if (active == 0) {
+    split.state = Split::State::free;
+    current = -1;
+    stop = Stop::switch_split;
+  }
+  if (block->watch != nullptr) launch->sanitiser->exit(*this, lanes);
+  abandon_bulk_groups(*this, lanes);
+  block->lanes_exited(static_cast<std::uint32_t>(std::popcount(lanes)));
+}
+
+bool Warp::meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const {
+  if (split.state != Split::State::waits_for_lanes) return false;
+  if (((split.required ^ required) & live()) != 0) return false;  // Another group of the warp.
+  return split.waits_in == &instruction ||
+         (meet == Meet::anywhere && split.waits_in->execute == instruction.execute);
+}
+
+bool Warp::gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet) {
+  required &= live();
+  if ((required & ~mask) == 0) return true;
+  std::uint32_t all = mask;
+  for (const Split& other : splits) {
+    if (meets(other, instruction, required, meet)) all |= other.waiting;
+  }
+  if ((required & ~all) == 0) {
+    for (Split& other : splits) {
+      if (!meets(other, instruction, required, meet)) continue;
+      other.state = Split::State::ready;
+      other.next = other.waits_in + 1;
+    }
+    mask = all;
+    return true;
+  }
+  Split& split = splits[static_cast<std::size_t>(current)];
+  save();
+  split.state = Split::State::waits_for_lanes;
+  split.next = &instruction;  // Executed again should the missing lanes exit.
+  split.waits_in = &instruction;
+  split.waiting = mask;
+  split.required = required;
+  split.meet = meet;
+  current = -1;
+  stop = Stop::switch_split;
+  return false;
+}
+
+void Warp::wait_at_barrier(const Instruction& instruction, std::uint32_t mask, std::uint32_t barrier) {
+  Split& split = splits[static_cast<std::size_t>(current)];
+  save();
+  split.state = Split::State::waits_at_barrier;
+  split.waits_in = &instruction;
+  split.waiting = mask;
+  split.barrier = barrier;
+  current = -1;
+  stop = Stop::switch_split;
+}
+
+void Warp::wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state,
+                        std::uint32_t barrier) {
+  Split& split = splits[static_cast<std::size_t>(current)];
+  save();
+  split.state = state;
+  split.next = &instruction;
+  split.waits_in = &instruction;
+  split.waiting = mask;
+  split.barrier = barrier;
+  split.expired = false;
+  ++outside_waits;
+  current = -1;
+  stop = Stop::switch_split;
+}
+
+void Warp::wake(Split::State state, std::uint32_t barrier) {
+  if (outside_waits == 0) return;
+  for (Split& split : splits) {
+    if (split.state != state) continue;
+    if (split.barrier != barrier && split.barrier != kSeveralBarriers) continue;
+    split.state = Split::State::ready;
+    --outside_waits;
+  }
+}
+
+bool Warp::expire_waits() {
+  if (outside_waits == 0) return false;
+  bool any = false;
+  for (Split& split : splits) {
+    if (split.state != Split::State::waits_at_mbarrier) continue;
+    split.state = Split::State::ready;
+    split.expired = true;
+    --outside_waits;
+    any = true;
+  }
+  return any;
+}
+
+bool Warp::take_expired() {
+  return std::exchange(splits[static_cast<std::size_t>(current)].expired, false);
+}
+
+bool Warp::resume() {
+  save();
+  const auto pick = [&] {
+    std::int32_t best = -1;
+    for (std::size_t i = 0; i < splits.size(); ++i) {
+      if (splits[i].state != Split::State::ready) continue;
+      // The earliest instruction first: lanes behind catch up with those ahead.
+      if (best < 0 || splits[i].next < splits[static_cast<std::size_t>(best)].next)
+        best = static_cast<std::int32_t>(i);
+    }
+    return best;
+  };
+  std::int32_t best = pick();
+  if (best < 0) {
+    // Those whose missing lanes have exited since can go on.
+    for (Split& split : splits) {
+      if (split.state != Split::State::waits_for_lanes) continue;
+      std::uint32_t together = 0;
+      for (const Split& other : splits) {
+        if (meets(other, *split.waits_in, split.required, split.meet)) together |= other.waiting;
+      }
+      if ((split.required & live() & ~together) != 0) continue;
+      split.state = Split::State::ready;
+      break;
+    }
+    best = pick();
+  }
+  // Lanes that wait outside will usually come soon: those awaiting them stay, unless all else is stuck.
+  if (best < 0 && outside_waits == 0 && release_joins()) best = pick();
+  if (best < 0) return false;
+  load(best);
+  return true;
+}
+
+void Warp::take_turns() {
+  save();
+  release_joins();
+  const std::size_t from = current < 0 ? 0 : static_cast<std::size_t>(current);
+  for (std::size_t step = 1; step <= splits.size(); ++step) {
+    const std::size_t i = (from + step) % splits.size();
+    if (splits[i].state != Split::State::ready) continue;
+    load(static_cast<std::int32_t>(i));
+    return;
+  }
+}
+
+bool Warp::release_joins() {
+  bool released = false;
+  for (Join& join : joins) {
+    if (!join.used || join.arrived == 0 || join.at == nullptr) continue;
+    if (block->watch != nullptr) launch->sanitiser->go_ahead(*this, join.arrived, join.pending, join.onwards());
+    // They go on as a split of the parent's; the lanes still pending will find nobody to meet.
+    new_split(join.arrived, join.onwards(), join.parent);
+    join.arrived = 0;
+    released = true;
+  }
+  return released;
+}
+
+void Warp::fail(const Instruction& instruction, const std::string& what, int lane, FindingKind kind) {
+  stop = Stop::failed;
+  if (launch->failure) return;
+  launch->failure =
+      failure_of(Verdict::crashed, fmt::format("{}: {}", describe_thread(*this, instruction, lane), what));
+  launch->failure_kind = kind;
+  launch->failure_line = line_of(*this, instruction);
+}
+
+std::string describe_thread(const Warp& warp, const Instruction& instruction, int lane) {
+  const Kernel& kernel = *warp.launch->kernel;
+  std::string where = fmt::format("kernel {}", kernel.name);
+  const std::uint32_t line = line_of(warp, instruction);
+  if (line != 0) {
+    where += fmt::format(", line {}", line);
+  } else {
+    where += fmt::format(", PTX line {}",
+                         kernel.ptx_lines[kernel.index_of(instruction)]);
+  }
+  const auto& index = warp.block->index;
+  where += fmt::format(", block ({}, {}, {})", index[0], index[1], index[2]);
+  if (lane >= 0) {
+    const std::uint32_t thread = warp.thread(lane);
+    const auto& size = warp.launch->block;
+    where += fmt::format(", thread ({}, {}, {})", thread % size[0], thread / size[0] % size[1],
+                         thread / size[0] / size[1]);
+  } else {
+    where += fmt::format(", warp {}", warp.index);
+  }
+  return fmt::format("{}: {}", where, opcode_of(warp, instruction));
+}
+
+std::string Warp::describe_wait() const {
+  std::string text;
+  for (const Split& split : splits) {
+    if (split.state == Split::State::free || split.state == Split::State::ready) continue;
+    if (!text.empty()) text += "; ";
+    const std::uint32_t line = line_of(*this, *split.waits_in);
+    const auto place = line != 0 ? fmt::format("{} (line {})", opcode_of(*this, *split.waits_in), line)
+                                 : std::string(opcode_of(*this, *split.waits_in));
+    if (split.state == Split::State::waits_at_mbarrier) {
+      text += fmt::format("warp {} lanes {:#010x} wait in {} {}", index, split.waiting, place,
+                          describe_mbarrier(*block, split.barrier));
+    } else if (split.state == Split::State::waits_for_cluster) {
+      text += fmt::format("warp {} lanes {:#010x} wait in {} for the cluster, of whose {} threads {} have arrived",
+                          index, split.waiting, place, block->cluster->live(), block->cluster->arrived);
+    } else if (split.state == Split::State::waits_for_registers) {
+      text += fmt::format("warp {} waits in {} for registers: the other warps have given back {} for each thread "
+                          "of a warp",
+                          index, place, block->free_registers);
+    } else if (split.state == Split::State::waits_at_barrier) {
+      const Barrier& barrier = block->barriers[split.barrier];
+      text +=
+          fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived",
+                      index, split.waiting, place, split.barrier, barrier.arrived,
+                      barrier.expected != 0 ? barrier.expected : block->live);
+    } else {
+      text += fmt::format("warp {} lanes {:#010x} wait in {} for lanes {:#010x}", index, split.waiting, place,
+                          split.required & live() & ~split.waiting);
+    }
+  }
+  return text;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,199 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluator/vgpu/sanitiser/finding.h"
+#include "evaluator/vgpu/machine/kernel.h"
+#include "evaluator/vgpu/machine/product_watch.h"
+
+namespace evo::vgpu {
+
+struct Block;
+struct Launch;
+struct Warp;
+
+/// Split::barrier of lanes that wait at different mbarriers.
+constexpr std::uint32_t kSeveralBarriers = 0xffff'ffffu;
+constexpr int kMaxSplits = 40;  ///< At most one for each lane, and room for those being made.
+
+/// Why a warp's instruction loop must look up.
+enum class Stop : std::uint8_t {
+  none,
+  switch_split,  ///< The running lanes wait, arrived somewhere or ended: others of the warp may run.
+  yield,         ///< The warp would only spin: others may run.
+  failed,        ///< The launch has a failure.
+};
+
+/// Where lanes come together that execute something together (.sync).
+enum class Meet : std::uint8_t {
+  here,      ///< In the same instruction,
+  anywhere,  ///< or in any of its kind.
+};
+
+/// Lanes that run together. A warp starts as one split; a branch that divides it makes more; they meet again
+/// at the branch's immediate post-dominator.
+struct Split {
+  enum class State : std::uint8_t {
+    free,
+    ready,
+    waits_for_lanes,
+    waits_at_barrier,
+    waits_at_mbarrier,
+    waits_for_cluster,
+    waits_for_registers,
+  };
+  State state = State::free;
+  std::uint32_t active = 0;
+  std::int32_t join = -1;  ///< Where these lanes are awaited; -1: nowhere.
+  const Instruction* next = nullptr;
+  const Instruction* waits_in = nullptr;
+  std::uint32_t waiting = 0;   ///< The lanes that execute `waits_in`.
+  std::uint32_t required = 0;  ///< waits_for_lanes: who must come,
+  Meet meet = Meet::here;      ///< and where to.
+  std::uint32_t barrier = 0;  ///< Number, or address in shared memory.
+  bool expired = false;       ///< A wait at an mbarrier has reached its time limit.
+};
+
+/// A reconvergence point that lanes of a divided split have yet to reach.
+struct Join {
+  bool used = false;
+  std::uint32_t pending = 0;
+  std::uint32_t arrived = 0;
+  std::int32_t parent = -1;
+  const Instruction* at = nullptr;  ///< Null: the paths meet only at their end.
+  bool of_call = false;  ///< They come back from a call.
+
+  /// Where they go on. Behind a call another activation of the same function may await lanes at the very instruction.
+  const Instruction* onwards() const { return of_call ? at + 1 : at; }
+};
+
+/// Lanes that call the same function.
+struct Callees {
+  std::uint32_t lanes = 0;
+  const Instruction* entry = nullptr;
+};
+
+/// cp.async copies of one instruction that have not landed in shared memory.
+struct PendingCopy {
+  std::uint32_t lanes = 0;
+  std::uint32_t group = 0;                 ///< Number of the commit group, the same for all lanes.
+  std::uint32_t bytes = 0;                 ///< Of each lane: 4, 8 or 16.
+  std::array<std::uint32_t, 32> target{};  ///< Offset in shared memory.
+  std::array<std::array<std::byte, 16>, 32> data{};
+  // For the sanitiser:
+  const Instruction* issued_in = nullptr;
+  std::uint32_t told = 0;                     ///< Lanes whose mbarrier hears of the end: who knows that
+  std::array<std::uint32_t, 32> told_at{};    ///< they had come to this time.
+  std::array<std::uint16_t, 32> unwritten{};  ///< Bytes of each lane that nobody has written.
+};
+
+/// A bulk copy, reduction or store under way. What it reads and writes has been checked when it was issued.
+struct BulkOperation {
+  std::function<void()> perform;
+  std::function<void()> settle;  ///< For the sanitiser: what a group's operation writes is there.
+  bool performed = false;        ///< Somebody has waited until its source was read.
+  const Instruction* issued_in = nullptr;
+  Warp* issued_by = nullptr;
+  int lane = 0;
+  std::uint32_t group = 0;     ///< Of the lane's bulk groups, when nobody's mbarrier is told.
+  Block* barrier_of = nullptr;  ///< Whose mbarrier is told of the end; null: nobody's.
+  std::uint32_t barrier = 0;
+  std::uint32_t bytes = 0;     ///< Taken off the mbarrier's transaction count.
+  std::uint32_t arrivals = 0;  ///< Pending arrivals that the end completes.
+};
+
+struct Warp {
+  std::uint32_t* bases[2] = {nullptr, nullptr};  ///< Own rows; the kernel's constants.
+  std::uint32_t* predicates = nullptr;           ///< One mask of 32 lanes each; number 0 is all ones.
+  const Instruction* next = nullptr;
+  std::uint32_t active = 0;
+  Stop stop = Stop::none;
+  Block* block = nullptr;
+  Launch* launch = nullptr;
+  std::uint32_t index = 0;     ///< In the block.
+  /// The number of a lane's thread in the block.
+  std::uint32_t thread(int lane) const { return index * 32 + static_cast<std::uint32_t>(lane); }
+  std::uint32_t existing = 0;  ///< Lanes that are threads of the block.
+  std::uint32_t exited = 0;
+  std::uint64_t executed = 0;  ///< Instructions, for the budget and %clock.
+  std::int32_t current = -1;   ///< Running split.
+  std::byte* local = nullptr;  ///< Local memory: thread after thread.
+  std::array<Split, kMaxSplits> splits{};
+  std::vector<Join> joins;                           ///< At most one for each lane, and one for each active call.
+  std::array<std::vector<std::uint32_t>, 32> calls;  ///< Of each lane: what its callers need when they go on (calls.h).
+  std::array<std::uint32_t, 32> committed_groups{};  ///< cp.async groups that each lane has committed.
+  std::vector<PendingCopy> copies;
+  std::array<std::uint32_t, 32> committed_bulk_groups{};
+  std::vector<BulkOperation> bulk_operations;          ///< Of bulk groups that nobody has waited for.
+  std::uint32_t outside_waits = 0;                     ///< Splits that wait for something outside the warp.
+  std::uint32_t at_cluster_barrier = 0;                ///< Lanes that have arrived and not waited.
+  std::array<std::uint32_t, 32> cluster_generation{};  ///< Of those lanes' arrivals.
+  std::uint32_t registers = 0;                         ///< Of each thread, by setmaxnreg; 0: unknown.
+  ProductWatch products;
+
+  const std::uint32_t* row(Place place) const { return bases[place >> 31] + (place & ~kConstantBit); }
+  std::uint32_t* own(Place place) const { return bases[0] + place; }
+
+  std::uint32_t live() const { return existing & ~exited; }
+  bool finished() const { return live() == 0; }
+
+  /// Makes the warp one split of all its lanes at the kernel's first instruction.
+  void start(const Instruction* first);
+
+  /// Sends the lanes of `taken` to `target` while the others go on; they meet at `reconverge` (may be null).
+  void diverge(std::uint32_t taken, const Instruction* target, const Instruction* reconverge);
+  /// The running split is at a reconvergence point: it waits there when other lanes are still to come.
+  void reconverge(const Instruction* here);
+  void exit_lanes(std::uint32_t lanes);
+  /// Divides the running split among the functions that its lanes call; all meet again at `back`.
+  void call(std::span<const Callees> groups, const Instruction* back);
+
+  /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live
+  /// are here: `mask` then holds all of them that execute it. Otherwise the split waits, and the call comes
+  /// again or is done for it by the split that completes the set.
+  bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required,
+              Meet meet = Meet::here);
+  /// Parks the running split until its barrier releases it.
+  void wait_at_barrier(const Instruction& instruction, std::uint32_t mask, std::uint32_t barrier);
+  /// Parks the running split outside of the warp's own doing. Ready again, it executes the instruction once more.
+  void wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state,
+                    std::uint32_t barrier);
+  /// Makes ready those that wait so: for `barrier`, or for several at once.
+  void wake(Split::State state, std::uint32_t barrier);
+  /// The time limit of the waits at mbarriers is over. False when there are none.
+  bool expire_waits();
+  /// True once when the running split's wait had reached its time limit.
+  bool take_expired();
+
+  /// Whether a split waits to execute an instruction together with all that live of `required`.
+  bool meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const;
+  /// Chooses another split to run. False when none can.
+  bool resume();
+  /// After a long run: lets lanes that wait at reconvergence points go ahead, and takes turns between splits.
+  void take_turns();
+  /// Gives lanes that only wait to reconverge to the scheduler. False when there are none.
+  bool release_joins();
+
+  void fail(const Instruction& instruction, const std::string& what, int lane = -1,
+            FindingKind kind = FindingKind::fault);
+  /// What the waiting lanes wait for, for the report of a deadlock. Empty when the warp has ended.
+  std::string describe_wait() const;
+
+ private:
+  std::int32_t new_split(std::uint32_t active, const Instruction* next, std::int32_t join);
+  std::int32_t new_join(std::uint32_t pending, const Instruction* at, std::int32_t parent);
+  void load(std::int32_t split);
+  void save();
+  void arrive(std::int32_t join, std::uint32_t lanes);
+};
+
+/// "kernel k, line 12, block (0, 0, 0), thread (3, 0, 0): ld.global.f32": the start of every report. Lane -1: the warp.
+std::string describe_thread(const Warp& warp, const Instruction& instruction, int lane);
+
+}  // namespace evo::vgpu

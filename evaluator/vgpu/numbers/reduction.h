@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "evaluator/vgpu/numbers/float_bits.h"
+#include "evaluator/vgpu/ptx/ptx.h"
+
+/// The reductions that the copy engine does in memory: cp.reduce.async.bulk, red.async.
+namespace evo::vgpu {
+
+/// Combines `count` values in memory with others.
+struct Reduction {
+  using Combine = void (*)(std::byte* memory, const std::byte* values, std::size_t count);
+  Combine combine = nullptr;
+  std::uint32_t bytes = 0;  ///< Of a value.
+};
+
+/// How global memory adds doubles: a NaN stays as it is, also a signalling one, and the added one goes before
+/// the old one.
+double added_in_memory(double old, double b);
+/// How memory adds f32, with and without flushing subnormals.
+template <bool kFlush>
+float added_in_memory(float old, float b) {
+  return finished<kFlush, false>(flushed<kFlush>(old) + flushed<kFlush>(b));
+}
+
+/// "add", "min", "max", "inc", "dec", "and", "or", "xor". Nothing for a type that the operation does not have.
+/// `flush`: additions of f32 flush subnormals.
+std::optional<Reduction> reduction_of(std::string_view operation, ptx::Type type, bool flush = false);
+
+}  // namespace evo::vgpu

@@ -1,0 +1,84 @@
+#include "evaluator/vgpu/numbers/tensor_core_estimate.h"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "evaluator/numbers/cpu_clones.h"
+#include "evaluator/numbers/float_formats.h"
+
+namespace evo::vgpu {
+namespace {
+
+constexpr std::size_t kRows = 16, kColumns = 8, kMaxK = 32;
+
+/// A column of A, a row of B (of which 8 count) or a column of the sums.
+typedef float Numbers __attribute__((vector_size(4 * kRows)));
+typedef std::uint32_t Bits __attribute__((vector_size(4 * kRows)));
+
+/// How elements of a type become f32: their magnitude moves up to f32's place, which leaves an exponent that is too low.
+struct Widening {
+  int width = 32;  ///< Of an element.
+  std::uint32_t magnitude = 0x7fffffff;
+  int up = 0;
+  float scale = 1;
+};
+
+Widening widening_of(MmaType type) {
+  switch (type) {
+    case MmaType::e4m3: return {8, 0x7f, 20, 0x1p120f};
+    case MmaType::e5m2: return {8, 0x7f, 21, 0x1p112f};
+    case MmaType::f16: return {16, 0x7fff, 13, 0x1p112f};
+    case MmaType::bf16: return {16, 0x7fff, 16, 1};
+    case MmaType::tf32: return {32, 0x7fffe000, 0, 1};
+    default: return {};
+  }
+}
+
+EVO_CPU_CLONES void widen(Numbers* to, const TileWord* words, std::size_t count, const BlockOperands& operands,
+                          const Widening& how) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Bits word = *(const Bits*)words[i].row.data();
+    for (int e = 0; e < operands.elements; ++e) {
+      const Bits bits = word >> ((operands.first_element + e) * how.width);
+      const Numbers magnitude = (Numbers)((bits & how.magnitude) << how.up) * how.scale;
+      *to++ = (Numbers)((Bits)magnitude | (bits >> (how.width - 1) << 31));
+    }
+  }
+}
+
+EVO_CPU_CLONES void add_products(Numbers* columns, const Numbers* a, const Numbers* b, std::size_t k) {
+  Numbers sums[kColumns];
+  for (std::size_t j = 0; j < kColumns; ++j) sums[j] = columns[j];
+  for (std::size_t i = 0; i < k; ++i)
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < kColumns; ++j) sums[j] += a[i] * b[i][j];
+  for (std::size_t j = 0; j < kColumns; ++j) columns[j] = sums[j];
+}
+
+// Two columns are one row of 32 lanes.
+void widen_halves(TileSums& sums) {
+  for (std::size_t j = 0; j < kColumns; j += 2) row::cvt_f32_f16(sums[j].row.data(), sums[j].row.data());
+}
+void round_to_halves(TileSums& sums) {
+  for (std::size_t j = 0; j < kColumns; j += 2) row::cvt_f16_f32(sums[j].row.data(), sums[j].row.data());
+}
+
+}  // namespace
+
+void estimate_block(std::span<TileSums> sums, const BlockOperands& operands, MmaType accumulator, std::size_t b_step) {
+  Numbers a[kMaxK], b[kMaxK];
+  const std::size_t words = operands.a.size();
+  const Widening widening_of_b = widening_of(operands.type_b);
+  widen(a, operands.a.data(), words, operands, widening_of(operands.type_a));
+  for (std::size_t tile = 0; tile < sums.size(); ++tile) {
+    widen(b, operands.b.subspan(tile * b_step, words).data(), words, operands, widening_of_b);
+    if (accumulator == MmaType::f16) widen_halves(sums[tile]);
+    auto columns = std::bit_cast<std::array<Numbers, kColumns>>(sums[tile]);
+    add_products(columns.data(), a, b, words * static_cast<std::size_t>(operands.elements));
+    sums[tile] = std::bit_cast<TileSums>(columns);
+    if (accumulator == MmaType::f16) round_to_halves(sums[tile]);
+  }
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,331 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/sanitiser/access_history.h"
+#include "evaluator/vgpu/sanitiser/byte_flags.h"
+#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/sanitiser/finding.h"
+
+/// Watches launches for reads of memory that nobody has written and for races. docs/sanitiser.md says what
+/// counts as one.
+namespace evo::vgpu {
+
+/// How an instruction orders memory; in the upper bits of aux0 of loads, stores, atomics and fences.
+struct MemoryOrder {
+  bool strong = false;
+  bool acquires = false;
+  bool releases = false;
+  bool block_scope = false;
+  bool proxy = false;  ///< fence.proxy.async
+
+  constexpr std::uint32_t encoded() const {
+    return (strong ? 1u << 8 : 0) | (acquires ? 1u << 9 : 0) | (releases ? 1u << 10 : 0) |
+           (block_scope ? 1u << 11 : 0) | (proxy ? 1u << 12 : 0);
+  }
+  static MemoryOrder decoded(std::uint32_t bits) {
+    return {(bits & 1u << 8) != 0, (bits & 1u << 9) != 0, (bits & 1u << 10) != 0, (bits & 1u << 11) != 0,
+            (bits & 1u << 12) != 0};
+  }
+};
+
+/// What several threads bring to a place where others take it from.
+class Gathering {
+ public:
+  void add(const Knowledge& knowledge);
+  void raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time) {
+    known_.raise(block, thread, time);
+  }
+  Knowledge take();
+  bool empty() const { return known_.empty(); }
+
+ private:
+  Clock known_, released_, released_to_block_, proxied_;
+};
+
+/// A load of bytes that nobody has written.
+struct UnwrittenLoad {
+  const Instruction* in = nullptr;
+  int lane = 0;
+  std::string what;
+};
+/// Where what it brought is now.
+struct UnwrittenValue {
+  std::uint16_t number = 0;  ///< Of a register or predicate, as TracedInstruction numbers them.
+  std::uint32_t lanes = 0;
+  std::shared_ptr<const UnwrittenLoad> load;
+};
+
+/// A warp's lanes, in groups that know the same.
+struct WarpWatch {
+  struct Group {
+    std::uint32_t lanes = 0;
+    Knowledge knowledge;
+  };
+  std::uint32_t now = 1;
+  bool has_read = false;       ///< Since `now`.
+  std::vector<Meeting> meetings;
+  std::uint32_t products = 1;  ///< The time of its tensor core, whose reads all lanes wait for together.
+  std::vector<Group> groups;
+  std::vector<UnwrittenValue> unwritten;  ///< Mostly none.
+
+  void start() {
+    now = products = 1;
+    has_read = false;
+    meetings.clear();
+    unwritten.clear();
+    groups.assign(1, {kAllLanes, {}});
+  }
+  const Knowledge& of(int lane) const;
+  void assign(std::uint32_t lanes, const Knowledge& knowledge);
+  void meet(std::uint32_t lanes);
+  std::uint32_t unwritten_lanes(std::span<const std::uint16_t> registers) const;
+  void forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes);
+};
+
+/// A block while it is watched.
+struct BlockWatch {
+  explicit BlockWatch(const Block& block);
+  void start(const Block& block);
+
+  struct MbarrierWatch {
+    std::uint32_t slot = 0;   ///< Stands for its copies in clocks.
+    std::uint32_t phase = 1;  ///< Number of the current one.
+    Gathering arriving;
+    Knowledge completed;  ///< What those know who see the phase before over.
+  };
+
+  // Clocks have the block's threads, whole warps of them, then the tensor core of each warp, then the
+  // mbarriers.
+  std::uint32_t product_thread(std::uint32_t warp) const {
+    return static_cast<std::uint32_t>(warps.size()) * 32 + warp;
+  }
+  std::uint32_t barrier_thread(std::size_t barrier) const {
+    return static_cast<std::uint32_t>(warps.size() * 33 + barrier);
+  }
+
+  std::uint32_t number = 0;  ///< Of the block in the grid.
+  ByteFlags shared_written;
+  AccessHistory shared;
+  ByteFlags local_written;  ///< Thread after thread.
+  std::vector<WarpWatch> warps;
+  std::array<Gathering, 16> barriers;
+  /// Lanes that have come to an aligned barrier without all others of their warp. Those may still follow: the barrier is
+  /// not over.
+  struct PartialArrival {
+    std::uint32_t barrier = 0;
+    Warp* warp = nullptr;
+    const Instruction* in = nullptr;
+    std::uint32_t lanes = 0;
+
+    std::uint32_t missing() const { return warp->live() & ~lanes; }
+  };
+  std::vector<PartialArrival> partial_arrivals;
+  Gathering exited;  ///< What threads that have ended did.
+  std::map<std::uint32_t, MbarrierWatch> mbarriers;
+  Gathering arriving_at_cluster;  ///< Of the cluster's first block, for all.
+  Knowledge of_cluster;           ///< What those know who have passed its barrier.
+};
+
+class Sanitiser {
+ public:
+  // ---- Memory, as the host sees it. What is not told counts as written.
+  void allocated(std::uint64_t address, std::size_t bytes);
+  void freed(std::uint64_t address);
+  void written(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory) {
+    mark(address, bytes, memory, true);
+  }
+  void poisoned(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory) {
+    mark(address, bytes, memory, false);
+  }
+
+  /// Launches of one plan follow, on these buffers. `ordered`: something that launches wait for lies ahead of the first one.
+  void begin_plan(std::span<const std::uint64_t> buffers, bool ordered, const GlobalMemory& memory);
+  void begin_launch(const Launch& launch);
+  /// The launch has ended; its failure, if any, becomes a finding.
+  void end_launch(const Launch& launch);
+  const std::vector<Finding>& findings() const { return findings_; }
+
+  // ---- Accesses, each before or after it has been performed; `touched.address` is filled.
+  void load(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+            const Touched& touched, bool collective = false);
+  /// `changed`: lanes that wrote other bytes than were there.
+  void store(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+             const Touched& touched, std::uint32_t changed);
+  void atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+              const Touched& touched);
+
+  /// A load has brought what nobody has written: a finding once something depends on it.
+  void loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t lanes, std::string what);
+  /// Before each instruction of a warp that holds such values.
+  void follow_unwritten(Warp& warp, const Instruction& in, std::uint32_t mask);
+
+  // ---- Order
+  void fence(Warp& warp, const Instruction& in, std::uint32_t lanes);
+  void warp_barrier(Warp& warp, std::uint32_t lanes);
+  /// The lanes of a shuffle or vote: what they have read until now comes before what they write from now on, and all
+  /// learn what any of them has acquired. What they have written themselves they do not learn.
+  void meet(Warp& warp, std::uint32_t lanes);
+  void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes);
+  /// To a barrier that all lanes of a warp that have not ended must come to in the same instruction.
+  void arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes);
+  /// Lanes go on from where they were to meet `awaited`: if those wait at an aligned barrier, these have passed it by.
+  void go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards);
+  /// No warp of the block can advance.
+  void stuck(Block& block);
+  /// Everybody has come to a block's barrier; `whole`: it is one of all threads.
+  Knowledge complete(Block& block, std::uint32_t barrier, bool whole);
+  void exit(Warp& warp, std::uint32_t lanes);
+  /// griddepcontrol.wait: the launches ahead are over.
+  void wait_for_launches_ahead(Warp& warp, std::uint32_t lanes);
+  /// griddepcontrol.launch_dependents: the launch behind may begin.
+  void let_dependents_go(Warp& warp, std::uint32_t lanes);
+  void arrive_at_cluster(Warp& warp, std::uint32_t lanes);
+  void complete_cluster(Cluster& cluster);
+  void pass_cluster(Warp& warp, std::uint32_t lanes);
+
+  // ---- mbarriers
+  void mbarrier_init(Warp& warp, const Instruction& in, int lane, const SharedPlace& place);
+  /// Every other use; `arrives`: it tells what the lane did before.
+  void mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place, bool arrives);
+  void end_phase(Block& block, std::uint32_t barrier);
+  void mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t lanes,
+                       const std::array<SharedPlace, 32>& places);
+
+  // ---- Copies: cp.async, from its issue to its landing
+  void begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode,
+                       const Word* bytes, const Touched& from, PendingCopy& copy);
+  void begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy);
+  void end_copy(Warp& warp, const PendingCopy& copy, int lane);
+  /// An mbarrier is about to hear of the end of a lane's copies under way.
+  void copies_told(Warp& warp, int lane);
+
+  // ---- Copies by the engine. What lands between begin_landing and end_landing is known to those who wait
+  // for the phase.
+  void begin_landing(Block& block, std::uint32_t barrier);
+  void end_landing() { landing_ = nullptr; }
+  void begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target, std::uint32_t offset,
+                        std::uint32_t bytes);
+  void end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
+                      std::uint32_t bytes);
+  void begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                       std::uint32_t bytes);
+  void end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                     std::uint32_t bytes);
+  /// What an mbarrier's copy reads of global memory, when it is issued.
+  void bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                   std::uint32_t bytes);
+  /// A copy has come; then pass_state() says which of its bytes nobody had written at their source.
+  void bulk_loaded(const SharedPlace& to, std::uint32_t bytes);
+  void pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes);
+  /// A store or reduction writes global memory: under way until it settles, as far as anybody can know.
+  void bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from, std::uint64_t to,
+                   std::uint32_t bytes, bool reduces);
+  void bulk_settled(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes);
+  /// The cluster has ended with a copy under way that an mbarrier would have been told of.
+  void left_under_way(const BulkOperation& operation);
+
+  // ---- wgmma's operands in shared memory, from the issue to the wait
+  void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand);
+  void end_product_read(Warp& warp, const Instruction& in, const SharedPart& part);
+  void products_waited(Warp& warp);
+
+  void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
+              std::uint32_t other_code = kNowhere);
+
+ private:
+  struct BufferWatch {
+    std::size_t bytes = 0;
+    ByteFlags written;
+    std::unique_ptr<AccessHistory> history;  ///< Of the current launch.
+    std::unique_ptr<AccessHistory> ahead;    ///< Of the launch ahead, where that may not be over.
+    bool of_plan = false;                    ///< Other calls and other kernels use it, too.
+  };
+  /// What may go on beside a launch until its threads know of a griddepcontrol.wait.
+  enum class Ahead : std::uint8_t {
+    nothing,
+    one_launch,  ///< That before it in the plan; what was before that is over.
+    everything,  ///< Whoever writes the inputs or reads the outputs, and the call before.
+  };
+  /// Where the flags and the history of some bytes are.
+  struct Spot {
+    ByteFlags* written = nullptr;
+    AccessHistory* history = nullptr;  ///< Null: nobody else gets there.
+    std::size_t at = 0;
+    std::uint64_t key = 0;  ///< Of synchronisation through these bytes.
+    const BufferWatch* buffer = nullptr;  ///< In global memory.
+  };
+  struct Released {
+    ClockPtr to_all;
+    ClockPtr to_block;
+    std::uint32_t block = 0;
+  };
+
+  BufferWatch& watch_of(const Allocation& allocation);
+  void mark(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory, bool value);
+  Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);
+  Accessor accessor(const Warp& warp, const Instruction& in, int lane, const MemoryOrder& order) const;
+  Accessor proxy_accessor(const Warp& warp, const Instruction& in, int lane) const;
+  /// The finding's index; nothing when there are too many.
+  std::optional<std::size_t> add(const Finding& finding, const std::string& place, std::uint32_t other_line);
+  /// Whether these instructions have been reported in this launch: then they are counted, and no text is needed.
+  bool reported(FindingKind kind, const Warp& warp, const Instruction& in, std::uint32_t other_code);
+  void report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
+                   std::uint64_t address, const Conflict& conflict);
+  /// A finding where an access may meet one of a launch ahead.
+  void look_ahead(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
+                  std::uint64_t address, const Spot& spot, const Clock* known);
+  template <class Where>
+  void end_partial_arrivals(Block& block, Where where);
+  void gather(Warp& warp, std::uint32_t lanes, Gathering& into);
+  void learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge);
+  void acquire(Warp& warp, int lane, std::uint64_t key);
+  void release(Warp& warp, int lane, std::uint64_t key, const MemoryOrder& order, bool replaces);
+
+  std::map<std::uint64_t, BufferWatch> buffers_;  ///< By address.
+  std::uint64_t last_begin_ = 0;
+  BufferWatch* last_ = nullptr;
+  std::unordered_map<std::uint64_t, Released> released_;
+  const BlockWatch::MbarrierWatch* landing_ = nullptr;
+  const Block* landing_in_ = nullptr;
+  Ahead ahead_ = Ahead::nothing;
+  bool first_of_plan_ = false;   ///< The launch that comes next.
+  bool waits_ = false;           ///< A thread of this launch has waited for those ahead.
+  bool lets_go_early_ = false;   ///< One let the launch behind begin without knowing that those ahead are over.
+  std::vector<Finding> findings_;
+  std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::uint32_t>, std::size_t>
+      known_;
+  /// By kind and instructions, of the current launch.
+  std::map<std::tuple<FindingKind, std::uint32_t, std::uint32_t>, std::optional<std::size_t>> reported_;
+};
+
+// What operations call once their addresses have been resolved: nothing unless somebody asked.
+
+EVO_INLINE void watch_load(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                           const Touched& touched, bool collective = false) {
+  if (warp.launch->sanitiser == nullptr) return;
+  warp.launch->sanitiser->load(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched, collective);
+}
+EVO_INLINE void watch_store(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                            const Touched& touched, std::uint32_t changed = kAllLanes) {
+  if (warp.launch->sanitiser == nullptr) return;
+  warp.launch->sanitiser->store(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched, changed);
+}
+EVO_INLINE void watch_atomic(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                             const Touched& touched) {
+  if (warp.launch->sanitiser == nullptr) return;
+  warp.launch->sanitiser->atomic(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched);
+}
+
+}  // namespace evo::vgpu

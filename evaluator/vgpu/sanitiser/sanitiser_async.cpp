@@ -1,0 +1,267 @@
+#include <fmt/core.h>
+
+#include <bit>
+
+#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
+
+// mbarriers, copies and products that go on beside the threads: what the sanitiser makes of them.
+namespace evo::vgpu {
+namespace {
+
+constexpr AccessMode kInShared{Where::shared, false, false};
+constexpr AccessMode kIntoShared{Where::shared, false, true};
+
+}  // namespace
+
+// ---- mbarriers
+
+void Sanitiser::mbarrier_init(Warp& warp, const Instruction& in, int lane, const SharedPlace& place) {
+  BlockWatch& watch = *place.block->watch;
+  BlockWatch::MbarrierWatch fresh;
+  const auto known = watch.mbarriers.find(place.offset);
+  fresh.slot =
+      known != watch.mbarriers.end() ? known->second.slot : watch.barrier_thread(watch.mbarriers.size());
+  // Phases go on counting, so that what was learnt of the barrier before says nothing of this one.
+  if (known != watch.mbarriers.end()) fresh.phase = known->second.phase + 1;
+  watch.mbarriers[place.offset] = std::move(fresh);
+  watch.shared_written.set(place.offset, 8, true);
+  if (const auto conflict = watch.shared.write(place.offset, 8, accessor(warp, in, lane, {})))
+    report_race(warp, in, lane, kIntoShared, 8, place.offset, *conflict);
+}
+
+void Sanitiser::mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place,
+                             bool arrives) {
+  BlockWatch& watch = *place.block->watch;
+  MemoryOrder order;
+  order.strong = true;
+  if (const auto conflict = watch.shared.check(place.offset, 8, accessor(warp, in, lane, order), false))
+    report_race(warp, in, lane, kInShared, 8, place.offset, *conflict);
+  if (arrives) gather(warp, 1u << lane, watch.mbarriers[place.offset].arriving);
+}
+
+void Sanitiser::end_phase(Block& block, std::uint32_t barrier) {
+  BlockWatch::MbarrierWatch& watch = block.watch->mbarriers[barrier];
+  watch.arriving.raise(block.watch->number, watch.slot, watch.phase);
+  watch.completed = watch.arriving.take();
+  ++watch.phase;
+}
+
+void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t lanes,
+                                const std::array<SharedPlace, 32>& places) {
+  while (lanes != 0) {
+    const auto first = static_cast<std::size_t>(std::countr_zero(lanes));
+    std::uint32_t same = 0;
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(left));
+      if (places[lane].block == places[first].block && places[lane].offset == places[first].offset)
+        same |= 1u << lane;
+    }
+    lanes &= ~same;
+    mbarrier_use(warp, in, static_cast<int>(first), places[first], false);
+    learn(warp, same, places[first].block->watch->mbarriers[places[first].offset].completed);
+  }
+}
+
+// ---- cp.async
+
+void Sanitiser::begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode,
+                                const Word* bytes, const Touched& from, PendingCopy& copy) {
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const Spot spot = locate(warp, mode, lane, from.address[lane]);
+    if (spot.written == nullptr) continue;
+    auto& unwritten = copy.unwritten[static_cast<std::size_t>(lane)];
+    for (std::uint32_t i = 0; i < bytes[lane] && !spot.written->all(spot.at, bytes[lane]); ++i)
+      if (!spot.written->at(spot.at + i)) unwritten = static_cast<std::uint16_t>(unwritten | 1u << i);
+    if (spot.history == nullptr) continue;
+    const Accessor by = accessor(warp, in, lane, {});
+    look_ahead(warp, in, lane, mode, bytes[lane], from.address[lane], spot, by.known);
+    if (const auto conflict = spot.history->read(spot.at, bytes[lane], by))
+      report_race(warp, in, lane, mode, bytes[lane], from.address[lane], *conflict);
+  }
+}
+
+void Sanitiser::begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes,
+                                 const PendingCopy& copy) {
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const std::uint32_t target = copy.target[static_cast<std::size_t>(lane)];
+    if (const auto conflict =
+            warp.block->watch->shared.begin_write(target, copy.bytes, accessor(warp, in, lane, {})))
+      report_race(warp, in, lane, kIntoShared, copy.bytes, target, *conflict);
+  }
+}
+
+void Sanitiser::copies_told(Warp& warp, int lane) {
+  const std::uint32_t bit = 1u << lane;
+  for (PendingCopy& copy : warp.copies) {
+    if ((copy.lanes & bit) == 0 || (copy.told & bit) != 0) continue;
+    copy.told |= bit;
+    copy.told_at[static_cast<std::size_t>(lane)] = warp.block->watch->warps[warp.index].now;
+  }
+}
+
+void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
+  BlockWatch& watch = *warp.block->watch;
+  const auto index = static_cast<std::size_t>(lane);
+  const std::uint32_t target = copy.target[index];
+  const std::uint16_t unwritten = copy.unwritten[index];
+  watch.shared_written.set(target, copy.bytes, true);
+  for (std::uint32_t i = 0; i < copy.bytes && unwritten != 0; ++i)
+    if ((unwritten >> i & 1u) != 0) watch.shared_written.set(target + i, 1, false);
+  const std::uint32_t code = warp.launch->kernel->index_of(*copy.issued_in);
+  if (landing_ != nullptr) {
+    watch.shared.end_write(target, copy.bytes, code, landing_in_->watch->number, landing_->slot,
+                           landing_->phase);
+  } else {
+    // Whoever sees the mbarrier's phase over knows of the copy as well as who meets the thread behind its own wait.
+    const bool told = (copy.told >> lane & 1u) != 0;
+    watch.shared.end_write(target, copy.bytes, code, watch.number, warp.thread(lane),
+                           told ? copy.told_at[index] : watch.warps[warp.index].now);
+  }
+}
+
+// ---- Bulk copies
+
+void Sanitiser::begin_landing(Block& block, std::uint32_t barrier) {
+  landing_ = &block.watch->mbarriers[barrier];
+  landing_in_ = &block;
+}
+
+/// The copy engine or the tensor core reads for a lane: it sees what the lane's proxy fences have published.
+Accessor Sanitiser::proxy_accessor(const Warp& warp, const Instruction& in, int lane) const {
+  Accessor by = accessor(warp, in, lane, {});
+  by.flags.asynchronous = true;
+  by.proxied = warp.block->watch->warps[warp.index].of(lane).proxied.get();
+  return by;
+}
+
+void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target,
+                                 std::uint32_t offset, std::uint32_t bytes) {
+  Accessor by = accessor(warp, in, lane, {});
+  by.flags.asynchronous = true;
+  if (const auto conflict = target.watch->shared.begin_write(offset, bytes, by))
+    report_race(warp, in, lane, kIntoShared, bytes, offset, *conflict);
+}
+
+void Sanitiser::end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
+                               std::uint32_t bytes) {
+  if (landing_ == nullptr) return;
+  target.watch->shared.end_write(offset, bytes, warp.launch->kernel->index_of(in), landing_in_->watch->number, landing_->slot,
+                                 landing_->phase);
+}
+
+void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode,
+                                std::uint64_t from, std::uint32_t bytes) {
+  const Spot spot = locate(warp, mode, lane, from);
+  if (spot.history == nullptr) return;
+  const Accessor by = proxy_accessor(warp, in, lane);
+  look_ahead(warp, in, lane, mode, bytes, from, spot, by.known);
+  if (const auto conflict = spot.history->begin_read(spot.at, bytes, by))
+    report_race(warp, in, lane, mode, bytes, from, *conflict);
+}
+
+void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode,
+                              std::uint64_t from, std::uint32_t bytes) {
+  const Spot spot = locate(warp, mode, lane, from);
+  if (spot.history == nullptr) return;
+  const Accessor by = accessor(warp, in, lane, {});
+  if (landing_ != nullptr) {
+    spot.history->end_read(spot.at, bytes, by, landing_in_->watch->number, landing_->slot, landing_->phase);
+  } else {
+    spot.history->end_read(spot.at, bytes, by);
+  }
+}
+
+void Sanitiser::bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                            std::uint32_t bytes) {
+  const Spot spot = locate(warp, mode, lane, from);
+  if (spot.history == nullptr) return;
+  const Accessor by = proxy_accessor(warp, in, lane);
+  look_ahead(warp, in, lane, mode, bytes, from, spot, by.known);
+  if (const auto conflict = spot.history->read(spot.at, bytes, by))
+    report_race(warp, in, lane, mode, bytes, from, *conflict);
+}
+
+void Sanitiser::bulk_loaded(const SharedPlace& to, std::uint32_t bytes) {
+  to.block->watch->shared_written.set(to.offset, bytes, true);
+}
+
+void Sanitiser::pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes) {
+  const Spot spot = locate(warp, {Where::global, true, false}, 0, from);
+  if (spot.written == nullptr || spot.written->all(spot.at, bytes)) return;
+  for (std::uint32_t i = 0; i < bytes; ++i)
+    if (!spot.written->at(spot.at + i)) to.block->watch->shared_written.set(to.offset + i, 1, false);
+}
+
+void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from,
+                            std::uint64_t to, std::uint32_t bytes, bool reduces) {
+  const AccessMode mode{Where::global, true, true};
+  const Spot spot = locate(warp, mode, lane, to);
+  if (spot.written == nullptr) return;
+  const ByteFlags& source = from.block->watch->shared_written;
+  spot.written->set(spot.at, bytes, true);
+  for (std::uint32_t i = 0; i < bytes && !source.all(from.offset, bytes); ++i)
+    if (!source.at(from.offset + i)) spot.written->set(spot.at + i, 1, false);
+  Accessor by = accessor(warp, in, lane, {});
+  by.flags.strong = reduces;
+  look_ahead(warp, in, lane, mode, bytes, to, spot, by.known);
+  const auto conflict = spot.history->begin_write(spot.at, bytes, by);
+  if (!conflict) return;
+  // In which order a thread's own groups write is not looked at.
+  const bool own = conflict->under_way && conflict->with_write && conflict->block == by.block && conflict->thread == by.thread;
+  if (!own) report_race(warp, in, lane, mode, bytes, to, *conflict);
+}
+
+void Sanitiser::bulk_settled(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes) {
+  const Spot spot = locate(warp, {Where::global, true, true}, lane, to);
+  if (spot.history == nullptr) return;
+  const Accessor by = accessor(warp, in, lane, {});
+  spot.history->end_write(spot.at, bytes, by.code, by.block, by.thread, by.now);
+}
+
+void Sanitiser::left_under_way(const BulkOperation& operation) {
+  const Warp& warp = *operation.issued_by;
+  const auto what = "the block that it goes to has ended, and nobody has waited for this copy";
+  if (operation.bytes > 0)
+    return report(FindingKind::unwaited_copy, warp, *operation.issued_in, operation.lane, what);
+  for (const PendingCopy& copy : warp.copies)
+    if ((copy.lanes >> operation.lane & 1u) != 0)
+      report(FindingKind::unwaited_copy, warp, *copy.issued_in, operation.lane, what);
+}
+
+// ---- wgmma
+
+void Sanitiser::begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand) {
+  BlockWatch& watch = *warp.block->watch;
+  Accessor by = proxy_accessor(warp, in, 0);
+  by.thread = watch.product_thread(warp.index);
+  each_chunk(part, [&](std::uint32_t address) {
+    if (!watch.shared_written.all(address, 16)) {
+      report(FindingKind::uninitialised, warp, in, 0,
+             fmt::format("{} has 16 bytes at {}, which nobody has written", operand,
+                         describe_place(warp, kInShared, address)));
+    }
+    if (const auto conflict = watch.shared.begin_read(address, 16, by))
+      report_race(warp, in, 0, kInShared, 16, address, *conflict);
+  });
+}
+
+void Sanitiser::end_product_read(Warp& warp, const Instruction& in, const SharedPart& part) {
+  BlockWatch& watch = *warp.block->watch;
+  Accessor by = accessor(warp, in, 0, {});
+  by.thread = watch.product_thread(warp.index);
+  by.now = watch.warps[warp.index].products;
+  each_chunk(part, [&](std::uint32_t address) { watch.shared.end_read(address, 16, by); });
+}
+
+void Sanitiser::products_waited(Warp& warp) {
+  BlockWatch& watch = *warp.block->watch;
+  WarpWatch& mine = watch.warps[warp.index];
+  Clock over;
+  over.raise(watch.number, watch.product_thread(warp.index), mine.products++);
+  learn(warp, kAllLanes, {std::make_shared<const Clock>(std::move(over)), nullptr, nullptr, nullptr});
+}
+
+}  // namespace evo::vgpu

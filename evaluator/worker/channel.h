@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "evaluator/worker/process.h"
+#include "evaluator/worker/protocol.h"
+
+namespace evo {
+
+using Clock = std::chrono::steady_clock;
+
+/// Set once, from any thread; whoever waits on a channel stops waiting.
+class StopSignal {
+ public:
+  StopSignal();  ///< Throws machine_error when the system has no descriptors left.
+  void raise() noexcept;
+  bool raised() const noexcept;
+  int fd() const { return event_.get(); }
+
+ private:
+  UniqueFd event_;
+};
+
+/// Why a transfer did not happen.
+enum class TransferEnd { complete, closed, deadline, stopped };
+
+/// Frames over a stream socket. Used by one thread.
+class Channel {
+ public:
+  /// `errors`: a pipe with the peer's stderr, drained while waiting; may be absent. `stop` may be null.
+  Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop);
+
+  TransferEnd send(const protocol::Frame& frame, std::optional<Clock::time_point> deadline);
+  /// Throws ProtocolError for a bad header or more than `max_payload` payload bytes.
+  TransferEnd receive(protocol::Frame& frame, std::optional<Clock::time_point> deadline, std::uint64_t max_payload);
+
+  /// The end of what the peer wrote to stderr (at most 2 KiB).
+  const std::string& error_tail();
+
+ private:
+  enum class Direction { read, write };
+  TransferEnd transfer(Direction direction, std::uint8_t* bytes, std::size_t count,
+                       std::optional<Clock::time_point> deadline);
+  TransferEnd await(Direction direction, std::optional<Clock::time_point> deadline);
+  void drain_errors();
+
+  UniqueFd socket_;
+  UniqueFd errors_;
+  const StopSignal* stop_;
+  std::string error_tail_;
+};
+
+}  // namespace evo

@@ -1,0 +1,210 @@
+#include "evaluator/worker/device_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "evaluator/device/guards.h"
+#include "evaluator/device/inputs.h"
+#include "evaluator/vgpu/virtual_device.h"
+
+namespace evo {
+namespace {
+
+constexpr std::size_t kGiB = std::size_t{1} << 30;
+
+/// What may lie unused on the device for the next candidate.
+std::size_t memory_share(const DeviceInfo& info) {
+  return std::min<std::size_t>(static_cast<std::size_t>(info.memory_bytes) / 8, 4 * kGiB);
+}
+
+bool same_layout(const std::vector<PlanTensor>& a, const std::vector<PlanTensor>& b) {
+  return std::ranges::equal(a, b, [](const PlanTensor& x, const PlanTensor& y) {
+    return x.name == y.name && x.bytes == y.bytes && x.output == y.output;
+  });
+}
+
+protocol::Reply failed(Failure failure) { return protocol::Failed{std::move(failure)}; }
+
+Failure unrepeatable(const Plan& plan, std::size_t offset) {
+  Failure failure;
+  failure.verdict = Verdict::unrepeatable;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.output) continue;
+    if (offset < tensor.bytes) {
+      failure.reason = fmt::format("two runs on the same input differ in {} (first at byte {})", tensor.name, offset);
+      break;
+    }
+    offset -= tensor.bytes;
+  }
+  return failure;
+}
+
+}  // namespace
+
+DeviceServer::DeviceServer(Device& device)
+    : device_(device),
+      inputs_(device.info().kind == "vgpu" ? kGiB / 4 : memory_share(device.info())),
+      idle_budget_(memory_share(device.info())) {}
+
+const Module& DeviceServer::module(std::uint64_t number) const {
+  const auto found = modules_.find(number);
+  if (found == modules_.end()) throw machine_error(fmt::format("module {} is not loaded", number));
+  return *found->second;
+}
+
+protocol::Reply DeviceServer::load(const protocol::Load& request) {
+  std::optional<Failure> failure;
+  std::unique_ptr<Module> module = device_.load(request.binary, failure);
+  if (failure) return failed(std::move(*failure));
+  if (!module) throw machine_error("the device gave neither a module nor a reason");
+  modules_[request.module] = std::move(module);
+  forget_answers(request.module);
+  return protocol::Done{};
+}
+
+protocol::Reply DeviceServer::unload(const protocol::Unload& request) {
+  modules_.erase(request.module);
+  forget_answers(request.module);
+  return protocol::Done{};
+}
+
+void DeviceServer::forget_answers(std::uint64_t module) {
+  answers_.erase(answers_.lower_bound({module, ""}), answers_.lower_bound({module + 1, ""}));
+}
+
+std::shared_ptr<const PristineInputs> DeviceServer::inputs_of(const CaseRecipe& recipe) {
+  std::string key = protocol::fingerprint(recipe);
+  if (const auto* found = inputs_.find(key)) return *found;
+  const std::size_t bytes = input_bytes(recipe);
+  inputs_.make_room(bytes);  // before more of the device's memory is asked for
+  auto inputs = std::make_shared<const PristineInputs>(device_, recipe, guard_bytes_for(device_.info()));
+  inputs_.put(std::move(key), inputs, bytes);
+  return inputs;
+}
+
+std::unique_ptr<BufferSet> DeviceServer::acquire(const Plan& plan) {
+  const auto found = std::ranges::find_if(
+      idle_sets_, [&](const std::unique_ptr<BufferSet>& set) { return same_layout(set->tensors(), plan.tensors); });
+  if (found != idle_sets_.end()) {
+    std::unique_ptr<BufferSet> set = std::move(*found);
+    idle_sets_.erase(found);
+    idle_bytes_ -= set->bytes();
+    return set;
+  }
+  try {
+    return std::make_unique<BufferSet>(device_, plan.tensors);
+  } catch (const Error&) {
+    if (idle_sets_.empty()) throw;
+  }
+  idle_sets_.clear();
+  idle_bytes_ = 0;
+  return std::make_unique<BufferSet>(device_, plan.tensors);
+}
+
+void DeviceServer::release(std::unique_ptr<BufferSet> set) {
+  set->attach_workspaces({});
+  set->forget_outputs();
+  if (idle_bytes_ + set->bytes() > idle_budget_) {
+    idle_sets_.clear();
+    idle_bytes_ = 0;
+  }
+  idle_bytes_ += set->bytes();
+  idle_sets_.push_back(std::move(set));
+}
+
+protocol::Reply DeviceServer::run(const protocol::Run& request) {
+  const Module& code = module(request.module);
+  const auto inputs = inputs_of(request.recipe);
+  std::unique_ptr<BufferSet> set = acquire(request.plan);
+  if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
+
+  protocol::Ran ran;
+  ran.outputs.reserve(protocol::output_bytes(request.plan));
+  Digests digests;
+  for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
+    set->prepare(*inputs, repeat);
+    auto failure = request.sanitised ? device_.run_sanitised(code, request.plan, set->addresses())
+                                     : device_.run(code, request.plan, set->addresses());
+    if (failure) return failed(std::move(*failure));
+    if (auto damage = set->damage(*inputs)) return failed(std::move(*damage));
+    if (repeat == 0) {
+      set->read_outputs(ran.outputs);
+      digests = set->output_digests();
+    } else if (set->output_digests() != digests) {
+      std::vector<std::byte> outputs;
+      set->read_outputs(outputs);
+      const auto [a, b] = std::ranges::mismatch(outputs, ran.outputs);
+      ran.unrepeatable = unrepeatable(request.plan, static_cast<std::size_t>(a - outputs.begin()));
+      break;
+    }
+  }
+  answers_[{request.module, protocol::fingerprint(request.recipe)}] = std::move(digests);
+  release(std::move(set));
+  return ran;
+}
+
+/// Whether the outputs are an answer given before; else it is one from now on, and appended.
+bool DeviceServer::as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set,
+                             std::vector<std::byte>& outputs) {
+  Digests digests = set.output_digests();
+  Digests& known = answers_[{module, protocol::fingerprint(recipe)}];
+  if (digests == known) return true;
+  known = std::move(digests);
+  set.read_outputs(outputs);
+  return false;
+}
+
+protocol::Reply DeviceServer::time(const protocol::Time& request) {
+  const Module& code = module(request.module);
+  std::vector<std::unique_ptr<BufferSet>> sets;
+  std::vector<std::shared_ptr<const PristineInputs>> inputs;
+  std::vector<Buffers> rotation;
+  for (const CaseRecipe& recipe : request.rotation) {
+    inputs.push_back(inputs_of(recipe));
+    sets.push_back(acquire(request.plan));
+    if (auto failure = sets.back()->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
+    sets.back()->prepare(*inputs.back(), 0);
+    rotation.push_back(sets.back()->addresses());
+  }
+  std::optional<Failure> failure;
+  protocol::Timed timed;
+  timed.timing = device_.time(code, request.plan, rotation, request.timing, failure);
+  if (failure) return failed(std::move(*failure));
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    if (auto damage = sets[i]->damage(*inputs[i])) return failed(std::move(*damage));
+    if (request.answered) timed.as_before.push_back(as_before(request.module, request.rotation[i], *sets[i], timed.outputs));
+  }
+  if (request.afterwards && !sets.empty()) {
+    const auto others = inputs_of(*request.afterwards);
+    for (std::size_t i = 1; i < sets.size(); ++i) sets[i]->forget_outputs();  // One may be the answer.
+    sets.front()->replace_inputs(*others);
+    if (auto later = device_.run(code, request.plan, rotation.front())) return failed(std::move(*later));
+    if (auto damage = sets.front()->damage(*others)) return failed(std::move(*damage));
+    timed.as_before.push_back(as_before(request.module, *request.afterwards, *sets.front(), timed.outputs));
+  }
+  for (std::unique_ptr<BufferSet>& set : sets) release(std::move(set));
+  return timed;
+}
+
+protocol::Reply DeviceServer::model(const protocol::Model& request) {
+  auto* gpu = dynamic_cast<vgpu::VirtualGpu*>(&device_);
+  if (gpu == nullptr) throw machine_error(device_.info().id + " is not modelled: there are models of the virtual GPUs only");
+  std::unique_ptr<BufferSet> set = acquire(request.plan);
+  if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
+  set->prepare(*inputs_of(request.recipe), 0);
+  std::optional<Failure> failure;
+  const vgpu::PlanCost cost = gpu->model(module(request.module), request.plan, set->addresses(), false, failure);
+  if (failure) return failed(std::move(*failure));
+  release(std::move(set));
+  protocol::Timed timed;
+  timed.timing.modelled = true;
+  timed.timing.median_us = timed.timing.low_us = timed.timing.high_us = cost.latency_us;
+  return timed;
+}
+
+}  // namespace evo

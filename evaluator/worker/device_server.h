@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "evaluator/device/device.h"
+#include "evaluator/device/device_buffers.h"
+#include "evaluator/worker/protocol.h"
+#include "evaluator/base/recently_used.h"
+
+namespace evo {
+
+/// What a device worker does with its device. Knows no expected outputs: those stay in the parent.
+class DeviceServer {
+ public:
+  explicit DeviceServer(Device& device);
+
+  /// Throw machine_error for failures of the machine and for modules that were never loaded.
+  protocol::Reply load(const protocol::Load& request);
+  protocol::Reply unload(const protocol::Unload& request);
+  protocol::Reply run(const protocol::Run& request);
+  protocol::Reply time(const protocol::Time& request);
+  protocol::Reply model(const protocol::Model& request);
+
+ private:
+  using Digests = std::vector<std::uint64_t>;
+
+  const Module& module(std::uint64_t number) const;
+  void forget_answers(std::uint64_t module);
+  std::shared_ptr<const PristineInputs> inputs_of(const CaseRecipe& recipe);
+  bool as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set, std::vector<std::byte>& outputs);
+  std::unique_ptr<BufferSet> acquire(const Plan& plan);
+  void release(std::unique_ptr<BufferSet> set);
+
+  Device& device_;
+  std::map<std::uint64_t, std::unique_ptr<Module>> modules_;
+  /// The answers given so far, by module and case: an answer that comes again need not be sent again.
+  std::map<std::pair<std::uint64_t, std::string>, Digests> answers_;
+  /// By case. They are copied for every run, always to the same addresses: a kernel that remembers an answer by its
+  /// address gives a wrong one.
+  RecentlyUsed<std::shared_ptr<const PristineInputs>> inputs_;
+  std::vector<std::unique_ptr<BufferSet>> idle_sets_;
+  std::size_t idle_bytes_ = 0;
+  std::size_t idle_budget_;
+};
+
+}  // namespace evo

@@ -1,0 +1,564 @@
+#include "evaluator/worker/protocol.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace evo::protocol {
+namespace {
+
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little, "frames are little-endian");
+
+constexpr std::uint32_t kMagic = 0x314F5645;  // "EVO1"
+
+// ---- Reading with every type and size checked. nlohmann's get<T> converts silently; these do not.
+
+const json& field(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw ProtocolError(fmt::format("field {} is missing", key));
+  return *found;
+}
+
+template <typename T>
+T integer(const json& object, const char* key) {
+  const json& value = field(object, key);
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<std::uint64_t>();
+    if (number <= static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return static_cast<T>(number);
+  } else if (value.is_number_integer()) {
+    const auto number = value.get<std::int64_t>();
+    if (std::numeric_limits<T>::is_signed && number >= static_cast<std::int64_t>(std::numeric_limits<T>::min())) {
+      return static_cast<T>(number);
+    }
+  }
+  throw ProtocolError(fmt::format("field {} is no integer within its range", key));
+}
+
+double number(const json& object, const char* key) {
+  const json& value = field(object, key);
+  if (!value.is_number()) throw ProtocolError(fmt::format("field {} is no number", key));
+  return value.get<double>();
+}
+
+bool boolean(const json& object, const char* key) {
+  const json& value = field(object, key);
+  if (!value.is_boolean()) throw ProtocolError(fmt::format("field {} is no boolean", key));
+  return value.get<bool>();
+}
+
+std::string text(const json& object, const char* key) {
+  const json& value = field(object, key);
+  if (!value.is_string()) throw ProtocolError(fmt::format("field {} is no text", key));
+  return value.get<std::string>();
+}
+
+const json& array(const json& object, const char* key) {
+  const json& value = field(object, key);
+  if (!value.is_array()) throw ProtocolError(fmt::format("field {} is no list", key));
+  return value;
+}
+
+std::vector<bool> flags(const json& object, const char* key) {
+  std::vector<bool> all;
+  for (const json& flag : array(object, key)) {
+    if (!flag.is_boolean()) throw ProtocolError(fmt::format("field {} is no list of booleans", key));
+    all.push_back(flag.get<bool>());
+  }
+  return all;
+}
+
+/// Lists of numbers travel as arrays; `element` reads one through a wrapper object so that errors name the key.
+template <typename T>
+std::vector<T> integers(const json& object, const char* key) {
+  std::vector<T> values;
+  for (const json& item : array(object, key)) values.push_back(integer<T>(json{{key, item}}, key));
+  return values;
+}
+
+template <typename Enum>
+Enum enumerator(const json& object, const char* key, Enum last) {
+  const auto value = integer<std::uint32_t>(object, key);
+  if (value > static_cast<std::uint32_t>(last)) throw ProtocolError(fmt::format("field {} has no such value", key));
+  return static_cast<Enum>(value);
+}
+
+template <typename Enum>
+std::uint32_t code(Enum value) {
+  return static_cast<std::uint32_t>(value);
+}
+
+DType dtype_from(const json& object) { return enumerator(object, "dtype", DType::f64); }
+
+// ---- Plans
+
+json write(const Dim3& dims) { return json::array({dims[0], dims[1], dims[2]}); }
+
+Dim3 read_dim3(const json& object, const char* key) {
+  const auto values = integers<std::uint32_t>(object, key);
+  if (values.size() != 3) throw ProtocolError(fmt::format("field {} has not three numbers", key));
+  return {values[0], values[1], values[2]};
+}
+
+json write(const Argument& argument) {
+  return {{"kind", code(argument.kind)}, {"index", argument.index}, {"value", argument.value}};
+}
+
+Argument read_argument(const json& from) {
+  Argument argument;
+  argument.kind = enumerator(from, "kind", Argument::Kind::i32);
+  argument.index = integer<std::size_t>(from, "index");
+  argument.value = integer<std::int32_t>(from, "value");
+  return argument;
+}
+
+json write(const Launch& launch) {
+  json arguments = json::array();
+  for (const Argument& argument : launch.arguments) arguments.push_back(write(argument));
+  return {{"kernel", launch.kernel},           {"grid", write(launch.grid)},
+          {"block", write(launch.block)},      {"cluster", write(launch.cluster)},
+          {"smem", launch.dynamic_smem_bytes}, {"programmatic", launch.programmatic},
+          {"arguments", arguments}};
+}
+
+Launch read_launch(const json& from) {
+  Launch launch;
+  launch.kernel = text(from, "kernel");
+  launch.grid = read_dim3(from, "grid");
+  launch.block = read_dim3(from, "block");
+  launch.cluster = read_dim3(from, "cluster");
+  launch.dynamic_smem_bytes = integer<std::uint32_t>(from, "smem");
+  launch.programmatic = boolean(from, "programmatic");
+  for (const json& argument : array(from, "arguments")) launch.arguments.push_back(read_argument(argument));
+  return launch;
+}
+
+json write(const TensorMap& map) {
+  return {{"name", map.name}, {"source", write(map.source)},    {"dtype", code(map.dtype)},   {"dims", map.dims},
+          {"box", map.box},   {"strides", map.strides_bytes}, {"swizzle", map.swizzle_bytes}};
+}
+
+TensorMap read_tensor_map(const json& from) {
+  TensorMap map;
+  map.name = text(from, "name");
+  map.source = read_argument(field(from, "source"));
+  map.dtype = dtype_from(from);
+  map.dims = integers<std::uint64_t>(from, "dims");
+  map.strides_bytes = integers<std::uint64_t>(from, "strides");
+  map.box = integers<std::uint32_t>(from, "box");
+  map.swizzle_bytes = integer<std::uint32_t>(from, "swizzle");
+  return map;
+}
+
+json write(const Plan& plan) {
+  json tensors = json::array(), workspaces = json::array(), maps = json::array(), launches = json::array();
+  for (const PlanTensor& tensor : plan.tensors) {
+    tensors.push_back(
+        {{"name", tensor.name}, {"dtype", code(tensor.dtype)}, {"bytes", tensor.bytes}, {"output", tensor.output}});
+  }
+  for (const Workspace& workspace : plan.workspaces) {
+    workspaces.push_back({{"name", workspace.name}, {"bytes", workspace.bytes}, {"zeroed", workspace.zeroed}});
+  }
+  for (const TensorMap& map : plan.tensor_maps) maps.push_back(write(map));
+  for (const Launch& launch : plan.launches) launches.push_back(write(launch));
+  return {{"tensors", tensors}, {"workspaces", workspaces}, {"maps", maps}, {"launches", launches}};
+}
+
+Plan read_plan(const json& object) {
+  const json& from = field(object, "plan");
+  Plan plan;
+  for (const json& tensor : array(from, "tensors")) {
+    plan.tensors.push_back({text(tensor, "name"), dtype_from(tensor), integer<std::uint64_t>(tensor, "bytes"),
+                            boolean(tensor, "output")});
+  }
+  for (const json& workspace : array(from, "workspaces")) {
+    plan.workspaces.push_back(
+        {text(workspace, "name"), integer<std::uint64_t>(workspace, "bytes"), boolean(workspace, "zeroed")});
+  }
+  for (const json& map : array(from, "maps")) plan.tensor_maps.push_back(read_tensor_map(map));
+  for (const json& launch : array(from, "launches")) plan.launches.push_back(read_launch(launch));
+  return plan;
+}
+
+// ---- Inputs
+
+json write(const CaseRecipe& recipe) {
+  json inputs = json::array();
+  for (const InputRecipe& input : recipe.inputs) {
+    inputs.push_back({{"name", input.name},
+                      {"dtype", code(input.dtype)},
+                      {"elements", input.elements},
+                      {"row", input.row},
+                      {"matrix", input.matrix},
+                      {"group", input.group},
+                      {"distribution", code(input.distribution)},
+                      {"gain", input.gain},
+                      {"stream", input.stream},
+                      {"scale", input.scale ? json(*input.scale) : json()},
+                      {"is_scale", input.is_scale}});
+  }
+  return {{"seed", recipe.seed}, {"inputs", inputs}};
+}
+
+InputRecipe read_input(const json& from, std::size_t inputs) {
+  InputRecipe input;
+  input.name = text(from, "name");
+  input.dtype = dtype_from(from);
+  input.elements = integer<std::uint64_t>(from, "elements");
+  input.row = integer<std::uint64_t>(from, "row");
+  input.matrix = integer<std::uint64_t>(from, "matrix");
+  input.group = integer<std::uint64_t>(from, "group");
+  input.distribution = enumerator(from, "distribution", Distribution::spikes);
+  input.gain = number(from, "gain");
+  input.stream = integer<std::uint64_t>(from, "stream");
+  input.is_scale = boolean(from, "is_scale");
+  if (!field(from, "scale").is_null()) {
+    input.scale = integer<std::uint32_t>(from, "scale");
+    if (*input.scale >= inputs) throw ProtocolError("field scale names no input");
+  }
+  const auto divides = [&](std::uint64_t part) { return part > 0 && input.elements % part == 0; };
+  if (input.elements == 0 || !divides(input.row) || !divides(input.matrix) || !divides(input.group) ||
+      input.matrix % input.row != 0) {
+    throw ProtocolError("input " + input.name + " has impossible sizes");
+  }
+  return input;
+}
+
+CaseRecipe read_recipe(const json& from) {
+  CaseRecipe recipe;
+  recipe.seed = integer<std::uint64_t>(from, "seed");
+  const json& inputs = array(from, "inputs");
+  for (const json& input : inputs) recipe.inputs.push_back(read_input(input, inputs.size()));
+  for (const InputRecipe& input : recipe.inputs) {
+    if (input.scale && recipe.inputs[*input.scale].elements != input.elements / input.group) {
+      throw ProtocolError("input " + input.name + " has not as many groups as scales");
+    }
+  }
+  return recipe;
+}
+
+// ---- Binaries, failures, timings
+
+json write(const Binary& binary) {
+  std::vector<std::uint8_t> cubin(binary.cubin.size());
+  if (!cubin.empty()) std::memcpy(cubin.data(), binary.cubin.data(), cubin.size());
+  const Build& build = binary.build;
+  return {{"arch", binary.arch},
+          {"cubin", json::binary(std::move(cubin))},
+          {"ptx", binary.ptx},
+          {"specialisation", build.specialisation},
+          {"build_arch", build.arch},
+          {"registers", build.registers},
+          {"spill_bytes", build.spill_bytes},
+          {"static_smem_bytes", build.static_smem_bytes},
+          {"stack_bytes", build.stack_bytes},
+          {"cubin_hash", build.cubin_hash},
+          {"log", build.log},
+          {"compile_ms", build.compile_ms},
+          {"flags", build.flags}};
+}
+
+Binary read_binary(const json& object) {
+  const json& from = field(object, "binary");
+  Binary binary;
+  binary.arch = text(from, "arch");
+  binary.ptx = text(from, "ptx");
+  const json& cubin = field(from, "cubin");
+  if (!cubin.is_binary()) throw ProtocolError("field cubin is not binary");
+  const std::vector<std::uint8_t>& bytes = cubin.get_binary();
+  binary.cubin.resize(bytes.size());
+  if (!bytes.empty()) std::memcpy(binary.cubin.data(), bytes.data(), bytes.size());
+  binary.build.specialisation = text(from, "specialisation");
+  binary.build.arch = text(from, "build_arch");
+  binary.build.registers = integer<int>(from, "registers");
+  binary.build.spill_bytes = integer<int>(from, "spill_bytes");
+  binary.build.static_smem_bytes = integer<int>(from, "static_smem_bytes");
+  binary.build.stack_bytes = integer<int>(from, "stack_bytes");
+  binary.build.cubin_hash = text(from, "cubin_hash");
+  binary.build.log = text(from, "log");
+  binary.build.compile_ms = number(from, "compile_ms");
+  binary.build.flags = text(from, "flags");
+  return binary;
+}
+
+json write(const Failure& failure) {
+  return {{"verdict", code(failure.verdict)},
+          {"reason", failure.reason},
+          {"device_lost", failure.device_lost},
+          {"log", failure.log}};
+}
+
+Failure read_failure(const json& from) {
+  Failure failure;
+  failure.verdict = enumerator(from, "verdict", Verdict::harness_failed);
+  // A worker that calls a failure valid would be believed: it is not.
+  if (failure.verdict == Verdict::valid) throw ProtocolError("a failure cannot be valid");
+  failure.reason = text(from, "reason");
+  failure.device_lost = boolean(from, "device_lost");
+  failure.log = text(from, "log");
+  return failure;
+}
+
+json write(const TimingRequest& timing) {
+  return {{"cold", timing.cold},
+          {"min_samples", timing.min_samples},
+          {"max_samples", timing.max_samples},
+          {"min_seconds", timing.min_seconds},
+          {"max_seconds", timing.max_seconds},
+          {"warm_up_seconds", timing.warm_up_seconds},
+          {"relative_interval", timing.relative_interval}};
+}
+
+TimingRequest read_timing_request(const json& object) {
+  const json& from = field(object, "timing");
+  TimingRequest timing;
+  timing.cold = boolean(from, "cold");
+  timing.min_samples = integer<int>(from, "min_samples");
+  timing.max_samples = integer<int>(from, "max_samples");
+  timing.min_seconds = number(from, "min_seconds");
+  timing.max_seconds = number(from, "max_seconds");
+  timing.warm_up_seconds = number(from, "warm_up_seconds");
+  timing.relative_interval = number(from, "relative_interval");
+  return timing;
+}
+
+json write(const Timing& timing) {
+  return {{"modelled", timing.modelled}, {"cold", timing.cold},       {"median_us", timing.median_us},
+          {"low_us", timing.low_us},     {"high_us", timing.high_us}, {"throttled", timing.throttled},
+          {"samples_us", timing.samples_us},
+          {"sm_mhz_low", timing.conditions.sm_mhz_low},
+          {"sm_mhz_high", timing.conditions.sm_mhz_high},
+          {"memory_mhz", timing.conditions.memory_mhz},
+          {"other_processes", timing.conditions.other_processes},
+          {"power_limited", timing.conditions.power_limited}};
+}
+
+Timing read_timing(const json& object) {
+  const json& from = field(object, "timing");
+  Timing timing;
+  timing.modelled = boolean(from, "modelled");
+  timing.cold = boolean(from, "cold");
+  timing.median_us = number(from, "median_us");
+  timing.low_us = number(from, "low_us");
+  timing.high_us = number(from, "high_us");
+  timing.throttled = integer<int>(from, "throttled");
+  for (const json& sample : array(from, "samples_us")) {
+    if (!sample.is_number()) throw ProtocolError("a sample is no number");
+    timing.samples_us.push_back(sample.get<double>());
+  }
+  timing.conditions.sm_mhz_low = integer<int>(from, "sm_mhz_low");
+  timing.conditions.sm_mhz_high = integer<int>(from, "sm_mhz_high");
+  timing.conditions.memory_mhz = integer<int>(from, "memory_mhz");
+  timing.conditions.other_processes = integer<int>(from, "other_processes");
+  timing.conditions.power_limited = boolean(from, "power_limited");
+  return timing;
+}
+
+// ---- Messages: one writer and one reader for each kind, in the order of the variants.
+
+constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "model"};
+constexpr std::array kReplyKinds = {"ready", "started", "compiled", "done", "ran", "timed", "failed", "broken"};
+static_assert(kRequestKinds.size() == std::variant_size_v<Request>);
+static_assert(kReplyKinds.size() == std::variant_size_v<Reply>);
+
+struct RequestWriter {
+  json operator()(const Compile& request) const {
+    return {{"source", request.source}, {"arch", request.arch}, {"max_registers", request.max_registers}};
+  }
+  json operator()(const Load& request) const {
+    return {{"module", request.module}, {"binary", write(request.binary)}};
+  }
+  json operator()(const Unload& request) const { return {{"module", request.module}}; }
+  json operator()(const Run& request) const {
+    return {{"module", request.module},
+            {"plan", write(request.plan)},
+            {"recipe", write(request.recipe)},
+            {"repeats", request.repeats},
+            {"sanitised", request.sanitised}};
+  }
+  json operator()(const Time& request) const {
+    json rotation = json::array();
+    for (const CaseRecipe& recipe : request.rotation) rotation.push_back(write(recipe));
+    return {{"module", request.module},
+            {"plan", write(request.plan)},
+            {"rotation", rotation},
+            {"timing", write(request.timing)},
+            {"answered", request.answered},
+            {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
+  }
+  json operator()(const Model& request) const {
+    return {{"module", request.module}, {"plan", write(request.plan)}, {"recipe", write(request.recipe)}};
+  }
+};
+
+Request read_request(std::string_view kind, const json& from) {
+  if (kind == "compile") {
+    return Compile{text(from, "source"), text(from, "arch"), integer<std::int32_t>(from, "max_registers")};
+  }
+  if (kind == "load") return Load{integer<std::uint64_t>(from, "module"), read_binary(from)};
+  if (kind == "unload") return Unload{integer<std::uint64_t>(from, "module")};
+  if (kind == "run") {
+    return Run{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe")),
+               integer<std::uint32_t>(from, "repeats"), boolean(from, "sanitised")};
+  }
+  if (kind == "time") {
+    Time request{integer<std::uint64_t>(from, "module"), read_plan(from), {}, read_timing_request(from)};
+    if (const json& other = field(from, "afterwards"); !other.is_null()) request.afterwards = read_recipe(other);
+    request.answered = boolean(from, "answered");
+    for (const json& recipe : array(from, "rotation")) request.rotation.push_back(read_recipe(recipe));
+    return request;
+  }
+  if (kind == "model") {
+    return Model{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe"))};
+  }
+  throw ProtocolError(fmt::format("unknown request {}", kind));
+}
+
+/// Moves bulk data into the frame's payload.
+struct ReplyWriter {
+  Frame& frame;
+  json operator()(Ready& reply) const { return {{"what", reply.what}}; }
+  json operator()(Started&) const { return json::object(); }
+  json operator()(Compiled& reply) const { return {{"binary", write(reply.binary)}}; }
+  json operator()(Done&) const { return json::object(); }
+  json operator()(Ran& reply) const {
+    frame.payload = std::move(reply.outputs);
+    return {{"unrepeatable", reply.unrepeatable ? write(*reply.unrepeatable) : json()}};
+  }
+  json operator()(Timed& reply) const {
+    frame.payload = std::move(reply.outputs);
+    return {{"timing", write(reply.timing)}, {"as_before", reply.as_before}};
+  }
+  json operator()(Failed& reply) const { return {{"failure", write(reply.failure)}}; }
+  json operator()(Broken& reply) const { return {{"message", reply.message}}; }
+};
+
+Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>& payload) {
+  if (kind == "ready") return Ready{text(from, "what")};
+  if (kind == "started") return Started{};
+  if (kind == "compiled") return Compiled{read_binary(from)};
+  if (kind == "done") return Done{};
+  if (kind == "ran") {
+    Ran ran{std::move(payload), std::nullopt};
+    if (const json& other = field(from, "unrepeatable"); !other.is_null()) ran.unrepeatable = read_failure(other);
+    return ran;
+  }
+  if (kind == "timed") return Timed{read_timing(from), flags(from, "as_before"), std::move(payload)};
+  if (kind == "failed") return Failed{read_failure(field(from, "failure"))};
+  if (kind == "broken") return Broken{text(from, "message")};
+  throw ProtocolError(fmt::format("unknown reply {}", kind));
+}
+
+/// Stops at the first value nested deeper than any message is: the parser calls itself for each level.
+class DepthGuard final : public json::json_sax_t {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool start_array(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  static constexpr int kMaxDepth = 16;
+  int depth_ = 0;
+};
+
+json parse(const Frame& frame) {
+  DepthGuard guard;
+  if (!json::sax_parse(frame.control, &guard, json::input_format_t::cbor)) throw ProtocolError("not CBOR, or nested too deeply");
+  json control;
+  try {
+    control = json::from_cbor(frame.control);
+  } catch (const json::exception& error) {
+    throw ProtocolError(fmt::format("not CBOR: {}", error.what()));
+  }
+  if (!control.is_object()) throw ProtocolError("a message is not a map");
+  return control;
+}
+
+}  // namespace
+
+Frame encode(const RequestMessage& message) {
+  json control = {{"id", message.id}, {"kind", kRequestKinds[message.request.index()]}};
+  control["body"] = std::visit(RequestWriter{}, message.request);
+  return {json::to_cbor(control), {}};
+}
+
+Frame encode(ReplyMessage message) {
+  Frame frame;
+  json control = {{"id", message.id}, {"kind", kReplyKinds[message.reply.index()]}};
+  control["body"] = std::visit(ReplyWriter{frame}, message.reply);
+  frame.control = json::to_cbor(control);
+  return frame;
+}
+
+RequestMessage decode_request(Frame frame) {
+  const json control = parse(frame);
+  if (!frame.payload.empty()) throw ProtocolError("a request has no payload");
+  return {integer<std::uint64_t>(control, "id"), read_request(text(control, "kind"), field(control, "body"))};
+}
+
+ReplyMessage decode_reply(Frame frame) {
+  const json control = parse(frame);
+  ReplyMessage message;
+  message.id = integer<std::uint64_t>(control, "id");
+  message.reply = read_reply(text(control, "kind"), field(control, "body"), frame.payload);
+  return message;
+}
+
+std::array<std::uint8_t, kHeaderBytes> encode_header(const FrameSizes& sizes) {
+  std::array<std::uint8_t, kHeaderBytes> bytes{};
+  std::memcpy(bytes.data(), &kMagic, 4);
+  std::memcpy(bytes.data() + 4, &sizes.control, 4);
+  std::memcpy(bytes.data() + 8, &sizes.payload, 8);
+  return bytes;
+}
+
+FrameSizes decode_header(std::span<const std::uint8_t, kHeaderBytes> bytes, std::uint64_t max_payload) {
+  std::uint32_t magic = 0;
+  FrameSizes sizes;
+  std::memcpy(&magic, bytes.data(), 4);
+  std::memcpy(&sizes.control, bytes.data() + 4, 4);
+  std::memcpy(&sizes.payload, bytes.data() + 8, 8);
+  if (magic != kMagic) throw ProtocolError("not a frame");
+  if (sizes.control > kMaxControlBytes || sizes.payload > max_payload) {
+    throw ProtocolError(fmt::format("a frame of {} + {} bytes is too large", sizes.control, sizes.payload));
+  }
+  return sizes;
+}
+
+std::string fingerprint(const CaseRecipe& recipe) {
+  std::string print;
+  json::to_cbor(write(recipe), print);
+  return print;
+}
+
+std::uint64_t output_bytes(const Plan& plan) {
+  std::uint64_t bytes = 0;
+  for (const PlanTensor& tensor : plan.tensors) bytes += tensor.output ? tensor.bytes : 0;
+  return bytes;
+}
+
+std::string complaint_of(const Reply& reply) {
+  const auto* broken = std::get_if<Broken>(&reply);
+  return broken != nullptr ? broken->message : "the worker gave an answer of the wrong kind";
+}
+
+}  // namespace evo::protocol

@@ -1,0 +1,149 @@
+#include "evaluator/worker/worker.h"
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "engine/base/error.h"
+#include "evaluator/worker/channel.h"
+#include "evaluator/worker/device_server.h"
+#include "evaluator/worker/process.h"
+#include "evaluator/worker/protocol.h"
+#include "evaluator/worker/rights.h"
+
+namespace evo {
+namespace {
+
+constexpr int kExitDone = 0;
+constexpr int kExitUsage = 2;
+constexpr int kExitBroken = 3;
+
+/// One role of a worker: answers the requests that belong to it.
+class Role {
+ public:
+  virtual ~Role() = default;
+  virtual std::string what() const = 0;
+  virtual protocol::Reply answer(const protocol::Request& request) = 0;
+};
+
+class CompileRole final : public Role {
+ public:
+  explicit CompileRole(std::unique_ptr<Compiler> compiler) : compiler_(std::move(compiler)) {}
+  std::string what() const override { return "NVRTC " + compiler_->version(); }
+
+  protocol::Reply answer(const protocol::Request& request) override {
+    const auto* compile = std::get_if<protocol::Compile>(&request);
+    if (compile == nullptr) throw protocol::ProtocolError("a compile worker only compiles");
+    auto result = compiler_->compile(compile->source, compile->arch, compile->max_registers);
+    if (auto* binary = std::get_if<Binary>(&result)) return protocol::Compiled{std::move(*binary)};
+    return protocol::Failed{std::move(std::get<Failure>(result))};
+  }
+
+ private:
+  std::unique_ptr<Compiler> compiler_;
+};
+
+class DeviceRole final : public Role {
+ public:
+  explicit DeviceRole(std::unique_ptr<Device> device) : device_(std::move(device)), server_(*device_) {}
+  std::string what() const override { return device_->info().id; }
+
+  protocol::Reply answer(const protocol::Request& request) override {
+    return std::visit([this](const auto& typed) { return answer_one(typed); }, request);
+  }
+
+ private:
+  protocol::Reply answer_one(const protocol::Load& request) { return server_.load(request); }
+  protocol::Reply answer_one(const protocol::Unload& request) { return server_.unload(request); }
+  protocol::Reply answer_one(const protocol::Run& request) { return server_.run(request); }
+  protocol::Reply answer_one(const protocol::Time& request) { return server_.time(request); }
+  protocol::Reply answer_one(const protocol::Model& request) { return server_.model(request); }
+  protocol::Reply answer_one(const protocol::Compile&) {
+    throw protocol::ProtocolError("a device worker compiles nothing");
+  }
+
+  std::unique_ptr<Device> device_;
+  DeviceServer server_;
+};
+
+/// A number from 1; empty for anything else.
+std::optional<int> count_in(const std::string& text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{} || end != text.data() + text.size() || count < 1) return std::nullopt;
+  return count;
+}
+
+/// Null for unknown arguments.
+std::unique_ptr<Role> open_role(const std::vector<std::string>& arguments, const WorkerTools& tools) {
+  if (arguments.size() == 1 && arguments[0] == "compile") {
+    return std::make_unique<CompileRole>(tools.open_compiler());
+  }
+  if ((arguments.size() == 2 || arguments.size() == 3) && arguments[0] == "device") {
+    const auto threads = arguments.size() == 3 ? count_in(arguments[2]) : 1;
+    return threads ? std::make_unique<DeviceRole>(tools.open_device(arguments[1], *threads)) : nullptr;
+  }
+  return nullptr;
+}
+
+/// "device cuda:0" is the only worker that needs a driver.
+WorkerKind kind_of(const std::vector<std::string>& arguments) {
+  const bool gpu = arguments.size() >= 2 && arguments[0] == "device" && arguments[1].starts_with("cuda");
+  return gpu ? WorkerKind::gpu : WorkerKind::host_only;
+}
+
+bool send(Channel& channel, std::uint64_t id, protocol::Reply reply) {
+  return channel.send(protocol::encode(protocol::ReplyMessage{id, std::move(reply)}), std::nullopt) ==
+         TransferEnd::complete;
+}
+
+protocol::Reply answer(Role& role, const protocol::Request& request) {
+  try {
+    return role.answer(request);
+  } catch (const protocol::ProtocolError&) {
+    throw;
+  } catch (const std::exception& error) {
+    return protocol::Broken{error.what()};
+  }
+}
+
+int serve(Channel& channel, Role& role) {
+  while (true) {
+    protocol::Frame frame;
+    if (channel.receive(frame, std::nullopt, 0) != TransferEnd::complete) return kExitDone;
+    const protocol::RequestMessage message = protocol::decode_request(std::move(frame));
+    if (!send(channel, message.id, protocol::Started{})) return kExitDone;
+    if (!send(channel, message.id, answer(role, message.request))) return kExitDone;
+  }
+}
+
+}  // namespace
+
+int serve_worker(const std::vector<std::string>& arguments, const WorkerTools& tools) {
+  become_worker();
+  reduce_rights(kind_of(arguments));
+  Channel channel(UniqueFd(kWorkerSocket), UniqueFd(), nullptr);
+  std::unique_ptr<Role> role;
+  try {
+    role = open_role(arguments, tools);
+  } catch (const std::exception& error) {
+    send(channel, 0, protocol::Broken{error.what()});
+    return kExitBroken;
+  }
+  if (!role) return kExitUsage;
+  try {
+    send(channel, 0, protocol::Ready{role->what()});
+    return serve(channel, *role);
+  } catch (const protocol::ProtocolError& error) {
+    send(channel, 0, protocol::Broken{error.what()});
+    return kExitBroken;
+  }
+}
+
+}  // namespace evo

@@ -1,0 +1,168 @@
+#include "evaluator/worker/worker_client.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace evo {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A GPU whose last context was killed may need a moment before it can be opened again.
+constexpr int kStartAttempts = 3;
+
+/// How long a worker whose socket is closed may take to end, before it is killed.
+constexpr auto kExitPatience = 2s;
+
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// The last line that is not empty: sanitizers, assertions and std::terminate say there why they ended the process.
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \n\r\t");
+  if (end == std::string::npos) return "";
+  const std::size_t begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+}  // namespace
+
+struct WorkerClient::Link {
+  Process process;
+  Channel channel;
+};
+
+WorkerClient::WorkerClient(WorkerOptions options) : options_(std::move(options)) {}
+WorkerClient::~WorkerClient() = default;
+
+void WorkerClient::kill_process() noexcept {
+  if (link_) link_->process.kill();
+}
+
+void WorkerClient::stop() {
+  link_.reset();
+  pending_.clear();
+}
+
+void WorkerClient::start_once() {
+  SocketPair sockets = make_socket_pair();
+  int pipe_ends[2];
+  if (::pipe2(pipe_ends, O_CLOEXEC) != 0) throw machine_error("cannot make a pipe for a worker: too many open files");
+  UniqueFd errors_ours(pipe_ends[0]);
+  const UniqueFd errors_theirs(pipe_ends[1]);
+  Process process(options_.command, sockets.theirs.get(), errors_theirs.get());
+  ++starts_;
+  link_.reset(new Link{std::move(process), Channel(std::move(sockets.ours), std::move(errors_ours), options_.stop)});
+}
+
+void WorkerClient::start() {
+  for (int attempt = 1; !link_; ++attempt) {
+    if (options_.stop != nullptr && options_.stop->raised()) throw Stopped{};
+    start_once();
+    Lost lost;
+    const auto message = receive_message(options_.start_deadline_s, 0, lost);
+    if (message && std::holds_alternative<protocol::Ready>(message->reply) && message->id == 0) {
+      opened_ = std::get<protocol::Ready>(message->reply).what;
+      return;
+    }
+    const auto* broken = message ? std::get_if<protocol::Broken>(&message->reply) : nullptr;
+    stop();
+    // What is missing from the start stays missing; what fails after a loss may come back.
+    if (broken != nullptr && (starts_ == 1 || attempt == kStartAttempts)) throw machine_error(broken->message);
+    if (broken == nullptr && attempt == kStartAttempts) {
+      throw machine_error(fmt::format("a worker process does not start ({}): {}", fmt::join(options_.command, " "),
+                                      message ? "its first message is not the expected one" : lost.reason));
+    }
+    std::this_thread::sleep_for(attempt * 300ms);
+  }
+}
+
+std::uint64_t WorkerClient::send(protocol::Request request) {
+  start();
+  const protocol::RequestMessage message{next_id_++, std::move(request)};
+  pending_.push_back({message.id, false});
+  // A worker that has just died is noticed, with its reason, when its answer is waited for.
+  link_->channel.send(protocol::encode(message), after(options_.start_deadline_s));
+  return message.id;
+}
+
+std::variant<protocol::Reply, Lost> WorkerClient::receive(double deadline_s, std::uint64_t max_payload) {
+  Lost lost;
+  while (true) {
+    auto message = receive_message(deadline_s, max_payload, lost);
+    if (!message) return lost;
+    if (pending_.empty() || message->id != pending_.front().id) {
+      return lose(Lost::How::protocol, fmt::format("it answered request {}, which nobody is waiting for", message->id));
+    }
+    const bool says_started = std::holds_alternative<protocol::Started>(message->reply);
+    if (says_started == pending_.front().started) {
+      return lose(Lost::How::protocol, says_started ? "it began a request twice" : "it answered a request it had not begun");
+    }
+    if (says_started) {
+      pending_.front().started = true;
+      continue;
+    }
+    pending_.pop_front();
+    return std::move(message->reply);
+  }
+}
+
+std::variant<protocol::Reply, Lost> WorkerClient::call(protocol::Request request, double deadline_s,
+                                                       std::uint64_t max_payload) {
+  send(std::move(request));
+  return receive(deadline_s, max_payload);
+}
+
+std::optional<protocol::ReplyMessage> WorkerClient::receive_message(double deadline_s, std::uint64_t max_payload,
+                                                                    Lost& lost) {
+  if (!link_) {
+    lost = Lost{Lost::How::crashed, "the worker was lost with an earlier request", true};
+    return std::nullopt;
+  }
+  try {
+    protocol::Frame frame;
+    const TransferEnd end = link_->channel.receive(frame, after(deadline_s), max_payload);
+    if (end == TransferEnd::complete) return protocol::decode_reply(std::move(frame));
+    lost = lose_to(end, deadline_s);
+  } catch (const protocol::ProtocolError& error) {
+    lost = lose(Lost::How::protocol, error.what());
+  }
+  return std::nullopt;
+}
+
+Lost WorkerClient::lose_to(TransferEnd end, double deadline_s) {
+  if (end == TransferEnd::stopped) {
+    stop();
+    throw Stopped{};
+  }
+  if (end == TransferEnd::deadline) return lose(Lost::How::timed_out, fmt::format("no answer within {:g} s", deadline_s));
+  return lose(Lost::How::crashed, "");
+}
+
+Lost WorkerClient::lose(Lost::How how, std::string reason) {
+  Lost lost{how, std::move(reason), pending_.empty() || !pending_.front().started};
+  if (how == Lost::How::crashed) {
+    std::optional<ExitStatus> status = link_->process.wait(kExitPatience);
+    // SIGKILL that is not ours: the system's memory watch or a person.
+    if (status && status->signal == SIGKILL) lost.blameless = true;
+    lost.reason = status ? describe(*status) : "closed its socket and went on";
+    const std::string said = last_line(link_->channel.error_tail());
+    if (!said.empty()) lost.reason += ": " + said;
+  }
+  if (how == Lost::How::timed_out || how == Lost::How::protocol) lost.blameless = false;
+  stop();
+  return lost;
+}
+
+}  // namespace evo

@@ -1,0 +1,536 @@
+// One subject: the host code of an exported kernel. The family's launch plan, which evo interprets, is
+// written out as C++ with everything folded into it that is known before a launch.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "engine/base/error.h"
+#include "engine/expression/expression_cpp.h"
+#include "population/export/export_parts.h"
+
+namespace evo {
+namespace {
+
+std::string_view tensor_map_type(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+    case DType::s8:
+    case DType::e4m3:
+    case DType::e5m2:
+      return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
+    case DType::s32:
+      return "CU_TENSOR_MAP_DATA_TYPE_INT32";
+    case DType::f16:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
+    case DType::bf16:
+      return "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
+    case DType::f32:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT32";
+    case DType::f64:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT64";
+  }
+  return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
+}
+
+template <class Named>
+const Named* named(const std::vector<Named>& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Named& item) { return item.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string tail_of(const Specialised& specialised) {
+  return specialised.suffix.empty() ? "" : "_" + specialised.suffix;
+}
+
+/// What the launch functions share.
+struct Signature {
+  std::vector<std::string> tensors;    ///< "const void* q"
+  std::vector<std::string> arguments;  ///< "q"
+  std::vector<std::string> sizes;      ///< "int B"
+  std::string shape;                   ///< "B, H, S, D"
+  std::string not_positive;            ///< "B < 1 || H < 1 || ..."
+};
+
+Signature signature_of(const ExportRequest& request) {
+  const Task& task = request.task;
+  Signature signature;
+  for (const auto* tensors : {&task.inputs, &task.outputs}) {
+    for (const Tensor& tensor : *tensors) {
+      const bool output = tensors == &task.outputs;
+      signature.tensors.push_back(parameter_of(tensor, request.provenance.target.options, output));
+      signature.arguments.push_back(tensor.name);
+    }
+  }
+  std::vector<std::string> conditions;
+  for (const std::string& name : task.shape_parameters) {
+    signature.sizes.push_back("int " + name);
+    conditions.push_back(name + " < 1");
+  }
+  signature.shape = fmt::format("{}", fmt::join(task.shape_parameters, ", "));
+  signature.not_positive = fmt::format("{}", fmt::join(conditions, " || "));
+  return signature;
+}
+
+/// Writes the launch function of one specialisation.
+class LaunchWriter {
+ public:
+  explicit LaunchWriter(const Specialised& specialised)
+      : request_(*specialised.request), family_(request_.family), specialised_(specialised) {
+    for (const std::string& name : request_.task.shape_parameters) runtime_.insert(name);
+    derived();
+  }
+
+  std::string write() const {
+    std::vector<std::string> parameters = signature_of(request_).tensors;
+    for (const std::string& size : sizes()) parameters.push_back(size);
+    parameters.insert(parameters.end(), {"void* workspace", "cudaStream_t stream"});
+    std::string code = acceptance() + workspace_function();
+    code +=
+        "\n" + wrapped(fmt::format("inline cudaError_t launch{}(", tail_of(specialised_)), parameters, ") {");
+    code += fmt::format("  if (!accepted{}({{{}}})) return cudaErrorInvalidValue;\n", tail_of(specialised_),
+                        signature_of(request_).shape);
+    code += derived_ + limits() + workspaces();
+    for (const TensorMapSpec& map : family_.tensor_maps) code += tensor_map(map);
+    for (const LaunchSpec& launch : family_.launches) code += this->launch(launch);
+    return code + "  return cudaSuccess;\n}\n";
+  }
+
+ private:
+  enum class Decided { no, yes, at_launch };
+
+  /// Values that follow from the shape alone become constants of the function, by names of their own; unneeded ones that
+  /// cannot be written (a division that only a guard protects) are left out.
+  void derived() {
+    for (const Derived& derived : family_.derived) {
+      if (specialised_.scope.contains(derived.name) || !known(derived.value)) continue;
+      try {
+        const std::string name = "derived_" + derived.name;
+        derived_ += fmt::format("  [[maybe_unused]] const auto {} = {};\n", name,
+                                to_cpp(derived.value, specialised_.scope, written_));
+        runtime_.insert(derived.name);
+        written_[derived.name] = name;
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+
+  bool known(const Expression& expression) const {
+    for (const std::string& name : expression.names()) {
+      if (!specialised_.scope.contains(name) && !runtime_.contains(name)) return false;
+    }
+    return true;
+  }
+
+  std::string cpp(const Expression& expression) const {
+    if (!known(expression)) {
+      throw usage_error(
+          fmt::format("'{}' of {}/{} cannot be exported: it does not follow from genes, facts and shape",
+                      expression.text(), family_.task, family_.name));
+    }
+    return to_cpp(expression, specialised_.scope, written_);
+  }
+
+  Decided decide(const Expression& condition) const {
+    const std::optional<Value> value = condition.evaluate_partially(specialised_.scope);
+    if (!value) return Decided::at_launch;
+    const bool* truth = std::get_if<bool>(&*value);
+    return truth && *truth ? Decided::yes : Decided::no;
+  }
+
+  std::vector<std::string> sizes() const {
+    std::vector<std::string> parameters;
+    for (const std::string& name : request_.task.shape_parameters) {
+      parameters.push_back("[[maybe_unused]] long long " + name);
+    }
+    return parameters;
+  }
+
+  std::string listed(std::span<const Expression> expressions) const {
+    std::vector<std::string> values;
+    for (const Expression& expression : expressions) values.push_back(cpp(expression));
+    return fmt::format("{}", fmt::join(values, ", "));
+  }
+
+  /// "if (S > 8LL) ": what stands before a statement about something that is used under this condition.
+  std::string if_used(const Expression& when) const {
+    return decide(when) == Decided::yes ? "" : fmt::format("if ({}) ", cpp(when));
+  }
+
+  /// Rounded up so that the next workspace is aligned.
+  std::string padded_bytes(const WorkspaceSpec& workspace) const {
+    return fmt::format("({} + 255LL) / 256LL * 256LL", cpp(workspace.bytes));
+  }
+
+  /// What the launch function and those that answer for it ask first.
+  std::string acceptance() const {
+    const std::vector<std::string>& names = request_.task.shape_parameters;
+    std::string code = fmt::format(
+        "\n// Whether a call of this size stays within CUDA's limits and 64 bits.\n"
+        "inline bool accepted{}(const long long (&sizes)[{}]) {{\n  bool exact = true;\n",
+        tail_of(specialised_), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+      code += fmt::format("  [[maybe_unused]] const Checked {}(sizes[{}], &exact);\n", names[i], i);
+    code += derived_;
+    for (const WorkspaceSpec& workspace : family_.workspaces) code += accept_workspace(workspace);
+    for (const TensorMapSpec& map : family_.tensor_maps) code += accept_tensor_map(map);
+    for (const LaunchSpec& launch : family_.launches) code += accept_launch(launch);
+    return code + "  return exact;\n}\n";
+  }
+
+  /// A sixteenth of what 64 bits hold: the sum of all is then far from overflowing.
+  std::string accept_workspace(const WorkspaceSpec& workspace) const {
+    if (decide(workspace.when) == Decided::no) return {};
+    return fmt::format("  {}if (!within({{{}}}, 0, 1LL << 59)) return false;  // {}\n", if_used(workspace.when),
+                       padded_bytes(workspace), workspace.name);
+  }
+
+  /// The limits of cuTensorMapEncodeTiled (CUDA driver API, tensor map object management).
+  std::string accept_tensor_map(const TensorMapSpec& map) const {
+    if (decide(map.when) == Decided::no) return {};
+    std::string conditions = fmt::format("within({{{}}}, 1, 4294967296LL) && within({{{}}}, 1, 256)", listed(map.dims), listed(map.box));
+    if (!map.strides_bytes.empty())
+      conditions += fmt::format(" && within({{{}}}, 1, (1LL << 40) - 1)", listed(map.strides_bytes));
+    return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(map.when), conditions, map.name);
+  }
+
+  std::string accept_launch(const LaunchSpec& launch) const {
+    if (decide(launch.when) == Decided::no) return {};
+    std::string conditions = fmt::format(
+        "within({{{}}}, 1, 2147483647LL) && within({{{}}}, 1, 65535) && within({{{}}}, 1, 1024) && within({{{}}}, 0, 2147483647LL)",
+        cpp(launch.grid[0]), listed(std::span(launch.grid).subspan(1)), listed(launch.block), cpp(launch.dynamic_smem_bytes));
+    std::vector<std::string> scalars;
+    for (const std::string& argument : launch.arguments) {
+      if (!is_address(argument)) scalars.push_back(cpp(Expression::parse(argument)));
+    }
+    if (!scalars.empty())
+      conditions += fmt::format(" && within({{{}}}, -2147483647LL - 1, 2147483647LL)", fmt::join(scalars, ", "));
+    return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(launch.when), conditions,
+                       symbol_of(launch.kernel, specialised_));
+  }
+
+  /// Whether a kernel's argument is the address of something by that name, and no number.
+  bool is_address(const std::string& argument) const {
+    return request_.task.tensor(argument) || named(family_.workspaces, argument) || named(family_.tensor_maps, argument);
+  }
+
+  /// Sizes of the workspaces, each rounded up so that the next one is aligned; the last element is their sum.
+  std::string workspace_function() const {
+    const std::string type = "Workspaces" + tail_of(specialised_);
+    std::string code =
+        fmt::format("\n// Bytes of each workspace, and of all together.\nstruct {} {{\n", type);
+    for (const WorkspaceSpec& workspace : family_.workspaces) {
+      code += fmt::format("  long long {} = 0;\n", workspace.name);
+    }
+    code += "  long long all = 0;\n};\n\n";
+    code += wrapped(fmt::format("inline {} workspaces{}(", type, tail_of(specialised_)), sizes(), ") {");
+    code += fmt::format("  {} bytes;\n", type);
+    code += derived_;
+    for (const WorkspaceSpec& workspace : family_.workspaces) {
+      if (decide(workspace.when) == Decided::no) continue;
+      code += fmt::format("  {}bytes.{} = {};\n", if_used(workspace.when), workspace.name, padded_bytes(workspace));
+      code += fmt::format("  bytes.all += bytes.{};\n", workspace.name);
+    }
+    return code + "  return bytes;\n}\n";
+  }
+
+  std::string workspaces() const {
+    std::vector<const WorkspaceSpec*> used;
+    for (const WorkspaceSpec& workspace : family_.workspaces) {
+      if (decide(workspace.when) != Decided::no) used.push_back(&workspace);
+    }
+    if (used.empty()) return "  (void)workspace;\n" + null_workspaces();
+    std::string code = fmt::format("  const Workspaces{0} bytes = workspaces{0}({1});\n",
+                                   tail_of(specialised_), signature_of(request_).shape);
+    code += "  if (bytes.all > 0 && workspace == nullptr) return cudaErrorInvalidValue;\n";
+    code += "  char* next = static_cast<char*>(workspace);\n";
+    for (const WorkspaceSpec* workspace : used) {
+      code += fmt::format("  void* {0} = bytes.{0} > 0 ? next : nullptr;\n  next += bytes.{0};\n",
+                          workspace->name);
+      code += zeroing(*workspace);
+    }
+    return code + null_workspaces();
+  }
+
+  /// Kernels take the pointer of a workspace that their genes do not use as a null pointer.
+  std::string null_workspaces() const {
+    std::string code;
+    for (const WorkspaceSpec& workspace : family_.workspaces) {
+      if (decide(workspace.when) == Decided::no) {
+        code += fmt::format("  [[maybe_unused]] void* {} = nullptr;\n", workspace.name);
+      }
+    }
+    return code;
+  }
+
+  std::string zeroing(const WorkspaceSpec& workspace) const {
+    const Decided zeroed = decide(workspace.zeroed);
+    if (zeroed == Decided::no) return {};
+    const std::string condition = zeroed == Decided::yes ? "" : fmt::format(" && {}", cpp(workspace.zeroed));
+    return fmt::format(
+        "  if (bytes.{0} > 0{1}) {{\n"
+        "    const cudaError_t error = cudaMemsetAsync({0}, 0, static_cast<size_t>(bytes.{0}), stream);\n"
+        "    if (error != cudaSuccess) return error;\n  }}\n",
+        workspace.name, condition);
+  }
+
+  std::string tensor_map(const TensorMapSpec& map) const {
+    if (decide(map.when) == Decided::no) return {};
+    const DType dtype = dtype_of(Tensor{map.name, map.dtype, {}, {}}, request_.provenance.target.options);
+    // A map of one dimension has no stride; C++ has no empty array.
+    const std::string strides = map.strides_bytes.empty() ? "0" : listed(map.strides_bytes);
+    return fmt::format(
+        "  CUtensorMap {0} = {{}};\n"
+        "  {1}{{\n"
+        "    const long long dims[] = {{{2}}};\n"
+        "    const long long strides_bytes[] = {{{3}}};\n"
+        "    const long long box[] = {{{4}}};\n"
+        "    const cudaError_t error = encode(&{0}, {5}, {6}, {7}, dims, strides_bytes, box, {8});\n"
+        "    if (error != cudaSuccess) return error;\n"
+        "  }}\n",
+        map.name, if_used(map.when), listed(map.dims), strides, listed(map.box), tensor_map_type(dtype), map.dims.size(),
+        map.source, cpp(map.swizzle_bytes));
+  }
+
+  /// The attribute belongs to the kernel, which a plan may launch more than once.
+  std::string limits() const {
+    std::set<std::string> symbols;
+    for (const LaunchSpec& launch : family_.launches) {
+      if (decide(launch.when) != Decided::no) symbols.insert(symbol_of(launch.kernel, specialised_));
+    }
+    std::string code;
+    for (const std::string& symbol : symbols) code += fmt::format("  static SharedMemoryLimit limit_{};\n", symbol);
+    return code;
+  }
+
+  std::string launch(const LaunchSpec& launch) const {
+    if (decide(launch.when) == Decided::no) return {};
+    const std::string symbol = symbol_of(launch.kernel, specialised_);
+    std::string code = fmt::format("  {}{{  // {}\n", if_used(launch.when), symbol);
+    code += fmt::format("    const Launch launch = {{{{{}}},  // grid\n", listed(launch.grid));
+    code += fmt::format("                           {{{}}},  // block\n", listed(launch.block));
+    code += fmt::format("                           {{{}}},  // cluster\n", listed(launch.cluster));
+    code += fmt::format("                           {},  // dynamic shared memory\n",
+                        cpp(launch.dynamic_smem_bytes));
+    code += fmt::format("                           {}}};  // programmatic dependent launch\n",
+                        cpp(launch.programmatic));
+    code += arguments(launch);
+    code += fmt::format(
+        "    const cudaError_t error = start((const void*)&{0}::{1}, launch, arguments, limit_{1}, stream);\n",
+        specialised_.name_space, symbol);
+    return code + "    if (error != cudaSuccess) return error;\n  }\n";
+  }
+
+  std::string arguments(const LaunchSpec& launch) const {
+    std::string scalars;
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      const std::string& argument = launch.arguments[i];
+      if (is_address(argument)) {
+        addresses.push_back("(void*)&" + argument);
+        continue;
+      }
+      scalars += fmt::format("    int argument_{} = static_cast<int>({});\n", i, cpp(Expression::parse(argument)));
+      addresses.push_back(fmt::format("&argument_{}", i));
+    }
+    return scalars + wrapped("    void* arguments[] = {", addresses, "};");
+  }
+
+  const ExportRequest& request_;
+  const Family& family_;
+  const Specialised& specialised_;
+  std::set<std::string> runtime_;  // names that the function's code may use: shape parameters, derived values
+  expr::WrittenNames written_;     // as it has them, where that is another name
+  std::string derived_;
+};
+
+std::string dims_text(const Tensor& tensor) {
+  std::vector<std::string> dims;
+  for (const Expression& dim : tensor.dims) dims.push_back(dim.text());
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+std::string tensor_doc(const ExportRequest& request, const Tensor& tensor, bool output) {
+  const std::string scaled =
+      tensor.scale.empty() ? "" : fmt::format(", real value = code * {}", tensor.scale);
+  return comment_safe(fmt::format("//   {:<8} {} {} {}{}", tensor.name, output ? "out" : "in ",
+                                  name_of(dtype_of(tensor, request.provenance.target.options)),
+                                  dims_text(tensor), scaled)) +
+         "\n";
+}
+
+/// Each set of specialised values once, in order.
+std::vector<const Specialised*> distinct(const std::vector<Specialised>& specialisations) {
+  std::vector<const Specialised*> first;
+  for (const Specialised& specialised : specialisations) {
+    const auto same = [&](const Specialised* other) { return other->values == specialised.values; };
+    if (std::none_of(first.begin(), first.end(), same)) first.push_back(&specialised);
+  }
+  return first;
+}
+
+std::string supported(const std::vector<Specialised>& specialisations) {
+  std::vector<std::string> texts;
+  for (const Specialised* specialised : distinct(specialisations)) {
+    std::vector<std::string> values;
+    for (const auto& [name, value] : specialised->values)
+      values.push_back(name + " = " + expr::to_string(value));
+    if (!values.empty()) texts.push_back(fmt::format("{}", fmt::join(values, ", ")));
+  }
+  return fmt::format("{}", fmt::join(texts, " or "));
+}
+
+/// Writes the public functions of the file. `choosing`: a call's kernel is chosen by its size.
+class LauncherWriter {
+ public:
+  LauncherWriter(const std::vector<Specialised>& specialisations, bool choosing)
+      : specialisations_(specialisations),
+        request_(*specialisations.front().request),
+        task_(request_.task),
+        signature_(signature_of(request_)),
+        choosing_(choosing),
+        workspace_(needs_workspace(specialisations)) {}
+
+  std::string write() const {
+    return (choosing_ ? kernel_number() : "") + (workspace_ ? workspace_bytes() : "") + launcher();
+  }
+
+ private:
+  std::string doc() const {
+    std::string doc = comment_safe("// " + task_.summary) + "\n";
+    for (const Tensor& tensor : task_.inputs) doc += tensor_doc(request_, tensor, false);
+    for (const Tensor& tensor : task_.outputs) doc += tensor_doc(request_, tensor, true);
+    doc +=
+        "// Tensors are device memory, row-major and densely packed; their addresses are multiples of 256, "
+        "as cudaMalloc's.\n";
+    if (workspace_) {
+      doc += fmt::format(
+          "//   workspace  device memory of evo_{}_workspace_bytes(...) bytes, aligned likewise, for this "
+          "call alone\n",
+          task_.name);
+    }
+    if (choosing_) doc += fmt::format("// evo_{}_kernel(...) tells which kernel runs.\n", task_.name);
+    doc +=
+        "// Returns once everything is in the stream. cudaErrorInvalidValue: a size is not positive or too "
+        "large";
+    const std::string values = supported(specialisations_);
+    if (!values.empty()) doc += ",\n// or it is not one that this file has a kernel for: " + values;
+    return doc + ".\n";
+  }
+
+  /// "case 1: " in a switch over the chosen kernel, else "if (D == 64) ".
+  std::string guard(std::size_t index) const {
+    if (choosing_) return fmt::format("    case {}: ", index);
+    return fmt::format("  if ({}) ", condition_of(specialisations_[index]));
+  }
+
+  std::string open() const {
+    if (!choosing_) return {};
+    return fmt::format("  switch (evo_{}_host::choose({})) {{\n", task_.name, signature_.shape);
+  }
+  std::string close(std::string_view otherwise) const {
+    return choosing_ ? fmt::format("    default: return {};\n  }}\n}}\n", otherwise)
+                     : fmt::format("  return {};\n}}\n", otherwise);
+  }
+
+  /// Whether the kernel takes a call of this size.
+  std::string accepted(std::size_t index) const {
+    return fmt::format("evo_{}_host::accepted{}({{{}}})", task_.name, tail_of(specialisations_[index]), signature_.shape);
+  }
+
+  std::string kernel_number() const {
+    std::string code = fmt::format(
+        "\n// The number of the kernel that a call of evo_{0} of this size runs, as at the top of this file; "
+        "-1 "
+        "for a size\n// that it refuses.\nint evo_{0}_kernel({1}) {{\n  if ({2}) return -1;\n",
+        task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive);
+    code += open();
+    for (std::size_t i = 0; i < specialisations_.size(); ++i)
+      code += fmt::format("{}return {} ? {} : -1;\n", guard(i), accepted(i), i);
+    return code + close("-1");
+  }
+
+  std::string workspace_bytes() const {
+    std::string code = fmt::format(
+        "\n// Bytes of scratch memory that a call of evo_{0} of this size needs; 0 for a size that it "
+        "refuses.\n"
+        "size_t evo_{0}_workspace_bytes({1}) {{\n  if ({2}) return 0;\n",
+        task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive);
+    code += open();
+    for (std::size_t i = 0; i < specialisations_.size(); ++i) {
+      code += fmt::format("{}return {} ? static_cast<size_t>(evo_{}_host::workspaces{}({}).all) : 0;\n", guard(i),
+                          accepted(i), task_.name, tail_of(specialisations_[i]), signature_.shape);
+    }
+    return code + close("0");
+  }
+
+  /// Checks, then the launch function of one kernel.
+  std::string launcher() const {
+    std::string code = "\n" + doc();
+    std::vector<std::string> parameters = signature_.tensors;
+    parameters.insert(parameters.end(), signature_.sizes.begin(), signature_.sizes.end());
+    if (workspace_) parameters.emplace_back("void* workspace");
+    parameters.emplace_back("cudaStream_t stream");
+    code += wrapped(fmt::format("cudaError_t evo_{}(", task_.name), parameters, ") {");
+    code += fmt::format("  if ({}) return cudaErrorInvalidValue;\n", signature_.not_positive);
+    code += open();
+    for (std::size_t i = 0; i < specialisations_.size(); ++i) {
+      std::vector<std::string> arguments = signature_.arguments;
+      arguments.insert(arguments.end(), {signature_.shape, workspace_ ? "workspace" : "nullptr", "stream"});
+      code += wrapped(
+          fmt::format("{}return evo_{}_host::launch{}(", guard(i), task_.name, tail_of(specialisations_[i])),
+          arguments, ");");
+    }
+    return code + close("cudaErrorInvalidValue");
+  }
+
+  const std::vector<Specialised>& specialisations_;
+  const ExportRequest& request_;
+  const Task& task_;
+  Signature signature_;
+  bool choosing_;
+  bool workspace_;
+};
+
+}  // namespace
+
+std::string condition_of(const Specialised& specialised) {
+  std::vector<std::string> conditions;
+  for (const auto& [name, value] : specialised.values)
+    conditions.push_back(name + " == " + expr::to_string(value));
+  return conditions.empty() ? "true" : fmt::format("{}", fmt::join(conditions, " && "));
+}
+
+bool needs_workspace(const std::vector<Specialised>& specialisations) {
+  for (const Specialised& specialised : specialisations) {
+    for (const WorkspaceSpec& workspace : specialised.request->family.workspaces) {
+      const std::optional<Value> used = workspace.when.evaluate_partially(specialised.scope);
+      if (!used || *used == Value(true)) return true;
+    }
+  }
+  return false;
+}
+
+std::string parameter_of(const Tensor& tensor, const Bindings& options, bool output) {
+  const std::string_view type = dtype_of(tensor, options) == DType::f32 ? "float" : "void";
+  return fmt::format("{}{}* {}", output ? "" : "const ", type, tensor.name);
+}
+
+std::string host_code(const std::vector<Specialised>& specialisations,
+                      const std::vector<Measured>& measured) {
+  const std::string host = fmt::format("evo_{}_host", specialisations.front().request->task.name);
+  const bool maps = std::any_of(specialisations.begin(), specialisations.end(),
+                                [](const Specialised& s) { return !s.request->family.tensor_maps.empty(); });
+  std::string code = filled(kHostHelpers, {{"@HOST@", host}});
+  if (maps) code += kTensorMapHelper;
+  for (const Specialised& specialised : specialisations) code += LaunchWriter(specialised).write();
+  if (!measured.empty()) code += choice_code(specialisations, measured);
+  return code + fmt::format("\n}}  // namespace {}\n", host) +
+         LauncherWriter(specialisations, !measured.empty()).write();
+}
+
+}  // namespace evo

@@ -1,0 +1,295 @@
+// One subject: what an exported file says about itself, for people at its top and for evo at its end.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+
+#include "engine/base/hash.h"
+#include "population/store/codec.h"
+#include "population/export/export_parts.h"
+
+namespace evo {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string line(std::string_view text) {
+  return comment_safe(fmt::format("// {}", text)) + "\n";
+}
+
+std::string timing_line(const Timing& timing) {
+  return line(fmt::format("  {:<10} {} {}: {:.2f} us [{:.2f}, {:.2f}]", "", timing.cold ? "cold" : "warm",
+                          timing.shape, timing.median_us, timing.low_us, timing.high_us));
+}
+
+/// The GPU and what it was doing; nothing for a virtual one.
+std::string gpu_lines(const Provenance& p) {
+  std::string text = p.device.uuid.empty() ? "" : line(fmt::format("  GPU        {}", p.device.uuid));
+  const Timing* clocked = nullptr;
+  int others = 0;
+  for (const Timing& timing : p.timings) {
+    others = std::max(others, timing.conditions.other_processes);
+    if (clocked == nullptr && timing.conditions.sm_mhz_high > 0) clocked = &timing;
+  }
+  if (clocked != nullptr) text += line(fmt::format("  clocks     {}", to_text(clocked->conditions)));
+  if (others > 0) text += line(fmt::format("  beside     {} other process(es) on the GPU", others));
+  return text;
+}
+
+/// The register cap that all programs have; 0: none, or not all the same.
+int common_cap(std::span<const ExportRequest> requests) {
+  std::set<int> caps;
+  for (const ExportRequest& request : requests) {
+    for (const Program& program : request.programs) caps.insert(program.max_registers);
+  }
+  return caps.size() == 1 ? *caps.begin() : 0;
+}
+
+std::string origin_line(const Provenance& p, const std::string& what) {
+  return line(fmt::format(
+      "Found by evo {} ({}) on {} ({}, driver {}), compiled with NVRTC {}{}.", p.evo_version, what,
+      p.device.name, p.device.arch, p.device.driver.empty() ? "none" : p.device.driver, p.nvrtc_version,
+      p.compile_flags.empty() ? "" : fmt::format(" {}", fmt::join(p.compile_flags, " "))));
+}
+
+std::string measured_word(const Provenance& p) {
+  return p.device.kind == "vgpu" ? "MODELLED, not measured" : "measured";
+}
+
+/// How to compile, check and verify the file.
+std::string use_lines(std::span<const ExportRequest> requests) {
+  const Task& task = requests.front().task;
+  const std::string nvcc = nvcc_command(requests);
+  return line(fmt::format("A launcher, evo_{} below:  {} -c FILE.cu", task.name, nvcc)) +
+         line(fmt::format("Check and time it:  {} -DEVO_MAIN FILE.cu -o best && ./best [{}]", nvcc,
+                          fmt::join(task.shape_parameters, ","))) +
+         line("Do it all again from this file alone:  evo verify FILE.cu") + "\n";
+}
+
+std::string sizes_text(const Task& task, const Shape& shape) {
+  std::vector<std::string> sizes;
+  for (const std::string& name : task.shape_parameters)
+    sizes.push_back(fmt::format("{}={}", name, expr::to_string(shape.parameters.at(name))));
+  return fmt::format("{}", fmt::join(sizes, " "));
+}
+
+const Program& program_of(const Specialised& specialised) {
+  return specialised.request->programs[specialised.program];
+}
+
+/// What one kernel of a file of several is, and the shapes that it was the fastest at.
+std::string kernel_lines(const std::vector<Specialised>& kernels, std::size_t number, bool same_cap,
+                         const std::vector<Measured>& measured) {
+  const ExportRequest& request = *kernels[number].request;
+  const Provenance& p = request.provenance;
+  const int cap = program_of(kernels[number]).max_registers;
+  std::string text = line(fmt::format(
+      "kernel {}: candidate {} of run {}, relative L2 error at most {:.3g}{}", number, p.candidate, p.run,
+      p.worst_relative_l2, same_cap || cap == 0 ? "" : fmt::format(", at most {} registers", cap)));
+  text += line(fmt::format("  {}", to_text(p.genome)));
+  for (const Measured& m : measured) {
+    if (m.kernel != number) continue;
+    for (const Timing& timing : p.timings) {
+      if (timing.cold || timing.shape != m.shape->name) continue;
+      text += line(fmt::format("  {:<32} {:.2f} us [{:.2f}, {:.2f}]", sizes_text(request.task, *m.shape),
+                               timing.median_us, timing.low_us, timing.high_us));
+    }
+  }
+  return text;
+}
+
+// --- for evo
+
+ordered_json parsed(const std::string& json) {
+  return ordered_json::parse(json);
+}
+
+ordered_json number(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json();
+}
+
+ordered_json device_json(const DeviceRecord& device) {
+  return {{"id", device.id},
+          {"kind", device.kind},
+          {"name", device.name},
+          {"arch", device.arch},
+          {"uuid", device.uuid},
+          {"driver", device.driver},
+          {"facts", parsed(bindings_to_json(device.facts))}};
+}
+
+ordered_json timings_json(const std::vector<Timing>& timings) {
+  ordered_json list = ordered_json::array();
+  for (const Timing& timing : timings) {
+    list.push_back({{"shape", timing.shape},
+                    {"modelled", timing.modelled},
+                    {"cold", timing.cold},
+                    {"median_us", number(timing.median_us)},
+                    {"low_us", number(timing.low_us)},
+                    {"high_us", number(timing.high_us)},
+                    {"sm_mhz_low", timing.conditions.sm_mhz_low},
+                    {"sm_mhz_high", timing.conditions.sm_mhz_high},
+                    {"memory_mhz", timing.conditions.memory_mhz},
+                    {"other_processes", timing.conditions.other_processes},
+                    {"power_limited", timing.conditions.power_limited}});
+  }
+  return list;
+}
+
+ordered_json programs_json(const std::vector<Program>& programs) {
+  ordered_json list = ordered_json::array();
+  for (const Program& program : programs) {
+    list.push_back({{"specialisation", parsed(bindings_to_json(program.specialisation))},
+                    {"max_registers", program.max_registers},
+                    {"source_hash", program.source_hash},
+                    {"text_hash", hash_hex(exported_source(program.source))}});
+  }
+  return list;
+}
+
+/// A reference that is a template may include whatever is under include/.
+bool is_template(const std::string& source) {
+  return source.find("//%") != std::string::npos;
+}
+
+/// What load_task and load_families need. The kernels are in the file as they were compiled, so their
+/// templates are stubs.
+SourceTree exported_files(const ExportRequest& request) {
+  const Family& family = request.family;
+  const std::string folder = family.task + "/" + family.name + "/";
+  const auto reference = request.files.find(request.task.reference);
+  const bool includes = reference != request.files.end() && is_template(reference->second);
+  SourceTree files;
+  for (const auto& [path, text] : request.files) {
+    const bool described = path == request.task.name + "/task.json" || path == request.task.name + "/limits.json" ||
+                           path == folder + "family.json";
+    const bool included = includes && path.starts_with("include/");
+    if (described || included || path == request.task.reference) files.emplace(path, text);
+  }
+  const std::string stub = "// The kernel is in the exported file.\n";
+  files.emplace(family.kernel_path, stub);
+  for (const Gene& gene : family.genes) {
+    if (gene.kind != Gene::Kind::slot) continue;
+    for (const Value& allele : gene.alleles)
+      files.emplace(folder + gene.name + "/" + expr::to_string(allele) + ".cu", stub);
+  }
+  return files;
+}
+
+/// A slash beside a star is written as its JSON escape: a string can then neither end the comment nor seem to
+/// open another.
+std::string within_comment(const std::string& json) {
+  std::string safe;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const bool star_beside = (i > 0 && json[i - 1] == '*') || (i + 1 < json.size() && json[i + 1] == '*');
+    safe += json[i] == '/' && star_beside ? "\\u002f" : std::string(1, json[i]);
+  }
+  return safe;
+}
+
+/// What read_exports knows of one kernel, but for the files.
+ordered_json kernel_json(const ExportRequest& request) {
+  const Provenance& p = request.provenance;
+  return {{"task", p.task},
+          {"task_hash", p.task_hash},
+          {"genome", parsed(to_json(p.genome))},
+          {"target", parsed(target_to_json(p.target))},
+          {"device", device_json(p.device)},
+          {"objective", p.objective},
+          {"latency_us", number(p.latency_us)},
+          {"worst_relative_l2", number(p.worst_relative_l2)},
+          {"timings", timings_json(p.timings)},
+          {"salt", fmt::format("{:x}", p.salt)},
+          {"run", p.run},
+          {"candidate", p.candidate},
+          {"evo_version", p.evo_version},
+          {"nvrtc_version", p.nvrtc_version},
+          {"compile_flags", p.compile_flags},
+          {"programs", programs_json(request.programs)}};
+}
+
+std::string block_of(int format, const ordered_json& members) {
+  ordered_json json = {{"format", format}};
+  json.update(members);
+  const std::string text = json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+  return std::string(kProvenanceBegin) + within_comment(text) + std::string(kProvenanceEnd) + "\n";
+}
+
+}  // namespace
+
+std::string nvcc_command(std::span<const ExportRequest> requests) {
+  const std::string& arch = requests.front().provenance.device.arch;
+  // -arch=sm_90a would also make plain compute_90 PTX (nvcc 13.0), which has no wgmma.
+  std::string command = fmt::format("nvcc -std=c++17 -gencode=arch=compute_{},code={}", arch.substr(arch.find('_') + 1), arch);
+  if (const int cap = common_cap(requests); cap > 0) command += fmt::format(" -maxrregcount={}", cap);
+  return command;
+}
+
+std::string readable_provenance(const ExportRequest& request) {
+  const Provenance& p = request.provenance;
+  std::string text = line(fmt::format("{}: {}", p.task, request.task.summary));
+  text += origin_line(p, fmt::format("run {}, candidate {}", p.run, p.candidate)) + "//\n";
+  text += line(fmt::format("  objective  {}: {:.2f} us, {}", p.objective, p.latency_us, measured_word(p)));
+  for (const Timing& timing : p.timings) text += timing_line(timing);
+  text += line(
+      fmt::format("  error      relative L2 at most {:.3g} over every validated case", p.worst_relative_l2));
+  text += gpu_lines(p);
+  text += line(fmt::format("  genome     {}", to_text(p.genome)));
+  text += line(fmt::format("  task hash  {}", p.task_hash)) + "//\n";
+  return text + use_lines({&request, 1});
+}
+
+std::string readable_dispatch(const std::vector<ExportRequest>& requests,
+                              const std::vector<Specialised>& specialisations,
+                              const std::vector<Measured>& measured) {
+  const ExportRequest& first = *specialisations.front().request;
+  const Provenance& p = first.provenance;
+  std::vector<int> caps;
+  for (const Specialised& specialised : specialisations)
+    caps.push_back(program_of(specialised).max_registers);
+  const bool same_cap = std::all_of(caps.begin(), caps.end(), [&](int cap) { return cap == caps.front(); });
+
+  std::string text = line(fmt::format("{}: {}", p.task, first.task.summary));
+  text += origin_line(p, fmt::format("{} kernels", specialisations.size())) + "//\n";
+  const std::string constants = first.task.specialised.empty()
+                                    ? ""
+                                    : fmt::format(" of its {}", fmt::join(first.task.specialised, " and "));
+  text += line(fmt::format(
+      "The launcher chooses a kernel by the size of the call: of the shapes below{}, the", constants));
+  text += line(fmt::format("nearest one's kernel, by the Euclidean distance in {};",
+                           size_groups_text(size_groups(first.task, p.target.options))));
+  text += line(fmt::format("of equally near ones the smaller one's. Warm latencies, {}:", measured_word(p)));
+  text += "//\n";
+  for (std::size_t i = 0; i < specialisations.size(); ++i)
+    text += kernel_lines(specialisations, i, same_cap, measured);
+  text += "//\n";
+  for (const auto& [name, value] : p.target.options)
+    text += line(fmt::format("  option     {} = {}", name, expr::to_string(value)));
+  text += line(fmt::format("  task hash  {}", p.task_hash));
+  if (!same_cap)
+    text += line(
+        "  registers  nvcc caps all kernels of a file alike (-maxrregcount): figures may differ a little");
+  return text + "//\n" + use_lines(requests);
+}
+
+std::string provenance_block(const ExportRequest& request) {
+  ordered_json json = kernel_json(request);
+  json["files"] = exported_files(request);
+  return block_of(kExportFormat, json);
+}
+
+std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests) {
+  ordered_json kernels = ordered_json::array();
+  SourceTree files;
+  for (const ExportRequest& request : requests) {
+    kernels.push_back(kernel_json(request));
+    files.merge(exported_files(request));
+  }
+  return block_of(kDispatchFormat, {{"kernels", kernels}, {"files", files}});
+}
+
+}  // namespace evo

@@ -1,0 +1,280 @@
+// One subject: the results of runs, and what every file of them says.
+#include "population/results/results.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/base/error.h"
+#include "population/results/results_parts.h"
+
+namespace evo {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json json_of(const Value& value) {
+  return std::visit([](const auto& held) { return ordered_json(held); }, value);
+}
+
+/// What became of the originals of copies.
+class Originals {
+ public:
+  /// The verdict that a row stands for.
+  Verdict verdict_of(const CandidateRow& row) {
+    const Evaluation& evaluation = row.evaluation;
+    const std::string cubins = cubins_of(evaluation);
+    if (evaluation.verdict != Verdict::duplicate) {
+      by_source_.emplace(row.source_hash, evaluation.verdict);
+      if (!cubins.empty()) by_cubins_.emplace(cubins, evaluation.verdict);
+      return evaluation.verdict;
+    }
+    if (latency_of(evaluation)) return Verdict::valid;
+    if (const auto found = by_source_.find(row.source_hash); found != by_source_.end()) return found->second;
+    if (const auto found = by_cubins_.find(cubins); found != by_cubins_.end()) return found->second;
+    return Verdict::launch_failed;
+  }
+
+ private:
+  static std::string cubins_of(const Evaluation& evaluation) {
+    std::string hashes;
+    for (const Build& build : evaluation.builds) hashes += build.cubin_hash + " ";
+    return hashes;
+  }
+
+  std::map<std::string, Verdict> by_source_;
+  std::map<std::string, Verdict> by_cubins_;
+};
+
+ResultRow result_of(CandidateRow row, Verdict verdict) {
+  ResultRow result{std::move(row.genome), verdict, std::move(row.recorded_at), 0, 0, {}, 0};
+  for (const Build& build : row.evaluation.builds) result.compile_ms += build.compile_ms;
+  if (verdict != Verdict::valid) return result;
+  result.latency_us = row.evaluation.latency_us;
+  result.worst_relative_l2 = row.evaluation.worst_relative_l2;
+  result.timings = std::move(row.evaluation.timings);
+  return result;
+}
+
+RunInfo info_of(const Store& store, RunId id) {
+  std::optional<RunRow> run = store.run(id);
+  if (!run) throw usage_error(fmt::format("no run {} in {}: evo runs lists them", id, store.path().string()));
+  return std::move(run->info);
+}
+
+void require_alike(const RunInfo& a, RunId a_id, const RunInfo& b, RunId b_id) {
+  if (a.task_hash == b.task_hash && a.objective == b.objective &&
+      device_key(a.device) == device_key(b.device))
+    return;
+  throw usage_error(fmt::format(
+      "runs {} and {} do not rank by the same: their results do not go into one file", a_id, b_id));
+}
+
+/// Adds one run's. `seen` holds the genomes that have a row.
+void add_rows(const Store& store, RunId run, std::set<std::string>& seen, Results& results) {
+  Originals originals;
+  for (const OutcomeRow& outcome : store.outcomes(run)) {
+    std::optional<CandidateRow> row = store.candidate(outcome.candidate);
+    // What has templates of its own is no point of the task's space.
+    if (!row || !row->files.empty()) continue;
+    const Verdict verdict = originals.verdict_of(*row);
+    // A failure of ours says nothing about the genome: another run's result of it may.
+    if (verdict == Verdict::harness_failed || !seen.insert(to_json(row->genome)).second) continue;
+    results.rows.push_back(result_of(*std::move(row), verdict));
+  }
+}
+
+/// What was imported may lack some.
+void require_sizes(const Results& results) {
+  for (const Shape& shape : results.info.target.timed) {
+    for (const std::string& name : results.shape_parameters) {
+      if (shape.parameters.contains(name)) continue;
+      throw usage_error(fmt::format("shape {} of run {} has no size {}: its results cannot be exported", shape.name,
+                                    results.runs.front(), name));
+    }
+  }
+}
+
+void add_value(std::vector<Value>& values, const Value& value) {
+  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+}
+
+std::string_view name_of_kind(Gene::Kind kind) {
+  switch (kind) {
+    case Gene::Kind::number:
+      return "number";
+    case Gene::Kind::boolean:
+      return "boolean";
+    case Gene::Kind::category:
+      return "category";
+    case Gene::Kind::slot:
+      return "slot";
+  }
+  return "category";
+}
+
+bool is_number(const Value& value) {
+  return std::holds_alternative<std::int64_t>(value);
+}
+
+}  // namespace
+
+Results results_of(const Store& store, const std::vector<RunId>& runs) {
+  Results results;
+  results.runs = runs;
+  std::sort(results.runs.begin(), results.runs.end());
+  if (results.runs.empty()) throw usage_error("no runs: evo runs lists what there is");
+  results.info = info_of(store, results.runs.front());
+  std::set<std::string> seen;
+  for (const RunId run : results.runs) {
+    require_alike(results.info, results.runs.front(), info_of(store, run), run);
+    add_rows(store, run, seen, results);
+  }
+  if (results.rows.empty()) {
+    throw usage_error(fmt::format("nothing was evaluated in {} {} of {} yet",
+                                  runs.size() == 1 ? "run" : "runs", fmt::join(results.runs, ", "),
+                                  store.path().string()));
+  }
+  const SourceTree files = store.task_files(results.info.task_hash);
+  if (files.empty()) {
+    throw usage_error(
+        fmt::format("run {} of {} was imported without the files of {}: export it where it was made",
+                    results.runs.front(), store.path().string(), results.info.task));
+  }
+  const Task task = load_task(files, results.info.task);
+  results.shape_parameters = task.shape_parameters;
+  require_sizes(results);
+  for (Family& family : load_families(files, task)) {
+    const bool occurs = std::any_of(results.rows.begin(), results.rows.end(),
+                                    [&](const ResultRow& row) { return row.genome.family == family.name; });
+    if (occurs) results.families.push_back(std::move(family));
+  }
+  return results;
+}
+
+std::vector<Parameter> parameters_of(const Results& results) {
+  std::vector<Parameter> parameters;
+  if (results.families.size() > 1) {
+    Parameter& family = parameters.emplace_back(Parameter{"family", Gene::Kind::category, {}, {}, "true"});
+    for (const Family& each : results.families) family.values.emplace_back(each.name);
+  }
+  for (const Family& family : results.families) {
+    for (const Gene& gene : family.genes) {
+      auto found = std::find_if(parameters.begin(), parameters.end(),
+                                [&](const Parameter& known) { return known.name == gene.name; });
+      if (found != parameters.end() && found->families.empty()) {
+        throw usage_error(
+            fmt::format("{}/{} has a gene 'family', which a file of several families needs: rename it",
+                        family.task, family.name));
+      }
+      if (found == parameters.end()) {
+        parameters.push_back({gene.name, gene.kind, {}, {}, gene.when.text()});
+        found = parameters.end() - 1;
+      }
+      found->families.push_back(family.name);
+      for (const Value& allele : gene.alleles) add_value(found->values, allele);
+    }
+  }
+  for (Parameter& parameter : parameters) {
+    if (std::all_of(parameter.values.begin(), parameter.values.end(), is_number))
+      std::sort(parameter.values.begin(), parameter.values.end());
+  }
+  return parameters;
+}
+
+std::optional<Value> value_of(const Genome& genome, const Parameter& parameter) {
+  if (parameter.families.empty()) return Value(genome.family);
+  const auto found = genome.genes.find(parameter.name);
+  return found == genome.genes.end() ? std::nullopt : std::optional<Value>(found->second);
+}
+
+Outcome outcome_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::valid:
+    case Verdict::duplicate:
+      return Outcome::ok;
+    case Verdict::illegal:
+      return Outcome::invalid;
+    case Verdict::compile_failed:
+    case Verdict::over_resources:
+    case Verdict::unsupported:
+      return Outcome::compile;
+    case Verdict::launch_failed:
+    case Verdict::crashed:
+    case Verdict::timed_out:
+    case Verdict::wrong_answer:
+    case Verdict::unrepeatable:
+    case Verdict::impossible_time:
+    case Verdict::harness_failed:
+      return Outcome::runtime;
+  }
+  return Outcome::runtime;
+}
+
+double milliseconds(double us) {
+  return std::round(us * 1e6) / 1e9;
+}
+
+std::vector<double> objective_samples_ms(const ResultRow& row) {
+  std::vector<double> samples;
+  int warm_shapes = 0;
+  for (const Timing& timing : row.timings) {
+    if (timing.cold) continue;
+    ++warm_shapes;
+    for (const double us : timing.samples_us) samples.push_back(milliseconds(us));
+  }
+  return warm_shapes == 1 ? samples : std::vector<double>();
+}
+
+double benchmark_ms(const ResultRow& row) {
+  double us = 0;
+  for (const Timing& timing : row.timings) {
+    for (const double sample : timing.samples_us) us += sample;
+  }
+  return milliseconds(us);
+}
+
+Value shown_value(const ResultRow& row, const Parameter& parameter) {
+  return value_of(row.genome, parameter).value_or(parameter.values.front());
+}
+
+std::string description_of(const Results& results, const std::vector<Parameter>& parameters) {
+  const RunInfo& info = results.info;
+  ordered_json options = ordered_json::object(), shapes = ordered_json::object(),
+               genes = ordered_json::array();
+  for (const auto& [name, value] : info.target.options) options[name] = json_of(value);
+  for (const Shape& shape : info.target.timed) {
+    for (const auto& [name, value] : shape.parameters) shapes[shape.name][name] = json_of(value);
+  }
+  for (const Parameter& parameter : parameters) {
+    ordered_json gene = {
+        {"name", parameter.name}, {"kind", name_of_kind(parameter.kind)}, {"when", parameter.when}};
+    if (results.families.size() > 1) gene["families"] = parameter.families;
+    genes.push_back(gene);
+  }
+  std::vector<std::string> families;
+  for (const Family& family : results.families) families.push_back(family.name);
+  const ordered_json description = {{"version", info.evo_version},
+                                    {"task", info.task},
+                                    {"task_hash", info.task_hash},
+                                    {"families", families},
+                                    {"objective", info.objective},
+                                    {"options", options},
+                                    {"shapes", shapes},
+                                    {"device",
+                                     {{"id", info.device.id},
+                                      {"kind", info.device.kind},
+                                      {"name", info.device.name},
+                                      {"arch", info.device.arch}}},
+                                    {"timing", info.device.kind == "vgpu" ? "modelled" : "measured"},
+                                    {"runs", results.runs},
+                                    {"genes", genes}};
+  return description.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+}  // namespace evo

@@ -1,0 +1,94 @@
+// One subject: results as comma-separated values, one row for each configuration.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "population/results/results_parts.h"
+
+namespace evo {
+namespace {
+
+const char* status_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::ok:
+      return "ok";
+    case Outcome::invalid:
+      return "invalid";
+    case Outcome::compile:
+      return "compile";
+    case Outcome::runtime:
+      break;
+  }
+  return "runtime";
+}
+
+/// RFC 4180: quoted where a comma, a quotation mark or a line break would be misread.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
+}
+
+/// A shape's name in a column's: sizes are separated by commas, which not every reader takes quoted.
+std::string column_name(std::string shape) {
+  std::replace(shape.begin(), shape.end(), ',', '_');
+  return fmt::format("time_{}_ms", shape);
+}
+
+double deviation(const std::vector<double>& samples) {
+  if (samples.size() < 2) return 0;
+  double sum = 0, squares = 0;
+  for (const double sample : samples) sum += sample;
+  const double mean = sum / static_cast<double>(samples.size());
+  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+  return std::sqrt(squares / static_cast<double>(samples.size()));
+}
+
+std::vector<std::string> cells_of(const Results& results, const ResultRow& row,
+                                  const std::vector<Parameter>& parameters) {
+  std::vector<std::string> cells;
+  for (const Parameter& parameter : parameters)
+    cells.push_back(cell(expr::to_string(shown_value(row, parameter))));
+  const Outcome outcome = outcome_of(row.verdict);
+  const bool ok = outcome == Outcome::ok;
+  cells.emplace_back(status_of(outcome));
+  cells.push_back(ok ? number(milliseconds(row.latency_us)) : "");
+  // Six digits are more than the spread itself is known to.
+  cells.push_back(ok ? fmt::format("{:.6g}", deviation(objective_samples_ms(row))) : "");
+  cells.push_back(number(milliseconds(row.compile_ms * 1e3)));
+  cells.push_back(number(benchmark_ms(row)));
+  cells.emplace_back(name_of(row.verdict));
+  if (results.info.target.timed.size() < 2) return cells;
+  for (const Shape& shape : results.info.target.timed) {
+    const auto found = std::find_if(row.timings.begin(), row.timings.end(), [&](const Timing& timing) {
+      return !timing.cold && timing.shape == shape.name;
+    });
+    cells.push_back(ok && found != row.timings.end() ? number(milliseconds(found->median_us)) : "");
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::string csv_text(const Results& results) {
+  const std::vector<Parameter> parameters = parameters_of(results);
+  std::vector<std::string> heading;
+  for (const Parameter& parameter : parameters) heading.push_back(cell(parameter.name));
+  heading.insert(heading.end(), {"status", "time_ms", "std_ms", "compile_ms", "bench_ms", "verdict"});
+  if (results.info.target.timed.size() > 1) {
+    for (const Shape& shape : results.info.target.timed) heading.push_back(cell(column_name(shape.name)));
+  }
+  std::string text = fmt::format("{}\n", fmt::join(heading, ","));
+  for (const ResultRow& row : results.rows)
+    text += fmt::format("{}\n", fmt::join(cells_of(results, row, parameters), ","));
+  return text;
+}
+
+}  // namespace evo

@@ -1,0 +1,113 @@
+// One subject: results as a Kernel Tuner cache file. Kernel Tuner appends to its caches: it expects one entry
+// a line and the two closing brackets on lines of their own at the end.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "population/results/results_parts.h"
+
+namespace evo {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json json_of(const Value& value) {
+  return std::visit([](const auto& held) { return ordered_json(held); }, value);
+}
+
+const char* error_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::invalid:
+      return "InvalidConfig";
+    case Outcome::compile:
+      return "CompilationFailedConfig";
+    case Outcome::ok:
+    case Outcome::runtime:
+      break;
+  }
+  return "RuntimeFailedConfig";
+}
+
+/// As Python prints the value: Kernel Tuner looks entries up by their values' text.
+std::string python_text(const Value& value) {
+  if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "True" : "False";
+  return expr::to_string(value);
+}
+
+/// One shape: its sizes. Several: their names, as the schema takes text too.
+ordered_json problem_size(const Results& results) {
+  const std::vector<Shape>& timed = results.info.target.timed;
+  ordered_json sizes = ordered_json::array();
+  std::vector<std::string> names;
+  for (const Shape& shape : timed) names.push_back(shape.name);
+  if (timed.size() != 1) return fmt::format("{}", fmt::join(names, " "));
+  for (const std::string& name : results.shape_parameters)
+    sizes.push_back(json_of(timed.front().parameters.at(name)));
+  return sizes;
+}
+
+std::string entry_line(const ResultRow& row, const std::vector<Parameter>& parameters,
+                       std::size_t timed_shapes) {
+  ordered_json entry;
+  std::vector<std::string> key, inactive;
+  for (const Parameter& parameter : parameters) {
+    const Value value = shown_value(row, parameter);
+    key.push_back(python_text(value));
+    entry[parameter.name] = json_of(value);
+    if (!value_of(row.genome, parameter)) inactive.push_back(parameter.name);
+  }
+  const Outcome outcome = outcome_of(row.verdict);
+  if (outcome == Outcome::ok) {
+    entry["time"] = milliseconds(row.latency_us);
+    if (const std::vector<double> samples = objective_samples_ms(row); !samples.empty())
+      entry["times"] = samples;
+    for (const Timing& timing : row.timings) {
+      if (!timing.cold && timed_shapes > 1) entry["time of " + timing.shape] = milliseconds(timing.median_us);
+    }
+    // JSON has no NaN: what nobody told (T4) is left out.
+    if (std::isfinite(row.worst_relative_l2)) entry["relative_l2"] = row.worst_relative_l2;
+  } else {
+    entry["time"] = error_name(outcome);
+    entry["verdict"] = name_of(row.verdict);
+  }
+  entry["compile_time"] = milliseconds(row.compile_ms * 1e3);
+  entry["verification_time"] = 0;
+  entry["benchmark_time"] = benchmark_ms(row);
+  entry["strategy_time"] = 0;
+  entry["framework_time"] = 0;
+  entry["timestamp"] = row.recorded_at;
+  if (!inactive.empty()) entry["inactive"] = inactive;
+  return ordered_json(fmt::format("{}", fmt::join(key, ","))).dump() + ": " + entry.dump();
+}
+
+}  // namespace
+
+std::string kernel_tuner_text(const Results& results) {
+  const std::vector<Parameter> parameters = parameters_of(results);
+  ordered_json names = ordered_json::array(), values;
+  for (const Parameter& parameter : parameters) {
+    names.push_back(parameter.name);
+    for (const Value& value : parameter.values) values[parameter.name].push_back(json_of(value));
+  }
+  const ordered_json head = {{"schema_version", "1.1.0"},
+                             {"device_name", results.info.device.name},
+                             {"kernel_name", results.info.task},
+                             {"problem_size", problem_size(results)},
+                             {"tune_params_keys", names},
+                             {"tune_params", values},
+                             {"objective", "time"},
+                             {"evo", ordered_json::parse(description_of(results, parameters))}};
+  std::string text = "{\n";
+  for (const auto& [name, value] : head.items())
+    text += ordered_json(name).dump() + ": " + value.dump() + ",\n";
+  text += "\"cache\": {\n";
+  for (std::size_t i = 0; i < results.rows.size(); ++i) {
+    text += i == 0 ? "" : ",\n";
+    text += entry_line(results.rows[i], parameters, results.info.target.timed.size());
+  }
+  return text + "\n}\n}\n";
+}
+
+}  // namespace evo

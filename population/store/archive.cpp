@@ -1,0 +1,212 @@
+// One subject: a run's results going in, and coming back when the run is resumed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "population/store/codec.h"
+#include "population/store/elites.h"
+#include "population/store/store_impl.h"
+
+namespace evo {
+namespace {
+
+/// Where a run's candidates compete.
+std::int64_t board_of(Database& database, RunId run) {
+  Statement row = database.prepare("SELECT board FROM run WHERE id = ?");
+  row.bind(run);
+  if (!row.next()) throw usage_error(fmt::format("database {} has no run {}", database.path().string(), run));
+  return row.integer(0);
+}
+
+std::optional<CandidateId> find_candidate(Database& database, RunId run, std::uint64_t ticket) {
+  Statement row = database.prepare("SELECT id FROM candidate WHERE run = ? AND ticket = ?");
+  row.bind(run).bind(ticket);
+  if (!row.next()) return std::nullopt;
+  return row.integer(0);
+}
+
+std::vector<Contender> elites_of(Database& database, std::int64_t board) {
+  Statement rows =
+      database.prepare("SELECT candidate, latency_us, source_hash, binary_hash FROM elite WHERE board = ?");
+  rows.bind(board);
+  std::vector<Contender> elites;
+  while (rows.next()) elites.push_back({rows.integer(0), rows.number(1), rows.text(2), rows.text(3)});
+  return elites;
+}
+
+void enter(Database& database, std::int64_t board, const Contender& elite, const Contender* displaced) {
+  static const std::string kInsertElite = fmt::format("INSERT INTO elite VALUES (?, ?, ?, ?, ?, {})", kNow);
+  static const std::string kInsertHistory = fmt::format(
+      "INSERT INTO elite_history (board, entered, entered_us, displaced, displaced_us, at) VALUES (?, ?, ?, "
+      "?, ?, {})",
+      kNow);
+  if (displaced) database.prepare("DELETE FROM elite WHERE candidate = ?").bind(displaced->candidate).run();
+  Statement insert = database.prepare(kInsertElite);
+  insert.bind(elite.candidate).bind(board).bind(elite.latency_us).bind(elite.source_hash);
+  elite.binary_hash.empty() ? insert.bind(std::nullopt) : insert.bind(elite.binary_hash);
+  insert.run();
+  Statement history = database.prepare(kInsertHistory);
+  history.bind(board).bind(elite.candidate).bind(elite.latency_us);
+  displaced ? history.bind(displaced->candidate).bind(displaced->latency_us)
+            : history.bind(std::nullopt).bind(std::nullopt);
+  history.run();
+}
+
+}  // namespace
+
+void compete(Database& database, std::int64_t board, const Contender& challenger) {
+  const std::vector<Contender> elites = elites_of(database, board);
+  const EliteDecision decision = decide(elites, challenger);
+  if (!decision.enters) return;
+  const auto displaced = std::find_if(elites.begin(), elites.end(), [&](const Contender& elite) {
+    return decision.displaces == elite.candidate;
+  });
+  enter(database, board, challenger, displaced == elites.end() ? nullptr : &*displaced);
+}
+
+namespace {
+
+class RunArchive final : public Archive {
+ public:
+  RunArchive(Database& database, RunId run, EliteJudge judge)
+      : database_(database), run_(run), board_(board_of(database, run)), judge_(std::move(judge)) {}
+
+  std::optional<Evaluation> recall(const Proposal& proposal) override {
+    const ReadTransaction transaction(database_);
+    Statement row = database_.prepare("SELECT id, genome FROM candidate WHERE run = ? AND ticket = ?");
+    row.bind(run_).bind(proposal.ticket);
+    if (!row.next()) return std::nullopt;
+    if (row.text(1) != to_json(proposal.genome)) {
+      throw usage_error(fmt::format(
+          "run {} of {} cannot be resumed: its proposal {} was another genome, so the templates, the "
+          "device or evo itself have changed; start a new run",
+          run_, database_.path().string(), proposal.ticket));
+    }
+    return read_evaluation(database_, row.integer(0));
+  }
+
+  void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
+    Contender challenger{INT64_MAX, evaluation.latency_us, candidate.source_hash(),
+                         binary_hash_of(candidate, evaluation)};
+    std::optional<CandidateId> incumbent = judged_incumbent(challenger, candidate, evaluation);
+    while (incumbent) {
+      const EliteRuling ruling = judge_(candidate, *incumbent);
+      Evaluation noted = evaluation;
+      if (!ruling.note.empty()) noted.sass_summary += ruling.note + "\n";
+      if (!ruling.replaces) {
+        insert(proposal, candidate, noted, std::nullopt, std::nullopt);
+        return;
+      }
+      if (insert(proposal, candidate, noted, challenger, incumbent)) return;
+      // Another run has changed the elites meanwhile.
+      incumbent = judged_incumbent(challenger, candidate, evaluation);
+    }
+    const bool competes = may_compete(candidate, evaluation);
+    insert(proposal, candidate, evaluation, competes ? std::optional(challenger) : std::nullopt, std::nullopt);
+  }
+
+ private:
+  /// Without its sources (imported results) a candidate can be neither verified nor taken away.
+  static bool may_compete(const Candidate& candidate, const Evaluation& evaluation) {
+    return evaluation.verdict == Verdict::valid && !candidate.programs.empty();
+  }
+
+  /// The elite that a valid challenger would displace by its latency, if that is for a judge to decide.
+  std::optional<CandidateId> judged_incumbent(const Contender& challenger, const Candidate& candidate,
+                                              const Evaluation& evaluation) {
+    if (!judge_ || !may_compete(candidate, evaluation)) return std::nullopt;
+    return decide(elites_of(database_, board_), challenger).displaces;
+  }
+
+  /// Commits one result. With `judged`, only if that is still the elite that goes; else nothing is written.
+  bool insert(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation,
+              std::optional<Contender> challenger, std::optional<CandidateId> judged) {
+    WriteTransaction transaction(database_);
+    if (judged && decide(elites_of(database_, board_), *challenger).displaces != judged) return false;
+    const CandidateId id = insert_candidate(proposal, candidate);
+    insert_parents(id, proposal);
+    insert_programs(id, candidate);
+    insert_files(id, candidate);
+    insert_evaluation(database_, id, evaluation);
+    if (challenger) {
+      challenger->candidate = id;
+      compete(database_, board_, *challenger);
+    }
+    transaction.commit();
+    return true;
+  }
+
+  CandidateId insert_candidate(const Proposal& proposal, const Candidate& candidate) {
+    static const std::string kInsert = fmt::format(
+        "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, {}) ON CONFLICT DO NOTHING",
+        kNow);
+    Statement insert = database_.prepare(kInsert);
+    insert.bind(run_)
+        .bind(proposal.ticket)
+        .bind(proposal.op)
+        .bind(proposal.genome.family)
+        .bind(to_json(proposal.genome))
+        .bind(candidate.source_hash());
+    if (insert.run() == 1) return database_.last_id();
+    if (find_candidate(database_, run_, proposal.ticket)) {
+      throw usage_error(
+          fmt::format("run {} of {} already has a result for proposal {}: another process is running it",
+                      run_, database_.path().string(), proposal.ticket));
+    }
+    throw machine_error(
+        fmt::format("run {} of {} was given the genome of proposal {} before: please report this", run_,
+                    database_.path().string(), proposal.ticket));
+  }
+
+  void insert_parents(CandidateId id, const Proposal& proposal) {
+    Statement insert = database_.prepare("INSERT INTO parent VALUES (?, ?, ?)");
+    std::int64_t position = 0;
+    for (const std::uint64_t ticket : proposal.parents) {
+      const std::optional<CandidateId> parent = find_candidate(database_, run_, ticket);
+      if (!parent || *parent == id) {
+        throw machine_error(
+            fmt::format("run {} of {}: proposal {} names parent {}, which has no result: please report this",
+                        run_, database_.path().string(), proposal.ticket, ticket));
+      }
+      insert.bind(id).bind(position++).bind(*parent).run();
+    }
+  }
+
+  void insert_programs(CandidateId id, const Candidate& candidate) {
+    Statement insert = database_.prepare("INSERT INTO program VALUES (?, ?, ?, ?, ?, ?)");
+    std::int64_t position = 0;
+    for (const Program& program : candidate.programs) {
+      insert.bind(id)
+          .bind(position++)
+          .bind(bindings_to_json(program.specialisation))
+          .bind(store_text(database_, program.source))
+          .bind(program.source_hash)
+          .bind(program.max_registers)
+          .run();
+    }
+  }
+
+  void insert_files(CandidateId id, const Candidate& candidate) {
+    Statement insert = database_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)");
+    for (const auto& [path, text] : candidate.files)
+      insert.bind(id).bind(path).bind(store_text(database_, text)).run();
+  }
+
+  Database& database_;
+  RunId run_;
+  std::int64_t board_;
+  EliteJudge judge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteJudge judge) {
+  return std::make_unique<RunArchive>(database, run, std::move(judge));
+}
+
+}  // namespace evo

@@ -1,0 +1,164 @@
+// One subject: reading the elites, their history, and whether the database is sound.
+#include <fmt/format.h>
+
+#include "population/store/codec.h"
+#include "population/store/store_impl.h"
+
+namespace evo {
+namespace {
+
+// ?1 task, ?2 device, ?3 objective, ?4 task hash; empty does not restrict.
+constexpr const char* kFilter =
+    "(?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1) AND (?4 = '' OR task.hash = ?4) AND "
+    "(?2 = '' OR device.label = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0)";
+
+// {} is kFilter.
+constexpr const char* kElites = R"sql(
+SELECT elites.rank, elites.candidate, candidate.run, task.name, task.hash,
+       task.id = (SELECT newest.task FROM run JOIN board AS newest ON newest.id = run.board
+                  JOIN task AS named ON named.id = newest.task
+                  WHERE named.name = task.name AND run.strategy <> 'import' ORDER BY run.id DESC LIMIT 1),
+       device.label, device.kind, device.name, device.arch, device.uuid, device.driver, device.facts, board.objective,
+       candidate.genome, elites.latency_us, elites.relative_error,
+       (SELECT max(registers) FROM build WHERE build.candidate = candidate.id),
+       (SELECT max(spill_bytes) FROM build WHERE build.candidate = candidate.id),
+       candidate.source_hash, elites.since
+FROM elites
+JOIN board ON board.id = elites.board
+JOIN task ON task.id = board.task
+JOIN candidate ON candidate.id = elites.candidate
+JOIN run ON run.id = candidate.run
+JOIN device ON device.id = run.device
+WHERE {}
+ORDER BY task.name, board.device_key, board.objective, task.id DESC, elites.rank
+)sql";
+
+constexpr const char* kHistory = R"sql(
+SELECT elite_history.at, task.name, task.hash, board.device_key, board.objective, elite_history.entered,
+       elite_history.entered_us, elite_history.displaced, elite_history.displaced_us
+FROM elite_history
+JOIN board ON board.id = elite_history.board
+JOIN task ON task.id = board.task
+JOIN candidate ON candidate.id = elite_history.entered
+JOIN run ON run.id = candidate.run
+JOIN device ON device.id = run.device
+WHERE {}
+ORDER BY elite_history.id
+)sql";
+
+std::string filtered(const char* sql) {
+  return fmt::format(fmt::runtime(sql), kFilter);
+}
+
+void bind(Statement& statement, const EliteFilter& filter) {
+  statement.bind(filter.task).bind(filter.device).bind(filter.objective).bind(filter.task_hash);
+}
+
+EliteRow elite_of(Database& database, const Statement& row) {
+  EliteRow elite;
+  elite.rank = static_cast<int>(row.integer(0));
+  elite.candidate = row.integer(1);
+  elite.run = row.integer(2);
+  elite.task = row.text(3);
+  elite.task_hash = row.text(4);
+  elite.current = row.integer(5) != 0;
+  elite.device = {row.text(6),
+                  row.text(7),
+                  row.text(8),
+                  row.text(9),
+                  row.text(10),
+                  row.text(11),
+                  stored_bindings(database, row.text(12))};
+  elite.objective = row.text(13);
+  elite.genome = stored_genome(database, row.text(14));
+  elite.latency_us = row.number(15);
+  elite.worst_relative_l2 = row.number(16);
+  elite.registers = static_cast<int>(row.integer(17));
+  elite.spill_bytes = static_cast<int>(row.integer(18));
+  elite.source_hash = row.text(19);
+  elite.since = row.text(20);
+  elite.timings = read_timings(database, elite.candidate);
+  for (const Timing& timing : elite.timings) elite.modelled = elite.modelled || timing.modelled;
+  return elite;
+}
+
+/// What must hold as a query for the rows that break it: their ids in column 0.
+struct Rule {
+  const char* broken;
+  const char* sql;
+};
+
+constexpr Rule kRules[] = {
+    {"board {} has more than three elites", "SELECT board FROM elite GROUP BY board HAVING count(*) > 3"},
+    {"elite {} is not a valid candidate of its board",
+     "SELECT elite.candidate FROM elite JOIN candidate ON candidate.id = elite.candidate "
+     "JOIN run ON run.id = candidate.run JOIN evaluation ON evaluation.candidate = candidate.id "
+     "WHERE verdict <> 'valid' OR run.board <> elite.board OR evaluation.latency_us IS NOT elite.latency_us"},
+    {"elite {} is missing from the history or was displaced",
+     "SELECT candidate FROM elite WHERE candidate NOT IN (SELECT entered FROM elite_history) "
+     "OR candidate IN (SELECT displaced FROM elite_history WHERE displaced IS NOT NULL)"},
+    {"candidate {} became an elite and was never displaced, but is none",
+     "SELECT entered FROM elite_history WHERE entered NOT IN (SELECT candidate FROM elite) "
+     "AND entered NOT IN (SELECT displaced FROM elite_history WHERE displaced IS NOT NULL)"},
+    {"candidate {} was displaced before it was an elite of that board",
+     "SELECT later.displaced FROM elite_history AS later WHERE later.displaced IS NOT NULL AND NOT EXISTS "
+     "(SELECT 1 FROM elite_history AS earlier WHERE earlier.entered = later.displaced AND earlier.id < "
+     "later.id "
+     "AND earlier.board = later.board)"},
+    {"candidate {} has no evaluation",
+     "SELECT id FROM candidate WHERE id NOT IN (SELECT candidate FROM evaluation)"},
+    {"run {} has candidates with sources, but its task has no files: merge again the database that it came from",
+     "SELECT run.id FROM run JOIN board ON board.id = run.board "
+     "WHERE board.task NOT IN (SELECT task FROM task_file) AND EXISTS (SELECT 1 FROM candidate "
+     "JOIN program ON program.candidate = candidate.id WHERE candidate.run = run.id)"},
+};
+
+}  // namespace
+
+std::vector<EliteRow> Store::elites(const EliteFilter& filter) const {
+  Database& database = impl_->database;
+  const ReadTransaction transaction(database);
+  Statement rows = database.prepare(filtered(kElites));
+  bind(rows, filter);
+  std::vector<EliteRow> elites;
+  while (rows.next()) elites.push_back(elite_of(database, rows));
+  return elites;
+}
+
+std::vector<EliteChange> Store::elite_history(const EliteFilter& filter) const {
+  Statement rows = impl_->database.prepare(filtered(kHistory));
+  bind(rows, filter);
+  std::vector<EliteChange> changes;
+  while (rows.next()) {
+    EliteChange& change = changes.emplace_back();
+    change = {rows.text(0),   rows.text(1), rows.text(2),
+              rows.text(3),   rows.text(4), rows.integer(5),
+              rows.number(6), {},           {}};
+    if (rows.is_null(7)) continue;
+    change.displaced = rows.integer(7);
+    change.displaced_us = rows.number(8);
+  }
+  return changes;
+}
+
+std::vector<std::string> Store::check() const {
+  Database& database = impl_->database;
+  const ReadTransaction transaction(database);
+  std::vector<std::string> problems;
+  Statement integrity = database.prepare("PRAGMA integrity_check");
+  while (integrity.next()) {
+    if (integrity.text(0) != "ok") problems.push_back(integrity.text(0));
+  }
+  Statement foreign = database.prepare("PRAGMA foreign_key_check");
+  while (foreign.next()) {
+    problems.push_back(
+        fmt::format("a row of table {} refers to a missing row of {}", foreign.text(0), foreign.text(2)));
+  }
+  for (const Rule& rule : kRules) {
+    Statement rows = database.prepare(fmt::format("{} ORDER BY 1", rule.sql));
+    while (rows.next()) problems.push_back(fmt::format(fmt::runtime(rule.broken), rows.integer(0)));
+  }
+  return problems;
+}
+
+}  // namespace evo

@@ -1,0 +1,53 @@
+#include "population/store/elites.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/base/hash.h"
+#include "engine/strategy/strategy.h"
+
+namespace evo {
+namespace {
+
+bool twins(const Contender& a, const Contender& b) {
+  return a.source_hash == b.source_hash || (!a.binary_hash.empty() && a.binary_hash == b.binary_hash);
+}
+
+/// The newer of equally fast ones counts as the slower.
+bool faster(const Contender& a, const Contender& b) {
+  return a.latency_us != b.latency_us ? a.latency_us < b.latency_us : a.candidate < b.candidate;
+}
+
+EliteDecision replace_if_faster(const Contender& incumbent, const Contender& challenger) {
+  if (challenger.latency_us < incumbent.latency_us) return {true, incumbent.candidate};
+  return {};
+}
+
+}  // namespace
+
+EliteDecision decide(std::span<const Contender> elites, const Contender& challenger) {
+  if (!(std::isfinite(challenger.latency_us) && challenger.latency_us > 0)) return {};
+  const auto is_twin = [&](const Contender& elite) { return twins(elite, challenger); };
+  const auto twin_count = std::count_if(elites.begin(), elites.end(), is_twin);
+  if (twin_count > 1) return {};
+  if (twin_count == 1)
+    return replace_if_faster(*std::find_if(elites.begin(), elites.end(), is_twin), challenger);
+  if (elites.size() < kEliteCount) return {true, {}};
+  return replace_if_faster(*std::max_element(elites.begin(), elites.end(), faster), challenger);
+}
+
+std::string binary_hash_of(const Candidate& candidate, const Evaluation& evaluation) {
+  if (evaluation.builds.empty()) return {};
+  std::vector<std::string> parts;
+  for (const Build& build : evaluation.builds) {
+    if (build.cubin_hash.empty()) return {};
+    parts.push_back(build.specialisation + ":" + build.cubin_hash);
+  }
+  std::sort(parts.begin(), parts.end());
+  Hasher hasher;
+  for (const std::string& part : parts) hasher.add(part);
+  return hasher.add(candidate.plans_hash()).hex();
+}
+
+}  // namespace evo

@@ -1,0 +1,336 @@
+// One subject: what another database holds comes into this one.
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "engine/base/error.h"
+#include "population/store/elites.h"
+#include "population/store/schema.h"
+#include "population/store/store_impl.h"
+
+namespace evo {
+namespace {
+
+/// Reads rows of one database and writes them to another, value by value: `types` has a letter for each column, i for
+/// integers, r for reals, t for texts. The first `skipped` columns of a row are for the caller.
+void bind_columns(Statement& to, const Statement& from, std::string_view types, int skipped) {
+  for (int column = skipped; column < static_cast<int>(types.size()); ++column) {
+    if (from.is_null(column)) {
+      to.bind(std::nullopt);
+      continue;
+    }
+    switch (types[static_cast<std::size_t>(column)]) {
+      case 'i': to.bind(from.integer(column)); break;
+      case 'r': to.bind(from.number(column)); break;
+      default: to.bind(from.text(column)); break;
+    }
+  }
+}
+
+/// The id of a row that is made when missing: `insert` and `find` take the same values.
+std::int64_t id_of(Database& into, const char* insert, const char* find, const Statement& from, std::string_view types,
+                   int skipped) {
+  Statement made = into.prepare(insert);
+  bind_columns(made, from, types, skipped);
+  made.run();
+  Statement found = into.prepare(find);
+  bind_columns(found, from, types, skipped);
+  if (!found.next()) throw machine_error("a row that was just written is not there: please report this");
+  return found.integer(0);
+}
+
+class Merge {
+ public:
+  Merge(Database& into, Database& from) : into_(into), from_(from) {}
+
+  MergeCounts run() {
+    Statement runs = from_.prepare(
+        "SELECT id, board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, command, "
+        "evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen FROM run ORDER BY id");
+    while (runs.next()) merge_run(runs);
+    merge_elites();
+    return counts_;
+  }
+
+ private:
+  void merge_run(const Statement& row) {
+    // Of a known run too: its task may be here without its files.
+    const std::int64_t board = board_for(row.integer(1));
+    if (const std::optional<std::int64_t> known = known_run(row)) {
+      ++counts_.known_runs;
+      continue_run(row, *known);
+      return;
+    }
+    const std::int64_t device = device_for(row.integer(2));
+    Statement insert = into_.prepare(
+        "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
+        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert.bind(board).bind(device);
+    bind_columns(insert, row, "iiitttiiirittttttti", 3);
+    insert.run();
+    ++counts_.runs;
+    merge_candidates(row.integer(0), into_.last_id(), {});
+  }
+
+  /// A run is known by when it was started, what was typed, and the salt of its inputs.
+  std::optional<std::int64_t> known_run(const Statement& row) {
+    Statement same = into_.prepare("SELECT id FROM run WHERE salt = ? AND command = ? AND started_at = ?");
+    same.bind(row.integer(7)).bind(row.text(11)).bind(row.text(15));
+    if (!same.next()) return std::nullopt;
+    return same.integer(0);
+  }
+
+  /// Brings what a run that is here has found since in the other database.
+  void continue_run(const Statement& row, std::int64_t known) {
+    const Results theirs = results_of(from_, row.integer(0));
+    const Results ours = results_of(into_, known);
+    if (contradict(theirs, ours)) {
+      counts_.contradicting_runs.push_back(known);
+      return;
+    }
+    const std::uint64_t before = counts_.candidates;
+    merge_candidates(row.integer(0), known, ours);
+    if (counts_.candidates > before) {
+      ++counts_.continued_runs;
+      take_state(row, known);
+    } else if (theirs.size() == ours.size() && ended_later(row, known)) {
+      take_state(row, known);
+    }
+  }
+
+  /// Whether the run as it is in the other database has an end, and a later one than here.
+  bool ended_later(const Statement& row, std::int64_t known) {
+    Statement later = into_.prepare("SELECT 1 FROM run WHERE id = ?1 AND ?2 > coalesce(finished_at, '')");
+    later.bind(known).bind(row.text(16));
+    return later.next();
+  }
+
+  /// What resuming a run changes of it.
+  void take_state(const Statement& row, std::int64_t known) {
+    Statement update = into_.prepare("UPDATE run SET evaluation_limit = ?, status = ?, finished_at = ? WHERE id = ?");
+    update.bind(row.integer(8)).bind(row.text(14));
+    row.is_null(16) ? update.bind(std::nullopt) : update.bind(row.text(16));
+    update.bind(known).run();
+  }
+
+  /// What a search is told of a candidate, and goes on from.
+  struct Result {
+    std::int64_t candidate = 0;
+    std::string genome, source_hash, verdict;
+    std::optional<double> latency_us;
+  };
+  using Results = std::map<std::int64_t, Result>;  ///< By ticket.
+
+  static Results results_of(Database& database, std::int64_t run) {
+    Statement row = database.prepare(
+        "SELECT ticket, id, genome, source_hash, verdict, latency_us FROM candidate "
+        "JOIN evaluation ON evaluation.candidate = candidate.id WHERE run = ?");
+    row.bind(run);
+    Results results;
+    while (row.next()) {
+      results[row.integer(0)] = {row.integer(1), row.text(2), row.text(3), row.text(4), row.optional_number(5)};
+    }
+    return results;
+  }
+
+  static bool alike(const Result& a, const Result& b) {
+    return a.genome == b.genome && a.source_hash == b.source_hash && a.verdict == b.verdict && a.latency_us == b.latency_us;
+  }
+
+  /// Two copies of a run that went on from other results are two runs: no search could be told both.
+  static bool contradict(const Results& theirs, const Results& ours) {
+    std::set<std::string_view> genomes;
+    for (const auto& [ticket, result] : ours) genomes.insert(result.genome);
+    for (const auto& [ticket, result] : theirs) {
+      const auto same = ours.find(ticket);
+      if (same == ours.end() ? genomes.contains(result.genome) : !alike(result, same->second)) return true;
+    }
+    return false;
+  }
+
+  std::int64_t task_for(std::int64_t task) {
+    Statement row = from_.prepare("SELECT name, hash FROM task WHERE id = ?");
+    row.bind(task);
+    if (!row.next()) throw usage_error(fmt::format("{}: a run has no task", from_.path().string()));
+    return task_id(into_, row.text(0), row.text(1), files_of(task));
+  }
+
+  SourceTree files_of(std::int64_t task) {
+    Statement row = from_.prepare(
+        "SELECT path, content FROM task_file JOIN text ON text.id = task_file.text WHERE task = ?");
+    row.bind(task);
+    SourceTree files;
+    while (row.next()) files.emplace(row.text(0), row.text(1));
+    return files;
+  }
+
+  std::int64_t board_for(std::int64_t board) {
+    if (const auto known = boards_.find(board); known != boards_.end()) return known->second;
+    Statement row = from_.prepare("SELECT task, device_key, objective FROM board WHERE id = ?");
+    row.bind(board);
+    if (!row.next()) throw usage_error(fmt::format("{}: a run has no board", from_.path().string()));
+    const std::int64_t task = task_for(row.integer(0));
+    into_.prepare("INSERT INTO board (task, device_key, objective) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
+        .bind(task).bind(row.text(1)).bind(row.text(2)).run();
+    Statement found = into_.prepare("SELECT id FROM board WHERE task = ? AND device_key = ? AND objective = ?");
+    found.bind(task).bind(row.text(1)).bind(row.text(2)).next();
+    return boards_[board] = found.integer(0);
+  }
+
+  std::int64_t device_for(std::int64_t device) {
+    Statement row = from_.prepare("SELECT id, key, label, kind, name, arch, uuid, driver, facts FROM device WHERE id = ?");
+    row.bind(device);
+    if (!row.next()) throw usage_error(fmt::format("{}: a run has no device", from_.path().string()));
+    return id_of(into_,
+                 "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+                 "ON CONFLICT DO NOTHING",
+                 "SELECT id FROM device WHERE key = ? AND label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? "
+                 "AND driver = ? AND facts = ?",
+                 row, "itttttttt", 1);
+  }
+
+  /// `known`: the results of the run that are here already.
+  void merge_candidates(std::int64_t run, std::int64_t new_run, const Results& known) {
+    Statement row = from_.prepare(
+        "SELECT id, ticket, op, family, genome, source_hash, recorded_at FROM candidate WHERE run = ? ORDER BY id");
+    row.bind(run);
+    while (row.next()) {
+      if (const auto here = known.find(row.integer(1)); here != known.end()) {
+        candidates_[row.integer(0)] = here->second.candidate;
+        continue;
+      }
+      Statement insert = into_.prepare(
+          "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?)");
+      insert.bind(new_run);
+      bind_columns(insert, row, "iittttt", 1);
+      insert.run();
+      const std::int64_t id = into_.last_id();
+      candidates_[row.integer(0)] = id;
+      brought_.insert(row.integer(0));
+      merge_details(row.integer(0), id);
+      ++counts_.candidates;
+    }
+  }
+
+  void merge_details(std::int64_t candidate, std::int64_t id) {
+    merge_parents(candidate, id);
+    merge_programs(candidate, id);
+    merge_files(candidate, id);
+    copy("build", "position, specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
+         "compile_ms, flags", "ittiiiittrt", candidate, id);
+    copy("evaluation", "verdict, reason, latency_us, worst_relative_l2, profile, salt", "ttrrti", candidate, id);
+    copy("case_error", "position, shape, seed, regime, output, relative_l2, max_abs, cosine", "itittrrr", candidate, id);
+    copy("timing", "position, shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, "
+         "memory_mhz, other_processes, power_limited", "itiirrriiiiii", candidate, id);
+    copy("sample", "timing, position, us", "iir", candidate, id);
+  }
+
+  void merge_parents(std::int64_t candidate, std::int64_t id) {
+    Statement row = from_.prepare("SELECT position, parent FROM parent WHERE candidate = ?");
+    row.bind(candidate);
+    while (row.next()) {
+      const auto parent = candidates_.find(row.integer(1));
+      if (parent == candidates_.end()) {
+        throw usage_error(fmt::format("{}: candidate {} has a parent of another run", from_.path().string(), candidate));
+      }
+      into_.prepare("INSERT INTO parent VALUES (?, ?, ?)").bind(id).bind(row.integer(0)).bind(parent->second).run();
+    }
+  }
+
+  void merge_programs(std::int64_t candidate, std::int64_t id) {
+    Statement row = from_.prepare(
+        "SELECT position, specialisation, content, source_hash, max_registers FROM program "
+        "JOIN text ON text.id = program.source WHERE candidate = ?");
+    row.bind(candidate);
+    while (row.next()) {
+      const std::int64_t text = store_text(into_, row.text(2));
+      into_.prepare("INSERT INTO program VALUES (?, ?, ?, ?, ?, ?)")
+          .bind(id).bind(row.integer(0)).bind(row.text(1)).bind(text).bind(row.text(3)).bind(row.integer(4)).run();
+    }
+  }
+
+  void merge_files(std::int64_t candidate, std::int64_t id) {
+    Statement row = from_.prepare(
+        "SELECT path, content FROM candidate_file JOIN text ON text.id = candidate_file.text WHERE candidate = ?");
+    row.bind(candidate);
+    while (row.next()) {
+      const std::int64_t text = store_text(into_, row.text(1));
+      into_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)").bind(id).bind(row.text(0)).bind(text).run();
+    }
+  }
+
+  /// Rows of a table whose first column is the candidate.
+  void copy(const char* table, std::string_view columns, std::string_view types, std::int64_t candidate, std::int64_t id) {
+    Statement row = from_.prepare(fmt::format("SELECT {} FROM {} WHERE candidate = ?", columns, table));
+    row.bind(candidate);
+    std::string places = "?";
+    for (std::size_t i = 0; i < types.size(); ++i) places += ", ?";
+    while (row.next()) {
+      Statement insert =
+          into_.prepare(fmt::format("INSERT INTO {} (candidate, {}) VALUES ({})", table, columns, places));
+      insert.bind(id);
+      bind_columns(insert, row, types, 0);
+      insert.run();
+    }
+  }
+
+  /// The three best of both are among the elites of either.
+  void merge_elites() {
+    Statement row = from_.prepare(
+        "SELECT candidate, board, latency_us, source_hash, binary_hash FROM elite ORDER BY latency_us, candidate");
+    while (row.next()) {
+      if (!brought_.contains(row.integer(0))) continue;
+      const std::int64_t candidate = candidates_.at(row.integer(0));
+      compete(into_, boards_.at(row.integer(1)), {candidate, row.number(2), row.text(3), row.text(4)});
+      Statement entered = into_.prepare("SELECT 1 FROM elite WHERE candidate = ?");
+      entered.bind(candidate);
+      if (entered.next()) ++counts_.elites;
+    }
+  }
+
+  Database& into_;
+  Database& from_;
+  MergeCounts counts_;
+  std::map<std::int64_t, std::int64_t> boards_;      ///< From the ids there to those here.
+  std::map<std::int64_t, std::int64_t> candidates_;  ///< Likewise.
+  std::set<std::int64_t> brought_;                   ///< Of these, by their ids there, those that were not here.
+};
+
+std::optional<std::filesystem::path> real_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? std::nullopt : std::optional(real);
+}
+
+}  // namespace
+
+MergeCounts Store::merge(const std::filesystem::path& other) {
+  if (const auto here = real_path(path()); here && here == real_path(other)) {
+    throw usage_error(fmt::format("{} is the database itself: name another one to merge", other.string()));
+  }
+  const Store opened = Store::open(other, Mode::read);
+  if (const std::vector<std::string> problems = opened.check(); !problems.empty()) {
+    throw usage_error(fmt::format("{} is not sound, nothing was merged: {}", other.string(), problems.front()));
+  }
+  Database& from = opened.impl_->database;
+  const ReadTransaction reading(from);
+  WriteTransaction transaction(impl_->database);
+  const MergeCounts counts = Merge(impl_->database, from).run();
+  transaction.commit();
+  return counts;
+}
+
+void Store::compact() {
+  impl_->database.execute(
+      "DELETE FROM text WHERE id NOT IN (SELECT source FROM program) AND id NOT IN (SELECT text FROM task_file) "
+      "AND id NOT IN (SELECT text FROM candidate_file)");
+  impl_->database.execute("VACUUM");
+  impl_->database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+}  // namespace evo

@@ -1,0 +1,284 @@
+// One subject: reading runs and candidates.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/base/error.h"
+#include "population/store/codec.h"
+#include "population/store/store_impl.h"
+
+namespace evo {
+namespace {
+
+constexpr const char* kRuns = R"sql(
+SELECT run.id, task.name, task.hash, board.objective, device.label, device.kind, device.name, device.arch, device.uuid,
+       device.driver, device.facts, run.target, run.strategy, run.seed, run.salt, run.evaluation_limit,
+       run.time_limit_s, run.width, run.command, run.evo_version, run.nvrtc_version, run.status, run.started_at,
+       run.finished_at,
+       (SELECT count(*) FROM candidate WHERE candidate.run = run.id),
+       (SELECT count(*) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id
+        WHERE candidate.run = run.id AND verdict = 'valid'),
+       (SELECT min(latency_us) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id
+        WHERE candidate.run = run.id AND verdict = 'valid'),
+       run.family, run.seeds, run.screen
+FROM run
+JOIN board ON board.id = run.board
+JOIN task ON task.id = board.task
+JOIN device ON device.id = run.device
+WHERE ?1 IS NULL OR run.id = ?1
+ORDER BY run.id DESC
+)sql";
+
+template <class Read>
+auto readable(const Database& database, Read&& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw machine_error(
+        fmt::format("database {} has an unreadable row: {}", database.path().string(), error.what()));
+  }
+}
+
+RunStatus status_of(std::string_view name) {
+  for (const RunStatus status : {RunStatus::running, RunStatus::finished, RunStatus::interrupted}) {
+    if (name_of(status) == name) return status;
+  }
+  return RunStatus::failed;
+}
+
+RunInfo info_of(const Database& database, const Statement& row) {
+  RunInfo info;
+  info.task = row.text(1);
+  info.task_hash = row.text(2);
+  info.objective = row.text(3);
+  info.device = {row.text(4),
+                 row.text(5),
+                 row.text(6),
+                 row.text(7),
+                 row.text(8),
+                 row.text(9),
+                 stored_bindings(database, row.text(10))};
+  info.target = stored_target(database, row.text(11));
+  info.strategy = row.text(12);
+  info.seed = row.natural(13);
+  info.salt = row.natural(14);
+  info.evaluation_limit = row.natural(15);
+  info.time_limit_s = row.number(16);
+  info.width = row.natural(17);
+  info.command = row.text(18);
+  info.evo_version = row.text(19);
+  info.nvrtc_version = row.text(20);
+  info.family = row.text(27);
+  info.seeds = readable(database, [&] { return seeds_from_json(row.text(28)); });
+  info.screen = row.natural(29);
+  return info;
+}
+
+std::vector<RunRow> read_runs(Database& database, std::optional<RunId> only) {
+  Statement rows = database.prepare(kRuns);
+  rows.bind(only);
+  std::vector<RunRow> runs;
+  while (rows.next()) {
+    runs.push_back({rows.integer(0), info_of(database, rows), status_of(rows.text(21)), rows.text(22),
+                    rows.text(23), rows.natural(24), rows.natural(25), rows.optional_number(26)});
+  }
+  return runs;
+}
+
+std::vector<CandidateId> parents_of(Database& database, CandidateId candidate) {
+  Statement rows = database.prepare("SELECT parent FROM parent WHERE candidate = ? ORDER BY position");
+  rows.bind(candidate);
+  std::vector<CandidateId> parents;
+  while (rows.next()) parents.push_back(rows.integer(0));
+  return parents;
+}
+
+std::vector<StoredProgram> programs_of(Database& database, CandidateId candidate) {
+  Statement rows = database.prepare(
+      "SELECT specialisation, content, source_hash, max_registers FROM program JOIN text ON text.id = "
+      "program.source "
+      "WHERE candidate = ? ORDER BY position");
+  rows.bind(candidate);
+  std::vector<StoredProgram> programs;
+  while (rows.next()) {
+    programs.push_back({stored_bindings(database, rows.text(0)), rows.text(1), rows.text(2),
+                        static_cast<int>(rows.integer(3))});
+  }
+  return programs;
+}
+
+SourceTree files_of(Database& database, CandidateId candidate) {
+  Statement rows = database.prepare(
+      "SELECT path, content FROM candidate_file JOIN text ON text.id = candidate_file.text WHERE candidate = ?");
+  rows.bind(candidate);
+  SourceTree files;
+  while (rows.next()) files.emplace(rows.text(0), rows.text(1));
+  return files;
+}
+
+std::optional<int> rank_of(Database& database, CandidateId candidate) {
+  Statement row = database.prepare("SELECT rank FROM elites WHERE candidate = ?");
+  row.bind(candidate);
+  if (!row.next()) return std::nullopt;
+  return static_cast<int>(row.integer(0));
+}
+
+/// One row of a lineage, still without its distance.
+std::optional<LineageRow> read_ancestor(Database& database, CandidateId candidate) {
+  Statement row = database.prepare(
+      "SELECT op, genome, verdict, latency_us FROM candidate JOIN evaluation ON evaluation.candidate = "
+      "candidate.id "
+      "WHERE candidate.id = ?");
+  row.bind(candidate);
+  if (!row.next()) return std::nullopt;
+  LineageRow ancestor{candidate,
+                      0,
+                      row.text(0),
+                      parents_of(database, candidate),
+                      stored_genome(database, row.text(1)),
+                      stored_verdict(database, row.text(2)),
+                      {}};
+  if (ancestor.verdict == Verdict::valid) ancestor.latency_us = row.optional_number(3);
+  return ancestor;
+}
+
+}  // namespace
+
+Genome stored_genome(const Database& database, const std::string& json) {
+  return readable(database, [&] { return genome_from_json(json); });
+}
+
+Bindings stored_bindings(const Database& database, const std::string& json) {
+  return readable(database, [&] { return bindings_from_json(json); });
+}
+
+Target stored_target(const Database& database, const std::string& json) {
+  return readable(database, [&] { return target_from_json(json); });
+}
+
+Verdict stored_verdict(const Database& database, const std::string& name) {
+  return readable(database, [&] { return parse_verdict(name); });
+}
+
+std::vector<GeneDifference> differences(const Genome& a, const Genome& b) {
+  std::set<std::string> names;
+  for (const auto& [name, value] : a.genes) names.insert(name);
+  for (const auto& [name, value] : b.genes) names.insert(name);
+  const auto allele = [](const Genome& genome, const std::string& name) -> std::optional<Value> {
+    const auto found = genome.genes.find(name);
+    if (found == genome.genes.end()) return std::nullopt;
+    return found->second;
+  };
+  std::vector<GeneDifference> result;
+  for (const std::string& name : names) {
+    GeneDifference difference{name, allele(a, name), allele(b, name)};
+    if (difference.a != difference.b) result.push_back(std::move(difference));
+  }
+  return result;
+}
+
+std::vector<RunRow> Store::runs() const {
+  return read_runs(impl_->database, std::nullopt);
+}
+
+std::optional<RunRow> Store::run(RunId run) const {
+  std::vector<RunRow> runs = read_runs(impl_->database, run);
+  if (runs.empty()) return std::nullopt;
+  return std::move(runs.front());
+}
+
+std::optional<RunId> Store::last_run() const {
+  Statement row = impl_->database.prepare("SELECT max(id) FROM run");
+  if (!row.next() || row.is_null(0)) return std::nullopt;
+  return row.integer(0);
+}
+
+std::vector<OutcomeRow> Store::outcomes(RunId run) const {
+  Statement rows = impl_->database.prepare(
+      "SELECT candidate.id, ticket, op, verdict, latency_us, "
+      "       (julianday(recorded_at) - julianday(started_at)) * 86400.0 "
+      "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = "
+      "candidate.run "
+      "WHERE candidate.run = ? ORDER BY ticket");
+  rows.bind(run);
+  std::vector<OutcomeRow> outcomes;
+  while (rows.next()) {
+    OutcomeRow& outcome = outcomes.emplace_back();
+    outcome.candidate = rows.integer(0);
+    outcome.ticket = rows.natural(1);
+    outcome.op = rows.text(2);
+    outcome.verdict = stored_verdict(impl_->database, rows.text(3));
+    if (outcome.verdict == Verdict::valid) outcome.latency_us = rows.optional_number(4);
+    outcome.seconds = rows.number(5);
+  }
+  return outcomes;
+}
+
+std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
+  Database& database = impl_->database;
+  const ReadTransaction transaction(database);
+  Statement row = database.prepare(
+      "SELECT run, ticket, recorded_at, op, genome, source_hash FROM candidate WHERE id = ?");
+  row.bind(candidate);
+  if (!row.next()) return std::nullopt;
+  CandidateRow result;
+  result.id = candidate;
+  result.run = row.integer(0);
+  result.ticket = row.natural(1);
+  result.recorded_at = row.text(2);
+  result.op = row.text(3);
+  result.parents = parents_of(database, candidate);
+  result.genome = stored_genome(database, row.text(4));
+  result.source_hash = row.text(5);
+  result.programs = programs_of(database, candidate);
+  result.files = files_of(database, candidate);
+  result.evaluation = read_evaluation(database, candidate);
+  result.elite_rank = rank_of(database, candidate);
+  return result;
+}
+
+std::optional<CandidateId> Store::candidate_of(RunId run, std::uint64_t ticket) const {
+  Statement row = impl_->database.prepare("SELECT id FROM candidate WHERE run = ? AND ticket = ?");
+  row.bind(run).bind(ticket);
+  if (!row.next()) return std::nullopt;
+  return row.integer(0);
+}
+
+std::vector<LineageRow> Store::lineage(CandidateId candidate) const {
+  Database& database = impl_->database;
+  const ReadTransaction transaction(database);
+  std::vector<LineageRow> rows;
+  std::set<CandidateId> seen{candidate};
+  std::vector<CandidateId> generation{candidate};
+  for (int distance = 0; !generation.empty(); ++distance) {
+    std::vector<CandidateId> next;
+    for (const CandidateId id : generation) {
+      std::optional<LineageRow> row = read_ancestor(database, id);
+      if (!row) {
+        throw usage_error(fmt::format("database {} has no candidate {}: `evo elites` lists the best ones",
+                                      database.path().string(), id));
+      }
+      row->distance = distance;
+      std::copy_if(row->parents.begin(), row->parents.end(), std::back_inserter(next),
+                   [&](CandidateId parent) { return seen.insert(parent).second; });
+      rows.push_back(std::move(*row));
+    }
+    generation = std::move(next);
+  }
+  return rows;
+}
+
+SourceTree Store::task_files(std::string_view task_hash) const {
+  Statement rows = impl_->database.prepare(
+      "SELECT path, content FROM task_file JOIN task ON task.id = task_file.task JOIN text ON text.id = "
+      "task_file.text "
+      "WHERE task.hash = ?");
+  rows.bind(task_hash);
+  SourceTree files;
+  while (rows.next()) files.emplace(rows.text(0), rows.text(1));
+  return files;
+}
+
+}  // namespace evo
