@@ -468,9 +468,9 @@ std::string selftest_json(const SelftestResult& result) {
   json["wrong"] = result.wrong();
   json["specimens"] = Json::array();
   for (const SelftestRow& row : result.rows) {
-    json["specimens"].push_back({{"name", row.specimen.name},
-                                 {"family", row.specimen.family},
-                                 {"about", row.specimen.about},
+    json["specimens"].push_back({{"name", row.mutant.name},
+                                 {"family", row.mutant.family},
+                                 {"about", row.mutant.about},
                                  {"verdict", row.judged ? Json(name_of(row.verdict)) : Json(nullptr)},
                                  {"reason", row.reason},
                                  {"right", row.judged ? Json(row.right) : Json(nullptr)}});

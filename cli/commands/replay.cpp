@@ -42,7 +42,7 @@ struct Request {
   std::string width = "1";
   std::string budgets = "25,50,100,200";
   std::string screen;
-  std::string rehearse;
+  std::string presearch;
   std::vector<std::string> modelled;
   std::vector<std::string> others;
   std::vector<std::string> seed_from;
@@ -89,29 +89,29 @@ void open_spaces(const Request& request, Spaces& spaces) {
   }
 }
 
-/// What a model foretells of each row, also that it is not built. Throws usage_error when it knows nothing of the
+/// What a model predicts of each row, also that it is not built. Throws usage_error when it knows nothing of the
 /// space.
-std::vector<std::optional<double>> foretold_rows(const Recording& recording,
+std::vector<std::optional<double>> predicted_rows(const Recording& recording,
                                                  const std::map<std::string, ModelledGenomes>& modelled,
                                                  const ReplayLimits& limits) {
-  std::vector<std::optional<double>> foretold(recording.rows.size());
+  std::vector<std::optional<double>> predicted(recording.rows.size());
   const auto space = modelled.find(recording.name);
-  if ((limits.screen > 1 || limits.rehearse > 0) && space == modelled.end())
+  if ((limits.screen > 1 || limits.presearch > 0) && space == modelled.end())
     throw usage_error(fmt::format("{}: no --modelled file knows the space {}",
                                   limits.screen > 1 ? "--screen" : "--rehearse", recording.name));
-  if (space == modelled.end()) return foretold;
-  for (std::size_t i = 0; i < foretold.size(); ++i) {
+  if (space == modelled.end()) return predicted;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
     const RecordedRow& row = recording.rows[i];
-    foretold[i] = was_built(row.verdict) ? space->second.of(genome_of(recording.family, row.alleles))
+    predicted[i] = was_built(row.verdict) ? space->second.of(genome_of(recording.family, row.alleles))
                                          : std::optional(std::numeric_limits<double>::infinity());
   }
-  return foretold;
+  return predicted;
 }
 
-/// The best of other recordings, as near as they come to genomes of this one; chosen by what is foretold of them where
+/// The best of other recordings, as near as they come to genomes of this one; chosen by what is predicted of them where
 /// the runs are screened.
 std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>& elsewhere,
-                            const std::vector<std::optional<double>>& foretold, std::size_t screen) {
+                            const std::vector<std::optional<double>>& predicted, std::size_t screen) {
   std::vector<std::vector<Seed>> boards;
   for (const Recording& recording : elsewhere) {
     std::vector<Seed>& board = boards.emplace_back();
@@ -120,20 +120,20 @@ std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>&
       board.push_back({std::move(genome), recording.name});
     }
   }
-  RecordedForesight foresight(space.space, foretold);
-  return screen > 1 ? seeds_in(space.space.space(), boards, foresight) : seeds_in(space.space.space(), boards);
+  RecordedLatencyPredictor predictor(space.space, predicted);
+  return screen > 1 ? seeds_in(space.space.space(), boards, predictor) : seeds_in(space.space.space(), boards);
 }
 
 /// Runs are independent, so they may take any thread in any order; each result has its place.
 void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std::uint64_t first_seed,
              const ReplayLimits& limits, const std::vector<Seed>& seeds,
-             const std::vector<std::optional<double>>& foretold) {
+             const std::vector<std::optional<double>>& predicted) {
   make_strategy(strategy, space.space.space(), 0);  // a wrong name or an unsuitable space is told here
   Replayed::Entry entry{strategy, std::vector<std::uint64_t>(runs), Orders(runs), {}};
   parallel_each(runs, [&] {
     return [&](std::size_t run) {
       entry.seeds[run] = first_seed + run;
-      entry.orders[run] = replay(space.space, strategy, first_seed + run, limits, seeds, foretold);
+      entry.orders[run] = replay(space.space, strategy, first_seed + run, limits, seeds, predicted);
     };
   });
   space.entries.push_back(std::move(entry));
@@ -330,10 +330,10 @@ int replay_spaces(const Request& request) {
       limits.seconds = 0;
     }
     if (!request.screen.empty()) limits.screen = parse_number("--screen", request.screen, 1);
-    if (!request.rehearse.empty()) limits.rehearse = parse_number("--rehearse", request.rehearse);
-    const auto foretold = foretold_rows(space.recording, modelled, limits);
-    const std::vector<Seed> seeds = seeds_for(space, elsewhere, foretold, limits.screen);
-    for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, foretold);
+    if (!request.presearch.empty()) limits.presearch = parse_number("--rehearse", request.presearch);
+    const auto predicted = predicted_rows(space.recording, modelled, limits);
+    const std::vector<Seed> seeds = seeds_for(space, elsewhere, predicted, limits.screen);
+    for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, predicted);
   }
   add_others(request.others, spaces);
   if (spaces.front().entries.empty())
@@ -386,7 +386,7 @@ void add_replay(CLI::App& app, Action& action) {
                    "Evaluate of every N proposals the one that --modelled foretells the least latency")
       ->type_name("N");
   command
-      ->add_option("--rehearse", request->rehearse,
+      ->add_option("--rehearse", request->presearch,
                    "Open each run with the best of a search over M genomes by what --modelled foretells alone")
       ->type_name("M");
   command

@@ -136,34 +136,34 @@ RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRu
   return recorded;
 }
 
-/// Whether a first rehearsal found something, which is among the seeds: of a run that is resumed, too.
-bool rehearses(const RunInfo& info) {
-  return std::ranges::any_of(info.seeds, [](const Seed& seed) { return seed.origin == kRehearsed; });
+/// Whether a first presearch found something, which is among the seeds: of a run that is resumed, too.
+bool presearches(const RunInfo& info) {
+  return std::ranges::any_of(info.seeds, [](const Seed& seed) { return seed.origin == kPresearched; });
 }
 
 /// What proposes when no proposer of the user does.
-std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, Foresight* foresight) {
-  return make_guided(run.info.strategy, space, run.info.seed, foresight,
-                     {.screen = run.info.screen, .rehearses = rehearses(run.info)}, run.info.seeds);
+std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
+  return make_guided(run.info.strategy, space, run.info.seed, predictor,
+                     {.screen = run.info.screen, .presearches = presearches(run.info)}, run.info.seeds);
 }
 
-std::vector<Seed> seeds_elsewhere(const PreparedRun& run, const Space& space, Foresight* foresight) {
+std::vector<Seed> seeds_elsewhere(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
   std::vector<Seed> seeds = seeds_in(space, run.elsewhere);
   if (seeds.empty() && !run.elsewhere.empty())
     throw usage_error("--seed-from: nothing there is of a family that this run searches");
-  return foresight ? seeds_in(space, run.elsewhere, *foresight) : seeds;
+  return predictor ? seeds_in(space, run.elsewhere, *predictor) : seeds;
 }
 
-/// What a rehearsal finds in at most a fifth of the run's time.
-std::vector<Seed> rehearsed_seeds(const PreparedRun& run, const Space& space, Foresight& foresight, bool quiet) {
+/// What a presearch finds in at most a fifth of the run's time.
+std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, LatencyPredictor& predictor, bool quiet) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begun = Clock::now();
-  const Rehearsal rehearsal{.genomes = run.rehearse};
+  const Presearch presearch{.genomes = run.presearch};
   const bool live = !quiet && terminal_of(stderr).interactive;
-  if (!quiet && !live) write_to_stderr(fmt::format("rehearsal: {} genomes are modelled first\n", rehearsal.genomes));
+  if (!quiet && !live) write_to_stderr(fmt::format("rehearsal: {} genomes are modelled first\n", presearch.genomes));
   std::size_t batches = 0;
-  std::vector<Seed> seeds = rehearse(space, run.info.strategy, run.info.seed, foresight, rehearsal, [&] {
-    if (live) write_to_stderr(fmt::format("\rrehearsal: {} of {} genomes modelled", batches * rehearsal.together, rehearsal.genomes));
+  std::vector<Seed> seeds = presearch(space, run.info.strategy, run.info.seed, predictor, presearch, [&] {
+    if (live) write_to_stderr(fmt::format("\rrehearsal: {} of {} genomes modelled", batches * presearch.together, presearch.genomes));
     ++batches;
     return run.time_limit && Clock::now() - begun > *run.time_limit / 5;
   });
@@ -171,11 +171,11 @@ std::vector<Seed> rehearsed_seeds(const PreparedRun& run, const Space& space, Fo
   return seeds;
 }
 
-/// What opens a new run: the best of other runs, and of a rehearsal.
-std::vector<Seed> opening_of(const PreparedRun& run, const Space& space, Foresight* foresight, bool quiet) {
-  std::vector<Seed> seeds = seeds_elsewhere(run, space, foresight);
-  if (run.rehearse > 0)
-    std::ranges::move(rehearsed_seeds(run, space, *foresight, quiet), std::back_inserter(seeds));
+/// What opens a new run: the best of other runs, and of a presearch.
+std::vector<Seed> opening_of(const PreparedRun& run, const Space& space, LatencyPredictor* predictor, bool quiet) {
+  std::vector<Seed> seeds = seeds_elsewhere(run, space, predictor);
+  if (run.presearch > 0)
+    std::ranges::move(presearched_seeds(run, space, *predictor, quiet), std::back_inserter(seeds));
   return seeds;
 }
 
@@ -267,19 +267,19 @@ int run(const RunRequest& request, const std::string& command_line) {
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
   const auto binaries = std::make_shared<BinaryCache>();  // What is modelled first and then evaluated is compiled once.
-  std::unique_ptr<Foresight> foresight;
-  if (run.info.screen > 1 || run.rehearse > 0)
-    foresight = std::make_unique<RememberedForesight>(std::make_unique<ModelForesight>(
+  std::unique_ptr<LatencyPredictor> predictor;
+  if (run.info.screen > 1 || run.presearch > 0)
+    predictor = std::make_unique<CachedPredictor>(std::make_unique<ModelLatencyPredictor>(
         run.task, run.info.target, run.device, build, binaries, interrupt.requested()));
   const SearchLimits limits = limits_of(run, interrupt.requested());
   const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space, limits);
   RecordedProposals recorded = recorded_proposals(request, run, templates);
-  // While a search is rehearsed the device computes what candidates are compared with.
+  // While a search is presearched the device computes what candidates are compared with.
   const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries);
-  if (!run.resumed) run.info.seeds = opening_of(run, space, foresight.get(), request.quiet);
+  if (!run.resumed) run.info.seeds = opening_of(run, space, predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet: there is nothing to go on with.
   const std::unique_ptr<Strategy> strategy =
-      make_proposed(own_strategy(run, space, foresight.get()), space, proposer.get(), proposer_share(request), templates,
+      make_proposed(own_strategy(run, space, predictor.get()), space, proposer.get(), proposer_share(request), templates,
                     std::move(recorded));
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
 
@@ -361,10 +361,10 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
                                kMostScreened))
       ->type_name("N");
   command
-      ->add_option("--rehearse", request->rehearse,
+      ->add_option("--rehearse", request->presearch,
                    fmt::format("Search M genomes, at most {}, by the cost model alone first; the best of them open the run (default: {}, or "
                                "twice --evals, where a screened evolve runs on a GPU that a virtual one is like; else 0)",
-                               kMostRehearsed, Rehearsal().genomes))
+                               kMostPresearched, Presearch().genomes))
       ->type_name("M");
   command
       ->add_option("--proposer", request->proposer,

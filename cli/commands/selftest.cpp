@@ -49,24 +49,24 @@ std::uint64_t fresh_salt() {
 }
 
 bool is_right(const SelftestRow& row, const std::string& kind) {
-  const std::vector<Verdict>& expected = row.specimen.expected.at(kind);
+  const std::vector<Verdict>& expected = row.mutant.expected.at(kind);
   return std::ranges::find(expected, row.verdict) != expected.end() &&
-         row.reason.find(row.specimen.says) != std::string::npos;
+         row.reason.find(row.mutant.says) != std::string::npos;
 }
 
-/// The legal genome nearest to what a specimen wishes for; none where the device cannot run its family.
-std::optional<Genome> genome_of(const Space& space, const Specimen& specimen) {
-  const auto runs_here = [&](const Family& family) { return family.name == specimen.family; };
+/// The legal genome nearest to what a mutant wishes for; none where the device cannot run its family.
+std::optional<Genome> genome_of(const Space& space, const Mutant& mutant) {
+  const auto runs_here = [&](const Family& family) { return family.name == mutant.family; };
   if (std::ranges::none_of(space.families(), runs_here)) return std::nullopt;
   Rng rng(0);
-  std::optional<Genome> genome = space.complete({specimen.family, specimen.genes}, specimen.kept, rng);
+  std::optional<Genome> genome = space.complete({mutant.family, mutant.genes}, mutant.kept, rng);
   if (!genome) {
-    throw usage_error(fmt::format("specimen {} of {}: no legal genome has its genes", specimen.name, specimen.family));
+    throw usage_error(fmt::format("specimen {} of {}: no legal genome has its genes", mutant.name, mutant.family));
   }
   return genome;
 }
 
-/// Submits specimens and gathers their verdicts.
+/// Submits mutants and gathers their verdicts.
 class Selftest {
  public:
   Selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device, std::uint64_t salt)
@@ -77,9 +77,9 @@ class Selftest {
         target_(make_target(task, device.kind, {}, task.default_options())),
         space_(make_space(tree, task, device, target_, "")) {}
 
-  std::vector<SelftestRow> run(const std::vector<Specimen>& specimens) {
+  std::vector<SelftestRow> run(const std::vector<Mutant>& mutants) {
     std::vector<SelftestRow> rows;
-    for (const Specimen& specimen : specimens) rows.push_back({.specimen = specimen, .reason = ""});
+    for (const Mutant& mutant : mutants) rows.push_back({.mutant = mutant, .reason = ""});
     const std::unique_ptr<Evaluator> pipeline = open();
     std::size_t in_flight = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -104,15 +104,15 @@ class Selftest {
   }
 
   std::size_t submit(Evaluator& pipeline, std::size_t number, SelftestRow& row) const {
-    const std::optional<Genome> genome = genome_of(space_, row.specimen);
-    if (!genome || !row.specimen.expected.contains(device_.kind)) return 0;
-    const SourceTree changed = edited(tree_, row.specimen.edits);
+    const std::optional<Genome> genome = genome_of(space_, row.mutant);
+    if (!genome || !row.mutant.expected.contains(device_.kind)) return 0;
+    const SourceTree changed = edited(tree_, row.mutant.edits);
     for (const Family& family : load_families(changed, task_)) {
       if (family.name != genome->family) continue;
       pipeline.submit(number, make_candidate(changed, task_, family, *genome, target_, facts_of(device_.limits)));
       return 1;
     }
-    throw usage_error(fmt::format("specimen {}: its edits take the family {} away", row.specimen.name, genome->family));
+    throw usage_error(fmt::format("specimen {}: its edits take the family {} away", row.mutant.name, genome->family));
   }
 
   std::size_t finish(Evaluator& pipeline, std::vector<SelftestRow>& rows) const {
@@ -133,15 +133,15 @@ class Selftest {
   Space space_;
 };
 
-std::vector<Specimen> chosen(std::vector<Specimen> specimens, const std::vector<std::string>& only) {
-  if (only.empty()) return specimens;
+std::vector<Mutant> chosen(std::vector<Mutant> mutants, const std::vector<std::string>& only) {
+  if (only.empty()) return mutants;
   std::vector<std::string> names;
-  for (const Specimen& specimen : specimens) names.push_back(specimen.name);
+  for (const Mutant& mutant : mutants) names.push_back(mutant.name);
   for (const std::string& name : only) {
     if (std::ranges::find(names, name) == names.end()) throw unknown_name("specimen", name, names);
   }
-  std::erase_if(specimens, [&](const Specimen& specimen) { return std::ranges::find(only, specimen.name) == only.end(); });
-  return specimens;
+  std::erase_if(mutants, [&](const Mutant& mutant) { return std::ranges::find(only, mutant.name) == only.end(); });
+  return mutants;
 }
 
 std::string verdict_text(const SelftestRow& row) {
@@ -153,8 +153,8 @@ std::string selftest_text(const SelftestResult& result, const Terminal& terminal
   Table table({{"specimen"}, {"verdict"}, {""}, {"reason"}});
   for (const SelftestRow& row : result.rows) {
     const Style style = !row.judged ? Style::plain : row.right ? Style::plain : Style::bad;
-    table.add({row.specimen.name, verdict_text(row), !row.judged ? "" : row.right ? "right" : "WRONG",
-               one_line(row.reason.empty() ? row.specimen.about : row.reason)},
+    table.add({row.mutant.name, verdict_text(row), !row.judged ? "" : row.right ? "right" : "WRONG",
+               one_line(row.reason.empty() ? row.mutant.about : row.reason)},
               style);
   }
   const std::string counts = fmt::format("{} judged, {} wrongly, {} not shown on this kind of device", result.judged(),
@@ -238,8 +238,8 @@ bool SelftestResult::passed() const {
 
 SelftestResult run_selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device,
                             const std::vector<std::string>& only) {
-  const std::vector<Specimen> specimens = load_specimens(tree, task);
-  if (specimens.empty()) {
+  const std::vector<Mutant> mutants = load_mutants(tree, task);
+  if (mutants.empty()) {
     throw usage_error(fmt::format("task {} has no mutants: put {}/mutants/FAMILY.json beside it (docs/trust.md)",
                                   task.name, task.name));
   }
@@ -248,7 +248,7 @@ SelftestResult run_selftest(const SourceTree& tree, const Task& task, const Devi
           .task_hash = task.hash,
           .device = device,
           .salt = salt,
-          .rows = Selftest(tree, task, device, salt).run(chosen(specimens, only))};
+          .rows = Selftest(tree, task, device, salt).run(chosen(mutants, only))};
 }
 
 void add_selftest(CLI::App& app, Action& action) {

@@ -10,9 +10,9 @@
 
 namespace evo::cli {
 
-/// What became of one specimen.
+/// What became of one mutant.
 struct SelftestRow {
-  Specimen specimen;
+  Mutant mutant;
   bool judged = false;  ///< False: this kind of device cannot show the fault, or cannot run the family.
   Verdict verdict = Verdict::harness_failed;
   std::string reason;
@@ -32,7 +32,7 @@ struct SelftestResult {
   bool passed() const;
 };
 
-/// Evaluates each specimen of a task as a search would evaluate a candidate, with fresh seeds. `only`: names; empty: all.
+/// Evaluates each mutant of a task as a search would evaluate a candidate, with fresh seeds. `only`: names; empty: all.
 SelftestResult run_selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device,
                             const std::vector<std::string>& only);
 

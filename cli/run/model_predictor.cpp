@@ -39,7 +39,7 @@ bool says_nothing(Verdict verdict) {
 
 }  // namespace
 
-ModelForesight::ModelForesight(Task task, Target target, const DeviceInfo& device, Build build,
+ModelLatencyPredictor::ModelLatencyPredictor(Task task, Target target, const DeviceInfo& device, Build build,
                                std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop)
     : task_(std::move(task)),
       target_(std::move(target)),
@@ -48,18 +48,18 @@ ModelForesight::ModelForesight(Task task, Target target, const DeviceInfo& devic
       stop_(stop),
       pool_(options_for(device_, std::move(binaries)), usable_cores()) {}
 
-std::vector<Foretold> ModelForesight::foretell(const std::vector<Genome>& genomes) {
+std::vector<Prediction> ModelLatencyPredictor::predict(const std::vector<Genome>& genomes) {
   std::vector<Pending> pending;
   for (const Genome& genome : genomes) pending.push_back(start(genome));
-  std::vector<Foretold> foretold;
+  std::vector<Prediction> predicted;
   for (Pending& one : pending) {
     if (!wait_for(one)) return {};
-    foretold.push_back(finish(std::move(one)));
+    predicted.push_back(finish(std::move(one)));
   }
-  return foretold;
+  return predicted;
 }
 
-bool ModelForesight::wait_for(const Pending& pending) const {
+bool ModelLatencyPredictor::wait_for(const Pending& pending) const {
   for (const std::future<ModelPool::Result>& result : pending.results) {
     while (result.wait_for(kPoll) != std::future_status::ready) {
       if (stop_.load()) return false;
@@ -68,7 +68,7 @@ bool ModelForesight::wait_for(const Pending& pending) const {
   return true;
 }
 
-ModelForesight::Pending ModelForesight::start(const Genome& genome) {
+ModelLatencyPredictor::Pending ModelLatencyPredictor::start(const Genome& genome) {
   Pending pending{build_(genome), {}, {}};
   for (const Shape& shape : target_.timed) {
     const auto number = program_for(pending.candidate, shape.name);
@@ -81,7 +81,7 @@ ModelForesight::Pending ModelForesight::start(const Genome& genome) {
   return pending;
 }
 
-Foretold ModelForesight::finish(Pending pending) const {
+Prediction ModelLatencyPredictor::finish(Pending pending) const {
   std::vector<double> latencies_us;
   std::vector<evo::Build> builds;
   for (std::size_t i = 0; i < pending.results.size(); ++i) {

@@ -15,15 +15,15 @@ namespace evo::cli {
 /// The cost model of the virtual GPU that is like a run's device, asked before candidates cost its time: the
 /// geometric mean over the timed shapes. What does not compile, spills, or cannot run there is bound to fail; of
 /// what the virtual GPU does not know, or what is lost through no fault of its own, nothing can be told.
-class ModelForesight : public Foresight {
+class ModelLatencyPredictor : public LatencyPredictor {
  public:
   using Build = std::function<Candidate(const Genome&)>;
   /// What it compiles is kept in `binaries`. `stop`, once set, ends what is being modelled; it must outlive this. Throws
   /// usage_error when no virtual GPU is like the device.
-  ModelForesight(Task task, Target target, const DeviceInfo& device, Build build, std::shared_ptr<BinaryCache> binaries,
+  ModelLatencyPredictor(Task task, Target target, const DeviceInfo& device, Build build, std::shared_ptr<BinaryCache> binaries,
                  const std::atomic<bool>& stop);
 
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override;
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override;
 
  private:
   /// A candidate whose timed shapes are being modelled.
@@ -35,7 +35,7 @@ class ModelForesight : public Foresight {
   Pending start(const Genome& genome);
   /// False when it was stopped before all results were there.
   bool wait_for(const Pending& pending) const;
-  Foretold finish(Pending pending) const;
+  Prediction finish(Pending pending) const;
 
   Task task_;
   Target target_;

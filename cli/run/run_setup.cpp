@@ -76,11 +76,11 @@ std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const De
   return models_help(info.strategy, device) ? Screen().among : 1;
 }
 
-/// A short run is not worth a long rehearsal.
-std::size_t rehearse_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
-  if (!request.rehearse.empty()) return parse_number("--rehearse", request.rehearse, 0, kMostRehearsed);
+/// A short run is not worth a long presearch.
+std::size_t presearch_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
+  if (!request.presearch.empty()) return parse_number("--rehearse", request.presearch, 0, kMostPresearched);
   if (info.screen == 1 || !models_help(info.strategy, device)) return 0;
-  const std::size_t usual = Rehearsal().genomes;
+  const std::size_t usual = Presearch().genomes;
   return info.evaluation_limit > 0 ? std::min<std::size_t>(usual, 2 * info.evaluation_limit) : usual;
 }
 
@@ -101,7 +101,7 @@ void refuse_other_arguments(const RunRequest& request) {
   refuse("--family", !request.family.empty());
   refuse("--seed-from", !request.seed_from.empty());
   refuse("--screen", !request.screen.empty());
-  refuse("--rehearse", !request.rehearse.empty());
+  refuse("--rehearse", !request.presearch.empty());
 }
 
 /// The GPU that a run was made on may have another number by now; another GPU may have its number.
@@ -154,7 +154,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.evaluation_limit = evaluation_limit(request, run.device);
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
   info.screen = screen_of(request, info, run.device);
-  run.rehearse = rehearse_of(request, info, run.device);
+  run.presearch = presearch_of(request, info, run.device);
   info.command = command_line;
   info.evo_version = EVO_VERSION;
   run.templates = tree;

@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kEvaluationsOnCuda = 200;
 inline constexpr std::uint64_t kEvaluationsOnVgpu = 40;
 /// Proposals are held in memory until the best modelled is known.
 inline constexpr std::uint64_t kMostScreened = 1024;
-inline constexpr std::uint64_t kMostRehearsed = 1'000'000;
+inline constexpr std::uint64_t kMostPresearched = 1'000'000;
 
 /// As typed; empty where nothing was said.
 struct RunRequest {
@@ -36,7 +36,7 @@ struct RunRequest {
   std::string family;
   std::vector<std::string> seed_from;
   std::string screen;
-  std::string rehearse;
+  std::string presearch;
   std::string proposer;
   std::string proposer_share = "25";
   std::string proposer_deadline = "10s";
@@ -49,7 +49,7 @@ struct PreparedRun {
   RunInfo info;
   Task task;
   DeviceInfo device;
-  std::size_t rehearse = 0;  ///< Genomes of a new run that are modelled before the first is evaluated.
+  std::size_t presearch = 0;  ///< Genomes of a new run that are modelled before the first is evaluated.
   std::vector<std::vector<Seed>> elsewhere;  ///< Elites that a new run is seeded from, by ranking.
   std::string notice;  ///< For people, before it starts.
   SourceTree templates;  ///< Those of a new run, its task's mutants among them.

@@ -66,7 +66,7 @@ std::string selftest_warning(const Store& store, const SourceTree& tree, const T
                        task.name, last->wrong, last->judged, command);
   }
   if (last || ships_pass(tree, task, device.kind)) return "";
-  if (load_specimens(tree, task).empty()) {
+  if (load_mutants(tree, task).empty()) {
     return fmt::format(
         "{} has no planted mutants, so nothing shows that its wrong kernels are found (docs/trust.md)",
         task.name);

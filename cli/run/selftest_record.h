@@ -15,7 +15,7 @@ namespace evo::cli {
 /// part of a task's hash.
 SelftestRecord record_of(const SelftestResult& result, const std::string& nvrtc_version);
 
-/// Writes that file. Throws usage_error when the test did not pass or left specimens out.
+/// Writes that file. Throws usage_error when the test did not pass or left mutants out.
 std::filesystem::path write_pass(const std::filesystem::path& templates, const SelftestRecord& record);
 
 /// Whether such a file says that this very task passed on a device of this kind.

@@ -60,22 +60,22 @@ std::size_t RecordedSpace::row_of(const Genome& genome) const {
   return rows_.at(space_.point(genome));
 }
 
-std::vector<Foretold> RecordedForesight::foretell(const std::vector<Genome>& genomes) {
-  std::vector<Foretold> foretold;
-  for (const Genome& genome : genomes) foretold.push_back({rows_.at(space_.row_of(genome)), ""});
-  return foretold;
+std::vector<Prediction> RecordedLatencyPredictor::predict(const std::vector<Genome>& genomes) {
+  std::vector<Prediction> predicted;
+  for (const Genome& genome : genomes) predicted.push_back({rows_.at(space_.row_of(genome)), ""});
+  return predicted;
 }
 
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
                                 const ReplayLimits& limits, const std::vector<Seed>& seeds,
-                                const std::vector<std::optional<double>>& foretold) {
-  RecordedForesight foresight(space, foretold);
+                                const std::vector<std::optional<double>>& predicted) {
+  RecordedLatencyPredictor predictor(space, predicted);
   std::vector<Seed> opening = seeds;
-  if (limits.rehearse > 0)
-    std::ranges::move(rehearse(space.space(), strategy, seed, foresight, {.genomes = limits.rehearse}),
+  if (limits.presearch > 0)
+    std::ranges::move(presearch(space.space(), strategy, seed, predictor, {.genomes = limits.presearch}),
                       std::back_inserter(opening));
-  const auto searching = make_guided(std::string(strategy), space.space(), seed, &foresight,
-                                     {.screen = limits.screen, .rehearses = limits.rehearse > 0}, std::move(opening));
+  const auto searching = make_guided(std::string(strategy), space.space(), seed, &predictor,
+                                     {.screen = limits.screen, .presearches = limits.presearch > 0}, std::move(opening));
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;

@@ -30,13 +30,13 @@ class RecordedSpace {
   std::unordered_map<Point, std::size_t, PointHash> rows_;
 };
 
-/// Foretells what was foretold of each row.
-class RecordedForesight : public Foresight {
+/// Predicts what was predicted of each row.
+class RecordedLatencyPredictor : public LatencyPredictor {
  public:
   /// `rows`: by row. Both must outlive it.
-  RecordedForesight(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
+  RecordedLatencyPredictor(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
       : space_(space), rows_(rows) {}
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override;
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override;
 
  private:
   const RecordedSpace& space_;
@@ -48,15 +48,15 @@ struct ReplayLimits {
   std::size_t evaluations = 0;  ///< At least this many.
   double seconds = 0;           ///< At least this much recorded compile and benchmark time.
   std::size_t width = 1;        ///< Candidates in flight.
-  std::size_t screen = 1;       ///< Proposals for each that is evaluated: the best foretold one of so many.
-  std::size_t rehearse = 0;     ///< Genomes that are foretold before, the best of which open the run; 0: nor later.
+  std::size_t screen = 1;       ///< Proposals for each that is evaluated: the best predicted one of so many.
+  std::size_t presearch = 0;     ///< Genomes that are predicted before, the best of which open the run; 0: nor later.
 };
 
 /// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the
-/// order they were evaluated, failures included. `seeds` are proposed first. `foretold`: by row; for
-/// limits.screen and limits.rehearse.
+/// order they were evaluated, failures included. `seeds` are proposed first. `predicted`: by row; for
+/// limits.screen and limits.presearch.
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
                                 const ReplayLimits& limits, const std::vector<Seed>& seeds = {},
-                                const std::vector<std::optional<double>>& foretold = {});
+                                const std::vector<std::optional<double>>& predicted = {});
 
 }  // namespace evo

@@ -5,13 +5,13 @@
 namespace evo {
 
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,
-                                      Foresight* foresight, const Guidance& guidance,
+                                      LatencyPredictor* predictor, const Guidance& guidance,
                                       std::vector<Seed> opening) {
   std::unique_ptr<Strategy> strategy = make_strategy(name, space, seed);
   if (guidance.screen > 1) {
     Screen screen{.among = guidance.screen};
-    if (guidance.rehearses) screen.rehearsing = {.by = name, .seed = seed};
-    strategy = make_screened(std::move(strategy), space, *foresight, std::move(screen));
+    if (guidance.presearches) screen.presearching = {.by = name, .seed = seed};
+    strategy = make_screened(std::move(strategy), space, *predictor, std::move(screen));
   }
   return make_seeded(std::move(strategy), std::move(opening));
 }

@@ -12,17 +12,17 @@
 
 namespace evo {
 
-/// What foresight does in a search.
+/// What predictor does in a search.
 struct Guidance {
   std::size_t screen = 1;  ///< Proposals for each that is asked (screen.h); 1: no screen.
-  bool rehearses = false;  ///< Whether a screened search rehearses where it is stuck.
+  bool presearches = false;  ///< Whether a screened search presearches where it is stuck.
 };
 
 /// The strategy `name` as a search walks it: first `opening`, then what it proposes, under a screen.
-/// `foresight` may be null where there is none. It and `space` must outlive the strategy. Throws as
+/// `predictor` may be null where there is none. It and `space` must outlive the strategy. Throws as
 /// make_strategy.
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,
-                                      Foresight* foresight, const Guidance& guidance,
+                                      LatencyPredictor* predictor, const Guidance& guidance,
                                       std::vector<Seed> opening);
 
 }  // namespace evo

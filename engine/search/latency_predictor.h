@@ -11,31 +11,31 @@
 namespace evo {
 
 /// What can be told of a genome without a device.
-struct Foretold {
+struct Prediction {
   /// In any unit that is the same for all; infinite for one that is bound to fail, empty where nothing can be
   /// told.
   std::optional<double> latency;
   std::string program;  ///< The same for genomes that make the same program; empty where it is not known.
 };
 
-/// Foretells without a device. Implementations: the virtual GPU's cost model, tables, fakes.
-class Foresight {
+/// Predicts without a device. Implementations: the virtual GPU's cost model, tables, fakes.
+class LatencyPredictor {
  public:
-  virtual ~Foresight() = default;
+  virtual ~LatencyPredictor() = default;
   /// Of each genome in turn; the same genome has the same answer each time. No answers at all when it was
   /// told to stop: nothing more is asked then.
-  virtual std::vector<Foretold> foretell(const std::vector<Genome>& genomes) = 0;
+  virtual std::vector<Prediction> predict(const std::vector<Genome>& genomes) = 0;
 };
 
-/// Asks another once for each genome: what a rehearsal foretold, a screen and later rehearsals meet again.
-class RememberedForesight : public Foresight {
+/// Asks another once for each genome: what a presearch predicted, a screen and later presearches meet again.
+class CachedPredictor : public LatencyPredictor {
  public:
-  explicit RememberedForesight(std::unique_ptr<Foresight> foresight);
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override;
+  explicit CachedPredictor(std::unique_ptr<LatencyPredictor> predictor);
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override;
 
  private:
-  std::unique_ptr<Foresight> foresight_;
-  std::unordered_map<std::string, Foretold> known_;  // by the genome's text
+  std::unique_ptr<LatencyPredictor> predictor_;
+  std::unordered_map<std::string, Prediction> known_;  // by the genome's text
 };
 
 }  // namespace evo

@@ -21,19 +21,19 @@ constexpr double kCredit = 0.5;
 
 }  // namespace
 
-ForesightError::ForesightError(const Space& space)
+PredictionError::PredictionError(const Space& space)
     : space_(space), encoding_(space), forest_(encoding_, Forest::Options()) {}
 
-std::vector<float> ForesightError::row_of(const Genome& genome) const {
+std::vector<float> PredictionError::row_of(const Genome& genome) const {
   std::vector<float> row(encoding_.columns());
   encoding_.encode(space_.point(genome), row.data());
   return row;
 }
 
-void ForesightError::observe(const Genome& genome, double foretold, std::optional<double> measured_us) {
+void PredictionError::observe(const Genome& genome, double predicted, std::optional<double> measured_us) {
   const std::vector<float> row = row_of(genome);
   rows_.insert(rows_.end(), row.begin(), row.end());
-  ratios_.push_back(measured_us ? std::optional(*measured_us / foretold) : std::nullopt);
+  ratios_.push_back(measured_us ? std::optional(*measured_us / predicted) : std::nullopt);
   if (measured_us) ++measured_;
   if (ratios_.size() > kMemory) {
     rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(encoding_.columns()));
@@ -43,7 +43,7 @@ void ForesightError::observe(const Genome& genome, double foretold, std::optiona
   learnt_ = false;
 }
 
-void ForesightError::learn() {
+void PredictionError::learn() {
   std::vector<double> known;
   for (const auto& ratio : ratios_) {
     if (ratio) known.push_back(*ratio);
@@ -60,12 +60,12 @@ void ForesightError::learn() {
   learnt_ = true;
 }
 
-std::optional<double> ForesightError::expected_us(const Genome& genome, std::optional<double> foretold) {
-  if (foretold) *foretold *= ratio(genome);
-  return foretold;
+std::optional<double> PredictionError::expected_us(const Genome& genome, std::optional<double> predicted) {
+  if (predicted) *predicted *= ratio(genome);
+  return predicted;
 }
 
-double ForesightError::ratio(const Genome& genome) {
+double PredictionError::ratio(const Genome& genome) {
   if (!learnt_) learn();
   if (forest_.empty()) return median_;
   const Prediction log_ratio = forest_.predict(row_of(genome).data());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostSeeds = 10;
 /// With three fewer searches find one near the best among them, with eight more evaluations are lost where none is.
-constexpr std::size_t kForetoldSeeds = 5;
+constexpr std::size_t kPredictionSeeds = 5;
 
 class SeededStrategy : public Strategy {
  public:
@@ -66,22 +66,22 @@ std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<See
 }
 
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings,
-                           Foresight& foresight) {
+                           LatencyPredictor& predictor) {
   std::vector<Seed> candidates = best_of(space, rankings, kSeedCandidates, kSeedCandidates);
   std::vector<Genome> genomes;
   for (const Seed& candidate : candidates) genomes.push_back(candidate.genome);
-  const std::vector<Foretold> foretold = foresight.foretell(genomes);
-  if (foretold.size() < genomes.size()) return {};
+  const std::vector<Prediction> predicted = predictor.predict(genomes);
+  if (predicted.size() < genomes.size()) return {};
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!foretold[i].latency || std::isfinite(*foretold[i].latency)) order.push_back(i);
+    if (!predicted[i].latency || std::isfinite(*predicted[i].latency)) order.push_back(i);
   }
   const auto latency = [&](std::size_t i) {
-    return foretold[i].latency.value_or(std::numeric_limits<double>::infinity());
+    return predicted[i].latency.value_or(std::numeric_limits<double>::infinity());
   };
   std::ranges::stable_sort(order, {}, latency);
   std::vector<Seed> seeds;
-  for (std::size_t i = 0; i < std::min(kForetoldSeeds, order.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kPredictionSeeds, order.size()); ++i)
     seeds.push_back(std::move(candidates[order[i]]));
   return seeds;
 }

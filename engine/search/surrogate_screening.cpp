@@ -20,39 +20,39 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// What is expected to take less than this much more than the best may be better than it: neighbours differ by as
 /// much in how far the cost model is off.
 constexpr double kMargin = 0.03;
-/// Of a rehearsal so many are looked at, the best first, until as many as are chosen at once were not asked before.
-constexpr std::size_t kRehearsedAmong = 32;
+/// Of a presearch so many are looked at, the best first, until as many as are chosen at once were not asked before.
+constexpr std::size_t kPresearchedAmong = 32;
 
-/// Foretells what measurements let expect.
-class Corrected : public Foresight {
+/// Predicts what measurements let expect.
+class Corrected : public LatencyPredictor {
  public:
-  Corrected(Foresight& foresight, ForesightError& error) : foresight_(foresight), error_(error) {}
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
-    std::vector<Foretold> foretold = foresight_.foretell(genomes);
-    for (std::size_t i = 0; i < foretold.size(); ++i)
-      foretold[i].latency = error_.expected_us(genomes[i], foretold[i].latency);
-    return foretold;
+  Corrected(LatencyPredictor& predictor, PredictionError& error) : predictor_(predictor), error_(error) {}
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+    std::vector<Prediction> predicted = predictor_.predict(genomes);
+    for (std::size_t i = 0; i < predicted.size(); ++i)
+      predicted[i].latency = error_.expected_us(genomes[i], predicted[i].latency);
+    return predicted;
   }
 
  private:
-  Foresight& foresight_;
-  ForesightError& error_;
+  LatencyPredictor& predictor_;
+  PredictionError& error_;
 };
 
 /// Tickets count what is asked. The strategy has a count of its own, of all that it proposed.
 class ScreenedStrategy : public Strategy {
  public:
-  ScreenedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, Foresight& foresight, Screen screen)
+  ScreenedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, LatencyPredictor& predictor, Screen screen)
       : strategy_(std::move(strategy)),
         space_(space),
-        foresight_(foresight),
+        predictor_(predictor),
         error_(space),
         together_(std::max<std::size_t>(1, screen.together)),
         among_(together_ * std::max<std::size_t>(1, screen.among)),
-        rehearsing_(std::move(screen.rehearsing)) {}
+        presearching_(std::move(screen.presearching)) {}
 
   std::optional<Proposal> ask() override {
-    if (chosen_.empty() && stuck()) choose_rehearsed();
+    if (chosen_.empty() && stuck()) choose_presearched();
     if (chosen_.empty()) choose();
     if (chosen_.empty()) return std::nullopt;
     Entry entry = std::move(chosen_.front());
@@ -76,20 +76,20 @@ class ScreenedStrategy : public Strategy {
 
   void tell(const Answer& answer) override {
     const auto found = in_flight_.extract(answer.ticket);
-    const auto& [ticket, settled, genome, foretold] = found.mapped();
+    const auto& [ticket, settled, genome, predicted] = found.mapped();
     ++told_since_better_;
     if (answer.latency_us) note_measured(*answer.latency_us);
-    if (foretold.latency && std::isfinite(*foretold.latency))
-      error_.observe(genome, *foretold.latency, answer.latency_us);
+    if (predicted.latency && std::isfinite(*predicted.latency))
+      error_.observe(genome, *predicted.latency, answer.latency_us);
     if (!settled) strategy_->tell({ticket, answer.latency_us});
-    if (!foretold.program.empty()) tell_twins(programs_.at(foretold.program), answer);
+    if (!predicted.program.empty()) tell_duplicates(programs_.at(predicted.program), answer);
     settle_screened();
   }
 
  private:
   struct Entry {
     Proposal proposal;
-    Foretold foretold;
+    Prediction predicted;
     std::optional<double> expected_us;
     bool settled = false;  // the strategy was told of it
   };
@@ -97,12 +97,12 @@ class ScreenedStrategy : public Strategy {
     std::uint64_t ticket = 0;  // the strategy's
     bool settled = false;
     Genome genome;
-    Foretold foretold;
+    Prediction predicted;
   };
   /// A program that was asked, or is next.
   struct Program {
     std::optional<Answer> answer;      // by our ticket
-    std::vector<std::uint64_t> twins;  // the strategy's tickets that wait for the answer
+    std::vector<std::uint64_t> duplicates;  // the strategy's tickets that wait for the answer
   };
 
   /// What the strategy has proposed but nobody was asked for: next, still standing, or screened out. One whose program
@@ -110,14 +110,14 @@ class ScreenedStrategy : public Strategy {
   std::optional<Entry> take_unasked(const Genome& genome) {
     const auto is_it = [&](const Entry& entry) { return entry.proposal.genome == genome; };
     const auto is_it_alone = [&](const Entry& entry) {
-      return is_it(entry) && !programs_.contains(entry.foretold.program);
+      return is_it(entry) && !programs_.contains(entry.predicted.program);
     };
     if (auto next = std::ranges::find_if(chosen_, is_it); next != chosen_.end()) return taken_from(chosen_, next);
     for (std::vector<Entry>* entries : {&standing_, &screened_}) {
       if (auto one = std::ranges::find_if(*entries, is_it_alone); one != entries->end()) return taken_from(*entries, one);
     }
     const auto out = screened_out_.find(to_text(genome));
-    if (out == screened_out_.end() || programs_.contains(out->second.foretold.program)) return std::nullopt;
+    if (out == screened_out_.end() || programs_.contains(out->second.predicted.program)) return std::nullopt;
     return std::move(screened_out_.extract(out).mapped());
   }
 
@@ -136,20 +136,20 @@ class ScreenedStrategy : public Strategy {
     best_us_ = std::min(best_us_, latency_us);
   }
 
-  bool stuck() const { return !rehearsing_.by.empty() && told_since_better_ >= rehearsing_.after; }
+  bool stuck() const { return !presearching_.by.empty() && told_since_better_ >= presearching_.after; }
 
-  /// Of the best of a rehearsal those that the strategy has not proposed.
-  void choose_rehearsed() {
+  /// Of the best of a presearch those that the strategy has not proposed.
+  void choose_presearched() {
     told_since_better_ = 0;
-    Corrected expected(foresight_, error_);
-    const Rehearsal rehearsal{.genomes = rehearsing_.genomes, .climbs = 1, .kept = kRehearsedAmong};
+    Corrected expected(predictor_, error_);
+    const Presearch presearch{.genomes = presearching_.genomes, .climbs = 1, .kept = kPresearchedAmong};
     std::vector<Entry> batch;
-    for (const Seed& seed : rehearse(space_, rehearsing_.by, rehearsing_.seed + next_ticket_, expected, rehearsal)) {
+    for (const Seed& seed : presearch(space_, presearching_.by, presearching_.seed + next_ticket_, expected, presearch)) {
       if (batch.size() == together_) break;
       std::optional<Proposal> proposal = strategy_->offer(seed.genome, "rehearsed", {});
       if (proposal) batch.push_back({std::move(*proposal), {}, {}});
     }
-    if (foretell(batch)) choose_from(std::move(batch));
+    if (predict(batch)) choose_from(std::move(batch));
   }
 
   /// Of those that still stand and new ones.
@@ -160,19 +160,19 @@ class ScreenedStrategy : public Strategy {
       if (!proposal) break;
       fresh.push_back({std::move(*proposal), {}, {}});
     }
-    if (!foretell(fresh)) return;
+    if (!predict(fresh)) return;
     std::vector<Entry> batch = std::exchange(standing_, {});
     std::ranges::move(fresh, std::back_inserter(batch));
     choose_from(std::move(batch));
   }
 
-  /// False when foresight was told to stop.
-  bool foretell(std::vector<Entry>& entries) {
+  /// False when predictor was told to stop.
+  bool predict(std::vector<Entry>& entries) {
     std::vector<Genome> genomes;
     for (const Entry& entry : entries) genomes.push_back(entry.proposal.genome);
-    std::vector<Foretold> foretold = foresight_.foretell(genomes);
-    if (foretold.size() < genomes.size()) return false;
-    for (std::size_t i = 0; i < foretold.size(); ++i) entries[i].foretold = std::move(foretold[i]);
+    std::vector<Prediction> predicted = predictor_.predict(genomes);
+    if (predicted.size() < genomes.size()) return false;
+    for (std::size_t i = 0; i < predicted.size(); ++i) entries[i].predicted = std::move(predicted[i]);
     return true;
   }
 
@@ -180,10 +180,10 @@ class ScreenedStrategy : public Strategy {
     for (Entry& entry : batch) expect(entry);
     const double middle = median_of(batch);
     std::ranges::stable_sort(batch, {}, [&](const Entry& entry) { return entry.expected_us.value_or(middle); });
-    std::vector<Entry> twins;
+    std::vector<Entry> duplicates;
     for (Entry& entry : batch) {
-      if (programs_.contains(entry.foretold.program)) {
-        twins.push_back(std::move(entry));
+      if (programs_.contains(entry.predicted.program)) {
+        duplicates.push_back(std::move(entry));
       } else if (chosen_.size() < together_) {
         note_program(entry);
         chosen_.push_back(std::move(entry));
@@ -191,36 +191,36 @@ class ScreenedStrategy : public Strategy {
         screened_.push_back(std::move(entry));
       }
     }
-    settle_twins(std::move(twins));
+    settle_duplicates(std::move(duplicates));
     settle_screened();
   }
 
   void note_program(const Entry& entry) {
-    if (!entry.foretold.program.empty()) programs_[entry.foretold.program];
+    if (!entry.predicted.program.empty()) programs_[entry.predicted.program];
   }
 
   void expect(Entry& entry) {
-    entry.expected_us = error_.expected_us(entry.proposal.genome, entry.foretold.latency);
+    entry.expected_us = error_.expected_us(entry.proposal.genome, entry.predicted.latency);
   }
 
   /// One is asked where there is nothing else: so a run in which all genomes make the same few programs ends.
-  void settle_twins(std::vector<Entry> twins) {
-    for (Entry& twin : twins) {
+  void settle_duplicates(std::vector<Entry> duplicates) {
+    for (Entry& duplicate : duplicates) {
       if (chosen_.empty()) {
-        chosen_.push_back(std::move(twin));
+        chosen_.push_back(std::move(duplicate));
         continue;
       }
-      Program& program = programs_.at(twin.foretold.program);
-      program.twins.push_back(twin.proposal.ticket);
-      if (program.answer) tell_twins(program, *program.answer);
+      Program& program = programs_.at(duplicate.predicted.program);
+      program.duplicates.push_back(duplicate.proposal.ticket);
+      if (program.answer) tell_duplicates(program, *program.answer);
     }
   }
 
-  void tell_twins(Program& program, const Answer& answer) {
+  void tell_duplicates(Program& program, const Answer& answer) {
     program.answer = answer;
-    for (const std::uint64_t twin : std::exchange(program.twins, {})) {
-      ancestors_[twin] = {answer.ticket};
-      strategy_->tell({twin, answer.latency_us});
+    for (const std::uint64_t duplicate : std::exchange(program.duplicates, {})) {
+      ancestors_[duplicate] = {answer.ticket};
+      strategy_->tell({duplicate, answer.latency_us});
     }
   }
 
@@ -232,7 +232,7 @@ class ScreenedStrategy : public Strategy {
     return expected.empty() ? 0 : upper_median(std::move(expected));
   }
 
-  /// What foretold latencies mean is not known before the first measurement.
+  /// What predicted latencies mean is not known before the first measurement.
   void settle_screened() {
     if (!error_.knows_any()) return;
     for (Entry& entry : screened_) {
@@ -260,7 +260,7 @@ class ScreenedStrategy : public Strategy {
     Proposal proposal = std::move(entry.proposal);
     const std::uint64_t ticket = next_ticket_++;
     note_program(entry);
-    in_flight_[ticket] = {proposal.ticket, entry.settled, proposal.genome, std::move(entry.foretold)};
+    in_flight_[ticket] = {proposal.ticket, entry.settled, proposal.genome, std::move(entry.predicted)};
     proposal.parents = measured_ancestors(proposal);
     ancestors_[proposal.ticket] = {ticket};
     proposal.ticket = ticket;
@@ -282,11 +282,11 @@ class ScreenedStrategy : public Strategy {
 
   std::unique_ptr<Strategy> strategy_;
   const Space& space_;
-  Foresight& foresight_;
-  ForesightError error_;
+  LatencyPredictor& predictor_;
+  PredictionError error_;
   std::size_t together_;
   std::size_t among_;
-  Screen::Rehearsing rehearsing_;
+  Screen::Rehearsing presearching_;
   std::deque<Entry> chosen_;                               // to be asked next
   std::vector<Entry> standing_;                            // may be the best so far: they stand again
   std::vector<Entry> screened_;                            // the strategy is still to be told
@@ -302,9 +302,9 @@ class ScreenedStrategy : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space, Foresight& foresight,
+std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space, LatencyPredictor& predictor,
                                         Screen screen) {
-  return std::make_unique<ScreenedStrategy>(std::move(strategy), space, foresight, std::move(screen));
+  return std::make_unique<ScreenedStrategy>(std::move(strategy), space, predictor, std::move(screen));
 }
 
 }  // namespace evo

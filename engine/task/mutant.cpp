@@ -29,60 +29,60 @@ std::vector<Verdict> read_verdicts(const JsonPlace& place) {
   return verdicts;
 }
 
-/// One file of specimens.
+/// One file of mutants.
 class Loader {
  public:
   Loader(const SourceTree& tree, const Task& task, std::string file, std::string family)
       : tree_(tree), task_(task), family_(std::move(family)), root_(JsonPlace::read(tree, file)) {}
 
-  std::vector<Specimen> load() {
+  std::vector<Mutant> load() {
     root_.allow_only({"base", "controls", "mutants"});
     if (!tree_.contains(fmt::format("{}/{}/family.json", task_.name, family_))) {
       root_.fail(fmt::format("task {} has no family {}: the file is named after one", task_.name, family_));
     }
     for (const auto& [gene, place] : root_.at("base").members()) base_.insert_or_assign(gene, place.value());
-    std::vector<Specimen> specimens;
-    for (const JsonPlace& place : root_.at("controls").items()) specimens.push_back(control(place));
-    for (const JsonPlace& place : root_.at("mutants").items()) specimens.push_back(mutant(place));
-    return specimens;
+    std::vector<Mutant> mutants;
+    for (const JsonPlace& place : root_.at("controls").items()) mutants.push_back(control(place));
+    for (const JsonPlace& place : root_.at("mutants").items()) mutants.push_back(mutant(place));
+    return mutants;
   }
 
  private:
-  Specimen control(const JsonPlace& place) {
+  Mutant control(const JsonPlace& place) {
     place.allow_only({"name", "about", "genes"});
-    Specimen specimen = common(place);
-    for (const std::string_view kind : kDeviceKinds) specimen.expected.emplace(kind, std::vector{Verdict::valid});
-    return specimen;
+    Mutant mutant = common(place);
+    for (const std::string_view kind : kDeviceKinds) mutant.expected.emplace(kind, std::vector{Verdict::valid});
+    return mutant;
   }
 
-  Specimen mutant(const JsonPlace& place) {
+  Mutant mutant(const JsonPlace& place) {
     place.allow_only({"name", "about", "genes", "edits", "expect", "says"});
-    Specimen specimen = common(place);
-    for (const JsonPlace& change : place.at("edits").items()) specimen.edits.push_back(edit(change));
+    Mutant mutant = common(place);
+    for (const JsonPlace& change : place.at("edits").items()) mutant.edits.push_back(edit(change));
     try {
-      edited(tree_, specimen.edits);
+      edited(tree_, mutant.edits);
     } catch (const Error& error) {
       place.at("edits").fail(error.what());
     }
-    specimen.expected = expected(place.at("expect"));
-    if (const auto says = place.find("says")) specimen.says = says->text();
-    return specimen;
+    mutant.expected = expected(place.at("expect"));
+    if (const auto says = place.find("says")) mutant.says = says->text();
+    return mutant;
   }
 
-  Specimen common(const JsonPlace& place) {
-    Specimen specimen;
-    specimen.name = place.at("name").text();
-    if (!names_.insert(specimen.name).second) place.at("name").fail(fmt::format("'{}' is there twice", specimen.name));
-    specimen.about = place.at("about").text();
-    specimen.family = family_;
-    specimen.genes = base_;
+  Mutant common(const JsonPlace& place) {
+    Mutant mutant;
+    mutant.name = place.at("name").text();
+    if (!names_.insert(mutant.name).second) place.at("name").fail(fmt::format("'{}' is there twice", mutant.name));
+    mutant.about = place.at("about").text();
+    mutant.family = family_;
+    mutant.genes = base_;
     if (const auto genes = place.find("genes")) {
       for (const auto& [gene, allele] : genes->members()) {
-        specimen.genes.insert_or_assign(gene, allele.value());
-        specimen.kept.push_back(gene);
+        mutant.genes.insert_or_assign(gene, allele.value());
+        mutant.kept.push_back(gene);
       }
     }
-    return specimen;
+    return mutant;
   }
 
   TextEdit edit(const JsonPlace& place) const {
@@ -126,15 +126,15 @@ bool is_mutant_file(std::string_view path, std::string_view task) {
   return path.starts_with(task) && path.substr(task.size()).starts_with("/mutants/");
 }
 
-std::vector<Specimen> load_specimens(const SourceTree& tree, const Task& task) {
-  std::vector<Specimen> specimens;
+std::vector<Mutant> load_mutants(const SourceTree& tree, const Task& task) {
+  std::vector<Mutant> mutants;
   for (const auto& [path, content] : tree) {
     const std::vector<std::string> parts = split(path, '/');
     if (parts.size() != 3 || !is_mutant_file(path, task.name) || !parts[2].ends_with(".json")) continue;
-    std::vector<Specimen> more = Loader(tree, task, path, parts[2].substr(0, parts[2].size() - 5)).load();
-    std::ranges::move(more, std::back_inserter(specimens));
+    std::vector<Mutant> more = Loader(tree, task, path, parts[2].substr(0, parts[2].size() - 5)).load();
+    std::ranges::move(more, std::back_inserter(mutants));
   }
-  return specimens;
+  return mutants;
 }
 
 SourceTree edited(const SourceTree& tree, const std::vector<TextEdit>& edits) {

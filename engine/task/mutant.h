@@ -21,12 +21,12 @@ struct TextEdit {
 
 /// A kernel whose verdict is known beforehand: an honest control, or a mutant with a planted fault. What judges
 /// candidates is itself judged by them (docs/trust.md).
-struct Specimen {
+struct Mutant {
   std::string name;
   std::string about;  ///< What is wrong with it.
   std::string family;
   Bindings genes;                 ///< Wished for; the nearest legal genome is taken.
-  std::vector<std::string> kept;  ///< Genes without whose wished alleles it is not the specimen that is meant.
+  std::vector<std::string> kept;  ///< Genes without whose wished alleles it is not the mutant that is meant.
   std::vector<TextEdit> edits;
   /// The verdicts that are right, by device kind. A kind that is missing cannot show the fault.
   std::map<std::string, std::vector<Verdict>, std::less<>> expected;
@@ -35,7 +35,7 @@ struct Specimen {
 
 /// What TASK/mutants/FAMILY.json describe, controls first within each family. Throws usage_error that names the file,
 /// the key and the reason; among these an edit that does not fit its file any more.
-std::vector<Specimen> load_specimens(const SourceTree& tree, const Task& task);
+std::vector<Mutant> load_mutants(const SourceTree& tree, const Task& task);
 
 /// The tree with the edits made.
 SourceTree edited(const SourceTree& tree, const std::vector<TextEdit>& edits);

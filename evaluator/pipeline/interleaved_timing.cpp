@@ -16,7 +16,7 @@
 namespace evo {
 namespace {
 
-/// Modules of contestants, out of the way of those that are validated.
+/// Modules of candidates, out of the way of those that are validated.
 constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 
 /// Clocks that are lower by no more than this part are the same.
@@ -44,21 +44,21 @@ TimingRequest free_turn() {
 class Match {
  public:
   Match(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
-        const std::vector<Contestant>& contestants)
-      : options_(options), plan_(plan), device_(device), contestants_(contestants), rng_(mix(options.salt, "turns")) {}
+        const std::vector<BuiltCandidate>& candidates)
+      : options_(options), plan_(plan), device_(device), candidates_(candidates), rng_(mix(options.salt, "turns")) {}
 
   Turns run(int rounds, const TurnsEnd& end) {
     const bool modelled = options_.device.kind == "vgpu";
     turns_.modelled = modelled;
-    turns_.rounds_us.resize(contestants_.size());
-    turns_.failures.resize(contestants_.size());
-    for (std::size_t i = 0; i < contestants_.size(); ++i) load(i);
+    turns_.rounds_us.resize(candidates_.size());
+    turns_.failures.resize(candidates_.size());
+    for (std::size_t i = 0; i < candidates_.size(); ++i) load(i);
     for (int i = 0; i < (modelled ? 1 : rounds); ++i) {
       round();
       if (end && end(turns_)) break;
       turn_ = at_full_clock() ? free_turn() : limited_turn();
     }
-    for (std::size_t i = 0; i < contestants_.size(); ++i) unload(i);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) unload(i);
     return std::move(turns_);
   }
 
@@ -68,7 +68,7 @@ class Match {
   }
 
   void round() {
-    std::vector<std::size_t> order(contestants_.size());
+    std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
     for (const std::size_t number : order) {
@@ -92,13 +92,13 @@ class Match {
   }
 
   std::optional<Timing> time(std::size_t number, const TimedShape& timed) {
-    const Candidate& candidate = *contestants_[number].candidate;
+    const Candidate& candidate = *candidates_[number].candidate;
     const auto program = program_for(candidate, timed.shape.name);
     if (!program) throw machine_error("a contestant has no program for shape " + timed.shape.name);
     const Plan& plan = candidate.programs[*program].plans.at(timed.shape.name);
     protocol::Time request{first_module(number) + *program, plan, {}, turn_};
     for (const std::size_t one : timed.rotation) request.rotation.push_back(plan_.cases[one].recipe);
-    request.answered = false;  // They were judged when the contestants were validated.
+    request.answered = false;  // They were judged when the candidates were validated.
     auto timed_reply = ask<protocol::Timed>(number, std::move(request));
     if (timed_reply && timed_reply->timing.median_us <= 0) fail(number, "its timing has no usable sample");
     if (!timed_reply || turns_.failures[number]) return std::nullopt;
@@ -106,19 +106,19 @@ class Match {
   }
 
   void load(std::size_t number) {
-    const std::vector<Binary>& binaries = contestants_[number].binaries;
+    const std::vector<Binary>& binaries = candidates_[number].binaries;
     for (std::size_t i = 0; i < binaries.size() && !turns_.failures[number]; ++i) {
       ask<protocol::Done>(number, protocol::Load{first_module(number) + i, binaries[i]});
     }
   }
 
   void unload(std::size_t number) {
-    for (std::size_t i = 0; device_.running() && i < contestants_[number].binaries.size(); ++i) {
+    for (std::size_t i = 0; device_.running() && i < candidates_[number].binaries.size(); ++i) {
       device_.call(protocol::Unload{first_module(number) + i}, options_.run_deadline_s);
     }
   }
 
-  /// The answer if it is a T; else the contestant has failed, and the others go on with a worker that holds them all.
+  /// The answer if it is a T; else the candidate has failed, and the others go on with a worker that holds them all.
   template <typename T>
   std::optional<T> ask(std::size_t number, protocol::Request request) {
     auto answer = device_.call(std::move(request), options_.run_deadline_s);
@@ -140,7 +140,7 @@ class Match {
   }
 
   void reload() {
-    for (std::size_t i = 0; i < contestants_.size(); ++i) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (!turns_.failures[i]) load(i);
     }
   }
@@ -152,7 +152,7 @@ class Match {
   const PipelineOptions& options_;
   const CasePlan& plan_;
   WorkerClient& device_;
-  const std::vector<Contestant>& contestants_;
+  const std::vector<BuiltCandidate>& candidates_;
   Rng rng_;
   TimingRequest turn_ = limited_turn();
   int lowest_sm_mhz_ = std::numeric_limits<int>::max();  ///< Of all turns so far; 0: nobody could tell.
@@ -162,8 +162,8 @@ class Match {
 }  // namespace
 
 Turns time_in_turns(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
-                    const std::vector<Contestant>& contestants, int rounds, const TurnsEnd& end) {
-  return Match(options, plan, device, contestants).run(rounds, end);
+                    const std::vector<BuiltCandidate>& candidates, int rounds, const TurnsEnd& end) {
+  return Match(options, plan, device, candidates).run(rounds, end);
 }
 
 }  // namespace evo

@@ -260,10 +260,10 @@ class Pipeline final : public DevicePipeline {
   }
 
   Turns play(const Match& match, WorkerClient& device) {
-    std::vector<Contestant> contestants;
-    for (const Candidate& candidate : *match.candidates) contestants.push_back({&candidate, binaries_of(candidate)});
+    std::vector<BuiltCandidate> candidates;
+    for (const Candidate& candidate : *match.candidates) candidates.push_back({&candidate, binaries_of(candidate)});
     oracles_.wait_until_finished();  // Nothing else runs on the device.
-    return evo::time_in_turns(options_, plan_, device, contestants, match.rounds, *match.end);
+    return evo::time_in_turns(options_, plan_, device, candidates, match.rounds, *match.end);
   }
 
   std::vector<Binary> binaries_of(const Candidate& candidate) {
@@ -287,7 +287,7 @@ class Pipeline final : public DevicePipeline {
   }
 
   Evaluation evaluate(Job& job, Validation& validation) {
-    if (const Known* twin = known(by_source_, job.source_key)) return duplicate_of(*twin, "source");
+    if (const Known* duplicate = known(by_source_, job.source_key)) return duplicate_of(*duplicate, "source");
     if (job.illegal) return remember(by_source_, job.source_key, job, failed(*job.illegal));
 
     Evaluation evaluation;
@@ -295,8 +295,8 @@ class Pipeline final : public DevicePipeline {
     if (evaluation.verdict != Verdict::valid) return remember(by_source_, job.source_key, job, std::move(evaluation));
 
     const std::string binary_key = key_of_builds(job.candidate, evaluation.builds);
-    if (const Known* twin = known(by_binary_, binary_key)) {
-      Evaluation copy = duplicate_of(*twin, "cubin");
+    if (const Known* duplicate = known(by_binary_, binary_key)) {
+      Evaluation copy = duplicate_of(*duplicate, "cubin");
       copy.builds = std::move(evaluation.builds);
       return copy;
     }
@@ -311,7 +311,7 @@ class Pipeline final : public DevicePipeline {
 
   /// Waits for the programs and checks each. The evaluation's verdict is `valid` if nothing speaks against running them.
   std::vector<Binary> build(Job& job, Evaluation& evaluation) {
-    if (job.compiled.empty()) start_compiling(job);  // Its twin ended without a result.
+    if (job.compiled.empty()) start_compiling(job);  // Its duplicate ended without a result.
     std::vector<Binary> binaries;
     evaluation.verdict = Verdict::valid;
     for (std::size_t i = 0; i < job.compiled.size(); ++i) {
@@ -367,7 +367,7 @@ class Pipeline final : public DevicePipeline {
     return found == table.end() ? nullptr : &found->second;
   }
 
-  /// Our own failures are not remembered: a twin gets its own chance.
+  /// Our own failures are not remembered: a duplicate gets its own chance.
   Evaluation remember(std::map<std::string, Known>& table, const std::string& key, const Job& job, Evaluation evaluation) {
     if (options_.dedup && evaluation.verdict != Verdict::harness_failed) {
       table.insert_or_assign(key, Known{job.ticket, abridged(evaluation)});

@@ -10,7 +10,7 @@
 namespace evo {
 namespace {
 
-bool twins(const Contender& a, const Contender& b) {
+bool duplicates(const Contender& a, const Contender& b) {
   return a.source_hash == b.source_hash || (!a.binary_hash.empty() && a.binary_hash == b.binary_hash);
 }
 
@@ -28,11 +28,11 @@ EliteDecision replace_if_faster(const Contender& incumbent, const Contender& cha
 
 EliteDecision decide(std::span<const Contender> elites, const Contender& challenger) {
   if (!(std::isfinite(challenger.latency_us) && challenger.latency_us > 0)) return {};
-  const auto is_twin = [&](const Contender& elite) { return twins(elite, challenger); };
-  const auto twin_count = std::count_if(elites.begin(), elites.end(), is_twin);
-  if (twin_count > 1) return {};
-  if (twin_count == 1)
-    return replace_if_faster(*std::find_if(elites.begin(), elites.end(), is_twin), challenger);
+  const auto is_duplicate = [&](const Contender& elite) { return duplicates(elite, challenger); };
+  const auto duplicate_count = std::count_if(elites.begin(), elites.end(), is_duplicate);
+  if (duplicate_count > 1) return {};
+  if (duplicate_count == 1)
+    return replace_if_faster(*std::find_if(elites.begin(), elites.end(), is_duplicate), challenger);
   if (elites.size() < kEliteCount) return {true, {}};
   return replace_if_faster(*std::max_element(elites.begin(), elites.end(), faster), challenger);
 }

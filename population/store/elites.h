@@ -27,7 +27,7 @@ struct EliteDecision {
 /// Decides whether a valid challenger becomes one of at most kEliteCount elites, given in any order.
 /// The slowest goes; of equally fast ones the incumbent stays. A challenger with the source or the binary of
 /// an elite is the same kernel measured again: it competes with that elite only, and stays out when it is the
-/// twin of two.
+/// duplicate of two.
 EliteDecision decide(std::span<const Contender> elites, const Contender& challenger);
 
 /// What runs, as one text: the cubins of all builds and the launch plans (equal cubins in other grids are

@@ -32,9 +32,9 @@
 // wgmma family on an H200: learnt by ridge regression from the recorded sweeps of that family. Each sweep
 // makes two landscapes: the effects of genes and their pairs, and those of triples too. Where half of the
 // chance that a genome fails is learnt, it fails. Descents from random genomes end in dozens of different
-// places. What a screen foretells errs as the cost model does: the same regression learns its error on the
+// places. What a screen predicts errs as the cost model does: the same regression learns its error on the
 // sweep.
-//   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--rehearse M]
+//   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--presearch M]
 //   [--modelled FILE...] [--seeded]
 // SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
 // 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape.
@@ -211,11 +211,11 @@ class LearntEvaluator : public Evaluator {
 };
 
 /// A model that errs, always in the same way about the same genome. It knows what fails.
-class LearntForesight : public Foresight {
+class LearntLatencyPredictor : public LatencyPredictor {
  public:
-  explicit LearntForesight(const Landscape& landscape) : landscape_(landscape) {}
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
-    std::vector<Foretold> result;
+  explicit LearntLatencyPredictor(const Landscape& landscape) : landscape_(landscape) {}
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+    std::vector<Prediction> result;
     for (const Genome& genome : genomes) {
       const Point point = landscape_.space().point(genome);
       const double latency = landscape_.latency_us(point);
@@ -237,20 +237,20 @@ class LearntForesight : public Foresight {
 struct Budget {
   std::size_t evaluations = 200;
   std::size_t screen = 1;
-  std::size_t rehearse = 0;  // genomes that are foretold before
+  std::size_t presearch = 0;  // genomes that are predicted before
 
-  bool foretells() const { return screen > 1 || rehearse > 0; }
+  bool predicts() const { return screen > 1 || presearch > 0; }
 };
 
-/// What a run evaluated, which `seeds` and the best of a rehearsal opened.
+/// What a run evaluated, which `seeds` and the best of a presearch opened.
 LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed,
                     const Budget& budget, std::vector<Seed> seeds = {}) {
-  LearntForesight foresight(landscape);
-  if (budget.rehearse > 0)
-    std::ranges::move(rehearse(landscape.space(), strategy, seed, foresight, {.genomes = budget.rehearse}),
+  LearntLatencyPredictor predictor(landscape);
+  if (budget.presearch > 0)
+    std::ranges::move(presearch(landscape.space(), strategy, seed, predictor, {.genomes = budget.presearch}),
                       std::back_inserter(seeds));
-  const auto searching = make_guided(strategy, landscape.space(), seed, &foresight,
-                                     {.screen = budget.screen, .rehearses = budget.rehearse > 0}, std::move(seeds));
+  const auto searching = make_guided(strategy, landscape.space(), seed, &predictor,
+                                     {.screen = budget.screen, .presearches = budget.presearch > 0}, std::move(seeds));
   LearntEvaluator evaluator(landscape);
   NoArchive archive;
   SearchLimits limits;
@@ -265,8 +265,8 @@ std::vector<Seed> seeds_from(LearntEvaluator elsewhere, const Landscape& landsca
   std::ranges::stable_sort(elsewhere.valid, {}, [](const auto& one) { return one.first; });
   std::vector<Seed> ranking;
   for (auto& [latency, genome] : elsewhere.valid) ranking.push_back({std::move(genome), ""});
-  LearntForesight foresight(landscape);
-  return budget.screen > 1 ? seeds_in(landscape.space(), {ranking}, foresight)
+  LearntLatencyPredictor predictor(landscape);
+  return budget.screen > 1 ? seeds_in(landscape.space(), {ranking}, predictor)
                            : seeds_in(landscape.space(), {ranking});
 }
 
@@ -323,7 +323,7 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
   for (const std::string& sweep : sweeps) {
     for (const Recording& recording : cli::open_recordings(sweep)) {
       const auto model = modelled.find(recording.name);
-      if (budget.foretells() && model == modelled.end())
+      if (budget.predicts() && model == modelled.end())
         throw usage_error(fmt::format("no --modelled file knows {}", recording.name));
       const cli::ModelledGenomes* genomes = model == modelled.end() ? nullptr : &model->second;
       for (const int degree : kDegrees) landscapes.emplace_back(space, recording, genomes, degree);
@@ -385,7 +385,7 @@ int main(int argc, char** argv) {
   app.add_option("--evals", budget.evaluations);
   app.add_option("--runs", runs);
   app.add_option("--screen", budget.screen);
-  app.add_option("--rehearse", budget.rehearse);
+  app.add_option("--rehearse", budget.presearch);
   app.add_option("--modelled", modelled);
   app.add_flag("--seeded", seeded);
   CLI11_PARSE(app, argc, argv);

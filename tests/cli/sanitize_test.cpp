@@ -22,7 +22,7 @@ struct Expected {
   std::string text;
 };
 
-struct Specimen {
+struct Mutant {
   std::filesystem::path path;
   std::vector<std::string> options;
   std::vector<Expected> expected;
@@ -41,31 +41,31 @@ Expected parse_expected(const std::string& words) {
   return expected;
 }
 
-std::vector<Specimen> specimens(const std::string& folder) {
-  std::vector<Specimen> found;
+std::vector<Mutant> mutants(const std::string& folder) {
+  std::vector<Mutant> found;
   for (const auto& entry :
        std::filesystem::directory_iterator(EVO_SOURCE_DIR "/tests/vgpu/sanitiser/" + folder)) {
-    Specimen specimen{entry.path(), {}, {}};
+    Mutant mutant{entry.path(), {}, {}};
     std::ifstream in(entry.path());
     for (std::string line; std::getline(in, line) && line.starts_with("//");) {
       std::istringstream words(line.substr(2));
       std::string what;
       words >> what;
       if (what == "run:")
-        for (std::string word; words >> word;) specimen.options.push_back(word);
-      if (what == "finds:") specimen.expected.push_back(parse_expected(line.substr(line.find(':') + 2)));
+        for (std::string word; words >> word;) mutant.options.push_back(word);
+      if (what == "finds:") mutant.expected.push_back(parse_expected(line.substr(line.find(':') + 2)));
     }
-    REQUIRE(!specimen.options.empty());
-    found.push_back(std::move(specimen));
+    REQUIRE(!mutant.options.empty());
+    found.push_back(std::move(mutant));
   }
-  std::ranges::sort(found, {}, &Specimen::path);
+  std::ranges::sort(found, {}, &Mutant::path);
   REQUIRE(!found.empty());
   return found;
 }
 
-std::vector<std::string> command(const Specimen& specimen) {
-  std::vector<std::string> arguments{"sanitize", specimen.path.string()};
-  arguments.insert(arguments.end(), specimen.options.begin(), specimen.options.end());
+std::vector<std::string> command(const Mutant& mutant) {
+  std::vector<std::string> arguments{"sanitize", mutant.path.string()};
+  arguments.insert(arguments.end(), mutant.options.begin(), mutant.options.end());
   return arguments;
 }
 
@@ -91,19 +91,19 @@ void run_specialised_toy(const Bench& bench) {
 
 TEST_CASE("evo sanitize finds every planted bug, in its line, and calls nothing else wrong") {
   const Bench bench;
-  for (const Specimen& specimen : specimens("planted")) {
-    INFO(specimen.path.filename().string());
-    const auto json = bench.json(command(specimen), 1);
+  for (const Mutant& mutant : mutants("planted")) {
+    INFO(mutant.path.filename().string());
+    const auto json = bench.json(command(mutant), 1);
     INFO(json.dump(1));
-    REQUIRE(!specimen.expected.empty());
+    REQUIRE(!mutant.expected.empty());
     const auto& findings = json["findings"];
-    for (const Expected& expected : specimen.expected) {
+    for (const Expected& expected : mutant.expected) {
       INFO("expected: " << expected.kind << " in line " << expected.line.value_or(0) << ": "
                         << expected.text);
       CHECK(std::ranges::any_of(findings, [&](const auto& finding) { return matches(finding, expected); }));
     }
     for (const auto& finding : findings) {
-      CHECK(std::ranges::any_of(specimen.expected,
+      CHECK(std::ranges::any_of(mutant.expected,
                                 [&](const Expected& expected) { return finding["kind"] == expected.kind; }));
     }
   }
@@ -111,9 +111,9 @@ TEST_CASE("evo sanitize finds every planted bug, in its line, and calls nothing 
 
 TEST_CASE("evo sanitize finds nothing wrong with clean kernels") {
   const Bench bench;
-  for (const Specimen& specimen : specimens("clean")) {
-    INFO(specimen.path.filename().string());
-    const auto json = bench.json(command(specimen), 0);
+  for (const Mutant& mutant : mutants("clean")) {
+    INFO(mutant.path.filename().string());
+    const auto json = bench.json(command(mutant), 0);
     CHECK(json["clean"] == true);
     CHECK(json["findings"].empty());
     CHECK(json["ran"].size() == 1);

@@ -79,14 +79,14 @@ TEST_CASE("a screened run evaluates the best modelled of its proposals, and is r
 TEST_CASE("a run that rehearses opens with what the model ranks best, and is resumed as it was") {
   const Bench bench;
   write_toy_task(bench);
-  const auto rehearsed_run = [&](const std::string& evaluations, const std::string& database) {
+  const auto presearched_run = [&](const std::string& evaluations, const std::string& database) {
     const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5",
                                        "--rehearse", "20", "--db", database});
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
     return outcome.err;
   };
-  const std::string told = rehearsed_run("6", "whole.db");
+  const std::string told = presearched_run("6", "whole.db");
   CHECK(told.find("rehearsal: 20 genomes are modelled first") != std::string::npos);
   CHECK(told.find("seeded with 4 of a rehearsal") != std::string::npos);
   const nlohmann::json rows = outcomes(bench, "whole.db");
@@ -95,8 +95,8 @@ TEST_CASE("a run that rehearses opens with what the model ranks best, and is res
     CHECK(rows[i]["op"] == "seed");
     opening.push_back(rows[i]["latency_us"].get<double>());
   }
-  CHECK(std::is_sorted(opening.begin(), opening.end()));  // as foretold: the model is what measures here
-  rehearsed_run("2", "parts.db");
+  CHECK(std::is_sorted(opening.begin(), opening.end()));  // as predicted: the model is what measures here
+  presearched_run("2", "parts.db");
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "6", "--db", "parts.db"}).code == 0);
   CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--rehearse", "many"}), 2, {"--rehearse"});

@@ -14,28 +14,28 @@ Genome at(std::int64_t x) {
   return {"f", {{"x", number(x)}}};
 }
 
-/// Foretells x, and counts what it is asked.
-class Counting : public Foresight {
+/// Predicts x, and counts what it is asked.
+class Counting : public LatencyPredictor {
  public:
   explicit Counting(std::vector<std::size_t>& batches) : batches_(batches) {}
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
     batches_.push_back(genomes.size());
     if (batches_.size() == 3) return {};
-    std::vector<Foretold> foretold;
+    std::vector<Prediction> predicted;
     for (const Genome& genome : genomes) {
       const auto x = std::get<std::int64_t>(genome.genes.at("x"));
-      foretold.push_back({static_cast<double>(x), std::to_string(x)});
+      predicted.push_back({static_cast<double>(x), std::to_string(x)});
     }
-    return foretold;
+    return predicted;
   }
 
  private:
   std::vector<std::size_t>& batches_;
 };
 
-std::vector<double> latencies(const std::vector<Foretold>& foretold) {
+std::vector<double> latencies(const std::vector<Prediction>& predicted) {
   std::vector<double> latencies;
-  for (const Foretold& one : foretold) latencies.push_back(one.latency.value_or(-1));
+  for (const Prediction& one : predicted) latencies.push_back(one.latency.value_or(-1));
   return latencies;
 }
 
@@ -43,13 +43,13 @@ std::vector<double> latencies(const std::vector<Foretold>& foretold) {
 
 TEST_CASE("a remembered foresight is asked once for each genome") {
   std::vector<std::size_t> batches;
-  RememberedForesight foresight(std::make_unique<Counting>(batches));
-  CHECK(latencies(foresight.foretell({at(3), at(1), at(3)})) == std::vector<double>{3, 1, 3});
-  CHECK(latencies(foresight.foretell({at(1), at(2)})) == std::vector<double>{1, 2});
-  CHECK(latencies(foresight.foretell({at(2), at(3)})) == std::vector<double>{2, 3});
-  CHECK(foresight.foretell({at(2)}).front().program == "2");
+  CachedPredictor predictor(std::make_unique<Counting>(batches));
+  CHECK(latencies(predictor.predict({at(3), at(1), at(3)})) == std::vector<double>{3, 1, 3});
+  CHECK(latencies(predictor.predict({at(1), at(2)})) == std::vector<double>{1, 2});
+  CHECK(latencies(predictor.predict({at(2), at(3)})) == std::vector<double>{2, 3});
+  CHECK(predictor.predict({at(2)}).front().program == "2");
   CHECK(batches == std::vector<std::size_t>{2, 1});
-  CHECK(foresight.foretell({at(1), at(7)}).empty());  // told to stop
-  CHECK(latencies(foresight.foretell({at(7), at(1)})) == std::vector<double>{7, 1});
+  CHECK(predictor.predict({at(1), at(7)}).empty());  // told to stop
+  CHECK(latencies(predictor.predict({at(7), at(1)})) == std::vector<double>{7, 1});
   CHECK(batches == std::vector<std::size_t>{2, 1, 1, 1});
 }

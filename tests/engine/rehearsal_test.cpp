@@ -35,19 +35,19 @@ Genome at(std::int64_t x, std::int64_t y) {
 }
 
 /// Latencies of the plane; y by twos makes one program.
-class Slope : public Foresight {
+class Slope : public LatencyPredictor {
  public:
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
     if (stopped) return {};
-    std::vector<Foretold> foretold;
+    std::vector<Prediction> predicted;
     for (const Genome& genome : genomes) {
       const std::int64_t x = value_of(genome, "x");
       const std::int64_t y = value_of(genome, "y") / 2 * 2;
       texts.insert(to_text(genome));
-      foretold.push_back({x < 3 ? kFails : static_cast<double>(10 + x + y), std::to_string(100 * x + y)});
+      predicted.push_back({x < 3 ? kFails : static_cast<double>(10 + x + y), std::to_string(100 * x + y)});
     }
     ++batches;
-    return foretold;
+    return predicted;
   }
 
   std::set<std::string> texts;
@@ -60,14 +60,14 @@ class Slope : public Foresight {
 TEST_CASE("a rehearsal finds what is foretold to be best, no two alike") {
   const Space space = plane();
   Slope slope;
-  const auto found = rehearse(space, "evolve", 1, slope, {.genomes = 400});
+  const auto found = presearch(space, "evolve", 1, slope, {.genomes = 400});
   CHECK(slope.texts.size() <= 400);
   CHECK(slope.texts.size() > 250);  // its climbs meet near the best
   REQUIRE(found.size() == 4);
   CHECK(value_of(found[0].genome, "x") == 3);
   CHECK(value_of(found[0].genome, "y") <= 1);
   for (const Seed& one : found) {
-    CHECK(one.origin == kRehearsed);
+    CHECK(one.origin == kPresearched);
     CHECK(value_of(one.genome, "x") <= 8);
     for (const Seed& other : found) {
       if (&one == &other) continue;
@@ -76,28 +76,28 @@ TEST_CASE("a rehearsal finds what is foretold to be best, no two alike") {
     }
   }
   Slope again;
-  const auto same = rehearse(space, "evolve", 1, again, {.genomes = 400});
+  const auto same = presearch(space, "evolve", 1, again, {.genomes = 400});
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(same[i].genome == found[i].genome);
 }
 
 TEST_CASE("a rehearsal ends with its time, with its foresight, and with its space") {
   const Space space = plane();
   Slope slope;
-  CHECK(rehearse(space, "evolve", 1, slope, {.genomes = 400}, [&] { return slope.batches == 2; }).size() == 4);
+  CHECK(presearch(space, "evolve", 1, slope, {.genomes = 400}, [&] { return slope.batches == 2; }).size() == 4);
   CHECK(slope.texts.size() == 64);
   Slope stopped;
   stopped.stopped = true;
-  CHECK(rehearse(space, "evolve", 1, stopped, {.genomes = 400}).empty());
+  CHECK(presearch(space, "evolve", 1, stopped, {.genomes = 400}).empty());
   const Space point({family("f", {gene("x", {number(5)}), gene("y", {number(0), number(7)})}, {})}, {}, {});
   Slope all;
-  const auto found = rehearse(point, "evolve", 1, all, {.genomes = 400});
+  const auto found = presearch(point, "evolve", 1, all, {.genomes = 400});
   REQUIRE(found.size() == 1);  // the other differs in one gene
   CHECK(to_text(found[0].genome) == "f: x=5 y=0");
 }
 
 TEST_CASE("the error of a foresight is its median at first, then what the genes say of it") {
   const Space space = plane();
-  ForesightError error(space);
+  PredictionError error(space);
   CHECK(!error.knows_any());
   CHECK(error.ratio(at(1, 1)) == 1);
   error.observe(at(1, 1), 2, std::nullopt);
@@ -108,7 +108,7 @@ TEST_CASE("the error of a foresight is its median at first, then what the genes 
   CHECK(error.knows_any());
   CHECK(error.ratio(at(40, 40)) == 2);
   Rng rng(1);
-  for (int i = 0; i < 200; ++i) {  // where x is large it foretells half of what is measured
+  for (int i = 0; i < 200; ++i) {  // where x is large it predicts half of what is measured
     const auto x = static_cast<std::int64_t>(rng.below(60));
     error.observe(at(x, static_cast<std::int64_t>(rng.below(60))), 10, x < 30 ? 10 : 20);
   }
@@ -121,7 +121,7 @@ TEST_CASE("the error of a foresight is its median at first, then what the genes 
 
 TEST_CASE("a genome like those that failed is expected to take twice as long") {
   const Space space = plane();
-  ForesightError error(space);
+  PredictionError error(space);
   Rng rng(1);
   for (int i = 0; i < 200; ++i) {
     const auto y = static_cast<std::int64_t>(rng.below(60));

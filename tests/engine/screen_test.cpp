@@ -34,12 +34,12 @@ const Space& line() {
 constexpr double kUnknown = -1;
 
 /// Knows a latency for some x, and the programs of some; others fail.
-class Table : public Foresight {
+class Table : public LatencyPredictor {
  public:
   explicit Table(std::map<std::int64_t, double> latencies, std::map<std::int64_t, std::string> programs = {})
       : table_(std::move(latencies)), programs_(std::move(programs)) {}
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
-    std::vector<Foretold> found;
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+    std::vector<Prediction> found;
     for (const Genome& genome : genomes) {
       const auto known = table_.find(x_of(genome));
       found.push_back({known != table_.end() ? known->second : std::numeric_limits<double>::infinity(), ""});
@@ -89,7 +89,7 @@ TEST_CASE("of every so many proposals the one foretold fastest is asked, and the
   REQUIRE(first);
   CHECK(first->ticket == 0);
   CHECK(x_of(first->genome) == 1);
-  CHECK(told.empty());  // what foretold latencies mean is not known yet
+  CHECK(told.empty());  // what predicted latencies mean is not known yet
   strategy->tell({0, 6.0});
   CHECK(told == std::map<std::uint64_t, std::optional<double>>{{0, 10.0}, {1, 6.0}, {2, 8.0}});
   const auto second = strategy->ask();
@@ -108,7 +108,7 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
-  strategy->tell({0, 50.0});  // much slower than foretold: the median says 50 times
+  strategy->tell({0, 50.0});  // much slower than predicted: the median says 50 times
   CHECK(told.at(1) == 100.0);
   CHECK(x_of(strategy->ask()->genome) == 3);
   strategy->tell({1, 8.0});  // now once or 50 times; the larger of two is the median
@@ -119,7 +119,7 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
   const auto other = make_screened(std::make_unique<Counting>(4, told), line(), close, {.among = 2, .together = 1});
   CHECK(x_of(other->ask()->genome) == 0);
   CHECK(x_of(other->ask()->genome) == 2);
-  other->tell({1, 9.0});  // as foretold: 1 would be the best with 4.5
+  other->tell({1, 9.0});  // as predicted: 1 would be the best with 4.5
   CHECK(!told.contains(1));
   CHECK(x_of(other->ask()->genome) == 1);
 }
@@ -140,12 +140,12 @@ TEST_CASE("what measurements have shown of foresight's error decides which propo
   std::vector<Value> numbers;
   for (int i = 0; i < 50; ++i) numbers.push_back(number(i));
   const Space space({evo::test::family("f", {gene("odd", {number(0), number(1)}), gene("x", numbers)}, {})}, {}, {});
-  class Optimist : public Foresight {  // about odd ones, which take twice as long as it foretells
+  class Optimist : public LatencyPredictor {  // about odd ones, which take twice as long as it predicts
    public:
-    std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
-      std::vector<Foretold> foretold;
-      for (const Genome& genome : genomes) foretold.push_back({latency(genome) / (odd(genome) ? 2 : 1), ""});
-      return foretold;
+    std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+      std::vector<Prediction> predicted;
+      for (const Genome& genome : genomes) predicted.push_back({latency(genome) / (odd(genome) ? 2 : 1), ""});
+      return predicted;
     }
     static bool odd(const Genome& genome) { return std::get<std::int64_t>(genome.genes.at("odd")) == 1; }
     static double latency(const Genome& genome) {
@@ -170,12 +170,12 @@ TEST_CASE("a search that is stuck asks what a rehearsal finds by what is expecte
   std::vector<Value> values;
   for (int i = 0; i < 40; ++i) values.push_back(number(i));
   const Space space({evo::test::family("f", {gene("x", values), gene("y", values)}, {})}, {}, {});
-  class Sums : public Foresight {
+  class Sums : public LatencyPredictor {
    public:
-    std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
-      std::vector<Foretold> foretold;
-      for (const Genome& genome : genomes) foretold.push_back({sum(genome), ""});
-      return foretold;
+    std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+      std::vector<Prediction> predicted;
+      for (const Genome& genome : genomes) predicted.push_back({sum(genome), ""});
+      return predicted;
     }
     static double sum(const Genome& genome) {
       return 10.0 + static_cast<double>(x_of(genome) + std::get<std::int64_t>(genome.genes.at("y")));
@@ -183,19 +183,19 @@ TEST_CASE("a search that is stuck asks what a rehearsal finds by what is expecte
   } sums;
   const auto best_after = [&](const std::string& by) {
     const auto strategy = make_screened(make_strategy("random", space, 1), space, sums,
-                                        {.among = 1, .together = 4, .rehearsing = {.by = by, .seed = 1, .after = 8}});
+                                        {.among = 1, .together = 4, .presearching = {.by = by, .seed = 1, .after = 8}});
     double best = 1e9;
-    int rehearsed = 0;
+    int presearched = 0;
     for (std::uint64_t ticket = 0; ticket < 60; ++ticket) {
       const auto proposal = strategy->ask();
       REQUIRE(proposal);
       CHECK(proposal->ticket == ticket);
-      rehearsed += proposal->op == "rehearsed";
+      presearched += proposal->op == "rehearsed";
       best = std::min(best, Sums::sum(proposal->genome));
       strategy->tell({ticket, Sums::sum(proposal->genome)});
     }
-    CHECK((rehearsed > 0) == !by.empty());
-    CHECK(rehearsed <= 32);
+    CHECK((presearched > 0) == !by.empty());
+    CHECK(presearched <= 32);
     return best;
   };
   CHECK(best_after("evolve") <= 12);

@@ -279,16 +279,16 @@ TEST_CASE("after stop nothing starts, and what is in flight is finished and reco
 TEST_CASE("a screened search that is stopped while latencies are foretold is interrupted, not exhausted") {
   const Space space({kFamily}, {}, {});
   std::atomic<bool> stop = false;
-  struct Interrupted : Foresight {
+  struct Interrupted : LatencyPredictor {
     explicit Interrupted(std::atomic<bool>& stop) : stop_(stop) {}
-    std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
+    std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
       stop_ = ++batches_ == 3;
-      return std::vector<Foretold>(stop_ ? 0 : genomes.size(), {1.0, ""});
+      return std::vector<Prediction>(stop_ ? 0 : genomes.size(), {1.0, ""});
     }
     std::atomic<bool>& stop_;
     int batches_ = 0;
-  } foresight(stop);
-  const auto strategy = make_screened(make_strategy("evolve", space, 1), space, foresight, {.among = 2, .together = 4});
+  } predictor(stop);
+  const auto strategy = make_screened(make_strategy("evolve", space, 1), space, predictor, {.among = 2, .together = 4});
   FakeEvaluator evaluator(4, Order::first_in_first_out);
   FakeArchive archive;
   SearchLimits limits;

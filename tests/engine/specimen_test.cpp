@@ -30,7 +30,7 @@ SourceTree with_suite(const std::string& suite = kSuite) {
   return tree;
 }
 
-std::vector<Specimen> load(const SourceTree& tree) { return load_specimens(tree, load_task(tree, "scale")); }
+std::vector<Mutant> load(const SourceTree& tree) { return load_mutants(tree, load_task(tree, "scale")); }
 
 /// What loading says when one place of the suite is changed.
 std::string complaint(const std::string& from, const std::string& to) {
@@ -41,18 +41,18 @@ std::string complaint(const std::string& from, const std::string& to) {
 }  // namespace
 
 TEST_CASE("specimens are read as they are written") {
-  const auto specimens = load(with_suite());
-  REQUIRE(specimens.size() == 3);
-  CHECK(specimens[0].name == "honest");
-  CHECK(specimens[0].expected.at("vgpu") == std::vector{Verdict::valid});
-  CHECK(specimens[1].family == "plain");
-  CHECK(specimens[1].genes == Bindings{{"threads", test::number(64)}});
-  CHECK(specimens[1].kept == std::vector<std::string>{"threads"});
-  CHECK(specimens[1].edits.at(0).file == "scale/plain/family.json");
-  CHECK(specimens[1].expected.at("cuda") == std::vector{Verdict::wrong_answer, Verdict::crashed});
-  CHECK_FALSE(specimens[1].expected.contains("vgpu"));
-  CHECK(specimens[1].says == "words");
-  CHECK(specimens[2].expected.size() == 2);
+  const auto mutants = load(with_suite());
+  REQUIRE(mutants.size() == 3);
+  CHECK(mutants[0].name == "honest");
+  CHECK(mutants[0].expected.at("vgpu") == std::vector{Verdict::valid});
+  CHECK(mutants[1].family == "plain");
+  CHECK(mutants[1].genes == Bindings{{"threads", test::number(64)}});
+  CHECK(mutants[1].kept == std::vector<std::string>{"threads"});
+  CHECK(mutants[1].edits.at(0).file == "scale/plain/family.json");
+  CHECK(mutants[1].expected.at("cuda") == std::vector{Verdict::wrong_answer, Verdict::crashed});
+  CHECK_FALSE(mutants[1].expected.contains("vgpu"));
+  CHECK(mutants[1].says == "words");
+  CHECK(mutants[2].expected.size() == 2);
 }
 
 TEST_CASE("mutants are no part of what a task is") {

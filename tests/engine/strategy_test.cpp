@@ -97,14 +97,14 @@ double best_of(const std::vector<Proposal>& proposals, const Measure& measure) {
   return best;
 }
 
-/// Foretells these latencies, in the order asked.
-class Foretelling : public Foresight {
+/// Predicts these latencies, in the order asked.
+class Foretelling : public LatencyPredictor {
  public:
   explicit Foretelling(std::vector<std::optional<double>> latencies) : latencies_(std::move(latencies)) {}
-  std::vector<Foretold> foretell(const std::vector<Genome>& genomes) override {
-    std::vector<Foretold> foretold;
-    for (std::size_t i = 0; i < genomes.size(); ++i) foretold.push_back({latencies_.at(i), ""});
-    return foretold;
+  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+    std::vector<Prediction> predicted;
+    for (std::size_t i = 0; i < genomes.size(); ++i) predicted.push_back({latencies_.at(i), ""});
+    return predicted;
   }
 
  private:
@@ -291,10 +291,10 @@ TEST_CASE("of many good genomes elsewhere those that are foretold fastest here b
   std::vector<Seed> ranking;
   for (std::int64_t x = 1; x <= 6; ++x) ranking.push_back({{"f", {{"x", number(x)}}}, "there"});
   const double fails = std::numeric_limits<double>::infinity();
-  const auto chosen = [&](std::vector<std::optional<double>> foretold) {
-    Foretelling foresight(std::move(foretold));
+  const auto chosen = [&](std::vector<std::optional<double>> predicted) {
+    Foretelling predictor(std::move(predicted));
     std::vector<std::string> texts;
-    for (const Seed& seed : seeds_in(space, {ranking}, foresight)) texts.push_back(to_text(seed.genome));
+    for (const Seed& seed : seeds_in(space, {ranking}, predictor)) texts.push_back(to_text(seed.genome));
     return texts;
   };
   CHECK(chosen({9, 7, fails, 5, 8, 6}) == std::vector<std::string>{"f: x=4", "f: x=6", "f: x=2", "f: x=5", "f: x=1"});

@@ -25,7 +25,7 @@ void use(const evo::SourceTree& tree) {
   const evo::Task task = evo::load_task(tree, "t");
   const evo::Target target = evo::make_target(task, "vgpu", {}, {});
   std::vector<evo::Family> families = evo::load_families(tree, task);
-  evo::load_specimens(tree, task);
+  evo::load_mutants(tree, task);
   if (families.empty()) return;
   // Counting a space may take what its author asked for; that is bounded by patience, not by the reader.
   double product = 1;

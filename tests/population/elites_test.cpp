@@ -287,7 +287,7 @@ TEST_CASE("whatever is recorded in whatever order, the elites are the three fast
     }
     Open& open = runs[rng.below(runs.size())];
     const Proposal p = proposal(open.next_ticket++);
-    // Few sources and few latencies, so that twins and ties are common.
+    // Few sources and few latencies, so that duplicates and ties are common.
     const std::string source = "source " + std::to_string(rng.below(12));
     const double latency_us = 1.0 + static_cast<double>(rng.below(20));
     const bool is_valid = rng.below(3) != 0;
