@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
-#include "cli/run/guarded_command.h"
 #include "cli/commands/sanitize.h"
+#include "cli/commands/vgpu.h"
+#include "cli/run/guarded_command.h"
+#include "cli/text/exit_code.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/signals.h"
 #include "cli/text/streams.h"
 #include "cli/text/terminal.h"
-#include "cli/commands/vgpu.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/pipeline/pipeline.h"
@@ -90,8 +90,7 @@ std::vector<std::string> option_names(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back(fmt::format("--{}", name));
   }
-  for (const CLI::App* group :
-       command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
+  for (const CLI::App* group : command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
     for (const std::string& name : option_names(*group)) names.push_back(name);
   }
   return names;
@@ -112,8 +111,7 @@ std::string unexpected(const CLI::App& app) {
                        command.get_name());
   }
   const std::string name = word.substr(0, word.find('='));
-  return fmt::format("evo {} has no option '{}'{}", command.get_name(), name,
-                     suggestion(name, option_names(command)));
+  return fmt::format("evo {} has no option '{}'{}", command.get_name(), name, suggestion(name, option_names(command)));
 }
 
 /// What `evo db` has to be told beside its name: nothing of it was typed, or something else.
@@ -131,8 +129,7 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   if (!parsed.empty() && !command_names(*parsed.front()).empty() && parsed.front()->get_subcommands().empty())
     return complain(missing_part(*parsed.front()), kWrongUsage);
-  const std::string help =
-      parsed.empty() ? "evo --help" : fmt::format("evo {} --help", parsed.front()->get_name());
+  const std::string help = parsed.empty() ? "evo --help" : fmt::format("evo {} --help", parsed.front()->get_name());
   return complain(fmt::format("{} ({})", error.what(), help), kWrongUsage);
 }
 

@@ -8,13 +8,13 @@
 #include <random>
 #include <utility>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
 #include "cli/commands/json_documents.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/base/noticeable.h"
@@ -25,8 +25,9 @@ namespace {
 /// With pairs that scatter by 1 % these resolve 0.5 % with 95 % of 21, 0.8 % with those of 9.
 constexpr int kComparedRounds = 21;
 constexpr int kJudgedRounds = 9;
-/// After so many rounds a match over an elite's place is over, where its whole interval is so far from 1, or so near that
-/// the difference cannot be noticed. Of equals, whose pairs scatter by 1 %, one in 40 is then called faster, as after all rounds.
+/// After so many rounds a match over an elite's place is over, where its whole interval is so far from 1, or so near
+/// that the difference cannot be noticed. Of equals, whose pairs scatter by 1 %, one in 40 is then called faster, as
+/// after all rounds.
 constexpr std::size_t kPlainRounds = 3;
 constexpr double kPlainMargin = 0.01;
 
@@ -75,13 +76,14 @@ Candidate candidate_of(const Restored& one, const Target& target) {
   return with_plans(one.task, one.family, one.row.genome, stored_programs(one.row), target, one.run.info.device.facts);
 }
 
-/// Candidates are source code for the architecture that they were found on: what fails elsewhere may do so for that alone.
+/// Candidates are source code for the architecture that they were found on: what fails elsewhere may do so for that
+/// alone.
 Error explained(const Error& error, const std::vector<Restored>& restored, const DeviceInfo& device) {
   for (const Restored& one : restored) {
     const std::string& arch = one.run.info.device.arch;
     if (arch == device.arch) continue;
-    return {error.fault(), fmt::format("candidate {} was made for {}, another architecture than {} of {}: {}", one.row.id, arch,
-                                       device.arch, device.id, error.what())};
+    return {error.fault(), fmt::format("candidate {} was made for {}, another architecture than {} of {}: {}",
+                                       one.row.id, arch, device.arch, device.id, error.what())};
   }
   return error;
 }
@@ -114,9 +116,10 @@ Comparison compare(const Request& request) {
     candidates.push_back(candidate_of(one, options.target));
     ids.push_back(one.row.id);
   }
-  const int rounds = request.rounds.empty() ? kComparedRounds
-                                            : static_cast<int>(std::min<std::uint64_t>(
-                                                  parse_number("--rounds", request.rounds, 3), 10'000));
+  const int rounds =
+      request.rounds.empty()
+          ? kComparedRounds
+          : static_cast<int>(std::min<std::uint64_t>(parse_number("--rounds", request.rounds, 3), 10'000));
   const DeviceInfo device = options.device;
   Comparison comparison = comparison_of(ids, time_in_turns(std::move(options), candidates, rounds, restored));
   comparison.task = first.task.name;
@@ -155,7 +158,8 @@ int run_compare(const Request& request) {
   if (request.ids.size() < 2) throw usage_error("name two candidates or more: evo compare A B [C...]");
   const Comparison comparison = compare(request);
   fmt::print("{}", request.json ? compare_json(comparison) : comparison_text(comparison, terminal_of(stdout)));
-  const bool failed = std::ranges::any_of(comparison.rows, [](const ComparisonRow& row) { return !row.failure.empty(); });
+  const bool failed =
+      std::ranges::any_of(comparison.rows, [](const ComparisonRow& row) { return !row.failure.empty(); });
   return failed ? kNothingValid : kDone;
 }
 
@@ -166,8 +170,10 @@ PairedRatio ratio_of_pair(const Turns& turns) {
 
 EliteRuling rule(const Turns& turns, CandidateId incumbent) {
   // An incumbent that does not run any more is no elite to keep; a challenger that does not is none to take.
-  if (turns.failures[1]) return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *turns.failures[1])};
-  if (turns.failures[0]) return {false, fmt::format("no elite: it failed beside elite {}: {}", incumbent, *turns.failures[0])};
+  if (turns.failures[1])
+    return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *turns.failures[1])};
+  if (turns.failures[0])
+    return {false, fmt::format("no elite: it failed beside elite {}: {}", incumbent, *turns.failures[0])};
   const PairedRatio ratio = ratio_of_pair(turns);
   const Ranking found = ranking(ratio);
   return {found == Ranking::faster, fmt::format("{} beside elite {}: {} of its latency over {} rounds in turns",
@@ -206,7 +212,8 @@ EliteJudge elite_judge(const Store& store, const Task& task, const Target& targe
   return [&](const Candidate& challenger, CandidateId incumbent) {
     const Restored elite = restore(store, incumbent);
     if (elite.task.hash != task.hash) throw machine_error("an elite of another task competes: please report this");
-    return rule(pipeline.time_in_turns({challenger, candidate_of(elite, target)}, kJudgedRounds, match_decided), incumbent);
+    return rule(pipeline.time_in_turns({challenger, candidate_of(elite, target)}, kJudgedRounds, match_decided),
+                incumbent);
   };
 }
 
@@ -216,7 +223,8 @@ void add_compare(CLI::App& app, Action& action) {
       app.add_subcommand("compare", "Time candidates in turns: is each FASTER or SLOWER than the first, or the SAME?");
   command->add_option("ID", request->ids, "Candidates; each is compared with the first")->required()->type_name("");
   command
-      ->add_option("--device", request->device, "Time on this device (default: the first one's own, or one of its model)")
+      ->add_option("--device", request->device,
+                   "Time on this device (default: the first one's own, or one of its model)")
       ->type_name("DEVICE");
   command->add_option("--rounds", request->rounds, fmt::format("Turns of each (default: {})", kComparedRounds))
       ->type_name("N");

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
 #include "cli/commands/json_documents.h"
 #include "cli/subject/lookup.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
 #include "engine/base/error.h"
 
 namespace evo::cli {
@@ -55,7 +55,8 @@ int merge(const Request& request) {
   fmt::print("{} runs with {} candidates came from {}; {} of them are elites here\n", counts.runs, counts.candidates,
              request.other, counts.elites);
   if (counts.known_runs > 0) fmt::print("{} runs were here already\n", counts.known_runs);
-  if (counts.continued_runs > 0) fmt::print("{} of them went on there, and have now what was found since\n", counts.continued_runs);
+  if (counts.continued_runs > 0)
+    fmt::print("{} of them went on there, and have now what was found since\n", counts.continued_runs);
   for (const RunId run : counts.contradicting_runs) {
     fmt::print("run {} went on with other results there than here: it stays as it is, {} was not merged in full\n", run,
                request.other);
@@ -81,8 +82,8 @@ void add_db(CLI::App& app, Action& action) {
   add_part(*db, action, request, "check", "Is the database sound? Problems, one a line, and exit code 1", check)
       ->add_flag("--json", request->json, kJsonHelp);
   add_part(*db, action, request, "compact", "Give back room that nothing takes any more", compact);
-  CLI::App* part =
-      add_part(*db, action, request, "merge", "Copy the runs of another database; its elites compete with those here", merge);
+  CLI::App* part = add_part(*db, action, request, "merge",
+                            "Copy the runs of another database; its elites compete with those here", merge);
   part->add_option("OTHER", request->other, "The other database; it is not changed")->required()->type_name("");
   part->add_flag("--json", request->json, kJsonHelp);
 }

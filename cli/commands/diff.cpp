@@ -4,12 +4,12 @@
 #include <memory>
 #include <sstream>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
 #include "cli/commands/json_documents.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/sources.h"
+#include "cli/text/exit_code.h"
 #include "cli/text/table.h"
 #include "cli/text/text_diff.h"
 
@@ -78,8 +78,7 @@ int diff(const Request& request) {
 
 void add_diff(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("diff", "Show the genes and source lines in which two candidates differ");
+  CLI::App* command = app.add_subcommand("diff", "Show the genes and source lines in which two candidates differ");
   command->add_option("A", request->a, "A candidate")->required()->type_name("");
   command->add_option("B", request->b, "Another")->required()->type_name("");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/export_request.h"
-#include "cli/subject/lookup.h"
 #include "cli/commands/report.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
@@ -38,8 +38,7 @@ bool alike(const Elite& a, const Elite& b) {
 void keep_options(const Store& store, std::vector<Elite>& elites, const std::vector<std::string>& arguments) {
   if (arguments.empty() || elites.empty()) return;
   const EliteRow& newest = elites.front().row;
-  const Bindings wanted =
-      parse_options(load_task(store.task_files(newest.task_hash), newest.task), arguments);
+  const Bindings wanted = parse_options(load_task(store.task_files(newest.task_hash), newest.task), arguments);
   std::erase_if(elites, [&](const Elite& elite) {
     return std::any_of(wanted.begin(), wanted.end(), [&](const auto& option) {
       const auto found = elite.target.options.find(option.first);
@@ -57,10 +56,8 @@ std::vector<Elite> matching(const Store& store, const DispatchFilter& filter) {
   if (elites.empty()) {
     throw usage_error(fmt::format(
         "no elites to choose among{}{}{} in {}: evo elites lists what there is, evo run --shapes finds some",
-        filter.task.empty() ? "" : " of task " + filter.task,
-        filter.device.empty() ? "" : " on " + filter.device,
-        filter.options.empty() ? "" : fmt::format(" with {}", fmt::join(filter.options, " ")),
-        store.path().string()));
+        filter.task.empty() ? "" : " of task " + filter.task, filter.device.empty() ? "" : " on " + filter.device,
+        filter.options.empty() ? "" : fmt::format(" with {}", fmt::join(filter.options, " ")), store.path().string()));
   }
   return elites;
 }
@@ -78,8 +75,7 @@ std::map<Bindings, Winner> winners(const std::vector<Elite>& elites) {
     for (const Shape& shape : elites[i].target.timed) {
       for (const Timing& timing : elites[i].row.timings) {
         if (timing.cold || timing.shape != shape.name) continue;
-        const auto [found, first] =
-            best.try_emplace(shape.parameters, Winner{i, shape.name, timing.median_us});
+        const auto [found, first] = best.try_emplace(shape.parameters, Winner{i, shape.name, timing.median_us});
         if (!first && timing.median_us < found->second.us) found->second = {i, shape.name, timing.median_us};
       }
     }
@@ -113,8 +109,9 @@ std::vector<ExportRequest> dispatch_requests(const Store& store, const DispatchF
   const Elite newest = elites.front();
   for (const Elite& elite : elites) {
     if (alike(elite, newest)) continue;
-    write_to_stderr(fmt::format("not exported: candidate {}, {} (choose with --task, --device, --objective or --option)\n",
-                                elite.row.candidate, elite_heading(elite.row)));
+    write_to_stderr(
+        fmt::format("not exported: candidate {}, {} (choose with --task, --device, --objective or --option)\n",
+                    elite.row.candidate, elite_heading(elite.row)));
   }
   std::erase_if(elites, [&](const Elite& elite) { return !alike(elite, newest); });
 

@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/text/atomic_file.h"
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
 #include "cli/commands/json_documents.h"
 #include "cli/subject/listings.h"
 #include "cli/subject/lookup.h"
-#include "cli/text/table.h"
 #include "cli/subject/templates.h"
+#include "cli/text/atomic_file.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/table.h"
 #include "engine/base/error.h"
 
 namespace evo::cli {
@@ -42,12 +42,11 @@ std::vector<Check> check_templates(const std::string& wish) {
       }
     }
     const bool any = !good.empty();
-    checks.insert(
-        checks.begin(),
-        {"templates", any,
-         fmt::format("{} in {}", any ? fmt::format("{}", fmt::join(good, ", ")) : "no task that loads",
-                     folder.string()),
-         any ? "" : "name another folder with --templates or EVO_TEMPLATES"});
+    checks.insert(checks.begin(),
+                  {"templates", any,
+                   fmt::format("{} in {}", any ? fmt::format("{}", fmt::join(good, ", ")) : "no task that loads",
+                               folder.string()),
+                   any ? "" : "name another folder with --templates or EVO_TEMPLATES"});
     return checks;
   } catch (const Error& error) {
     return {{"templates", false, error.what(), "name their folder with --templates or EVO_TEMPLATES"}};
@@ -76,8 +75,7 @@ Check check_database(const std::string& path) {
     return {"database", false, problem, fix};
   }
   std::error_code error;
-  if (!fs::exists(path, error))
-    return {"database", true, fmt::format("{}: none yet, a run makes it", path), ""};
+  if (!fs::exists(path, error)) return {"database", true, fmt::format("{}: none yet, a run makes it", path), ""};
   try {
     const Store store = Store::open(path, Store::Mode::read);
     const std::vector<std::string> problems = store.check();
@@ -86,8 +84,7 @@ Check check_database(const std::string& path) {
               "move it away; a run makes a new one"};
     }
     return {"database", true,
-            fmt::format("{}: sound; runs: {}, elites: {}", path, store.runs().size(), store.elites().size()),
-            ""};
+            fmt::format("{}: sound; runs: {}, elites: {}", path, store.runs().size(), store.elites().size()), ""};
   } catch (const Error& problem) {
     return {"database", false, problem.what(), fix};
   }
@@ -113,18 +110,14 @@ Diagnosis diagnose(const Request& request) {
 std::string diagnosis_text(const Diagnosis& diagnosis, const Terminal& terminal) {
   Table table({{""}, {""}, {""}});
   for (const Check& check : diagnosis.checks) {
-    table.add({check.ok ? "works" : "missing", check.name, check.found},
-              check.ok ? Style::plain : Style::warning);
+    table.add({check.ok ? "works" : "missing", check.name, check.found}, check.ok ? Style::plain : Style::warning);
     if (!check.fix.empty()) table.add({"", "", "-> " + check.fix}, Style::warning);
   }
   std::string text = table.text(terminal) + "\n";
   if (diagnosis.can_measure)
     return text + styled(terminal, Style::good, "evo can search and measure on this machine") + "\n";
-  if (diagnosis.can_run)
-    return text + "evo can search on this machine, on the virtual GPU: latencies are modelled\n";
-  return text +
-         styled(terminal, Style::bad,
-                "evo cannot run on this machine before what is missing above is mended") +
+  if (diagnosis.can_run) return text + "evo can search on this machine, on the virtual GPU: latencies are modelled\n";
+  return text + styled(terminal, Style::bad, "evo cannot run on this machine before what is missing above is mended") +
          "\n";
 }
 
@@ -138,8 +131,7 @@ int doctor(const Request& request) {
 
 void add_doctor(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "Say what works on this machine, what is missing and how to fix it");
+  CLI::App* command = app.add_subcommand("doctor", "Say what works on this machine, what is missing and how to fix it");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
 #include "cli/commands/json_documents.h"
-#include "cli/subject/lookup.h"
 #include "cli/commands/report.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/exit_code.h"
 
 namespace evo::cli {
 namespace {
@@ -44,11 +44,10 @@ void add_elites(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("elites", "List the three best for each task, device and objective");
   command->add_option("--task", request->filter.task, "Of this task")->type_name("TASK");
-  command
-      ->add_option("--device", request->filter.device,
-                   "Of this device: an id, cuda or vgpu, or a part of its name")
+  command->add_option("--device", request->filter.device, "Of this device: an id, cuda or vgpu, or a part of its name")
       ->type_name("DEVICE");
-  command->add_option("--objective", request->filter.objective, "Of this objective, as listed, or its first words: accurate");
+  command->add_option("--objective", request->filter.objective,
+                      "Of this objective, as listed, or its first words: accurate");
   command->add_flag("--all", request->all, "Also elites of tasks that have changed since");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);

@@ -7,17 +7,17 @@
 #include <memory>
 #include <span>
 
-#include "cli/subject/arguments.h"
-#include "cli/text/atomic_file.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/dispatch.h"
-#include "cli/text/exit_code.h"
 #include "cli/commands/export_request.h"
 #include "cli/commands/export_results.h"
-#include "cli/text/format.h"
-#include "cli/subject/lookup.h"
 #include "cli/commands/report.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
+#include "cli/text/atomic_file.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
@@ -78,8 +78,8 @@ int export_kernel(const Request& request) {
   const ExportRequest kernel = export_request(restored);
   if (!written(request, export_cuda(kernel))) return kDone;
   const RunInfo& info = restored.run.info;
-  fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output,
-             restored.row.id, info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
+  fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output, restored.row.id,
+             info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
              timing_word(info.device.kind == "vgpu"), compile_hint(request.output, {&kernel, 1}));
   return kDone;
 }
@@ -102,13 +102,14 @@ int export_several(const Request& request) {
         "with an ID");
   }
   const Store store = Store::open(request.database, Store::Mode::read);
-  const std::vector<ExportRequest> kernels = dispatch_requests(
-      store, {request.filter.task, request.filter.device, request.filter.objective, request.options});
+  const std::vector<ExportRequest> kernels =
+      dispatch_requests(store, {request.filter.task, request.filter.device, request.filter.objective, request.options});
   if (!written(request, export_dispatch(kernels))) return kDone;
   const Provenance& first = kernels.front().provenance;
   std::size_t count = 0;
   for (const ExportRequest& kernel : kernels) count += kernel.programs.size();
-  fmt::print("{}: {} kernel{} of {} on {}\n", request.output, count, count == 1 ? "" : "s", first.task, first.device.name);
+  fmt::print("{}: {} kernel{} of {} on {}\n", request.output, count, count == 1 ? "" : "s", first.task,
+             first.device.name);
   for (const ExportRequest& kernel : kernels) fmt::print("{}", summary_of(kernel.provenance));
   fmt::print("check and time it:  {}\n", compile_hint(request.output, kernels));
   return kDone;
@@ -116,8 +117,7 @@ int export_several(const Request& request) {
 
 int export_format(const Request& request) {
   if (request.dispatch || !request.id.empty()) {
-    throw usage_error(
-        "--format writes the results of runs: name a --run or a --task, not an ID or --dispatch");
+    throw usage_error("--format writes the results of runs: name a --run or a --task, not an ID or --dispatch");
   }
   const Store store = Store::open(request.database, Store::Mode::read);
   return export_results(store, {request.format, request.run, request.filter, request.output});
@@ -127,8 +127,7 @@ int export_any(const Request& request) {
   if (!request.options.empty() && !request.dispatch)
     throw usage_error("--option goes with --dispatch: name an --objective instead");
   if (!request.format.empty()) return export_format(request);
-  if (!request.run.empty())
-    throw usage_error("--run goes with --format: it names the run whose results to write");
+  if (!request.run.empty()) throw usage_error("--run goes with --format: it names the run whose results to write");
   return request.dispatch ? export_several(request) : export_kernel(request);
 }
 
@@ -136,10 +135,8 @@ int export_any(const Request& request) {
 
 void add_export(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("export", "Write one self-contained .cu file: kernel, launcher, provenance");
-  command
-      ->add_option("ID", request->id, "A candidate (default: the best elite of the newest run's objective)")
+  CLI::App* command = app.add_subcommand("export", "Write one self-contained .cu file: kernel, launcher, provenance");
+  command->add_option("ID", request->id, "A candidate (default: the best elite of the newest run's objective)")
       ->type_name("");
   command->add_option("--task", request->filter.task, "The best of this task")->type_name("TASK");
   command->add_option("--device", request->filter.device, "The best of this device")->type_name("DEVICE");
@@ -160,9 +157,7 @@ void add_export(CLI::App& app, Action& action) {
       ->add_option("--run", request->run,
                    "With --format: this run alone (default: all that rank by the same as the newest)")
       ->type_name("RUN");
-  command
-      ->add_option("-o,--output", request->output,
-                   "The file; it is replaced as a whole (default: standard output)")
+  command->add_option("-o,--output", request->output, "The file; it is replaced as a whole (default: standard output)")
       ->type_name("FILE");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->callback([request, &action] { action = [request] { return export_any(*request); }; });

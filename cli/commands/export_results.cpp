@@ -7,11 +7,11 @@
 #include <map>
 
 #include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
 #include "cli/text/atomic_file.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/gzip.h"
-#include "cli/subject/lookup.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "population/results/results.h"
@@ -21,8 +21,7 @@ namespace {
 
 using Writer = std::string (*)(const Results&);
 
-const std::map<std::string, Writer> kWriters = {
-    {"csv", csv_text}, {"kerneltuner", kernel_tuner_text}, {"t4", t4_text}};
+const std::map<std::string, Writer> kWriters = {{"csv", csv_text}, {"kerneltuner", kernel_tuner_text}, {"t4", t4_text}};
 
 Writer writer_of(const std::string& format) {
   const auto found = kWriters.find(format);
@@ -33,8 +32,7 @@ Writer writer_of(const std::string& format) {
 }
 
 bool ranks_alike(const RunInfo& a, const RunInfo& b) {
-  return a.task_hash == b.task_hash && a.objective == b.objective &&
-         device_key(a.device) == device_key(b.device);
+  return a.task_hash == b.task_hash && a.objective == b.objective && device_key(a.device) == device_key(b.device);
 }
 
 bool matches(const RunInfo& info, const EliteFilter& filter) {
@@ -49,11 +47,10 @@ bool matches(const RunInfo& info, const EliteFilter& filter) {
 std::vector<RunId> runs_of(const Store& store, const ResultsRequest& request) {
   if (!request.run.empty()) return {find_run(store, parse_id("run", request.run)).id};
   std::vector<RunRow> rows = store.runs();
-  std::erase_if(rows,
-                [&](const RunRow& row) { return row.evaluated == 0 || !matches(row.info, request.filter); });
+  std::erase_if(rows, [&](const RunRow& row) { return row.evaluated == 0 || !matches(row.info, request.filter); });
   if (rows.empty()) {
-    throw usage_error(fmt::format("no run in {} matches and has results: evo runs lists what there is",
-                                  store.path().string()));
+    throw usage_error(
+        fmt::format("no run in {} matches and has results: evo runs lists what there is", store.path().string()));
   }
   std::vector<RunId> runs;
   for (const RunRow& row : rows) {
@@ -66,9 +63,9 @@ std::string summary_of(const Results& results, const std::string& output) {
   const auto failed = std::count_if(results.rows.begin(), results.rows.end(),
                                     [](const ResultRow& row) { return row.verdict != Verdict::valid; });
   return fmt::format("{}: {} candidates ({} failed) of {} on {}, {}, from {} {}\n", output,
-                     grouped(results.rows.size()), grouped(static_cast<std::uint64_t>(failed)),
-                     results.info.task, results.info.device.name, results.info.objective,
-                     results.runs.size() == 1 ? "run" : "runs", fmt::join(results.runs, ", "));
+                     grouped(results.rows.size()), grouped(static_cast<std::uint64_t>(failed)), results.info.task,
+                     results.info.device.name, results.info.objective, results.runs.size() == 1 ? "run" : "runs",
+                     fmt::join(results.runs, ", "));
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
 #include "population/results/results_read.h"
 
 namespace evo::cli {
@@ -23,8 +23,7 @@ int import_file(const Request& request, const std::string& command_line) {
   Store store = Store::open(request.database, Store::Mode::write);
   const RunId run = import_results(store, results, command_line);
   fmt::print("run {} in {}: {} candidates of {} on {}, {}, without sources\n", run, request.database,
-             grouped(results.rows.size()), results.info.task, results.info.device.name,
-             results.info.objective);
+             grouped(results.rows.size()), results.info.task, results.info.device.name, results.info.objective);
   return kDone;
 }
 
@@ -33,8 +32,7 @@ int import_file(const Request& request, const std::string& command_line) {
 void add_import(CLI::App& app, Action& action, const std::string& command_line) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
-      "import",
-      "Take results that evo export --format wrote elsewhere into the database, as a run without sources");
+      "import", "Take results that evo export --format wrote elsewhere into the database, as a run without sources");
   command->add_option("FILE", request->file, "A Kernel Tuner cache or T4 file of evo's; .gz is decompressed")
       ->required()
       ->type_name("");

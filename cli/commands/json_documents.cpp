@@ -49,8 +49,7 @@ Json device_json(const DeviceRecord& device) {
 
 Json shapes_json(const std::vector<Shape>& shapes) {
   Json json = Json::array();
-  for (const Shape& shape : shapes)
-    json.push_back({{"name", shape.name}, {"sizes", bindings_json(shape.parameters)}});
+  for (const Shape& shape : shapes) json.push_back({{"name", shape.name}, {"sizes", bindings_json(shape.parameters)}});
   return json;
 }
 
@@ -234,8 +233,7 @@ Json task_json(const TaskListing& listing) {
                           {"max_abs", limit_json(limits.max_abs)}});
   }
   Json sets = Json::object();
-  for (const auto& [kind, set] : task.shape_sets)
-    sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};
+  for (const auto& [kind, set] : task.shape_sets) sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};
   return {{"name", task.name},
           {"problem", nullptr},
           {"summary", task.summary},
@@ -249,9 +247,12 @@ Json task_json(const TaskListing& listing) {
 
 const char* name_of(Contract contract) {
   switch (contract) {
-    case Contract::same: return "same";
-    case Contract::installed: return "installed";
-    case Contract::brought: return "brought";
+    case Contract::same:
+      return "same";
+    case Contract::installed:
+      return "installed";
+    case Contract::brought:
+      return "brought";
   }
   return "";
 }
@@ -285,8 +286,7 @@ std::string run_json(const RunSummary& summary) {
   json["interrupted"] = summary.result.interrupted;
   json["exhausted"] = summary.result.exhausted;
   json["verdicts"] = Json::object();
-  for (const auto& [verdict, count] : summary.verdicts)
-    json["verdicts"][std::string(name_of(verdict))] = count;
+  for (const auto& [verdict, count] : summary.verdicts) json["verdicts"][std::string(name_of(verdict))] = count;
   json["first_valid"] = summary.first_valid ? outcome_json(*summary.first_valid) : Json(nullptr);
   json["best"] = summary.best ? outcome_json(*summary.best) : Json(nullptr);
   json["improvement"] = or_null(summary.improvement());
@@ -311,14 +311,13 @@ std::string space_json(const SpaceListing& space) {
   for (const FamilyListing& listing : space.families) {
     Json genes = Json::array();
     for (const Gene& gene : listing.family.genes) genes.push_back(gene_json(gene));
-    json["families"].push_back(
-        {{"name", listing.family.name},
-         {"summary", listing.family.summary},
-         {"requires", listing.family.requires_device.text()},
-         {"left_out", listing.left_out.empty() ? Json(nullptr) : Json(listing.left_out)},
-         {"legal", listing.legal},
-         {"product", listing.product},
-         {"genes", genes}});
+    json["families"].push_back({{"name", listing.family.name},
+                                {"summary", listing.family.summary},
+                                {"requires", listing.family.requires_device.text()},
+                                {"left_out", listing.left_out.empty() ? Json(nullptr) : Json(listing.left_out)},
+                                {"legal", listing.legal},
+                                {"product", listing.product},
+                                {"genes", genes}});
   }
   return json_text(json);
 }
@@ -408,8 +407,7 @@ std::string verify_json(const Finding& finding) {
 std::string verify_json(const std::string& origin, const std::vector<Finding>& findings) {
   Json json = document("verify");
   json["origin"] = origin;
-  json["reproduced"] =
-      std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
+  json["reproduced"] = std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
   json["kernels"] = Json::array();
   for (const Finding& finding : findings) json["kernels"].push_back(finding_json(finding));
   return json_text(json);
@@ -425,12 +423,10 @@ std::string compare_json(const Comparison& comparison) {
   json["throttled"] = comparison.throttled;
   json["candidates"] = Json::array();
   for (const ComparisonRow& row : comparison.rows) {
-    Json entry = {{"candidate", row.candidate},
-                  {"median_us", row.failure.empty() ? Json(row.median_us) : Json(nullptr)},
-                  {"rounds_us", row.rounds_us},
-                  {"failure", row.failure.empty() ? Json(nullptr) : Json(row.failure)},
-                  {"verdict", nullptr},
-                  {"ratio", nullptr}};
+    Json entry = {
+        {"candidate", row.candidate}, {"median_us", row.failure.empty() ? Json(row.median_us) : Json(nullptr)},
+        {"rounds_us", row.rounds_us}, {"failure", row.failure.empty() ? Json(nullptr) : Json(row.failure)},
+        {"verdict", nullptr},         {"ratio", nullptr}};
     if (row.against) {
       entry["verdict"] = name_of(ranking(*row.against));
       entry["ratio"] = {{"mean", row.against->ratio}, {"low", row.against->low}, {"high", row.against->high}};

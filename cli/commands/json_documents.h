@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "cli/commands/compare.h"
-#include "cli/subject/listings.h"
-#include "cli/run/run_summary.h"
 #include "cli/commands/selftest.h"
 #include "cli/commands/verify.h"
+#include "cli/run/run_summary.h"
+#include "cli/subject/listings.h"
 #include "evaluator/pipeline/doctor.h"
 #include "population/store/store.h"
 

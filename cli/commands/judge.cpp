@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "cli/text/format.h"
 #include "cli/commands/verify.h"
+#include "cli/text/format.h"
 
 namespace evo::cli {
 namespace {
@@ -39,10 +39,10 @@ void judge(Finding& finding) {
     return;
   }
   finding.reproduced = agrees(finding.claim.latency_us, evaluation.latency_us, finding.tolerance);
-  finding.why = fmt::format(
-      "correct, and its latency is {} {}", change_text(finding.claim.latency_us, evaluation.latency_us),
-      finding.tolerance > 0 ? fmt::format("(within {:.0f} % counts as reproduced)", finding.tolerance * 100)
-                            : "(modelled latencies must be equal)");
+  finding.why =
+      fmt::format("correct, and its latency is {} {}", change_text(finding.claim.latency_us, evaluation.latency_us),
+                  finding.tolerance > 0 ? fmt::format("(within {:.0f} % counts as reproduced)", finding.tolerance * 100)
+                                        : "(modelled latencies must be equal)");
 }
 
 }  // namespace evo::cli

@@ -11,8 +11,8 @@
 #include <optional>
 #include <sstream>
 
-#include "cli/text/atomic_file.h"
 #include "cli/commands/kernel_values.h"
+#include "cli/text/atomic_file.h"
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
 
@@ -31,9 +31,9 @@ struct NumpyType {
   Element element;
 };
 constexpr NumpyType kNumpyTypes[] = {
-    {"b1", Element::boolean}, {"i1", Element::s8},  {"u1", Element::u8},  {"i2", Element::s16}, {"u2", Element::u16},
-    {"i4", Element::s32},     {"u4", Element::u32}, {"i8", Element::s64}, {"u8", Element::u64}, {"f2", Element::f16},
-    {"f4", Element::f32},     {"f8", Element::f64},
+    {"b1", Element::boolean}, {"i1", Element::s8},  {"u1", Element::u8},  {"i2", Element::s16},
+    {"u2", Element::u16},     {"i4", Element::s32}, {"u4", Element::u32}, {"i8", Element::s64},
+    {"u8", Element::u64},     {"f2", Element::f16}, {"f4", Element::f32}, {"f8", Element::f64},
 };
 
 struct NumpyArray {
@@ -107,8 +107,8 @@ std::vector<std::byte> content_of_file(BufferSpec& spec) {
   if (path.ends_with(".npy")) {
     const NumpyArray array = parse_numpy(path, file);
     if (size_of(array.element) != size_of(spec.type.element)) {
-      throw usage_error(fmt::format("{} holds {}, buffer '{}' is of {}", path, name_of(array.element), spec.name,
-                                    spec.type.name()));
+      throw usage_error(
+          fmt::format("{} holds {}, buffer '{}' is of {}", path, name_of(array.element), spec.name, spec.type.name()));
     }
     data = array.data;
     if (spec.dims.empty()) {
@@ -121,8 +121,8 @@ std::vector<std::byte> content_of_file(BufferSpec& spec) {
   if (spec.dims.empty()) spec.dims = {data.size() / spec.type.bytes()};
   const std::uint64_t wanted = elements_of(spec.dims) * spec.type.bytes();
   if (data.size() != wanted) {
-    throw usage_error(fmt::format("{} has {} bytes of data, buffer '{}' of {} x {} has {}", path, data.size(), spec.name,
-                                  elements_of(spec.dims), spec.type.name(), wanted));
+    throw usage_error(fmt::format("{} has {} bytes of data, buffer '{}' of {} x {} has {}", path, data.size(),
+                                  spec.name, elements_of(spec.dims), spec.type.name(), wanted));
   }
   return bytes_of(data);
 }

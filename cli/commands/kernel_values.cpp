@@ -36,8 +36,10 @@ constexpr std::array kElements = {
     ElementInfo{Element::u16, 2, false, "unsigned short", " ushort u16 uint16 uint16_t ", 0, UINT16_MAX},
     ElementInfo{Element::s32, 4, false, "int", " s32 int32 int32_t ", INT32_MIN, INT32_MAX},
     ElementInfo{Element::u32, 4, false, "unsigned", " uint u32 uint32 uint32_t ", 0, UINT32_MAX},
-    ElementInfo{Element::s64, 8, false, "long long", " long longlong s64 int64 int64_t ptrdiff_t ", INT64_MIN, INT64_MAX},
-    ElementInfo{Element::u64, 8, false, "unsigned long long", " ulong ulonglong u64 uint64 uint64_t size_t ", 0, UINT64_MAX},
+    ElementInfo{Element::s64, 8, false, "long long", " long longlong s64 int64 int64_t ptrdiff_t ", INT64_MIN,
+                INT64_MAX},
+    ElementInfo{Element::u64, 8, false, "unsigned long long", " ulong ulonglong u64 uint64 uint64_t size_t ", 0,
+                UINT64_MAX},
     ElementInfo{Element::f16, 2, true, "half", " f16 fp16 float16 __half ", -65504, 65504},
     ElementInfo{Element::bf16, 2, true, "bf16", " bfloat16 __nv_bfloat16 ", -0x1.fep127L, 0x1.fep127L},
     ElementInfo{Element::f32, 4, true, "float", " f32 fp32 float32 ", -FLT_MAX, FLT_MAX},
@@ -281,7 +283,8 @@ std::string why_not_held(Element element, Number number) {
   if (std::isnan(value) ? format.floating : std::isinf(value) && unbounded) return {};
   if (value >= format.least && value <= format.greatest && (format.floating || value == std::trunc(value))) return {};
   if (format.floating)
-    return fmt::format("{} holds numbers from {:g} to {:g}, not {}", format.name, format.least, format.greatest, text_of(number));
+    return fmt::format("{} holds numbers from {:g} to {:g}, not {}", format.name, format.least, format.greatest,
+                       text_of(number));
   return fmt::format("{} holds whole numbers from {:.0f} to {:.0f}, not {}", format.name, format.least, format.greatest,
                      text_of(number));
 }
@@ -373,7 +376,8 @@ ArgumentSpec parse_argument(std::string_view text, std::size_t number) {
     buffer.dims = parse_dims(whole, whole.substr(bracket + 1, close - bracket - 1));
     const std::string_view rest = whole.substr(close + 1);
     if (!rest.empty() && !rest.starts_with(':')) refuse(whole, "expected ':' behind ']'");
-    buffer.filling = rest.empty() ? Filling{} : parse_filling(whole, trim(rest.substr(1)), is_floating(buffer.type.element));
+    buffer.filling =
+        rest.empty() ? Filling{} : parse_filling(whole, trim(rest.substr(1)), is_floating(buffer.type.element));
     if (buffer.dims.empty() && buffer.filling.kind != Filling::Kind::file) refuse(whole, "how many elements?");
     return buffer;
   }

@@ -85,8 +85,8 @@ using ArgumentSpec = std::variant<ByValue, BufferSpec, BufferReference>;
 /// `number` is the argument's, for a buffer without a name. Throws usage_error.
 ArgumentSpec parse_argument(std::string_view text, std::size_t number);
 
-/// The bytes of a buffer; `dims` is filled from the file where the text left it open. Throws usage_error for a file that
-/// does not fit, and for numbers that the type does not hold.
+/// The bytes of a buffer; `dims` is filled from the file where the text left it open. Throws usage_error for a file
+/// that does not fit, and for numbers that the type does not hold.
 std::vector<std::byte> content_of(BufferSpec& spec, std::uint64_t seed);
 
 /// Writes .npy when the path ends so, else the bytes alone. Throws machine_error.

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/json_documents.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
-#include "cli/commands/json_documents.h"
-#include "cli/subject/lookup.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -75,8 +75,7 @@ int lineage(const Request& request) {
 
 void add_lineage(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("lineage", "Show a candidate's ancestors and what each step changed");
+  CLI::App* command = app.add_subcommand("lineage", "Show a candidate's ancestors and what each step changed");
   command->add_option("ID", request->id, "A candidate")->required()->type_name("");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);

@@ -9,20 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "cli/subject/arguments.h"
-#include "cli/text/atomic_file.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/kernel_values.h"
 #include "cli/model/cost_report.h"
+#include "cli/model/model_fit.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/restore.h"
+#include "cli/subject/templates.h"
+#include "cli/text/atomic_file.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
-#include "cli/commands/kernel_values.h"
-#include "cli/subject/lookup.h"
-#include "cli/model/model_fit.h"
-#include "cli/subject/restore.h"
 #include "cli/text/scatter_svg.h"
 #include "cli/text/table.h"
-#include "cli/subject/templates.h"
 #include "engine/base/error.h"
 #include "evaluator/pipeline/pipeline.h"
 
@@ -104,30 +104,25 @@ Subject given_subject(const Request& request) {
   subject.tree = load_templates(request.templates);
   subject.task = find_task(subject.tree, request.task);
   const bool inlined = request.genome.find('{') != std::string::npos;
-  subject.genome =
-      genome_from_json(inlined ? request.genome : read_whole_file(request.genome, kLargestGenomeBytes));
+  subject.genome = genome_from_json(inlined ? request.genome : read_whole_file(request.genome, kLargestGenomeBytes));
   subject.device = resolve_device(request.device.empty() ? "vgpu" : request.device);
-  subject.target =
-      narrowed(subject.task,
-               make_target(subject.task, "cuda", {}, parse_options(subject.task, request.options)), request);
-  const Space space =
-      make_space(subject.tree, subject.task, subject.device, subject.target, subject.genome.family);
-  if (const auto why = space.why_illegal(subject.genome))
-    throw usage_error(fmt::format("--genome: {}", *why));
+  subject.target = narrowed(
+      subject.task, make_target(subject.task, "cuda", {}, parse_options(subject.task, request.options)), request);
+  const Space space = make_space(subject.tree, subject.task, subject.device, subject.target, subject.genome.family);
+  if (const auto why = space.why_illegal(subject.genome)) throw usage_error(fmt::format("--genome: {}", *why));
   return subject;
 }
 
 std::vector<ShapeCost> costs_of(const Subject& subject, const Request& request) {
   const Family family = find_family(subject.tree, subject.task, subject.genome.family);
-  const Candidate candidate = make_candidate(subject.tree, subject.task, family, subject.genome,
-                                             subject.target, facts_of(subject.device.limits));
+  const Candidate candidate = make_candidate(subject.tree, subject.task, family, subject.genome, subject.target,
+                                             facts_of(subject.device.limits));
   Modeller modeller(subject.task, subject.target, subject.device, request.kept);
   std::vector<ShapeCost> costs;
   for (const Shape& shape : subject.target.timed) {
     auto modelled = modeller.model(candidate, shape, request.cold);
     if (const auto* failure = std::get_if<Failure>(&modelled))
-      throw usage_error(
-          fmt::format("{} cannot be modelled at {}: {}", subject.origin, shape.name, failure->reason));
+      throw usage_error(fmt::format("{} cannot be modelled at {}: {}", subject.origin, shape.name, failure->reason));
     ShapeCost cost{shape.name, std::get<Modelled>(std::move(modelled)), std::nullopt};
     for (const Timing& timing : subject.timings) {
       if (timing.shape == shape.name && timing.cold == request.cold) cost.measured_us = timing.median_us;
@@ -150,19 +145,16 @@ std::string costs_text(const Subject& subject, const std::vector<ShapeCost>& cos
                {"bound by"}});
   for (const ShapeCost& cost : costs) {
     const vgpu::PlanCost& plan = cost.modelled.cost;
-    const auto longest =
-        std::max_element(plan.launches.begin(), plan.launches.end(),
-                         [](const auto& a, const auto& b) { return a.latency_us < b.latency_us; });
-    table.add({cost.shape, microseconds(plan.latency_us),
-               cost.measured_us ? microseconds(*cost.measured_us) : "-", std::to_string(plan.launches.size()),
-               std::to_string(cost.modelled.build.registers),
+    const auto longest = std::max_element(plan.launches.begin(), plan.launches.end(),
+                                          [](const auto& a, const auto& b) { return a.latency_us < b.latency_us; });
+    table.add({cost.shape, microseconds(plan.latency_us), cost.measured_us ? microseconds(*cost.measured_us) : "-",
+               std::to_string(plan.launches.size()), std::to_string(cost.modelled.build.registers),
                longest == plan.launches.end() ? "" : longest->bound});
   }
   text += table.text(terminal, 2);
   if (!explained) return text;
   for (const ShapeCost& cost : costs)
-    text += fmt::format("\n{}\n", styled(terminal, Style::bold, cost.shape)) +
-            cost_text(cost.modelled.cost, terminal);
+    text += fmt::format("\n{}\n", styled(terminal, Style::bold, cost.shape)) + cost_text(cost.modelled.cost, terminal);
   return text;
 }
 
@@ -210,9 +202,8 @@ std::string fits_text(const std::vector<Fit>& fits, const Terminal& terminal) {
                {"modelled/measured", Align::right},
                {"spread", Align::right}});
   for (const Fit& fit : fits) {
-    table.add({fit.name, fit.device, grouped(std::uint64_t{fit.points.size()}),
-               grouped(std::uint64_t{fit.failed}), fmt::format("{:.3f}", fit.spearman),
-               percent(fit.best_share), fmt::format("{:.2f}", fit.median_ratio),
+    table.add({fit.name, fit.device, grouped(std::uint64_t{fit.points.size()}), grouped(std::uint64_t{fit.failed}),
+               fmt::format("{:.3f}", fit.spearman), percent(fit.best_share), fmt::format("{:.2f}", fit.median_ratio),
                fmt::format("{:.2f}", fit.spread)});
   }
   return table.text(terminal) +
@@ -242,14 +233,14 @@ std::string fits_json(const std::vector<Fit>& fits) {
 std::string fits_svg(const std::vector<Fit>& fits) {
   std::vector<ScatterPlot> plots;
   for (const Fit& fit : fits) {
-    auto plot =
-        std::find_if(plots.begin(), plots.end(), [&](const ScatterPlot& p) { return p.title == fit.shape; });
+    auto plot = std::find_if(plots.begin(), plots.end(), [&](const ScatterPlot& p) { return p.title == fit.shape; });
     if (plot == plots.end()) plot = plots.insert(plots.end(), {fit.shape, {}});
     PointSeries& series = plot->series.emplace_back();
     series.name = fit.family;
     series.note = fmt::format("rank correlation {:.2f}", fit.spearman);
     for (const FitPoint& point : fit.points) {
-      if (point.modelled_us > 0 && point.measured_us > 0) series.points.push_back({point.measured_us, point.modelled_us});
+      if (point.modelled_us > 0 && point.measured_us > 0)
+        series.points.push_back({point.measured_us, point.modelled_us});
     }
   }
   return scatter_svg(plots, "measured, us", "modelled, us");
@@ -278,9 +269,9 @@ const std::vector<std::string> kOfSweeps = {"--limit", "--skip", "--failed-too",
 int model(const Request& request, const CLI::App& command) {
   const int subjects = !request.id.empty() + !request.genome.empty() + !request.sweeps.empty();
   if (subjects != 1)
-    throw usage_error(
-        "evo model takes one of a candidate's ID, --genome (with --task), or recorded sweeps --against");
-  if (request.genome.empty()) refuse_options(command, kOfOneGenome, request.id.empty() ? "--against" : "a candidate's ID");
+    throw usage_error("evo model takes one of a candidate's ID, --genome (with --task), or recorded sweeps --against");
+  if (request.genome.empty())
+    refuse_options(command, kOfOneGenome, request.id.empty() ? "--against" : "a candidate's ID");
   if (!request.sweeps.empty()) {
     refuse_options(command, kOfOneCandidate, "--against");
     return compare_with_sweeps(request);
@@ -293,12 +284,9 @@ int model(const Request& request, const CLI::App& command) {
 
 void add_model(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("model", "Show where modelled time goes; compare the model with measurements");
+  CLI::App* command = app.add_subcommand("model", "Show where modelled time goes; compare the model with measurements");
   command->add_option("ID", request->id, "A candidate")->type_name("");
-  command
-      ->add_option("--genome", request->genome,
-                   "Instead of a stored candidate: a genome as JSON, or a file of it")
+  command->add_option("--genome", request->genome, "Instead of a stored candidate: a genome as JSON, or a file of it")
       ->type_name("JSON");
   command->add_option("--task", request->task, "Of the genome")->type_name("TASK");
   command->add_option("--shapes", request->shapes, "Shapes, as for evo run (default: those timed)")
@@ -314,29 +302,21 @@ void add_model(CLI::App& app, Action& action) {
                    "Compare with recorded latencies: a Kernel Tuner cache; may be repeated")
       ->allow_extra_args(false)
       ->type_name("SWEEP");
-  command->add_option("--limit", request->limit, "Genomes drawn of each sweep (default: all)")
-      ->type_name("N");
-  command
-      ->add_option("--skip", request->skip, "Draw this many others first: disjoint from what --limit N draws")
+  command->add_option("--limit", request->limit, "Genomes drawn of each sweep (default: all)")->type_name("N");
+  command->add_option("--skip", request->skip, "Draw this many others first: disjoint from what --limit N draws")
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--failed-too", request->failed_too,
                     "Model also those that failed on the GPU after they were built (for evo replay --screen)");
-  command->add_option("--csv", request->csv, "Write each genome of the sweeps with both latencies")
-      ->type_name("FILE");
-  command->add_option("--svg", request->svg, "Draw modelled over measured latencies of the sweeps")
-      ->type_name("FILE");
-  command
-      ->add_option("--device", request->device, "vgpu:MODEL (default: like the GPU that measured, else vgpu)")
+  command->add_option("--csv", request->csv, "Write each genome of the sweeps with both latencies")->type_name("FILE");
+  command->add_option("--svg", request->svg, "Draw modelled over measured latencies of the sweeps")->type_name("FILE");
+  command->add_option("--device", request->device, "vgpu:MODEL (default: like the GPU that measured, else vgpu)")
       ->type_name("DEVICE");
-  command->add_option("--keep", request->kept, "Keep compiled programs there for the next time")
-      ->type_name("DIR");
+  command->add_option("--keep", request->kept, "Keep compiled programs there for the next time")->type_name("DIR");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action, command] {
-    action = [request, command] { return model(*request, *command); };
-  });
+  command->callback([request, &action, command] { action = [request, command] { return model(*request, *command); }; });
 }
 
 }  // namespace evo::cli

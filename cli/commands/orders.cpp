@@ -19,12 +19,10 @@ std::vector<Visits> parse_orders(std::string_view text, const std::string& file)
     try {
       const nlohmann::json json = nlohmann::json::parse(line);
       runs.push_back({json.at("space").get<std::string>(), json.at("strategy").get<std::string>(),
-                      json.value("seed", std::uint64_t{0}),
-                      json.at("order").get<std::vector<std::size_t>>()});
+                      json.value("seed", std::uint64_t{0}), json.at("order").get<std::vector<std::size_t>>()});
     } catch (const nlohmann::json::exception& error) {
-      throw usage_error(
-          fmt::format("{}: line {}: expected {{\"space\", \"strategy\", \"seed\", \"order\"}}: {}", file,
-                      number, error.what()));
+      throw usage_error(fmt::format("{}: line {}: expected {{\"space\", \"strategy\", \"seed\", \"order\"}}: {}", file,
+                                    number, error.what()));
     }
   }
   return runs;
@@ -33,8 +31,7 @@ std::vector<Visits> parse_orders(std::string_view text, const std::string& file)
 std::string orders_text(const std::vector<Visits>& runs) {
   std::string text;
   for (const Visits& run : runs) {
-    text +=
-        nlohmann::ordered_json{{"space", run.space}, {"strategy", run.strategy}, {"seed", run.seed}}.dump();
+    text += nlohmann::ordered_json{{"space", run.space}, {"strategy", run.strategy}, {"seed", run.seed}}.dump();
     text.pop_back();  // its closing brace
     text += fmt::format(", \"order\": [{}]}}\n", fmt::join(run.order, ", "));
   }

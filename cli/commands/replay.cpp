@@ -11,21 +11,21 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/subject/arguments.h"
-#include "cli/text/atomic_file.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/orders.h"
+#include "cli/model/modelled_recording.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/recordings.h"
+#include "cli/text/atomic_file.h"
 #include "cli/text/curves_svg.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
-#include "cli/model/modelled_recording.h"
-#include "cli/commands/orders.h"
-#include "cli/subject/recordings.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/replay/replay_report.h"
 #include "engine/strategy/strategy.h"
-#include "engine/base/text.h"
 #include "evaluator/base/parallel.h"
 
 namespace evo::cli {
@@ -53,8 +53,7 @@ struct Request {
 
 /// A recorded space and what was run on it.
 struct Replayed {
-  explicit Replayed(Recording recorded)
-      : recording(std::move(recorded)), space(recording), methodology(recording) {}
+  explicit Replayed(Recording recorded) : recording(std::move(recorded)), space(recording), methodology(recording) {}
 
   Recording recording;
   RecordedSpace space;
@@ -92,8 +91,8 @@ void open_spaces(const Request& request, Spaces& spaces) {
 /// What a model predicts of each row, also that it is not built. Throws usage_error when it knows nothing of the
 /// space.
 std::vector<std::optional<double>> predicted_rows(const Recording& recording,
-                                                 const std::map<std::string, ModelledGenomes>& modelled,
-                                                 const ReplayLimits& limits) {
+                                                  const std::map<std::string, ModelledGenomes>& modelled,
+                                                  const ReplayLimits& limits) {
   std::vector<std::optional<double>> predicted(recording.rows.size());
   const auto space = modelled.find(recording.name);
   if ((limits.screen > 1 || limits.presearch > 0) && space == modelled.end())
@@ -103,7 +102,7 @@ std::vector<std::optional<double>> predicted_rows(const Recording& recording,
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const RecordedRow& row = recording.rows[i];
     predicted[i] = was_built(row.verdict) ? space->second.of(genome_of(recording.family, row.alleles))
-                                         : std::optional(std::numeric_limits<double>::infinity());
+                                          : std::optional(std::numeric_limits<double>::infinity());
   }
   return predicted;
 }
@@ -143,13 +142,13 @@ void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std
 void add_others(const std::vector<std::string>& files, Spaces& spaces) {
   for (const std::string& file : files) {
     for (Visits& run : parse_orders(read_text(file), file)) {
-      const auto space = std::find_if(spaces.begin(), spaces.end(),
-                                      [&](const Replayed& s) { return s.recording.name == run.space; });
+      const auto space =
+          std::find_if(spaces.begin(), spaces.end(), [&](const Replayed& s) { return s.recording.name == run.space; });
       if (space == spaces.end()) continue;
       for (const std::size_t row : run.order) {
         if (row >= space->recording.rows.size())
-          throw usage_error(fmt::format("{}: row {} of {}, which has {}", file, row, run.space,
-                                        space->recording.rows.size()));
+          throw usage_error(
+              fmt::format("{}: row {} of {}, which has {}", file, row, run.space, space->recording.rows.size()));
       }
       auto entry = std::find_if(space->entries.begin(), space->entries.end(),
                                 [&](const auto& e) { return e.strategy == run.strategy; });
@@ -171,8 +170,7 @@ std::string cell(const Figure& figure, int digits) {
 
 Table figures_table(const std::vector<std::size_t>& budgets) {
   std::vector<Table::Column> columns = {{"strategy"}, {"runs", Table::Align::right}};
-  for (const std::size_t budget : budgets)
-    columns.push_back({fmt::format("best@{}", budget), Table::Align::right});
+  for (const std::size_t budget : budgets) columns.push_back({fmt::format("best@{}", budget), Table::Align::right});
   columns.push_back({fmt::format("within 5 %@{}", budgets.back()), Table::Align::right});
   columns.push_back({"to 5 %", Table::Align::right});
   columns.push_back({"P", Table::Align::right});
@@ -207,17 +205,15 @@ std::vector<std::pair<std::string, ReplayFigures>> means(const Spaces& spaces) {
   return result;
 }
 
-std::string replay_text(const Spaces& spaces, const std::vector<std::size_t>& budgets,
-                        const Terminal& terminal) {
+std::string replay_text(const Spaces& spaces, const std::vector<std::size_t>& budgets, const Terminal& terminal) {
   std::string text;
   for (const Replayed& space : spaces) {
     const Methodology& methodology = space.methodology;
     text += styled(terminal, Style::bold, space.recording.name);
-    text += fmt::format(
-        ": {} configurations, {} valid, optimum {} us, median {} us; P up to {} evaluations' time\n",
-        grouped(std::uint64_t{space.recording.rows.size()}), grouped(std::uint64_t{methodology.valid()}),
-        microseconds(methodology.optimum_us()), microseconds(methodology.median_us()),
-        methodology.cutoff_evaluations());
+    text += fmt::format(": {} configurations, {} valid, optimum {} us, median {} us; P up to {} evaluations' time\n",
+                        grouped(std::uint64_t{space.recording.rows.size()}),
+                        grouped(std::uint64_t{methodology.valid()}), microseconds(methodology.optimum_us()),
+                        microseconds(methodology.median_us()), methodology.cutoff_evaluations());
     Table table = figures_table(budgets);
     for (const auto& entry : space.entries) add_row(table, entry.strategy, entry.samples.figures);
     text += table.text(terminal, 2) + "\n";
@@ -242,8 +238,7 @@ Json figure_json(const Figure& figure) {
   return {{"value", figure.value}, {"low", figure.low}, {"high", figure.high}};
 }
 
-Json figures_json(const std::string& strategy, const ReplayFigures& figures,
-                  const std::vector<std::size_t>& budgets) {
+Json figures_json(const std::string& strategy, const ReplayFigures& figures, const std::vector<std::size_t>& budgets) {
   Json best = Json::array();
   for (std::size_t i = 0; i < budgets.size(); ++i) {
     Json at = figure_json(figures.best[i]);
@@ -260,8 +255,7 @@ Json figures_json(const std::string& strategy, const ReplayFigures& figures,
 }
 
 std::string replay_json(const Spaces& spaces, const std::vector<std::size_t>& budgets) {
-  Json json = {
-      {"evo", EVO_VERSION}, {"command", "replay"}, {"spaces", Json::array()}, {"mean", Json::array()}};
+  Json json = {{"evo", EVO_VERSION}, {"command", "replay"}, {"spaces", Json::array()}, {"mean", Json::array()}};
   for (const Replayed& space : spaces) {
     Json strategies = Json::array();
     for (const auto& entry : space.entries)
@@ -336,18 +330,15 @@ int replay_spaces(const Request& request) {
     for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, predicted);
   }
   add_others(request.others, spaces);
-  if (spaces.front().entries.empty())
-    throw usage_error("nothing to show: name a strategy, or --with a file of orders");
+  if (spaces.front().entries.empty()) throw usage_error("nothing to show: name a strategy, or --with a file of orders");
 
   // What they came to.
   for (Replayed& space : spaces) {
-    for (auto& entry : space.entries)
-      entry.samples = assess(space.recording, space.methodology, entry.orders, budgets);
+    for (auto& entry : space.entries) entry.samples = assess(space.recording, space.methodology, entry.orders, budgets);
   }
   if (!request.out.empty()) write_orders(request.out, spaces, strategies);
   if (!request.svg.empty()) write_curves(request.svg, spaces, budgets.back());
-  fmt::print("{}",
-             request.json ? replay_json(spaces, budgets) : replay_text(spaces, budgets, terminal_of(stdout)));
+  fmt::print("{}", request.json ? replay_json(spaces, budgets) : replay_text(spaces, budgets, terminal_of(stdout)));
   return kDone;
 }
 
@@ -375,9 +366,7 @@ void add_replay(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("R");
   command->add_option("--seed", request->seed, "Of the first run")->capture_default_str()->type_name("S");
-  command->add_option("--width", request->width, "Candidates in flight")
-      ->capture_default_str()
-      ->type_name("Q");
+  command->add_option("--width", request->width, "Candidates in flight")->capture_default_str()->type_name("Q");
   command->add_option("--budgets", request->budgets, "Evaluations after which the best is shown")
       ->capture_default_str()
       ->type_name("A,B");
@@ -389,17 +378,14 @@ void add_replay(CLI::App& app, Action& action) {
       ->add_option("--rehearse", request->presearch,
                    "Open each run with the best of a search over M genomes by what --modelled foretells alone")
       ->type_name("M");
-  command
-      ->add_option("--modelled", request->modelled, "Modelled latencies, as evo model --against SPACE --csv writes")
+  command->add_option("--modelled", request->modelled, "Modelled latencies, as evo model --against SPACE --csv writes")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command
-      ->add_option("--with", request->others,
-                   "Orders of visits recorded elsewhere, to compare with (as --out writes)")
+      ->add_option("--with", request->others, "Orders of visits recorded elsewhere, to compare with (as --out writes)")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  command
-      ->add_option("--seed-from", request->seed_from, "Other recorded spaces, whose best open each run")
+  command->add_option("--seed-from", request->seed_from, "Other recorded spaces, whose best open each run")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command->add_option("--out", request->out, "Write the orders of visits, a JSON object for each run")

@@ -34,9 +34,8 @@ std::string warm_latency(const EliteRow& row, const std::string& shape) {
 }  // namespace
 
 std::string elite_heading(const EliteRow& row) {
-  return fmt::format("{} on {} ({}, {}): {}{}", row.task, row.device.id, row.device.name,
-                     timing_word(row.modelled), row.objective,
-                     row.current ? "" : "  [the task has changed since]");
+  return fmt::format("{} on {} ({}, {}): {}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
+                     row.objective, row.current ? "" : "  [the task has changed since]");
 }
 
 std::string alleles_text(const Genome& genome) {
@@ -49,13 +48,11 @@ std::string alleles_text(const Genome& genome) {
 
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal) {
   using Align = Table::Align;
-  const std::string unit =
-      rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
+  const std::string unit = rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
   std::vector<Table::Column> columns = {{"rank", Align::right}, {"id", Align::right}, {unit, Align::right}};
   const std::vector<std::string> shapes = timed_shapes(rows);
   for (const std::string& shape : shapes) columns.push_back({shape, Align::right});
-  columns.insert(columns.end(),
-                 {{"error", Align::right}, {"registers", Align::right}, {"genome", Align::left}});
+  columns.insert(columns.end(), {{"error", Align::right}, {"registers", Align::right}, {"genome", Align::left}});
   Table table(columns);
   for (const EliteRow& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.rank), std::to_string(row.candidate),

@@ -9,36 +9,36 @@
 #include <iterator>
 #include <memory>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/compare.h"
-#include "cli/run/disturbances.h"
-#include "cli/run/warm_start.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/fixed_width.h"
-#include "cli/run/model_predictor.h"
-#include "cli/text/format.h"
 #include "cli/commands/json_documents.h"
-#include "cli/subject/lookup.h"
+#include "cli/run/disturbances.h"
+#include "cli/run/model_predictor.h"
 #include "cli/run/progress.h"
 #include "cli/run/proposer_process.h"
 #include "cli/run/run_setup.h"
 #include "cli/run/run_summary.h"
 #include "cli/run/selftest_record.h"
+#include "cli/run/warm_start.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/fixed_width.h"
+#include "cli/text/format.h"
 #include "cli/text/signals.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
-#include "engine/search/latency_predictor.h"
-#include "engine/search/guided_strategy.h"
-#include "engine/search/proposer.h"
-#include "engine/search/presearch.h"
 #include "engine/base/rng.h"
+#include "engine/base/text.h"
+#include "engine/search/guided_strategy.h"
+#include "engine/search/latency_predictor.h"
+#include "engine/search/presearch.h"
+#include "engine/search/proposer.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
 #include "engine/strategy/strategy.h"
-#include "engine/base/text.h"
-#include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "population/store/store.h"
 
@@ -48,8 +48,7 @@ namespace {
 using Build = std::function<Candidate(const Genome&)>;
 
 /// What a resumed run has evaluated before, so that copies are recognised as they would have been.
-std::vector<Finished> finished_candidates(const RunRequest& request, const PreparedRun& run,
-                                          const Build& build) {
+std::vector<Finished> finished_candidates(const RunRequest& request, const PreparedRun& run, const Build& build) {
   if (!run.resumed) return {};
   const Store store = Store::open(request.database, Store::Mode::read);
   std::vector<Finished> finished;
@@ -87,9 +86,8 @@ void make_parent_folder(const std::string& database) {
   std::error_code error;
   std::filesystem::create_directories(parent, error);
   if (error) {
-    throw machine_error(
-        fmt::format("cannot make the folder {} for the database: {} (choose another with --db)",
-                    parent.string(), error.message()));
+    throw machine_error(fmt::format("cannot make the folder {} for the database: {} (choose another with --db)",
+                                    parent.string(), error.message()));
   }
 }
 
@@ -110,8 +108,8 @@ double proposer_share(const RunRequest& request) {
   return static_cast<double>(percent) / 100;
 }
 
-std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run,
-                                               const Space& space, const SearchLimits& limits) {
+std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, const Space& space,
+                                               const SearchLimits& limits) {
   if (request.proposer.empty()) return nullptr;
   const auto deadline = parse_duration("--proposer-deadline", request.proposer_deadline);
   ProposerOptions options{request.proposer, std::chrono::duration<double>(deadline).count()};
@@ -155,7 +153,8 @@ std::vector<Seed> seeds_elsewhere(const PreparedRun& run, const Space& space, La
 }
 
 /// What a presearch finds in at most a fifth of the run's time.
-std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, LatencyPredictor& predictor, bool quiet) {
+std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, LatencyPredictor& predictor,
+                                    bool quiet) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begun = Clock::now();
   const Presearch presearch{.genomes = run.presearch};
@@ -163,7 +162,9 @@ std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, 
   if (!quiet && !live) write_to_stderr(fmt::format("rehearsal: {} genomes are modelled first\n", presearch.genomes));
   std::size_t batches = 0;
   std::vector<Seed> seeds = presearch(space, run.info.strategy, run.info.seed, predictor, presearch, [&] {
-    if (live) write_to_stderr(fmt::format("\rrehearsal: {} of {} genomes modelled", batches * presearch.together, presearch.genomes));
+    if (live)
+      write_to_stderr(
+          fmt::format("\rrehearsal: {} of {} genomes modelled", batches * presearch.together, presearch.genomes));
     ++batches;
     return run.time_limit && Clock::now() - begun > *run.time_limit / 5;
   });
@@ -174,8 +175,7 @@ std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, 
 /// What opens a new run: the best of other runs, and of a presearch.
 std::vector<Seed> opening_of(const PreparedRun& run, const Space& space, LatencyPredictor* predictor, bool quiet) {
   std::vector<Seed> seeds = seeds_elsewhere(run, space, predictor);
-  if (run.presearch > 0)
-    std::ranges::move(presearched_seeds(run, space, *predictor, quiet), std::back_inserter(seeds));
+  if (run.presearch > 0) std::ranges::move(presearched_seeds(run, space, *predictor, quiet), std::back_inserter(seeds));
   return seeds;
 }
 
@@ -197,28 +197,28 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   std::vector<std::string> timed;
   for (const Shape& shape : info.target.timed) timed.push_back(shape.name);
   const std::string begun = run.resumed ? fmt::format(" goes on after {} evaluations", run.recalled) : "";
-  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun,
-                              info.task, run.device.id, run.device.name, fmt::join(timed, ","),
-                              info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as there is time for",
-                              grouped(space.size()), strategy_text(info), info.seed));
+  write_to_stderr(
+      fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun, info.task,
+                  run.device.id, run.device.name, fmt::join(timed, ","),
+                  info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as there is time for",
+                  grouped(space.size()), strategy_text(info), info.seed));
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }
 
 /// The search itself. Whatever ends it, the run's row says so and nothing that was recorded is lost.
-SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluator& evaluator,
-                             const Build& build, const SearchLimits& limits, ProgressReport& progress,
-                             ProposerProcess* proposer, EliteJudge judge) {
+SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluator& evaluator, const Build& build,
+                             const SearchLimits& limits, ProgressReport& progress, ProposerProcess* proposer,
+                             EliteJudge judge) {
   const std::unique_ptr<Archive> archive = store.archive(id, std::move(judge));
   try {
     DisturbanceWatch watch;
-    const SearchResult result =
-        search(strategy, evaluator, *archive, build, limits, [&](const SearchProgress& now) {
-          progress.update(now);
-          if (now.last_evaluation == nullptr || now.last == nullptr) return;
-          if (proposer) proposer->observe(*now.last, *now.last_evaluation);
-          const std::string name = fmt::format("proposal {}", now.last->ticket);
-          for (const std::string& line : watch.notice(name, *now.last_evaluation)) progress.say(line);
-        });
+    const SearchResult result = search(strategy, evaluator, *archive, build, limits, [&](const SearchProgress& now) {
+      progress.update(now);
+      if (now.last_evaluation == nullptr || now.last == nullptr) return;
+      if (proposer) proposer->observe(*now.last, *now.last_evaluation);
+      const std::string name = fmt::format("proposal {}", now.last->ticket);
+      for (const std::string& line : watch.notice(name, *now.last_evaluation)) progress.say(line);
+    });
     progress.finish();
     store.finish_run(id, result.interrupted ? RunStatus::interrupted : RunStatus::finished);
     return result;
@@ -230,8 +230,7 @@ SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluat
       // The first error is the one to tell; an unfinished run can be resumed just the same.
     }
     if (error.fault() == Fault::usage) throw;
-    throw machine_error(
-        fmt::format("{} (what was evaluated is kept: evo run --resume {})", error.what(), id));
+    throw machine_error(fmt::format("{} (what was evaluated is kept: evo run --resume {})", error.what(), id));
   }
 }
 
@@ -262,8 +261,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // anything is written. Then how to walk them.
   const auto build = [&](const Genome& genome) {
     if (!templates.files_of(genome).empty()) return templates.build(genome);
-    return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target,
-                          facts);
+    return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target, facts);
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
   const auto binaries = std::make_shared<BinaryCache>();  // What is modelled first and then evaluated is compiled once.
@@ -279,8 +277,8 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (!run.resumed) run.info.seeds = opening_of(run, space, predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet: there is nothing to go on with.
   const std::unique_ptr<Strategy> strategy =
-      make_proposed(own_strategy(run, space, predictor.get()), space, proposer.get(), proposer_share(request), templates,
-                    std::move(recorded));
+      make_proposed(own_strategy(run, space, predictor.get()), space, proposer.get(), proposer_share(request),
+                    templates, std::move(recorded));
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
 
   // The database.
@@ -298,14 +296,13 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .evaluations = run.info.evaluation_limit,
                            .time_limit = run.time_limit,
                            .recalled = run.recalled});
-  const SearchResult result = search_recorded(
-      id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
-      elite_judge(store, run.task, run.info.target, *evaluators.pipeline, run.device));
+  const SearchResult result =
+      search_recorded(id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
+                      elite_judge(store, run.task, run.info.target, *evaluators.pipeline, run.device));
 
   // The report.
   const RunSummary summary = summarise(store, id, result);
-  fmt::print("{}",
-             request.json ? run_json(summary) : run_text(summary, request.database, terminal_of(stdout)));
+  fmt::print("{}", request.json ? run_json(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
 }
 
@@ -313,8 +310,7 @@ int run(const RunRequest& request, const std::string& command_line) {
 
 void add_run(CLI::App& app, Action& action, const std::string& command_line) {
   auto request = std::make_shared<RunRequest>();
-  CLI::App* command =
-      app.add_subcommand("run", "Evolve kernels for a task; the three best are kept as elites");
+  CLI::App* command = app.add_subcommand("run", "Evolve kernels for a task; the three best are kept as elites");
   command->add_option("--task", request->task, "What to compute (evo tasks lists them)")->type_name("TASK");
   command
       ->add_option("--device", request->device,
@@ -329,12 +325,11 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->type_name("A,B");
   command
       ->add_option("--evals", request->evaluations,
-                   fmt::format("Candidates to evaluate (default: {} on a GPU, {} on a virtual one)",
-                               kEvaluationsOnCuda, kEvaluationsOnVgpu))
+                   fmt::format("Candidates to evaluate (default: {} on a GPU, {} on a virtual one)", kEvaluationsOnCuda,
+                               kEvaluationsOnVgpu))
       ->type_name("N");
   command->add_option("--time", request->time, "Stop after this long: 90s, 10m, 1h")->type_name("DURATION");
-  command->add_option("--seed", request->seed, "Repeat the same search (default: random, and printed)")
-      ->type_name("S");
+  command->add_option("--seed", request->seed, "Repeat the same search (default: random, and printed)")->type_name("S");
   command
       ->add_option("--strategy", request->strategy,
                    fmt::format("Among {} (default: evolve)", list_of(strategy_names())))
@@ -343,9 +338,8 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command
-      ->add_option(
-          "--objective", request->objective,
-          "Which errors are allowed: an objective of the task (evo tasks lists them; default: the first)")
+      ->add_option("--objective", request->objective,
+                   "Which errors are allowed: an objective of the task (evo tasks lists them; default: the first)")
       ->type_name("NAME");
   command
       ->add_option("--seed-from", request->seed_from,
@@ -355,20 +349,25 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->allow_extra_args(false)
       ->type_name("FROM");
   command
-      ->add_option("--screen", request->screen,
-                   fmt::format("Evaluate of every N proposals, at most {}, the one that the virtual GPU's cost model ranks first "
-                               "(default: 4 where evolve runs on a GPU that a virtual one is like, else 1)",
-                               kMostScreened))
+      ->add_option(
+          "--screen", request->screen,
+          fmt::format(
+              "Evaluate of every N proposals, at most {}, the one that the virtual GPU's cost model ranks first "
+              "(default: 4 where evolve runs on a GPU that a virtual one is like, else 1)",
+              kMostScreened))
       ->type_name("N");
   command
-      ->add_option("--rehearse", request->presearch,
-                   fmt::format("Search M genomes, at most {}, by the cost model alone first; the best of them open the run (default: {}, or "
-                               "twice --evals, where a screened evolve runs on a GPU that a virtual one is like; else 0)",
-                               kMostPresearched, Presearch().genomes))
+      ->add_option(
+          "--rehearse", request->presearch,
+          fmt::format("Search M genomes, at most {}, by the cost model alone first; the best of them open the run "
+                      "(default: {}, or "
+                      "twice --evals, where a screened evolve runs on a GPU that a virtual one is like; else 0)",
+                      kMostPresearched, Presearch().genomes))
       ->type_name("M");
   command
-      ->add_option("--proposer", request->proposer,
-                   "A command that proposes genomes, alleles and kernels beside the strategy, in JSON lines (docs/proposer.md)")
+      ->add_option(
+          "--proposer", request->proposer,
+          "A command that proposes genomes, alleles and kernels beside the strategy, in JSON lines (docs/proposer.md)")
       ->type_name("CMD");
   command->add_option("--proposer-share", request->proposer_share, "Of the evaluations at most, in percent")
       ->capture_default_str()
@@ -385,9 +384,8 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--quiet", request->quiet, "No progress");
   command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action, command_line] {
-    action = [request, command_line] { return run(*request, command_line); };
-  });
+  command->callback(
+      [request, &action, command_line] { action = [request, command_line] { return run(*request, command_line); }; });
 }
 
 }  // namespace evo::cli

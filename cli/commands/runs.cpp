@@ -4,13 +4,13 @@
 #include <map>
 #include <memory>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/json_documents.h"
 #include "cli/run/warm_start.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
-#include "cli/commands/json_documents.h"
-#include "cli/subject/lookup.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -23,8 +23,7 @@ struct Request {
 };
 
 std::string best_text(const RunRow& row) {
-  return row.best_us ? fmt::format("{} us {}", microseconds(*row.best_us),
-                                   timing_word(row.info.device.kind == "vgpu"))
+  return row.best_us ? fmt::format("{} us {}", microseconds(*row.best_us), timing_word(row.info.device.kind == "vgpu"))
                      : "-";
 }
 
@@ -44,16 +43,15 @@ std::string runs_text(const std::vector<RunRow>& rows, const Terminal& terminal)
                {"objective"}});
   for (const RunRow& row : rows) {
     const RunInfo& info = row.info;
-    table.add({std::to_string(row.id), row.started_at, std::string(name_of(row.status)), info.task,
-               info.device.id, info.strategy, std::to_string(info.seed), std::to_string(row.evaluated),
-               std::to_string(row.valid), best_text(row), info.objective});
+    table.add({std::to_string(row.id), row.started_at, std::string(name_of(row.status)), info.task, info.device.id,
+               info.strategy, std::to_string(info.seed), std::to_string(row.evaluated), std::to_string(row.valid),
+               best_text(row), info.objective});
   }
   return table.text(terminal);
 }
 
 /// One line for each verdict of a run: how often, and one reason as an example.
-std::string verdict_table(const Store& store, const std::vector<OutcomeRow>& outcomes,
-                          const Terminal& terminal) {
+std::string verdict_table(const Store& store, const std::vector<OutcomeRow>& outcomes, const Terminal& terminal) {
   std::map<Verdict, std::vector<CandidateId>> by_verdict;
   for (const OutcomeRow& outcome : outcomes) by_verdict[outcome.verdict].push_back(outcome.candidate);
   Table table({{"verdict"}, {"count", Table::Align::right}, {"first", Table::Align::right}, {"its reason"}});
@@ -70,21 +68,19 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
   const RunInfo& info = row.info;
   Table facts({{""}, {""}});
   facts.add({"command", info.command});
-  facts.add(
-      {"status", fmt::format("{}, started {}{}", name_of(row.status), row.started_at,
-                             row.finished_at.empty() ? "" : fmt::format(", ended {}", row.finished_at))});
+  facts.add({"status", fmt::format("{}, started {}{}", name_of(row.status), row.started_at,
+                                   row.finished_at.empty() ? "" : fmt::format(", ended {}", row.finished_at))});
   facts.add({"task", fmt::format("{} (hash {})", info.task, info.task_hash)});
   facts.add({"device", fmt::format("{} ({}, {})", info.device.id, info.device.name, info.device.arch)});
   facts.add({"objective", info.objective});
   facts.add({"search", fmt::format("{}{}, seed {}, {} in flight", info.strategy,
-                                    info.screen > 1 ? fmt::format(", the best modelled of {}", info.screen) : "",
-                                    info.seed, info.width)});
+                                   info.screen > 1 ? fmt::format(", the best modelled of {}", info.screen) : "",
+                                   info.seed, info.width)});
   if (!info.seeds.empty()) facts.add({"seeded with", seeds_text(info.seeds)});
   facts.add({"versions", fmt::format("evo {}, NVRTC {}", info.evo_version, info.nvrtc_version)});
   facts.add({"evaluated", fmt::format("{}, {} valid{}", row.evaluated, row.valid,
                                       row.best_us ? fmt::format(", best {}", best_text(row)) : "")});
-  std::string text =
-      styled(terminal, Style::bold, fmt::format("run {}", row.id)) + '\n' + facts.text(terminal, 2);
+  std::string text = styled(terminal, Style::bold, fmt::format("run {}", row.id)) + '\n' + facts.text(terminal, 2);
   if (!outcomes.empty()) text += '\n' + verdict_table(store, outcomes, terminal);
   return text;
 }
@@ -92,8 +88,7 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
 int one_run(const Request& request, const Store& store) {
   const RunRow row = find_run(store, parse_id("run", request.id));
   const std::vector<OutcomeRow> outcomes = store.outcomes(row.id);
-  fmt::print("{}",
-             request.json ? runs_json(row, outcomes) : run_detail(store, row, outcomes, terminal_of(stdout)));
+  fmt::print("{}", request.json ? runs_json(row, outcomes) : run_detail(store, row, outcomes, terminal_of(stdout)));
   return kDone;
 }
 
@@ -109,8 +104,7 @@ int runs(const Request& request) {
 
 void add_runs(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("runs", "List past searches, or show one: verdicts and their reasons");
+  CLI::App* command = app.add_subcommand("runs", "List past searches, or show one: verdicts and their reasons");
   command->add_option("ID", request->id, "A run")->type_name("");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_flag("--json", request->json, kJsonHelp);

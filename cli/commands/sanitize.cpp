@@ -11,20 +11,20 @@
 #include <set>
 #include <variant>
 
+#include "cli/commands/vgpu.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/sources.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
-#include "cli/subject/lookup.h"
-#include "cli/subject/sources.h"
-#include "cli/commands/vgpu.h"
 #include "engine/base/error.h"
-#include "evaluator/pipeline/cases.h"
 #include "evaluator/compile/compiler.h"
-#include "evaluator/worker/device_server.h"
+#include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/vgpu/virtual_device.h"
+#include "evaluator/worker/device_server.h"
 
 namespace evo::cli {
 namespace {
@@ -67,8 +67,8 @@ std::vector<Case> cases_of(const Claim& claim, const Target& target) {
 /// Every shape of the claim that was asked for, or all that it was validated at.
 Target target_of(const Claim& claim, const std::vector<std::string>& shapes) {
   if (shapes.empty()) return claim.target;
-  Target target = make_target(claim.task, "vgpu", parse_shapes(claim.task, shapes), claim.target.options,
-                              claim.target.objective);
+  Target target =
+      make_target(claim.task, "vgpu", parse_shapes(claim.task, shapes), claim.target.options, claim.target.objective);
   target.validated = target.timed;
   return target;
 }
@@ -125,8 +125,7 @@ void sanitize_claim(const Subject& subject, const Request& request, Sanitized& r
     const Program& program = subject.candidate.programs[i];
     auto compiled = compiler->compile(program.source, gpu->info().arch, program.max_registers);
     if (const auto* failure = std::get_if<Failure>(&compiled))
-      throw usage_error(
-          fmt::format("{} does not compile for {}: {}", claim.origin, gpu->info().arch, failure->reason));
+      throw usage_error(fmt::format("{} does not compile for {}: {}", claim.origin, gpu->info().arch, failure->reason));
     const auto loaded = server.load({i, std::move(std::get<Binary>(compiled))});
     if (const auto* failed = std::get_if<protocol::Failed>(&loaded))
       throw usage_error(fmt::format("{}: {}", claim.origin, failed->failure.reason));
@@ -138,8 +137,7 @@ void sanitize_claim(const Subject& subject, const Request& request, Sanitized& r
       // A launch that the device refuses is none of the sanitiser's findings.
       const auto* failed = std::get_if<protocol::Failed>(&reply);
       if (failed != nullptr && failed->failure.verdict == Verdict::launch_failed)
-        throw usage_error(
-            fmt::format("{}, shape {}: {}", claim.origin, one.shape.name, failed->failure.reason));
+        throw usage_error(fmt::format("{}, shape {}: {}", claim.origin, one.shape.name, failed->failure.reason));
     }
   }
   std::ranges::copy(gpu->findings(), std::back_inserter(result.findings));
@@ -172,8 +170,8 @@ void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
 }
 
 /// A candidate's plans say how it is compiled and launched.
-const std::vector<std::string> kOfKernels = {"--kernel", "--grid", "--block", "--cluster",   "--smem",   "--arg",
-                                             "--then",   "--seed", "--arch",  "--define", "--include"};
+const std::vector<std::string> kOfKernels = {"--kernel", "--grid", "--block", "--cluster", "--smem",   "--arg",
+                                             "--then",   "--seed", "--arch",  "--define",  "--include"};
 
 int sanitize(const Request& request, const CLI::App& command) {
   Sanitized result;
@@ -192,18 +190,14 @@ int sanitize(const Request& request, const CLI::App& command) {
 }  // namespace
 
 std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
-  std::string text =
-      fmt::format("{} on {}: {}\n", result.subject, result.device, fmt::join(result.ran, ", "));
+  std::string text = fmt::format("{} on {}: {}\n", result.subject, result.device, fmt::join(result.ran, ", "));
   for (const vgpu::Finding& finding : result.findings) {
-    text +=
-        fmt::format("  {}: {}{}\n", styled(terminal, Style::bad, std::string(name_of(finding.kind))),
-                    one_line(finding.text),
-                    finding.count > 1 ? fmt::format(" (and {} times more)", grouped(finding.count - 1)) : "");
+    text += fmt::format("  {}: {}{}\n", styled(terminal, Style::bad, std::string(name_of(finding.kind))),
+                        one_line(finding.text),
+                        finding.count > 1 ? fmt::format(" (and {} times more)", grouped(finding.count - 1)) : "");
   }
-  if (result.findings.empty())
-    return text + fmt::format("  {}\n", styled(terminal, Style::good, "no finding"));
-  return text +
-         fmt::format("  {} finding{}\n", result.findings.size(), result.findings.size() == 1 ? "" : "s");
+  if (result.findings.empty()) return text + fmt::format("  {}\n", styled(terminal, Style::good, "no finding"));
+  return text + fmt::format("  {} finding{}\n", result.findings.size(), result.findings.size() == 1 ? "" : "s");
 }
 
 std::string sanitize_json(const Sanitized& result) {
@@ -227,13 +221,11 @@ void add_sanitize(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "sanitize", "Look for races, uninitialised reads, bad accesses and deadlocks, on the virtual GPU");
   command
-      ->add_option("ID|FILE.cu", request->kernels.file,
-                   "A candidate, an exported file, or any kernel as for evo vgpu")
+      ->add_option("ID|FILE.cu", request->kernels.file, "A candidate, an exported file, or any kernel as for evo vgpu")
       ->required()
       ->type_name("");
   command
-      ->add_option("--shapes", request->shapes,
-                   "Of a candidate: these shapes (default: all that it was validated at)")
+      ->add_option("--shapes", request->shapes, "Of a candidate: these shapes (default: all that it was validated at)")
       ->allow_extra_args(false)
       ->type_name("A,B");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");

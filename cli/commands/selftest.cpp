@@ -9,18 +9,18 @@
 #include <optional>
 #include <random>
 
-#include "cli/subject/arguments.h"
-#include "cli/text/atomic_file.h"
-#include "cli/run/calibrate.h"
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
 #include "cli/commands/json_documents.h"
-#include "cli/subject/lookup.h"
+#include "cli/run/calibrate.h"
 #include "cli/run/selftest_record.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/templates.h"
+#include "cli/text/atomic_file.h"
+#include "cli/text/exit_code.h"
 #include "cli/text/streams.h"
 #include "cli/text/suggest.h"
 #include "cli/text/table.h"
-#include "cli/subject/templates.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "evaluator/compile/compiler.h"
@@ -153,21 +153,27 @@ std::string selftest_text(const SelftestResult& result, const Terminal& terminal
   Table table({{"specimen"}, {"verdict"}, {""}, {"reason"}});
   for (const SelftestRow& row : result.rows) {
     const Style style = !row.judged ? Style::plain : row.right ? Style::plain : Style::bad;
-    table.add({row.mutant.name, verdict_text(row), !row.judged ? "" : row.right ? "right" : "WRONG",
+    table.add({row.mutant.name, verdict_text(row),
+               !row.judged ? ""
+               : row.right ? "right"
+                           : "WRONG",
                one_line(row.reason.empty() ? row.mutant.about : row.reason)},
               style);
   }
   const std::string counts = fmt::format("{} judged, {} wrongly, {} not shown on this kind of device", result.judged(),
                                          result.wrong(), result.rows.size() - result.judged());
-  return fmt::format("{} on {} ({})\n{}{}: {}\n", result.task, result.device.id, result.device.name,
-                     table.text(terminal, 2),
-                     result.passed() ? styled(terminal, Style::good, "passed") : styled(terminal, Style::bad, "failed"),
-                     counts);
+  return fmt::format(
+      "{} on {} ({})\n{}{}: {}\n", result.task, result.device.id, result.device.name, table.text(terminal, 2),
+      result.passed() ? styled(terminal, Style::good, "passed") : styled(terminal, Style::bad, "failed"), counts);
 }
 
 std::string calibration_text(const CalibrationResult& result, const Terminal& terminal) {
   using Align = Table::Align;
-  Table table({{"regime"}, {"cases", Align::right}, {"worst error", Align::right}, {"limit", Align::right}, {"cosine", Align::right},
+  Table table({{"regime"},
+               {"cases", Align::right},
+               {"worst error", Align::right},
+               {"limit", Align::right},
+               {"cosine", Align::right},
                {"at least", Align::right}});
   for (const auto& [regime, floor] : result.floors) {
     const Limits& limits = result.limits.at(regime);
@@ -175,8 +181,8 @@ std::string calibration_text(const CalibrationResult& result, const Terminal& te
                fmt::format("{:.4g}", limits.relative_l2), fmt::format("{:.6f}", floor.cosine),
                fmt::format("{:.6f}", limits.cosine)});
   }
-  return fmt::format("{} on {}: its honest low-precision emulation beside the reference\n{}", result.task, result.device.id,
-                     table.text(terminal, 2));
+  return fmt::format("{} on {}: its honest low-precision emulation beside the reference\n{}", result.task,
+                     result.device.id, table.text(terminal, 2));
 }
 
 int calibrate_task(const Request& request) {
@@ -212,7 +218,8 @@ int selftest(const Request& request, const CLI::App& command) {
   if (store) {
     const SelftestRecord record = record_of(result, make_nvrtc_compiler()->version());
     store->record_selftest(record);
-    if (request.record && record.passed) write_to_stderr(fmt::format("written to {}\n", write_pass(folder, record).string()));
+    if (request.record && record.passed)
+      write_to_stderr(fmt::format("written to {}\n", write_pass(folder, record).string()));
   }
   return result.wrong() == 0 ? kDone : kNothingValid;
 }
@@ -260,13 +267,13 @@ void add_selftest(CLI::App& app, Action& action) {
   command->add_option("--only", request->only, "These specimens alone")->delimiter(',')->type_name("A,B");
   command->add_flag("--calibrate", request->calibrate,
                     "Instead: measure how far an honest low-precision kernel is off, and store the limits that follow");
-  command->add_flag("--record", request->record, "Also write the pass beside the mutants, for those who get the templates");
+  command->add_flag("--record", request->record,
+                    "Also write the pass beside the mutants, for those who get the templates");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
   command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action, command] {
-    action = [request, command] { return selftest(*request, *command); };
-  });
+  command->callback(
+      [request, &action, command] { action = [request, command] { return selftest(*request, *command); }; });
 }
 
 }  // namespace evo::cli

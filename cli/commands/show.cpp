@@ -5,13 +5,13 @@
 #include <map>
 #include <memory>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
 #include "cli/commands/json_documents.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/sources.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 
@@ -45,15 +45,14 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Termina
   facts.add({"task", fmt::format("{} on {} ({})", run.info.task, run.info.device.id, run.info.device.name)});
   facts.add({"objective", run.info.objective});
   facts.add({"genome", to_text(row.genome)});
-  facts.add({"made by",
-             fmt::format("{}{}, proposal {} of run {}, {}", row.op,
-                         row.parents.empty() ? "" : fmt::format(" of {}", fmt::join(row.parents, " and ")),
-                         row.ticket, row.run, row.recorded_at)});
+  facts.add({"made by", fmt::format("{}{}, proposal {} of run {}, {}", row.op,
+                                    row.parents.empty() ? "" : fmt::format(" of {}", fmt::join(row.parents, " and ")),
+                                    row.ticket, row.run, row.recorded_at)});
   for (const auto& [path, text] : row.files) facts.add({"brings", path});
-  facts.add({"verdict", evaluation.reason.empty()
-                            ? std::string(name_of(evaluation.verdict))
-                            : fmt::format("{}: {}", name_of(evaluation.verdict), evaluation.reason)},
-            evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
+  facts.add(
+      {"verdict", evaluation.reason.empty() ? std::string(name_of(evaluation.verdict))
+                                            : fmt::format("{}: {}", name_of(evaluation.verdict), evaluation.reason)},
+      evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
   if (evaluation.verdict == Verdict::valid) {
     facts.add({"latency", fmt::format("{} us {}{}", microseconds(evaluation.latency_us),
                                       timing_word(run.info.device.kind == "vgpu"),
@@ -75,9 +74,9 @@ std::string builds_text(const Evaluation& evaluation, const Terminal& terminal) 
                {"compiled ms", Align::right},
                {"cubin"}});
   for (const Build& build : evaluation.builds) {
-    table.add({build.specialisation, build.arch, std::to_string(build.registers),
-               std::to_string(build.spill_bytes), std::to_string(build.static_smem_bytes),
-               std::to_string(build.stack_bytes), fmt::format("{:.0f}", build.compile_ms), build.cubin_hash});
+    table.add({build.specialisation, build.arch, std::to_string(build.registers), std::to_string(build.spill_bytes),
+               std::to_string(build.static_smem_bytes), std::to_string(build.stack_bytes),
+               fmt::format("{:.0f}", build.compile_ms), build.cubin_hash});
   }
   return table.empty() ? "" : table.text(terminal, 2);
 }
@@ -87,7 +86,8 @@ std::string conditions_text(const Conditions& conditions) {
   const std::string clocks = to_text(conditions);
   std::string text = clocks.empty() ? "" : ", " + clocks;
   if (conditions.other_processes > 0) {
-    text += fmt::format(", beside {} other process{}", conditions.other_processes, conditions.other_processes > 1 ? "es" : "");
+    text += fmt::format(", beside {} other process{}", conditions.other_processes,
+                        conditions.other_processes > 1 ? "es" : "");
   }
   return text;
 }
@@ -102,9 +102,8 @@ std::string timings_text(const Evaluation& evaluation, const Terminal& terminal)
                {"throttled", Align::right},
                {""}});
   for (const Timing& timing : evaluation.timings) {
-    table.add({timing.shape, timing.cold ? "cold" : "warm", microseconds(timing.median_us),
-               microseconds(timing.low_us), microseconds(timing.high_us),
-               std::to_string(timing.samples_us.size()), std::to_string(timing.throttled),
+    table.add({timing.shape, timing.cold ? "cold" : "warm", microseconds(timing.median_us), microseconds(timing.low_us),
+               microseconds(timing.high_us), std::to_string(timing.samples_us.size()), std::to_string(timing.throttled),
                timing_word(timing.modelled) + conditions_text(timing.conditions)});
   }
   return table.empty() ? "" : table.text(terminal, 2);
@@ -132,8 +131,8 @@ std::string errors_text(const Evaluation& evaluation, const Terminal& terminal) 
                {"output"}});
   for (const auto& [shape, worst] : by_shape) {
     table.add({shape, std::to_string(worst.cases), error_figure(worst.error.relative_l2),
-               error_figure(worst.error.max_abs), fmt::format("{:.6f}", worst.error.cosine),
-               worst.error.regime, std::to_string(worst.error.seed), worst.error.output});
+               error_figure(worst.error.max_abs), fmt::format("{:.6f}", worst.error.cosine), worst.error.regime,
+               std::to_string(worst.error.seed), worst.error.output});
   }
   return table.empty() ? "" : table.text(terminal, 2);
 }
@@ -141,9 +140,8 @@ std::string errors_text(const Evaluation& evaluation, const Terminal& terminal) 
 std::string summary_text(const CandidateRow& row, const RunRow& run, const Terminal& terminal) {
   std::string text = styled(terminal, Style::bold, fmt::format("candidate {}", row.id)) + '\n';
   text += facts_text(row, run, terminal);
-  for (const std::string& section :
-       {builds_text(row.evaluation, terminal), timings_text(row.evaluation, terminal),
-        errors_text(row.evaluation, terminal)}) {
+  for (const std::string& section : {builds_text(row.evaluation, terminal), timings_text(row.evaluation, terminal),
+                                     errors_text(row.evaluation, terminal)}) {
     if (!section.empty()) text += '\n' + section;
   }
   if (!row.evaluation.sass_summary.empty()) text += '\n' + row.evaluation.sass_summary + '\n';
@@ -164,8 +162,7 @@ std::string samples_text(const Evaluation& evaluation) {
   std::string text = "shape\tcache\tsample\tus\n";
   for (const Timing& timing : evaluation.timings) {
     for (std::size_t i = 0; i < timing.samples_us.size(); ++i) {
-      text += fmt::format("{}\t{}\t{}\t{}\n", timing.shape, timing.cold ? "cold" : "warm", i,
-                          timing.samples_us[i]);
+      text += fmt::format("{}\t{}\t{}\t{}\n", timing.shape, timing.cold ? "cold" : "warm", i, timing.samples_us[i]);
     }
   }
   return text;
@@ -200,8 +197,7 @@ int show(const Request& request) {
 
 void add_show(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("show", "Show one candidate: genome, verdict, builds, timings, errors");
+  CLI::App* command = app.add_subcommand("show", "Show one candidate: genome, verdict, builds, timings, errors");
   command->add_option("ID", request->id, "A candidate")->required()->type_name("");
   command->add_flag("--source", request->source, "Print its CUDA source alone");
   command->add_flag("--log", request->log, "Print its build log alone");

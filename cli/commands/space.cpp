@@ -5,16 +5,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
 #include "cli/commands/json_documents.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/listings.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
-#include "cli/text/table.h"
 #include "cli/subject/templates.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/table.h"
 #include "engine/space/t1.h"
 
 namespace evo::cli {
@@ -49,8 +49,7 @@ std::string gene_table(const Family& family, const Terminal& terminal) {
 std::string family_text(const FamilyListing& listing, const Terminal& terminal) {
   const std::string name = styled(terminal, Style::bold, listing.family.name);
   if (!listing.left_out.empty()) {
-    return fmt::format("{}  left out: {}\n", name,
-                       styled(terminal, Style::warning, one_line(listing.left_out)));
+    return fmt::format("{}  left out: {}\n", name, styled(terminal, Style::warning, one_line(listing.left_out)));
   }
   return fmt::format("{}  {}\n  {} legal genomes of {} in the product of all alleles\n{}", name,
                      one_line(listing.family.summary), grouped(listing.legal), grouped(listing.product),
@@ -64,10 +63,9 @@ std::string space_text(const SpaceListing& space, const Terminal& terminal) {
       specialisations.push_back(fmt::format("{}={}", name, expr::to_string(value)));
     }
   }
-  std::string text = fmt::format("{} on {} ({}): {} legal genomes", space.task.name, space.device.id,
-                                 space.device.name, grouped(space.legal()));
-  if (!specialisations.empty())
-    text += fmt::format(", each compiled for {}", fmt::join(specialisations, " and "));
+  std::string text = fmt::format("{} on {} ({}): {} legal genomes", space.task.name, space.device.id, space.device.name,
+                                 grouped(space.legal()));
+  if (!specialisations.empty()) text += fmt::format(", each compiled for {}", fmt::join(specialisations, " and "));
   text += "\n";
   for (const FamilyListing& listing : space.families) text += "\n" + family_text(listing, terminal);
   return text;
@@ -105,8 +103,7 @@ int space(const Request& request) {
 
 void add_space(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("space", "Show what there is to search: families, genes, legal genomes");
+  CLI::App* command = app.add_subcommand("space", "Show what there is to search: families, genes, legal genomes");
   command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");
   command->add_option("--device", request->device, "Device whose limits apply")
       ->capture_default_str()

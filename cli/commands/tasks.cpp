@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "cli/commands/commands.h"
-#include "cli/text/exit_code.h"
 #include "cli/commands/json_documents.h"
 #include "cli/subject/listings.h"
-#include "cli/text/table.h"
 #include "cli/subject/templates.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/table.h"
 
 namespace evo::cli {
 namespace {
@@ -66,10 +66,10 @@ std::string task_text(const TaskListing& listing, const Terminal& terminal) {
   facts.add({"families", names_of(listing)});
   facts.add({"options", options_of(listing.task)});
   facts.add({"objectives", objectives_of(listing.task)});
-  facts.add({"shapes", fmt::format("{}  ({})", shapes_of(listing.task),
-                                   fmt::join(listing.task.shape_parameters, ","))});
-  return fmt::format("{}  {}\n{}", styled(terminal, Style::bold, listing.name),
-                     one_line(listing.task.summary), facts.text(terminal, 2));
+  facts.add(
+      {"shapes", fmt::format("{}  ({})", shapes_of(listing.task), fmt::join(listing.task.shape_parameters, ","))});
+  return fmt::format("{}  {}\n{}", styled(terminal, Style::bold, listing.name), one_line(listing.task.summary),
+                     facts.text(terminal, 2));
 }
 
 int tasks(const Request& request) {

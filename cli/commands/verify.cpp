@@ -8,18 +8,18 @@
 #include <optional>
 #include <random>
 
+#include "cli/commands/commands.h"
+#include "cli/commands/json_documents.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
-#include "cli/commands/commands.h"
 #include "cli/subject/contract.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
 #include "cli/subject/held_out.h"
-#include "cli/commands/json_documents.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/text/table.h"
 #include "cli/subject/templates.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "evaluator/pipeline/pipeline.h"
 
@@ -93,8 +93,7 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   options.dedup = false;
   const std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
   // The plans are the claim's: they were resolved with the facts of its device.
-  pipeline->submit(
-      0, with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
+  pipeline->submit(0, with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
   return pipeline->wait().evaluation;
 }
 
@@ -113,9 +112,7 @@ Finding check(Claim claim, const std::string& device_name, const SourceTree* tem
 }
 
 const Timing* find_timing(const std::vector<Timing>& timings, const Timing& like) {
-  const auto same = [&](const Timing& timing) {
-    return timing.shape == like.shape && timing.cold == like.cold;
-  };
+  const auto same = [&](const Timing& timing) { return timing.shape == like.shape && timing.cold == like.cold; };
   const auto found = std::find_if(timings.begin(), timings.end(), same);
   return found == timings.end() ? nullptr : &*found;
 }
@@ -127,16 +124,15 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
   Table table({{""}, {"claimed", Align::right}, {"found", Align::right}});
   for (const Timing& claimed : claim.timings) {
     const Timing* found = find_timing(evaluation.timings, claimed);
-    table.add({fmt::format("{} {}, us", claimed.shape, claimed.cold ? "cold" : "warm"),
-               microseconds(claimed.median_us), found ? microseconds(found->median_us) : "-"});
+    table.add({fmt::format("{} {}, us", claimed.shape, claimed.cold ? "cold" : "warm"), microseconds(claimed.median_us),
+               found ? microseconds(found->median_us) : "-"});
   }
   const bool valid = evaluation.verdict == Verdict::valid;
-  table.add(
-      {"objective, us", microseconds(claim.latency_us), valid ? microseconds(evaluation.latency_us) : "-"});
+  table.add({"objective, us", microseconds(claim.latency_us), valid ? microseconds(evaluation.latency_us) : "-"});
   table.add({"worst relative error", error_figure(claim.worst_relative_l2),
              evaluation.errors.empty() ? "-" : error_figure(evaluation.worst_relative_l2)});
-  std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds, also on shapes that no search has seen\n", claim.origin,
-                                 claim.task.name, finding.device.id, timing_word(finding.modelled));
+  std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds, also on shapes that no search has seen\n",
+                                 claim.origin, claim.task.name, finding.device.id, timing_word(finding.modelled));
   if (claim.edited) text += "the kernels in the file were edited after the export\n";
   if (claim.contract == Contract::installed)
     text += fmt::format("judged by the {} of the templates here: the one in the file is different\n", claim.task.name);
@@ -165,10 +161,8 @@ int verify(const Request& request) {
     if (!request.json) fmt::print("{}", finding_text(findings.back(), terminal_of(stdout)));
   }
   if (request.json)
-    fmt::print("{}",
-               findings.size() == 1 ? verify_json(findings.front()) : verify_json(request.subject, findings));
-  const bool all =
-      std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
+    fmt::print("{}", findings.size() == 1 ? verify_json(findings.front()) : verify_json(request.subject, findings));
+  const bool all = std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
   return all ? kDone : kNothingValid;
 }
 
@@ -178,12 +172,9 @@ void add_verify(CLI::App& app, Action& action) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
       app.add_subcommand("verify", "Compile, validate on fresh seeds and time again: does a claim hold?");
-  command->add_option("ID|FILE.cu", request->subject, "A candidate or an exported file")
-      ->required()
-      ->type_name("");
+  command->add_option("ID|FILE.cu", request->subject, "A candidate or an exported file")->required()->type_name("");
   command
-      ->add_option("--device", request->device,
-                   "Check on this device (default: the claim's own, or one of its model)")
+      ->add_option("--device", request->device, "Check on this device (default: the claim's own, or one of its model)")
       ->type_name("DEVICE");
   command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
   command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");

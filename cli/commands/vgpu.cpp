@@ -12,17 +12,17 @@
 #include <memory>
 #include <optional>
 
-#include "cli/subject/arguments.h"
-#include "cli/text/exit_code.h"
 #include "cli/commands/kernel_values.h"
 #include "cli/commands/vgpu_report.h"
+#include "cli/subject/arguments.h"
+#include "cli/text/exit_code.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "evaluator/device/device_buffers.h"
-#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/base/parallel.h"
-#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/compile/toolkit_headers.h"
+#include "evaluator/device/device_buffers.h"
+#include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
 namespace {
@@ -34,8 +34,7 @@ constexpr std::uint64_t kLargestSourceBytes = 64 << 20;
 Dim3 parse_dim3(const std::string& option, const std::string& text) {
   const char separator = text.find(',') != std::string::npos ? ',' : 'x';
   const std::vector<std::string> parts = split(text, separator);
-  if (parts.size() > 3)
-    throw usage_error(fmt::format("{} {}: at most three sizes, such as 64,4,1", option, text));
+  if (parts.size() > 3) throw usage_error(fmt::format("{} {}: at most three sizes, such as 64,4,1", option, text));
   Dim3 dims{1, 1, 1};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::uint64_t size = parse_number(option, trim(parts[i]), 1);
@@ -45,8 +44,7 @@ Dim3 parse_dim3(const std::string& option, const std::string& text) {
   return dims;
 }
 
-void take_option(KernelRequest& request, std::size_t& argument, const std::string& name,
-                 const std::string& value) {
+void take_option(KernelRequest& request, std::size_t& argument, const std::string& name, const std::string& value) {
   LaunchRequest& launch = request.launches.back();
   if (name == "--then") {
     request.launches.emplace_back();
@@ -84,8 +82,7 @@ std::string readable_name(const std::string& ptx_name) {
     if (name[i] == '>') --depth;
     if (depth != 0) continue;
     if (name[i] == ' ') begin = i + 1;  // Templates come with their result: "void reduce<float>(...)".
-    if (name[i] == '(' && name.compare(i, 21, "(anonymous namespace)") != 0)
-      return name.substr(begin, i - begin);
+    if (name[i] == '(' && name.compare(i, 21, "(anonymous namespace)") != 0) return name.substr(begin, i - begin);
     if (name[i] == '(') i += 20;
   }
   return name;
@@ -138,10 +135,9 @@ Program load_program(const KernelRequest& request, const std::string& arch) {
   return program;
 }
 
-std::string find_kernel(const Program& program, const std::vector<std::string>& kernels,
-                        const std::string& wanted, const std::string& file) {
-  if (const auto found = program.kernel_of.find(wanted); found != program.kernel_of.end())
-    return found->second;
+std::string find_kernel(const Program& program, const std::vector<std::string>& kernels, const std::string& wanted,
+                        const std::string& file) {
+  if (const auto found = program.kernel_of.find(wanted); found != program.kernel_of.end()) return found->second;
   std::vector<std::string> matches, names;
   for (const std::string& kernel : kernels) {
     const std::string name = readable_name(kernel);
@@ -151,13 +147,11 @@ std::string find_kernel(const Program& program, const std::vector<std::string>& 
   }
   if (matches.size() == 1) return matches.front();
   if (wanted.empty())
-    throw usage_error(
-        fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of(names)));
+    throw usage_error(fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of(names)));
   if (!matches.empty())
     throw usage_error(fmt::format("several kernels of {} are called {}: {}", file, wanted, list_of(matches)));
-  throw usage_error(
-      fmt::format("{} has no kernel {}; there are: {} (a template needs its arguments: \"{}<float>\")", file,
-                  wanted, list_of(names), wanted));
+  throw usage_error(fmt::format("{} has no kernel {}; there are: {} (a template needs its arguments: \"{}<float>\")",
+                                file, wanted, list_of(names), wanted));
 }
 
 // ---- Running
@@ -222,8 +216,7 @@ std::vector<std::byte> bytes_of(DeviceAddress address) {
 }
 
 /// The bytes of one argument, and what it is called in reports.
-std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument,
-                            std::vector<std::string>& names) {
+std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, std::vector<std::string>& names) {
   if (const auto* value = std::get_if<ByValue>(&argument)) {
     names.push_back(value->text);
     return value->bytes;
@@ -265,8 +258,7 @@ std::string checked_arch(const std::string& arch) {
 
 std::unique_ptr<vgpu::VirtualGpu> open_virtual_gpu(const DeviceInfo& info) {
   if (info.kind != "vgpu")
-    throw usage_error(
-        fmt::format("evo vgpu runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
+    throw usage_error(fmt::format("evo vgpu runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
   return vgpu::make_device(info.id.substr(std::string_view("vgpu:").size()), usable_cores());
 }
 
@@ -324,8 +316,7 @@ void take_kernel_options(KernelRequest& request, const CLI::App& command) {
   for (const CLI::Option* option : command.parse_order()) {
     const std::size_t index = taken[option]++;
     const std::string value = index < option->results().size() ? option->results()[index] : "";
-    take_option(request, argument, "--" + (option->get_lnames().empty() ? "" : option->get_lnames().front()),
-                value);
+    take_option(request, argument, "--" + (option->get_lnames().empty() ? "" : option->get_lnames().front()), value);
   }
 }
 
@@ -381,9 +372,7 @@ void add_vgpu(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("vgpu", "Run any kernel, a .cu or .ptx file, on the virtual GPU");
   command->add_option("FILE", request->file, "CUDA C++ for NVRTC, or PTX (.ptx)")->required()->type_name("");
   add_kernel_options(*command, *request);
-  command
-      ->add_option("--out", request->outputs,
-                   "Write a buffer to a file when all has run: .npy, else its bytes")
+  command->add_option("--out", request->outputs, "Write a buffer to a file when all has run: .npy, else its bytes")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   command->add_option("--print", request->shown_values, "How many first values of each buffer to show")

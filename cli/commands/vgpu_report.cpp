@@ -72,9 +72,9 @@ std::string figure(double value) {
 
 std::string launch_text(const VgpuRun& run, const LaunchResult& result, const Terminal& terminal, bool explained) {
   const Launch& launch = result.launch;
-  std::string text = fmt::format("{}({}) on {}: grid {}, block {}", styled(terminal, Style::bold, result.kernel),
-                                 fmt::join(result.arguments, ", "), run.device.id, dims_text(launch.grid),
-                                 dims_text(launch.block));
+  std::string text =
+      fmt::format("{}({}) on {}: grid {}, block {}", styled(terminal, Style::bold, result.kernel),
+                  fmt::join(result.arguments, ", "), run.device.id, dims_text(launch.grid), dims_text(launch.block));
   if (launch.cluster != Dim3{1, 1, 1}) text += fmt::format(", cluster {}", dims_text(launch.cluster));
   if (launch.dynamic_smem_bytes > 0) text += fmt::format(", {} B of dynamic shared memory", launch.dynamic_smem_bytes);
   text += "\n";

@@ -32,12 +32,12 @@ struct VgpuRun {
   std::string file;
   DeviceInfo device;
   std::string arch;
-  Build build;            ///< Without figures for a .ptx file.
-  bool compiled = false;  ///< From CUDA C++.
+  Build build;                         ///< Without figures for a .ptx file.
+  bool compiled = false;               ///< From CUDA C++.
   std::vector<LaunchResult> launches;  ///< Up to the one that failed.
   std::vector<BufferResult> buffers;
   std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, where it was asked.
-  std::size_t shown_values = 8;  ///< First values of each buffer.
+  std::size_t shown_values = 8;         ///< First values of each buffer.
 };
 
 /// True when every launch ended without a finding.

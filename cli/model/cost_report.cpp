@@ -77,13 +77,10 @@ std::string cost_text(const vgpu::PlanCost& cost, const Terminal& terminal) {
   columns.add("  limited by", [](const LaunchCost& c) { return std::string(c.occupancy_limit); });
   columns.add("  of its warps", [](const LaunchCost& c) { return percent(c.occupancy); });
   columns.add("waves", [](const LaunchCost& c) { return us(c.waves); });
-  columns.add("instructions of a block",
-              [](const LaunchCost& c) { return grouped(c.instructions_per_block); });
+  columns.add("instructions of a block", [](const LaunchCost& c) { return grouped(c.instructions_per_block); });
   columns.add("  a clock on an SM", [](const LaunchCost& c) { return us(c.instructions_per_clock); });
-  columns.add("bytes of a block through L2",
-              [](const LaunchCost& c) { return grouped(c.global_bytes_per_block); });
-  columns.add("bank conflicts of a block",
-              [](const LaunchCost& c) { return grouped(c.bank_conflicts_per_block); });
+  columns.add("bytes of a block through L2", [](const LaunchCost& c) { return grouped(c.global_bytes_per_block); });
+  columns.add("bank conflicts of a block", [](const LaunchCost& c) { return grouped(c.bank_conflicts_per_block); });
   columns.add_shares(
       "busy:", vgpu::kPipes, [](int i) { return name_of(static_cast<vgpu::Pipe>(i)); },
       [](const LaunchCost& c, int i) { return c.pipe_use[static_cast<std::size_t>(i)]; });

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "cli/subject/lookup.h"
-#include "engine/task/candidate.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/task/candidate.h"
 #include "evaluator/base/parallel.h"
-#include "evaluator/pipeline/pipeline.h"
 #include "evaluator/base/statistics.h"
+#include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
 namespace {
@@ -33,8 +33,7 @@ std::string family_of(const SourceTree& tree, const Task& task, const Sweep& swe
 }
 
 /// The genome without the genes that are inactive in it; `failure` says why there is none.
-Genome legal_genome(const Space& space, const Sweep::Point& point, const std::string& family,
-                    std::string& failure) {
+Genome legal_genome(const Space& space, const Sweep::Point& point, const std::string& family, std::string& failure) {
   Rng rng(0);
   const Genome wish{family, point.genes};
   Genome genome = space.complete(wish, rng);
@@ -60,9 +59,8 @@ struct Setting {
 
 void model_point(const Setting& setting, Modeller& modeller, FitPoint& point) {
   if (!point.failure.empty()) return;
-  const Candidate candidate =
-      make_candidate(setting.tree, setting.task, setting.space.family(point.genome.family), point.genome,
-                     setting.target, facts_of(setting.device.limits));
+  const Candidate candidate = make_candidate(setting.tree, setting.task, setting.space.family(point.genome.family),
+                                             point.genome, setting.target, facts_of(setting.device.limits));
   auto modelled = modeller.model(candidate, setting.target.timed.front());
   if (const auto* failure = std::get_if<Failure>(&modelled)) {
     point.failure = failure->reason;
@@ -77,8 +75,7 @@ void model_point(const Setting& setting, Modeller& modeller, FitPoint& point) {
 /// Points are independent: any thread may take any.
 void model_points(const Setting& setting, std::vector<FitPoint>& points) {
   parallel_each(points.size(), [&] {
-    const auto modeller =
-        std::make_shared<Modeller>(setting.task, setting.target, setting.device, setting.kept);
+    const auto modeller = std::make_shared<Modeller>(setting.task, setting.target, setting.device, setting.kept);
     return [&setting, &points, modeller](std::size_t i) { model_point(setting, *modeller, points[i]); };
   });
 }
@@ -118,8 +115,7 @@ void assess(Fit& fit) {
 
 Fit fit_of(const SourceTree& tree, const Sweep& sweep, const FitRequest& request) {
   Task task = find_task(tree, sweep.task);
-  const DeviceInfo device =
-      resolve_device(request.device.empty() ? virtual_gpu_like(sweep.gpu) : request.device);
+  const DeviceInfo device = resolve_device(request.device.empty() ? virtual_gpu_like(sweep.gpu) : request.device);
   const std::string family = family_of(tree, task, sweep);
   Target target = make_target(task, device.kind, {sweep.shape}, {});
   target.validated = target.timed;
@@ -149,15 +145,14 @@ std::string fit_csv(const std::vector<Fit>& fits) {
         fmt::format_to(std::back_inserter(launches),
                        "{}{}={:.3f} launch={:.3f} sm={:.3f} l2={:.3f} memory={:.3f} blocks_per_sm={} "
                        "waves={:.3f} bound={}",
-                       launches.empty() ? "" : "; ", launch.kernel, launch.latency_us, launch.launch_us,
-                       launch.sm_us, launch.l2_us, launch.memory_us, launch.blocks_per_sm, launch.waves,
-                       launch.bound);
+                       launches.empty() ? "" : "; ", launch.kernel, launch.latency_us, launch.launch_us, launch.sm_us,
+                       launch.l2_us, launch.memory_us, launch.blocks_per_sm, launch.waves, launch.bound);
       std::string failure = point.failure;
       std::replace(failure.begin(), failure.end(), '"', '\'');
       std::replace(failure.begin(), failure.end(), '\n', ' ');
       fmt::format_to(out, "{},{:.4f},{:.4f},{},{},\"{}\",\"{}\",\"{}\"\n", fit.name, point.measured_us,
-                     point.modelled_us, point.build.registers, point.build.spill_bytes, launches,
-                     to_text(point.genome), failure);
+                     point.modelled_us, point.build.registers, point.build.spill_bytes, launches, to_text(point.genome),
+                     failure);
     }
   }
   return csv;

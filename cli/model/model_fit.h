@@ -8,8 +8,8 @@
 
 #include "cli/model/modelling.h"
 #include "cli/model/sweep.h"
-#include "engine/task/genome.h"
 #include "engine/base/source_tree.h"
+#include "engine/task/genome.h"
 
 namespace evo::cli {
 

@@ -17,8 +17,8 @@ void read_file(const std::string& file, std::map<std::string, ModelledGenomes>& 
   const auto column = [&](const char* name) {
     const std::optional<std::size_t> found = csv.column(name);
     if (!found) {
-      throw usage_error(fmt::format(
-          "{}: line 1: no column '{}': evo model --against SPACE --csv FILE writes one", file, name));
+      throw usage_error(
+          fmt::format("{}: line 1: no column '{}': evo model --against SPACE --csv FILE writes one", file, name));
     }
     return *found;
   };

@@ -7,8 +7,8 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/text/atomic_file.h"
 #include "cli/commands/kernel_values.h"
+#include "cli/text/atomic_file.h"
 #include "engine/base/error.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
@@ -71,15 +71,13 @@ CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& sh
 Modeller::Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept)
     : task_(std::move(task)), target_(std::move(target)), info_(std::move(device)), kept_(std::move(kept)) {
   if (info_.kind != "vgpu")
-    throw usage_error(
-        fmt::format("{} cannot be modelled: there are models of the virtual GPUs only", info_.id));
+    throw usage_error(fmt::format("{} cannot be modelled: there are models of the virtual GPUs only", info_.id));
   compiler_ = make_nvrtc_compiler();
   gpu_ = vgpu::make_device(info_.id.substr(std::string_view("vgpu:").size()));
   if (kept_.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(kept_, error);
-  if (error)
-    throw machine_error(fmt::format("cannot make the folder {}: {}", kept_.string(), error.message()));
+  if (error) throw machine_error(fmt::format("cannot make the folder {}: {}", kept_.string(), error.message()));
 }
 
 std::variant<Binary, Failure> Modeller::compiled(const Program& program) {

@@ -11,8 +11,8 @@
 #include "cli/subject/recordings.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
-#include "engine/replay/recording_read.h"
 #include "engine/base/rng.h"
+#include "engine/replay/recording_read.h"
 
 namespace evo::cli {
 namespace {
@@ -40,10 +40,10 @@ Sweep read_sweep(const std::filesystem::path& path) {
     throw usage_error(fmt::format("{} is of the shapes {}: evo model compares sweeps of one shape", path.string(),
                                   json["problem_size"].get<std::string>()));
   }
-  if (!json.is_object() || !is_text("kernel_name") || !is_text("device_name") ||
-      !json.contains("problem_size") || !json["problem_size"].is_array()) {
-    throw usage_error(fmt::format(
-        "{} is no Kernel Tuner cache with kernel_name, device_name and problem_size", path.string()));
+  if (!json.is_object() || !is_text("kernel_name") || !is_text("device_name") || !json.contains("problem_size") ||
+      !json["problem_size"].is_array()) {
+    throw usage_error(
+        fmt::format("{} is no Kernel Tuner cache with kernel_name, device_name and problem_size", path.string()));
   }
   std::vector<std::string> sizes;
   for (const Json& size : json["problem_size"]) sizes.push_back(size.dump());

@@ -65,14 +65,14 @@ CalibrationResult calibrate(const SourceTree& tree, const Task& task, const Devi
   const PipelineOptions exact_options = options_for(tree, task, target, device);
   const PipelineOptions emulated_options = options_for(edited(tree, calibration.emulation), task, target, device);
   ExtraOracles exact(exact_options, plan, nullptr), emulated(emulated_options, plan, nullptr);
-  CalibrationResult result{.task = task.name, .device = device, .salt = kSalt, .factor = calibration.factor, .floors = {}, .limits = {}};
+  CalibrationResult result{
+      .task = task.name, .device = device, .salt = kSalt, .factor = calibration.factor, .floors = {}, .limits = {}};
   for (const Case& one : cases_of(task, target, plan)) {
     const auto want = exact.get(one), got = emulated.get(one);
     Floor& floor = result.floors[one.regime.name];
     ++floor.cases;
     for (std::size_t output = 0; output < want->size(); ++output) {
-      const Difference difference =
-          compare(DType::f32, std::as_bytes(std::span(got->at(output))), want->at(output));
+      const Difference difference = compare(DType::f32, std::as_bytes(std::span(got->at(output))), want->at(output));
       floor.relative_l2 = std::max(floor.relative_l2, difference.relative_l2);
       floor.cosine = std::min(floor.cosine, difference.cosine);
     }

@@ -24,8 +24,8 @@ struct CalibrationResult {
   std::map<std::string, Limits> limits;  ///< That follow.
 };
 
-/// Runs reference and emulation on every case of the validation grid and on more seeds. Throws usage_error when the task has no
-/// limits.json with an emulation.
+/// Runs reference and emulation on every case of the validation grid and on more seeds. Throws usage_error when the
+/// task has no limits.json with an emulation.
 CalibrationResult calibrate(const SourceTree& tree, const Task& task, const DeviceInfo& device);
 
 /// The text of limits.json with what was measured and where it comes from.

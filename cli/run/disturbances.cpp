@@ -18,24 +18,23 @@ std::vector<std::string> DisturbanceWatch::notice(const std::string& name, const
   for (const Timing& timing : evaluation.timings) {
     const Conditions& now = timing.conditions;
     if (now.other_processes > 0 && first(Kind::company)) {
-      lines.push_back(
-          fmt::format("{} other process{} on this GPU while {} was timed: latencies may be too long",
-                      now.other_processes, now.other_processes > 1 ? "es" : "", name));
+      lines.push_back(fmt::format("{} other process{} on this GPU while {} was timed: latencies may be too long",
+                                  now.other_processes, now.other_processes > 1 ? "es" : "", name));
     }
     if (timing.throttled > 0 && first(Kind::throttling)) {
-      lines.push_back(fmt::format(
-          "the GPU lowered its clocks while {} was timed (heat or power): {} samples were dropped", name,
-          timing.throttled));
+      lines.push_back(
+          fmt::format("the GPU lowered its clocks while {} was timed (heat or power): {} samples were dropped", name,
+                      timing.throttled));
     }
     if (now.sm_mhz_low == 0) continue;  // Nobody could tell.
     if (now.power_limited) {
       if (first(Kind::power))
-        lines.push_back(fmt::format("the GPU's power limit slows {} (SM at {} MHz): latencies are what lasts under load", name,
-                                    now.sm_mhz_low));
+        lines.push_back(
+            fmt::format("the GPU's power limit slows {} (SM at {} MHz): latencies are what lasts under load", name,
+                        now.sm_mhz_low));
     } else if (now.sm_mhz_low < kSameClock * std::min(highest_sm_mhz_, lowest_limited_sm_mhz_) && first(Kind::clocks)) {
-      lines.push_back(
-          fmt::format("the GPU's clock changes during this run: {} MHz while {} was timed, {} MHz at best",
-                      now.sm_mhz_low, name, highest_sm_mhz_));
+      lines.push_back(fmt::format("the GPU's clock changes during this run: {} MHz while {} was timed, {} MHz at best",
+                                  now.sm_mhz_low, name, highest_sm_mhz_));
     }
   }
   return lines;
@@ -43,7 +42,8 @@ std::vector<std::string> DisturbanceWatch::notice(const std::string& name, const
 
 void DisturbanceWatch::note_clocks(const Conditions& now) {
   highest_sm_mhz_ = std::max(highest_sm_mhz_, now.sm_mhz_high);
-  if (now.power_limited && now.sm_mhz_low > 0) lowest_limited_sm_mhz_ = std::min(lowest_limited_sm_mhz_, now.sm_mhz_low);
+  if (now.power_limited && now.sm_mhz_low > 0)
+    lowest_limited_sm_mhz_ = std::min(lowest_limited_sm_mhz_, now.sm_mhz_low);
 }
 
 }  // namespace evo::cli

@@ -10,8 +10,8 @@
 namespace evo::cli {
 
 /// Notices what disturbs the measurements of a run and says each kind once: another process on the GPU,
-/// clocks that heat or a power brake lowered, a power limit that lowers them under a kernel, clocks that otherwise differ
-/// between measurements or within one. Everything else that is to be known of it is kept with each timing.
+/// clocks that heat or a power brake lowered, a power limit that lowers them under a kernel, clocks that otherwise
+/// differ between measurements or within one. Everything else that is to be known of it is kept with each timing.
 class DisturbanceWatch {
  public:
   /// Lines for a person about what is new in an evaluation. `name`: of the candidate, for people.

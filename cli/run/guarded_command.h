@@ -13,8 +13,8 @@ inline constexpr const char* kGuard = "guard";
 /// process group to end it sooner. As for workers, the thread that starts it must live as long.
 std::vector<std::string> guarded_command(const std::string& command);
 
-/// The guard itself: starts the command, and waits to be killed or for its parent to end. Returns an exit code where the
-/// command cannot be started.
+/// The guard itself: starts the command, and waits to be killed or for its parent to end. Returns an exit code where
+/// the command cannot be started.
 int guard(const std::string& command);
 
 }  // namespace evo::cli

@@ -7,9 +7,9 @@
 
 #include "cli/model/modelling.h"
 #include "engine/base/error.h"
-#include "evaluator/pipeline/gates.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/base/statistics.h"
+#include "evaluator/pipeline/gates.h"
 
 namespace evo::cli {
 namespace {
@@ -40,7 +40,7 @@ bool says_nothing(Verdict verdict) {
 }  // namespace
 
 ModelLatencyPredictor::ModelLatencyPredictor(Task task, Target target, const DeviceInfo& device, Build build,
-                               std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop)
+                                             std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop)
     : task_(std::move(task)),
       target_(std::move(target)),
       device_(virtual_device_like(device)),
@@ -75,8 +75,7 @@ ModelLatencyPredictor::Pending ModelLatencyPredictor::start(const Genome& genome
     if (!number) throw usage_error("the candidate has no plan for the shape " + shape.name);
     const Program& program = pending.candidate.programs[*number];
     pending.programs.push_back(*number);
-    pending.results.push_back(pool_.model(program, program.plans.at(shape.name),
-                                          modelled_case(task_, target_, shape)));
+    pending.results.push_back(pool_.model(program, program.plans.at(shape.name), modelled_case(task_, target_, shape)));
   }
   return pending;
 }

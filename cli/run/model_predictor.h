@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/task/candidate.h"
 #include "engine/search/latency_predictor.h"
+#include "engine/task/candidate.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/model_pool.h"
 
@@ -18,10 +18,10 @@ namespace evo::cli {
 class ModelLatencyPredictor : public LatencyPredictor {
  public:
   using Build = std::function<Candidate(const Genome&)>;
-  /// What it compiles is kept in `binaries`. `stop`, once set, ends what is being modelled; it must outlive this. Throws
-  /// usage_error when no virtual GPU is like the device.
-  ModelLatencyPredictor(Task task, Target target, const DeviceInfo& device, Build build, std::shared_ptr<BinaryCache> binaries,
-                 const std::atomic<bool>& stop);
+  /// What it compiles is kept in `binaries`. `stop`, once set, ends what is being modelled; it must outlive this.
+  /// Throws usage_error when no virtual GPU is like the device.
+  ModelLatencyPredictor(Task task, Target target, const DeviceInfo& device, Build build,
+                        std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop);
 
   std::vector<Prediction> predict(const std::vector<Genome>& genomes) override;
 

@@ -53,17 +53,15 @@ void ProgressReport::finish() {
 }
 
 std::string ProgressReport::line(const SearchProgress& progress) const {
-  std::string text = settings_.evaluations > 0
-                         ? fmt::format("{}/{} evaluated", progress.told, settings_.evaluations)
-                         : fmt::format("{} evaluated", progress.told);
+  std::string text = settings_.evaluations > 0 ? fmt::format("{}/{} evaluated", progress.told, settings_.evaluations)
+                                               : fmt::format("{} evaluated", progress.told);
   // The first answer marks the start of the clock, so it is no part of the rate.
   const std::uint64_t fresh = progress.told - std::min(progress.told, settings_.recalled + 1);
   if (first_fresh_ && fresh > 0) {
     const double since = std::chrono::duration<double>(Clock::now() - *first_fresh_).count();
     if (since > 0) text += fmt::format(", {:.1f}/min", 60.0 * static_cast<double>(fresh) / since);
   }
-  text += fmt::format(", {} valid",
-                      percent(static_cast<double>(progress.valid) / static_cast<double>(progress.told)));
+  text += fmt::format(", {} valid", percent(static_cast<double>(progress.valid) / static_cast<double>(progress.told)));
   if (progress.best_us) {
     text += fmt::format(", best {} us {}", microseconds(*progress.best_us), timing_word(settings_.modelled));
   }
@@ -75,8 +73,7 @@ std::string ProgressReport::time_left(const SearchProgress& progress) const {
   std::optional<double> seconds;
   const std::uint64_t fresh = progress.told - std::min(progress.told, settings_.recalled);
   if (settings_.evaluations > progress.told && fresh > 0) {
-    seconds =
-        elapsed_s() / static_cast<double>(fresh) * static_cast<double>(settings_.evaluations - progress.told);
+    seconds = elapsed_s() / static_cast<double>(fresh) * static_cast<double>(settings_.evaluations - progress.told);
   }
   if (settings_.time_limit) {
     const double until_limit = std::chrono::duration<double>(*settings_.time_limit).count() - elapsed_s();

@@ -20,8 +20,7 @@ class ProgressReport {
     bool modelled = false;
     std::uint64_t evaluations = 0;  ///< The run's limit; 0: none.
     std::optional<std::chrono::milliseconds> time_limit;
-    std::uint64_t recalled =
-        0;  ///< Stored answers that are told again first: they say nothing about the rate.
+    std::uint64_t recalled = 0;  ///< Stored answers that are told again first: they say nothing about the rate.
   };
   explicit ProgressReport(Settings settings);
 

@@ -45,8 +45,7 @@ Json genes_json(const Family& family) {
   Json genes = Json::array();
   for (const Gene& gene : family.genes) {
     Json alleles = Json::array();
-    for (const Value& allele : gene.alleles)
-      std::visit([&](const auto& value) { alleles.push_back(value); }, allele);
+    for (const Value& allele : gene.alleles) std::visit([&](const auto& value) { alleles.push_back(value); }, allele);
     genes.push_back({{"name", gene.name},
                      {"alleles", alleles},
                      {"slot", gene.kind == Gene::Kind::slot},
@@ -88,8 +87,7 @@ std::string greeting_of(const Task& task, const Target& target, const Space& spa
        {"objective", target.objective},
        {"options", values_json(target.options)},
        {"shapes", shapes},
-       {"device",
-        {{"name", device.name}, {"arch", device.arch}, {"facts", values_json(facts_of(device.limits))}}},
+       {"device", {{"name", device.name}, {"arch", device.arch}, {"facts", values_json(facts_of(device.limits))}}},
        {"families", families},
        {"files", files}});
 }
@@ -123,9 +121,8 @@ Proposed read_proposal(const std::string& task, const Json& item) {
   }
   if (item.contains("slot")) {
     const Json& slot = item["slot"];
-    proposed.files.merge(
-        allele_files(task, slot.at("family").get<std::string>(), slot.at("gene").get<std::string>(),
-                     slot.at("allele").get<std::string>(), slot.at("text").get<std::string>()));
+    proposed.files.merge(allele_files(task, slot.at("family").get<std::string>(), slot.at("gene").get<std::string>(),
+                                      slot.at("allele").get<std::string>(), slot.at("text").get<std::string>()));
   }
   if (item.contains("parents")) proposed.parents = item["parents"].get<std::vector<std::uint64_t>>();
   return proposed;
@@ -140,8 +137,8 @@ struct ProposerProcess::Known {
   std::vector<Json> refused;
 };
 
-ProposerProcess::ProposerProcess(ProposerOptions options, const Task& task, const Target& target,
-                                 const Space& space, const DeviceInfo& device, const SourceTree& files)
+ProposerProcess::ProposerProcess(ProposerOptions options, const Task& task, const Target& target, const Space& space,
+                                 const DeviceInfo& device, const SourceTree& files)
     : options_(std::move(options)),
       task_(task.name),
       greeting_(greeting_of(task, target, space, device, files)),
@@ -155,9 +152,8 @@ void ProposerProcess::observe(const Proposal& proposal, const Evaluation& evalua
   ++known_->evaluations;
   if (evaluation.verdict == Verdict::valid) {
     auto& elites = known_->elites;
-    const auto place =
-        std::upper_bound(elites.begin(), elites.end(), evaluation.latency_us,
-                         [](double latency_us, const auto& elite) { return latency_us < elite.first; });
+    const auto place = std::upper_bound(elites.begin(), elites.end(), evaluation.latency_us,
+                                        [](double latency_us, const auto& elite) { return latency_us < elite.first; });
     elites.insert(place, {evaluation.latency_us, profile_json(proposal, evaluation)});
     if (elites.size() > kEliteCount) elites.pop_back();
   } else if (evaluation.verdict != Verdict::duplicate) {
@@ -205,8 +201,7 @@ std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
     try {
       proposals.push_back(read_proposal(task_, item));
     } catch (const std::exception& error) {
-      known_->refused.push_back(
-          {{"proposal", item}, {"why", fmt::format("it cannot be read: {}", error.what())}});
+      known_->refused.push_back({{"proposal", item}, {"why", fmt::format("it cannot be read: {}", error.what())}});
     }
   }
   return proposals;
@@ -227,8 +222,7 @@ std::vector<Proposed> ProposerProcess::ask() {
 
 void ProposerProcess::start() {
   SocketPair sockets = make_socket_pair();
-  process_ =
-      std::make_unique<Process>(guarded_command(options_.command), sockets.theirs.get(), STDERR_FILENO);
+  process_ = std::make_unique<Process>(guarded_command(options_.command), sockets.theirs.get(), STDERR_FILENO);
   socket_ = std::move(sockets.ours);
   received_.clear();
   send(greeting_);
@@ -249,8 +243,7 @@ void ProposerProcess::wait_a_little(short events) const {
 void ProposerProcess::send(const std::string& line) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.deadline_s);
   for (std::size_t sent = 0; sent < line.size();) {
-    const ssize_t written =
-        ::send(socket_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t written = ::send(socket_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (written > 0) {
       sent += static_cast<std::size_t>(written);
     } else if (errno != EAGAIN && errno != EINTR) {

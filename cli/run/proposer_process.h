@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/task/evaluation.h"
 #include "engine/search/proposer.h"
+#include "engine/task/evaluation.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
 #include "evaluator/worker/process.h"
@@ -15,8 +15,8 @@
 namespace evo::cli {
 
 struct ProposerOptions {
-  std::string command;     ///< For /bin/sh.
-  double deadline_s = 10;  ///< For each answer.
+  std::string command;              ///< For /bin/sh.
+  double deadline_s = 10;           ///< For each answer.
   std::function<bool()> ends = {};  ///< Whether the search is to end: then nobody is waited for. May be empty.
 };
 

@@ -6,18 +6,18 @@
 #include <cmath>
 #include <random>
 
-#include "cli/subject/arguments.h"
-#include "cli/run/warm_start.h"
 #include "cli/model/modelling.h"
+#include "cli/run/warm_start.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/restore.h"
-#include "cli/text/suggest.h"
 #include "cli/subject/templates.h"
-#include "engine/task/candidate.h"
+#include "cli/text/suggest.h"
 #include "engine/base/error.h"
-#include "engine/search/presearch.h"
 #include "engine/base/rng.h"
+#include "engine/search/presearch.h"
 #include "engine/search/surrogate_screening.h"
 #include "engine/strategy/strategy.h"
+#include "engine/task/candidate.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
@@ -88,8 +88,7 @@ std::size_t presearch_of(const RunRequest& request, const RunInfo& info, const D
 void refuse_other_arguments(const RunRequest& request) {
   const auto refuse = [](const char* option, bool given) {
     if (given)
-      throw usage_error(
-          fmt::format("{} cannot be combined with --resume: a resumed run keeps its own", option));
+      throw usage_error(fmt::format("{} cannot be combined with --resume: a resumed run keeps its own", option));
   };
   refuse("--task", !request.task.empty());
   refuse("--device", !request.device.empty());
@@ -111,9 +110,8 @@ DeviceInfo same_device(const RunRow& row) {
   for (const DeviceInfo& device : all_devices()) {
     if (device.kind == record.kind && device.uuid == record.uuid) return device;
   }
-  throw machine_error(
-      fmt::format("run {} was made on {} ({}), which is not in this machine: start a new run instead", row.id,
-                  record.name, record.uuid));
+  throw machine_error(fmt::format("run {} was made on {} ({}), which is not in this machine: start a new run instead",
+                                  row.id, record.name, record.uuid));
 }
 
 /// Changed templates do not change a run that was started before: it goes on with the files it has stored.
@@ -148,8 +146,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.files = files_of_task(tree, run.task.name);
   info.family = request.family;
   info.device = record_of(run.device);
-  info.target =
-      make_target(run.task, run.device.kind, shapes, options, checked_objective(run.task, request.objective));
+  info.target = make_target(run.task, run.device.kind, shapes, options, checked_objective(run.task, request.objective));
   info.objective = objective_of(info.target);
   info.evaluation_limit = evaluation_limit(request, run.device);
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
@@ -177,19 +174,17 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   run.info.files = files_of(store, row);
   run.task = load_task(run.info.files, row.info.task);
   if (run.task.hash != row.info.task_hash) {
-    throw usage_error(fmt::format(
-        "run {}: its stored files of {} give another task hash ({} instead of {}): start a new run", id,
-        row.info.task, run.task.hash, row.info.task_hash));
+    throw usage_error(
+        fmt::format("run {}: its stored files of {} give another task hash ({} instead of {}): start a new run", id,
+                    row.info.task, run.task.hash, row.info.task_hash));
   }
   run.device = same_device(row);
   run.notice = changed_templates_notice(request, run.task);
-  if (request.evaluations.empty() && row.info.evaluation_limit > 0 &&
-      row.evaluated >= row.info.evaluation_limit) {
-    run.notice = fmt::format("run {} has had its {} evaluations: give --evals a larger number to go on", id,
-                             row.evaluated);
+  if (request.evaluations.empty() && row.info.evaluation_limit > 0 && row.evaluated >= row.info.evaluation_limit) {
+    run.notice =
+        fmt::format("run {} has had its {} evaluations: give --evals a larger number to go on", id, row.evaluated);
   }
-  if (!request.evaluations.empty())
-    run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
+  if (!request.evaluations.empty()) run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
   run.time_limit = time_limit(request);
   const bool other_limit = !request.evaluations.empty() || run.time_limit;
   if (!other_limit && row.info.time_limit_s > 0) {

@@ -49,10 +49,10 @@ struct PreparedRun {
   RunInfo info;
   Task task;
   DeviceInfo device;
-  std::size_t presearch = 0;  ///< Genomes of a new run that are modelled before the first is evaluated.
+  std::size_t presearch = 0;                 ///< Genomes of a new run that are modelled before the first is evaluated.
   std::vector<std::vector<Seed>> elsewhere;  ///< Elites that a new run is seeded from, by ranking.
-  std::string notice;  ///< For people, before it starts.
-  SourceTree templates;  ///< Those of a new run, its task's mutants among them.
+  std::string notice;                        ///< For people, before it starts.
+  SourceTree templates;                      ///< Those of a new run, its task's mutants among them.
   std::optional<RunId> resumed;
   std::uint64_t recalled = 0;  ///< Stored answers of the resumed run.
   std::optional<std::chrono::milliseconds> time_limit;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/format.h"
-#include "cli/subject/lookup.h"
 #include "cli/commands/report.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/format.h"
 #include "cli/text/shell_words.h"
 
 namespace evo::cli {
@@ -16,10 +16,9 @@ std::string database_argument(const std::string& database) {
 
 std::string improvement_text(const RunSummary& summary) {
   if (!summary.best) return "no candidate was valid\n";
-  return fmt::format(
-      "best of this run: candidate {}, {} us, {:.2f}x faster than the first valid one ({} us)\n",
-      summary.best->candidate, microseconds(*summary.best->latency_us), *summary.improvement(),
-      microseconds(*summary.first_valid->latency_us));
+  return fmt::format("best of this run: candidate {}, {} us, {:.2f}x faster than the first valid one ({} us)\n",
+                     summary.best->candidate, microseconds(*summary.best->latency_us), *summary.improvement(),
+                     microseconds(*summary.first_valid->latency_us));
 }
 
 std::string next_commands(const RunSummary& summary, const std::string& database) {

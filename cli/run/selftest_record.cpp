@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/text/atomic_file.h"
 #include "cli/subject/lookup.h"
+#include "cli/text/atomic_file.h"
 #include "engine/base/error.h"
 #include "engine/expression/json_place.h"
 #include "engine/task/mutant.h"
@@ -33,8 +33,7 @@ SelftestRecord record_of(const SelftestResult& result, const std::string& nvrtc_
 }
 
 std::filesystem::path write_pass(const std::filesystem::path& templates, const SelftestRecord& record) {
-  if (!record.passed)
-    throw usage_error(fmt::format("task {} has not passed: nothing to record", record.task));
+  if (!record.passed) throw usage_error(fmt::format("task {} has not passed: nothing to record", record.task));
   const nlohmann::ordered_json json = {{"task_hash", record.task_hash},
                                        {"device", record.device.name},
                                        {"driver", record.device.driver},
@@ -45,8 +44,7 @@ std::filesystem::path write_pass(const std::filesystem::path& templates, const S
   const std::filesystem::path file = templates / pass_file(record.task, record.device.kind);
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
-  if (error)
-    throw machine_error(fmt::format("cannot make {}: {}", file.parent_path().string(), error.message()));
+  if (error) throw machine_error(fmt::format("cannot make {}: {}", file.parent_path().string(), error.message()));
   write_file(file, json.dump(2) + "\n");
   return file;
 }
@@ -57,19 +55,17 @@ bool ships_pass(const SourceTree& tree, const Task& task, const std::string& dev
   return JsonPlace::read(tree, file).at("task_hash").text() == task.hash;
 }
 
-std::string selftest_warning(const Store& store, const SourceTree& tree, const Task& task,
-                             const DeviceInfo& device) {
+std::string selftest_warning(const Store& store, const SourceTree& tree, const Task& task, const DeviceInfo& device) {
   const std::optional<SelftestRecord> last = store.last_selftest(task.hash, device.kind);
   const std::string command = fmt::format("evo selftest --task {} --device {}", task.name, device.id);
   if (last && !last->passed) {
-    return fmt::format("{} failed its self-test ({} of {} judged wrongly): wrong kernels may win ({})",
-                       task.name, last->wrong, last->judged, command);
+    return fmt::format("{} failed its self-test ({} of {} judged wrongly): wrong kernels may win ({})", task.name,
+                       last->wrong, last->judged, command);
   }
   if (last || ships_pass(tree, task, device.kind)) return "";
   if (load_mutants(tree, task).empty()) {
-    return fmt::format(
-        "{} has no planted mutants, so nothing shows that its wrong kernels are found (docs/trust.md)",
-        task.name);
+    return fmt::format("{} has no planted mutants, so nothing shows that its wrong kernels are found (docs/trust.md)",
+                       task.name);
   }
   return fmt::format("{} has not passed its self-test on {}, or has changed since: {} does it", task.name,
                      device.kind == "cuda" ? "a GPU" : "the virtual GPU", command);

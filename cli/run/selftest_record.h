@@ -23,7 +23,6 @@ bool ships_pass(const SourceTree& tree, const Task& task, const std::string& dev
 
 /// What a person should know before the results of a task are believed, in one line: that no self-test of it
 /// has passed on devices of this kind. Empty when one has.
-std::string selftest_warning(const Store& store, const SourceTree& tree, const Task& task,
-                             const DeviceInfo& device);
+std::string selftest_warning(const Store& store, const SourceTree& tree, const Task& task, const DeviceInfo& device);
 
 }  // namespace evo::cli

@@ -22,8 +22,7 @@ namespace {
 using Rankings = std::vector<std::vector<Seed>>;
 
 void refuse_other_task(const std::string& from, const std::string& found, const std::string& wanted) {
-  if (found != wanted)
-    throw usage_error(fmt::format("--seed-from {} is of task {}, not {}", from, found, wanted));
+  if (found != wanted) throw usage_error(fmt::format("--seed-from {} is of task {}, not {}", from, found, wanted));
 }
 
 /// The best of a list of latencies with what has them, the older one of equals.
@@ -31,8 +30,7 @@ template <typename T>
 std::vector<T> best_of(std::vector<std::pair<double, T>> valid) {
   std::ranges::stable_sort(valid, {}, [](const auto& entry) { return entry.first; });
   std::vector<T> best;
-  for (std::size_t i = 0; i < std::min(kSeedCandidates, valid.size()); ++i)
-    best.push_back(std::move(valid[i].second));
+  for (std::size_t i = 0; i < std::min(kSeedCandidates, valid.size()); ++i) best.push_back(std::move(valid[i].second));
   return best;
 }
 
@@ -109,8 +107,7 @@ std::vector<std::vector<Seed>> rankings_elsewhere(const std::string& from, const
                                                   const std::string& database) {
   Rankings rankings = read_rankings(from, task, database);
   std::erase_if(rankings, [](const auto& ranking) { return ranking.empty(); });
-  if (rankings.empty())
-    throw usage_error(fmt::format("--seed-from {}: nothing valid of task {}", from, task));
+  if (rankings.empty()) throw usage_error(fmt::format("--seed-from {}: nothing valid of task {}", from, task));
   return rankings;
 }
 

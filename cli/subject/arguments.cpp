@@ -50,22 +50,21 @@ std::uint64_t parse_number(std::string_view option, std::string_view text, std::
 void refuse_options(const CLI::App& command, const std::vector<std::string>& options, std::string_view subject) {
   for (const std::string& option : options) {
     if (command.count(option) > 0)
-      throw usage_error(fmt::format("{} cannot be combined with {} (evo {} --help)", option, subject, command.get_name()));
+      throw usage_error(
+          fmt::format("{} cannot be combined with {} (evo {} --help)", option, subject, command.get_name()));
   }
 }
 
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text) {
   const auto wrong = [&] {
-    return usage_error(
-        fmt::format("{} '{}': give a duration with its unit, as 90s, 10m or 1h30m", option, text));
+    return usage_error(fmt::format("{} '{}': give a duration with its unit, as 90s, 10m or 1h30m", option, text));
   };
   constexpr double kLongest = 365 * 86400.0;
   double seconds = 0;
   std::string_view rest = text;
   while (!rest.empty()) {
     double amount = 0;
-    const auto [end, error] =
-        std::from_chars(rest.data(), rest.data() + rest.size(), amount, std::chars_format::fixed);
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), amount, std::chars_format::fixed);
     if (error != std::errc()) throw wrong();
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     const std::size_t unit_length = std::min(rest.find_first_of("0123456789."), rest.size());
@@ -97,14 +96,12 @@ std::vector<std::string> parse_shapes(const Task& task, const std::vector<std::s
       continue;
     }
     if (pieces.size() - i < parameters) {
-      throw usage_error(
-          fmt::format("--shapes: '{}' has {} of the {} sizes that a shape of {} needs ({})",
-                      fmt::join(pieces.begin() + static_cast<std::ptrdiff_t>(i), pieces.end(), ","),
-                      pieces.size() - i, parameters, task.name, fmt::join(task.shape_parameters, ",")));
+      throw usage_error(fmt::format("--shapes: '{}' has {} of the {} sizes that a shape of {} needs ({})",
+                                    fmt::join(pieces.begin() + static_cast<std::ptrdiff_t>(i), pieces.end(), ","),
+                                    pieces.size() - i, parameters, task.name, fmt::join(task.shape_parameters, ",")));
     }
     const auto first = pieces.begin() + static_cast<std::ptrdiff_t>(i);
-    const std::string sizes =
-        fmt::format("{}", fmt::join(first, first + static_cast<std::ptrdiff_t>(parameters), ","));
+    const std::string sizes = fmt::format("{}", fmt::join(first, first + static_cast<std::ptrdiff_t>(parameters), ","));
     parse_shape(task, sizes);  // Throws when the sizes are no shape of the task.
     shapes.push_back(sizes);
     i += parameters;

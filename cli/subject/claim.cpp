@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/subject/arguments.h"
 #include "cli/commands/kernel_values.h"
+#include "cli/subject/arguments.h"
 #include "engine/base/error.h"
 #include "population/export/export.h"
 

@@ -13,14 +13,15 @@ namespace evo::cli {
 
 /// Whose task says which answers are right.
 enum class Contract : std::uint8_t {
-  same,       ///< The one that the claim was made for, a candidate's own or one that is installed here as the file brings it.
+  same,  ///< The one that the claim was made for, a candidate's own or one that is installed here as the file brings
+         ///< it.
   installed,  ///< The one of the templates here: that of the file differs.
   brought,    ///< The file's own: there is none of its name here.
 };
 
 /// What is claimed of a kernel, and all that is needed to check it.
 struct Claim {
-  std::string origin;   ///< "candidate 17", "best.cu".
+  std::string origin;  ///< "candidate 17", "best.cu".
   Contract contract = Contract::same;
   bool edited = false;  ///< An exported file whose kernels are no longer those that were exported.
   SourceTree tree;

@@ -13,14 +13,15 @@ namespace {
 SourceTree definition_of(const SourceTree& tree, const Task& task) {
   SourceTree definition;
   for (const auto& [path, text] : tree) {
-    const bool defines = path == task.name + "/task.json" || path == task.name + "/limits.json" || path == task.reference;
+    const bool defines =
+        path == task.name + "/task.json" || path == task.name + "/limits.json" || path == task.reference;
     if (defines || path.starts_with("include/")) definition.emplace(path, text);
   }
   return definition;
 }
 
-/// The files that an exported file brings of a definition are as they are here. It brings includes only for a reference that
-/// is a template.
+/// The files that an exported file brings of a definition are as they are here. It brings includes only for a reference
+/// that is a template.
 bool same_definition(const SourceTree& brought, const SourceTree& installed, const Task& task) {
   const bool same = std::ranges::all_of(brought, [&](const auto& file) {
     const auto here = installed.find(file.first);
@@ -52,7 +53,9 @@ void judge_by_installed(Claim& claim, const SourceTree& templates, std::string_v
   try {
     const Task installed = load_task(templates, name);
     const SourceTree definition = definition_of(templates, installed);
-    claim.contract = same_definition(definition_of(claim.tree, claim.task), definition, installed) ? Contract::same : Contract::installed;
+    claim.contract = same_definition(definition_of(claim.tree, claim.task), definition, installed)
+                         ? Contract::same
+                         : Contract::installed;
     claim.tree.erase(name + "/limits.json");
     for (const auto& [path, text] : definition) claim.tree.insert_or_assign(path, text);
     claim.task = load_task(claim.tree, name);
@@ -61,7 +64,8 @@ void judge_by_installed(Claim& claim, const SourceTree& templates, std::string_v
     require_same_shapes(claim.target, claim.task);
     add_default_validation(claim.task, device_kind, claim.target);
   } catch (const Error& error) {
-    throw usage_error(fmt::format("{} cannot be judged by the {} of these templates: {}", claim.origin, name, error.what()));
+    throw usage_error(
+        fmt::format("{} cannot be judged by the {} of these templates: {}", claim.origin, name, error.what()));
   }
 }
 

@@ -10,8 +10,7 @@
 namespace evo::cli {
 namespace {
 
-FamilyListing measure(const Family& family, const Bindings& known,
-                      const std::vector<Bindings>& specialisations) {
+FamilyListing measure(const Family& family, const Bindings& known, const std::vector<Bindings>& specialisations) {
   FamilyListing listing;
   listing.family = family;
   if (!family.requires_device.evaluate_bool(known)) {
@@ -54,8 +53,8 @@ std::uint64_t SpaceListing::legal() const {
   return sum;
 }
 
-SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceInfo& device,
-                        const Target& target, const std::string& family) {
+SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
+                        const std::string& family) {
   SpaceListing listing{task, device, target, {}};
   const Bindings known = known_to_space(device, target);
   const std::vector<Bindings> specialisations = specialisations_of(task, target);

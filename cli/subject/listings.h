@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/source_tree.h"
 #include "engine/task/candidate.h"
 #include "engine/task/family.h"
-#include "engine/base/source_tree.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
 
@@ -38,7 +38,7 @@ struct SpaceListing {
   std::uint64_t legal() const;  ///< Over all families; saturates.
 };
 /// `family`: only that one; empty: all.
-SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceInfo& device,
-                        const Target& target, const std::string& family);
+SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
+                        const std::string& family);
 
 }  // namespace evo::cli

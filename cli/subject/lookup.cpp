@@ -7,8 +7,8 @@
 #include <cctype>
 
 #include "cli/text/suggest.h"
-#include "engine/task/candidate.h"
 #include "engine/base/error.h"
+#include "engine/task/candidate.h"
 #include "evaluator/cuda/cuda_device.h"
 #include "evaluator/pipeline/pipeline.h"
 
@@ -16,8 +16,7 @@ namespace evo::cli {
 
 Task find_task(const SourceTree& tree, const std::string& name) {
   const std::vector<std::string> names = task_names(tree);
-  if (name.empty())
-    throw usage_error(fmt::format("--task is missing (there are: {})", fmt::join(names, ", ")));
+  if (name.empty()) throw usage_error(fmt::format("--task is missing (there are: {})", fmt::join(names, ", ")));
   if (std::find(names.begin(), names.end(), name) == names.end()) throw unknown_name("task", name, names);
   return load_task(tree, name);
 }
@@ -46,8 +45,7 @@ Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& dev
     std::vector<std::string> names;
     for (const Family& known : families) names.push_back(known.name);
     const auto chosen = std::find(names.begin(), names.end(), family);
-    if (chosen == names.end())
-      throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
+    if (chosen == names.end()) throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
     families = {families[static_cast<std::size_t>(chosen - names.begin())]};
   }
   return Space(std::move(families), known_to_space(device, target), specialisations_of(task, target));
@@ -66,8 +64,7 @@ DeviceRecord record_of(const DeviceInfo& device) {
 namespace {
 
 /// Refuses a name that was given but is not among those in use.
-void check_known(std::string_view what, const std::string& name, std::vector<std::string> known,
-                 const Store& store) {
+void check_known(std::string_view what, const std::string& name, std::vector<std::string> known, const Store& store) {
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
   if (name.empty() || known.empty() || std::binary_search(known.begin(), known.end(), name)) return;
@@ -77,8 +74,7 @@ void check_known(std::string_view what, const std::string& name, std::vector<std
 /// As the filter of elites has it: an id, a kind or a part of the name.
 bool is_called(const DeviceRecord& device, const std::string& text) {
   const auto alike = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  return device.id == text || device.kind == text ||
-         !std::ranges::search(device.name, text, alike).empty();
+  return device.id == text || device.kind == text || !std::ranges::search(device.name, text, alike).empty();
 }
 
 /// Whether a filter's text is an objective, or its first words.
@@ -110,8 +106,8 @@ std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter)
 CandidateRow find_candidate(const Store& store, CandidateId id) {
   std::optional<CandidateRow> row = store.candidate(id);
   if (!row) {
-    throw usage_error(fmt::format("no candidate {} in {}: evo elites lists the best, evo runs the runs", id,
-                                  store.path().string()));
+    throw usage_error(
+        fmt::format("no candidate {} in {}: evo elites lists the best, evo runs the runs", id, store.path().string()));
   }
   return *std::move(row);
 }

@@ -53,8 +53,8 @@ std::vector<Recording> read_database(const std::filesystem::path& path) {
   const Store store = Store::open(path, Store::Mode::read);
   std::map<std::string, Comparable> groups;
   for (const RunRow& run : store.runs()) {
-    const std::string key = fmt::format("{} {} {} {}", run.info.task, run.info.task_hash,
-                                        device_key(run.info.device), run.info.objective);
+    const std::string key =
+        fmt::format("{} {} {} {}", run.info.task, run.info.task_hash, device_key(run.info.device), run.info.objective);
     Comparable& group = groups[key];
     for (const OutcomeRow& outcome : store.outcomes(run.id)) {
       const std::optional<CandidateRow> row = store.candidate(outcome.candidate);
@@ -62,8 +62,7 @@ std::vector<Recording> read_database(const std::filesystem::path& path) {
       if (!row || row->evaluation.verdict == Verdict::harness_failed) continue;
       group.entries.push_back(entry_of(*row));
       for (const auto& [gene, allele] : row->genome.genes) {
-        if (std::find(group.genes.begin(), group.genes.end(), gene) == group.genes.end())
-          group.genes.push_back(gene);
+        if (std::find(group.genes.begin(), group.genes.end(), gene) == group.genes.end()) group.genes.push_back(gene);
       }
     }
   }
@@ -73,8 +72,7 @@ std::vector<Recording> read_database(const std::filesystem::path& path) {
     const std::string name = groups.size() == 1 ? name_of_file(path) : name_of_file(path) + ": " + key;
     recordings.push_back(make_recording(name, group.genes, {}, group.entries));
   }
-  if (recordings.empty())
-    throw usage_error(fmt::format("{}: the database has no evaluated candidates", path.string()));
+  if (recordings.empty()) throw usage_error(fmt::format("{}: the database has no evaluated candidates", path.string()));
   return recordings;
 }
 
@@ -82,8 +80,7 @@ std::vector<Recording> read_database(const std::filesystem::path& path) {
 
 std::string read_text(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) throw usage_error(fmt::format("no file {}", path.string()));
-  if (std::filesystem::is_directory(path))
-    throw usage_error(fmt::format("{} is a folder, not a file", path.string()));
+  if (std::filesystem::is_directory(path)) throw usage_error(fmt::format("{} is a folder, not a file", path.string()));
   GzipFile file = read_gzip_file(path);
   if (!file.whole) throw usage_error(fmt::format("{} cannot be decompressed: it is damaged or cut off", path.string()));
   return std::move(file.text);

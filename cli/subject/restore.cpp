@@ -79,8 +79,8 @@ std::vector<Program> stored_programs(const CandidateRow& row) {
   return programs;
 }
 
-Candidate with_plans(const Task& task, const Family& family, const Genome& genome,
-                     std::vector<Program> programs, const Target& target, const Bindings& facts) {
+Candidate with_plans(const Task& task, const Family& family, const Genome& genome, std::vector<Program> programs,
+                     const Target& target, const Bindings& facts) {
   for (Program& program : programs) {
     for (const Shape& shape : shapes_of(target, program.specialisation)) {
       program.plans[shape.name] = resolve_plan(task, family, genome, target.options, shape, facts);

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "engine/base/source_tree.h"
 #include "engine/task/candidate.h"
 #include "engine/task/family.h"
-#include "engine/base/source_tree.h"
 #include "engine/task/task.h"
 #include "population/store/store.h"
 
@@ -30,8 +30,8 @@ Restored restore(const Store& store, CandidateId id);
 std::vector<Program> stored_programs(const CandidateRow& row);
 
 /// Sources exactly as given, with plans resolved for every shape of the target.
-Candidate with_plans(const Task& task, const Family& family, const Genome& genome,
-                     std::vector<Program> programs, const Target& target, const Bindings& facts);
+Candidate with_plans(const Task& task, const Family& family, const Genome& genome, std::vector<Program> programs,
+                     const Target& target, const Bindings& facts);
 
 /// The oracle for each specialisation, in order, for the target's shapes.
 std::vector<Program> references_of(const SourceTree& tree, const Task& task, const Target& target,

@@ -15,8 +15,7 @@ std::string specialisation_text(const Bindings& specialisation) {
 std::string all_sources(const CandidateRow& row) {
   std::string text;
   for (const StoredProgram& program : row.programs) {
-    if (row.programs.size() > 1)
-      text += fmt::format("// ---- {} ----\n", specialisation_text(program.specialisation));
+    if (row.programs.size() > 1) text += fmt::format("// ---- {} ----\n", specialisation_text(program.specialisation));
     text += program.source;
     if (!text.empty() && text.back() != '\n') text += '\n';
   }

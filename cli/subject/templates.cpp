@@ -44,8 +44,7 @@ std::vector<fs::path> usual_places() {
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
     const fs::path beside = executable.parent_path();
-    for (const char* relative :
-         {"../templates", "../../templates", "../../../templates", "../share/evo/templates"}) {
+    for (const char* relative : {"../templates", "../../templates", "../../../templates", "../share/evo/templates"}) {
       places.push_back((beside / relative).lexically_normal());
     }
   }
@@ -100,8 +99,7 @@ fs::path find_templates(const std::string& wish) {
     if (holds_a_task(place)) return place;
     looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
   }
-  throw usage_error(
-      fmt::format("no templates found (looked in {}): name the folder with --templates DIR", looked));
+  throw usage_error(fmt::format("no templates found (looked in {}): name the folder with --templates DIR", looked));
 }
 
 SourceTree read_templates(const fs::path& folder) {

@@ -60,8 +60,7 @@ void write_directly(const fs::path& path, std::string_view text) {
 void write_file(const fs::path& path, std::string_view text) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (fs::is_directory(status))
-    throw machine_error(fmt::format("cannot write {}: it is a folder", path.string()));
+  if (fs::is_directory(status)) throw machine_error(fmt::format("cannot write {}: it is a folder", path.string()));
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_directly(path, text);
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : path;
   if (error && fs::exists(status)) throw cannot_write(path, error.value());

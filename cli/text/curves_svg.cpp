@@ -28,8 +28,7 @@ class Scale {
     double highest = 1.02;
     for (const NamedCurve& named : panel.curves) {
       evaluations_ = std::max(evaluations_, named.curve.mean.size());
-      if (named.curve.mean.size() >= kFirstShown)
-        highest = std::max(highest, named.curve.mean[kFirstShown - 1]);
+      if (named.curve.mean.size() >= kFirstShown) highest = std::max(highest, named.curve.mean[kFirstShown - 1]);
     }
     top_ = highest;
   }
@@ -71,34 +70,32 @@ std::string axes(const Scale& scale) {
     const double share = static_cast<double>(i) / kTicks;
     const double ratio = 1 + share * (scale.top() - 1);
     const double evaluation = 1 + share * (static_cast<double>(scale.evaluations()) - 1);
-    svg += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' stroke='#ddd'/>", kLeft,
-                       kWidth - kRight, scale.y(ratio), scale.y(ratio));
-    svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{:.2f}</text>", kLeft - 5,
-                       scale.y(ratio) + 4, ratio);
+    svg += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' stroke='#ddd'/>", kLeft, kWidth - kRight,
+                       scale.y(ratio), scale.y(ratio));
+    svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{:.2f}</text>", kLeft - 5, scale.y(ratio) + 4, ratio);
     svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{:.0f}</text>", scale.x(evaluation),
                        kHeight - kBottom + 16, evaluation);
   }
-  svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>evaluations</text>",
-                     (kLeft + kWidth - kRight) / 2, kHeight - 8);
+  svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>evaluations</text>", (kLeft + kWidth - kRight) / 2,
+                     kHeight - 8);
   return svg;
 }
 
 std::string panel_svg(const Panel& panel, const std::vector<std::string>& names) {
   const Scale scale(panel);
-  std::string svg = fmt::format("<text x='{}' y='18' font-weight='bold'>{} (best / optimum)</text>", kLeft,
-                                svg_text(panel.title));
+  std::string svg =
+      fmt::format("<text x='{}' y='18' font-weight='bold'>{} (best / optimum)</text>", kLeft, svg_text(panel.title));
   svg += axes(scale);
   double legend_y = kTop + 10;
   for (const NamedCurve& named : panel.curves) {
-    const auto place =
-        static_cast<std::size_t>(std::find(names.begin(), names.end(), named.name) - names.begin());
+    const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), named.name) - names.begin());
     const char* colour = kColours[place % kColours.size()];
-    svg += fmt::format("<polygon points='{}{}' fill='{}' fill-opacity='0.12'/>",
-                       points(scale, named.curve.low), points_reversed(scale, named.curve.high), colour);
+    svg += fmt::format("<polygon points='{}{}' fill='{}' fill-opacity='0.12'/>", points(scale, named.curve.low),
+                       points_reversed(scale, named.curve.high), colour);
     svg += fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8'/>",
                        points(scale, named.curve.mean), colour);
-    svg += fmt::format("<text x='{}' y='{}' text-anchor='end' fill='{}'>{}</text>", kWidth - kRight - 4,
-                       legend_y, colour, svg_text(named.name));
+    svg += fmt::format("<text x='{}' y='{}' text-anchor='end' fill='{}'>{}</text>", kWidth - kRight - 4, legend_y,
+                       colour, svg_text(named.name));
     legend_y += 14;
   }
   return svg;

@@ -50,8 +50,7 @@ std::string timing_word(bool modelled) {
 
 std::string verdict_counts(const std::map<Verdict, std::uint64_t>& counts) {
   std::vector<std::pair<Verdict, std::uint64_t>> ordered(counts.begin(), counts.end());
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   for (const auto& [verdict, count] : ordered) parts.push_back(fmt::format("{} {}", count, name_of(verdict)));
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -10,8 +10,8 @@ std::string gzipped(std::string_view text) {
   constexpr int kGzip = 16;  // Added to the window's bits: a gzip header instead of zlib's.
   constexpr int kMemoryLevel = 9;
   z_stream stream = {};
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
     throw machine_error("cannot compress: out of memory");
   }
   std::string packed;

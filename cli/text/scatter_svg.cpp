@@ -60,43 +60,39 @@ std::string axes(const Scale& scale, const std::string& x_label, const std::stri
   std::string svg;
   const auto out = std::back_inserter(svg);
   for (const double tick : scale.ticks()) {
-    fmt::format_to(out, "<path d='M{:.1f} {}V{}M{} {:.1f}H{}' stroke='#ddd'/>", scale.x(tick), kTop,
-                   kSize - kBottom, kLeft, scale.y(tick), kSize - kRight);
-    fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{:g}</text>", scale.x(tick),
-                   kSize - kBottom + 15, tick);
-    fmt::format_to(out, "<text x='{}' y='{:.1f}' text-anchor='end'>{:g}</text>", kLeft - 5, scale.y(tick) + 4,
+    fmt::format_to(out, "<path d='M{:.1f} {}V{}M{} {:.1f}H{}' stroke='#ddd'/>", scale.x(tick), kTop, kSize - kBottom,
+                   kLeft, scale.y(tick), kSize - kRight);
+    fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{:g}</text>", scale.x(tick), kSize - kBottom + 15,
                    tick);
+    fmt::format_to(out, "<text x='{}' y='{:.1f}' text-anchor='end'>{:g}</text>", kLeft - 5, scale.y(tick) + 4, tick);
   }
   fmt::format_to(out, "<path d='M{:.1f} {:.1f}L{:.1f} {:.1f}' stroke='#888' stroke-dasharray='4 3'/>",
                  scale.x(scale.low()), scale.y(scale.low()), scale.x(scale.high()), scale.y(scale.high()));
   const double middle_x = (kLeft + kSize - kRight) / 2, middle_y = (kTop + kSize - kBottom) / 2;
   fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", middle_x, kSize - 10,
                  svg_text(x_label));
-  fmt::format_to(out, "<text transform='translate(14,{:.1f}) rotate(-90)' text-anchor='middle'>{}</text>",
-                 middle_y, svg_text(y_label));
+  fmt::format_to(out, "<text transform='translate(14,{:.1f}) rotate(-90)' text-anchor='middle'>{}</text>", middle_y,
+                 svg_text(y_label));
   return svg;
 }
 
-std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& names,
-                     const std::string& x_label, const std::string& y_label) {
+std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& names, const std::string& x_label,
+                     const std::string& y_label) {
   const Scale scale(plot);
-  std::string svg =
-      fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kLeft, svg_text(plot.title));
+  std::string svg = fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kLeft, svg_text(plot.title));
   svg += axes(scale, x_label, y_label);
   double legend_y = kTop + 12;
   for (const PointSeries& series : plot.series) {
-    const auto place =
-        static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
+    const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
     const char* colour = kColours[place % kColours.size()];
     // One path of round dots: a point is a line of no length.
-    fmt::format_to(
-        std::back_inserter(svg),
-        "<path fill='none' stroke='{}' stroke-opacity='0.6' stroke-width='4' stroke-linecap='round' d='",
-        colour);
+    fmt::format_to(std::back_inserter(svg),
+                   "<path fill='none' stroke='{}' stroke-opacity='0.6' stroke-width='4' stroke-linecap='round' d='",
+                   colour);
     for (const auto& point : series.points)
       fmt::format_to(std::back_inserter(svg), "M{:.1f} {:.1f}h0", scale.x(point.x), scale.y(point.y));
-    fmt::format_to(std::back_inserter(svg), "'/><text x='{}' y='{}' fill='{}'>{}</text>", kLeft + 8, legend_y,
-                   colour, svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
+    fmt::format_to(std::back_inserter(svg), "'/><text x='{}' y='{}' fill='{}'>{}</text>", kLeft + 8, legend_y, colour,
+                   svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
     legend_y += 15;
   }
   return svg;
@@ -104,8 +100,7 @@ std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& na
 
 }  // namespace
 
-std::string scatter_svg(const std::vector<ScatterPlot>& plots, const std::string& x_label,
-                        const std::string& y_label) {
+std::string scatter_svg(const std::vector<ScatterPlot>& plots, const std::string& x_label, const std::string& y_label) {
   std::vector<std::string> names;
   for (const ScatterPlot& plot : plots) {
     for (const PointSeries& series : plot.series) {

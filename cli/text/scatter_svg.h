@@ -23,7 +23,6 @@ struct ScatterPlot {
 
 /// An SVG document of plots side by side, each with the same logarithmic scale on both axes and the line
 /// where they are equal. A series' name has the same colour in all plots.
-std::string scatter_svg(const std::vector<ScatterPlot>& plots, const std::string& x_label,
-                        const std::string& y_label);
+std::string scatter_svg(const std::vector<ScatterPlot>& plots, const std::string& x_label, const std::string& y_label);
 
 }  // namespace evo::cli

@@ -14,8 +14,7 @@ Error unknown_name(std::string_view what, std::string_view typed, const std::vec
   const std::string hint = suggestion(typed, names);
   message += hint;
   // With a guess the list is still worth having: the guess may be wrong.
-  if (hint.find("did you mean") != std::string::npos)
-    message += fmt::format(" (there are {})", list_of(names));
+  if (hint.find("did you mean") != std::string::npos) message += fmt::format(" (there are {})", list_of(names));
   return usage_error(message);
 }
 

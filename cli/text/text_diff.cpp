@@ -42,12 +42,9 @@ std::vector<std::vector<std::ptrdiff_t>> furthest_points(const Lines& a, const L
     // Diagonal k is at index k + d.
     std::vector<std::ptrdiff_t> reach(static_cast<std::size_t>(2 * d + 1), 0);
     for (std::ptrdiff_t k = -d; k <= d; k += 2) {
-      const auto before = [&](std::ptrdiff_t diagonal) {
-        return previous[static_cast<std::size_t>(diagonal + d - 1)];
-      };
+      const auto before = [&](std::ptrdiff_t diagonal) { return previous[static_cast<std::size_t>(diagonal + d - 1)]; };
       std::ptrdiff_t x = 0;
-      if (d > 0)
-        x = (k == -d || (k != d && before(k - 1) < before(k + 1))) ? before(k + 1) : before(k - 1) + 1;
+      if (d > 0) x = (k == -d || (k != d && before(k - 1) < before(k + 1))) ? before(k + 1) : before(k - 1) + 1;
       std::ptrdiff_t y = x - k;
       while (x < n && y < m && a[static_cast<std::size_t>(x)] == b[static_cast<std::size_t>(y)]) ++x, ++y;
       reach[static_cast<std::size_t>(k + d)] = x;
@@ -78,9 +75,7 @@ std::vector<Edit> shortest_edits(const Lines& a, const Lines& b) {
   const auto keep = [&] { edits.push_back({' ', a[static_cast<std::size_t>(--x)]}), --y; };
   for (auto d = static_cast<std::ptrdiff_t>(trace.size()) - 1; d > 0; --d) {
     const auto& reach = trace[static_cast<std::size_t>(d - 1)];
-    const auto before = [&](std::ptrdiff_t diagonal) {
-      return reach[static_cast<std::size_t>(diagonal + d - 1)];
-    };
+    const auto before = [&](std::ptrdiff_t diagonal) { return reach[static_cast<std::size_t>(diagonal + d - 1)]; };
     const std::ptrdiff_t k = x - y;
     const bool inserted = k == -d || (k != d && before(k - 1) < before(k + 1));
     const std::ptrdiff_t from_x = before(inserted ? k + 1 : k - 1);
@@ -105,8 +100,7 @@ std::string range(std::ptrdiff_t first, std::ptrdiff_t count) {
 
 }  // namespace
 
-std::string unified_diff(std::string_view a, std::string_view b, std::string_view a_name,
-                         std::string_view b_name) {
+std::string unified_diff(std::string_view a, std::string_view b, std::string_view a_name, std::string_view b_name) {
   if (a == b) return {};
   const std::vector<Edit> edits = shortest_edits(lines_of(a), lines_of(b));
   const auto count = static_cast<std::ptrdiff_t>(edits.size());

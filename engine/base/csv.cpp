@@ -52,8 +52,7 @@ class Reader {
         cell += c;
       }
     }
-    if (quoted)
-      throw usage_error(fmt::format("{}: line {}: a quotation mark is never closed", file_, first_line));
+    if (quoted) throw usage_error(fmt::format("{}: line {}: a quotation mark is never closed", file_, first_line));
     return false;
   }
 

@@ -14,8 +14,7 @@ namespace evo::expr {
 namespace {
 
 std::string type_name(const Value& value) {
-  if (std::holds_alternative<std::string>(value))
-    return fmt::format("the string '{}'", std::get<std::string>(value));
+  if (std::holds_alternative<std::string>(value)) return fmt::format("the string '{}'", std::get<std::string>(value));
   return std::holds_alternative<bool>(value) ? "a boolean" : "an integer";
 }
 

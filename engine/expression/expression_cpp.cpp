@@ -55,9 +55,7 @@ class Writer {
  public:
   Writer(const Bindings& known, const WrittenNames& written) : known_(known), written_(written) {}
 
-  std::string write(const Node& node) const {
-    return bounded(folded(node) ? literal(*folded(node)) : operation(node));
-  }
+  std::string write(const Node& node) const { return bounded(folded(node) ? literal(*folded(node)) : operation(node)); }
 
  private:
   static constexpr std::size_t kMaxLength = 1 << 16;

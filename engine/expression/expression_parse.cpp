@@ -12,7 +12,7 @@ namespace evo::expr {
 namespace {
 
 constexpr std::size_t kMaxLength = 4096;
-constexpr int kMaxLevels = 200;  // of the tree; and of brackets, prefix operators and branches around a value
+constexpr int kMaxLevels = 200;            // of the tree; and of brackets, prefix operators and branches around a value
 constexpr std::int64_t kMaxSize = 10'000;  // nodes that evaluation visits: a power visits its base as often as it says
 
 using NodePtr = std::shared_ptr<const Node>;
@@ -109,8 +109,8 @@ class Parser {
 
   void scan_symbol() {
     static constexpr std::array<std::string_view, 28> kSymbols = {
-        "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "//", "**", "+", "-", "*", "/", "%",
-        "<",  ">",  "!",  "?",  ":",  "(",  ")",  "[",  "]",  ",", "&", "|", "="};
+        "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "//", "**", "+", "-", "*", "/",
+        "%",  "<",  ">",  "!",  "?",  ":",  "(",  ")",  "[",  "]",  ",", "&", "|", "="};
     for (std::string_view symbol : kSymbols) {
       if (text_.substr(at_).starts_with(symbol)) {
         token_.kind = Token::Kind::symbol;
@@ -122,8 +122,7 @@ class Parser {
   }
 
   bool is(std::string_view spelling) const {
-    return (token_.kind == Token::Kind::symbol || token_.kind == Token::Kind::name) &&
-           token_.spelling == spelling;
+    return (token_.kind == Token::Kind::symbol || token_.kind == Token::Kind::name) && token_.spelling == spelling;
   }
   bool accept(std::string_view spelling) {
     if (!is(spelling)) return false;
@@ -133,8 +132,7 @@ class Parser {
   void expect(std::string_view spelling) {
     if (accept(spelling)) return;
     const bool ended = token_.kind == Token::Kind::end;
-    fail(fmt::format("expected '{}' {}", spelling,
-                     ended ? "at the end" : fmt::format("before '{}'", token_.spelling)));
+    fail(fmt::format("expected '{}' {}", spelling, ended ? "at the end" : fmt::format("before '{}'", token_.spelling)));
   }
 
   // --- nodes
@@ -256,14 +254,11 @@ class Parser {
 
   NodePtr bit_or() { return left_associative(&Parser::bit_and, {{"|", Op::bit_or}}); }
   NodePtr bit_and() { return left_associative(&Parser::shift, {{"&", Op::bit_and}}); }
-  NodePtr shift() {
-    return left_associative(&Parser::sum, {{"<<", Op::shift_left}, {">>", Op::shift_right}});
-  }
+  NodePtr shift() { return left_associative(&Parser::sum, {{"<<", Op::shift_left}, {">>", Op::shift_right}}); }
   NodePtr sum() { return left_associative(&Parser::product, {{"+", Op::add}, {"-", Op::subtract}}); }
   NodePtr product() {
-    return left_associative(
-        &Parser::unary,
-        {{"*", Op::multiply}, {"/", Op::divide}, {"//", Op::floor_divide}, {"%", Op::modulo}});
+    return left_associative(&Parser::unary,
+                            {{"*", Op::multiply}, {"/", Op::divide}, {"//", Op::floor_divide}, {"%", Op::modulo}});
   }
 
   NodePtr unary() {
@@ -299,9 +294,10 @@ class Parser {
     const std::int64_t two = literal(base);
     if (two < 2 || (two & (two - 1)) != 0)
       fail_at(column, "a power needs a literal exponent from 0 to 62, or a literal power of two as its base");
-    const NodePtr bits = two == 2 ? exponent
-                                  : make(Op::multiply, {exponent, constant(std::int64_t{__builtin_ctzll(
-                                                                      static_cast<unsigned long long>(two))})});
+    const NodePtr bits =
+        two == 2 ? exponent
+                 : make(Op::multiply,
+                        {exponent, constant(std::int64_t{__builtin_ctzll(static_cast<unsigned long long>(two))})});
     return make(Op::shift_left, {constant(std::int64_t{1}), bits});
   }
 
@@ -352,8 +348,7 @@ class Parser {
     if (token.spelling == "true" || token.spelling == "True") return constant(true);
     if (token.spelling == "false" || token.spelling == "False") return constant(false);
     if (is("(")) return call(token);
-    if (is_reserved(token.spelling))
-      fail_at(token.column, fmt::format("expected a value, found '{}'", token.spelling));
+    if (is_reserved(token.spelling)) fail_at(token.column, fmt::format("expected a value, found '{}'", token.spelling));
     auto node = std::make_shared<Node>();
     node->op = Op::name;
     node->name = token.spelling;
@@ -361,8 +356,8 @@ class Parser {
   }
 
   NodePtr call(const Token& token) {
-    const auto* function = std::find_if(kFunctions.begin(), kFunctions.end(),
-                                        [&](const Function& f) { return f.name == token.spelling; });
+    const auto* function =
+        std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return f.name == token.spelling; });
     if (function == kFunctions.end()) {
       fail_at(token.column,
               fmt::format("unknown function '{}'; there are min, max, ceil_div, pow2, log2", token.spelling));
@@ -375,10 +370,9 @@ class Parser {
     }
     expect(")");
     if (arguments.size() < function->min_arguments || arguments.size() > function->max_arguments) {
-      fail_at(token.column,
-              fmt::format("{} takes {}{} argument{}, not {}", function->name, function->min_arguments,
-                          function->max_arguments > function->min_arguments ? " or more" : "",
-                          function->max_arguments == 1 ? "" : "s", arguments.size()));
+      fail_at(token.column, fmt::format("{} takes {}{} argument{}, not {}", function->name, function->min_arguments,
+                                        function->max_arguments > function->min_arguments ? " or more" : "",
+                                        function->max_arguments == 1 ? "" : "s", arguments.size()));
     }
     return make(function->op, std::move(arguments));
   }

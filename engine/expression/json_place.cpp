@@ -47,9 +47,7 @@ struct JsonPlace::Here {
   std::string file;
   std::string path;
 
-  Here step(const Json& child, const std::string& step) const {
-    return {document, &child, file, path + step};
-  }
+  Here step(const Json& child, const std::string& step) const { return {document, &child, file, path + step}; }
   Here member(const Json& child, std::string_view key) const {
     return step(child, fmt::format("{}{}", path.empty() ? "" : ".", key));
   }
@@ -82,8 +80,7 @@ void JsonPlace::fail(const std::string& reason) const {
 
 void JsonPlace::wrong_type(std::string_view expected) const {
   std::string found = here_->value->is_object() ? "an object" : "a list";
-  if (!here_->value->is_structured())
-    found = here_->value->dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!here_->value->is_structured()) found = here_->value->dump(-1, ' ', false, Json::error_handler_t::replace);
   if (found.size() > 40) found = found.substr(0, 40) + "...";
   fail(fmt::format("expected {}, not {}", expected, found));
 }

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/expression/expression.h"
 #include "engine/base/source_tree.h"
+#include "engine/expression/expression.h"
 
 namespace evo {
 

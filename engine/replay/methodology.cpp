@@ -51,9 +51,8 @@ Methodology::Methodology(const Recording& recording) : recording_(recording) {
   median_us_ = median(sorted_us_);
   const std::size_t n = sorted_us_.size();
   for (const RecordedRow& row : recording.rows) {
-    const auto place = row.latency_us
-                           ? std::lower_bound(sorted_us_.begin(), sorted_us_.end(), *row.latency_us)
-                           : sorted_us_.end() - 1;
+    const auto place =
+        row.latency_us ? std::lower_bound(sorted_us_.begin(), sorted_us_.end(), *row.latency_us) : sorted_us_.end() - 1;
     rank_.push_back(static_cast<std::uint32_t>(place - sorted_us_.begin()));
   }
   const double failing_share = static_cast<double>(failed_costs.size()) / static_cast<double>(costs.size());

@@ -28,9 +28,7 @@ Gene gene_of(const std::string& name, bool fractional, const std::vector<Recorde
   const auto all = [&](auto is) { return std::all_of(gene.alleles.begin(), gene.alleles.end(), is); };
   const bool numbers = all([](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
   const bool booleans = all([](const Value& v) { return std::holds_alternative<bool>(v); });
-  gene.kind = numbers || fractional ? Gene::Kind::number
-              : booleans            ? Gene::Kind::boolean
-                                    : Gene::Kind::category;
+  gene.kind = numbers || fractional ? Gene::Kind::number : booleans ? Gene::Kind::boolean : Gene::Kind::category;
   if (fractional) {
     std::stable_sort(gene.alleles.begin(), gene.alleles.end(),
                      [](const Value& a, const Value& b) { return decimal(a) < decimal(b); });
@@ -42,8 +40,7 @@ Gene gene_of(const std::string& name, bool fractional, const std::vector<Recorde
 // still does not follow gets an allele that stands for its absence.
 const char* const kAbsent = "(absent)";
 
-bool follows(const std::vector<RecordedEntry>& entries, const std::vector<std::string>& genes,
-             std::size_t at) {
+bool follows(const std::vector<RecordedEntry>& entries, const std::vector<std::string>& genes, std::size_t at) {
   std::map<std::vector<Value>, bool> active;
   for (const RecordedEntry& entry : entries) {
     std::vector<Value> earlier;
@@ -65,8 +62,7 @@ bool in_every(const std::vector<RecordedEntry>& entries, const std::string& gene
 }  // namespace
 
 Recording make_recording(const std::string& name, const std::vector<std::string>& genes,
-                         const std::vector<std::string>& fractional,
-                         const std::vector<RecordedEntry>& given) {
+                         const std::vector<std::string>& fractional, const std::vector<RecordedEntry>& given) {
   if (given.empty()) throw usage_error(fmt::format("{}: no configurations", name));
   std::vector<RecordedEntry> entries = given;
   std::vector<std::string> order = genes;
@@ -91,8 +87,7 @@ Recording make_recording(const std::string& name, const std::vector<std::string>
       const auto place = found == entry.genes.end()
                              ? gene.alleles.end()
                              : std::find(gene.alleles.begin(), gene.alleles.end(), found->second);
-      row.alleles.push_back(place == gene.alleles.end() ? kInactive
-                                                        : static_cast<int>(place - gene.alleles.begin()));
+      row.alleles.push_back(place == gene.alleles.end() ? kInactive : static_cast<int>(place - gene.alleles.begin()));
     }
     if (seen.insert({0, row.alleles}).second) recording.rows.push_back(std::move(row));
   }

@@ -190,8 +190,7 @@ Recording read_t4(const Json& root, Table table) {
     if (!configuration || !configuration->is_object()) table.fail("no configuration");
     for (const auto& [gene, value] : configuration->items()) table.set(entry, gene, value);
     const Json* invalidity = member(item, "invalidity");
-    const std::string status =
-        invalidity && invalidity->is_string() ? invalidity->get<std::string>() : "correct";
+    const std::string status = invalidity && invalidity->is_string() ? invalidity->get<std::string>() : "correct";
     const Json* measurement = measured_time(item);
     double unit = file_unit;
     if (measurement) {
@@ -225,13 +224,12 @@ Recording read_ktt(const Json& root, Table table) {
     for (const Json& pair : *configuration) {
       const Json* gene = member(pair, "Name");
       const Json* value = member(pair, "Value");
-      if (!gene || !gene->is_string() || !value)
-        table.fail("Configuration: expected pairs of Name and Value");
+      if (!gene || !gene->is_string() || !value) table.fail("Configuration: expected pairs of Name and Value");
       table.set(entry, gene->get<std::string>(), *value);
     }
     const Json* status = member(item, "Status");
-    settle(entry, member(item, "TotalDuration"),
-           status && status->is_string() ? status->get<std::string>() : "Ok", unit);
+    settle(entry, member(item, "TotalDuration"), status && status->is_string() ? status->get<std::string>() : "Ok",
+           unit);
     const double spent =
         (entry.latency_us ? number_at(item, {"TotalDuration"}) : 0) + number_at(item, {"TotalOverhead"});
     entry.cost_s = spent * unit / 1e3;
@@ -261,8 +259,7 @@ Recording read_values(const Csv& csv, Table table) {
   }
   for (const Csv::Row& row : csv.rows) {
     RecordedEntry entry;
-    for (std::size_t gene = 0; gene < *status; ++gene)
-      table.set(entry, csv.names[gene], csv_value(row.cells[gene]));
+    for (std::size_t gene = 0; gene < *status; ++gene) table.set(entry, csv.names[gene], csv_value(row.cells[gene]));
     const Json measured = csv_value(row.cells[*time]);
     settle(entry, &measured, row.cells[*status], 1);
     for (const std::string_view name : {"compile_ms", "bench_ms"}) {
@@ -292,13 +289,11 @@ Json parse(std::string_view text) {
 // A file that is still being appended to ends after an entry, or within one.
 Json parse_open_ended(std::string_view text) {
   std::string_view body = trim(text);
-  while (!body.empty() && (body.back() == ',' || body.back() == '\n' || body.back() == ' '))
-    body.remove_suffix(1);
+  while (!body.empty() && (body.back() == ',' || body.back() == '\n' || body.back() == ' ')) body.remove_suffix(1);
   Json parsed = parse(std::string(body) + "}}");
   if (!parsed.is_discarded()) return parsed;
   const std::size_t last_entry = body.rfind("},");
-  return last_entry == std::string_view::npos ? parsed
-                                              : parse(std::string(body.substr(0, last_entry + 1)) + "}}");
+  return last_entry == std::string_view::npos ? parsed : parse(std::string(body.substr(0, last_entry + 1)) + "}}");
 }
 
 }  // namespace
@@ -315,8 +310,8 @@ Recording read_recording(std::string_view text, const std::string& name) {
   if (t4 && t4->is_array()) return read_t4(root, table);
   const Json* ktt = member(root, "Results");
   if (ktt && ktt->is_array()) return read_ktt(root, table);
-  throw usage_error(fmt::format(
-      "{}: neither a Kernel Tuner cache (cache) nor T4 (results) nor KTT results (Results)", name));
+  throw usage_error(
+      fmt::format("{}: neither a Kernel Tuner cache (cache) nor T4 (results) nor KTT results (Results)", name));
 }
 
 }  // namespace evo

@@ -31,7 +31,6 @@ struct RecordedEntry {
 /// The recording of entries. `genes`: their order; numbers are ordered by value, also where they are no
 /// integers and stand as text (`fractional` names those genes). Throws usage_error when there are no entries.
 Recording make_recording(const std::string& name, const std::vector<std::string>& genes,
-                         const std::vector<std::string>& fractional,
-                         const std::vector<RecordedEntry>& entries);
+                         const std::vector<std::string>& fractional, const std::vector<RecordedEntry>& entries);
 
 }  // namespace evo

@@ -74,8 +74,9 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
   if (limits.presearch > 0)
     std::ranges::move(presearch(space.space(), strategy, seed, predictor, {.genomes = limits.presearch}),
                       std::back_inserter(opening));
-  const auto searching = make_guided(std::string(strategy), space.space(), seed, &predictor,
-                                     {.screen = limits.screen, .presearches = limits.presearch > 0}, std::move(opening));
+  const auto searching =
+      make_guided(std::string(strategy), space.space(), seed, &predictor,
+                  {.screen = limits.screen, .presearches = limits.presearch > 0}, std::move(opening));
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;
@@ -83,11 +84,7 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
   stop.out_of_time = [&] {
     return evaluator.order.size() >= limits.evaluations && evaluator.spent_s >= limits.seconds;
   };
-  search(*searching, evaluator, archive,
-         [](const Genome& genome) {
-           return Candidate{genome, {}};
-         },
-         stop, {});
+  search(*searching, evaluator, archive, [](const Genome& genome) { return Candidate{genome, {}}; }, stop, {});
   return std::move(evaluator.order);
 }
 

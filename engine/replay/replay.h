@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/search/latency_predictor.h"
 #include "engine/replay/recording.h"
+#include "engine/search/latency_predictor.h"
 #include "engine/search/seeds.h"
 #include "engine/space/space.h"
 
@@ -49,7 +49,7 @@ struct ReplayLimits {
   double seconds = 0;           ///< At least this much recorded compile and benchmark time.
   std::size_t width = 1;        ///< Candidates in flight.
   std::size_t screen = 1;       ///< Proposals for each that is evaluated: the best predicted one of so many.
-  std::size_t presearch = 0;     ///< Genomes that are predicted before, the best of which open the run; 0: nor later.
+  std::size_t presearch = 0;    ///< Genomes that are predicted before, the best of which open the run; 0: nor later.
 };
 
 /// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the

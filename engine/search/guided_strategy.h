@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "engine/search/surrogate_screening.h"
 #include "engine/search/seeds.h"
+#include "engine/search/surrogate_screening.h"
 #include "engine/strategy/strategy.h"
 
 namespace evo {
 
 /// What predictor does in a search.
 struct Guidance {
-  std::size_t screen = 1;  ///< Proposals for each that is asked (screen.h); 1: no screen.
+  std::size_t screen = 1;    ///< Proposals for each that is asked (screen.h); 1: no screen.
   bool presearches = false;  ///< Whether a screened search presearches where it is stuck.
 };
 
@@ -22,7 +22,6 @@ struct Guidance {
 /// `predictor` may be null where there is none. It and `space` must outlive the strategy. Throws as
 /// make_strategy.
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,
-                                      LatencyPredictor* predictor, const Guidance& guidance,
-                                      std::vector<Seed> opening);
+                                      LatencyPredictor* predictor, const Guidance& guidance, std::vector<Seed> opening);
 
 }  // namespace evo

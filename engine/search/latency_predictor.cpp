@@ -5,8 +5,7 @@
 
 namespace evo {
 
-CachedPredictor::CachedPredictor(std::unique_ptr<LatencyPredictor> predictor)
-    : predictor_(std::move(predictor)) {}
+CachedPredictor::CachedPredictor(std::unique_ptr<LatencyPredictor> predictor) : predictor_(std::move(predictor)) {}
 
 std::vector<Prediction> CachedPredictor::predict(const std::vector<Genome>& genomes) {
   std::vector<std::string> texts;

@@ -36,7 +36,7 @@ class PredictionError {
   const Space& space_;
   const Encoding encoding_;
   Forest forest_;
-  std::deque<float> rows_;  // of the latest observations, encoding_.columns() numbers each
+  std::deque<float> rows_;                    // of the latest observations, encoding_.columns() numbers each
   std::deque<std::optional<double>> ratios_;  // measured/predicted; none: failed
   std::size_t measured_ = 0;
   double median_ = 1;

@@ -64,14 +64,14 @@ std::vector<Seed> best_apart(const Space& space, Latencies predicted, std::size_
 
 }  // namespace
 
-std::vector<Seed> presearch(const Space& space, std::string_view strategy, std::uint64_t seed, LatencyPredictor& predictor,
-                           const Presearch& presearch, const std::function<bool()>& out_of_time) {
+std::vector<Seed> presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
+                            LatencyPredictor& predictor, const Presearch& presearch,
+                            const std::function<bool()>& out_of_time) {
   Latencies predicted;
   for (std::size_t climb = 0; climb < presearch.climbs; ++climb) {
     // Streams of their own: the search itself begins with that of `seed`.
     const auto climbing = make_strategy(strategy, space, Rng(seed + climb + 1).next());
-    const std::size_t genomes =
-        presearch.genomes / presearch.climbs + (climb < presearch.genomes % presearch.climbs);
+    const std::size_t genomes = presearch.genomes / presearch.climbs + (climb < presearch.genomes % presearch.climbs);
     for (std::size_t done = 0; done < genomes; done += presearch.together) {
       if (out_of_time && out_of_time()) return best_apart(space, std::move(predicted), presearch.kept);
       if (!climb_on(*climbing, predictor, std::min(presearch.together, genomes - done), predicted)) break;

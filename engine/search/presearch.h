@@ -26,7 +26,8 @@ struct Presearch {
 /// least latencies, best first, no two of which make the same program or differ in one gene alone. `out_of_time` is
 /// asked between batches and may be empty. It ends a presearch early, as does a predictor that was told to stop: what
 /// was predicted until then counts. Throws as make_strategy.
-std::vector<Seed> presearch(const Space& space, std::string_view strategy, std::uint64_t seed, LatencyPredictor& predictor,
-                           const Presearch& presearch, const std::function<bool()>& out_of_time = {});
+std::vector<Seed> presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
+                            LatencyPredictor& predictor, const Presearch& presearch,
+                            const std::function<bool()>& out_of_time = {});
 
 }  // namespace evo

@@ -9,8 +9,8 @@
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/base/json_depth.h"
-#include "engine/space/space.h"
 #include "engine/base/text.h"
+#include "engine/space/space.h"
 
 namespace evo {
 namespace {
@@ -70,8 +70,7 @@ void refuse_includes(const std::string& source) {
       const std::string_view word = std::string_view(text).substr(after_blanks(text, at + mark.size()));
       for (const std::string_view directive : {"include", "import", "embed"}) {
         if (word.starts_with(directive))
-          throw usage_error(
-              fmt::format("its source has '#{}': kernels are complete without headers", directive));
+          throw usage_error(fmt::format("its source has '#{}': kernels are complete without headers", directive));
       }
     }
   }
@@ -84,8 +83,7 @@ void refuse_includes(const std::string& source) {
 SourceTree allele_files(const std::string& task, const std::string& family, const std::string& gene,
                         const std::string& allele, const std::string& text) {
   if (!is_identifier(allele) || allele.size() > kLongestName)
-    throw usage_error(
-        fmt::format("'{}' is no name of an allele: a letter, then letters, digits and _", allele));
+    throw usage_error(fmt::format("'{}' is no name of an allele: a letter, then letters, digits and _", allele));
   require_short(fmt::format("the text of allele {}", allele), text);
   return {{fmt::format("{}/{}/{}/{}.cu", task, family, gene, allele), text}};
 }
@@ -121,8 +119,7 @@ void ProposedTemplates::admit(const Genome& genome, const SourceTree& files) {
   try {
     const SourceTree needed = files_of(genome);
     for (const auto& [path, text] : files) {
-      if (!needed.contains(path))
-        throw usage_error(fmt::format("its genome does not have what it brings: {}", path));
+      if (!needed.contains(path)) throw usage_error(fmt::format("its genome does not have what it brings: {}", path));
     }
     for (const Program& program : build(genome, needed).programs) refuse_includes(program.source);
   } catch (...) {
@@ -135,8 +132,7 @@ SourceTree ProposedTemplates::files_of(const Genome& genome) const {
   SourceTree files;
   const std::string folder = fmt::format("{}/{}/", task_.name, genome.family);
   const bool known = tree_.contains(folder + "family.json");
-  for (auto file = admitted_.lower_bound(folder); file != admitted_.end() && file->first.starts_with(folder);
-       ++file) {
+  for (auto file = admitted_.lower_bound(folder); file != admitted_.end() && file->first.starts_with(folder); ++file) {
     const bool named = std::any_of(genome.genes.begin(), genome.genes.end(), [&](const auto& gene) {
       const auto* allele = std::get_if<std::string>(&gene.second);
       return allele && *allele == allele_of(file->first, folder, gene.first);
@@ -154,10 +150,9 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
   SourceTree tree = tree_;
   tree.insert(files.begin(), files.end());
   const std::vector<Family> families = load_families(tree, task_);
-  const auto family = std::find_if(families.begin(), families.end(),
-                                   [&](const Family& each) { return each.name == genome.family; });
-  if (family == families.end())
-    throw usage_error(fmt::format("task {} has no family '{}'", task_.name, genome.family));
+  const auto family =
+      std::find_if(families.begin(), families.end(), [&](const Family& each) { return each.name == genome.family; });
+  if (family == families.end()) throw usage_error(fmt::format("task {} has no family '{}'", task_.name, genome.family));
   for (const Gene& gene : family->genes) {
     const std::string folder = fmt::format("{}/{}/{}/", task_.name, family->name, gene.name);
     const auto brought = files.lower_bound(folder);
@@ -173,8 +168,7 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
     throw usage_error(fmt::format("it requires {}", family->requires_device.text()));
   Bindings known = facts_;
   known.insert(target_.options.begin(), target_.options.end());
-  if (auto why = why_illegal(*family, genome, known, specialisations_of(task_, target_)))
-    throw usage_error(*why);
+  if (auto why = why_illegal(*family, genome, known, specialisations_of(task_, target_))) throw usage_error(*why);
   Candidate candidate = make_candidate(tree, task_, *family, genome, target_, facts_);
   candidate.files = files;
   return candidate;

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/source_tree.h"
 #include "engine/task/candidate.h"
 #include "engine/task/family.h"
-#include "engine/base/source_tree.h"
 #include "engine/task/task.h"
 
 namespace evo {

@@ -38,8 +38,7 @@ class ProposedStrategy : public Strategy {
     for (std::uint64_t& parent : proposal->parents) parent = outer_.at(parent);
     return numbered(std::move(*proposal));
   }
-  std::optional<Proposal> offer(const Genome& genome, std::string op,
-                                std::vector<std::uint64_t> parents) override {
+  std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) override {
     std::optional<Proposal> proposal = strategy_->offer(genome, std::move(op), {});
     if (!proposal) return std::nullopt;
     proposal->parents = std::move(parents);
@@ -119,9 +118,8 @@ class ProposedStrategy : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space,
-                                        Proposer* proposer, double share, ProposedTemplates& templates,
-                                        RecordedProposals recorded) {
+std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer,
+                                        double share, ProposedTemplates& templates, RecordedProposals recorded) {
   return std::make_unique<ProposedStrategy>(std::move(strategy), space, proposer, share, templates,
                                             std::move(recorded));
 }

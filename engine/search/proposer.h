@@ -16,7 +16,7 @@ namespace evo {
 struct Proposed {
   Genome genome;
   std::vector<std::uint64_t> parents;  ///< Tickets of valid answers.
-  SourceTree files = {};  ///< Templates that it brings: a new allele of a slot, or a kernel with its plan.
+  SourceTree files = {};               ///< Templates that it brings: a new allele of a slot, or a kernel with its plan.
 };
 
 /// Somebody who proposes genomes beside a strategy. Implementations: a process that speaks JSON, fakes.
@@ -42,8 +42,7 @@ struct RecordedProposals {
 /// "proposer". The strategy learns from those of its space as from its own; of others, which have templates
 /// that a proposer brought (`templates`), it is not told. Illegal genomes, those asked before, and templates
 /// that are not admitted are refused.
-std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space,
-                                        Proposer* proposer, double share, ProposedTemplates& templates,
-                                        RecordedProposals recorded);
+std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer,
+                                        double share, ProposedTemplates& templates, RecordedProposals recorded);
 
 }  // namespace evo

@@ -39,8 +39,7 @@ class Search {
   };
 
   bool may_start() {
-    if (window_.size() >= std::max<std::size_t>(1, evaluator_.width()) || asked_ >= limits_.evaluations)
-      return false;
+    if (window_.size() >= std::max<std::size_t>(1, evaluator_.width()) || asked_ >= limits_.evaluations) return false;
     if (result_.exhausted || result_.interrupted) return false;
     return !told_to_end();
   }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/task/evaluation.h"
 #include "engine/strategy/strategy.h"
+#include "engine/task/evaluation.h"
 
 namespace evo {
 
@@ -30,10 +30,9 @@ class NoArchive : public Archive {
 };
 
 struct SearchLimits {
-  std::uint64_t evaluations = 0;      ///< Proposals told, recalled ones included.
-  std::function<bool()> out_of_time;  ///< Asked between evaluations; may be empty.
-  const std::atomic<bool>* stop =
-      nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
+  std::uint64_t evaluations = 0;            ///< Proposals told, recalled ones included.
+  std::function<bool()> out_of_time;        ///< Asked between evaluations; may be empty.
+  const std::atomic<bool>* stop = nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
 };
 
 struct SearchProgress {

@@ -25,8 +25,7 @@ class SeededStrategy : public Strategy {
     }
     return strategy_->ask();
   }
-  std::optional<Proposal> offer(const Genome& genome, std::string op,
-                                std::vector<std::uint64_t> parents) override {
+  std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) override {
     return strategy_->offer(genome, std::move(op), std::move(parents));
   }
   void tell(const Answer& answer) override { strategy_->tell(answer); }
@@ -43,16 +42,16 @@ bool has_family(const Space& space, const std::string& name) {
 }
 
 /// So many of each ranking, and so many in all.
-std::vector<Seed> best_of(const Space& space, const std::vector<std::vector<Seed>>& rankings,
-                          std::size_t each, std::size_t all) {
+std::vector<Seed> best_of(const Space& space, const std::vector<std::vector<Seed>>& rankings, std::size_t each,
+                          std::size_t all) {
   std::vector<Seed> seeds;
   Rng ties(0);
   for (std::size_t rank = 0; rank < each; ++rank) {
     for (const auto& ranking : rankings) {
       if (rank >= ranking.size() || !has_family(space, ranking[rank].genome.family)) continue;
       Seed seed{space.complete(ranking[rank].genome, ties), ranking[rank].origin};
-      const bool known = std::any_of(seeds.begin(), seeds.end(),
-                                     [&](const Seed& other) { return other.genome == seed.genome; });
+      const bool known =
+          std::any_of(seeds.begin(), seeds.end(), [&](const Seed& other) { return other.genome == seed.genome; });
       if (!known && seeds.size() < all) seeds.push_back(std::move(seed));
     }
   }

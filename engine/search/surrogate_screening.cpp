@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "engine/search/prediction_error.h"
 #include "engine/base/median.h"
 #include "engine/base/noticeable.h"
+#include "engine/search/prediction_error.h"
 #include "engine/search/presearch.h"
 
 namespace evo {
@@ -60,8 +60,7 @@ class ScreenedStrategy : public Strategy {
     return asked(std::move(entry));
   }
 
-  std::optional<Proposal> offer(const Genome& genome, std::string op,
-                                std::vector<std::uint64_t> parents) override {
+  std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) override {
     std::optional<Entry> entry = take_unasked(genome);
     if (!entry) {
       std::optional<Proposal> fresh = strategy_->offer(genome, op, {});
@@ -101,7 +100,7 @@ class ScreenedStrategy : public Strategy {
   };
   /// A program that was asked, or is next.
   struct Program {
-    std::optional<Answer> answer;      // by our ticket
+    std::optional<Answer> answer;           // by our ticket
     std::vector<std::uint64_t> duplicates;  // the strategy's tickets that wait for the answer
   };
 
@@ -114,7 +113,8 @@ class ScreenedStrategy : public Strategy {
     };
     if (auto next = std::ranges::find_if(chosen_, is_it); next != chosen_.end()) return taken_from(chosen_, next);
     for (std::vector<Entry>* entries : {&standing_, &screened_}) {
-      if (auto one = std::ranges::find_if(*entries, is_it_alone); one != entries->end()) return taken_from(*entries, one);
+      if (auto one = std::ranges::find_if(*entries, is_it_alone); one != entries->end())
+        return taken_from(*entries, one);
     }
     const auto out = screened_out_.find(to_text(genome));
     if (out == screened_out_.end() || programs_.contains(out->second.predicted.program)) return std::nullopt;
@@ -144,7 +144,8 @@ class ScreenedStrategy : public Strategy {
     Corrected expected(predictor_, error_);
     const Presearch presearch{.genomes = presearching_.genomes, .climbs = 1, .kept = kPresearchedAmong};
     std::vector<Entry> batch;
-    for (const Seed& seed : presearch(space_, presearching_.by, presearching_.seed + next_ticket_, expected, presearch)) {
+    for (const Seed& seed :
+         presearch(space_, presearching_.by, presearching_.seed + next_ticket_, expected, presearch)) {
       if (batch.size() == together_) break;
       std::optional<Proposal> proposal = strategy_->offer(seed.genome, "rehearsed", {});
       if (proposal) batch.push_back({std::move(*proposal), {}, {}});
@@ -199,9 +200,7 @@ class ScreenedStrategy : public Strategy {
     if (!entry.predicted.program.empty()) programs_[entry.predicted.program];
   }
 
-  void expect(Entry& entry) {
-    entry.expected_us = error_.expected_us(entry.proposal.genome, entry.predicted.latency);
-  }
+  void expect(Entry& entry) { entry.expected_us = error_.expected_us(entry.proposal.genome, entry.predicted.latency); }
 
   /// One is asked where there is nothing else: so a run in which all genomes make the same few programs ends.
   void settle_duplicates(std::vector<Entry> duplicates) {
@@ -302,8 +301,8 @@ class ScreenedStrategy : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space, LatencyPredictor& predictor,
-                                        Screen screen) {
+std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space,
+                                        LatencyPredictor& predictor, Screen screen) {
   return std::make_unique<ScreenedStrategy>(std::move(strategy), space, predictor, std::move(screen));
 }
 

@@ -68,8 +68,7 @@ std::vector<Path> Diagram::matching(const Path& wish, std::size_t limit) const {
   return found;
 }
 
-void Diagram::match(NodeId node, const Path& wish, Path& prefix, std::size_t limit,
-                    std::vector<Path>& found) const {
+void Diagram::match(NodeId node, const Path& wish, Path& prefix, std::size_t limit, std::vector<Path>& found) const {
   if (found.size() >= limit) return;
   const std::size_t level = prefix.size();
   if (level == levels_) {

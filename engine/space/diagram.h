@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/rng.h"
 #include "engine/expression/expression.h"
 #include "engine/task/family.h"
 #include "engine/task/point.h"
-#include "engine/base/rng.h"
 
 namespace evo {
 
@@ -63,8 +63,7 @@ class Diagram {
   NodeId child(NodeId node, std::size_t edge) const { return edges_[nodes_[node].first_edge + edge]; }
   std::size_t pick(const Node& node, Rng& rng) const;
   void match(NodeId node, const Path& wish, Path& prefix, std::size_t limit, std::vector<Path>& found) const;
-  std::optional<Path> nearest_within(const Path& wish, const std::vector<bool>& kept, int budget,
-                                     Rng& rng) const;
+  std::optional<Path> nearest_within(const Path& wish, const std::vector<bool>& kept, int budget, Rng& rng) const;
 
   std::size_t levels_ = 0;
   NodeId root_ = kDead;

@@ -4,9 +4,9 @@
 #include <map>
 #include <unordered_map>
 
+#include "engine/base/error.h"
 #include "engine/space/diagram.h"
 #include "engine/space/diagram_reduce.h"
-#include "engine/base/error.h"
 #include "engine/space/residual.h"
 #include "engine/task/scope.h"
 
@@ -22,8 +22,7 @@ constexpr std::size_t kMaxStates = 3'000'000;
 /// conditions of later genes (`when`) and the constraints; equal states have equal completions.
 class Diagram::Builder {
  public:
-  Builder(Diagram& diagram, const Family& family, const Bindings& facts,
-          const std::vector<Bindings>& specialisations)
+  Builder(Diagram& diagram, const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations)
       : diagram_(diagram),
         family_(family),
         facts_(facts),
@@ -34,8 +33,7 @@ class Diagram::Builder {
     for (const auto& [name, value] : facts) names_[name] = store_.constant(value);
     for (std::size_t i = 0; i < family.genes.size(); ++i) names_[family.genes[i].name] = store_.gene(i);
     State start;
-    for (const Gene& gene : family.genes)
-      start.push_back(store_.canonical(store_.truth(translate(gene.when, {}))));
+    for (const Gene& gene : family.genes) start.push_back(store_.canonical(store_.truth(translate(gene.when, {}))));
     std::vector<TermId> constraints;
     for (const Bindings& specialisation : specialisations) add_constraints(specialisation, constraints);
     if (normalise(constraints)) {
@@ -52,8 +50,7 @@ class Diagram::Builder {
     return store_.translate(expression.root(), [&](const std::string& name) {
       if (const auto local = locals.find(name); local != locals.end()) return local->second;
       if (const auto found = names_.find(name); found != names_.end()) return found->second;
-      throw usage_error(
-          fmt::format("family {}: '{}' reads unknown name '{}'", family_.name, expression.text(), name));
+      throw usage_error(fmt::format("family {}: '{}' reads unknown name '{}'", family_.name, expression.text(), name));
     });
   }
 
@@ -103,10 +100,10 @@ class Diagram::Builder {
     if (!added) return known->second;
     NodeId& node = known->second;  // stays where it is when others are added
     if (++state_count_ > kMaxStates) {
-      throw usage_error(fmt::format(
-          "family {}: its constraints tie more genes together than can be counted; split the family, "
-          "or move genes that share constraints next to each other",
-          family_.name));
+      throw usage_error(
+          fmt::format("family {}: its constraints tie more genes together than can be counted; split the family, "
+                      "or move genes that share constraints next to each other",
+                      family_.name));
     }
     const TermId when = state.front();
     if (const std::string failure = store_.failure(when); !failure.empty()) {
@@ -114,8 +111,7 @@ class Diagram::Builder {
     }
     const bool active = store_.is_true(when);
     const std::size_t alleles = active ? family_.genes[level].alleles.size() : 1;
-    const bool matters =
-        std::any_of(state.begin(), state.end(), [&](TermId id) { return store_.reads(id, level); });
+    const bool matters = std::any_of(state.begin(), state.end(), [&](TermId id) { return store_.reads(id, level); });
     std::vector<NodeId> children;
     for (std::size_t allele = 0; allele < alleles; ++allele) {
       if (allele > 0 && !matters) {
@@ -136,8 +132,7 @@ class Diagram::Builder {
     for (std::size_t i = 1; i < rest; ++i) next.push_back(store_.assign(state[i], level, allele));
     std::vector<TermId> constraints;
     constraints.reserve(state.size());
-    for (std::size_t i = rest; i < state.size(); ++i)
-      constraints.push_back(store_.assign(state[i], level, allele));
+    for (std::size_t i = rest; i < state.size(); ++i) constraints.push_back(store_.assign(state[i], level, allele));
     if (!normalise(constraints)) return kDead;
     next.insert(next.end(), constraints.begin(), constraints.end());
     return build(level + 1, next);
@@ -170,8 +165,8 @@ class Diagram::Builder {
       const Gene& gene = family_.genes[i];
       genome += fmt::format(" {}={}", gene.name, expr::to_string(gene.alleles[path_[i]]));
     }
-    throw usage_error(fmt::format("family {}: '{}' cannot be evaluated for{}: {}", family_.name, expression,
-                                  genome, reason));
+    throw usage_error(
+        fmt::format("family {}: '{}' cannot be evaluated for{}: {}", family_.name, expression, genome, reason));
   }
 
   Diagram& diagram_;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "engine/base/error.h"
 #include "engine/space/diagram.h"
 #include "engine/space/diagram_reduce.h"
-#include "engine/base/error.h"
 
 namespace evo {
 
@@ -28,8 +28,7 @@ class Diagram::Lister {
       }
       std::size_t end = begin;
       while (end < genomes.size() && genomes[end][level] == allele) ++end;
-      children[active ? static_cast<std::size_t>(allele) : 0] =
-          build(level + 1, genomes.subspan(begin, end - begin));
+      children[active ? static_cast<std::size_t>(allele) : 0] = build(level + 1, genomes.subspan(begin, end - begin));
       begin = end;
     }
     return reducer_.node(level, active, children);

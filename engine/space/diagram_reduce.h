@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/space/diagram.h"
 #include "engine/base/sequence_hash.h"
+#include "engine/space/diagram.h"
 
 namespace evo {
 
@@ -18,12 +18,10 @@ class Diagram::Reducer {
   }
 
   NodeId node(std::size_t level, bool active, const std::vector<NodeId>& children) {
-    if (std::all_of(children.begin(), children.end(), [](NodeId child) { return child == kDead; }))
-      return kDead;
+    if (std::all_of(children.begin(), children.end(), [](NodeId child) { return child == kDead; })) return kDead;
     std::vector<NodeId> key = children;
     key.push_back(active);
-    const auto [found, added] =
-        unique_[level].emplace(std::move(key), static_cast<NodeId>(diagram_.nodes_.size()));
+    const auto [found, added] = unique_[level].emplace(std::move(key), static_cast<NodeId>(diagram_.nodes_.size()));
     if (!added) return found->second;
     Node node;
     node.first_edge = static_cast<std::uint32_t>(diagram_.edges_.size());

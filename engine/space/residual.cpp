@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kMaxTried = 200'000;
 
 bool is_comparison(Op op) {
-  return op == Op::equal || op == Op::not_equal || op == Op::less || op == Op::less_equal ||
-         op == Op::greater || op == Op::greater_equal;
+  return op == Op::equal || op == Op::not_equal || op == Op::less || op == Op::less_equal || op == Op::greater ||
+         op == Op::greater_equal;
 }
 
 bool is_boolean(Op op) {
@@ -181,14 +181,13 @@ TermId ResidualStore::strict(Op op, std::array<TermId, 3> children, std::size_t 
     const Interval a = terms_[children[0]].interval;
     const auto interval = count == 1 ? interval_of(op, a) : interval_of(op, a, terms_[children[1]].interval);
     term.may_fail |= !interval;
-    term.interval = interval.value_or(
-        Interval{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
+    term.interval =
+        interval.value_or(Interval{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()});
     if (!term.may_fail && term.interval.single()) {
       return is_boolean(op) ? constant(term.interval.lo != 0) : constant(term.interval.lo);
     }
     if (!term.may_fail && count == 2) {
-      if (is_commutative(op) && !in_order(children[0], children[1]))
-        std::swap(term.children[0], term.children[1]);
+      if (is_commutative(op) && !in_order(children[0], children[1])) std::swap(term.children[0], term.children[1]);
       if (const auto simpler = rewrite(op, term.children[0], term.children[1])) return *simpler;
     }
   } else {
@@ -197,9 +196,9 @@ TermId ResidualStore::strict(Op op, std::array<TermId, 3> children, std::size_t 
         (op == Op::equal || op == Op::not_equal) &&
         std::all_of(operands.begin(), operands.end(), [&](TermId id) { return type_of(id) == Type::text; });
     term.may_fail |= !sound;
-    term.interval = is_boolean(op) ? Interval{0, 1}
-                                   : Interval{std::numeric_limits<std::int64_t>::min(),
-                                              std::numeric_limits<std::int64_t>::max()};
+    term.interval = is_boolean(op)
+                        ? Interval{0, 1}
+                        : Interval{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
   }
   return intern(std::move(term));
 }
@@ -282,8 +281,7 @@ TermId ResidualStore::find_canonical(TermId id) {
     if (!is_canonical(branch)) return 0;
     key.push_back(branch);
   }
-  if (std::all_of(key.begin(), key.end(), [&](TermId branch) { return branch == key.front(); }))
-    return key.front();
+  if (std::all_of(key.begin(), key.end(), [&](TermId branch) { return branch == key.front(); })) return key.front();
   std::copy(key.begin(), key.end(), branches(id));
   key.push_back(static_cast<TermId>(gene));
   return by_branches_.emplace(std::move(key), id).first->second;

@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/expression/expression_node.h"
-#include "engine/task/family.h"
-#include "engine/expression/interval.h"
 #include "engine/base/sequence_hash.h"
+#include "engine/expression/expression_node.h"
+#include "engine/expression/interval.h"
+#include "engine/task/family.h"
 
 namespace evo {
 
@@ -47,9 +47,7 @@ class ResidualStore {
 
   bool is_true(TermId id) const { return id == true_; }
   bool is_false(TermId id) const { return id == false_; }
-  bool is_conjunction(TermId id) const {
-    return terms_[id].op == expr::Op::logical_and && !terms_[id].failed;
-  }
+  bool is_conjunction(TermId id) const { return terms_[id].op == expr::Op::logical_and && !terms_[id].failed; }
   TermId left(TermId id) const { return terms_[id].children[0]; }
   TermId right(TermId id) const { return terms_[id].children[1]; }
   /// Why the term has no value; empty unless it has none for certain.
@@ -79,9 +77,7 @@ class ResidualStore {
   };
 
   bool is_constant(TermId id) const { return terms_[id].op == expr::Op::constant && !terms_[id].failed; }
-  bool is_numeric(TermId id) const {
-    return terms_[id].type == Type::number || terms_[id].type == Type::boolean;
-  }
+  bool is_numeric(TermId id) const { return terms_[id].type == Type::number || terms_[id].type == Type::boolean; }
   TermId add_gene(const Gene& gene, std::size_t index);
   TermId failed(const std::string& reason);
   TermId intern(Term term);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "engine/space/diagram.h"
 #include "engine/base/error.h"
-#include "engine/task/scope.h"
 #include "engine/base/text.h"
+#include "engine/space/diagram.h"
+#include "engine/task/scope.h"
 
 namespace evo {
 namespace {
@@ -281,8 +281,7 @@ Genome Space::complete(const Genome& wish, Rng& rng) const {
   return *complete(wish, {}, rng);
 }
 
-std::optional<Genome> Space::complete(const Genome& wish, const std::vector<std::string>& kept,
-                                      Rng& rng) const {
+std::optional<Genome> Space::complete(const Genome& wish, const std::vector<std::string>& kept, Rng& rng) const {
   const Point point = this->point(wish);
   std::vector<bool> marked;
   for (const Gene& gene : impl_->families[point.family].genes)

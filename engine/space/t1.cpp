@@ -47,8 +47,8 @@ bool is_fraction(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;
   std::strtod(copy.c_str(), &end);
-  return !copy.empty() && end == copy.c_str() + copy.size() &&
-         copy.find_first_of(".eE") != std::string::npos && copy.find_first_of("xX") == std::string::npos;
+  return !copy.empty() && end == copy.c_str() + copy.size() && copy.find_first_of(".eE") != std::string::npos &&
+         copy.find_first_of("xX") == std::string::npos;
 }
 
 Value element(std::string_view text, const Bindings& known) {
@@ -92,8 +92,7 @@ std::vector<Value> comprehension(std::string_view head, std::string_view tail) {
 }
 
 std::vector<Value> bracketed(std::string_view inside) {
-  if (const auto parts = split_outside(inside, " for "); parts.size() == 2)
-    return comprehension(parts[0], parts[1]);
+  if (const auto parts = split_outside(inside, " for "); parts.size() == 2) return comprehension(parts[0], parts[1]);
   std::vector<Value> values;
   if (trim(inside).empty()) return values;
   for (const std::string_view part : split_outside(inside, ",")) {
@@ -116,8 +115,7 @@ std::vector<Value> list(std::string_view text) {
       values = bracketed(term.substr(1, term.size() - 2));
     else
       throw usage_error(fmt::format(
-          "expected a list such as [1, 2, 4], list(range(1, 9)) or [2**i for i in range(4)], not '{}'",
-          term));
+          "expected a list such as [1, 2, 4], list(range(1, 9)) or [2**i for i in range(4)], not '{}'", term));
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;
@@ -131,8 +129,7 @@ Gene gene_of(const std::string& name, const std::string& type, std::vector<Value
   Gene gene;
   gene.name = name;
   const auto all = [&](auto is) { return std::all_of(values.begin(), values.end(), is); };
-  const bool numbers =
-      type == "float" || all([](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
+  const bool numbers = type == "float" || all([](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
   const bool booleans = all([](const Value& v) { return std::holds_alternative<bool>(v); });
   gene.kind = numbers ? Gene::Kind::number : booleans ? Gene::Kind::boolean : Gene::Kind::category;
   if (numbers) {
@@ -163,14 +160,13 @@ Family read_t1(std::string_view text, const std::string& name) {
   const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded()) throw usage_error(fmt::format("{}: malformed JSON", name));
   const auto space = root.is_object() ? root.find("ConfigurationSpace") : root.end();
-  if (!root.is_object() || space == root.end() || !space->is_object() ||
-      !space->contains("TuningParameters") || !(*space)["TuningParameters"].is_array())
+  if (!root.is_object() || space == root.end() || !space->is_object() || !space->contains("TuningParameters") ||
+      !(*space)["TuningParameters"].is_array())
     throw usage_error(fmt::format("{}: no T1 file: ConfigurationSpace.TuningParameters is missing", name));
   Family family;
   family.name = name;
   for (const Json& parameter : (*space)["TuningParameters"]) {
-    const std::string gene =
-        text_at(parameter, "Name", fmt::format("{}: parameter {}", name, family.genes.size() + 1));
+    const std::string gene = text_at(parameter, "Name", fmt::format("{}: parameter {}", name, family.genes.size() + 1));
     const std::string where = fmt::format("{}: parameter {}", name, gene);
     if (family.gene(gene)) throw usage_error(fmt::format("{}: given twice", where));
     try {

@@ -45,8 +45,7 @@ std::vector<Value> other_alleles(const Gene& gene, const Value& present, Space::
 
 // Changes one gene for certain, others only where the constraints ask for it. The first change that any legal
 // genome has, tried in random order.
-Genome change_one(const Space& space, const Genome& parent, Rng& rng, const Accepts& accepts,
-                  Space::Step step) {
+Genome change_one(const Space& space, const Genome& parent, Rng& rng, const Accepts& accepts, Space::Step step) {
   std::vector<const Gene*> genes = variable_genes(space, parent, accepts);
   shuffle(genes, rng);
   for (const Gene* gene : genes) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "engine/task/genome.h"
 #include "engine/base/rng.h"
 #include "engine/space/space.h"
+#include "engine/task/genome.h"
 
 namespace evo {
 

@@ -1,14 +1,13 @@
 #include <cmath>
 
+#include "engine/space/variation.h"
 #include "engine/strategy/space_strategy.h"
 #include "engine/strategy/strategies.h"
-#include "engine/space/variation.h"
 
 namespace evo {
 namespace {
 
-constexpr double kHottest =
-    0.3;  // in logarithms of latency: a step 30 % slower is taken with probability 1/e
+constexpr double kHottest = 0.3;   // in logarithms of latency: a step 30 % slower is taken with probability 1/e
 constexpr double kCooling = 0.98;  // with each answer
 constexpr int kPatience = 60;      // answers without a move, then it heats up again from the best
 constexpr int kDraws = 12;         // for a neighbour not asked before

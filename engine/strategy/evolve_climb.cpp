@@ -14,8 +14,8 @@ constexpr int kDraws = 20;  // for a genome not asked before
 
 }  // namespace
 
-EvolveClimb::EvolveClimb(const Space& space, const Encoding& encoding, const EvolveTuning& tuning,
-                         Ledger& ledger, Rng& rng, std::vector<Point> known)
+EvolveClimb::EvolveClimb(const Space& space, const Encoding& encoding, const EvolveTuning& tuning, Ledger& ledger,
+                         Rng& rng, std::vector<Point> known)
     : space_(space),
       encoding_(encoding),
       tuning_(tuning),
@@ -115,17 +115,14 @@ double EvolveClimb::distance(const Point& a, const Point& b) const {
   double sum = 0;
   for (std::size_t i = 0; i < genes.size(); ++i) {
     if (a.alleles[i] == b.alleles[i]) continue;
-    const bool ordered =
-        genes[i].kind == Gene::Kind::number && a.alleles[i] != kInactive && b.alleles[i] != kInactive;
-    sum += ordered ? std::abs(a.alleles[i] - b.alleles[i]) / static_cast<double>(genes[i].alleles.size() - 1)
-                   : 1;
+    const bool ordered = genes[i].kind == Gene::Kind::number && a.alleles[i] != kInactive && b.alleles[i] != kInactive;
+    sum += ordered ? std::abs(a.alleles[i] - b.alleles[i]) / static_cast<double>(genes[i].alleles.size() - 1) : 1;
   }
   return sum;
 }
 
 std::size_t EvolveClimb::fit_interval() const {
-  return 1 + static_cast<std::size_t>(tuning_.fit_every *
-                                      static_cast<double>(std::min(told_.size(), tuning_.memory)));
+  return 1 + static_cast<std::size_t>(tuning_.fit_every * static_cast<double>(std::min(told_.size(), tuning_.memory)));
 }
 
 void EvolveClimb::fit() {
@@ -171,8 +168,7 @@ void EvolveClimb::breed() {
 void EvolveClimb::consider_neighbours(std::uint32_t parent) {
   const Point& point = told_[parent].point;
   for (std::size_t gene = 0; gene < point.alleles.size(); ++gene) {
-    for (Point& neighbour : space_.neighbours(point, gene, Space::Step::any))
-      consider(std::move(neighbour), parent);
+    for (Point& neighbour : space_.neighbours(point, gene, Space::Step::any)) consider(std::move(neighbour), parent);
   }
 }
 
@@ -213,11 +209,10 @@ Proposal EvolveClimb::most_promising() {
   const std::optional<std::uint32_t> family = family_in_turn();
   std::optional<std::size_t> chosen;
   if (!family && no_progress_for(tuning_.beside))
-    chosen =
-        most_promising_of([&](const Offspring& offspring) { return offspring.parent == ranking_.front(); });
+    chosen = most_promising_of([&](const Offspring& offspring) { return offspring.parent == ranking_.front(); });
   if (!chosen)
-    chosen = most_promising_of(
-        [&](const Offspring& offspring) { return !family || offspring.point.family == *family; });
+    chosen =
+        most_promising_of([&](const Offspring& offspring) { return !family || offspring.point.family == *family; });
   if (!chosen) return ledger_.propose(unasked(), "random", {});
   Offspring offspring = std::move(pool_[*chosen]);
   pool_[*chosen] = std::move(pool_.back());

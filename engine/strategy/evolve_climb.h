@@ -22,8 +22,8 @@ namespace evo {
 class EvolveClimb {
  public:
   /// All must outlive it. `known`: points that its founders keep away from.
-  EvolveClimb(const Space& space, const Encoding& encoding, const EvolveTuning& tuning, Ledger& ledger,
-              Rng& rng, std::vector<Point> known);
+  EvolveClimb(const Space& space, const Encoding& encoding, const EvolveTuning& tuning, Ledger& ledger, Rng& rng,
+              std::vector<Point> known);
 
   /// The ledger must not be exhausted.
   Proposal ask();

@@ -61,8 +61,7 @@ EvolveTuning parse_evolve_tuning(std::string_view text) {
       tuning.*std::get<double EvolveTuning::*>(field->second) = parse<double>(value, setting);
   }
   if (tuning.memory < 16 || tuning.spread < 1 || tuning.trees < 1 || tuning.good_share > 1)
-    throw usage_error(
-        "strategy evolve: memory is at least 16, spread and trees at least 1, good_share at most 1");
+    throw usage_error("strategy evolve: memory is at least 16, spread and trees at least 1, good_share at most 1");
   return tuning;
 }
 

@@ -11,8 +11,7 @@ class ExhaustiveStrategy : public SpaceStrategy {
  public:
   explicit ExhaustiveStrategy(const Space& space) : SpaceStrategy(space) {
     if (space.size() == Space::kSaturated)
-      throw usage_error(
-          "strategy exhaustive: the space has too many genomes to be listed; choose another strategy");
+      throw usage_error("strategy exhaustive: the space has too many genomes to be listed; choose another strategy");
   }
 
   std::optional<Proposal> ask() override {

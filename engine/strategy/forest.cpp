@@ -14,8 +14,7 @@ namespace evo {
 namespace {
 
 bool all_positive_numbers(const Gene& gene) {
-  return gene.kind == Gene::Kind::number &&
-         std::all_of(gene.alleles.begin(), gene.alleles.end(), [](const Value& v) {
+  return gene.kind == Gene::Kind::number && std::all_of(gene.alleles.begin(), gene.alleles.end(), [](const Value& v) {
            const auto* number = std::get_if<std::int64_t>(&v);
            return number && *number > 0;
          });
@@ -32,9 +31,8 @@ Encoding::Encoding(const Space& space) {
     column_of_.emplace_back();
     for (const Gene& gene : space.families()[f].genes) {
       std::size_t column = 1;
-      while (column < columns_.size() &&
-             !(owners[column]->name == gene.name && owners[column]->kind == gene.kind &&
-               owners[column]->alleles == gene.alleles))
+      while (column < columns_.size() && !(owners[column]->name == gene.name && owners[column]->kind == gene.kind &&
+                                           owners[column]->alleles == gene.alleles))
         ++column;
       column_of_.back().push_back(column);
       if (column < columns_.size()) continue;
@@ -43,17 +41,16 @@ Encoding::Encoding(const Space& space) {
       added.unordered = gene.kind == Gene::Kind::category || gene.kind == Gene::Kind::slot;
       const bool logarithms = all_positive_numbers(gene);
       for (std::size_t i = 0; i < gene.alleles.size(); ++i) {
-        added.values.push_back(logarithms ? static_cast<float>(std::log2(
-                                                static_cast<double>(std::get<std::int64_t>(gene.alleles[i]))))
-                                          : static_cast<float>(i));
+        added.values.push_back(
+            logarithms ? static_cast<float>(std::log2(static_cast<double>(std::get<std::int64_t>(gene.alleles[i]))))
+                       : static_cast<float>(i));
       }
       if (logarithms && gene.alleles.size() > 1) logarithmic_.push_back(column);
       columns_.push_back(std::move(added));
     }
   }
   for (std::size_t column = 0; column < columns_.size(); ++column) {
-    if (columns_[column].values.size() > 1 || (column > 0 && columns_[0].values.size() > 1))
-      varying_.push_back(column);
+    if (columns_[column].values.size() > 1 || (column > 0 && columns_[0].values.size() > 1)) varying_.push_back(column);
   }
 }
 
@@ -81,8 +78,7 @@ class Forest::Growing {
     const std::size_t width = forest.encoding_->columns();
     columns_.resize(width * count_);
     for (std::size_t i = 0; i < count_; ++i) {
-      for (std::size_t column = 0; column < width; ++column)
-        columns_[column * count_ + i] = rows[i * width + column];
+      for (std::size_t column = 0; column < width; ++column) columns_[column * count_ + i] = rows[i * width + column];
     }
   }
 
@@ -181,8 +177,8 @@ class Forest::Growing {
   }
 
   // The reductions of the squared error, up to a constant; negative where the test does not split.
-  std::array<double, kAbreast> gains_of(const std::array<Node, kAbreast>& splits, std::size_t begin,
-                                        std::size_t end, float sum) const {
+  std::array<double, kAbreast> gains_of(const std::array<Node, kAbreast>& splits, std::size_t begin, std::size_t end,
+                                        float sum) const {
     std::array<Floats, kVectors> least{};
     std::array<Floats, kVectors> most{};
     for (std::size_t i = 0; i < kAbreast; ++i) {
@@ -283,8 +279,7 @@ Prediction Forest::predict(const float* row) const {
   }
   const auto trees = static_cast<double>(roots_.size());
   const double mean = sum / trees;
-  return {static_cast<float>(mean),
-          static_cast<float>(std::sqrt(std::max(0.0, squares / trees - mean * mean)))};
+  return {static_cast<float>(mean), static_cast<float>(std::sqrt(std::max(0.0, squares / trees - mean * mean)))};
 }
 
 }  // namespace evo

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "engine/space/variation.h"
 #include "engine/strategy/space_strategy.h"
 #include "engine/strategy/strategies.h"
-#include "engine/space/variation.h"
 
 namespace evo {
 namespace {
@@ -26,8 +26,7 @@ class GeneticStrategy : public SpaceStrategy {
         Genome child = crossover(space_, a.genome, b.genome, rng_);
         if (rng_.unit() < kMutated || draw > kDraws / 2) child = mutate_one(space_, child, rng_);
         Point point = space_.point(child);
-        if (!ledger_.asked(point))
-          return ledger_.propose(std::move(point), "crossover", {a.ticket, b.ticket});
+        if (!ledger_.asked(point)) return ledger_.propose(std::move(point), "crossover", {a.ticket, b.ticket});
       }
     }
     return ledger_.propose(ledger_.draw(rng_), "random", {});
@@ -38,9 +37,8 @@ class GeneticStrategy : public SpaceStrategy {
     if (!answer.latency_us) return;
     population_.push_back({answer.ticket, space_.genome(point), *answer.latency_us});
     if (population_.size() <= kPopulation) return;
-    population_.erase(
-        std::max_element(population_.begin(), population_.end(),
-                         [](const auto& a, const auto& b) { return a.latency_us < b.latency_us; }));
+    population_.erase(std::max_element(population_.begin(), population_.end(),
+                                       [](const auto& a, const auto& b) { return a.latency_us < b.latency_us; }));
   }
 
  private:

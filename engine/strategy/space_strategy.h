@@ -11,8 +11,7 @@ namespace evo {
 /// noted like their own.
 class SpaceStrategy : public Strategy {
  public:
-  std::optional<Proposal> offer(const Genome& genome, std::string op,
-                                std::vector<std::uint64_t> parents) override {
+  std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) override {
     Point point = space_.point(genome);
     if (ledger_.asked(point)) return std::nullopt;
     return ledger_.propose(std::move(point), std::move(op), std::move(parents));

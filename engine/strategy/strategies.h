@@ -8,8 +8,7 @@
 
 namespace evo {
 
-std::unique_ptr<Strategy> make_evolve(const Space& space, std::uint64_t seed,
-                                      const EvolveTuning& tuning = {});
+std::unique_ptr<Strategy> make_evolve(const Space& space, std::uint64_t seed, const EvolveTuning& tuning = {});
 // Baselines, as the literature has them, but never asking twice.
 std::unique_ptr<Strategy> make_random(const Space& space, std::uint64_t seed);
 /// In index order. Throws usage_error for a space too large to index.

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
-#include "engine/strategy/strategies.h"
 #include "engine/base/text.h"
+#include "engine/strategy/strategies.h"
 
 namespace evo {
 
@@ -15,8 +15,7 @@ std::vector<std::string> strategy_names() {
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed) {
   if (name == "evolve") return make_evolve(space, seed);
   constexpr std::string_view kTuned = "evolve:";
-  if (name.starts_with(kTuned))
-    return make_evolve(space, seed, parse_evolve_tuning(name.substr(kTuned.size())));
+  if (name.starts_with(kTuned)) return make_evolve(space, seed, parse_evolve_tuning(name.substr(kTuned.size())));
   if (name == "random") return make_random(space, seed);
   if (name == "exhaustive") return make_exhaustive(space);
   if (name == "annealing") return make_annealing(space, seed);

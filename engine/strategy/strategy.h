@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/task/genome.h"
 #include "engine/space/space.h"
+#include "engine/task/genome.h"
 
 namespace evo {
 
@@ -38,8 +38,7 @@ class Strategy {
   virtual std::optional<Proposal> ask() = 0;
   /// The same for a legal genome that somebody else has chosen (a seed): from here on it is a proposal like its own.
   /// Empty when it was asked before. `parents`: tickets that were told.
-  virtual std::optional<Proposal> offer(const Genome& genome, std::string op,
-                                        std::vector<std::uint64_t> parents) = 0;
+  virtual std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) = 0;
   virtual void tell(const Answer& answer) = 0;
 };
 

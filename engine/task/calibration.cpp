@@ -51,8 +51,9 @@ std::optional<Calibration> load_calibration(const SourceTree& tree, const Task& 
   const JsonPlace measured = root.at("measured");
   if (measured.at("emulation_hash").text() != emulation_hash(tree, task, calibration)) {
     measured.at("emulation_hash")
-        .fail(fmt::format("measured with another reference or emulation: evo selftest --task {} --calibrate measures again",
-                          task.name));
+        .fail(fmt::format(
+            "measured with another reference or emulation: evo selftest --task {} --calibrate measures again",
+            task.name));
   }
   for (const Regime& regime : task.regimes) {
     calibration.limits.emplace(regime.name, read_limits(regimes->at(regime.name)));

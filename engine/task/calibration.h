@@ -11,8 +11,9 @@
 
 namespace evo {
 
-/// TASK/limits.json: how far an honest kernel of the lowest precision that the task admits is from the reference, measured, and
-/// what follows for the limits. The emulation is the reference with edits that round where such a kernel rounds.
+/// TASK/limits.json: how far an honest kernel of the lowest precision that the task admits is from the reference,
+/// measured, and what follows for the limits. The emulation is the reference with edits that round where such a kernel
+/// rounds.
 struct Calibration {
   std::string about;  ///< What the emulation rounds.
   std::vector<TextEdit> emulation;
@@ -21,8 +22,8 @@ struct Calibration {
   std::map<std::string, Limits, std::less<>> limits;
 };
 
-/// Null when the task has no such file. Throws usage_error naming file, key and reason; also when the limits were measured
-/// with another reference or emulation than those that are there.
+/// Null when the task has no such file. Throws usage_error naming file, key and reason; also when the limits were
+/// measured with another reference or emulation than those that are there.
 std::optional<Calibration> load_calibration(const SourceTree& tree, const Task& task);
 
 /// What identifies the measured pair: hex.

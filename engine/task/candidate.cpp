@@ -6,10 +6,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
-#include "engine/task/scope.h"
-#include "engine/task/template.h"
 #include "engine/base/text.h"
 #include "engine/task/error_context.h"
+#include "engine/task/scope.h"
+#include "engine/task/template.h"
 
 namespace evo {
 namespace {
@@ -30,18 +30,17 @@ Bindings joined(const Bindings& a, const Bindings& b, const Bindings& c = {}) {
 Bindings chosen_options(const Task& task, const Bindings& wanted) {
   Bindings options = task.default_options();
   for (const auto& [name, value] : wanted) {
-    const auto option = std::find_if(task.options.begin(), task.options.end(),
-                                     [&](const Option& o) { return o.name == name; });
+    const auto option =
+        std::find_if(task.options.begin(), task.options.end(), [&](const Option& o) { return o.name == name; });
     std::vector<std::string> known;
     if (option == task.options.end()) {
       for (const auto& [other, ignored] : options) known.push_back(other);
-      throw usage_error(
-          fmt::format("task {} has no option '{}'; there are {}", task.name, name, list_of(known)));
+      throw usage_error(fmt::format("task {} has no option '{}'; there are {}", task.name, name, list_of(known)));
     }
     if (std::find(option->values.begin(), option->values.end(), value) == option->values.end()) {
       for (const Value& allowed : option->values) known.push_back(expr::to_string(allowed));
-      throw usage_error(fmt::format("option {} cannot be '{}'; there are {}", name, expr::to_string(value),
-                                    list_of(known)));
+      throw usage_error(
+          fmt::format("option {} cannot be '{}'; there are {}", name, expr::to_string(value), list_of(known)));
     }
     options[name] = value;
   }
@@ -70,19 +69,17 @@ std::string hash_of_source(const std::string& source, int max_registers) {
 // Every number and name of a plan in a fixed order.
 std::string text_of(const Plan& plan) {
   std::string text;
-  for (const PlanTensor& t : plan.tensors)
-    text += fmt::format("t {} {} {}\n", t.name, name_of(t.dtype), t.bytes);
+  for (const PlanTensor& t : plan.tensors) text += fmt::format("t {} {} {}\n", t.name, name_of(t.dtype), t.bytes);
   for (const Workspace& w : plan.workspaces) text += fmt::format("w {} {}\n", w.bytes, w.zeroed);
   for (const TensorMap& m : plan.tensor_maps) {
-    text += fmt::format("m {} {} {} {} {} {} {}\n", static_cast<int>(m.source.kind), m.source.index,
-                        name_of(m.dtype), fmt::join(m.dims, ","), fmt::join(m.strides_bytes, ","),
-                        fmt::join(m.box, ","), m.swizzle_bytes);
+    text +=
+        fmt::format("m {} {} {} {} {} {} {}\n", static_cast<int>(m.source.kind), m.source.index, name_of(m.dtype),
+                    fmt::join(m.dims, ","), fmt::join(m.strides_bytes, ","), fmt::join(m.box, ","), m.swizzle_bytes);
   }
   for (const Launch& l : plan.launches) {
     text += fmt::format("l {} {} {} {} {} {}", l.kernel, fmt::join(l.grid, ","), fmt::join(l.block, ","),
                         fmt::join(l.cluster, ","), l.dynamic_smem_bytes, l.programmatic);
-    for (const Argument& a : l.arguments)
-      text += fmt::format(" {}:{}:{}", static_cast<int>(a.kind), a.index, a.value);
+    for (const Argument& a : l.arguments) text += fmt::format(" {}:{}:{}", static_cast<int>(a.kind), a.index, a.value);
     text += "\n";
   }
   return text;
@@ -116,8 +113,8 @@ std::string Candidate::plans_hash() const {
 }
 
 std::optional<std::size_t> program_for(const Candidate& candidate, const std::string& shape) {
-  const auto found = std::ranges::find_if(candidate.programs,
-                                          [&](const Program& program) { return program.plans.contains(shape); });
+  const auto found =
+      std::ranges::find_if(candidate.programs, [&](const Program& program) { return program.plans.contains(shape); });
   if (found == candidate.programs.end()) return std::nullopt;
   return static_cast<std::size_t>(found - candidate.programs.begin());
 }
@@ -160,8 +157,7 @@ std::vector<Bindings> specialisations_of(const Task& task, const Target& target)
   std::vector<Bindings> distinct;
   for (const Shape& shape : target.timed) {
     Bindings values = specialisation_of(task, shape);
-    if (std::find(distinct.begin(), distinct.end(), values) == distinct.end())
-      distinct.push_back(std::move(values));
+    if (std::find(distinct.begin(), distinct.end(), values) == distinct.end()) distinct.push_back(std::move(values));
   }
   return distinct;
 }

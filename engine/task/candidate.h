@@ -17,10 +17,9 @@ namespace evo {
 struct Program {
   Bindings specialisation;
   std::string source;
-  std::string source_hash;  ///< xxh3 of source and register cap, hex.
-  int max_registers = 0;    ///< 0: no cap.
-  std::map<std::string, Plan>
-      plans;  ///< By shape name: every shape of this specialisation that the run uses.
+  std::string source_hash;            ///< xxh3 of source and register cap, hex.
+  int max_registers = 0;              ///< 0: no cap.
+  std::map<std::string, Plan> plans;  ///< By shape name: every shape of this specialisation that the run uses.
 };
 
 /// A genome with everything needed to build and launch it.
@@ -43,7 +42,7 @@ std::optional<std::size_t> program_for(const Candidate& candidate, const std::st
 struct Target {
   Bindings options;  ///< Every option of the task has a value.
   std::vector<Shape> timed;
-  std::vector<Shape> validated;  ///< Restricted to specialisations that occur in `timed`.
+  std::vector<Shape> validated;       ///< Restricted to specialisations that occur in `timed`.
   std::string objective = "latency";  ///< One of the task's: which limits its candidates keep.
 };
 
@@ -56,7 +55,8 @@ const Limits& limits_of(const Task& task, const Target& target);
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
                    const Bindings& options, std::string_view objective = {});
 
-/// Adds what the task validates by default on a device kind: shapes of the specialisations among the timed ones, by their names.
+/// Adds what the task validates by default on a device kind: shapes of the specialisations among the timed ones, by
+/// their names.
 void add_default_validation(const Task& task, std::string_view device_kind, Target& target);
 
 /// The distinct values of the specialised parameters among the target's timed shapes.
@@ -67,9 +67,8 @@ Candidate make_candidate(const SourceTree& tree, const Task& task, const Family&
                          const Target& target, const Bindings& facts);
 
 /// One specialisation's source alone, and one shape's plan alone (export, verify, show).
-std::string render_source(const SourceTree& tree, const Task& task, const Family& family,
-                          const Genome& genome, const Bindings& options, const Bindings& specialisation,
-                          const Bindings& facts);
+std::string render_source(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                          const Bindings& options, const Bindings& specialisation, const Bindings& facts);
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
                   const Shape& shape, const Bindings& facts);
 

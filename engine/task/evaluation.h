@@ -62,7 +62,8 @@ struct Conditions {
   int sm_mhz_high = 0;
   int memory_mhz = 0;          ///< The lowest.
   int other_processes = 0;     ///< That computed on the GPU beside evo's own.
-  bool power_limited = false;  ///< The GPU's power limit lowered its clocks: what the kernel draws, no disturbance. The driver may tell it late.
+  bool power_limited = false;  ///< The GPU's power limit lowered its clocks: what the kernel draws, no disturbance. The
+                               ///< driver may tell it late.
 };
 
 /// "SM 1755-1980 MHz (power limit), memory 3201 MHz"; empty where nobody could tell.
@@ -88,8 +89,7 @@ struct Evaluation {
   std::vector<Build> builds;
   std::vector<CaseError> errors;  ///< Every case that ran, up to the first wrong one.
   std::vector<Timing> timings;
-  double latency_us =
-      0;  ///< Objective: geometric mean of the warm medians over the timed shapes; valid only.
+  double latency_us = 0;  ///< Objective: geometric mean of the warm medians over the timed shapes; valid only.
   double worst_relative_l2 = 0;
   std::string sass_summary;  ///< Free-form profile for people (occupancy, modelled pipes); may be empty.
   std::uint64_t salt = 0;    ///< Mixed into the seeds; replays the run's inputs.

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
-#include "engine/base/text.h"
 
 namespace evo {
 namespace {
@@ -64,8 +64,7 @@ class Loader {
   // Declares a name that nothing else of task or family has.
   void declare(const JsonPlace& place, const std::string& name, NameScope& scope) const {
     const auto& parameters = task_.shape_parameters;
-    const bool taken =
-        task_.tensor(name) || std::find(parameters.begin(), parameters.end(), name) != parameters.end();
+    const bool taken = task_.tensor(name) || std::find(parameters.begin(), parameters.end(), name) != parameters.end();
     if (taken) place.fail(fmt::format("the name '{}' is already taken by the task", name));
     scope.declare(place, name);
   }
@@ -94,8 +93,7 @@ class Loader {
   void slot_alleles(const JsonPlace& place, Gene& gene) const {
     gene.kind = Gene::Kind::slot;
     const std::string folder = folder_ + "/" + gene.name + "/";
-    for (auto file = tree_.lower_bound(folder); file != tree_.end() && file->first.starts_with(folder);
-         ++file) {
+    for (auto file = tree_.lower_bound(folder); file != tree_.end() && file->first.starts_with(folder); ++file) {
       const std::string name = file->first.substr(folder.size());
       if (name.ends_with(".cu") && name.find('/') == std::string::npos)
         gene.alleles.emplace_back(name.substr(0, name.size() - 3));
@@ -146,8 +144,7 @@ class Loader {
   // The first parameter that only a launch knows, read directly or through derived values; empty if none.
   std::string runtime_parameter(const Expression& expression) const {
     for (const std::string& name : expression.names()) {
-      if (const auto found = runtime_derived_.find(name); found != runtime_derived_.end())
-        return found->second;
+      if (const auto found = runtime_derived_.find(name); found != runtime_derived_.end()) return found->second;
       if (!program_scope_.has(name)) return name;
     }
     return {};
@@ -229,12 +226,10 @@ class Loader {
 
   void launches() {
     for (const JsonPlace& place : root_.at("launches").items()) {
-      place.allow_only(
-          {"kernel", "when", "grid", "block", "cluster", "dynamic_smem", "programmatic", "arguments"});
+      place.allow_only({"kernel", "when", "grid", "block", "cluster", "dynamic_smem", "programmatic", "arguments"});
       LaunchSpec launch;
       launch.kernel = place.at("kernel").text();
-      if (!is_identifier(launch.kernel))
-        place.at("kernel").fail(fmt::format("'{}' is not a name", launch.kernel));
+      if (!is_identifier(launch.kernel)) place.at("kernel").fail(fmt::format("'{}' is not a name", launch.kernel));
       launch.when = plan_scope_.read(place, "when", true);
       launch.grid = dims(place, "grid");
       launch.block = dims(place, "block");
@@ -272,11 +267,10 @@ class Loader {
   const Task& task_;
   std::string folder_;
   JsonPlace root_;
-  NameScope program_scope_;  // what a compiled program may depend on
-  NameScope plan_scope_;     // what a launch may depend on: every shape parameter too
-  NameScope buffers_;        // workspaces and tensor maps
-  std::map<std::string, std::string>
-      runtime_derived_;  // derived value -> the launch-time parameter it depends on
+  NameScope program_scope_;                             // what a compiled program may depend on
+  NameScope plan_scope_;                                // what a launch may depend on: every shape parameter too
+  NameScope buffers_;                                   // workspaces and tensor maps
+  std::map<std::string, std::string> runtime_derived_;  // derived value -> the launch-time parameter it depends on
   Family family_;
 };
 

@@ -20,8 +20,7 @@ struct Gene {
   std::string name;
   Kind kind = Kind::number;
   std::vector<Value> alleles;  ///< In the file's order; numbers ascending; slots sorted by name.
-  Expression
-      when;  ///< Inactive genes take no part in the genome. Reads only earlier genes, facts and options.
+  Expression when;  ///< Inactive genes take no part in the genome. Reads only earlier genes, facts and options.
   std::string doc;
 };
 
@@ -77,8 +76,7 @@ struct Family {
   Expression requires_device;  ///< "sm >= 89": over facts only.
   std::vector<Gene> genes;
   std::vector<Derived> derived;
-  std::vector<Constraint>
-      constraints;  ///< Over genes, derived values, facts, options and specialised parameters.
+  std::vector<Constraint> constraints;  ///< Over genes, derived values, facts, options and specialised parameters.
   std::vector<WorkspaceSpec> workspaces;
   std::vector<TensorMapSpec> tensor_maps;
   std::vector<LaunchSpec> launches;

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/expression/json_place.h"
 #include "engine/base/text.h"
+#include "engine/expression/json_place.h"
 
 namespace evo {
 namespace {

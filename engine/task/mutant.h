@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/task/evaluation.h"
-#include "engine/expression/expression.h"
 #include "engine/base/source_tree.h"
+#include "engine/expression/expression.h"
+#include "engine/task/evaluation.h"
 #include "engine/task/task.h"
 
 namespace evo {

@@ -4,40 +4,35 @@
 #include <optional>
 #include <span>
 
-#include "engine/task/candidate.h"
 #include "engine/base/error.h"
-#include "engine/task/scope.h"
+#include "engine/task/candidate.h"
 #include "engine/task/error_context.h"
+#include "engine/task/scope.h"
 
 namespace evo {
 namespace {
 
 // A number for the driver: at least `least`, at most what 31 bits hold. What the device allows is less and is
 // the evaluator's to check.
-std::uint32_t bounded(const Expression& expression, const Bindings& scope, std::int64_t least,
-                      std::string_view what) {
+std::uint32_t bounded(const Expression& expression, const Bindings& scope, std::int64_t least, std::string_view what) {
   const std::int64_t value = expression.evaluate_int(scope);
   if (value < least || value > std::numeric_limits<std::int32_t>::max()) {
-    throw usage_error(
-        fmt::format("{} '{}' is {}: must be {} to 2^31 - 1", what, expression.text(), value, least));
+    throw usage_error(fmt::format("{} '{}' is {}: must be {} to 2^31 - 1", what, expression.text(), value, least));
   }
   return static_cast<std::uint32_t>(value);
 }
 
 std::uint64_t byte_count(const Expression& expression, const Bindings& scope, std::string_view what) {
   const std::int64_t value = expression.evaluate_int(scope);
-  if (value < 1)
-    throw usage_error(fmt::format("{} '{}' is {}: must be positive", what, expression.text(), value));
+  if (value < 1) throw usage_error(fmt::format("{} '{}' is {}: must be positive", what, expression.text(), value));
   return static_cast<std::uint64_t>(value);
 }
 
 Dim3 dims_of(std::span<const Expression, 3> dims, const Bindings& scope, std::string_view what) {
-  return {bounded(dims[0], scope, 1, what), bounded(dims[1], scope, 1, what),
-          bounded(dims[2], scope, 1, what)};
+  return {bounded(dims[0], scope, 1, what), bounded(dims[1], scope, 1, what), bounded(dims[2], scope, 1, what)};
 }
 
-std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope,
-                                     std::optional<DType> output_dtype) {
+std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope, std::optional<DType> output_dtype) {
   std::vector<PlanTensor> tensors;
   const auto add = [&](const Tensor& tensor, DType dtype, bool output) {
     const std::int64_t count = element_count(tensor, scope);
@@ -79,8 +74,7 @@ Argument argument_of(const std::string& text, const Plan& plan, const Bindings& 
   } else {
     const std::int64_t value = Expression::parse(text).evaluate_int(scope);
     argument = {Argument::Kind::i32, 0, static_cast<std::int32_t>(value)};
-    if (argument.value != value)
-      throw usage_error(fmt::format("argument '{}' is {}: beyond 32 bits", text, value));
+    if (argument.value != value) throw usage_error(fmt::format("argument '{}' is {}: beyond 32 bits", text, value));
   }
   return argument;
 }
@@ -100,10 +94,9 @@ TensorMap tensor_map_of(const TensorMapSpec& spec, const Plan& plan, const Bindi
     map.strides_bytes.push_back(byte_count(stride, scope, "tensor map stride"));
   for (const Expression& extent : spec.box) map.box.push_back(bounded(extent, scope, 1, "tensor map box"));
   map.swizzle_bytes = bounded(spec.swizzle_bytes, scope, 0, "tensor map swizzle");
-  if (map.swizzle_bytes != 0 && map.swizzle_bytes != 32 && map.swizzle_bytes != 64 &&
-      map.swizzle_bytes != 128) {
-    throw usage_error(fmt::format("tensor map '{}': swizzle of {} bytes; there are 0, 32, 64, 128", map.name,
-                                  map.swizzle_bytes));
+  if (map.swizzle_bytes != 0 && map.swizzle_bytes != 32 && map.swizzle_bytes != 64 && map.swizzle_bytes != 128) {
+    throw usage_error(
+        fmt::format("tensor map '{}': swizzle of {} bytes; there are 0, 32, 64, 128", map.name, map.swizzle_bytes));
   }
   return map;
 }
@@ -116,8 +109,7 @@ Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope
   launch.cluster = dims_of(spec.cluster, scope, "cluster");
   launch.dynamic_smem_bytes = bounded(spec.dynamic_smem_bytes, scope, 0, "dynamic shared memory");
   launch.programmatic = spec.programmatic.evaluate_bool(scope);
-  for (const std::string& argument : spec.arguments)
-    launch.arguments.push_back(argument_of(argument, plan, scope));
+  for (const std::string& argument : spec.arguments) launch.arguments.push_back(argument_of(argument, plan, scope));
   return launch;
 }
 
@@ -159,9 +151,8 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
   launch.grid = within(task, "reference.grid", [&] { return dims_of(task.reference_grid, scope, "grid"); });
   launch.block = within(task, "reference.block", [&] { return dims_of(task.reference_block, scope, "block"); });
   for (std::size_t i = 0; i < task.reference_arguments.size(); ++i) {
-    launch.arguments.push_back(within(task, fmt::format("reference.arguments[{}]", i), [&] {
-      return argument_of(task.reference_arguments[i], plan, scope);
-    }));
+    launch.arguments.push_back(within(task, fmt::format("reference.arguments[{}]", i),
+                                      [&] { return argument_of(task.reference_arguments[i], plan, scope); }));
   }
   plan.launches.push_back(std::move(launch));
   return plan;

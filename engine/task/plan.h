@@ -31,8 +31,7 @@ struct Launch {
   Dim3 block{1, 1, 1};
   Dim3 cluster{1, 1, 1};
   std::uint32_t dynamic_smem_bytes = 0;
-  bool programmatic =
-      false;  ///< Programmatic dependent launch: may start before the launch ahead of it has ended.
+  bool programmatic = false;  ///< Programmatic dependent launch: may start before the launch ahead of it has ended.
   std::vector<Argument> arguments;
 };
 

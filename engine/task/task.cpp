@@ -7,10 +7,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/base/text.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
 #include "engine/task/mutant.h"
-#include "engine/base/text.h"
 
 namespace evo {
 namespace {
@@ -52,8 +52,8 @@ class Loader {
   }
 
   Task load() {
-    root_.allow_only({"summary", "shape_parameters", "specialised", "options", "inputs", "outputs", "shapes",
-                      "sets", "seeds", "regimes", "limits", "objectives", "floor", "reference"});
+    root_.allow_only({"summary", "shape_parameters", "specialised", "options", "inputs", "outputs", "shapes", "sets",
+                      "seeds", "regimes", "limits", "objectives", "floor", "reference"});
     if (const auto summary = root_.find("summary")) task_.summary = summary->text();
     parameters();
     options();
@@ -104,8 +104,7 @@ class Loader {
       Tensor tensor;
       tensor.name = place.at("name").text();
       tensor_scope_.declare(place.at("name"), tensor.name);
-      if (scope_.has(tensor.name))
-        place.at("name").fail(fmt::format("the name '{}' is already taken", tensor.name));
+      if (scope_.has(tensor.name)) place.at("name").fail(fmt::format("the name '{}' is already taken", tensor.name));
       tensor.dtype = place.at("dtype").text();
       check_dtype(place.at("dtype"), tensor.dtype);
       tensor.dims = scope_.read_list(place, "dims");
@@ -155,8 +154,8 @@ class Loader {
         Bindings known = options;
         known.insert(shape.parameters.begin(), shape.parameters.end());
         if (!is_leading(dims_at(place, scale, known), dims_at(place, tensor, known))) {
-          place.fail(fmt::format("the dims of '{}' must be leading dims of '{}', and ones after these{}",
-                                 scale.name, tensor.name, where(shape, options)));
+          place.fail(fmt::format("the dims of '{}' must be leading dims of '{}', and ones after these{}", scale.name,
+                                 tensor.name, where(shape, options)));
         }
       }
     }
@@ -214,8 +213,7 @@ class Loader {
       Shape shape{name, {}};
       for (const auto& [parameter, value] : place.members()) {
         require_known(value, "shape parameter", parameter, task_.shape_parameters);
-        if (value.integer() < 1 || value.integer() > kMaxParameter)
-          value.fail("must be positive and fit 31 bits");
+        if (value.integer() < 1 || value.integer() > kMaxParameter) value.fail("must be positive and fit 31 bits");
         shape.parameters[parameter] = value.integer();
       }
       for (const std::string& parameter : task_.shape_parameters) place.at(parameter);
@@ -249,8 +247,7 @@ class Loader {
       if (seeds->integer() < 1 || seeds->integer() > 1000) seeds->fail("must be 1 to 1000");
       task_.seeds = static_cast<int>(seeds->integer());
     }
-    for (const auto& [name, place] : root_.at("regimes").members())
-      task_.regimes.push_back(regime(name, place));
+    for (const auto& [name, place] : root_.at("regimes").members()) task_.regimes.push_back(regime(name, place));
     if (task_.regimes.empty()) root_.at("regimes").fail("at least one regime is needed");
   }
 
@@ -390,17 +387,16 @@ std::int64_t parse_parameter(std::string_view text, std::string_view number) {
 // "1,8,512,64" by position or "B=1,H=8,S=512,D=64" by name.
 Bindings parse_parameters(const Task& task, std::string_view text) {
   const std::vector<std::string> parts = split(text, ',');
-  const std::string form = fmt::format("expected {} or a shape of the task: {}",
-                                       fmt::join(task.shape_parameters, ","), list_of(names_of(task.shapes)));
+  const std::string form = fmt::format("expected {} or a shape of the task: {}", fmt::join(task.shape_parameters, ","),
+                                       list_of(names_of(task.shapes)));
   Bindings parameters;
-  if (parts.size() != task.shape_parameters.size())
-    throw usage_error(fmt::format("shape '{}': {}", text, form));
+  if (parts.size() != task.shape_parameters.size()) throw usage_error(fmt::format("shape '{}': {}", text, form));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto equals = parts[i].find('=');
-    const std::string name = equals == std::string::npos ? task.shape_parameters[i]
-                                                         : std::string(trim(parts[i].substr(0, equals)));
-    const bool known = std::find(task.shape_parameters.begin(), task.shape_parameters.end(), name) !=
-                       task.shape_parameters.end();
+    const std::string name =
+        equals == std::string::npos ? task.shape_parameters[i] : std::string(trim(parts[i].substr(0, equals)));
+    const bool known =
+        std::find(task.shape_parameters.begin(), task.shape_parameters.end(), name) != task.shape_parameters.end();
     const std::string number(trim(equals == std::string::npos ? parts[i] : parts[i].substr(equals + 1)));
     if (!known || !parameters.emplace(name, parse_parameter(text, number)).second) {
       throw usage_error(fmt::format("shape '{}': {}", text, form));
@@ -415,16 +411,15 @@ const Shape& Task::shape(std::string_view wanted) const {
   for (const Shape& shape : shapes) {
     if (shape.name == wanted) return shape;
   }
-  throw usage_error(
-      fmt::format("task {} has no shape '{}'; there are {}", name, wanted, list_of(names_of(shapes))));
+  throw usage_error(fmt::format("task {} has no shape '{}'; there are {}", name, wanted, list_of(names_of(shapes))));
 }
 
 const Objective& Task::objective(std::string_view wanted) const {
   for (const Objective& objective : objectives) {
     if (objective.name == wanted) return objective;
   }
-  throw usage_error(fmt::format("task {} has no objective '{}'; there are {}", name, wanted,
-                                list_of(names_of(objectives))));
+  throw usage_error(
+      fmt::format("task {} has no objective '{}'; there are {}", name, wanted, list_of(names_of(objectives))));
 }
 
 const Tensor* Task::tensor(std::string_view wanted) const {
@@ -469,8 +464,7 @@ Shape parse_shape(const Task& task, std::string_view text) {
   }
   std::string name;
   for (const std::string& parameter : task.shape_parameters) {
-    name +=
-        fmt::format("{}{}={}", name.empty() ? "" : ",", parameter, expr::to_string(parameters.at(parameter)));
+    name += fmt::format("{}{}={}", name.empty() ? "" : ",", parameter, expr::to_string(parameters.at(parameter)));
   }
   return Shape{name, std::move(parameters)};
 }
@@ -485,8 +479,7 @@ std::vector<std::int64_t> dims_of(const Tensor& tensor, const Bindings& known) {
   for (const Expression& dim : tensor.dims) {
     dims.push_back(dim.evaluate_int(known));
     if (dims.back() < 1) {
-      throw usage_error(
-          fmt::format("tensor '{}': dimension '{}' is {}", tensor.name, dim.text(), dims.back()));
+      throw usage_error(fmt::format("tensor '{}': dimension '{}' is {}", tensor.name, dim.text(), dims.back()));
     }
   }
   return dims;

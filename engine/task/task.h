@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "engine/base/dtype.h"
-#include "engine/expression/expression.h"
 #include "engine/base/source_tree.h"
+#include "engine/expression/expression.h"
 
 namespace evo {
 
 /// An input or output of a task. Row-major, densely packed, outermost dimension first.
 struct Tensor {
   std::string name;
-  std::string dtype;  ///< A dtype's name, or the name of an option whose value is one ("out").
+  std::string dtype;             ///< A dtype's name, or the name of an option whose value is one ("out").
   std::vector<Expression> dims;  ///< Over shape parameters and options.
   /// Inputs of an 8-bit type: the f32 input that holds their scales, one for each index of its dims, which
   /// are leading dims of this tensor and ones after these, for every shape and all options. Real value =
@@ -41,8 +41,8 @@ enum class Distribution {
   constant_rows,  ///< Every row (last dimension) holds one N(0, gain^2) value.
   sparse,         ///< N(0, gain^2) with nine values in ten zero.
   max_magnitude,  ///< +-gain with random signs: every code of the largest magnitude.
-  spikes,  ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times
-           ///< gain.
+  spikes,         ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times
+                  ///< gain.
 };
 
 struct Regime {
@@ -87,10 +87,10 @@ struct Task {
   int seeds = 3;
   Limits limits;
   std::vector<Objective> objectives;  ///< The first is the default: "latency" unless the task names others.
-  Expression flops;       ///< Arithmetic of one call; floor of its time with the device's peak for `math`.
-  Expression bytes;       ///< Compulsory memory traffic of one call.
-  std::string math;       ///< The dtype whose peak rate bounds it ("e4m3").
-  std::string reference;  ///< Path of reference.cu in the tree.
+  Expression flops;                   ///< Arithmetic of one call; floor of its time with the device's peak for `math`.
+  Expression bytes;                   ///< Compulsory memory traffic of one call.
+  std::string math;                   ///< The dtype whose peak rate bounds it ("e4m3").
+  std::string reference;              ///< Path of reference.cu in the tree.
   std::string reference_kernel;
   Expression reference_grid[3];
   Expression reference_block[3];
@@ -100,9 +100,9 @@ struct Task {
   /// mutants: rows of another hash never compete.
   std::string hash;
 
-  const Shape& shape(std::string_view name) const;    ///< Throws usage_error listing the names there are.
+  const Shape& shape(std::string_view name) const;          ///< Throws usage_error listing the names there are.
   const Objective& objective(std::string_view name) const;  ///< Throws usage_error listing the names there are.
-  const Tensor* tensor(std::string_view name) const;  ///< Null when there is none.
+  const Tensor* tensor(std::string_view name) const;        ///< Null when there is none.
   Bindings default_options() const;
 };
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/expression/expression_node.h"
 #include "engine/base/text.h"
+#include "engine/expression/expression_node.h"
 
 namespace evo {
 namespace {
@@ -139,8 +139,7 @@ class Parser {
     if (word == "let") return {here, let(directive)};
     if (word == "include") return {here, include(directive)};
     if (word == "slot") return {here, slot(directive)};
-    fail(here,
-         fmt::format("unknown directive '{}'; there are if, elif, else, for, let, include, slot, end", word));
+    fail(here, fmt::format("unknown directive '{}'; there are if, elif, else, for, let, include, slot, end", word));
   }
 
   Expression expression(std::string_view text) const {
@@ -183,8 +182,7 @@ class Parser {
     const auto space = directive.rest.find_first_of(" \t");
     const std::string_view after = space == std::string_view::npos ? "" : trim(directive.rest.substr(space));
     const auto dots = after.find("..");
-    if (!after.starts_with("in ") || dots == std::string_view::npos)
-      fail(opened, "expected 'for NAME in FIRST..END'");
+    if (!after.starts_with("in ") || dots == std::string_view::npos) fail(opened, "expected 'for NAME in FIRST..END'");
     For result;
     result.variable = name(directive.rest.substr(0, space));
     result.from = expression(trim(after.substr(3, dots - 3)));
@@ -197,8 +195,7 @@ class Parser {
   Let let(const Directive& directive) const {
     const auto equals = directive.rest.find('=');
     if (equals == std::string_view::npos) fail(place(), "expected 'let NAME = EXPRESSION'");
-    return {name(trim(directive.rest.substr(0, equals))),
-            expression(trim(directive.rest.substr(equals + 1)))};
+    return {name(trim(directive.rest.substr(0, equals))), expression(trim(directive.rest.substr(equals + 1)))};
   }
 
   Include include(const Directive& directive) const {
@@ -217,8 +214,7 @@ class Parser {
   Slot slot(const Directive& directive) const { return {name(directive.rest)}; }
 
   std::string name(std::string_view text) const {
-    if (!is_identifier(text) || expr::is_reserved(text))
-      fail(place(), fmt::format("'{}' is not a name", text));
+    if (!is_identifier(text) || expr::is_reserved(text)) fail(place(), fmt::format("'{}' is not a name", text));
     return std::string(text);
   }
 
@@ -295,8 +291,7 @@ class Renderer {
   };
 
   void define(const Place& place, const std::string& name, Value value) {
-    if (!bindings_.emplace(name, std::move(value)).second)
-      fail(place, fmt::format("'{}' is already defined", name));
+    if (!bindings_.emplace(name, std::move(value)).second) fail(place, fmt::format("'{}' is already defined", name));
     locals_.push_back(name);
   }
 
@@ -344,8 +339,7 @@ class Renderer {
       const auto* literal = std::get_if<std::string>(&piece);
       output_ += literal ? *literal : expr::to_string(evaluated(place, std::get<Expression>(piece)));
     }
-    if (output_.size() > kMaxOutput)
-      fail(place, fmt::format("more than {} characters of output", kMaxOutput));
+    if (output_.size() > kMaxOutput) fail(place, fmt::format("more than {} characters of output", kMaxOutput));
   }
 
   void execute(const Place& place, const If& statement) {
@@ -358,17 +352,14 @@ class Renderer {
     const std::int64_t from = number(place, loop.from);
     const std::int64_t to = number(place, loop.to);
     for (std::int64_t i = from; i < to; ++i) {
-      if (++iterations_ > kMaxIterations)
-        fail(place, fmt::format("more than {} loop iterations", kMaxIterations));
+      if (++iterations_ > kMaxIterations) fail(place, fmt::format("more than {} loop iterations", kMaxIterations));
       const Scope scope(*this);
       define(place, loop.variable, i);
       statements(loop.body);
     }
   }
 
-  void execute(const Place& place, const Let& let) {
-    define(place, let.name, evaluated(place, let.value));
-  }
+  void execute(const Place& place, const Let& let) { define(place, let.name, evaluated(place, let.value)); }
 
   void execute(const Place& place, const Include& include) {
     auto found = tree_.find(folder_of(*place.file) + include.path);
@@ -383,8 +374,7 @@ class Renderer {
     const auto allele = bindings_.find(slot.gene);
     if (allele == bindings_.end()) fail(place, fmt::format("slot '{}': no gene of this name", slot.gene));
     const auto* stem = std::get_if<std::string>(&allele->second);
-    if (!stem || !is_file_stem(*stem))
-      fail(place, fmt::format("slot '{}': its value is not a file's name", slot.gene));
+    if (!stem || !is_file_stem(*stem)) fail(place, fmt::format("slot '{}': its value is not a file's name", slot.gene));
     const auto found = tree_.find(root_folder_ + slot.gene + "/" + *stem + ".cu");
     if (found == tree_.end()) {
       fail(place, fmt::format("slot '{0}': no file {1}{0}/{2}.cu", slot.gene, root_folder_, *stem));
@@ -398,8 +388,7 @@ class Renderer {
 
   void nested(const Place& place, const std::string& path, const std::string& source) {
     if (++depth_ > kMaxIncludeDepth) {
-      fail(place,
-           fmt::format("includes nested deeper than {}: does {} include itself?", kMaxIncludeDepth, path));
+      fail(place, fmt::format("includes nested deeper than {}: does {} include itself?", kMaxIncludeDepth, path));
     }
     file(path, source);
     --depth_;

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/expression/expression.h"
 #include "engine/base/source_tree.h"
+#include "engine/expression/expression.h"
 
 namespace evo {
 

@@ -14,8 +14,8 @@ int usable_cores();
 void parallel_chunks(std::uint64_t count, std::uint64_t chunk,
                      const std::function<void(std::uint64_t begin, std::uint64_t end)>& work);
 
-/// Calls a worker for each index below `count`, in no order, on all usable cores; `make_worker` makes one for each thread.
-/// What one throws ends them all and is thrown here.
+/// Calls a worker for each index below `count`, in no order, on all usable cores; `make_worker` makes one for each
+/// thread. What one throws ends them all and is thrown here.
 void parallel_each(std::size_t count, const std::function<std::function<void(std::size_t index)>()>& make_worker);
 
 }  // namespace evo

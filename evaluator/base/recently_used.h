@@ -52,7 +52,7 @@ class RecentlyUsed {
 
   std::size_t budget_;
   std::size_t bytes_ = 0;
-  std::list<Entry> entries_;  // the latest asked for first
+  std::list<Entry> entries_;                                                          // the latest asked for first
   std::unordered_map<std::string_view, typename std::list<Entry>::iterator> by_key_;  // keys are those of entries_
 };
 

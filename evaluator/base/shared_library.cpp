@@ -38,8 +38,7 @@ void* SharedLibrary::symbol(const char* name) const {
 std::string SharedLibrary::path_of(const char* symbol_name) const {
   Dl_info where{};
   void* address = symbol(symbol_name);
-  if (address != nullptr && dladdr(address, &where) != 0 && where.dli_fname != nullptr)
-    return where.dli_fname;
+  if (address != nullptr && dladdr(address, &where) != 0 && where.dli_fname != nullptr) return where.dli_fname;
   return name_;
 }
 

@@ -15,8 +15,7 @@ class SharedLibrary {
 
   SharedLibrary() = default;
   /// Empty when it cannot be loaded; `why_not` then holds the loader's message.
-  static SharedLibrary open(const std::string& path, std::string* why_not = nullptr,
-                            Symbols symbols = Symbols::local);
+  static SharedLibrary open(const std::string& path, std::string* why_not = nullptr, Symbols symbols = Symbols::local);
   ~SharedLibrary();
   SharedLibrary(SharedLibrary&& other) noexcept;
   SharedLibrary& operator=(SharedLibrary&& other) noexcept;

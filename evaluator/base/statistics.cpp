@@ -46,10 +46,11 @@ double geometric_mean(std::span<const double> values) {
 
 namespace {
 
-/// Quantile 0.975 of Student's t distribution: tabulated, and beyond by Cornish and Fisher's expansion about the normal one
-/// (Abramowitz & Stegun 26.7.5), there exact to four digits.
+/// Quantile 0.975 of Student's t distribution: tabulated, and beyond by Cornish and Fisher's expansion about the normal
+/// one (Abramowitz & Stegun 26.7.5), there exact to four digits.
 double t_quantile(std::size_t degrees) {
-  constexpr std::array<double, 10> kTable = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
+  constexpr std::array<double, 10> kTable = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706,
+                                             2.4469,  2.3646, 2.3060, 2.2622, 2.2281};
   if (degrees == 0) return std::numeric_limits<double>::infinity();
   if (degrees <= kTable.size()) return kTable[degrees - 1];
   constexpr double z = 1.959964;
@@ -115,15 +116,22 @@ Ranking ranking(const PairedRatio& ratio) {
   return ratio.low > 1 ? Ranking::slower : Ranking::same;
 }
 
-bool plainly_differ(const PairedRatio& ratio, double margin) { return ratio.high < 1 - margin || ratio.low > 1 + margin; }
+bool plainly_differ(const PairedRatio& ratio, double margin) {
+  return ratio.high < 1 - margin || ratio.low > 1 + margin;
+}
 
-bool plainly_same(const PairedRatio& ratio, double margin) { return ratio.low > 1 - margin && ratio.high < 1 + margin; }
+bool plainly_same(const PairedRatio& ratio, double margin) {
+  return ratio.low > 1 - margin && ratio.high < 1 + margin;
+}
 
 std::string_view name_of(Ranking ranking) {
   switch (ranking) {
-    case Ranking::faster: return "FASTER";
-    case Ranking::slower: return "SLOWER";
-    default: return "SAME";
+    case Ranking::faster:
+      return "FASTER";
+    case Ranking::slower:
+      return "SLOWER";
+    default:
+      return "SAME";
   }
 }
 

@@ -26,8 +26,8 @@ MedianInterval median_interval(std::span<const double> samples);
 /// Of positive numbers; 1 without any.
 double geometric_mean(std::span<const double> values);
 
-/// How two latencies that were measured in pairs compare: the geometric mean of a / b over the pairs, with Student's 95 %
-/// interval of the mean of log(a / b).
+/// How two latencies that were measured in pairs compare: the geometric mean of a / b over the pairs, with Student's 95
+/// % interval of the mean of log(a / b).
 struct PairedRatio {
   double ratio = 1;
   double low = 1;
@@ -47,8 +47,8 @@ bool plainly_differ(const PairedRatio& ratio, double margin);
 bool plainly_same(const PairedRatio& ratio, double margin);
 std::string_view name_of(Ranking ranking);  ///< "FASTER", "SAME", "SLOWER".
 
-/// Spearman's rank correlation of two lists of equal length, equal values sharing their mean rank: 1 when both have the same
-/// order, -1 when the opposite, 0 when one of them is constant.
+/// Spearman's rank correlation of two lists of equal length, equal values sharing their mean rank: 1 when both have the
+/// same order, -1 when the opposite, 0 when one of them is constant.
 double rank_correlation(std::span<const double> a, std::span<const double> b);
 
 /// Samples of a timing, each marked when the GPU had lowered its clocks meanwhile.

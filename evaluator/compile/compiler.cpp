@@ -71,8 +71,7 @@ class NvrtcCompiler final : public SourceCompiler {
     require(api().supported_archs(archs_.data()), "nvrtcGetSupportedArchs");
   }
 
-  std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch,
-                                        int max_registers) override;
+  std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch, int max_registers) override;
   std::variant<CompiledSource, Failure> compile(const SourceRequest& request) override;
   std::string version() const override { return version_; }
   std::string path() const override { return nvrtc_.path; }
@@ -86,9 +85,8 @@ class NvrtcCompiler final : public SourceCompiler {
 
   void require(nvrtcResult result, const char* what) const {
     if (result == NVRTC_SUCCESS) return;
-    throw machine_error(
-        fmt::format("NVRTC ({}): {} failed: {}; reinstall NVRTC, or set EVO_NVRTC to another one",
-                    nvrtc_.path, what, api().error_string(result)));
+    throw machine_error(fmt::format("NVRTC ({}): {} failed: {}; reinstall NVRTC, or set EVO_NVRTC to another one",
+                                    nvrtc_.path, what, api().error_string(result)));
   }
 
   /// Reads the log, the PTX or the cubin: NVRTC gives each as a size and a copy.
@@ -100,16 +98,15 @@ class NvrtcCompiler final : public SourceCompiler {
     Container content(size, {});
     if (size > 0) require(copy(program.get(), reinterpret_cast<char*>(content.data())), what);
     // Texts come with their terminating zero.
-    if constexpr (std::is_same_v<Container, std::string>)
-      content.resize(std::min(content.size(), content.find('\0')));
+    if constexpr (std::is_same_v<Container, std::string>) content.resize(std::min(content.size(), content.find('\0')));
     return content;
   }
 
   void require_arch(std::string_view arch) const {
     if (std::find(archs_.begin(), archs_.end(), number_of_arch(arch)) != archs_.end()) return;
     throw machine_error(
-        fmt::format("NVRTC {} ({}) cannot compile for {}; install another version and set EVO_NVRTC to it",
-                    version_, nvrtc_.path, arch));
+        fmt::format("NVRTC {} ({}) cannot compile for {}; install another version and set EVO_NVRTC to it", version_,
+                    nvrtc_.path, arch));
   }
 
   Nvrtc nvrtc_;
@@ -178,8 +175,7 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
 
   if (is_machine_fault(result)) require(result, "nvrtcCompileProgram");
-  std::string log =
-      repeatable_log(fetch<std::string>(program, api().log_size, api().log, "nvrtcGetProgramLog"));
+  std::string log = repeatable_log(fetch<std::string>(program, api().log_size, api().log, "nvrtcGetProgramLog"));
   if (result == NVRTC_ERROR_COMPILATION) return compile_failure(first_error(log), log);
   if (result != NVRTC_SUCCESS)
     return compile_failure(fmt::format("NVRTC: {}", api().error_string(result)), std::move(log));
@@ -188,8 +184,7 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const
   binary.arch = arch;
   binary.ptx = fetch<std::string>(program, api().ptx_size, api().ptx, "nvrtcGetPTX");
   binary.cubin = fetch<std::vector<std::byte>>(program, api().cubin_size, api().cubin, "nvrtcGetCUBIN");
-  if (binary.cubin.empty())
-    return compile_failure("NVRTC reported success but made an empty cubin", std::move(log));
+  if (binary.cubin.empty()) return compile_failure("NVRTC reported success but made an empty cubin", std::move(log));
   if (binary.ptx.empty()) return compile_failure("NVRTC reported success but made no PTX", std::move(log));
 
   const PtxasUsage usage = parse_ptxas_usage(log);
@@ -211,8 +206,7 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const
 
 std::vector<std::string> compile_options(std::string_view arch, int max_registers) {
   std::vector<std::string> options = {
-      fmt::format("--gpu-architecture={}", arch),
-      "--std=c++17",
+      fmt::format("--gpu-architecture={}", arch), "--std=c++17",
       "--generate-line-info",  // The virtual GPU and the sanitiser name source lines.
       "--ptxas-options=-v",    // Registers and spills in the log.
   };

@@ -13,8 +13,8 @@ namespace evo {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Compiles CUDA C++ for `arch` ("sm_90a") to a cubin with its PTX. Both, or a Failure (compile_failed) with the first
-  /// error in the reason and the whole log.
+  /// Compiles CUDA C++ for `arch` ("sm_90a") to a cubin with its PTX. Both, or a Failure (compile_failed) with the
+  /// first error in the reason and the whole log.
   virtual std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch, int max_registers) = 0;
   virtual std::string version() const = 0;  ///< "13.0".
   virtual std::string path() const = 0;

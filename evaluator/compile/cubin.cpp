@@ -48,9 +48,8 @@ std::string_view name_at(Bytes names, std::uint32_t offset) {
 
 bool takes_part(std::string_view name) {
   // Everything that describes the text of the source, or how the compiler was called, stays out.
-  constexpr std::array<std::string_view, 9> kLeftOut = {".shstrtab",  ".strtab",     ".symtab",
-                                                        ".debug",     ".nv_debug",   ".note",
-                                                        ".rel.debug", ".rela.debug", ".nv.callgraph"};
+  constexpr std::array<std::string_view, 9> kLeftOut = {
+      ".shstrtab", ".strtab", ".symtab", ".debug", ".nv_debug", ".note", ".rel.debug", ".rela.debug", ".nv.callgraph"};
   return !name.empty() && std::none_of(kLeftOut.begin(), kLeftOut.end(),
                                        [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
@@ -59,8 +58,7 @@ bool takes_part(std::string_view name) {
 /// table.
 std::vector<Section> sections_of(Bytes file) {
   const auto header = read<Elf64_Ehdr>(file, 0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-      header->e_ident[EI_CLASS] != ELFCLASS64)
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64)
     return {};
   const auto entry = [&](std::uint64_t index) {
     return read<Elf64_Shdr>(file, header->e_shoff + index * sizeof(Elf64_Shdr));
@@ -74,8 +72,7 @@ std::vector<Section> sections_of(Bytes file) {
     if (!section) return {};
     const std::string_view name = name_at(*names, section->sh_name);
     if (!takes_part(name)) continue;
-    const auto content =
-        section->sh_type == SHT_NOBITS ? Bytes{} : slice(file, section->sh_offset, section->sh_size);
+    const auto content = section->sh_type == SHT_NOBITS ? Bytes{} : slice(file, section->sh_offset, section->sh_size);
     if (!content) return {};
     sections.push_back({name, section->sh_size, *content});
   }

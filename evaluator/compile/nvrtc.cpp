@@ -75,10 +75,9 @@ bool bind_all(const SharedLibrary& library, NvrtcApi& api) {
          library.bind(api.create_program, "nvrtcCreateProgram") &&
          library.bind(api.destroy_program, "nvrtcDestroyProgram") &&
          library.bind(api.compile_program, "nvrtcCompileProgram") &&
-         library.bind(api.log_size, "nvrtcGetProgramLogSize") &&
-         library.bind(api.log, "nvrtcGetProgramLog") && library.bind(api.ptx_size, "nvrtcGetPTXSize") &&
-         library.bind(api.ptx, "nvrtcGetPTX") && library.bind(api.cubin_size, "nvrtcGetCUBINSize") &&
-         library.bind(api.cubin, "nvrtcGetCUBIN") &&
+         library.bind(api.log_size, "nvrtcGetProgramLogSize") && library.bind(api.log, "nvrtcGetProgramLog") &&
+         library.bind(api.ptx_size, "nvrtcGetPTXSize") && library.bind(api.ptx, "nvrtcGetPTX") &&
+         library.bind(api.cubin_size, "nvrtcGetCUBINSize") && library.bind(api.cubin, "nvrtcGetCUBIN") &&
          library.bind(api.add_name_expression, "nvrtcAddNameExpression") &&
          library.bind(api.lowered_name, "nvrtcGetLoweredName");
 }
@@ -127,9 +126,8 @@ Nvrtc load_chosen(const std::string& chosen) {
   const bool is_folder = fs::is_directory(chosen, ignored);
   if (is_folder ? open_folder(chosen, nvrtc, tried) : open_file(chosen, nvrtc, tried)) return nvrtc;
   if (tried.empty()) tried.push_back("no libnvrtc.so.13 or libnvrtc.so.12 in that folder");
-  throw machine_error(
-      fmt::format("NVRTC: EVO_NVRTC={}: {}; set it to libnvrtc.so.13 or its folder, or unset it", chosen,
-                  fmt::join(tried, "; ")));
+  throw machine_error(fmt::format("NVRTC: EVO_NVRTC={}: {}; set it to libnvrtc.so.13 or its folder, or unset it",
+                                  chosen, fmt::join(tried, "; ")));
 }
 
 }  // namespace
@@ -138,18 +136,14 @@ NvrtcEnvironment NvrtcEnvironment::of_process() {
   NvrtcEnvironment environment;
   environment.evo_nvrtc = variable("EVO_NVRTC");
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const std::string folder = variable(name); !folder.empty())
-      environment.toolkit_folders.emplace_back(folder);
+    if (const std::string folder = variable(name); !folder.empty()) environment.toolkit_folders.emplace_back(folder);
   }
   environment.toolkit_folders.emplace_back("/usr/local/cuda");
-  for (const fs::path& folder : entries_of("/usr/local", "cuda-"))
-    environment.toolkit_folders.push_back(folder);
+  for (const fs::path& folder : entries_of("/usr/local", "cuda-")) environment.toolkit_folders.push_back(folder);
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const std::string prefix = variable(name); !prefix.empty())
-      environment.python_prefixes.emplace_back(prefix);
+    if (const std::string prefix = variable(name); !prefix.empty()) environment.python_prefixes.emplace_back(prefix);
   }
-  if (const fs::path prefix = python_on_path(); !prefix.empty())
-    environment.python_prefixes.push_back(prefix);
+  if (const fs::path prefix = python_on_path(); !prefix.empty()) environment.python_prefixes.push_back(prefix);
   if (const std::string home = variable("HOME"); !home.empty())
     environment.python_prefixes.push_back(fs::path(home) / ".local");
   environment.python_prefixes.emplace_back("/usr/local");

@@ -15,7 +15,7 @@ struct SourceRequest {
   std::string source;
   std::string name = "kernel.cu";  ///< What messages call it.
   std::string arch = "sm_90a";
-  std::vector<std::string> options;            ///< Of NVRTC, after our own: "-DTILE=32", "-I", "folder".
+  std::vector<std::string> options;  ///< Of NVRTC, after our own: "-DTILE=32", "-I", "folder".
   std::vector<std::string> include_folders;
   std::vector<std::string> kernel_expressions;  ///< C++ names to instantiate and look up: "reduce<float, 256>".
 };

@@ -42,7 +42,9 @@ bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
 }
 
-bool is_blank(char c) { return kBlanks.find(c) != std::string_view::npos; }
+bool is_blank(char c) {
+  return kBlanks.find(c) != std::string_view::npos;
+}
 
 std::string_view trimmed(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
@@ -73,11 +75,15 @@ std::vector<std::string_view> statements(std::string_view text) {
     if (text[at] == ';') {
       end_at(at);
     } else if (text[at] == '{') {
-      if (depth == 0 && opens_block(trimmed(text.substr(begin, at - begin)))) end_at(at);
-      else ++depth;
+      if (depth == 0 && opens_block(trimmed(text.substr(begin, at - begin))))
+        end_at(at);
+      else
+        ++depth;
     } else if (text[at] == '}') {
-      if (depth == 0) end_at(at);
-      else --depth;
+      if (depth == 0)
+        end_at(at);
+      else
+        --depth;
     }
   }
   end_at(text.size());
@@ -85,8 +91,9 @@ std::vector<std::string_view> statements(std::string_view text) {
 }
 
 std::string_view instruction_of(std::string_view statement) {
-  static const std::regex kAhead(R"((\s*[\w$%]+\s*:(?!:)|\s*\.loc(\s+\d+){3}(\s*,\s*function_name\s+[\w$]+(\s*\+\s*\d+)?)?)"
-                                 R"((\s*,\s*inlined_at(\s+\d+){3})?(?=\s)|\s*@!?[\w$%]+(?=\s))*\s*)");
+  static const std::regex kAhead(
+      R"((\s*[\w$%]+\s*:(?!:)|\s*\.loc(\s+\d+){3}(\s*,\s*function_name\s+[\w$]+(\s*\+\s*\d+)?)?)"
+      R"((\s*,\s*inlined_at(\s+\d+){3})?(?=\s)|\s*@!?[\w$%]+(?=\s))*\s*)");
   std::cmatch ahead;
   std::regex_search(statement.data(), statement.data() + statement.size(), ahead, kAhead,
                     std::regex_constants::match_continuous);
@@ -101,7 +108,8 @@ std::set<std::string> waiting_kernels(std::string_view ptx) {
     const auto is = [&](std::string_view opcode) {
       return statement.find(opcode) != std::string_view::npos && instruction_of(statement).starts_with(opcode);
     };
-    const bool head = statement.find(".entry") != std::string_view::npos || statement.find(".func") != std::string_view::npos;
+    const bool head =
+        statement.find(".entry") != std::string_view::npos || statement.find(".func") != std::string_view::npos;
     if (head) kernel = kernel_of(statement);
     if (is("griddepcontrol.wait")) waiting.insert(kernel);
     if (is("call")) calling.insert(kernel);

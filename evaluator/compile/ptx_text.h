@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-/// PTX as text, for gates that look at what a program says whatever the virtual GPU makes of it. PTX ISA 4.1, "Source Format".
+/// PTX as text, for gates that look at what a program says whatever the virtual GPU makes of it. PTX ISA 4.1, "Source
+/// Format".
 namespace evo::ptx_text {
 
 /// Letters, digits, _ $ %.
@@ -16,7 +17,8 @@ std::string_view trimmed(std::string_view text);
 /// The text with blanks in place of comments and strings.
 std::string without_remarks(std::string_view ptx);
 
-/// What semicolons and blocks divide in a text without remarks, wherever its lines end: a line may hold several instructions.
+/// What semicolons and blocks divide in a text without remarks, wherever its lines end: a line may hold several
+/// instructions.
 std::vector<std::string_view> statements(std::string_view text);
 
 /// What is left of a statement behind labels, places in the source and a guard: it begins with the opcode.

@@ -52,8 +52,8 @@ PtxasUsage parse_ptxas_usage(std::string_view log) {
     if (contains(line, "Compiling entry function")) ++usage.entries;
     // "N bytes stack frame, N bytes spill stores, N bytes spill loads": one line for each function.
     usage.stack_bytes = std::max(usage.stack_bytes, number_before(line, " bytes stack frame"));
-    usage.spill_bytes = std::max(usage.spill_bytes, number_before(line, " bytes spill stores") +
-                                                        number_before(line, " bytes spill loads"));
+    usage.spill_bytes = std::max(
+        usage.spill_bytes, number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads"));
     // "Used N registers, used N barriers, N bytes cumulative stack size, N bytes smem": entry functions only.
     if (contains(line, "Used ")) {
       usage.registers = std::max(usage.registers, number_before(line, " registers"));

@@ -44,7 +44,8 @@ constexpr const char* kAssert = R"(#pragma once
 #endif
 )";
 
-#define EVO_FROM_TOOLKIT(name) "#pragma once\n#include <cuda/std/" name ">\nnamespace std { using namespace cuda::std; }\n"
+#define EVO_FROM_TOOLKIT(name) \
+  "#pragma once\n#include <cuda/std/" name ">\nnamespace std { using namespace cuda::std; }\n"
 
 // What of CUB a kernel can use; cub/cub.cuh has the host's side too, which NVRTC refuses.
 constexpr const char* kCub = R"(#pragma once
@@ -110,8 +111,7 @@ bool has_headers(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<fs::path> toolkit_include_folders(const NvrtcEnvironment& environment,
-                                              const std::string& nvrtc_path) {
+std::vector<fs::path> toolkit_include_folders(const NvrtcEnvironment& environment, const std::string& nvrtc_path) {
   std::error_code ignored;
   std::vector<fs::path> candidates;
   const fs::path library = fs::weakly_canonical(nvrtc_path, ignored).parent_path();

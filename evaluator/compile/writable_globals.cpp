@@ -48,8 +48,7 @@ std::vector<std::string_view> declared_names(std::string_view declarators) {
 
 /// Whether a statement names the variable as a whole word.
 bool names(std::string_view statement, std::string_view variable) {
-  for (std::size_t at = statement.find(variable); at != std::string_view::npos;
-       at = statement.find(variable, at + 1)) {
+  for (std::size_t at = statement.find(variable); at != std::string_view::npos; at = statement.find(variable, at + 1)) {
     const std::size_t end = at + variable.size();
     const bool begins = at == 0 || !is_name_character(statement[at - 1]);
     const bool ends = end == statement.size() || !is_name_character(statement[end]);
@@ -59,7 +58,9 @@ bool names(std::string_view statement, std::string_view variable) {
 }
 
 /// A load by name: "ld.global.nc.u32 %r1, [table+4]".
-bool only_loads(std::string_view statement) { return instruction_of(statement).starts_with("ld.global"); }
+bool only_loads(std::string_view statement) {
+  return instruction_of(statement).starts_with("ld.global");
+}
 
 }  // namespace
 

@@ -71,10 +71,8 @@ std::optional<Failure> BoundCall::bind_launch(CUmodule module, const Plan& plan,
   BoundLaunch bound;
   bound.launch = launch;
   const CUresult found = driver_->module_function(&bound.function, module, launch.kernel.c_str());
-  if (found == CUDA_ERROR_NOT_FOUND)
-    return refusal(fmt::format("the program has no kernel {}", launch.kernel));
-  if (found != CUDA_SUCCESS)
-    return candidate_failure(*driver_, found, fmt::format("kernel {}", launch.kernel));
+  if (found == CUDA_ERROR_NOT_FOUND) return refusal(fmt::format("the program has no kernel {}", launch.kernel));
+  if (found != CUDA_SUCCESS) return candidate_failure(*driver_, found, fmt::format("kernel {}", launch.kernel));
   if (std::optional<Failure> failure = bind_arguments(plan, buffers, bound)) return failure;
   if (std::optional<Failure> failure = check_signature(bound)) return failure;
   if (std::optional<Failure> failure = opt_in(bound, plan)) return failure;
@@ -82,8 +80,7 @@ std::optional<Failure> BoundCall::bind_launch(CUmodule module, const Plan& plan,
   return std::nullopt;
 }
 
-std::optional<Failure> BoundCall::bind_arguments(const Plan& plan, const Buffers& buffers,
-                                                 BoundLaunch& bound) const {
+std::optional<Failure> BoundCall::bind_arguments(const Plan& plan, const Buffers& buffers, BoundLaunch& bound) const {
   for (const Argument& argument : bound.launch.arguments) {
     Value value{};
     std::optional<Failure> failure;
@@ -113,25 +110,24 @@ std::optional<Failure> BoundCall::check_signature(const BoundLaunch& bound) cons
   std::size_t offset = 0, bytes = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (driver_->function_parameter(bound.function, i, &offset, &bytes) != CUDA_SUCCESS) {
-      return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", bound.launch.kernel, i,
-                                 arguments.size()));
+      return refusal(
+          fmt::format("kernel {} takes {} arguments, the plan passes {}", bound.launch.kernel, i, arguments.size()));
     }
     if (bytes != size_of(arguments[i].kind)) {
-      return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}",
-                                 bound.launch.kernel, i, bytes, size_of(arguments[i].kind)));
+      return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}", bound.launch.kernel, i,
+                                 bytes, size_of(arguments[i].kind)));
     }
   }
   if (driver_->function_parameter(bound.function, arguments.size(), &offset, &bytes) == CUDA_SUCCESS) {
-    return refusal(fmt::format("kernel {} takes more than the {} arguments of the plan", bound.launch.kernel,
-                               arguments.size()));
+    return refusal(
+        fmt::format("kernel {} takes more than the {} arguments of the plan", bound.launch.kernel, arguments.size()));
   }
   return std::nullopt;
 }
 
 std::optional<Failure> BoundCall::opt_in(const BoundLaunch& bound, const Plan& plan) const {
   const Launch& launch = bound.launch;
-  const auto set = [&](CUfunction_attribute which, std::uint32_t value,
-                       const char* what) -> std::optional<Failure> {
+  const auto set = [&](CUfunction_attribute which, std::uint32_t value, const char* what) -> std::optional<Failure> {
     const CUresult result = driver_->function_set_attribute(bound.function, which, static_cast<int>(value));
     if (result == CUDA_SUCCESS) return std::nullopt;
     return candidate_failure(*driver_, result, fmt::format("kernel {}: {} {}", launch.kernel, value, what));
@@ -142,8 +138,7 @@ std::optional<Failure> BoundCall::opt_in(const BoundLaunch& bound, const Plan& p
     if (other.kernel == launch.kernel) smem_bytes = std::max(smem_bytes, other.dynamic_smem_bytes);
   }
   if (smem_bytes > 0) {
-    auto failure =
-        set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes, "bytes of dynamic shared memory");
+    auto failure = set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes, "bytes of dynamic shared memory");
     if (failure) return failure;
   }
   if (volume(launch.cluster) > kPortableClusterSize) {
@@ -198,9 +193,8 @@ std::optional<Failure> BoundCall::enqueue(const BoundLaunch& bound, CUstream str
   return candidate_failure(
       *driver_, result,
       fmt::format("kernel {}: grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} B of dynamic shared memory",
-                  launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0],
-                  launch.block[1], launch.block[2], launch.cluster[0], launch.cluster[1], launch.cluster[2],
-                  launch.dynamic_smem_bytes));
+                  launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
+                  launch.block[2], launch.cluster[0], launch.cluster[1], launch.cluster[2], launch.dynamic_smem_bytes));
 }
 
 }  // namespace evo::cuda

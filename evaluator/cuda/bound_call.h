@@ -44,8 +44,7 @@ class BoundCall {
   };
 
   std::optional<Failure> bind(CUmodule module, const Plan& plan, const Buffers& buffers);
-  std::optional<Failure> bind_launch(CUmodule module, const Plan& plan, const Buffers& buffers,
-                                     const Launch& launch);
+  std::optional<Failure> bind_launch(CUmodule module, const Plan& plan, const Buffers& buffers, const Launch& launch);
   std::optional<Failure> bind_arguments(const Plan& plan, const Buffers& buffers, BoundLaunch& bound) const;
   std::optional<Failure> check_signature(const BoundLaunch& bound) const;
   std::optional<Failure> opt_in(const BoundLaunch& bound, const Plan& plan) const;

@@ -71,8 +71,7 @@ class CudaDevice final : public Device {
   }
   void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
     if (bytes == 0) return;
-    finish(driver_->memory_set(to, std::to_integer<unsigned char>(value), bytes, stream_.get()),
-           "filling memory");
+    finish(driver_->memory_set(to, std::to_integer<unsigned char>(value), bytes, stream_.get()), "filling memory");
   }
   void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
     if (bytes == 0) return;
@@ -88,8 +87,7 @@ class CudaDevice final : public Device {
     CUmodule module = nullptr;
     const CUresult result = driver_->module_load(&module, binary.cubin.data());
     if (result == CUDA_SUCCESS) return std::make_unique<LoadedModule>(OwnedModule(*driver_, module));
-    failure = candidate_failure(*driver_, result,
-                                fmt::format("loading a cubin for {} on {}", binary.arch, info_.arch));
+    failure = candidate_failure(*driver_, result, fmt::format("loading a cubin for {} on {}", binary.arch, info_.arch));
     return nullptr;
   }
 
@@ -101,8 +99,8 @@ class CudaDevice final : public Device {
     return failure;
   }
 
-  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
-              const TimingRequest& request, std::optional<Failure>& failure) override {
+  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
+              std::optional<Failure>& failure) override {
     failure.reset();
     std::vector<BoundCall> calls;
     calls.reserve(rotation.size());
@@ -146,8 +144,7 @@ class CudaDevice final : public Device {
   }
 
   FlushBuffer flush_buffer() {
-    const std::size_t bytes =
-        std::max(kFlushFactor * static_cast<std::size_t>(info_.l2_bytes), kMinFlushBytes);
+    const std::size_t bytes = std::max(kFlushFactor * static_cast<std::size_t>(info_.l2_bytes), kMinFlushBytes);
     if (flush_.get() == 0) flush_ = allocate_memory(bytes, "the buffer that flushes L2");
     return {flush_.get(), bytes};
   }
@@ -182,8 +179,7 @@ std::vector<DeviceInfo> list_devices(std::string* why_none) {
 }
 
 std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int ordinal,
-                                    std::unique_ptr<GpuMonitor> monitor,
-                                    std::function<double()> seconds) {
+                                    std::unique_ptr<GpuMonitor> monitor, std::function<double()> seconds) {
   std::string why_none;
   const int count = count_devices(*driver, &why_none);
   if (count == 0) throw machine_error(fmt::format("cuda:{}: {}", ordinal, why_none));

@@ -32,14 +32,11 @@ int count_devices(const Driver& driver, std::string* why_none) {
   };
   const CUresult started = driver.init(0);
   if (started == CUDA_ERROR_NO_DEVICE) return none("NVIDIA driver found, but no GPU");
-  if (started == CUDA_ERROR_STUB_LIBRARY)
-    return none("no NVIDIA driver: libcuda.so.1 is the CUDA Toolkit's stub");
-  if (started != CUDA_SUCCESS)
-    return none("NVIDIA driver found, but it does not start: " + describe(driver, started));
+  if (started == CUDA_ERROR_STUB_LIBRARY) return none("no NVIDIA driver: libcuda.so.1 is the CUDA Toolkit's stub");
+  if (started != CUDA_SUCCESS) return none("NVIDIA driver found, but it does not start: " + describe(driver, started));
   int count = 0;
   const CUresult counted = driver.device_count(&count);
-  if (counted != CUDA_SUCCESS)
-    return none("NVIDIA driver found, but it lists no GPU: " + describe(driver, counted));
+  if (counted != CUDA_SUCCESS) return none("NVIDIA driver found, but it lists no GPU: " + describe(driver, counted));
   if (count == 0) return none("NVIDIA driver found, but no GPU");
   return count;
 }

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMaxBlocks = 1024;
 
-/// Each thread sums the mixed words i, i + threads of the grid, ...; a warp's lanes add up by shuffles, and the first one
-/// adds to the result.
+/// Each thread sums the mixed words i, i + threads of the grid, ...; a warp's lanes add up by shuffles, and the first
+/// one adds to the result.
 constexpr const char* kDigestPtx = R"(.version 7.0
 .target sm_70
 .address_size 64
@@ -91,7 +91,9 @@ half:
 
 }  // namespace
 
-const char* digest_ptx() { return kDigestPtx; }
+const char* digest_ptx() {
+  return kDigestPtx;
+}
 
 DigestKernel::DigestKernel(const Driver& driver) : driver_(driver) {
   CUmodule module = nullptr;

@@ -108,8 +108,7 @@ std::shared_ptr<const Driver> load_driver(std::string* why_not) {
   std::string why;
   if (!driver->library) {
     const bool absent = loader_message.find("No such file") != std::string::npos;
-    why = absent ? "no NVIDIA driver: libcuda.so.1 not found"
-                 : "the NVIDIA driver does not load: " + loader_message;
+    why = absent ? "no NVIDIA driver: libcuda.so.1 not found" : "the NVIDIA driver does not load: " + loader_message;
   } else if (const char* missing = bind_all(driver->library, *driver)) {
     why = fmt::format("the NVIDIA driver is older than CUDA 12.0: libcuda.so.1 has no {}", missing);
   }

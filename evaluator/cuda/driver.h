@@ -6,8 +6,8 @@
 #include <string>
 
 #include "engine/base/error.h"
-#include "evaluator/device/device.h"
 #include "evaluator/base/shared_library.h"
+#include "evaluator/device/device.h"
 
 namespace evo::cuda {
 

@@ -25,8 +25,7 @@ constexpr unsigned long long kHwSlowdown = 0x8;
 constexpr unsigned long long kSwThermalSlowdown = 0x20;
 constexpr unsigned long long kHwThermalSlowdown = 0x40;
 constexpr unsigned long long kHwPowerBrakeSlowdown = 0x80;
-constexpr unsigned long long kSlowdowns =
-    kHwSlowdown | kSwThermalSlowdown | kHwThermalSlowdown | kHwPowerBrakeSlowdown;
+constexpr unsigned long long kSlowdowns = kHwSlowdown | kSwThermalSlowdown | kHwThermalSlowdown | kHwPowerBrakeSlowdown;
 
 constexpr int kSmClock = 1;  // nvmlClockType_t
 constexpr int kMemoryClock = 2;
@@ -166,7 +165,8 @@ unsigned parent_of(unsigned process) {
 /// Workers are children of one process, which may compute itself.
 bool is_ours(unsigned process) {
   const auto parent = static_cast<unsigned>(getppid());
-  return process == static_cast<unsigned>(getpid()) || process == parent || (parent > 1 && parent_of(process) == parent);
+  return process == static_cast<unsigned>(getpid()) || process == parent ||
+         (parent > 1 && parent_of(process) == parent);
 }
 
 class NvmlMonitor final : public GpuMonitor {
@@ -195,11 +195,9 @@ std::unique_ptr<GpuMonitor> make_nvml_monitor(const std::string& uuid, std::stri
   std::optional<Nvml> nvml = Nvml::start(why_not);
   if (!nvml) return nullptr;
   NvmlDevice device = nvml->device(uuid);
-  if (device != nullptr && nvml->clock_reasons(device))
-    return std::make_unique<NvmlMonitor>(*std::move(nvml), device);
+  if (device != nullptr && nvml->clock_reasons(device)) return std::make_unique<NvmlMonitor>(*std::move(nvml), device);
   if (why_not != nullptr) {
-    *why_not =
-        device == nullptr ? "NVML knows no GPU " + uuid : "NVML does not tell why clocks change on " + uuid;
+    *why_not = device == nullptr ? "NVML knows no GPU " + uuid : "NVML does not tell why clocks change on " + uuid;
   }
   return nullptr;
 }

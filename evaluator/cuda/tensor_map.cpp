@@ -75,15 +75,13 @@ CUtensorMap encode_tensor_map(const Driver& driver, const TensorMap& map, Device
   const std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
   const std::vector<cuuint32_t> every_element(map.dims.size(), 1);
   const CUresult result = driver.encode_tensor_map(
-      &encoded, data_type_of(map.dtype), static_cast<cuuint32_t>(dims.size()),
-      reinterpret_cast<void*>(address), dims.data(), strides.data(), box.data(), every_element.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, *swizzle_of(map.swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      &encoded, data_type_of(map.dtype), static_cast<cuuint32_t>(dims.size()), reinterpret_cast<void*>(address),
+      dims.data(), strides.data(), box.data(), every_element.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+      *swizzle_of(map.swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
-    failure =
-        refusal(fmt::format("tensor map {} ({} dims {}, strides {} B, box {}, swizzle {} B): {}", map.name,
-                            name_of(map.dtype), fmt::join(map.dims, "x"), fmt::join(map.strides_bytes, "/"),
-                            fmt::join(map.box, "x"), map.swizzle_bytes, describe(driver, result)));
+    failure = refusal(fmt::format("tensor map {} ({} dims {}, strides {} B, box {}, swizzle {} B): {}", map.name,
+                                  name_of(map.dtype), fmt::join(map.dims, "x"), fmt::join(map.strides_bytes, "/"),
+                                  fmt::join(map.box, "x"), map.swizzle_bytes, describe(driver, result)));
   }
   return encoded;
 }

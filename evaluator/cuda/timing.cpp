@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "evaluator/cuda/handles.h"
 #include "evaluator/base/statistics.h"
+#include "evaluator/cuda/handles.h"
 #include "evaluator/device/stopping.h"
 
 namespace evo::cuda {
@@ -37,12 +37,10 @@ class Stopwatch {
     failure = work();
     if (failure) return 0;
     const CUresult recorded = context_.driver.event_record(end_.get(), context_.stream);
-    const CUresult waited =
-        recorded != CUDA_SUCCESS ? recorded : context_.driver.stream_synchronize(context_.stream);
+    const CUresult waited = recorded != CUDA_SUCCESS ? recorded : context_.driver.stream_synchronize(context_.stream);
     float milliseconds = 0;
-    const CUresult read = waited != CUDA_SUCCESS
-                              ? waited
-                              : context_.driver.event_elapsed(&milliseconds, begin_.get(), end_.get());
+    const CUresult read =
+        waited != CUDA_SUCCESS ? waited : context_.driver.event_elapsed(&milliseconds, begin_.get(), end_.get());
     if (read != CUDA_SUCCESS) failure = candidate_failure(context_.driver, read, "while it was timed");
     return milliseconds * 1e3;
   }
@@ -57,10 +55,8 @@ class Stopwatch {
 OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> calls, std::size_t count,
                        std::optional<Failure>& failure) {
   const Driver& driver = context.driver;
-  require(driver, driver.capture_begin(context.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-          "cuStreamBeginCapture");
-  for (std::size_t i = 0; i < count && !failure; ++i)
-    failure = calls[i % calls.size()].enqueue(context.stream);
+  require(driver, driver.capture_begin(context.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture");
+  for (std::size_t i = 0; i < count && !failure; ++i) failure = calls[i % calls.size()].enqueue(context.stream);
   // A capture must be ended even when a launch in it was refused.
   CUgraph captured = nullptr;
   const CUresult ended = driver.capture_end(context.stream, &captured);
@@ -74,7 +70,9 @@ OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> 
 }
 
 void note(Conditions& conditions, const GpuClocks& clocks) {
-  const auto lower = [](int so_far, int mhz) { return so_far == 0 || mhz == 0 ? std::max(so_far, mhz) : std::min(so_far, mhz); };
+  const auto lower = [](int so_far, int mhz) {
+    return so_far == 0 || mhz == 0 ? std::max(so_far, mhz) : std::min(so_far, mhz);
+  };
   conditions.sm_mhz_low = lower(conditions.sm_mhz_low, clocks.sm_mhz);
   conditions.sm_mhz_high = std::max(conditions.sm_mhz_high, clocks.sm_mhz);
   conditions.memory_mhz = lower(conditions.memory_mhz, clocks.memory_mhz);
@@ -83,12 +81,11 @@ void note(Conditions& conditions, const GpuClocks& clocks) {
 
 void warm_up(const TimingContext& context, double seconds, const Sampler& sample, std::optional<Failure>& failure) {
   const double begin_s = context.seconds();
-  for (int i = 0; !failure && (i < kMinWarmUps || context.seconds() - begin_s < seconds); ++i)
-    sample(failure);
+  for (int i = 0; !failure && (i < kMinWarmUps || context.seconds() - begin_s < seconds); ++i) sample(failure);
 }
 
-/// Warms up, then takes samples until the criterion is met. In between nothing may take long: a GPU that has rested runs
-/// faster than lasts, for 20 to 60 ms.
+/// Warms up, then takes samples until the criterion is met. In between nothing may take long: a GPU that has rested
+/// runs faster than lasts, for 20 to 60 ms.
 Timing collect(const TimingContext& context, const TimingRequest& request, const Sampler& sample,
                std::optional<Failure>& failure) {
   const StoppingCriterion criterion(request);

@@ -18,8 +18,8 @@ namespace evo::cuda {
 struct TimingContext {
   const Driver& driver;
   CUstream stream;
-  GpuMonitor* monitor = nullptr;  ///< May be null: no sample is dropped then, and clocks are unknown.
-  std::function<double()> seconds;      ///< A steady clock.
+  GpuMonitor* monitor = nullptr;    ///< May be null: no sample is dropped then, and clocks are unknown.
+  std::function<double()> seconds;  ///< A steady clock.
 };
 
 /// Memory written between cold launches: larger than the L2 cache.

@@ -26,9 +26,9 @@ struct DeviceInfo {
   DeviceLimits limits;
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
-  double clock_ghz = 0;             ///< Maximum SM clock.
-  double memory_gbytes_per_s = 0;   ///< Theoretical.
-  double launch_floor_us = 0;       ///< No launch in a graph is faster.
+  double clock_ghz = 0;            ///< Maximum SM clock.
+  double memory_gbytes_per_s = 0;  ///< Theoretical.
+  double launch_floor_us = 0;      ///< No launch in a graph is faster.
   /// Dense peak of the tensor cores in TFLOP/s for a dtype; 0 when the device has none.
   double peak_tflops(DType dtype) const;
 };
@@ -64,7 +64,7 @@ struct Buffers {
 };
 
 struct TimingRequest {
-  bool cold = false;            ///< L2 flushed before single launches; else a graph of repeated launches.
+  bool cold = false;  ///< L2 flushed before single launches; else a graph of repeated launches.
   int min_samples = 20;
   int max_samples = 200;
   double min_seconds = 0.05;  ///< Of samples, but for max_samples: under a power limit clocks swing for as long.
@@ -102,7 +102,8 @@ class Device {
     return run(module, plan, buffers);
   }
 
-  /// Times one call of the plan. `rotation` holds one or more sets of buffers used in turn. The same launch path as `run`.
+  /// Times one call of the plan. `rotation` holds one or more sets of buffers used in turn. The same launch path as
+  /// `run`.
   virtual Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
                       const TimingRequest& request, std::optional<Failure>& failure) = 0;
 };

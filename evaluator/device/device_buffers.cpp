@@ -123,7 +123,8 @@ std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
   return std::nullopt;
 }
 
-std::optional<Failure> BufferSet::damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes) {
+std::optional<Failure> BufferSet::damage_of_guards(const std::string& name, DeviceAddress address,
+                                                   std::uint64_t bytes) {
   std::vector<std::byte> guard(guard_);
   device_.download(guard, address - guard_);
   if (const auto at = first_damage(guard)) return out_of_bounds(name, "before", guard_ - *at);
@@ -139,7 +140,8 @@ Failure BufferSet::damage_of_input(std::size_t number, const std::vector<std::by
   std::vector<std::byte> found(tensor.bytes);
   device_.download(found, addresses_.tensors[number]);
   const auto [changed, pristine] = std::ranges::mismatch(found, content);
-  if (changed == found.end()) throw machine_error(fmt::format("input {}: its digest is wrong, its bytes are not", tensor.name));
+  if (changed == found.end())
+    throw machine_error(fmt::format("input {}: its digest is wrong, its bytes are not", tensor.name));
   return changed_input(tensor, static_cast<std::size_t>(changed - found.begin()));
 }
 

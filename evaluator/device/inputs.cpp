@@ -102,7 +102,8 @@ std::vector<float> draw(const InputRecipe& recipe, std::uint64_t seed) {
         scale_some(recipe, begin, end, 0.9, 0.0F, values.data());
         break;
       case Distribution::max_magnitude:
-        std::fill(values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(end), gain);
+        std::fill(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                  values.begin() + static_cast<std::ptrdiff_t>(end), gain);
         scale_some(recipe, begin, end, 0.5, -1.0F, values.data());
         break;
     }
@@ -115,11 +116,16 @@ std::vector<float> draw(const InputRecipe& recipe, std::uint64_t seed) {
 /// The real value of the largest code of a dtype.
 float largest_code(DType dtype) {
   switch (dtype) {
-    case DType::e4m3: return 448.0F;
-    case DType::e5m2: return 57344.0F;
-    case DType::s8: return 127.0F;
-    case DType::u8: return 448.0F;  // Simulated e4m3: [-448, 448] onto [0, 255].
-    default: throw machine_error("an input with a scale has a dtype that is not of 8 bits");
+    case DType::e4m3:
+      return 448.0F;
+    case DType::e5m2:
+      return 57344.0F;
+    case DType::s8:
+      return 127.0F;
+    case DType::u8:
+      return 448.0F;  // Simulated e4m3: [-448, 448] onto [0, 255].
+    default:
+      throw machine_error("an input with a scale has a dtype that is not of 8 bits");
   }
 }
 
@@ -129,10 +135,14 @@ float round_within(float value, float low, float high) {
 
 std::byte encode8(DType dtype, float value) {
   switch (dtype) {
-    case DType::e4m3: return std::byte{vgpu::e4m3_from_f32(value)};
-    case DType::e5m2: return std::byte{vgpu::e5m2_from_f32(value)};
-    case DType::s8: return static_cast<std::byte>(static_cast<std::int8_t>(round_within(value, -128, 127)));
-    default: return static_cast<std::byte>(static_cast<std::uint8_t>(round_within(value, 0, 255)));
+    case DType::e4m3:
+      return std::byte{vgpu::e4m3_from_f32(value)};
+    case DType::e5m2:
+      return std::byte{vgpu::e5m2_from_f32(value)};
+    case DType::s8:
+      return static_cast<std::byte>(static_cast<std::int8_t>(round_within(value, -128, 127)));
+    default:
+      return static_cast<std::byte>(static_cast<std::uint8_t>(round_within(value, 0, 255)));
   }
 }
 
@@ -175,12 +185,24 @@ void convert_one(DType dtype, float value, std::byte* to, std::uint64_t index) {
     case DType::u8:
     case DType::s8:
     case DType::e4m3:
-    case DType::e5m2: to[index] = encode8(dtype, value); break;
-    case DType::s32: store(to, index, static_cast<std::int32_t>(std::nearbyint(value))); break;
-    case DType::f16: store(to, index, vgpu::f16_from_f32(value)); break;
-    case DType::bf16: store(to, index, vgpu::bf16_from_f32(value)); break;
-    case DType::f32: store(to, index, value); break;
-    case DType::f64: store(to, index, static_cast<double>(value)); break;
+    case DType::e5m2:
+      to[index] = encode8(dtype, value);
+      break;
+    case DType::s32:
+      store(to, index, static_cast<std::int32_t>(std::nearbyint(value)));
+      break;
+    case DType::f16:
+      store(to, index, vgpu::f16_from_f32(value));
+      break;
+    case DType::bf16:
+      store(to, index, vgpu::bf16_from_f32(value));
+      break;
+    case DType::f32:
+      store(to, index, value);
+      break;
+    case DType::f64:
+      store(to, index, static_cast<double>(value));
+      break;
   }
 }
 
@@ -222,8 +244,8 @@ InputRecipe resolve_input(const Task& task, const Tensor& tensor, const Bindings
     }
     recipe.group = recipe.elements / groups;
   }
-  const bool applies = regime.tensors.empty() || std::find(regime.tensors.begin(), regime.tensors.end(), tensor.name) !=
-                                                     regime.tensors.end();
+  const bool applies = regime.tensors.empty() ||
+                       std::find(regime.tensors.begin(), regime.tensors.end(), tensor.name) != regime.tensors.end();
   if (applies) {
     recipe.distribution = regime.distribution;
     recipe.gain = regime.gain;

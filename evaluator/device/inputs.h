@@ -40,8 +40,8 @@ CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& s
 /// The bytes of every input, in the recipe's order. The same on every machine: counter-based random numbers and nothing
 /// but correctly rounded arithmetic. Values are drawn as f32 by the distribution, then stored as the dtype:
 /// - with a scale: per group, scale = amax / 448 (e4m3), 57344 (e5m2), 127 (s8) or 448 (u8: the affine code of
-///   a simulated 8-bit float, value = (code / 255 * 896 - 448) * scale, 128 for zero); a group of zeros has scale 1. code = value / scale,
-///   rounded to nearest even, saturated.
+///   a simulated 8-bit float, value = (code / 255 * 896 - 448) * scale, 128 for zero); a group of zeros has scale 1.
+///   code = value / scale, rounded to nearest even, saturated.
 /// - without: rounded to nearest even, saturated for 8-bit types.
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe);
 

@@ -14,7 +14,8 @@ namespace evo {
 
 /// The inputs of one case as no candidate has touched them: in host memory, and on the device as they are laid into
 /// buffers, with a guard before and behind each. Copies on the device cost less than uploads, but lie where a candidate
-/// may write by accident, so each is looked at (by its digest) before it is used, and uploaded again where it has changed.
+/// may write by accident, so each is looked at (by its digest) before it is used, and uploaded again where it has
+/// changed.
 class PristineInputs {
  public:
   /// Throws machine_error when the device has no room.

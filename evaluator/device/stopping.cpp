@@ -16,7 +16,8 @@ StoppingCriterion::StoppingCriterion(const TimingRequest& request)
 bool StoppingCriterion::finished(std::span<const double> usable, std::size_t taken, double elapsed_s) const {
   if (taken < min_samples_) return false;
   if (taken >= max_samples_ || elapsed_s >= max_seconds_) return true;
-  return elapsed_s >= min_seconds_ && usable.size() >= min_samples_ && median_interval(usable).relative_width() <= relative_interval_;
+  return elapsed_s >= min_seconds_ && usable.size() >= min_samples_ &&
+         median_interval(usable).relative_width() <= relative_interval_;
 }
 
 }  // namespace evo

@@ -113,8 +113,7 @@ inline std::uint32_t narrow_nearest(std::uint32_t f32, Masks masks) {
       (magnitude + ((1u << (kCut - 1)) - 1) + ((magnitude >> kCut) & 1) - ((127u - To::kBias) << 23)) >> kCut;
   if constexpr (To::kExponentBits < 8) {
     constexpr std::uint32_t kSmallestNormal = static_cast<std::uint32_t>(127 + To::kLowestNormal) << 23;
-    constexpr std::uint32_t kMagic =
-        static_cast<std::uint32_t>(127 + To::kLowestNormal - To::kFractionBits + 23) << 23;
+    constexpr std::uint32_t kMagic = static_cast<std::uint32_t>(127 + To::kLowestNormal - To::kFractionBits + 23) << 23;
     const float sum = std::bit_cast<float>(magnitude < kSmallestNormal ? magnitude : 0u) + std::bit_cast<float>(kMagic);
     const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(sum) - kMagic;
     bits = magnitude < kSmallestNormal ? subnormal : bits;
@@ -157,8 +156,7 @@ inline std::uint32_t relu_f16(std::uint32_t f16, std::uint32_t relu) {
 
 template <class To>
 std::uint32_t narrow_f32(float value, Narrowing how) {
-  if (how.rounding == Rounding::rn)
-    return narrow_nearest<To>(std::bit_cast<std::uint32_t>(value), masks_of<To>(how));
+  if (how.rounding == Rounding::rn) return narrow_nearest<To>(std::bit_cast<std::uint32_t>(value), masks_of<To>(how));
   return narrow<To>(value, how);
 }
 
@@ -178,12 +176,24 @@ Narrowing saturating(Narrowing how) {
 
 }  // namespace
 
-float f32_from_f16(std::uint16_t bits) { return std::bit_cast<float>(widen_f16(bits)); }
-float f32_from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
-std::uint16_t f16_from_e4m3(std::uint8_t bits) { return static_cast<std::uint16_t>(widen_e4m3(bits)); }
-std::uint16_t f16_from_e5m2(std::uint8_t bits) { return static_cast<std::uint16_t>(widen_e5m2(bits)); }
-float f32_from_e4m3(std::uint8_t bits) { return f32_from_f16(f16_from_e4m3(bits)); }
-float f32_from_e5m2(std::uint8_t bits) { return f32_from_f16(f16_from_e5m2(bits)); }
+float f32_from_f16(std::uint16_t bits) {
+  return std::bit_cast<float>(widen_f16(bits));
+}
+float f32_from_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+std::uint16_t f16_from_e4m3(std::uint8_t bits) {
+  return static_cast<std::uint16_t>(widen_e4m3(bits));
+}
+std::uint16_t f16_from_e5m2(std::uint8_t bits) {
+  return static_cast<std::uint16_t>(widen_e5m2(bits));
+}
+float f32_from_e4m3(std::uint8_t bits) {
+  return f32_from_f16(f16_from_e4m3(bits));
+}
+float f32_from_e5m2(std::uint8_t bits) {
+  return f32_from_f16(f16_from_e5m2(bits));
+}
 
 std::uint16_t f16_from_f32(float value, Narrowing how) {
   return static_cast<std::uint16_t>(narrow_f32<F16>(value, how));
@@ -215,8 +225,12 @@ float f32_from_f64(double value, Rounding rounding) {
   return std::bit_cast<float>(narrow_f64<F32>(value, {.rounding = rounding}));
 }
 
-std::uint8_t e4m3_from_f16(std::uint16_t bits, Narrowing how) { return e4m3_from_f32(f32_from_f16(bits), how); }
-std::uint8_t e5m2_from_f16(std::uint16_t bits, Narrowing how) { return e5m2_from_f32(f32_from_f16(bits), how); }
+std::uint8_t e4m3_from_f16(std::uint16_t bits, Narrowing how) {
+  return e4m3_from_f32(f32_from_f16(bits), how);
+}
+std::uint8_t e5m2_from_f16(std::uint16_t bits, Narrowing how) {
+  return e5m2_from_f32(f32_from_f16(bits), how);
+}
 
 float flush_subnormal(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
@@ -226,7 +240,9 @@ float flush_subnormal(float value) {
 namespace row {
 namespace {
 
-float as_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+float as_float(std::uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
 
 /// The roundings that kernels hardly use, lane by lane.
 template <class To>
@@ -261,8 +277,12 @@ inline void repack_row(std::uint32_t* d, const std::uint32_t* a, Masks masks) {
               narrow_nearest<To>(widen_f16(a[lane] & 0xffffu), masks);
 }
 
-EVO_CPU_CLONES void f16_row(std::uint32_t* d, const std::uint32_t* a, Masks m) { narrow_row<F16>(d, a, m); }
-EVO_CPU_CLONES void bf16_row(std::uint32_t* d, const std::uint32_t* a, Masks m) { narrow_row<Bf16>(d, a, m); }
+EVO_CPU_CLONES void f16_row(std::uint32_t* d, const std::uint32_t* a, Masks m) {
+  narrow_row<F16>(d, a, m);
+}
+EVO_CPU_CLONES void bf16_row(std::uint32_t* d, const std::uint32_t* a, Masks m) {
+  narrow_row<Bf16>(d, a, m);
+}
 EVO_CPU_CLONES void f16x2_row(std::uint32_t* d, const std::uint32_t* a, const std::uint32_t* b, Masks m) {
   pack_row<F16, 16>(d, a, b, m);
 }
@@ -298,7 +318,9 @@ EVO_CPU_CLONES void f32_from_f16_row(std::uint32_t* d, const std::uint32_t* a) {
 
 }  // namespace
 
-void cvt_f32_f16(std::uint32_t* d, const std::uint32_t* a) { f32_from_f16_row(d, a); }
+void cvt_f32_f16(std::uint32_t* d, const std::uint32_t* a) {
+  f32_from_f16_row(d, a);
+}
 
 void cvt_f32_bf16(std::uint32_t* d, const std::uint32_t* a) {
   for (int lane = 0; lane < kLanes; ++lane) d[lane] = a[lane] << 16;

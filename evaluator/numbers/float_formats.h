@@ -35,7 +35,8 @@ struct Narrowing {
 // ---- Widening: always exact. A NaN widens to f32's canonical NaN 0x7fffffff, as the hardware's F2F does.
 
 float f32_from_f16(std::uint16_t bits);
-float f32_from_bf16(std::uint16_t bits);  ///< A shift: NaN payloads survive, as bf16 to f32 has no instruction of its own.
+float f32_from_bf16(
+    std::uint16_t bits);  ///< A shift: NaN payloads survive, as bf16 to f32 has no instruction of its own.
 float f32_from_e4m3(std::uint8_t bits);
 float f32_from_e5m2(std::uint8_t bits);
 std::uint16_t f16_from_e4m3(std::uint8_t bits);  ///< Exact: subnormals of e4m3 are normal in f16. NaN: 0x7fff.
@@ -65,7 +66,7 @@ float flush_subnormal(float value);
 
 namespace row {
 
-void cvt_f32_f16(std::uint32_t* d, const std::uint32_t* a);   ///< Reads the low half of a register.
+void cvt_f32_f16(std::uint32_t* d, const std::uint32_t* a);  ///< Reads the low half of a register.
 void cvt_f32_bf16(std::uint32_t* d, const std::uint32_t* a);
 void cvt_f16_f32(std::uint32_t* d, const std::uint32_t* a, Narrowing how = {});  ///< Upper half of d: zero.
 void cvt_bf16_f32(std::uint32_t* d, const std::uint32_t* a, Narrowing how = {});

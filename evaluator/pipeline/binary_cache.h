@@ -4,9 +4,9 @@
 #include <mutex>
 #include <optional>
 
+#include "evaluator/base/recently_used.h"
 #include "evaluator/device/device.h"
 #include "evaluator/worker/protocol.h"
-#include "evaluator/base/recently_used.h"
 
 namespace evo {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/task/floor.h"
 #include "engine/base/rng.h"
+#include "engine/task/floor.h"
 #include "evaluator/base/random.h"
 
 namespace evo {
@@ -25,7 +25,8 @@ std::size_t most_telling(const std::vector<Regime>& regimes) {
   std::size_t best = 0;
   double best_gain = 1.0;
   for (std::size_t i = 0; i < regimes.size(); ++i) {
-    const bool scaled = regimes[i].distribution == Distribution::normal || regimes[i].distribution == Distribution::spikes;
+    const bool scaled =
+        regimes[i].distribution == Distribution::normal || regimes[i].distribution == Distribution::spikes;
     // A scaled normal is preferred: it peaks everywhere, spikes only in one row.
     const double gain = regimes[i].gain + (regimes[i].distribution == Distribution::normal ? 100.0 : 0.0);
     if (scaled && regimes[i].gain > 1.0 && gain > best_gain) {
@@ -45,7 +46,8 @@ std::vector<std::size_t> regime_order(const std::vector<Regime>& regimes, std::s
   }
   // Shapes that cannot pay for all of them see different ones.
   if (!others.empty()) {
-    std::rotate(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(shape_number * 2 % others.size()), others.end());
+    std::rotate(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(shape_number * 2 % others.size()),
+                others.end());
   }
   order.insert(order.end(), others.begin(), others.end());
   return order;
@@ -71,7 +73,8 @@ std::size_t affordable(double work, double part, std::size_t all) {
 std::vector<Shape> shapes_of(const Target& target) {
   std::vector<Shape> shapes = target.timed;
   for (const Shape& shape : target.validated) {
-    if (std::ranges::none_of(shapes, [&](const Shape& known) { return known.name == shape.name; })) shapes.push_back(shape);
+    if (std::ranges::none_of(shapes, [&](const Shape& known) { return known.name == shape.name; }))
+      shapes.push_back(shape);
   }
   return shapes;
 }

@@ -31,7 +31,7 @@ struct TimedShape {
 /// Which cases a candidate must pass, in the order they are run.
 struct CasePlan {
   std::vector<Case> cases;
-  std::size_t smoke = 0;           ///< The cheapest case: run first.
+  std::size_t smoke = 0;              ///< The cheapest case: run first.
   std::vector<std::size_t> repeated;  ///< Run several times; outputs must agree bitwise.
   std::vector<TimedShape> timed;
 };
@@ -39,8 +39,8 @@ struct CasePlan {
 /// The work of one call in flops, with 8 for each compulsory byte so that tasks that only move data count too.
 double work_of(const Task& task, const Bindings& options, const Shape& shape);
 
-/// What the whole grid may cost for one candidate, in the unit of work_of. The virtual GPU interprets roughly 1 GFLOP of
-/// tensor-core work a second; on a GPU the limit is the oracle, computed once by a plain kernel in double precision.
+/// What the whole grid may cost for one candidate, in the unit of work_of. The virtual GPU interprets roughly 1 GFLOP
+/// of tensor-core work a second; on a GPU the limit is the oracle, computed once by a plain kernel in double precision.
 inline constexpr double kGridWorkVgpu = 1.2e9;
 inline constexpr double kGridWorkCuda = 8e12;
 
@@ -50,7 +50,8 @@ inline constexpr double kGridWorkCuda = 8e12;
 ///   the seeds turn, and the two most telling regimes come first: the task's first one and the one of largest gain
 ///   (peaked inputs show skipped work);
 /// - the cheapest shape covers at least every regime and every seed;
-/// - a timed shape has one more seed of the first regime where the GPU's timing turns between two sets of buffers (up to
+/// - a timed shape has one more seed of the first regime where the GPU's timing turns between two sets of buffers (up
+/// to
 ///   128 MiB of inputs; larger ones leave every cache by themselves).
 /// The order of all cases is shuffled by the salt.
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt);

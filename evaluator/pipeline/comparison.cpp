@@ -112,7 +112,9 @@ Sums sums_of(DType dtype, const std::byte* got, const float* want, std::uint64_t
   return sums;
 }
 
-double finite(double value) { return value <= kIncomparable ? value : kIncomparable; }  // NaN too.
+double finite(double value) {
+  return value <= kIncomparable ? value : kIncomparable;
+}  // NaN too.
 
 Difference difference_of(const Sums& sums, std::uint64_t count) {
   Difference result;
@@ -139,12 +141,24 @@ Difference difference_of(const Sums& sums, std::uint64_t count) {
 
 void widen(DType dtype, const std::byte* from, std::size_t count, float* to) {
   switch (dtype) {
-    case DType::f32: std::memcpy(to, from, count * sizeof(float)); break;
-    case DType::f64: widen_each<double>(from, count, to, [](double v) { return static_cast<float>(v); }); break;
-    case DType::s32: widen_each<std::int32_t>(from, count, to, [](std::int32_t v) { return static_cast<float>(v); }); break;
-    case DType::u8: widen_each<std::uint8_t>(from, count, to, [](std::uint8_t v) { return static_cast<float>(v); }); break;
-    case DType::s8: widen_each<std::int8_t>(from, count, to, [](std::int8_t v) { return static_cast<float>(v); }); break;
-    case DType::bf16: widen_each<std::uint16_t>(from, count, to, vgpu::f32_from_bf16); break;
+    case DType::f32:
+      std::memcpy(to, from, count * sizeof(float));
+      break;
+    case DType::f64:
+      widen_each<double>(from, count, to, [](double v) { return static_cast<float>(v); });
+      break;
+    case DType::s32:
+      widen_each<std::int32_t>(from, count, to, [](std::int32_t v) { return static_cast<float>(v); });
+      break;
+    case DType::u8:
+      widen_each<std::uint8_t>(from, count, to, [](std::uint8_t v) { return static_cast<float>(v); });
+      break;
+    case DType::s8:
+      widen_each<std::int8_t>(from, count, to, [](std::int8_t v) { return static_cast<float>(v); });
+      break;
+    case DType::bf16:
+      widen_each<std::uint16_t>(from, count, to, vgpu::f32_from_bf16);
+      break;
     case DType::f16:
       widen_each<std::uint16_t>(from, count, to, [table = f16_table()](std::uint16_t v) { return table[v]; });
       break;

@@ -29,8 +29,8 @@ inline constexpr double kIncomparable = 1e30;
 /// depend on the number of threads. Throws machine_error when the sizes differ.
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const float> want);
 
-/// Why a difference is not accepted, with the figure and its limit; empty when it is. An unset limit (0) checks nothing,
-/// but a value that is not finite never passes, and a reference that is all zero wants zeros.
+/// Why a difference is not accepted, with the figure and its limit; empty when it is. An unset limit (0) checks
+/// nothing, but a value that is not finite never passes, and a reference that is all zero wants zeros.
 std::optional<std::string> why_wrong(const Difference& difference, const Limits& limits);
 
 /// How much of what the limits allow an accepted difference takes: 1 at a limit. (An angle's cosine falls with its

@@ -12,10 +12,13 @@ namespace {
 /// What a lost compile worker means for the candidate that it was compiling.
 Failure failure_of(const Lost& lost) {
   switch (lost.how) {
-    case Lost::How::timed_out: return {Verdict::timed_out, "compiling: " + lost.reason, false, ""};
+    case Lost::How::timed_out:
+      return {Verdict::timed_out, "compiling: " + lost.reason, false, ""};
     case Lost::How::crashed:
-      return {lost.blameless ? Verdict::harness_failed : Verdict::crashed, "the compiler was " + lost.reason, false, ""};
-    default: return {Verdict::harness_failed, "the compile worker broke the protocol: " + lost.reason, false, ""};
+      return {lost.blameless ? Verdict::harness_failed : Verdict::crashed, "the compiler was " + lost.reason, false,
+              ""};
+    default:
+      return {Verdict::harness_failed, "the compile worker broke the protocol: " + lost.reason, false, ""};
   }
 }
 

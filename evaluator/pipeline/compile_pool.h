@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "evaluator/pipeline/binary_cache.h"
-#include "evaluator/device/device.h"
 #include "evaluator/base/job_queue.h"
+#include "evaluator/device/device.h"
+#include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {

@@ -29,7 +29,8 @@ std::optional<int> ordinal_of(std::string_view name) {
 }
 
 [[noreturn]] void refuse(std::string_view name) {
-  throw usage_error(fmt::format("'{}' is no device: there are auto, cuda:N, vgpu and vgpu:MODEL (h200, h100, a100, l4, rtx4090)", name));
+  throw usage_error(fmt::format(
+      "'{}' is no device: there are auto, cuda:N, vgpu and vgpu:MODEL (h200, h100, a100, l4, rtx4090)", name));
 }
 
 DeviceInfo cuda_info(std::string_view name) {

@@ -70,14 +70,12 @@ std::string limits_text(const DeviceInfo& info) {
 Check check_driver(const std::vector<DeviceInfo>& gpus, const std::string& why_none) {
   if (gpus.empty()) return {"NVIDIA driver", false, why_none, kInstallDriver};
   const std::string version = cuda::nvml_driver_version();
-  return {"NVIDIA driver", true,
-          version.empty() ? gpus[0].driver : fmt::format("{}, {}", version, gpus[0].driver), ""};
+  return {"NVIDIA driver", true, version.empty() ? gpus[0].driver : fmt::format("{}, {}", version, gpus[0].driver), ""};
 }
 
 Check check_nvml(const DeviceInfo& gpu) {
   std::string why_not;
-  if (cuda::make_nvml_monitor(gpu.uuid, &why_not))
-    return {"NVML", true, "watches the clocks of " + gpu.id, ""};
+  if (cuda::make_nvml_monitor(gpu.uuid, &why_not)) return {"NVML", true, "watches the clocks of " + gpu.id, ""};
   return {"NVML", false, why_not,
           "install libnvidia-ml.so.1 (part of the driver): samples under lowered clocks are not dropped"};
 }
@@ -85,8 +83,7 @@ Check check_nvml(const DeviceInfo& gpu) {
 /// Opens a device and probes it; a device that cannot be opened is a failed check.
 template <typename Open>
 Check check_opened(const DeviceInfo& info, Compiler* compiler, Open open) {
-  if (compiler == nullptr)
-    return {info.id, false, limits_text(info), "NVRTC is missing, so nothing can be run on it"};
+  if (compiler == nullptr) return {info.id, false, limits_text(info), "NVRTC is missing, so nothing can be run on it"};
   try {
     const std::unique_ptr<Device> device = open();
     return check_device(*device, *compiler);
@@ -101,9 +98,8 @@ std::pair<Check, std::unique_ptr<Compiler>> check_nvrtc() {
     Check check{"NVRTC", true, fmt::format("{} at {}", compiler->version(), compiler->path()), ""};
     return {std::move(check), std::move(compiler)};
   } catch (const Error& error) {
-    return {
-        Check{"NVRTC", false, error.what(), "install the CUDA Toolkit, or `pip install nvidia-cuda-nvrtc`"},
-        nullptr};
+    return {Check{"NVRTC", false, error.what(), "install the CUDA Toolkit, or `pip install nvidia-cuda-nvrtc`"},
+            nullptr};
   }
 }
 
@@ -123,8 +119,7 @@ Check check_device(Device& device, Compiler& compiler) {
   try {
     auto compiled = compiler.compile(kProbe, info.arch, 0);
     if (const Failure* failure = std::get_if<Failure>(&compiled)) {
-      return {info.id, false, "the test kernel does not compile: " + failure->reason,
-              "install another NVRTC"};
+      return {info.id, false, "the test kernel does not compile: " + failure->reason, "install another NVRTC"};
     }
     const std::string wrong = run_probe(device, std::get<Binary>(compiled));
     if (wrong.empty()) return {info.id, true, limits_text(info), ""};

@@ -37,11 +37,17 @@ constexpr int kMaxStackBytes = 16384;
 /// A boost clock above the specified one, and the timer's resolution: 5 % below the floor is still believed.
 constexpr double kFloorTolerance = 0.95;
 
-Failure failure_of(Verdict verdict, std::string reason) { return {verdict, std::move(reason), false, ""}; }
+Failure failure_of(Verdict verdict, std::string reason) {
+  return {verdict, std::move(reason), false, ""};
+}
 
-std::uint64_t product(const Dim3& dims) { return std::uint64_t{dims[0]} * dims[1] * dims[2]; }
+std::uint64_t product(const Dim3& dims) {
+  return std::uint64_t{dims[0]} * dims[1] * dims[2];
+}
 
-std::string text_of(const Dim3& dims) { return fmt::format("{} x {} x {}", dims[0], dims[1], dims[2]); }
+std::string text_of(const Dim3& dims) {
+  return fmt::format("{} x {} x {}", dims[0], dims[1], dims[2]);
+}
 
 /// Why a dimension is outside [1, most].
 std::optional<std::string> outside(const char* what, const Dim3& dims, const Dim3& most) {
@@ -69,10 +75,14 @@ std::optional<std::string> illegal_cluster(const Launch& launch, const DeviceLim
 
 std::size_t count_of(const Plan& plan, Argument::Kind kind) {
   switch (kind) {
-    case Argument::Kind::tensor: return plan.tensors.size();
-    case Argument::Kind::workspace: return plan.workspaces.size();
-    case Argument::Kind::tensor_map: return plan.tensor_maps.size();
-    default: return 1;
+    case Argument::Kind::tensor:
+      return plan.tensors.size();
+    case Argument::Kind::workspace:
+      return plan.workspaces.size();
+    case Argument::Kind::tensor_map:
+      return plan.tensor_maps.size();
+    default:
+      return 1;
   }
 }
 
@@ -87,7 +97,8 @@ std::optional<std::string> illegal_launch(const Plan& plan, const Launch& launch
     return fmt::format("{} threads in a block ({} allowed)", product(launch.block), limits.threads_per_block);
   }
   if (launch.dynamic_smem_bytes > limits.smem_per_block_bytes) {
-    return fmt::format("{} bytes of shared memory ({} allowed)", launch.dynamic_smem_bytes, limits.smem_per_block_bytes);
+    return fmt::format("{} bytes of shared memory ({} allowed)", launch.dynamic_smem_bytes,
+                       limits.smem_per_block_bytes);
   }
   for (const Argument& argument : launch.arguments) {
     if (dangles(plan, argument)) return "an argument that names nothing";
@@ -161,7 +172,8 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-KernelResources resources_for(const std::vector<KernelResources>& known, const Build& build, const std::string& kernel) {
+KernelResources resources_for(const std::vector<KernelResources>& known, const Build& build,
+                              const std::string& kernel) {
   const auto found = std::ranges::find(known, kernel, &KernelResources::kernel);
   if (found != known.end()) return *found;
   return {kernel, build.registers, build.static_smem_bytes};
@@ -219,9 +231,8 @@ std::vector<KernelResources> kernel_resources(const Build& build) {
 int resident_blocks(const KernelResources& resources, const Launch& launch, const DeviceLimits& limits) {
   const auto threads = static_cast<std::int64_t>(product(launch.block));
   const std::int64_t warps = (threads + kWarpLanes - 1) / kWarpLanes;
-  const std::int64_t registers_per_warp =
-      (std::int64_t{resources.registers} * kWarpLanes + kRegisterGranularity - 1) / kRegisterGranularity *
-      kRegisterGranularity;
+  const std::int64_t registers_per_warp = (std::int64_t{resources.registers} * kWarpLanes + kRegisterGranularity - 1) /
+                                          kRegisterGranularity * kRegisterGranularity;
   const std::int64_t smem = resources.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes} + kReservedSmemBytes;
   const std::int64_t threads_per_sm = limits.sm == 80 || limits.sm == 90 || limits.sm == 100 ? 2048 : 1536;
   std::int64_t blocks = std::min<std::int64_t>(kMaxBlocksPerSm, threads_per_sm / std::max<std::int64_t>(threads, 1));
@@ -245,8 +256,8 @@ std::optional<Failure> check_resources(const Program& program, const Build& buil
   return std::nullopt;
 }
 
-/// A launch that may begin before those ahead are over must wait for them somewhere. Whether it does so in time, the sanitiser
-/// looks at.
+/// A launch that may begin before those ahead are over must wait for them somewhere. Whether it does so in time, the
+/// sanitiser looks at.
 std::optional<Failure> check_waits(const Program& program, std::string_view ptx) {
   std::set<std::string> programmatic;
   for (const auto& [shape, plan] : program.plans) {
@@ -257,9 +268,10 @@ std::optional<Failure> check_waits(const Program& program, std::string_view ptx)
   const std::set<std::string> waiting = ptx_text::waiting_kernels(ptx);
   for (const std::string& kernel : programmatic) {
     if (waiting.contains(kernel)) continue;
-    return failure_of(Verdict::illegal, fmt::format("kernel {} is launched programmatically and never waits for the launches "
-                                                    "ahead (griddepcontrol.wait)",
-                                                    kernel));
+    return failure_of(Verdict::illegal,
+                      fmt::format("kernel {} is launched programmatically and never waits for the launches "
+                                  "ahead (griddepcontrol.wait)",
+                                  kernel));
   }
   return std::nullopt;
 }

@@ -35,8 +35,8 @@ std::optional<Failure> check_build(const Program& program, const Binary& binary,
 /// Occupancy of each launch of a shape, for people: "fp8_sdpa: 128 registers, 34816 B, 4 blocks/SM".
 std::string describe_occupancy(const Program& program, const Build& build, const DeviceLimits& limits);
 
-/// No correct run of the shape is faster: arithmetic at the peak of the task's math, compulsory traffic beyond what L2 may
-/// hold at the memory's bandwidth, the launch floor. Microseconds.
+/// No correct run of the shape is faster: arithmetic at the peak of the task's math, compulsory traffic beyond what L2
+/// may hold at the memory's bandwidth, the launch floor. Microseconds.
 double physical_floor_us(const Task& task, const Bindings& options, const Shape& shape, const DeviceInfo& device,
                          bool cold);
 

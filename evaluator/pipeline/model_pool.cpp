@@ -15,9 +15,9 @@ namespace {
 constexpr std::uint64_t kModule = 1;
 
 Failure failure_of(const Lost& lost, const std::string& doing) {
-  const Verdict verdict = lost.how == Lost::How::timed_out                        ? Verdict::timed_out
+  const Verdict verdict = lost.how == Lost::How::timed_out                    ? Verdict::timed_out
                           : lost.how == Lost::How::crashed && !lost.blameless ? Verdict::crashed
-                                                                                  : Verdict::harness_failed;
+                                                                              : Verdict::harness_failed;
   return {verdict, doing + ": " + lost.reason, false, ""};
 }
 
@@ -36,7 +36,8 @@ class ModelPool::Pair {
     if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
     Binary& binary = std::get<Binary>(built);
     Build build = binary.build;
-    auto loaded = ask<protocol::Done>(device_, protocol::Load{kModule, std::move(binary)}, options_.run_deadline_s, "loading");
+    auto loaded =
+        ask<protocol::Done>(device_, protocol::Load{kModule, std::move(binary)}, options_.run_deadline_s, "loading");
     if (auto* failure = std::get_if<Failure>(&loaded)) return std::move(*failure);
     job.model.module = kModule;
     auto timed = ask<protocol::Timed>(device_, std::move(job.model), options_.run_deadline_s, "modelling");
@@ -55,7 +56,8 @@ class ModelPool::Pair {
   }
 
   template <typename T>
-  std::variant<T, Failure> ask(WorkerClient& worker, protocol::Request request, double deadline_s, const std::string& doing) {
+  std::variant<T, Failure> ask(WorkerClient& worker, protocol::Request request, double deadline_s,
+                               const std::string& doing) {
     auto answer = worker.call(std::move(request), deadline_s);
     if (const auto* lost = std::get_if<Lost>(&answer)) return failure_of(*lost, doing);
     auto& reply = std::get<protocol::Reply>(answer);

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "engine/task/candidate.h"
-#include "evaluator/worker/channel.h"
-#include "evaluator/device/inputs.h"
 #include "evaluator/base/job_queue.h"
+#include "evaluator/device/inputs.h"
 #include "evaluator/pipeline/pipeline.h"
+#include "evaluator/worker/channel.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {

@@ -17,8 +17,8 @@ PipelineOptions emulated(PipelineOptions options, const std::optional<Calibratio
 
 }  // namespace
 
-NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
-                       OracleStore& oracles, const StopSignal* stop)
+NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calibration>& calibration,
+                       const CasePlan& plan, OracleStore& oracles, const StopSignal* stop)
     : calibrated_(calibration.has_value()),
       plan_(plan),
       oracles_(oracles),
@@ -47,6 +47,8 @@ double NoiseFloor::floor(const Case& one, const Expected& exact) {
   return floor;
 }
 
-void NoiseFloor::rest() { emulation_.rest(); }
+void NoiseFloor::rest() {
+  emulation_.rest();
+}
 
 }  // namespace evo

@@ -10,8 +10,8 @@
 #include <utility>
 #include <variant>
 
-#include "engine/task/candidate.h"
 #include "engine/base/error.h"
+#include "engine/task/candidate.h"
 #include "evaluator/base/recently_used.h"
 
 namespace evo {
@@ -64,8 +64,8 @@ class OracleRun {
     const Reference& reference = reference_for(one);
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
-    protocol::Reply reply = ask(device_, protocol::Run{reference.module, plan, one.recipe, 1},
-                                kPatience * options_.run_deadline_s, bytes);
+    protocol::Reply reply =
+        ask(device_, protocol::Run{reference.module, plan, one.recipe, 1}, kPatience * options_.run_deadline_s, bytes);
     if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
       blame_task(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, failed->failure.reason));
     }
@@ -81,7 +81,8 @@ class OracleRun {
   }
 
   /// Asks again when the worker was lost through no fault of the reference.
-  protocol::Reply ask(WorkerClient& worker, const protocol::Request& request, double deadline_s, std::uint64_t payload) {
+  protocol::Reply ask(WorkerClient& worker, const protocol::Request& request, double deadline_s,
+                      std::uint64_t payload) {
     for (int attempt = 0;; ++attempt) {
       auto answer = worker.call(request, deadline_s, payload);
       if (auto* reply = std::get_if<protocol::Reply>(&answer)) return std::move(*reply);
@@ -122,7 +123,8 @@ class OracleRun {
       if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
         blame_task("it does not load: " + failed->failure.reason);
       }
-      if (!std::holds_alternative<protocol::Done>(reply)) throw machine_error("loading the reference: " + protocol::complaint_of(reply));
+      if (!std::holds_alternative<protocol::Done>(reply))
+        throw machine_error("loading the reference: " + protocol::complaint_of(reply));
     }
   }
 
@@ -225,9 +227,12 @@ std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
   return expected;
 }
 
-void ExtraOracles::rest() { impl_->run.reset(); }
+void ExtraOracles::rest() {
+  impl_->run.reset();
+}
 
-WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role, const StopSignal* stop) {
+WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
+                             const StopSignal* stop) {
   WorkerOptions worker;
   worker.command = options.worker_command;
   if (worker.command.empty()) worker.command = {"/proc/self/exe", "worker"};

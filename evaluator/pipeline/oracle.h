@@ -61,6 +61,7 @@ class ExtraOracles {
 };
 
 /// The command of a worker: the configured one, or this executable, with the role appended.
-WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role, const StopSignal* stop);
+WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
+                             const StopSignal* stop);
 
 }  // namespace evo

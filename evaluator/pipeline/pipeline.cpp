@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "evaluator/base/parallel.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/compile_pool.h"
 #include "evaluator/pipeline/gates.h"
-#include "evaluator/pipeline/oracle.h"
-#include "evaluator/base/parallel.h"
 #include "evaluator/pipeline/interleaved_timing.h"
+#include "evaluator/pipeline/oracle.h"
 #include "evaluator/pipeline/validation.h"
 
 namespace evo {
@@ -34,8 +34,8 @@ namespace {
 /// Failures of the machine in a row after which more of them are only a waste of time.
 constexpr int kMaxHarnessFailures = 5;
 
-/// Candidates in flight on the virtual GPU. A constant, because what a strategy asks next depends on how many answers it
-/// lacks: the same seed then gives the same run on machines with any number of cores.
+/// Candidates in flight on the virtual GPU. A constant, because what a strategy asks next depends on how many answers
+/// it lacks: the same seed then gives the same run on machines with any number of cores.
 constexpr std::size_t kVirtualWidth = 4;
 
 /// Candidates in flight that keep a GPU busy: some are compiled while it validates and times one. No more than that, as
@@ -54,9 +54,11 @@ int compile_workers(const PipelineOptions& options) {
   return usable_cores();
 }
 
-/// A virtual GPU's: as many cores as there are for each compile worker. A search has one: its verdicts do not depend on how
-/// blocks meet. Where somebody waits for a few candidates, with few compile workers, there are more.
-int threads_of_device(int compile_workers) { return std::max(usable_cores() / compile_workers, 1); }
+/// A virtual GPU's: as many cores as there are for each compile worker. A search has one: its verdicts do not depend on
+/// how blocks meet. Where somebody waits for a few candidates, with few compile workers, there are more.
+int threads_of_device(int compile_workers) {
+  return std::max(usable_cores() / compile_workers, 1);
+}
 
 PipelineOptions with_defaults(PipelineOptions options) {
   if (options.run_deadline_s <= 0) options.run_deadline_s = options.device.kind == "vgpu" ? 60 : 15;
@@ -309,7 +311,8 @@ class Pipeline final : public DevicePipeline {
     return remember(by_source_, job.source_key, job, std::move(evaluation));
   }
 
-  /// Waits for the programs and checks each. The evaluation's verdict is `valid` if nothing speaks against running them.
+  /// Waits for the programs and checks each. The evaluation's verdict is `valid` if nothing speaks against running
+  /// them.
   std::vector<Binary> build(Job& job, Evaluation& evaluation) {
     if (job.compiled.empty()) start_compiling(job);  // Its duplicate ended without a result.
     std::vector<Binary> binaries;
@@ -368,7 +371,8 @@ class Pipeline final : public DevicePipeline {
   }
 
   /// Our own failures are not remembered: a duplicate gets its own chance.
-  Evaluation remember(std::map<std::string, Known>& table, const std::string& key, const Job& job, Evaluation evaluation) {
+  Evaluation remember(std::map<std::string, Known>& table, const std::string& key, const Job& job,
+                      Evaluation evaluation) {
     if (options_.dedup && evaluation.verdict != Verdict::harness_failed) {
       table.insert_or_assign(key, Known{job.ticket, abridged(evaluation)});
     }
@@ -378,8 +382,9 @@ class Pipeline final : public DevicePipeline {
   void watch_harness(const Evaluation& evaluation) {
     harness_failures_ = evaluation.verdict == Verdict::harness_failed ? harness_failures_ + 1 : 0;
     if (harness_failures_ < kMaxHarnessFailures) return;
-    throw machine_error(fmt::format("{}: {} evaluations in a row failed through no fault of the candidates; the last one: {}",
-                                    options_.device.id, harness_failures_, evaluation.reason));
+    throw machine_error(
+        fmt::format("{}: {} evaluations in a row failed through no fault of the candidates; the last one: {}",
+                    options_.device.id, harness_failures_, evaluation.reason));
   }
 
   const PipelineOptions options_;

@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "evaluator/base/statistics.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
-#include "evaluator/base/statistics.h"
 
 namespace evo {
 namespace {
@@ -33,14 +33,16 @@ constexpr double kColdShare = 0.25;
 /// They are single ones, as of a GPU that has little to do: its clocks only have to rise.
 constexpr double kColdWarmUpSeconds = 0.01;
 
-Failure failure_of(Verdict verdict, std::string reason) { return {verdict, std::move(reason), false, ""}; }
+Failure failure_of(Verdict verdict, std::string reason) {
+  return {verdict, std::move(reason), false, ""};
+}
 
 std::string name_of_case(const Case& one) {
   return fmt::format("shape {}, regime {}, seed {}", one.shape.name, one.regime.name, one.seed);
 }
 
-/// Seeds with which a case whose error came close is looked at again. Over tens of millions of outputs an error is a mean
-/// that seeds hardly move, and each look costs a tenth of a second and more: there one is enough.
+/// Seeds with which a case whose error came close is looked at again. Over tens of millions of outputs an error is a
+/// mean that seeds hardly move, and each look costs a tenth of a second and more: there one is enough.
 int more_seeds(std::uint64_t output_bytes) {
   constexpr std::uint64_t kMost = 4;
   constexpr std::uint64_t kBytes = 32 << 20;  // of outputs, all looks together
@@ -117,8 +119,8 @@ class Trial {
     return std::nullopt;
   }
 
-  /// A virtual GPU can tell races and unwritten memory from luck. What it looks for does not depend on the numbers, so one
-  /// case of the cheapest shape and of each timed one is enough.
+  /// A virtual GPU can tell races and unwritten memory from luck. What it looks for does not depend on the numbers, so
+  /// one case of the cheapest shape and of each timed one is enough.
   std::optional<Failure> sanitise() {
     if (options_.device.kind != "vgpu") return std::nullopt;
     std::vector<std::size_t> watched = {plan_.smoke};
@@ -196,7 +198,8 @@ class Trial {
     if (timing.cold != cold || timing.modelled != (options_.device.kind == "vgpu")) {
       return failure_of(Verdict::harness_failed, "the device timed something else than it was asked to");
     }
-    const double floor_us = physical_floor_us(options_.task, options_.target.options, timed.shape, options_.device, cold);
+    const double floor_us =
+        physical_floor_us(options_.task, options_.target.options, timed.shape, options_.device, cold);
     if (auto failure = check_timing(timing, floor_us)) return failure;
     evaluation_.timings.push_back(std::move(timing));
     return recheck(timed, answer.reply, set_bytes);
@@ -246,7 +249,8 @@ class Trial {
     if (!calibration_ || calibration_->limits.empty()) return limits_;
     const Limits& usual = options_.task.limits;
     Limits measured = limits_for(calibration_, options_.task, regime);
-    if (limits_.relative_l2 < usual.relative_l2) measured.relative_l2 = std::min(measured.relative_l2, limits_.relative_l2);
+    if (limits_.relative_l2 < usual.relative_l2)
+      measured.relative_l2 = std::min(measured.relative_l2, limits_.relative_l2);
     if (limits_.cosine > usual.cosine) measured.cosine = std::max(measured.cosine, limits_.cosine);
     measured.max_abs = limits_.max_abs;
     return measured;
@@ -260,7 +264,8 @@ class Trial {
 
   struct Judgement {
     std::optional<Failure> failure;
-    double closeness = 0;  ///< Of the output that is closest to a limit; above 1 without a failure: the draw is set aside.
+    double closeness =
+        0;  ///< Of the output that is closest to a limit; above 1 without a failure: the draw is set aside.
   };
 
   /// Compares every output of one case with its oracle.
@@ -273,8 +278,7 @@ class Trial {
     std::size_t offset = 0, output = 0;
     for (const PlanTensor& tensor : plan.tensors) {
       if (!tensor.output) continue;
-      const Difference difference =
-          compare(tensor.dtype, outputs.subspan(offset, tensor.bytes), expected.at(output++));
+      const Difference difference = compare(tensor.dtype, outputs.subspan(offset, tensor.bytes), expected.at(output++));
       offset += tensor.bytes;
       const Limits limits = limits_in(one.regime.name);
       const auto wrong = why_wrong(difference, limits);
@@ -333,10 +337,13 @@ class Trial {
     payloads_.clear();
     lost_without_blame_ = lost.blameless && lost.how == Lost::How::crashed;
     switch (lost.how) {
-      case Lost::How::timed_out: return failure_of(Verdict::timed_out, lost.reason);
+      case Lost::How::timed_out:
+        return failure_of(Verdict::timed_out, lost.reason);
       case Lost::How::crashed:
-        return failure_of(lost.blameless ? Verdict::harness_failed : Verdict::crashed, "the worker " + was(lost.reason));
-      default: return failure_of(Verdict::harness_failed, "the worker broke the protocol: " + lost.reason);
+        return failure_of(lost.blameless ? Verdict::harness_failed : Verdict::crashed,
+                          "the worker " + was(lost.reason));
+      default:
+        return failure_of(Verdict::harness_failed, "the worker broke the protocol: " + lost.reason);
     }
   }
 

@@ -55,8 +55,7 @@ void LoadedModule::place_variables(const ptx::Module& module) {
     if (variable.space == ptx::Space::global || variable.space == ptx::Space::constant) {
       if (variable.unsized)
         throw LoadError("variable '" + std::string(variable.name) + "' is not defined in the module");
-      address = memory_->allocate(variable.bytes, std::string(variable.name),
-                                  variable.space == ptx::Space::constant);
+      address = memory_->allocate(variable.bytes, std::string(variable.name), variable.space == ptx::Space::constant);
       owned_.push_back(address);
     }
     layout_.address.push_back(address);
@@ -66,8 +65,7 @@ void LoadedModule::place_variables(const ptx::Module& module) {
   }
 }
 
-void LoadedModule::initialise(const ptx::Module& module, const ptx::Variable& variable,
-                              std::uint64_t address) {
+void LoadedModule::initialise(const ptx::Module& module, const ptx::Variable& variable, std::uint64_t address) {
   if (variable.bytes == 0) return;
   std::byte* bytes = memory_->at(address, variable.bytes);
   std::memset(bytes, 0, variable.bytes);
@@ -80,13 +78,11 @@ void LoadedModule::initialise(const ptx::Module& module, const ptx::Variable& va
       continue;
     }
     const auto target = module.variable_index.find(relocation.target);
-    if (target == module.variable_index.end() || layout_.address[target->second] == 0 ||
-        relocation.bytes != 8) {
+    if (target == module.variable_index.end() || layout_.address[target->second] == 0 || relocation.bytes != 8) {
       throw LoadError("variable '" + std::string(variable.name) + "' holds the address of '" +
                       std::string(relocation.target) + "': not supported");
     }
-    const std::uint64_t value =
-        layout_.address[target->second] + static_cast<std::uint64_t>(relocation.addend);
+    const std::uint64_t value = layout_.address[target->second] + static_cast<std::uint64_t>(relocation.addend);
     std::memcpy(bytes + relocation.offset, &value, sizeof value);
   }
 }

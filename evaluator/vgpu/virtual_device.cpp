@@ -11,11 +11,11 @@
 #include "evaluator/device/digest.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/device_models.h"
-#include "evaluator/vgpu/machine/launch.h"
-#include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/ptx/load_error.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 namespace evo::vgpu {
 namespace {
@@ -60,13 +60,15 @@ class VirtualDevice : public VirtualGpu {
     return bytes > 0 ? digest_of({memory_.at(from, bytes), bytes}, digest_key()) : 0;
   }
   void sanitise() override { sanitiser_ = std::make_unique<Sanitiser>(); }
-  std::vector<Finding> findings() const override { return sanitiser_ ? sanitiser_->findings() : std::vector<Finding>(); }
+  std::vector<Finding> findings() const override {
+    return sanitiser_ ? sanitiser_->findings() : std::vector<Finding>();
+  }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override;
   std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override;
   std::optional<Failure> run_sanitised(const Module& module, const Plan& plan, const Buffers& buffers) override;
-  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
-              const TimingRequest& request, std::optional<Failure>& failure) override;
+  Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
+              std::optional<Failure>& failure) override;
   std::vector<std::string> kernels(const Module& module) const override {
     return dynamic_cast<const LoadedModule&>(module).kernel_names();
   }
@@ -86,8 +88,7 @@ class VirtualDevice : public VirtualGpu {
                    std::optional<Failure>& failure);
   LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold, Blocks which,
                         std::int64_t footprint_bytes, Launch& launch) const;
-  std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned,
-                                      const Build& build) const;
+  std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
   std::optional<Failure> check_cluster(const Kernel& kernel, const evo::Launch& planned) const;
   std::optional<Failure> bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
                               const Buffers& buffers, std::vector<std::byte>& parameters) const;
@@ -115,7 +116,8 @@ std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<
   try {
     auto module = std::make_unique<LoadedModule>(memory_, binary.ptx, binary.build);
     if (runs_target(model_, module->target())) return module;
-    failure = refusal(fmt::format("the program was compiled for {}, which {} ({}) does not run", module->target(), info_.name, info_.arch));
+    failure = refusal(fmt::format("the program was compiled for {}, which {} ({}) does not run", module->target(),
+                                  info_.name, info_.arch));
     return nullptr;
   } catch (const LoadError& error) {
     failure = failure_of(Verdict::unsupported, error.what());
@@ -127,9 +129,7 @@ std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<
 std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const evo::Launch& planned,
                                                    const Build& build) const {
   const std::uint64_t threads = volume(planned.block);
-  const auto refuse = [&](const std::string& why) {
-    return refusal(fmt::format("kernel {}: {}", kernel.name, why));
-  };
+  const auto refuse = [&](const std::string& why) { return refusal(fmt::format("kernel {}: {}", kernel.name, why)); };
   if (threads == 0 || volume(planned.grid) == 0) return refuse("an empty grid or block");
   if (threads > static_cast<std::uint64_t>(info_.limits.threads_per_block))
     return refuse(fmt::format("a block of {} threads", threads));
@@ -140,22 +140,20 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
     return refuse("a grid too large");
   const std::uint64_t limit =
       std::uint64_t{kernel.maximum_block[0]} * kernel.maximum_block[1] * kernel.maximum_block[2];
-  if (limit != 0 && threads > limit)
-    return refuse(fmt::format("{} threads, built for at most {}", threads, limit));
+  if (limit != 0 && threads > limit) return refuse(fmt::format("{} threads, built for at most {}", threads, limit));
   if (kernel.required_block[0] != 0 &&
       !std::equal(planned.block.begin(), planned.block.end(), kernel.required_block.begin())) {
     return refuse("a block of another size than the kernel requires");
   }
   const std::int64_t smem = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes;
   if (smem > info_.limits.smem_per_block_bytes) {
-    return refuse(fmt::format("{} bytes of shared memory, a block can have {}", smem,
-                              info_.limits.smem_per_block_bytes));
+    return refuse(
+        fmt::format("{} bytes of shared memory, a block can have {}", smem, info_.limits.smem_per_block_bytes));
   }
   // Registers are given to warps in units of 256.
   const std::int64_t registers = (std::int64_t{std::max(build.registers, 1)} * 32 + 255) / 256 * 256;
   if (registers * static_cast<std::int64_t>((threads + 31) / 32) > info_.limits.registers_per_sm) {
-    return refuse(
-        fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
+    return refuse(fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
   }
   return check_cluster(kernel, planned);
 }
@@ -166,13 +164,12 @@ Dim3 cluster_of(const Kernel& kernel, const evo::Launch& planned) {
 }
 
 std::optional<Failure> VirtualDevice::check_cluster(const Kernel& kernel, const evo::Launch& planned) const {
-  // What every device takes; more needs an attribute of the kernel (CUDA C++ Programming Guide, "Thread Block Clusters").
+  // What every device takes; more needs an attribute of the kernel (CUDA C++ Programming Guide, "Thread Block
+  // Clusters").
   constexpr std::uint64_t kPortableCluster = 8;
   const Dim3 cluster = cluster_of(kernel, planned);
   if (volume(cluster) == 1) return std::nullopt;
-  const auto refuse = [&](const std::string& why) {
-    return refusal(fmt::format("kernel {}: {}", kernel.name, why));
-  };
+  const auto refuse = [&](const std::string& why) { return refusal(fmt::format("kernel {}: {}", kernel.name, why)); };
   if (model_.sm < 90) return refuse("clusters need sm_90");
   if (volume(cluster) == 0 || volume(cluster) > kPortableCluster)
     return refuse(fmt::format("a cluster of {} blocks: 1 to {} are possible", volume(cluster), kPortableCluster));
@@ -233,13 +230,11 @@ std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const Plan& pla
 
 std::uint32_t VirtualDevice::resident_blocks(const evo::Launch& planned) const {
   const auto warps = static_cast<std::uint32_t>((volume(planned.block) + 31) / 32);
-  const int blocks =
-      std::clamp(model_.warps_per_sm / static_cast<int>(std::max(warps, 1u)), 1, model_.blocks_per_sm);
+  const int blocks = std::clamp(model_.warps_per_sm / static_cast<int>(std::max(warps, 1u)), 1, model_.blocks_per_sm);
   return static_cast<std::uint32_t>(blocks * model_.sm_count);
 }
 
-std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned,
-                                              Launch& launch) {
+std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned, Launch& launch) {
   const Kernel* kernel = nullptr;
   try {
     kernel = module.kernel(planned.kernel);
@@ -261,14 +256,13 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.resident_blocks = resident_blocks(planned);
   launch.threads = threads_;
   if (kernel->cooperative && volume(planned.grid) > launch.resident_blocks)
-    return refusal(fmt::format("kernel {} awaits the whole grid: of its {} blocks {} are resident together", kernel->name,
-                               volume(planned.grid), launch.resident_blocks));
+    return refusal(fmt::format("kernel {} awaits the whole grid: of its {} blocks {} are resident together",
+                               kernel->name, volume(planned.grid), launch.resident_blocks));
   return std::nullopt;
 }
 
-std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const Plan& plan,
-                                              const evo::Launch& planned, const Buffers& buffers,
-                                              Launch& launch) {
+std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
+                                              const Buffers& buffers, Launch& launch) {
   if (auto failure = prepare(module, planned, launch)) return failure;
   return bind(*launch.kernel, plan, planned, buffers, launch.parameters);
 }
@@ -286,7 +280,8 @@ void VirtualDevice::watch_plan(const Plan& plan, const Buffers& buffers) {
   std::vector<std::uint64_t> addresses = buffers.tensors;
   addresses.insert(addresses.end(), buffers.workspaces.begin(), buffers.workspaces.end());
   // What zeroes a workspace is no launch: the first one waits for it, and that for all before.
-  const bool zeroes = std::ranges::any_of(plan.workspaces, [](const Workspace& one) { return one.zeroed && one.bytes > 0; });
+  const bool zeroes =
+      std::ranges::any_of(plan.workspaces, [](const Workspace& one) { return one.zeroed && one.bytes > 0; });
   sanitiser_->begin_plan(addresses, zeroes, memory_);
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)
     if (plan.tensors[i].output) sanitiser_->poisoned(buffers.tensors.at(i), plan.tensors[i].bytes, memory_);
@@ -378,15 +373,14 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
 }
 
 std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo::Launch& planned,
-                                                 std::span<const std::vector<std::byte>> arguments,
-                                                 KernelRun& run) {
+                                                 std::span<const std::vector<std::byte>> arguments, KernelRun& run) {
   const auto& loaded = dynamic_cast<const LoadedModule&>(module);
   Launch launch;
   if (auto failure = prepare(loaded, planned, launch)) return failure;
   const std::vector<KernelParameter>& parameters = launch.kernel->parameters;
   if (parameters.size() != arguments.size()) {
-    return refusal(fmt::format("kernel {} takes {} arguments, {} were given", launch.kernel->name,
-                               parameters.size(), arguments.size()));
+    return refusal(fmt::format("kernel {} takes {} arguments, {} were given", launch.kernel->name, parameters.size(),
+                               arguments.size()));
   }
   launch.parameters.assign(launch.kernel->parameter_bytes, std::byte{0});
   std::int64_t footprint_bytes = 0;

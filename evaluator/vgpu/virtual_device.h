@@ -24,7 +24,7 @@ DeviceInfo model_info(std::string_view model);
 struct KernelRun {
   std::string printed;  ///< By printf.
   std::uint64_t warp_instructions = 0;
-  LaunchCost cost;      ///< Modelled, with warm caches.
+  LaunchCost cost;  ///< Modelled, with warm caches.
 };
 
 /// What a virtual GPU can do beyond a Device: run any kernel, with arguments that no plan describes.
@@ -36,8 +36,8 @@ class VirtualGpu : public Device {
   /// written.
   virtual void sanitise() = 0;
   virtual std::vector<Finding> findings() const = 0;
-  /// Runs one kernel. `launch.arguments` is ignored; `arguments` holds the bytes of each. `run.printed` is complete up to
-  /// the failure, if there is one.
+  /// Runs one kernel. `launch.arguments` is ignored; `arguments` holds the bytes of each. `run.printed` is complete up
+  /// to the failure, if there is one.
   virtual std::optional<Failure> run_kernel(const Module& module, const evo::Launch& launch,
                                             std::span<const std::vector<std::byte>> arguments, KernelRun& run) = 0;
   /// What one call of the plan would cost. Runs the blocks that are traced and no others: what is in the outputs and
@@ -46,8 +46,8 @@ class VirtualGpu : public Device {
                          std::optional<Failure>& failure) = 0;
 };
 
-/// A virtual GPU: interprets PTX on the CPU, checks every access, models latency. Deterministic. `threads` of the CPU, at most 8,
-/// run the blocks of a launch; results do not depend on it where blocks have no race.
+/// A virtual GPU: interprets PTX on the CPU, checks every access, models latency. Deterministic. `threads` of the CPU,
+/// at most 8, run the blocks of a launch; results do not depend on it where blocks have no race.
 std::unique_ptr<VirtualGpu> make_device(std::string_view model, int threads = 1);
 
 }  // namespace evo::vgpu

@@ -68,7 +68,8 @@ TransferEnd Channel::receive(protocol::Frame& frame, std::optional<Clock::time_p
   end = transfer(Direction::read, frame.control.data(), frame.control.size(), deadline);
   if (end != TransferEnd::complete) return end;
   frame.payload.resize(sizes.payload);
-  return transfer(Direction::read, reinterpret_cast<std::uint8_t*>(frame.payload.data()), frame.payload.size(), deadline);
+  return transfer(Direction::read, reinterpret_cast<std::uint8_t*>(frame.payload.data()), frame.payload.size(),
+                  deadline);
 }
 
 const std::string& Channel::error_tail() {
@@ -98,9 +99,10 @@ TransferEnd Channel::transfer(Direction direction, std::uint8_t* bytes, std::siz
 }
 
 TransferEnd Channel::await(Direction direction, std::optional<Clock::time_point> deadline) {
-  std::array<pollfd, 3> watched{{{socket_.get(), static_cast<short>(direction == Direction::read ? POLLIN : POLLOUT), 0},
-                                 {stop_ != nullptr ? stop_->fd() : -1, POLLIN, 0},
-                                 {errors_.is_open() ? errors_.get() : -1, POLLIN, 0}}};
+  std::array<pollfd, 3> watched{
+      {{socket_.get(), static_cast<short>(direction == Direction::read ? POLLIN : POLLOUT), 0},
+       {stop_ != nullptr ? stop_->fd() : -1, POLLIN, 0},
+       {errors_.is_open() ? errors_.get() : -1, POLLIN, 0}}};
   const int ready = ::poll(watched.data(), watched.size(), poll_timeout(deadline));
   if (ready < 0 && errno != EINTR) return TransferEnd::closed;
   if (ready > 0 && watched[1].revents != 0) return TransferEnd::stopped;

@@ -28,7 +28,9 @@ bool same_layout(const std::vector<PlanTensor>& a, const std::vector<PlanTensor>
   });
 }
 
-protocol::Reply failed(Failure failure) { return protocol::Failed{std::move(failure)}; }
+protocol::Reply failed(Failure failure) {
+  return protocol::Failed{std::move(failure)};
+}
 
 Failure unrepeatable(const Plan& plan, std::size_t offset) {
   Failure failure;
@@ -177,7 +179,8 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   if (failure) return failed(std::move(*failure));
   for (std::size_t i = 0; i < sets.size(); ++i) {
     if (auto damage = sets[i]->damage(*inputs[i])) return failed(std::move(*damage));
-    if (request.answered) timed.as_before.push_back(as_before(request.module, request.rotation[i], *sets[i], timed.outputs));
+    if (request.answered)
+      timed.as_before.push_back(as_before(request.module, request.rotation[i], *sets[i], timed.outputs));
   }
   if (request.afterwards && !sets.empty()) {
     const auto others = inputs_of(*request.afterwards);
@@ -193,7 +196,8 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
 
 protocol::Reply DeviceServer::model(const protocol::Model& request) {
   auto* gpu = dynamic_cast<vgpu::VirtualGpu*>(&device_);
-  if (gpu == nullptr) throw machine_error(device_.info().id + " is not modelled: there are models of the virtual GPUs only");
+  if (gpu == nullptr)
+    throw machine_error(device_.info().id + " is not modelled: there are models of the virtual GPUs only");
   std::unique_ptr<BufferSet> set = acquire(request.plan);
   if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
   set->prepare(*inputs_of(request.recipe), 0);

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "evaluator/base/recently_used.h"
 #include "evaluator/device/device.h"
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/worker/protocol.h"
-#include "evaluator/base/recently_used.h"
 
 namespace evo {
 

@@ -97,11 +97,15 @@ std::uint32_t code(Enum value) {
   return static_cast<std::uint32_t>(value);
 }
 
-DType dtype_from(const json& object) { return enumerator(object, "dtype", DType::f64); }
+DType dtype_from(const json& object) {
+  return enumerator(object, "dtype", DType::f64);
+}
 
 // ---- Plans
 
-json write(const Dim3& dims) { return json::array({dims[0], dims[1], dims[2]}); }
+json write(const Dim3& dims) {
+  return json::array({dims[0], dims[1], dims[2]});
+}
 
 Dim3 read_dim3(const json& object, const char* key) {
   const auto values = integers<std::uint32_t>(object, key);
@@ -124,9 +128,12 @@ Argument read_argument(const json& from) {
 json write(const Launch& launch) {
   json arguments = json::array();
   for (const Argument& argument : launch.arguments) arguments.push_back(write(argument));
-  return {{"kernel", launch.kernel},           {"grid", write(launch.grid)},
-          {"block", write(launch.block)},      {"cluster", write(launch.cluster)},
-          {"smem", launch.dynamic_smem_bytes}, {"programmatic", launch.programmatic},
+  return {{"kernel", launch.kernel},
+          {"grid", write(launch.grid)},
+          {"block", write(launch.block)},
+          {"cluster", write(launch.cluster)},
+          {"smem", launch.dynamic_smem_bytes},
+          {"programmatic", launch.programmatic},
           {"arguments", arguments}};
 }
 
@@ -143,7 +150,7 @@ Launch read_launch(const json& from) {
 }
 
 json write(const TensorMap& map) {
-  return {{"name", map.name}, {"source", write(map.source)},    {"dtype", code(map.dtype)},   {"dims", map.dims},
+  return {{"name", map.name}, {"source", write(map.source)},  {"dtype", code(map.dtype)},    {"dims", map.dims},
           {"box", map.box},   {"strides", map.strides_bytes}, {"swizzle", map.swizzle_bytes}};
 }
 
@@ -177,8 +184,8 @@ Plan read_plan(const json& object) {
   const json& from = field(object, "plan");
   Plan plan;
   for (const json& tensor : array(from, "tensors")) {
-    plan.tensors.push_back({text(tensor, "name"), dtype_from(tensor), integer<std::uint64_t>(tensor, "bytes"),
-                            boolean(tensor, "output")});
+    plan.tensors.push_back(
+        {text(tensor, "name"), dtype_from(tensor), integer<std::uint64_t>(tensor, "bytes"), boolean(tensor, "output")});
   }
   for (const json& workspace : array(from, "workspaces")) {
     plan.workspaces.push_back(
@@ -332,8 +339,12 @@ TimingRequest read_timing_request(const json& object) {
 }
 
 json write(const Timing& timing) {
-  return {{"modelled", timing.modelled}, {"cold", timing.cold},       {"median_us", timing.median_us},
-          {"low_us", timing.low_us},     {"high_us", timing.high_us}, {"throttled", timing.throttled},
+  return {{"modelled", timing.modelled},
+          {"cold", timing.cold},
+          {"median_us", timing.median_us},
+          {"low_us", timing.low_us},
+          {"high_us", timing.high_us},
+          {"throttled", timing.throttled},
           {"samples_us", timing.samples_us},
           {"sm_mhz_low", timing.conditions.sm_mhz_low},
           {"sm_mhz_high", timing.conditions.sm_mhz_high},
@@ -374,9 +385,7 @@ struct RequestWriter {
   json operator()(const Compile& request) const {
     return {{"source", request.source}, {"arch", request.arch}, {"max_registers", request.max_registers}};
   }
-  json operator()(const Load& request) const {
-    return {{"module", request.module}, {"binary", write(request.binary)}};
-  }
+  json operator()(const Load& request) const { return {{"module", request.module}, {"binary", write(request.binary)}}; }
   json operator()(const Unload& request) const { return {{"module", request.module}}; }
   json operator()(const Run& request) const {
     return {{"module", request.module},
@@ -388,12 +397,9 @@ struct RequestWriter {
   json operator()(const Time& request) const {
     json rotation = json::array();
     for (const CaseRecipe& recipe : request.rotation) rotation.push_back(write(recipe));
-    return {{"module", request.module},
-            {"plan", write(request.plan)},
-            {"rotation", rotation},
-            {"timing", write(request.timing)},
-            {"answered", request.answered},
-            {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
+    return {{"module", request.module},     {"plan", write(request.plan)},
+            {"rotation", rotation},         {"timing", write(request.timing)},
+            {"answered", request.answered}, {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
   }
   json operator()(const Model& request) const {
     return {{"module", request.module}, {"plan", write(request.plan)}, {"recipe", write(request.recipe)}};
@@ -482,7 +488,8 @@ class DepthGuard final : public json::json_sax_t {
 
 json parse(const Frame& frame) {
   DepthGuard guard;
-  if (!json::sax_parse(frame.control, &guard, json::input_format_t::cbor)) throw ProtocolError("not CBOR, or nested too deeply");
+  if (!json::sax_parse(frame.control, &guard, json::input_format_t::cbor))
+    throw ProtocolError("not CBOR, or nested too deeply");
   json control;
   try {
     control = json::from_cbor(frame.control);

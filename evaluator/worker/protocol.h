@@ -14,8 +14,8 @@
 #include "evaluator/device/device.h"
 #include "evaluator/device/inputs.h"
 
-/// What the pipeline and its worker processes say to each other. Requests carry an id; every reply repeats the id of the
-/// request that it answers. A request is answered by `Started` and then by exactly one other reply.
+/// What the pipeline and its worker processes say to each other. Requests carry an id; every reply repeats the id of
+/// the request that it answers. A request is answered by `Started` and then by exactly one other reply.
 namespace evo::protocol {
 
 /// A message that cannot be read: truncated, of an unknown kind, a missing or ill-typed field, an impossible size.

@@ -38,7 +38,8 @@ void limit(__rlimit_resource resource, rlim_t value) {
 
 #ifdef __x86_64__
 
-/// A filter in the kernel's packet language (seccomp(2)): each rule looks at the number of the call, which is loaded first.
+/// A filter in the kernel's packet language (seccomp(2)): each rule looks at the number of the call, which is loaded
+/// first.
 class Filter {
  public:
   Filter() {

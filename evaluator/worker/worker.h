@@ -18,8 +18,8 @@ struct WorkerTools {
 };
 
 /// Serves requests on kWorkerSocket until the parent closes it. `arguments`: "compile", or "device", a device's id and
-/// perhaps a virtual GPU's number of threads. Returns the exit code: 0 when the parent is done, 2 for unknown arguments,
-/// 3 when a message could not be understood or the device could not be opened (the parent is told why).
+/// perhaps a virtual GPU's number of threads. Returns the exit code: 0 when the parent is done, 2 for unknown
+/// arguments, 3 when a message could not be understood or the device could not be opened (the parent is told why).
 int serve_worker(const std::vector<std::string>& arguments, const WorkerTools& tools);
 
 }  // namespace evo

@@ -33,7 +33,8 @@ std::string last_line(const std::string& text) {
   const std::size_t end = text.find_last_not_of(" \n\r\t");
   if (end == std::string::npos) return "";
   const std::size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
 }  // namespace
@@ -107,7 +108,8 @@ std::variant<protocol::Reply, Lost> WorkerClient::receive(double deadline_s, std
     }
     const bool says_started = std::holds_alternative<protocol::Started>(message->reply);
     if (says_started == pending_.front().started) {
-      return lose(Lost::How::protocol, says_started ? "it began a request twice" : "it answered a request it had not begun");
+      return lose(Lost::How::protocol,
+                  says_started ? "it began a request twice" : "it answered a request it had not begun");
     }
     if (says_started) {
       pending_.front().started = true;
@@ -146,7 +148,8 @@ Lost WorkerClient::lose_to(TransferEnd end, double deadline_s) {
     stop();
     throw Stopped{};
   }
-  if (end == TransferEnd::deadline) return lose(Lost::How::timed_out, fmt::format("no answer within {:g} s", deadline_s));
+  if (end == TransferEnd::deadline)
+    return lose(Lost::How::timed_out, fmt::format("no answer within {:g} s", deadline_s));
   return lose(Lost::How::crashed, "");
 }
 

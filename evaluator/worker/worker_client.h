@@ -36,9 +36,9 @@ struct WorkerOptions {
   const StopSignal* stop = nullptr;
 };
 
-/// The parent's end of one worker process. Every call throws Stopped once the stop signal is raised. The process starts with the first request and again after it was lost. Requests
-/// are answered in order; several may be on their way. Used by one thread, which must live as long as the client
-/// (a worker dies with the thread that started it).
+/// The parent's end of one worker process. Every call throws Stopped once the stop signal is raised. The process starts
+/// with the first request and again after it was lost. Requests are answered in order; several may be on their way.
+/// Used by one thread, which must live as long as the client (a worker dies with the thread that started it).
 class WorkerClient {
  public:
   explicit WorkerClient(WorkerOptions options);

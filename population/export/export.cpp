@@ -9,8 +9,8 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/task/scope.h"
 #include "engine/base/text.h"
+#include "engine/task/scope.h"
 #include "population/export/export_parts.h"
 
 namespace evo {
@@ -18,22 +18,22 @@ namespace {
 
 /// Names that the exported host code uses for itself, and C++'s own that a task's author might think of.
 const std::set<std::string_view> kTaken = {
-    "workspace",     "stream",  "bytes",    "next",     "limit",  "launch",  "arguments", "error",   "start",
-    "sizes",         "encode",  "box",      "dims",     "p",      "buffers", "oracle",    "auto",    "bool",
-    "char",          "class",   "const",    "double",   "float",  "for",     "if",        "int",     "long",
-    "new",           "short",   "signed",   "static",   "struct", "this",    "union",     "void",    "while",
-    "strides_bytes", "default", "delete",   "do",       "else",   "enum",    "operator",  "private", "public",
-    "return",        "switch",  "template", "log_size", "shapes", "exact",   "accepted",  "within",  "Checked",
+    "workspace",     "stream",     "bytes",      "next",     "limit",  "launch",  "arguments", "error",   "start",
+    "sizes",         "encode",     "box",        "dims",     "p",      "buffers", "oracle",    "auto",    "bool",
+    "char",          "class",      "const",      "double",   "float",  "for",     "if",        "int",     "long",
+    "new",           "short",      "signed",     "static",   "struct", "this",    "union",     "void",    "while",
+    "strides_bytes", "default",    "delete",     "do",       "else",   "enum",    "operator",  "private", "public",
+    "return",        "switch",     "template",   "log_size", "shapes", "exact",   "accepted",  "within",  "Checked",
     "Launch",        "workspaces", "Workspaces",
 };
 
-/// What names of the host code's own start with that carry a name or a number: derived values, arguments, limits of kernels.
+/// What names of the host code's own start with that carry a name or a number: derived values, arguments, limits of
+/// kernels.
 constexpr std::string_view kTakenStarts[] = {"derived_", "argument_", "limit_"};
 
 void require_name(const std::string& name) {
-  const bool taken = kTaken.contains(name) || std::ranges::any_of(kTakenStarts, [&](std::string_view start) {
-                       return name.starts_with(start);
-                     });
+  const bool taken = kTaken.contains(name) ||
+                     std::ranges::any_of(kTakenStarts, [&](std::string_view start) { return name.starts_with(start); });
   if (is_identifier(name) && !taken) return;
   throw usage_error(
       fmt::format("'{}' cannot be exported: it is not usable as a name in C++ host code; rename it", name));
@@ -55,8 +55,7 @@ void require_complete(const ExportRequest& request) {
   if (request.programs.empty() || request.programs.size() != request.references.size()) {
     throw usage_error("nothing to export: a kernel and a reference are needed for each specialisation");
   }
-  if (request.provenance.target.timed.empty())
-    throw usage_error("nothing to export: the objective has no timed shape");
+  if (request.provenance.target.timed.empty()) throw usage_error("nothing to export: the objective has no timed shape");
 }
 
 std::string suffix_of(const Bindings& specialisation) {
@@ -69,8 +68,7 @@ std::string suffix_of(const Bindings& specialisation) {
   return suffix;
 }
 
-Specialised specialised_program(const ExportRequest& request, std::size_t program,
-                                const std::string& prefix) {
+Specialised specialised_program(const ExportRequest& request, std::size_t program, const std::string& prefix) {
   const Bindings& values = request.programs[program].specialisation;
   const std::string constants = suffix_of(values);
   Specialised specialised{&request, program, values, prefix, "evo_" + request.task.name, {}};
@@ -86,8 +84,7 @@ Specialised specialised_program(const ExportRequest& request, std::size_t progra
 std::vector<std::string> kernels_of(const Family& family) {
   std::vector<std::string> kernels;
   for (const LaunchSpec& launch : family.launches) {
-    if (std::find(kernels.begin(), kernels.end(), launch.kernel) == kernels.end())
-      kernels.push_back(launch.kernel);
+    if (std::find(kernels.begin(), kernels.end(), launch.kernel) == kernels.end()) kernels.push_back(launch.kernel);
   }
   return kernels;
 }
@@ -109,8 +106,7 @@ std::vector<std::string> macros_of(const std::string& source) {
     const auto end =
         std::find_if(rest.begin(), rest.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_'; });
     const std::string name(rest.begin(), end);
-    if (is_identifier(name) && std::find(macros.begin(), macros.end(), name) == macros.end())
-      macros.push_back(name);
+    if (is_identifier(name) && std::find(macros.begin(), macros.end(), name) == macros.end()) macros.push_back(name);
   }
   return macros;
 }
@@ -132,9 +128,10 @@ std::string unless_nvrtc(const std::string& host) {
 std::string preamble(const std::vector<ExportRequest>& requests, bool choosing) {
   const bool maps = std::any_of(requests.begin(), requests.end(),
                                 [](const ExportRequest& r) { return !r.family.tensor_maps.empty(); });
-  return unless_nvrtc(fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n"
-                                  "#include <initializer_list>\n#include <mutex>\n",
-                                  maps ? "#include <cuda.h>\n" : "", choosing ? "#include <cmath>\n" : ""));
+  return unless_nvrtc(
+      fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n"
+                  "#include <initializer_list>\n#include <mutex>\n",
+                  maps ? "#include <cuda.h>\n" : "", choosing ? "#include <cmath>\n" : ""));
 }
 
 std::string kernels_code(const std::vector<Specialised>& specialisations) {
@@ -144,7 +141,8 @@ std::string kernels_code(const std::vector<Specialised>& specialisations) {
     const std::string& source = specialised.request->programs[specialised.program].source;
     const std::string marked = begin_marker(i) + exported_source(source) + end_marker(i);
     code += '\n';
-    code += kernel_block(source, marked, specialised.name_space, kernels_of(specialised.request->family), specialised.suffix);
+    code += kernel_block(source, marked, specialised.name_space, kernels_of(specialised.request->family),
+                         specialised.suffix);
   }
   return code;
 }
@@ -174,14 +172,13 @@ double warm_us(const Provenance& provenance, const Shape& shape) {
   for (const Timing& timing : provenance.timings) {
     if (!timing.cold && timing.shape == shape.name) return timing.median_us;
   }
-  throw usage_error(fmt::format("nothing to export: candidate {} has no latency for shape {}",
-                                provenance.candidate, shape.name));
+  throw usage_error(
+      fmt::format("nothing to export: candidate {} has no latency for shape {}", provenance.candidate, shape.name));
 }
 
 bool is_of(const Shape& shape, const Bindings& specialisation) {
-  return std::all_of(specialisation.begin(), specialisation.end(), [&](const auto& constant) {
-    return shape.parameters.at(constant.first) == constant.second;
-  });
+  return std::all_of(specialisation.begin(), specialisation.end(),
+                     [&](const auto& constant) { return shape.parameters.at(constant.first) == constant.second; });
 }
 
 /// By size, so that the smaller of equally near shapes comes first, whatever order the kernels came in.
@@ -193,9 +190,9 @@ std::vector<Measured> measured_of(const std::vector<Specialised>& specialisation
       if (!is_of(shape, specialisations[kernel].values)) continue;
       for (const Measured& other : measured) {
         if (other.shape->parameters != shape.parameters) continue;
-        throw usage_error(fmt::format(
-            "shape {} has two kernels, of candidates {} and {}: give each shape to one", shape.name,
-            specialisations[other.kernel].request->provenance.candidate, provenance.candidate));
+        throw usage_error(fmt::format("shape {} has two kernels, of candidates {} and {}: give each shape to one",
+                                      shape.name, specialisations[other.kernel].request->provenance.candidate,
+                                      provenance.candidate));
       }
       measured.push_back({kernel, &shape, warm_us(provenance, shape)});
     }
@@ -222,21 +219,19 @@ void require_alike(const std::vector<ExportRequest>& requests) {
     if (a.task_hash == b.task_hash && a.target.options == b.target.options &&
         device_key(a.device) == device_key(b.device))
       continue;
-    throw usage_error(fmt::format(
-        "candidates {} and {} cannot share a launcher: they are of another task, device or set of options",
-        a.candidate, b.candidate));
+    throw usage_error(
+        fmt::format("candidates {} and {} cannot share a launcher: they are of another task, device or set of options",
+                    a.candidate, b.candidate));
   }
 }
 
 }  // namespace
 
-std::string filled(std::string_view text,
-                   const std::vector<std::pair<std::string_view, std::string>>& values) {
+std::string filled(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& values) {
   std::string result;
   while (!text.empty()) {
     const auto starts = [&](const auto& entry) { return text.starts_with(entry.first); };
-    const auto found =
-        text.front() == '@' ? std::find_if(values.begin(), values.end(), starts) : values.end();
+    const auto found = text.front() == '@' ? std::find_if(values.begin(), values.end(), starts) : values.end();
     if (found == values.end()) {
       result += text.front();
       text.remove_prefix(1);
@@ -301,9 +296,8 @@ std::string kernel_block(const std::string& source, const std::string& marker, c
     ends += fmt::format("#undef {}\n", kernel);
   }
   for (const std::string& macro : macros_of(source)) ends += fmt::format("#undef {}\n", macro);
-  return fmt::format("{}namespace {} {{\n{}{}{}{}}}  // namespace {}\n", includes_of(source), name_space,
-                     renames, marker.empty() ? exported_source(source) : marker, ends.empty() ? "" : "\n",
-                     ends, name_space);
+  return fmt::format("{}namespace {} {{\n{}{}{}{}}}  // namespace {}\n", includes_of(source), name_space, renames,
+                     marker.empty() ? exported_source(source) : marker, ends.empty() ? "" : "\n", ends, name_space);
 }
 
 std::string export_cuda(const ExportRequest& request) {
@@ -319,18 +313,16 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests) {
   const std::vector<Specialised> kernels = specialised_of(requests, Naming::numbered);
   const std::vector<Measured> measured = measured_of(kernels);
   return readable_dispatch(requests, kernels, measured) + preamble(requests, true) + kernels_code(kernels) +
-         unless_nvrtc(host_code(kernels, measured) + main_code(kernels, measured)) + dispatch_provenance_block(requests);
+         unless_nvrtc(host_code(kernels, measured) + main_code(kernels, measured)) +
+         dispatch_provenance_block(requests);
 }
 
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep) {
   Provenance& provenance = request.provenance;
-  const auto gone = [&](const std::string& shape) {
-    return std::find(keep.begin(), keep.end(), shape) == keep.end();
-  };
+  const auto gone = [&](const std::string& shape) { return std::find(keep.begin(), keep.end(), shape) == keep.end(); };
   const std::size_t before = provenance.target.timed.size();
   std::erase_if(provenance.target.timed, [&](const Shape& shape) { return gone(shape.name); });
-  if (provenance.target.timed.empty())
-    throw usage_error("nothing to export: the objective has no timed shape");
+  if (provenance.target.timed.empty()) throw usage_error("nothing to export: the objective has no timed shape");
   if (provenance.target.timed.size() == before) return request;
 
   const auto unused = [&](const Bindings& specialisation) {

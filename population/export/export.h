@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/source_tree.h"
 #include "engine/task/candidate.h"
 #include "engine/task/evaluation.h"
 #include "engine/task/family.h"
 #include "engine/task/genome.h"
-#include "engine/base/source_tree.h"
 #include "engine/task/task.h"
 #include "population/store/store.h"
 
@@ -39,8 +39,7 @@ struct ExportRequest {
   SourceTree files;  ///< At least the task's and the family's JSON and the reference (Store::task_files).
   Task task;
   Family family;
-  std::vector<Program>
-      programs;  ///< One for each specialisation: specialisation, source, max_registers are read.
+  std::vector<Program> programs;    ///< One for each specialisation: specialisation, source, max_registers are read.
   std::vector<Program> references;  ///< reference_program for the same specialisations, in the same order.
   Provenance provenance;
 };
@@ -64,9 +63,9 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests);
 /// the objective and its latency become those of the shapes that stay. Throws usage_error when none does.
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep);
 
-/// How nvcc makes of the file that export_cuda or export_dispatch writes for these the kernels that were timed, but for the
-/// file's name: "nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -maxrregcount=64". nvcc caps the registers of all
-/// kernels of a file alike: the cap is there when all have the same.
+/// How nvcc makes of the file that export_cuda or export_dispatch writes for these the kernels that were timed, but for
+/// the file's name: "nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -maxrregcount=64". nvcc caps the registers
+/// of all kernels of a file alike: the cap is there when all have the same.
 std::string nvcc_command(std::span<const ExportRequest> requests);
 
 /// What `evo verify FILE.cu` needs, read from the file alone.
@@ -75,17 +74,16 @@ struct Exported {
   /// A tree from which load_task and load_families give the task and the one family; its kernel templates are
   /// stubs.
   SourceTree tree;
-  std::vector<Program>
-      programs;         ///< Sources verbatim as they stand in the file; no plans: resolve_plan gives them.
-  bool edited = false;  ///< The sources are not those that were exported.
+  std::vector<Program> programs;  ///< Sources verbatim as they stand in the file; no plans: resolve_plan gives them.
+  bool edited = false;            ///< The sources are not those that were exported.
 };
 
 /// Whether there is the provenance of an exported file.
 bool holds_export(std::string_view text);
 
 /// Reads an exported file, which is not trusted: one element for each kernel that export_cuda or
-/// export_dispatch wrote, at least one. Its lines may have come to end in CR LF. Throws usage_error in one line, starting
-/// with `name`, when its provenance is missing, damaged, from a newer evo or not the only one.
+/// export_dispatch wrote, at least one. Its lines may have come to end in CR LF. Throws usage_error in one line,
+/// starting with `name`, when its provenance is missing, damaged, from a newer evo or not the only one.
 std::vector<Exported> read_exports(std::string_view text, std::string_view name);
 
 /// As read_exports, for a file of one kernel; throws usage_error for a file of several.

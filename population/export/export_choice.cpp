@@ -92,15 +92,12 @@ std::vector<std::vector<std::string>> size_groups(const Task& task, const Bindin
   for (const std::string& name : task.shape_parameters) known[name] = std::int64_t{128};
   std::vector<std::vector<std::string>> groups;
   for (const std::string& name : task.shape_parameters) {
-    const bool constant =
-        std::find(task.specialised.begin(), task.specialised.end(), name) != task.specialised.end();
+    const bool constant = std::find(task.specialised.begin(), task.specialised.end(), name) != task.specialised.end();
     if (constant) continue;
-    const auto group =
-        std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::string>& others) {
-          return std::all_of(others.begin(), others.end(), [&](const std::string& other) {
-            return interchangeable(task, known, name, other);
-          });
-        });
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::string>& others) {
+      return std::all_of(others.begin(), others.end(),
+                         [&](const std::string& other) { return interchangeable(task, known, name, other); });
+    });
     group == groups.end() ? groups.push_back({name}) : group->push_back(name);
   }
   return groups;
@@ -113,18 +110,15 @@ std::string size_groups_text(const std::vector<std::vector<std::string>>& groups
   return fmt::format("{}", fmt::join(logarithms, " and "));
 }
 
-std::string choice_code(const std::vector<Specialised>& specialisations,
-                        const std::vector<Measured>& measured) {
+std::string choice_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured) {
   const ExportRequest& request = *specialisations.front().request;
   const Task& task = request.task;
   const std::vector<std::vector<std::string>> groups = size_groups(task, request.provenance.target.options);
   std::vector<std::string> parameters, logarithms;
-  for (const std::string& name : task.shape_parameters)
-    parameters.push_back("[[maybe_unused]] long long " + name);
+  for (const std::string& name : task.shape_parameters) parameters.push_back("[[maybe_unused]] long long " + name);
   for (const std::vector<std::string>& group : groups) {
     std::vector<std::string> terms;
-    for (const std::string& name : group)
-      terms.push_back(fmt::format("std::log(static_cast<double>({}))", name));
+    for (const std::string& name : group) terms.push_back(fmt::format("std::log(static_cast<double>({}))", name));
     logarithms.push_back(fmt::format("{}", fmt::join(terms, " + ")));
   }
   // Where every parameter is a constant of the kernels there is nothing to measure, but C++ has no empty

@@ -37,8 +37,7 @@ std::string_view tensor_map_type(DType dtype) {
 
 template <class Named>
 const Named* named(const std::vector<Named>& all, const std::string& name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Named& item) { return item.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Named& item) { return item.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -89,8 +88,7 @@ class LaunchWriter {
     for (const std::string& size : sizes()) parameters.push_back(size);
     parameters.insert(parameters.end(), {"void* workspace", "cudaStream_t stream"});
     std::string code = acceptance() + workspace_function();
-    code +=
-        "\n" + wrapped(fmt::format("inline cudaError_t launch{}(", tail_of(specialised_)), parameters, ") {");
+    code += "\n" + wrapped(fmt::format("inline cudaError_t launch{}(", tail_of(specialised_)), parameters, ") {");
     code += fmt::format("  if (!accepted{}({{{}}})) return cudaErrorInvalidValue;\n", tail_of(specialised_),
                         signature_of(request_).shape);
     code += derived_ + limits() + workspaces();
@@ -102,8 +100,8 @@ class LaunchWriter {
  private:
   enum class Decided { no, yes, at_launch };
 
-  /// Values that follow from the shape alone become constants of the function, by names of their own; unneeded ones that
-  /// cannot be written (a division that only a guard protects) are left out.
+  /// Values that follow from the shape alone become constants of the function, by names of their own; unneeded ones
+  /// that cannot be written (a division that only a guard protects) are left out.
   void derived() {
     for (const Derived& derived : family_.derived) {
       if (specialised_.scope.contains(derived.name) || !known(derived.value)) continue;
@@ -128,9 +126,8 @@ class LaunchWriter {
 
   std::string cpp(const Expression& expression) const {
     if (!known(expression)) {
-      throw usage_error(
-          fmt::format("'{}' of {}/{} cannot be exported: it does not follow from genes, facts and shape",
-                      expression.text(), family_.task, family_.name));
+      throw usage_error(fmt::format("'{}' of {}/{} cannot be exported: it does not follow from genes, facts and shape",
+                                    expression.text(), family_.task, family_.name));
     }
     return to_cpp(expression, specialised_.scope, written_);
   }
@@ -192,7 +189,8 @@ class LaunchWriter {
   /// The limits of cuTensorMapEncodeTiled (CUDA driver API, tensor map object management).
   std::string accept_tensor_map(const TensorMapSpec& map) const {
     if (decide(map.when) == Decided::no) return {};
-    std::string conditions = fmt::format("within({{{}}}, 1, 4294967296LL) && within({{{}}}, 1, 256)", listed(map.dims), listed(map.box));
+    std::string conditions =
+        fmt::format("within({{{}}}, 1, 4294967296LL) && within({{{}}}, 1, 256)", listed(map.dims), listed(map.box));
     if (!map.strides_bytes.empty())
       conditions += fmt::format(" && within({{{}}}, 1, (1LL << 40) - 1)", listed(map.strides_bytes));
     return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(map.when), conditions, map.name);
@@ -201,8 +199,10 @@ class LaunchWriter {
   std::string accept_launch(const LaunchSpec& launch) const {
     if (decide(launch.when) == Decided::no) return {};
     std::string conditions = fmt::format(
-        "within({{{}}}, 1, 2147483647LL) && within({{{}}}, 1, 65535) && within({{{}}}, 1, 1024) && within({{{}}}, 0, 2147483647LL)",
-        cpp(launch.grid[0]), listed(std::span(launch.grid).subspan(1)), listed(launch.block), cpp(launch.dynamic_smem_bytes));
+        "within({{{}}}, 1, 2147483647LL) && within({{{}}}, 1, 65535) && within({{{}}}, 1, 1024) && within({{{}}}, 0, "
+        "2147483647LL)",
+        cpp(launch.grid[0]), listed(std::span(launch.grid).subspan(1)), listed(launch.block),
+        cpp(launch.dynamic_smem_bytes));
     std::vector<std::string> scalars;
     for (const std::string& argument : launch.arguments) {
       if (!is_address(argument)) scalars.push_back(cpp(Expression::parse(argument)));
@@ -215,14 +215,14 @@ class LaunchWriter {
 
   /// Whether a kernel's argument is the address of something by that name, and no number.
   bool is_address(const std::string& argument) const {
-    return request_.task.tensor(argument) || named(family_.workspaces, argument) || named(family_.tensor_maps, argument);
+    return request_.task.tensor(argument) || named(family_.workspaces, argument) ||
+           named(family_.tensor_maps, argument);
   }
 
   /// Sizes of the workspaces, each rounded up so that the next one is aligned; the last element is their sum.
   std::string workspace_function() const {
     const std::string type = "Workspaces" + tail_of(specialised_);
-    std::string code =
-        fmt::format("\n// Bytes of each workspace, and of all together.\nstruct {} {{\n", type);
+    std::string code = fmt::format("\n// Bytes of each workspace, and of all together.\nstruct {} {{\n", type);
     for (const WorkspaceSpec& workspace : family_.workspaces) {
       code += fmt::format("  long long {} = 0;\n", workspace.name);
     }
@@ -244,13 +244,12 @@ class LaunchWriter {
       if (decide(workspace.when) != Decided::no) used.push_back(&workspace);
     }
     if (used.empty()) return "  (void)workspace;\n" + null_workspaces();
-    std::string code = fmt::format("  const Workspaces{0} bytes = workspaces{0}({1});\n",
-                                   tail_of(specialised_), signature_of(request_).shape);
+    std::string code = fmt::format("  const Workspaces{0} bytes = workspaces{0}({1});\n", tail_of(specialised_),
+                                   signature_of(request_).shape);
     code += "  if (bytes.all > 0 && workspace == nullptr) return cudaErrorInvalidValue;\n";
     code += "  char* next = static_cast<char*>(workspace);\n";
     for (const WorkspaceSpec* workspace : used) {
-      code += fmt::format("  void* {0} = bytes.{0} > 0 ? next : nullptr;\n  next += bytes.{0};\n",
-                          workspace->name);
+      code += fmt::format("  void* {0} = bytes.{0} > 0 ? next : nullptr;\n  next += bytes.{0};\n", workspace->name);
       code += zeroing(*workspace);
     }
     return code + null_workspaces();
@@ -292,8 +291,8 @@ class LaunchWriter {
         "    const cudaError_t error = encode(&{0}, {5}, {6}, {7}, dims, strides_bytes, box, {8});\n"
         "    if (error != cudaSuccess) return error;\n"
         "  }}\n",
-        map.name, if_used(map.when), listed(map.dims), strides, listed(map.box), tensor_map_type(dtype), map.dims.size(),
-        map.source, cpp(map.swizzle_bytes));
+        map.name, if_used(map.when), listed(map.dims), strides, listed(map.box), tensor_map_type(dtype),
+        map.dims.size(), map.source, cpp(map.swizzle_bytes));
   }
 
   /// The attribute belongs to the kernel, which a plan may launch more than once.
@@ -314,10 +313,9 @@ class LaunchWriter {
     code += fmt::format("    const Launch launch = {{{{{}}},  // grid\n", listed(launch.grid));
     code += fmt::format("                           {{{}}},  // block\n", listed(launch.block));
     code += fmt::format("                           {{{}}},  // cluster\n", listed(launch.cluster));
-    code += fmt::format("                           {},  // dynamic shared memory\n",
-                        cpp(launch.dynamic_smem_bytes));
-    code += fmt::format("                           {}}};  // programmatic dependent launch\n",
-                        cpp(launch.programmatic));
+    code += fmt::format("                           {},  // dynamic shared memory\n", cpp(launch.dynamic_smem_bytes));
+    code +=
+        fmt::format("                           {}}};  // programmatic dependent launch\n", cpp(launch.programmatic));
     code += arguments(launch);
     code += fmt::format(
         "    const cudaError_t error = start((const void*)&{0}::{1}, launch, arguments, limit_{1}, stream);\n",
@@ -355,11 +353,10 @@ std::string dims_text(const Tensor& tensor) {
 }
 
 std::string tensor_doc(const ExportRequest& request, const Tensor& tensor, bool output) {
-  const std::string scaled =
-      tensor.scale.empty() ? "" : fmt::format(", real value = code * {}", tensor.scale);
+  const std::string scaled = tensor.scale.empty() ? "" : fmt::format(", real value = code * {}", tensor.scale);
   return comment_safe(fmt::format("//   {:<8} {} {} {}{}", tensor.name, output ? "out" : "in ",
-                                  name_of(dtype_of(tensor, request.provenance.target.options)),
-                                  dims_text(tensor), scaled)) +
+                                  name_of(dtype_of(tensor, request.provenance.target.options)), dims_text(tensor),
+                                  scaled)) +
          "\n";
 }
 
@@ -377,8 +374,7 @@ std::string supported(const std::vector<Specialised>& specialisations) {
   std::vector<std::string> texts;
   for (const Specialised* specialised : distinct(specialisations)) {
     std::vector<std::string> values;
-    for (const auto& [name, value] : specialised->values)
-      values.push_back(name + " = " + expr::to_string(value));
+    for (const auto& [name, value] : specialised->values) values.push_back(name + " = " + expr::to_string(value));
     if (!values.empty()) texts.push_back(fmt::format("{}", fmt::join(values, ", ")));
   }
   return fmt::format("{}", fmt::join(texts, " or "));
@@ -439,7 +435,8 @@ class LauncherWriter {
 
   /// Whether the kernel takes a call of this size.
   std::string accepted(std::size_t index) const {
-    return fmt::format("evo_{}_host::accepted{}({{{}}})", task_.name, tail_of(specialisations_[index]), signature_.shape);
+    return fmt::format("evo_{}_host::accepted{}({{{}}})", task_.name, tail_of(specialisations_[index]),
+                       signature_.shape);
   }
 
   std::string kernel_number() const {
@@ -481,9 +478,9 @@ class LauncherWriter {
     for (std::size_t i = 0; i < specialisations_.size(); ++i) {
       std::vector<std::string> arguments = signature_.arguments;
       arguments.insert(arguments.end(), {signature_.shape, workspace_ ? "workspace" : "nullptr", "stream"});
-      code += wrapped(
-          fmt::format("{}return evo_{}_host::launch{}(", guard(i), task_.name, tail_of(specialisations_[i])),
-          arguments, ");");
+      code +=
+          wrapped(fmt::format("{}return evo_{}_host::launch{}(", guard(i), task_.name, tail_of(specialisations_[i])),
+                  arguments, ");");
     }
     return code + close("cudaErrorInvalidValue");
   }
@@ -500,8 +497,7 @@ class LauncherWriter {
 
 std::string condition_of(const Specialised& specialised) {
   std::vector<std::string> conditions;
-  for (const auto& [name, value] : specialised.values)
-    conditions.push_back(name + " == " + expr::to_string(value));
+  for (const auto& [name, value] : specialised.values) conditions.push_back(name + " == " + expr::to_string(value));
   return conditions.empty() ? "true" : fmt::format("{}", fmt::join(conditions, " && "));
 }
 
@@ -520,8 +516,7 @@ std::string parameter_of(const Tensor& tensor, const Bindings& options, bool out
   return fmt::format("{}{}* {}", output ? "" : "const ", type, tensor.name);
 }
 
-std::string host_code(const std::vector<Specialised>& specialisations,
-                      const std::vector<Measured>& measured) {
+std::string host_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured) {
   const std::string host = fmt::format("evo_{}_host", specialisations.front().request->task.name);
   const bool maps = std::any_of(specialisations.begin(), specialisations.end(),
                                 [](const Specialised& s) { return !s.request->family.tensor_maps.empty(); });

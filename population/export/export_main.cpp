@@ -27,8 +27,7 @@ class MainWriter {
       : request_(*kernels.front().request), task_(request_.task), kernels_(kernels), measured_(measured) {
     for (const Specialised& kernel : kernels) {
       const auto same = [&](const Specialised& other) { return other.values == kernel.values; };
-      if (std::none_of(specialisations_.begin(), specialisations_.end(), same))
-        specialisations_.push_back(kernel);
+      if (std::none_of(specialisations_.begin(), specialisations_.end(), same)) specialisations_.push_back(kernel);
     }
   }
 
@@ -49,8 +48,8 @@ class MainWriter {
         {"@USAGE@", fmt::format("{}", fmt::join(task_.shape_parameters, ","))},
         {"@SUPPORTED@", supported_text()},
     };
-    return std::string(kMainHead) + references() + filled(kMainTypes, values) + tables() +
-           std::string(kMainData) + calls() + filled(kMainRun, values);
+    return std::string(kMainHead) + references() + filled(kMainTypes, values) + tables() + std::string(kMainData) +
+           calls() + filled(kMainRun, values);
   }
 
  private:
@@ -78,8 +77,7 @@ class MainWriter {
   std::string default_shapes() const {
     if (measured_.empty()) return fmt::format("{{{}}}", values_of(request_.provenance.target.timed.front()));
     std::vector<std::string> shapes;
-    for (const Measured& measured : measured_)
-      shapes.push_back(fmt::format("{{{}}}", values_of(*measured.shape)));
+    for (const Measured& measured : measured_) shapes.push_back(fmt::format("{{{}}}", values_of(*measured.shape)));
     return fmt::format("{}", fmt::join(shapes, ", "));
   }
 
@@ -89,8 +87,7 @@ class MainWriter {
     std::vector<std::string> sizes;
     for (std::size_t i = 0; i < task_.shape_parameters.size(); ++i)
       sizes.push_back(fmt::format("static_cast<int>(p[{}])", i));
-    return fmt::format("  std::printf(\" kernel %d\", evo_{}_kernel({}));\n", task_.name,
-                       fmt::join(sizes, ", "));
+    return fmt::format("  std::printf(\" kernel %d\", evo_{}_kernel({}));\n", task_.name, fmt::join(sizes, ", "));
   }
 
   std::string supported_text() const {
@@ -111,9 +108,7 @@ class MainWriter {
     return code;
   }
 
-  static std::string reference_space(const Specialised& specialised) {
-    return specialised.name_space + "_reference";
-  }
+  static std::string reference_space(const Specialised& specialised) { return specialised.name_space + "_reference"; }
 
   std::string claim(const Shape& shape, double us) const {
     return fmt::format("{{{}, {{{}}}, {:#.6g}}}", c_literal(shape.name), values_of(shape), us);
@@ -151,8 +146,8 @@ class MainWriter {
     for (const Expression& dim : tensor.dims) dims.push_back(dim.to_cpp(options));
     if (dims.empty()) dims.emplace_back("1LL");
     return fmt::format("      {{{}, DType::{}, {}, {}, {}, {}}},\n", c_literal(tensor.name),
-                       name_of(dtype_of(tensor, options)), output, fmt::join(dims, " * "),
-                       index_of(tensor.scale), holds_scales(tensor));
+                       name_of(dtype_of(tensor, options)), output, fmt::join(dims, " * "), index_of(tensor.scale),
+                       holds_scales(tensor));
   }
 
   std::string tables() const {
@@ -164,12 +159,11 @@ class MainWriter {
     for (const Tensor& tensor : task_.inputs) code += tensor_row(tensor, false);
     for (const Tensor& tensor : task_.outputs) code += tensor_row(tensor, true);
     code += "  };\n}\n\ninline double flops(const long long* p) {\n" + parameters();
-    code += fmt::format("  return static_cast<double>({});\n}}\n",
-                        task_.flops.to_cpp(request_.provenance.target.options));
+    code +=
+        fmt::format("  return static_cast<double>({});\n}}\n", task_.flops.to_cpp(request_.provenance.target.options));
     code += "\ninline bool supported(const long long* p) {\n" + parameters() + "  return ";
     std::vector<std::string> conditions;
-    for (const Specialised& specialised : specialisations_)
-      conditions.push_back("(" + condition_of(specialised) + ")");
+    for (const Specialised& specialised : specialisations_) conditions.push_back("(" + condition_of(specialised) + ")");
     return code + fmt::format("{};\n}}\n", fmt::join(conditions, " || "));
   }
 
@@ -185,13 +179,11 @@ class MainWriter {
     for (const Tensor& tensor : task_.inputs) arguments.push_back(pointer(tensor, arguments.size(), false));
     for (const Tensor& tensor : task_.outputs) arguments.push_back(pointer(tensor, arguments.size(), true));
     std::vector<std::string> sizes;
-    for (const std::string& name : task_.shape_parameters)
-      sizes.push_back(fmt::format("static_cast<int>({})", name));
+    for (const std::string& name : task_.shape_parameters) sizes.push_back(fmt::format("static_cast<int>({})", name));
     const bool workspace = needs_workspace(kernels_);
     std::string code = "\ninline size_t workspace_bytes([[maybe_unused]] const long long* p) {\n";
     if (workspace) {
-      code += parameters() +
-              fmt::format("  return evo_{}_workspace_bytes({});\n", task_.name, fmt::join(sizes, ", "));
+      code += parameters() + fmt::format("  return evo_{}_workspace_bytes({});\n", task_.name, fmt::join(sizes, ", "));
     } else {
       code += "  return 0;\n";
     }
@@ -228,8 +220,8 @@ class MainWriter {
       code += fmt::format(
           "    return cudaLaunchKernel((const void*)&{}::{}, dim3({}), dim3({}), arguments, 0, nullptr);\n  "
           "}}\n",
-          reference_space(specialised), symbol_of(task_.reference_kernel, specialised),
-          triple(task_.reference_grid), triple(task_.reference_block));
+          reference_space(specialised), symbol_of(task_.reference_kernel, specialised), triple(task_.reference_grid),
+          triple(task_.reference_block));
     }
     return code + "  return cudaErrorInvalidValue;\n}\n";
   }
@@ -243,8 +235,7 @@ class MainWriter {
         return fmt::format("void* argument_{} = oracle[{}];\n", position, task_.inputs.size() + i);
       }
     }
-    return fmt::format("int argument_{} = static_cast<int>({});\n", position,
-                       Expression::parse(name).to_cpp(known));
+    return fmt::format("int argument_{} = static_cast<int>({});\n", position, Expression::parse(name).to_cpp(known));
   }
 
   const ExportRequest& request_;
@@ -256,8 +247,7 @@ class MainWriter {
 
 }  // namespace
 
-std::string main_code(const std::vector<Specialised>& specialisations,
-                      const std::vector<Measured>& measured) {
+std::string main_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured) {
   return MainWriter(specialisations, measured).write();
 }
 

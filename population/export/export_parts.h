@@ -16,9 +16,9 @@ struct Specialised {
   const ExportRequest* request = nullptr;  ///< Whose family and genome they follow.
   std::size_t program = 0;                 ///< Which of its programs.
   Bindings values;                         ///< {D: 64}
-  std::string suffix;      ///< "D64", of several kernels "k0_D64"; empty when the name needs none.
-  std::string name_space;  ///< "evo_fp8_sdpa_D64"
-  Bindings scope;          ///< Everything that is known before a launch: folded into the host code.
+  std::string suffix;                      ///< "D64", of several kernels "k0_D64"; empty when the name needs none.
+  std::string name_space;                  ///< "evo_fp8_sdpa_D64"
+  Bindings scope;                          ///< Everything that is known before a launch: folded into the host code.
 };
 
 /// A shape that was timed, and the kernel that was fastest at it.
@@ -37,8 +37,7 @@ extern const std::string_view kMainData;   ///< Drawing, encoding, comparing.
 extern const std::string_view kMainRun;    ///< @RANK@ @TASK@ @RELATIVE_L2@ @COSINE@ @MAX_ABS@ @CLAIMANT@ ...
 
 /// `text` with every @NAME@ replaced.
-std::string filled(std::string_view text,
-                   const std::vector<std::pair<std::string_view, std::string>>& values);
+std::string filled(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& values);
 
 /// "head(item, item, ...)tail", broken into lines of at most 110 columns.
 std::string wrapped(std::string_view head, const std::vector<std::string>& items, std::string_view tail);
@@ -77,14 +76,12 @@ std::vector<std::vector<std::string>> size_groups(const Task& task, const Bindin
 std::string size_groups_text(const std::vector<std::vector<std::string>>& groups);
 
 /// The functions that choose a kernel, within the host namespace (population/export/export_choice.cpp).
-std::string choice_code(const std::vector<Specialised>& specialisations,
-                        const std::vector<Measured>& measured);
+std::string choice_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured);
 
 /// The comment at the top, for people.
 std::string readable_provenance(const ExportRequest& request);
 std::string readable_dispatch(const std::vector<ExportRequest>& requests,
-                              const std::vector<Specialised>& specialisations,
-                              const std::vector<Measured>& measured);
+                              const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured);
 
 /// The comment at the end, for `evo verify`.
 std::string provenance_block(const ExportRequest& request);

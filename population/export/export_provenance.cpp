@@ -9,8 +9,8 @@
 #include <span>
 
 #include "engine/base/hash.h"
-#include "population/store/codec.h"
 #include "population/export/export_parts.h"
+#include "population/store/codec.h"
 
 namespace evo {
 namespace {
@@ -22,8 +22,8 @@ std::string line(std::string_view text) {
 }
 
 std::string timing_line(const Timing& timing) {
-  return line(fmt::format("  {:<10} {} {}: {:.2f} us [{:.2f}, {:.2f}]", "", timing.cold ? "cold" : "warm",
-                          timing.shape, timing.median_us, timing.low_us, timing.high_us));
+  return line(fmt::format("  {:<10} {} {}: {:.2f} us [{:.2f}, {:.2f}]", "", timing.cold ? "cold" : "warm", timing.shape,
+                          timing.median_us, timing.low_us, timing.high_us));
 }
 
 /// The GPU and what it was doing; nothing for a virtual one.
@@ -50,10 +50,10 @@ int common_cap(std::span<const ExportRequest> requests) {
 }
 
 std::string origin_line(const Provenance& p, const std::string& what) {
-  return line(fmt::format(
-      "Found by evo {} ({}) on {} ({}, driver {}), compiled with NVRTC {}{}.", p.evo_version, what,
-      p.device.name, p.device.arch, p.device.driver.empty() ? "none" : p.device.driver, p.nvrtc_version,
-      p.compile_flags.empty() ? "" : fmt::format(" {}", fmt::join(p.compile_flags, " "))));
+  return line(fmt::format("Found by evo {} ({}) on {} ({}, driver {}), compiled with NVRTC {}{}.", p.evo_version, what,
+                          p.device.name, p.device.arch, p.device.driver.empty() ? "none" : p.device.driver,
+                          p.nvrtc_version,
+                          p.compile_flags.empty() ? "" : fmt::format(" {}", fmt::join(p.compile_flags, " "))));
 }
 
 std::string measured_word(const Provenance& p) {
@@ -87,9 +87,9 @@ std::string kernel_lines(const std::vector<Specialised>& kernels, std::size_t nu
   const ExportRequest& request = *kernels[number].request;
   const Provenance& p = request.provenance;
   const int cap = program_of(kernels[number]).max_registers;
-  std::string text = line(fmt::format(
-      "kernel {}: candidate {} of run {}, relative L2 error at most {:.3g}{}", number, p.candidate, p.run,
-      p.worst_relative_l2, same_cap || cap == 0 ? "" : fmt::format(", at most {} registers", cap)));
+  std::string text = line(fmt::format("kernel {}: candidate {} of run {}, relative L2 error at most {:.3g}{}", number,
+                                      p.candidate, p.run, p.worst_relative_l2,
+                                      same_cap || cap == 0 ? "" : fmt::format(", at most {} registers", cap)));
   text += line(fmt::format("  {}", to_text(p.genome)));
   for (const Measured& m : measured) {
     if (m.kernel != number) continue;
@@ -224,7 +224,8 @@ std::string block_of(int format, const ordered_json& members) {
 std::string nvcc_command(std::span<const ExportRequest> requests) {
   const std::string& arch = requests.front().provenance.device.arch;
   // -arch=sm_90a would also make plain compute_90 PTX (nvcc 13.0), which has no wgmma.
-  std::string command = fmt::format("nvcc -std=c++17 -gencode=arch=compute_{},code={}", arch.substr(arch.find('_') + 1), arch);
+  std::string command =
+      fmt::format("nvcc -std=c++17 -gencode=arch=compute_{},code={}", arch.substr(arch.find('_') + 1), arch);
   if (const int cap = common_cap(requests); cap > 0) command += fmt::format(" -maxrregcount={}", cap);
   return command;
 }
@@ -235,8 +236,7 @@ std::string readable_provenance(const ExportRequest& request) {
   text += origin_line(p, fmt::format("run {}, candidate {}", p.run, p.candidate)) + "//\n";
   text += line(fmt::format("  objective  {}: {:.2f} us, {}", p.objective, p.latency_us, measured_word(p)));
   for (const Timing& timing : p.timings) text += timing_line(timing);
-  text += line(
-      fmt::format("  error      relative L2 at most {:.3g} over every validated case", p.worst_relative_l2));
+  text += line(fmt::format("  error      relative L2 at most {:.3g} over every validated case", p.worst_relative_l2));
   text += gpu_lines(p);
   text += line(fmt::format("  genome     {}", to_text(p.genome)));
   text += line(fmt::format("  task hash  {}", p.task_hash)) + "//\n";
@@ -244,35 +244,30 @@ std::string readable_provenance(const ExportRequest& request) {
 }
 
 std::string readable_dispatch(const std::vector<ExportRequest>& requests,
-                              const std::vector<Specialised>& specialisations,
-                              const std::vector<Measured>& measured) {
+                              const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured) {
   const ExportRequest& first = *specialisations.front().request;
   const Provenance& p = first.provenance;
   std::vector<int> caps;
-  for (const Specialised& specialised : specialisations)
-    caps.push_back(program_of(specialised).max_registers);
+  for (const Specialised& specialised : specialisations) caps.push_back(program_of(specialised).max_registers);
   const bool same_cap = std::all_of(caps.begin(), caps.end(), [&](int cap) { return cap == caps.front(); });
 
   std::string text = line(fmt::format("{}: {}", p.task, first.task.summary));
   text += origin_line(p, fmt::format("{} kernels", specialisations.size())) + "//\n";
-  const std::string constants = first.task.specialised.empty()
-                                    ? ""
-                                    : fmt::format(" of its {}", fmt::join(first.task.specialised, " and "));
-  text += line(fmt::format(
-      "The launcher chooses a kernel by the size of the call: of the shapes below{}, the", constants));
+  const std::string constants =
+      first.task.specialised.empty() ? "" : fmt::format(" of its {}", fmt::join(first.task.specialised, " and "));
+  text +=
+      line(fmt::format("The launcher chooses a kernel by the size of the call: of the shapes below{}, the", constants));
   text += line(fmt::format("nearest one's kernel, by the Euclidean distance in {};",
                            size_groups_text(size_groups(first.task, p.target.options))));
   text += line(fmt::format("of equally near ones the smaller one's. Warm latencies, {}:", measured_word(p)));
   text += "//\n";
-  for (std::size_t i = 0; i < specialisations.size(); ++i)
-    text += kernel_lines(specialisations, i, same_cap, measured);
+  for (std::size_t i = 0; i < specialisations.size(); ++i) text += kernel_lines(specialisations, i, same_cap, measured);
   text += "//\n";
   for (const auto& [name, value] : p.target.options)
     text += line(fmt::format("  option     {} = {}", name, expr::to_string(value)));
   text += line(fmt::format("  task hash  {}", p.task_hash));
   if (!same_cap)
-    text += line(
-        "  registers  nvcc caps all kernels of a file alike (-maxrregcount): figures may differ a little");
+    text += line("  registers  nvcc caps all kernels of a file alike (-maxrregcount): figures may differ a little");
   return text + "//\n" + use_lines(requests);
 }
 

@@ -19,9 +19,8 @@ Bindings read_bindings(const JsonPlace& place) {
 
 DeviceRecord read_device(const JsonPlace& place) {
   place.allow_only({"id", "kind", "name", "arch", "uuid", "driver", "facts"});
-  return {place.at("id").text(),           place.at("kind").text(), place.at("name").text(),
-          place.at("arch").text(),         place.at("uuid").text(), place.at("driver").text(),
-          read_bindings(place.at("facts"))};
+  return {place.at("id").text(),   place.at("kind").text(),   place.at("name").text(),         place.at("arch").text(),
+          place.at("uuid").text(), place.at("driver").text(), read_bindings(place.at("facts"))};
 }
 
 std::vector<Shape> read_shapes(const JsonPlace& place) {
@@ -71,8 +70,9 @@ std::vector<Timing> read_claims(const JsonPlace& place) {
     timing.median_us = item.number_if_any("median_us");
     timing.low_us = item.number_if_any("low_us");
     timing.high_us = item.number_if_any("high_us");
-    timing.conditions = {read_count(item, "sm_mhz_low"), read_count(item, "sm_mhz_high"), read_count(item, "memory_mhz"),
-                         read_count(item, "other_processes"), read_flag(item, "power_limited")};
+    timing.conditions = {read_count(item, "sm_mhz_low"), read_count(item, "sm_mhz_high"),
+                         read_count(item, "memory_mhz"), read_count(item, "other_processes"),
+                         read_flag(item, "power_limited")};
   }
   return timings;
 }
@@ -101,8 +101,7 @@ Provenance read_provenance(const JsonPlace& root) {
   provenance.candidate = root.at("candidate").integer();
   provenance.evo_version = root.at("evo_version").text();
   provenance.nvrtc_version = root.at("nvrtc_version").text();
-  for (const JsonPlace& flag : root.at("compile_flags").items())
-    provenance.compile_flags.push_back(flag.text());
+  for (const JsonPlace& flag : root.at("compile_flags").items()) provenance.compile_flags.push_back(flag.text());
   return provenance;
 }
 
@@ -142,8 +141,7 @@ SourceTree read_files(const JsonPlace& place) {
 std::string provenance_json(std::string_view text, std::string_view name) {
   const std::size_t begin = text.find(kProvenanceBegin);
   if (begin == std::string_view::npos) {
-    throw usage_error(
-        fmt::format("{} has no evo provenance: only files written by `evo export` can be read", name));
+    throw usage_error(fmt::format("{} has no evo provenance: only files written by `evo export` can be read", name));
   }
   // The kernels of one and the plan of another would be taken together.
   if (text.rfind(kProvenanceBegin) != begin)
@@ -159,8 +157,8 @@ std::string provenance_json(std::string_view text, std::string_view name) {
 std::int64_t read_format(const JsonPlace& root, std::string_view name) {
   const std::int64_t format = root.at("format").integer();
   if (format > kDispatchFormat) {
-    throw usage_error(fmt::format("{} was exported by a newer evo (format {}, this evo knows {}): update evo",
-                                  name, format, kDispatchFormat));
+    throw usage_error(fmt::format("{} was exported by a newer evo (format {}, this evo knows {}): update evo", name,
+                                  format, kDispatchFormat));
   }
   if (format < 1) root.at("format").fail("expected a positive number");
   return format;
@@ -172,17 +170,16 @@ void require_task(const Exported& exported, const JsonPlace& root) {
   limits_of(task, exported.provenance.target);
   const std::vector<Family> families = load_families(exported.tree, task);
   const std::string& family = exported.provenance.genome.family;
-  const bool there =
-      std::any_of(families.begin(), families.end(), [&](const Family& f) { return f.name == family; });
+  const bool there = std::any_of(families.begin(), families.end(), [&](const Family& f) { return f.name == family; });
   if (!there) root.fail(fmt::format("files has no family '{}'", family));
 }
 
 /// One kernel, whose sources are numbered from `first_source` on in the file.
 Exported read_kernel(const JsonPlace& place, std::string_view text, std::size_t first_source) {
   // The last two are the root's, which of a file of one kernel is the kernel itself.
-  place.allow_only({"task", "task_hash", "genome", "target", "device", "objective", "latency_us",
-                    "worst_relative_l2", "timings", "salt", "run", "candidate", "evo_version",
-                    "nvrtc_version", "compile_flags", "programs", "format", "files"});
+  place.allow_only({"task", "task_hash", "genome", "target", "device", "objective", "latency_us", "worst_relative_l2",
+                    "timings", "salt", "run", "candidate", "evo_version", "nvrtc_version", "compile_flags", "programs",
+                    "format", "files"});
   Exported exported;
   exported.provenance = read_provenance(place);
   const std::vector<JsonPlace> programs = place.at("programs").items();
@@ -239,7 +236,8 @@ std::vector<Exported> read_plain(std::string_view text, std::string_view name) {
 }  // namespace
 
 bool holds_export(std::string_view text) {
-  return text.find(kProvenanceBegin) != std::string_view::npos || text.find(kCrLfProvenanceBegin) != std::string_view::npos;
+  return text.find(kProvenanceBegin) != std::string_view::npos ||
+         text.find(kCrLfProvenanceBegin) != std::string_view::npos;
 }
 
 std::vector<Exported> read_exports(std::string_view text, std::string_view name) {

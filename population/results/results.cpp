@@ -68,11 +68,9 @@ RunInfo info_of(const Store& store, RunId id) {
 }
 
 void require_alike(const RunInfo& a, RunId a_id, const RunInfo& b, RunId b_id) {
-  if (a.task_hash == b.task_hash && a.objective == b.objective &&
-      device_key(a.device) == device_key(b.device))
-    return;
-  throw usage_error(fmt::format(
-      "runs {} and {} do not rank by the same: their results do not go into one file", a_id, b_id));
+  if (a.task_hash == b.task_hash && a.objective == b.objective && device_key(a.device) == device_key(b.device)) return;
+  throw usage_error(
+      fmt::format("runs {} and {} do not rank by the same: their results do not go into one file", a_id, b_id));
 }
 
 /// Adds one run's. `seen` holds the genomes that have a row.
@@ -136,15 +134,13 @@ Results results_of(const Store& store, const std::vector<RunId>& runs) {
     add_rows(store, run, seen, results);
   }
   if (results.rows.empty()) {
-    throw usage_error(fmt::format("nothing was evaluated in {} {} of {} yet",
-                                  runs.size() == 1 ? "run" : "runs", fmt::join(results.runs, ", "),
-                                  store.path().string()));
+    throw usage_error(fmt::format("nothing was evaluated in {} {} of {} yet", runs.size() == 1 ? "run" : "runs",
+                                  fmt::join(results.runs, ", "), store.path().string()));
   }
   const SourceTree files = store.task_files(results.info.task_hash);
   if (files.empty()) {
-    throw usage_error(
-        fmt::format("run {} of {} was imported without the files of {}: export it where it was made",
-                    results.runs.front(), store.path().string(), results.info.task));
+    throw usage_error(fmt::format("run {} of {} was imported without the files of {}: export it where it was made",
+                                  results.runs.front(), store.path().string(), results.info.task));
   }
   const Task task = load_task(files, results.info.task);
   results.shape_parameters = task.shape_parameters;
@@ -168,9 +164,8 @@ std::vector<Parameter> parameters_of(const Results& results) {
       auto found = std::find_if(parameters.begin(), parameters.end(),
                                 [&](const Parameter& known) { return known.name == gene.name; });
       if (found != parameters.end() && found->families.empty()) {
-        throw usage_error(
-            fmt::format("{}/{} has a gene 'family', which a file of several families needs: rename it",
-                        family.task, family.name));
+        throw usage_error(fmt::format("{}/{} has a gene 'family', which a file of several families needs: rename it",
+                                      family.task, family.name));
       }
       if (found == parameters.end()) {
         parameters.push_back({gene.name, gene.kind, {}, {}, gene.when.text()});
@@ -245,35 +240,31 @@ Value shown_value(const ResultRow& row, const Parameter& parameter) {
 
 std::string description_of(const Results& results, const std::vector<Parameter>& parameters) {
   const RunInfo& info = results.info;
-  ordered_json options = ordered_json::object(), shapes = ordered_json::object(),
-               genes = ordered_json::array();
+  ordered_json options = ordered_json::object(), shapes = ordered_json::object(), genes = ordered_json::array();
   for (const auto& [name, value] : info.target.options) options[name] = json_of(value);
   for (const Shape& shape : info.target.timed) {
     for (const auto& [name, value] : shape.parameters) shapes[shape.name][name] = json_of(value);
   }
   for (const Parameter& parameter : parameters) {
-    ordered_json gene = {
-        {"name", parameter.name}, {"kind", name_of_kind(parameter.kind)}, {"when", parameter.when}};
+    ordered_json gene = {{"name", parameter.name}, {"kind", name_of_kind(parameter.kind)}, {"when", parameter.when}};
     if (results.families.size() > 1) gene["families"] = parameter.families;
     genes.push_back(gene);
   }
   std::vector<std::string> families;
   for (const Family& family : results.families) families.push_back(family.name);
-  const ordered_json description = {{"version", info.evo_version},
-                                    {"task", info.task},
-                                    {"task_hash", info.task_hash},
-                                    {"families", families},
-                                    {"objective", info.objective},
-                                    {"options", options},
-                                    {"shapes", shapes},
-                                    {"device",
-                                     {{"id", info.device.id},
-                                      {"kind", info.device.kind},
-                                      {"name", info.device.name},
-                                      {"arch", info.device.arch}}},
-                                    {"timing", info.device.kind == "vgpu" ? "modelled" : "measured"},
-                                    {"runs", results.runs},
-                                    {"genes", genes}};
+  const ordered_json description = {
+      {"version", info.evo_version},
+      {"task", info.task},
+      {"task_hash", info.task_hash},
+      {"families", families},
+      {"objective", info.objective},
+      {"options", options},
+      {"shapes", shapes},
+      {"device",
+       {{"id", info.device.id}, {"kind", info.device.kind}, {"name", info.device.name}, {"arch", info.device.arch}}},
+      {"timing", info.device.kind == "vgpu" ? "modelled" : "measured"},
+      {"runs", results.runs},
+      {"genes", genes}};
   return description.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 

@@ -54,8 +54,7 @@ double deviation(const std::vector<double>& samples) {
 std::vector<std::string> cells_of(const Results& results, const ResultRow& row,
                                   const std::vector<Parameter>& parameters) {
   std::vector<std::string> cells;
-  for (const Parameter& parameter : parameters)
-    cells.push_back(cell(expr::to_string(shown_value(row, parameter))));
+  for (const Parameter& parameter : parameters) cells.push_back(cell(expr::to_string(shown_value(row, parameter))));
   const Outcome outcome = outcome_of(row.verdict);
   const bool ok = outcome == Outcome::ok;
   cells.emplace_back(status_of(outcome));
@@ -67,9 +66,8 @@ std::vector<std::string> cells_of(const Results& results, const ResultRow& row,
   cells.emplace_back(name_of(row.verdict));
   if (results.info.target.timed.size() < 2) return cells;
   for (const Shape& shape : results.info.target.timed) {
-    const auto found = std::find_if(row.timings.begin(), row.timings.end(), [&](const Timing& timing) {
-      return !timing.cold && timing.shape == shape.name;
-    });
+    const auto found = std::find_if(row.timings.begin(), row.timings.end(),
+                                    [&](const Timing& timing) { return !timing.cold && timing.shape == shape.name; });
     cells.push_back(ok && found != row.timings.end() ? number(milliseconds(found->median_us)) : "");
   }
   return cells;

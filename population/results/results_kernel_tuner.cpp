@@ -43,13 +43,11 @@ ordered_json problem_size(const Results& results) {
   std::vector<std::string> names;
   for (const Shape& shape : timed) names.push_back(shape.name);
   if (timed.size() != 1) return fmt::format("{}", fmt::join(names, " "));
-  for (const std::string& name : results.shape_parameters)
-    sizes.push_back(json_of(timed.front().parameters.at(name)));
+  for (const std::string& name : results.shape_parameters) sizes.push_back(json_of(timed.front().parameters.at(name)));
   return sizes;
 }
 
-std::string entry_line(const ResultRow& row, const std::vector<Parameter>& parameters,
-                       std::size_t timed_shapes) {
+std::string entry_line(const ResultRow& row, const std::vector<Parameter>& parameters, std::size_t timed_shapes) {
   ordered_json entry;
   std::vector<std::string> key, inactive;
   for (const Parameter& parameter : parameters) {
@@ -61,8 +59,7 @@ std::string entry_line(const ResultRow& row, const std::vector<Parameter>& param
   const Outcome outcome = outcome_of(row.verdict);
   if (outcome == Outcome::ok) {
     entry["time"] = milliseconds(row.latency_us);
-    if (const std::vector<double> samples = objective_samples_ms(row); !samples.empty())
-      entry["times"] = samples;
+    if (const std::vector<double> samples = objective_samples_ms(row); !samples.empty()) entry["times"] = samples;
     for (const Timing& timing : row.timings) {
       if (!timing.cold && timed_shapes > 1) entry["time of " + timing.shape] = milliseconds(timing.median_us);
     }
@@ -100,8 +97,7 @@ std::string kernel_tuner_text(const Results& results) {
                              {"objective", "time"},
                              {"evo", ordered_json::parse(description_of(results, parameters))}};
   std::string text = "{\n";
-  for (const auto& [name, value] : head.items())
-    text += ordered_json(name).dump() + ": " + value.dump() + ",\n";
+  for (const auto& [name, value] : head.items()) text += ordered_json(name).dump() + ": " + value.dump() + ",\n";
   text += "\"cache\": {\n";
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     text += i == 0 ? "" : ",\n";

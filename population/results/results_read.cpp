@@ -35,17 +35,11 @@ RunInfo read_info(const JsonPlace& evo) {
   info.objective = evo.at("objective").text();
   info.evo_version = evo.at("version").text();
   const JsonPlace device = evo.at("device");
-  info.device = {device.at("id").text(),
-                 device.at("kind").text(),
-                 device.at("name").text(),
-                 device.at("arch").text(),
-                 "",
-                 "",
-                 {}};
+  info.device = {
+      device.at("id").text(), device.at("kind").text(), device.at("name").text(), device.at("arch").text(), "", "", {}};
   info.target.objective = info.objective.substr(0, info.objective.find(' '));
   info.target.options = read_bindings(evo.at("options"));
-  for (const auto& [name, sizes] : evo.at("shapes").members())
-    info.target.timed.push_back({name, read_sizes(sizes)});
+  for (const auto& [name, sizes] : evo.at("shapes").members()) info.target.timed.push_back({name, read_sizes(sizes)});
   if (info.target.timed.empty()) evo.at("shapes").fail("at least one is needed");
   info.target.validated = info.target.timed;
   return info;
@@ -114,8 +108,7 @@ ResultRow read_entry(const Layout& layout, const RunInfo& info, const JsonPlace&
   if (const auto names = entry.find("inactive")) {
     for (const JsonPlace& name : names->items()) inactive.insert(name.text());
   }
-  ResultRow row{
-      read_genome(layout, entry, inactive), Verdict::valid, entry.at("timestamp").text(), 0, 0, {}, 0};
+  ResultRow row{read_genome(layout, entry, inactive), Verdict::valid, entry.at("timestamp").text(), 0, 0, {}, 0};
   row.compile_ms = entry.at("compile_time").number();
   if (const auto verdict = entry.find("verdict")) {
     row.verdict = read_failure(*verdict);
@@ -125,8 +118,8 @@ ResultRow read_entry(const Layout& layout, const RunInfo& info, const JsonPlace&
   row.worst_relative_l2 = entry.number_if_any("relative_l2");
   for (const Shape& shape : info.target.timed) {
     const bool one = info.target.timed.size() == 1;
-    row.timings.push_back(timing_of(
-        info, shape.name, one ? row.latency_us : positive(entry.at("time of " + shape.name)) * kUsPerMs));
+    row.timings.push_back(
+        timing_of(info, shape.name, one ? row.latency_us : positive(entry.at("time of " + shape.name)) * kUsPerMs));
   }
   if (row.timings.size() == 1) row.timings.front().samples_us = read_samples(entry.find("times"));
   return row;
@@ -169,8 +162,7 @@ ResultRow read_result(const Layout& layout, const RunInfo& info, const JsonPlace
     row.timings.push_back(
         timing_of(info, shape.name, one ? row.latency_us : measured_us(result, "time of " + shape.name)));
   }
-  if (row.timings.size() == 1)
-    row.timings.front().samples_us = read_samples(result.at("times").find("runtimes"));
+  if (row.timings.size() == 1) row.timings.front().samples_us = read_samples(result.at("times").find("runtimes"));
   return row;
 }
 
@@ -181,8 +173,7 @@ JsonPlace description_in(const JsonPlace& root, const std::string& file) {
     if (const auto evo = metadata->find("evo")) return *evo;
   }
   throw usage_error(fmt::format(
-      "{} was not written by evo export --format kerneltuner or t4: it does not say what its results rank by",
-      file));
+      "{} was not written by evo export --format kerneltuner or t4: it does not say what its results rank by", file));
 }
 
 Evaluation evaluation_of(const RunInfo& info, const ResultRow& row) {
@@ -203,7 +194,8 @@ Evaluation evaluation_of(const RunInfo& info, const ResultRow& row) {
 Results read_results(std::string_view text, const std::string& file) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text[begin] != '{')
-    throw usage_error(fmt::format("{} is not JSON: results are a Kernel Tuner cache or a T4 file, as evo export --format writes them", file));
+    throw usage_error(fmt::format(
+        "{} is not JSON: results are a Kernel Tuner cache or a T4 file, as evo export --format writes them", file));
   const JsonPlace root = JsonPlace::read({{file, std::string(text)}}, file);
   const JsonPlace evo = description_in(root, file);
   const Layout layout = read_layout(evo);

@@ -33,8 +33,7 @@ ordered_json measurement(const std::string& name, double us) {
   return {{"name", name}, {"value", milliseconds(us)}, {"unit", "ms"}};
 }
 
-ordered_json result_of(const ResultRow& row, const std::vector<Parameter>& parameters,
-                       std::size_t timed_shapes) {
+ordered_json result_of(const ResultRow& row, const std::vector<Parameter>& parameters, std::size_t timed_shapes) {
   ordered_json configuration = ordered_json::object(), measurements = ordered_json::array();
   for (const Parameter& parameter : parameters) {
     if (const std::optional<Value> value = value_of(row.genome, parameter))
@@ -69,8 +68,7 @@ std::string t4_text(const Results& results) {
   const std::vector<Parameter> parameters = parameters_of(results);
   const ordered_json metadata = {{"timeunit", "milliseconds"},
                                  {"evo", ordered_json::parse(description_of(results, parameters))}};
-  std::string text =
-      "{\n\"schema_version\": \"1.0.0\",\n\"metadata\": " + metadata.dump() + ",\n\"results\": [\n";
+  std::string text = "{\n\"schema_version\": \"1.0.0\",\n\"metadata\": " + metadata.dump() + ",\n\"results\": [\n";
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     text += i == 0 ? "" : ",\n";
     text += result_of(results.rows[i], parameters, results.info.target.timed.size()).dump();

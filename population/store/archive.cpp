@@ -62,9 +62,8 @@ void compete(Database& database, std::int64_t board, const Contender& challenger
   const std::vector<Contender> elites = elites_of(database, board);
   const EliteDecision decision = decide(elites, challenger);
   if (!decision.enters) return;
-  const auto displaced = std::find_if(elites.begin(), elites.end(), [&](const Contender& elite) {
-    return decision.displaces == elite.candidate;
-  });
+  const auto displaced = std::find_if(elites.begin(), elites.end(),
+                                      [&](const Contender& elite) { return decision.displaces == elite.candidate; });
   enter(database, board, challenger, displaced == elites.end() ? nullptr : &*displaced);
 }
 
@@ -81,10 +80,10 @@ class RunArchive final : public Archive {
     row.bind(run_).bind(proposal.ticket);
     if (!row.next()) return std::nullopt;
     if (row.text(1) != to_json(proposal.genome)) {
-      throw usage_error(fmt::format(
-          "run {} of {} cannot be resumed: its proposal {} was another genome, so the templates, the "
-          "device or evo itself have changed; start a new run",
-          run_, database_.path().string(), proposal.ticket));
+      throw usage_error(
+          fmt::format("run {} of {} cannot be resumed: its proposal {} was another genome, so the templates, the "
+                      "device or evo itself have changed; start a new run",
+                      run_, database_.path().string(), proposal.ticket));
     }
     return read_evaluation(database_, row.integer(0));
   }
@@ -154,13 +153,11 @@ class RunArchive final : public Archive {
         .bind(candidate.source_hash());
     if (insert.run() == 1) return database_.last_id();
     if (find_candidate(database_, run_, proposal.ticket)) {
-      throw usage_error(
-          fmt::format("run {} of {} already has a result for proposal {}: another process is running it",
-                      run_, database_.path().string(), proposal.ticket));
+      throw usage_error(fmt::format("run {} of {} already has a result for proposal {}: another process is running it",
+                                    run_, database_.path().string(), proposal.ticket));
     }
-    throw machine_error(
-        fmt::format("run {} of {} was given the genome of proposal {} before: please report this", run_,
-                    database_.path().string(), proposal.ticket));
+    throw machine_error(fmt::format("run {} of {} was given the genome of proposal {} before: please report this", run_,
+                                    database_.path().string(), proposal.ticket));
   }
 
   void insert_parents(CandidateId id, const Proposal& proposal) {
@@ -170,8 +167,8 @@ class RunArchive final : public Archive {
       const std::optional<CandidateId> parent = find_candidate(database_, run_, ticket);
       if (!parent || *parent == id) {
         throw machine_error(
-            fmt::format("run {} of {}: proposal {} names parent {}, which has no result: please report this",
-                        run_, database_.path().string(), proposal.ticket, ticket));
+            fmt::format("run {} of {}: proposal {} names parent {}, which has no result: please report this", run_,
+                        database_.path().string(), proposal.ticket, ticket));
       }
       insert.bind(id).bind(position++).bind(*parent).run();
     }
@@ -193,8 +190,7 @@ class RunArchive final : public Archive {
 
   void insert_files(CandidateId id, const Candidate& candidate) {
     Statement insert = database_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)");
-    for (const auto& [path, text] : candidate.files)
-      insert.bind(id).bind(path).bind(store_text(database_, text)).run();
+    for (const auto& [path, text] : candidate.files) insert.bind(id).bind(path).bind(store_text(database_, text)).run();
   }
 
   Database& database_;

@@ -40,8 +40,7 @@ Bindings bindings_of(const json& object) {
 
 json to_value(const std::vector<Shape>& shapes) {
   json list = json::array();
-  for (const Shape& shape : shapes)
-    list.push_back({{"name", shape.name}, {"parameters", to_value(shape.parameters)}});
+  for (const Shape& shape : shapes) list.push_back({{"name", shape.name}, {"parameters", to_value(shape.parameters)}});
   return list;
 }
 
@@ -83,8 +82,8 @@ std::string target_to_json(const Target& target) {
 Target target_from_json(std::string_view text) {
   const json object = parse(text);
   try {
-    return {bindings_of(object.at("options")), shapes_of(object.at("timed")),
-            shapes_of(object.at("validated")), object.value("objective", Target{}.objective)};
+    return {bindings_of(object.at("options")), shapes_of(object.at("timed")), shapes_of(object.at("validated")),
+            object.value("objective", Target{}.objective)};
   } catch (const json::exception&) {
     throw usage_error("malformed target: expected options, timed and validated");
   }
@@ -100,8 +99,7 @@ std::string seeds_to_json(const std::vector<Seed>& seeds) {
 std::vector<Seed> seeds_from_json(std::string_view text) {
   std::vector<Seed> seeds;
   for (const json& seed : parse(text)) {
-    if (!seed.is_object() || !seed.contains("genome") || !seed.contains("origin") ||
-        !seed["origin"].is_string())
+    if (!seed.is_object() || !seed.contains("genome") || !seed.contains("origin") || !seed["origin"].is_string())
       throw usage_error("a seed is {\"genome\": {...}, \"origin\": \"...\"}");
     seeds.push_back({genome_from_json(seed["genome"].dump()), seed["origin"].get<std::string>()});
   }

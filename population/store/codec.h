@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/task/candidate.h"
 #include "engine/expression/expression.h"
 #include "engine/search/seeds.h"
+#include "engine/task/candidate.h"
 
 namespace evo {
 

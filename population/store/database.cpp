@@ -31,15 +31,13 @@ Error explain(const std::filesystem::path& path, const SQLite::Exception& error)
     case kBusy:
     case kLocked:
       return machine_error(fmt::format(
-          "database {} is locked by another process: wait until it has finished or choose another --db",
-          file));
+          "database {} is locked by another process: wait until it has finished or choose another --db", file));
     case kReadOnly:
       return machine_error(fmt::format(
-          "database {} cannot be written: make the file and its folder writable or choose another --db",
-          file));
+          "database {} cannot be written: make the file and its folder writable or choose another --db", file));
     case kIoError:
-      return machine_error(fmt::format("database {} cannot be read or written ({}): check the disk it is on",
-                                       file, error.what()));
+      return machine_error(
+          fmt::format("database {} cannot be read or written ({}): check the disk it is on", file, error.what()));
     case kCorrupt:
       return machine_error(
           fmt::format("database {} is damaged ({}): keep a copy, rescue what can be read with `sqlite3 {} "
@@ -83,8 +81,8 @@ std::string uri_of(const std::filesystem::path& path, std::string_view options) 
   return uri.append("?").append(options);
 }
 
-std::unique_ptr<SQLite::Database> connect(const std::filesystem::path& path, std::string_view options,
-                                          int flags, int busy_timeout_ms) {
+std::unique_ptr<SQLite::Database> connect(const std::filesystem::path& path, std::string_view options, int flags,
+                                          int busy_timeout_ms) {
   if (path == ":memory:")
     return std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   return std::make_unique<SQLite::Database>(uri_of(path, options), flags | SQLite::OPEN_URI, busy_timeout_ms);
@@ -108,9 +106,8 @@ bool has_log(const std::filesystem::path& path) {
 }
 
 /// Null when the permissions do not allow this way of opening.
-std::unique_ptr<SQLite::Database> try_connect_to_read(const std::filesystem::path& path,
-                                                      std::string_view options, int flags,
-                                                      int busy_timeout_ms) {
+std::unique_ptr<SQLite::Database> try_connect_to_read(const std::filesystem::path& path, std::string_view options,
+                                                      int flags, int busy_timeout_ms) {
   try {
     auto connection = connect(path, options, flags, busy_timeout_ms);
     if (!readable(*connection)) return nullptr;
@@ -134,8 +131,8 @@ std::unique_ptr<SQLite::Database> connect_to_read(const std::filesystem::path& p
     connection = try_connect_to_read(path, "mode=ro&immutable=1", SQLite::OPEN_READONLY, busy_timeout_ms);
   }
   if (connection) return connection;
-  throw machine_error(fmt::format(
-      "database {} cannot be read: check the permissions of the file and its folder", path.string()));
+  throw machine_error(
+      fmt::format("database {} cannot be read: check the permissions of the file and its folder", path.string()));
 }
 
 }  // namespace
@@ -147,8 +144,8 @@ Statement::Statement(Database& database, std::string sql) : database_(database),
     idle.pop_back();
     return;
   }
-  statement_ = explained(database_.path_,
-                         [&] { return std::make_unique<SQLite::Statement>(*database_.connection_, sql_); });
+  statement_ =
+      explained(database_.path_, [&] { return std::make_unique<SQLite::Statement>(*database_.connection_, sql_); });
 }
 
 Statement::~Statement() {
@@ -219,8 +216,7 @@ std::string Statement::text(int column) const {
 
 WriteTransaction::WriteTransaction(Database& database) : database_(database) {
   transaction_ = explained(database.path_, [&] {
-    return std::make_unique<SQLite::Transaction>(*database.connection_,
-                                                 SQLite::TransactionBehavior::IMMEDIATE);
+    return std::make_unique<SQLite::Transaction>(*database.connection_, SQLite::TransactionBehavior::IMMEDIATE);
   });
 }
 
@@ -232,8 +228,7 @@ void WriteTransaction::commit() {
 
 ReadTransaction::ReadTransaction(Database& database) {
   transaction_ = explained(database.path_, [&] {
-    return std::make_unique<SQLite::Transaction>(*database.connection_,
-                                                 SQLite::TransactionBehavior::DEFERRED);
+    return std::make_unique<SQLite::Transaction>(*database.connection_, SQLite::TransactionBehavior::DEFERRED);
   });
 }
 
@@ -244,8 +239,8 @@ Database::Database(const std::filesystem::path& path, Access access, int busy_ti
   connection_ = explained(path_, [&] {
     if (access == Access::read) return connect_to_read(path_, busy_timeout_ms);
     const bool create = access == Access::create;
-    return connect(path_, create ? "mode=rwc" : "mode=rw",
-                   SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0), busy_timeout_ms);
+    return connect(path_, create ? "mode=rwc" : "mode=rw", SQLite::OPEN_READWRITE | (create ? SQLite::OPEN_CREATE : 0),
+                   busy_timeout_ms);
   });
   execute("PRAGMA foreign_keys = ON");
 }

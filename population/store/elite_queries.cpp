@@ -9,7 +9,8 @@ namespace {
 
 // ?1 task, ?2 device, ?3 objective, ?4 task hash; empty does not restrict.
 constexpr const char* kFilter =
-    "(?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1) AND (?4 = '' OR task.hash = ?4) AND "
+    "(?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1) AND (?4 = '' OR "
+    "task.hash = ?4) AND "
     "(?2 = '' OR device.label = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0)";
 
 // {} is kFilter.
@@ -105,8 +106,7 @@ constexpr Rule kRules[] = {
      "(SELECT 1 FROM elite_history AS earlier WHERE earlier.entered = later.displaced AND earlier.id < "
      "later.id "
      "AND earlier.board = later.board)"},
-    {"candidate {} has no evaluation",
-     "SELECT id FROM candidate WHERE id NOT IN (SELECT candidate FROM evaluation)"},
+    {"candidate {} has no evaluation", "SELECT id FROM candidate WHERE id NOT IN (SELECT candidate FROM evaluation)"},
     {"run {} has candidates with sources, but its task has no files: merge again the database that it came from",
      "SELECT run.id FROM run JOIN board ON board.id = run.board "
      "WHERE board.task NOT IN (SELECT task FROM task_file) AND EXISTS (SELECT 1 FROM candidate "
@@ -131,9 +131,8 @@ std::vector<EliteChange> Store::elite_history(const EliteFilter& filter) const {
   std::vector<EliteChange> changes;
   while (rows.next()) {
     EliteChange& change = changes.emplace_back();
-    change = {rows.text(0),   rows.text(1), rows.text(2),
-              rows.text(3),   rows.text(4), rows.integer(5),
-              rows.number(6), {},           {}};
+    change = {
+        rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.integer(5), rows.number(6), {}, {}};
     if (rows.is_null(7)) continue;
     change.displaced = rows.integer(7);
     change.displaced_us = rows.number(8);

@@ -71,8 +71,8 @@ std::vector<CaseError> read_errors(Database& database, CandidateId candidate) {
   rows.bind(candidate);
   std::vector<CaseError> errors;
   while (rows.next()) {
-    errors.push_back({rows.text(0), rows.natural(1), rows.text(2), rows.text(3), rows.number(4),
-                      rows.number(5), rows.number(6)});
+    errors.push_back(
+        {rows.text(0), rows.natural(1), rows.text(2), rows.text(3), rows.number(4), rows.number(5), rows.number(6)});
   }
   return errors;
 }
@@ -106,11 +106,9 @@ void insert_timings(Database& database, CandidateId candidate, const std::vector
 }
 
 void read_samples(Database& database, CandidateId candidate, std::vector<Timing>& timings) {
-  Statement rows =
-      database.prepare("SELECT timing, us FROM sample WHERE candidate = ? ORDER BY timing, position");
+  Statement rows = database.prepare("SELECT timing, us FROM sample WHERE candidate = ? ORDER BY timing, position");
   rows.bind(candidate);
-  while (rows.next())
-    timings.at(static_cast<std::size_t>(rows.integer(0))).samples_us.push_back(rows.number(1));
+  while (rows.next()) timings.at(static_cast<std::size_t>(rows.integer(0))).samples_us.push_back(rows.number(1));
 }
 
 }  // namespace

@@ -24,9 +24,15 @@ void bind_columns(Statement& to, const Statement& from, std::string_view types, 
       continue;
     }
     switch (types[static_cast<std::size_t>(column)]) {
-      case 'i': to.bind(from.integer(column)); break;
-      case 'r': to.bind(from.number(column)); break;
-      default: to.bind(from.text(column)); break;
+      case 'i':
+        to.bind(from.integer(column));
+        break;
+      case 'r':
+        to.bind(from.number(column));
+        break;
+      default:
+        to.bind(from.text(column));
+        break;
     }
   }
 }
@@ -49,7 +55,8 @@ class Merge {
 
   MergeCounts run() {
     Statement runs = from_.prepare(
-        "SELECT id, board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, command, "
+        "SELECT id, board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
+        "command, "
         "evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen FROM run ORDER BY id");
     while (runs.next()) merge_run(runs);
     merge_elites();
@@ -139,7 +146,8 @@ class Merge {
   }
 
   static bool alike(const Result& a, const Result& b) {
-    return a.genome == b.genome && a.source_hash == b.source_hash && a.verdict == b.verdict && a.latency_us == b.latency_us;
+    return a.genome == b.genome && a.source_hash == b.source_hash && a.verdict == b.verdict &&
+           a.latency_us == b.latency_us;
   }
 
   /// Two copies of a run that went on from other results are two runs: no search could be told both.
@@ -161,8 +169,8 @@ class Merge {
   }
 
   SourceTree files_of(std::int64_t task) {
-    Statement row = from_.prepare(
-        "SELECT path, content FROM task_file JOIN text ON text.id = task_file.text WHERE task = ?");
+    Statement row =
+        from_.prepare("SELECT path, content FROM task_file JOIN text ON text.id = task_file.text WHERE task = ?");
     row.bind(task);
     SourceTree files;
     while (row.next()) files.emplace(row.text(0), row.text(1));
@@ -176,22 +184,27 @@ class Merge {
     if (!row.next()) throw usage_error(fmt::format("{}: a run has no board", from_.path().string()));
     const std::int64_t task = task_for(row.integer(0));
     into_.prepare("INSERT INTO board (task, device_key, objective) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-        .bind(task).bind(row.text(1)).bind(row.text(2)).run();
+        .bind(task)
+        .bind(row.text(1))
+        .bind(row.text(2))
+        .run();
     Statement found = into_.prepare("SELECT id FROM board WHERE task = ? AND device_key = ? AND objective = ?");
     found.bind(task).bind(row.text(1)).bind(row.text(2)).next();
     return boards_[board] = found.integer(0);
   }
 
   std::int64_t device_for(std::int64_t device) {
-    Statement row = from_.prepare("SELECT id, key, label, kind, name, arch, uuid, driver, facts FROM device WHERE id = ?");
+    Statement row =
+        from_.prepare("SELECT id, key, label, kind, name, arch, uuid, driver, facts FROM device WHERE id = ?");
     row.bind(device);
     if (!row.next()) throw usage_error(fmt::format("{}: a run has no device", from_.path().string()));
-    return id_of(into_,
-                 "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-                 "ON CONFLICT DO NOTHING",
-                 "SELECT id FROM device WHERE key = ? AND label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? "
-                 "AND driver = ? AND facts = ?",
-                 row, "itttttttt", 1);
+    return id_of(
+        into_,
+        "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        "SELECT id FROM device WHERE key = ? AND label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? "
+        "AND driver = ? AND facts = ?",
+        row, "itttttttt", 1);
   }
 
   /// `known`: the results of the run that are here already.
@@ -205,7 +218,8 @@ class Merge {
         continue;
       }
       Statement insert = into_.prepare(
-          "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?)");
+          "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at) VALUES (?, ?, ?, ?, ?, ?, "
+          "?)");
       insert.bind(new_run);
       bind_columns(insert, row, "iittttt", 1);
       insert.run();
@@ -221,12 +235,17 @@ class Merge {
     merge_parents(candidate, id);
     merge_programs(candidate, id);
     merge_files(candidate, id);
-    copy("build", "position, specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
-         "compile_ms, flags", "ittiiiittrt", candidate, id);
+    copy("build",
+         "position, specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
+         "compile_ms, flags",
+         "ittiiiittrt", candidate, id);
     copy("evaluation", "verdict, reason, latency_us, worst_relative_l2, profile, salt", "ttrrti", candidate, id);
-    copy("case_error", "position, shape, seed, regime, output, relative_l2, max_abs, cosine", "itittrrr", candidate, id);
-    copy("timing", "position, shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, "
-         "memory_mhz, other_processes, power_limited", "itiirrriiiiii", candidate, id);
+    copy("case_error", "position, shape, seed, regime, output, relative_l2, max_abs, cosine", "itittrrr", candidate,
+         id);
+    copy("timing",
+         "position, shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, "
+         "memory_mhz, other_processes, power_limited",
+         "itiirrriiiiii", candidate, id);
     copy("sample", "timing, position, us", "iir", candidate, id);
   }
 
@@ -236,7 +255,8 @@ class Merge {
     while (row.next()) {
       const auto parent = candidates_.find(row.integer(1));
       if (parent == candidates_.end()) {
-        throw usage_error(fmt::format("{}: candidate {} has a parent of another run", from_.path().string(), candidate));
+        throw usage_error(
+            fmt::format("{}: candidate {} has a parent of another run", from_.path().string(), candidate));
       }
       into_.prepare("INSERT INTO parent VALUES (?, ?, ?)").bind(id).bind(row.integer(0)).bind(parent->second).run();
     }
@@ -250,7 +270,13 @@ class Merge {
     while (row.next()) {
       const std::int64_t text = store_text(into_, row.text(2));
       into_.prepare("INSERT INTO program VALUES (?, ?, ?, ?, ?, ?)")
-          .bind(id).bind(row.integer(0)).bind(row.text(1)).bind(text).bind(row.text(3)).bind(row.integer(4)).run();
+          .bind(id)
+          .bind(row.integer(0))
+          .bind(row.text(1))
+          .bind(text)
+          .bind(row.text(3))
+          .bind(row.integer(4))
+          .run();
     }
   }
 
@@ -265,7 +291,8 @@ class Merge {
   }
 
   /// Rows of a table whose first column is the candidate.
-  void copy(const char* table, std::string_view columns, std::string_view types, std::int64_t candidate, std::int64_t id) {
+  void copy(const char* table, std::string_view columns, std::string_view types, std::int64_t candidate,
+            std::int64_t id) {
     Statement row = from_.prepare(fmt::format("SELECT {} FROM {} WHERE candidate = ?", columns, table));
     row.bind(candidate);
     std::string places = "?";

@@ -36,8 +36,7 @@ auto readable(const Database& database, Read&& read) -> decltype(read()) {
   try {
     return read();
   } catch (const Error& error) {
-    throw machine_error(
-        fmt::format("database {} has an unreadable row: {}", database.path().string(), error.what()));
+    throw machine_error(fmt::format("database {} has an unreadable row: {}", database.path().string(), error.what()));
   }
 }
 
@@ -81,8 +80,8 @@ std::vector<RunRow> read_runs(Database& database, std::optional<RunId> only) {
   rows.bind(only);
   std::vector<RunRow> runs;
   while (rows.next()) {
-    runs.push_back({rows.integer(0), info_of(database, rows), status_of(rows.text(21)), rows.text(22),
-                    rows.text(23), rows.natural(24), rows.natural(25), rows.optional_number(26)});
+    runs.push_back({rows.integer(0), info_of(database, rows), status_of(rows.text(21)), rows.text(22), rows.text(23),
+                    rows.natural(24), rows.natural(25), rows.optional_number(26)});
   }
   return runs;
 }
@@ -103,8 +102,8 @@ std::vector<StoredProgram> programs_of(Database& database, CandidateId candidate
   rows.bind(candidate);
   std::vector<StoredProgram> programs;
   while (rows.next()) {
-    programs.push_back({stored_bindings(database, rows.text(0)), rows.text(1), rows.text(2),
-                        static_cast<int>(rows.integer(3))});
+    programs.push_back(
+        {stored_bindings(database, rows.text(0)), rows.text(1), rows.text(2), static_cast<int>(rows.integer(3))});
   }
   return programs;
 }
@@ -219,8 +218,8 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
 std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   Database& database = impl_->database;
   const ReadTransaction transaction(database);
-  Statement row = database.prepare(
-      "SELECT run, ticket, recorded_at, op, genome, source_hash FROM candidate WHERE id = ?");
+  Statement row =
+      database.prepare("SELECT run, ticket, recorded_at, op, genome, source_hash FROM candidate WHERE id = ?");
   row.bind(candidate);
   if (!row.next()) return std::nullopt;
   CandidateRow result;

@@ -255,7 +255,7 @@ ORDER BY nearest.elite, nearest.distance, candidate.id;
 -- What a run was seeded with, in the order proposed: a JSON array of {genome, origin}.
 ALTER TABLE run ADD COLUMN seeds TEXT NOT NULL DEFAULT '[]';
 )sql",
-                                                  R"sql(
+                                                    R"sql(
 ALTER TABLE build ADD COLUMN flags TEXT NOT NULL DEFAULT '';  -- of the compiler; empty: unknown
 
 -- What the GPU was found doing meanwhile; 0: nobody could tell.
@@ -278,7 +278,7 @@ CREATE TABLE selftest (
   at            TEXT NOT NULL
 ) STRICT;
 )sql",
-                                                  R"sql(
+                                                    R"sql(
 -- Templates that a candidate has beside its task's: alleles and kernels that a proposer brought.
 CREATE TABLE candidate_file (
   candidate INTEGER NOT NULL REFERENCES candidate,
@@ -287,11 +287,11 @@ CREATE TABLE candidate_file (
   PRIMARY KEY (candidate, path)
 ) STRICT, WITHOUT ROWID;
 )sql",
-                                                  R"sql(
+                                                    R"sql(
 -- Proposals for each that was evaluated: the one of so many that was modelled to be the fastest.
 ALTER TABLE run ADD COLUMN screen INTEGER NOT NULL DEFAULT 1;
 )sql",
-                                                  R"sql(
+                                                    R"sql(
 -- Whether the GPU's power limit lowered its clocks meanwhile.
 ALTER TABLE timing ADD COLUMN power_limited INTEGER NOT NULL DEFAULT 0 CHECK (power_limited IN (0, 1));
 )sql"};
@@ -314,8 +314,7 @@ bool is_empty(Database& database) {
 
 void refuse_foreign(Database& database) {
   if (database.pragma("application_id") == kApplicationId) return;
-  throw usage_error(
-      fmt::format("{} is a database of another program: choose another --db", database.path().string()));
+  throw usage_error(fmt::format("{} is a database of another program: choose another --db", database.path().string()));
 }
 
 void apply(Database& database, int version) {
@@ -349,9 +348,8 @@ void migrate(Database& database) {
 
 void refuse_empty(Database& database) {
   if (!is_empty(database)) return;
-  throw usage_error(
-      fmt::format("database {} is empty: fill it with `evo run --db {}` or choose another --db",
-                  database.path().string(), database.path().string()));
+  throw usage_error(fmt::format("database {} is empty: fill it with `evo run --db {}` or choose another --db",
+                                database.path().string(), database.path().string()));
 }
 
 void require_schema(Database& database) {

@@ -27,8 +27,7 @@ void Store::record_selftest(const SelftestRecord& record) {
   transaction.commit();
 }
 
-std::optional<SelftestRecord> Store::last_selftest(std::string_view task_hash,
-                                                   std::string_view device_kind) const {
+std::optional<SelftestRecord> Store::last_selftest(std::string_view task_hash, std::string_view device_kind) const {
   Statement row = impl_->database.prepare(
       "SELECT task.name, task.hash, label, kind, device.name, arch, uuid, driver, facts, passed, judged, "
       "wrong, salt, "

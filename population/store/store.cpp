@@ -31,8 +31,8 @@ void refuse_folder(const fs::path& path) {
 void require_file(const fs::path& path) {
   std::error_code error;
   if (fs::status(path, error).type() == fs::file_type::not_found) {
-    throw usage_error(fmt::format("there is no database {}: `evo run --task TASK --db {}` makes one",
-                                  path.string(), path.string()));
+    throw usage_error(
+        fmt::format("there is no database {}: `evo run --task TASK --db {}` makes one", path.string(), path.string()));
   }
 }
 
@@ -44,9 +44,8 @@ void make_folder(const fs::path& path) {
   if (folder.empty() || fs::exists(folder, error)) return;
   fs::create_directory(folder, error);
   if (error) {
-    throw machine_error(
-        fmt::format("the folder {} of the database cannot be made ({}): make it or choose another --db",
-                    folder.string(), error.message()));
+    throw machine_error(fmt::format("the folder {} of the database cannot be made ({}): make it or choose another --db",
+                                    folder.string(), error.message()));
   }
 }
 
@@ -72,15 +71,13 @@ std::int64_t board_id(Database& database, std::int64_t task, const RunInfo& info
       .bind(key)
       .bind(info.objective)
       .run();
-  Statement row =
-      database.prepare("SELECT id FROM board WHERE task = ? AND device_key = ? AND objective = ?");
+  Statement row = database.prepare("SELECT id FROM board WHERE task = ? AND device_key = ? AND objective = ?");
   row.bind(task).bind(key).bind(info.objective).next();
   return row.integer(0);
 }
 
 Error no_such_run(const Database& database, RunId run) {
-  return usage_error(
-      fmt::format("database {} has no run {}: `evo runs` lists them", database.path().string(), run));
+  return usage_error(fmt::format("database {} has no run {}: `evo runs` lists them", database.path().string(), run));
 }
 
 }  // namespace
@@ -183,8 +180,8 @@ Store Store::open(const fs::path& path, Mode mode, const StoreOptions& options) 
   } else if (!in_memory(path)) {
     make_folder(path);
   }
-  auto impl = std::make_unique<Impl>(path, reads ? Database::Access::read : Database::Access::create,
-                                     options.busy_timeout_ms);
+  auto impl =
+      std::make_unique<Impl>(path, reads ? Database::Access::read : Database::Access::create, options.busy_timeout_ms);
   Database& database = impl->database;
   if (reads) {
     require_schema(database);
@@ -212,7 +209,8 @@ RunId Store::begin_run(const RunInfo& info) {
       "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, "
       "width, "
       "command, "
-      "evo_version, nvrtc_version, seeds, screen, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "evo_version, nvrtc_version, seeds, screen, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?, "
       "?, "
       "'running', {})",
       kNow);
@@ -258,8 +256,7 @@ RunInfo Store::reopen_run(RunId run_id, std::optional<std::uint64_t> evaluation_
 }
 
 void Store::finish_run(RunId run, RunStatus status) {
-  static const std::string kUpdate =
-      fmt::format("UPDATE run SET status = ?, finished_at = {} WHERE id = ?", kNow);
+  static const std::string kUpdate = fmt::format("UPDATE run SET status = ?, finished_at = {} WHERE id = ?", kNow);
   Database& database = impl_->database;
   WriteTransaction transaction(database);
   if (database.prepare(kUpdate).bind(name_of(status)).bind(run).run() != 1) throw no_such_run(database, run);

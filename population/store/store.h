@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/source_tree.h"
+#include "engine/search/search.h"
+#include "engine/search/seeds.h"
 #include "engine/task/candidate.h"
 #include "engine/task/evaluation.h"
 #include "engine/task/genome.h"
-#include "engine/search/search.h"
-#include "engine/search/seeds.h"
-#include "engine/base/source_tree.h"
 
 namespace evo {
 
@@ -32,8 +32,8 @@ struct DeviceRecord {
 /// What elites of different GPUs of one model share: kind, name and arch, not the ordinal or the uuid.
 std::string device_key(const DeviceRecord& device);
 
-/// "latency mission out=f16": the objective, the timed shapes and the options that a target's candidates share. Candidates of different objectives
-/// never compete.
+/// "latency mission out=f16": the objective, the timed shapes and the options that a target's candidates share.
+/// Candidates of different objectives never compete.
 std::string objective_of(const Target& target);
 
 /// The files of `tree` that a task's hash covers: its folder and include/.
@@ -43,8 +43,7 @@ SourceTree files_of_task(const SourceTree& tree, std::string_view task);
 struct RunInfo {
   std::string task;
   std::string task_hash;
-  SourceTree
-      files;  ///< files_of_task: stored once for each task hash, so that export and resume need no templates.
+  SourceTree files;  ///< files_of_task: stored once for each task hash, so that export and resume need no templates.
   DeviceRecord device;
   Target target;
   std::string objective;  ///< objective_of(target).
@@ -88,7 +87,7 @@ struct RunRow {
 /// Which rows to list; empty fields do not restrict.
 struct EliteFilter {
   std::string task = {};
-  std::string device = {};  ///< A device id ("cuda:0", "vgpu:h200"), kind, or a part of its name.
+  std::string device = {};     ///< A device id ("cuda:0", "vgpu:h200"), kind, or a part of its name.
   std::string objective = {};  ///< Its words, or the first of them: "accurate", "accurate mission".
   std::string task_hash = {};
 };
@@ -195,7 +194,7 @@ struct SelftestRecord {
 /// What a merge brought.
 struct MergeCounts {
   std::uint64_t runs = 0;
-  std::uint64_t known_runs = 0;  ///< Were here already.
+  std::uint64_t known_runs = 0;      ///< Were here already.
   std::uint64_t continued_runs = 0;  ///< Of these, those that have gone on there.
   /// Of the known runs, by their ids here, those that have gone on from other results there than here.
   std::vector<RunId> contradicting_runs;
@@ -208,7 +207,8 @@ struct EliteRuling {
   bool replaces = true;
   std::string note;  ///< For people; kept with the challenger's profile.
 };
-/// Asked, outside of any transaction, before a challenger of a lower latency displaces an elite. Empty: latencies decide.
+/// Asked, outside of any transaction, before a challenger of a lower latency displaces an elite. Empty: latencies
+/// decide.
 using EliteJudge = std::function<EliteRuling(const Candidate& challenger, CandidateId incumbent)>;
 
 struct StoreOptions {
@@ -231,8 +231,8 @@ struct StoreOptions {
 class Store {
  public:
   enum class Mode {
-    read,   ///< The file must exist. Nothing is changed and no file is left behind.
-    write,  ///< Created when missing, brought to this schema when older.
+    read,    ///< The file must exist. Nothing is changed and no file is left behind.
+    write,   ///< Created when missing, brought to this schema when older.
     change,  ///< The same, but the file must exist and hold something.
   };
   /// Throws usage_error when the file is missing (read, change), no database, another program's, or has a newer schema;
@@ -277,16 +277,16 @@ class Store {
   /// The newest of a task hash on any device of this kind ("cuda", "vgpu").
   std::optional<SelftestRecord> last_selftest(std::string_view task_hash, std::string_view device_kind) const;
 
-  /// Copies what `other` holds and this database does not: its runs with all that belongs to them. Its elites then compete
-  /// with those here, by their latencies as they were found there. Of runs that are here already comes what they have found
-  /// since, unless the two copies contradict each other: such a run stays as it is. All or nothing. Throws usage_error for a
-  /// database that is not sound.
+  /// Copies what `other` holds and this database does not: its runs with all that belongs to them. Its elites then
+  /// compete with those here, by their latencies as they were found there. Of runs that are here already comes what
+  /// they have found since, unless the two copies contradict each other: such a run stays as it is. All or nothing.
+  /// Throws usage_error for a database that is not sound.
   MergeCounts merge(const std::filesystem::path& other);
   /// Gives back the room of what was deleted, and of texts that nothing refers to.
   void compact();
 
-  /// Problems found by SQLite's integrity and foreign key checks, in the elites and in what their verification needs; empty when
-  /// sound.
+  /// Problems found by SQLite's integrity and foreign key checks, in the elites and in what their verification needs;
+  /// empty when sound.
   std::vector<std::string> check() const;
 
   const std::filesystem::path& path() const;

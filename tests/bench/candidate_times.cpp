@@ -11,15 +11,15 @@
 
 #include "cli/subject/lookup.h"
 #include "cli/subject/templates.h"
-#include "engine/task/candidate.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/space/space.h"
+#include "engine/task/candidate.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/device/device_buffers.h"
-#include "evaluator/pipeline/pipeline.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/pipeline/pipeline.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace {
@@ -80,7 +80,9 @@ void measure(const std::string& task_name, const std::string& shape, int count) 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const auto argument = [&](int at, const char* otherwise) { return std::string(at < count ? arguments[at] : otherwise); };
+  const auto argument = [&](int at, const char* otherwise) {
+    return std::string(at < count ? arguments[at] : otherwise);
+  };
   try {
     measure(argument(1, "fp8_sdpa"), argument(2, "mission"), std::atoi(argument(3, "20").c_str()));
   } catch (const Error& error) {

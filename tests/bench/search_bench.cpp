@@ -11,8 +11,8 @@
 #include "cli/subject/templates.h"
 #include "engine/base/rng.h"
 #include "engine/space/space.h"
-#include "engine/strategy/strategy.h"
 #include "engine/space/t1.h"
+#include "engine/strategy/strategy.h"
 #include "evaluator/pipeline/pipeline.h"
 
 // What the search itself costs: building spaces, and each ask and tell when much has been told. Arguments
@@ -55,8 +55,7 @@ void ask_and_tell(benchmark::State& state, const std::string& strategy_name) {
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");
   const DeviceInfo device = resolve_device("vgpu:h200");
-  const Space space =
-      cli::make_space(tree, task, device, make_target(task, device.kind, {"mission"}, {}), {});
+  const Space space = cli::make_space(tree, task, device, make_target(task, device.kind, {"mission"}, {}), {});
   const std::unique_ptr<Strategy> strategy = make_strategy(strategy_name, space, 1);
   const auto step = [&] {
     const Proposal proposal = strategy->ask().value();
@@ -76,12 +75,11 @@ void ask_and_tell(benchmark::State& state, const std::string& strategy_name) {
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   for (const char* family : {"wgmma", "mma_sync"})
-    benchmark::RegisterBenchmark(("build fp8_sdpa/" + std::string(family)).c_str(), build_family, "fp8_sdpa",
-                                 family)
+    benchmark::RegisterBenchmark(("build fp8_sdpa/" + std::string(family)).c_str(), build_family, "fp8_sdpa", family)
         ->Unit(benchmark::kMillisecond);
   for (int i = 1; i < argc; ++i)
-    benchmark::RegisterBenchmark(("build " + std::filesystem::path(argv[i]).stem().string()).c_str(),
-                                 build_t1, std::string(argv[i]))
+    benchmark::RegisterBenchmark(("build " + std::filesystem::path(argv[i]).stem().string()).c_str(), build_t1,
+                                 std::string(argv[i]))
         ->Unit(benchmark::kMillisecond);
   for (const std::string& strategy : strategy_names()) {
     benchmark::RegisterBenchmark(("ask and tell " + strategy).c_str(), ask_and_tell, strategy)

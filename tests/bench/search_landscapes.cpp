@@ -13,18 +13,18 @@
 #include <utility>
 #include <vector>
 
-#include "cli/subject/lookup.h"
 #include "cli/model/modelled_recording.h"
+#include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
 #include "cli/subject/templates.h"
 #include "engine/base/error.h"
+#include "engine/base/rng.h"
+#include "engine/base/text.h"
 #include "engine/search/guided_strategy.h"
 #include "engine/search/presearch.h"
-#include "engine/base/rng.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
 #include "engine/strategy/strategy.h"
-#include "engine/base/text.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/pipeline/pipeline.h"
 
@@ -142,8 +142,7 @@ class Landscape {
     failure_.emplace(std::move(all), std::move(failures), degree);
     log_latency_.emplace(std::move(valid), std::move(latencies), degree);
     if (!modelled) return;
-    if (errors.empty())
-      throw usage_error(fmt::format("--modelled: no latency of a genome of {}", recording.name));
+    if (errors.empty()) throw usage_error(fmt::format("--modelled: no latency of a genome of {}", recording.name));
     log_model_error_.emplace(std::move(modelled_points), std::move(errors), degree);
   }
 
@@ -228,8 +227,7 @@ class LearntLatencyPredictor : public LatencyPredictor {
  private:
   static double own_error(const Point& point) {  // Box-Muller
     Rng rng(PointHash()(point));
-    return std::exp(kOwnError * std::sqrt(-2 * std::log(1 - rng.unit())) *
-                    std::cos(2 * std::numbers::pi * rng.unit()));
+    return std::exp(kOwnError * std::sqrt(-2 * std::log(1 - rng.unit())) * std::cos(2 * std::numbers::pi * rng.unit()));
   }
   const Landscape& landscape_;
 };
@@ -243,8 +241,8 @@ struct Budget {
 };
 
 /// What a run evaluated, which `seeds` and the best of a presearch opened.
-LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed,
-                    const Budget& budget, std::vector<Seed> seeds = {}) {
+LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed, const Budget& budget,
+                    std::vector<Seed> seeds = {}) {
   LearntLatencyPredictor predictor(landscape);
   if (budget.presearch > 0)
     std::ranges::move(presearch(landscape.space(), strategy, seed, predictor, {.genomes = budget.presearch}),
@@ -266,8 +264,7 @@ std::vector<Seed> seeds_from(LearntEvaluator elsewhere, const Landscape& landsca
   std::vector<Seed> ranking;
   for (auto& [latency, genome] : elsewhere.valid) ranking.push_back({std::move(genome), ""});
   LearntLatencyPredictor predictor(landscape);
-  return budget.screen > 1 ? seeds_in(landscape.space(), {ranking}, predictor)
-                           : seeds_in(landscape.space(), {ranking});
+  return budget.screen > 1 ? seeds_in(landscape.space(), {ranking}, predictor) : seeds_in(landscape.space(), {ranking});
 }
 
 std::string cell(const std::vector<double>& values, int digits) {
@@ -297,12 +294,10 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
                const std::vector<std::size_t>& landscapes) {
   using Best = std::vector<double>;
   const auto at = [&](std::size_t evaluations) {
-    return cell(by_run(runs, landscapes,
-                       [&](const Best& best) { return best[std::min(evaluations, best.size()) - 1]; }),
-                3);
+    return cell(
+        by_run(runs, landscapes, [&](const Best& best) { return best[std::min(evaluations, best.size()) - 1]; }), 3);
   };
-  const auto hit =
-      by_run(runs, landscapes, [](const Best& best) { return best.back() <= kNear ? 1.0 : 0.0; });
+  const auto hit = by_run(runs, landscapes, [](const Best& best) { return best.back() <= kNear ? 1.0 : 0.0; });
   const auto reach = by_run(runs, landscapes, [](const Best& best) {
     const auto far = std::count_if(best.begin(), best.end(), [](double ratio) { return ratio > kNear; });
     return static_cast<double>(std::min<std::ptrdiff_t>(far + 1, std::ssize(best)));
@@ -311,14 +306,13 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
              cell(reach, 0));
 }
 
-int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies,
-            const Budget& budget, std::size_t runs, const std::vector<std::string>& models, bool seeded) {
+int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies, const Budget& budget,
+            std::size_t runs, const std::vector<std::string>& models, bool seeded) {
   const auto modelled = cli::read_modelled(models);
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");
   const DeviceInfo device = resolve_device("vgpu:h200");
-  const Space space =
-      cli::make_space(tree, task, device, make_target(task, device.kind, {"mission"}, {}), "wgmma");
+  const Space space = cli::make_space(tree, task, device, make_target(task, device.kind, {"mission"}, {}), "wgmma");
   std::vector<Landscape> landscapes;
   for (const std::string& sweep : sweeps) {
     for (const Recording& recording : cli::open_recordings(sweep)) {
@@ -334,9 +328,8 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
   for (const std::string& strategy : strategies) results.emplace_back(strategy, Runs(landscapes.size()));
   for (std::size_t l = 0; l < landscapes.size(); ++l) {
     std::vector<double> ends(kDescents);
-    parallel_each(kDescents, [&] {
-      return [&](std::size_t descent) { ends[descent] = landscapes[l].descent_us(descent); };
-    });
+    parallel_each(kDescents,
+                  [&] { return [&](std::size_t descent) { ends[descent] = landscapes[l].descent_us(descent); }; });
     double optimum = *std::min_element(ends.begin(), ends.end());
     for (auto& [strategy, all] : results) {
       all[l].resize(runs);

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/loaded_module.h"
+#include "evaluator/vgpu/machine/launch.h"
 
 // How long the virtual GPU takes for a warp instruction. Each kernel is a loop of one instruction, repeated;
 // the time is that of the whole loop over the instructions that it executed.
@@ -57,8 +57,8 @@ void run(benchmark::State& state, const std::string& instruction) {
     if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
     executed += launch.executed;
   }
-  state.counters["per_instruction"] = benchmark::Counter(
-      static_cast<double>(executed), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_instruction"] =
+      benchmark::Counter(static_cast<double>(executed), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 struct Case {
@@ -114,7 +114,8 @@ fill:
   shr.u32 t, s, 4; cvt.u64.u32 a, t; or.b64 a, a, 0x4000004000010000; add.u64 b, a, 512;
   mov.u32 n, 0; bar.sync 0; fence.proxy.async; wgmma.fence.sync.aligned;
 again:
-  )" + products + R"(
+  )" + products +
+         R"(
   wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
   add.u32 n, n, 1; setp.lt.u32 q, n, m; @q bra again;
   ret;
@@ -139,11 +140,12 @@ void run_products(benchmark::State& state) {
     if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
     products += 4 * kGroups;
   }
-  state.counters["per_product"] = benchmark::Counter(products, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_product"] =
+      benchmark::Counter(products, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// A launch of 256 independent blocks of 128 threads, 40 million warp instructions, on as many threads of the CPU as the
-/// argument says: wall-clock time.
+/// A launch of 256 independent blocks of 128 threads, 40 million warp instructions, on as many threads of the CPU as
+/// the argument says: wall-clock time.
 void run_blocks_on_threads(benchmark::State& state) {
   GlobalMemory memory;
   const LoadedModule module(memory, loop_of("fma.rn.f32 f0, f1, f2, f0;"), Build{});
@@ -168,11 +170,14 @@ void run_blocks_on_threads(benchmark::State& state) {
 
 const bool kRegistered = [] {
   benchmark::RegisterBenchmark("launch on threads", run_blocks_on_threads)
-      ->Arg(1)->Arg(2)->Arg(4)->UseRealTime()->Unit(benchmark::kMillisecond);
+      ->Arg(1)
+      ->Arg(2)
+      ->Arg(4)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("wgmma.m64n128k32.e4m3", run_products);
   for (const Case& each : kCases) {
-    benchmark::RegisterBenchmark(each.name,
-                                 [&each](benchmark::State& state) { run(state, each.instruction); });
+    benchmark::RegisterBenchmark(each.name, [&each](benchmark::State& state) { run(state, each.instruction); });
   }
   return true;
 }();

@@ -38,8 +38,7 @@ TEST_CASE("numbers are whole, without sign and in range") {
     INFO(text);
     CHECK_THROWS_MATCHES(parse_number("--seed", text), Error, MessageMatches(ContainsSubstring("--seed")));
   }
-  CHECK_THROWS_MATCHES(parse_number("--evals", "0", 1), Error,
-                       MessageMatches(ContainsSubstring("at least 1")));
+  CHECK_THROWS_MATCHES(parse_number("--evals", "0", 1), Error, MessageMatches(ContainsSubstring("at least 1")));
 }
 
 TEST_CASE("a candidate may be named with or without its number sign") {

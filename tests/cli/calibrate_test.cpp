@@ -24,7 +24,8 @@ void write_calibrated_toy(const Bench& bench) {
 void cut_kernel_to(const Bench& bench, const std::string& mask) {
   std::string kernel = bench.read("templates/toy/plain/kernel.cu");
   const std::string sum = "a[i${item}] ${wrong ? '-' : '+'} b[i${item}]";
-  kernel.replace(kernel.find(sum), sum.size(), "__int_as_float(__float_as_int(a[i${item}] + b[i${item}]) & " + mask + ")");
+  kernel.replace(kernel.find(sum), sum.size(),
+                 "__int_as_float(__float_as_int(a[i${item}] + b[i${item}]) & " + mask + ")");
   bench.write("templates/toy/plain/kernel.cu", kernel);
 }
 
@@ -34,7 +35,9 @@ Outcome run_toy(const Bench& bench) {
 
 const std::vector<std::string> kCalibrate = {"selftest", "--task", "toy", "--device", "vgpu", "--calibrate"};
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -109,8 +112,7 @@ TEST_CASE("a task without an emulation cannot be calibrated") {
 TEST_CASE("options of a self-test are refused where limits are measured") {
   const Bench bench;
   write_toy_task(bench);
-  for (const std::vector<std::string>& more :
-       {std::vector<std::string>{"--json"}, {"--record"}, {"--only", "plain"}}) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--json"}, {"--record"}, {"--only", "plain"}}) {
     std::vector<std::string> arguments = kCalibrate;
     arguments.insert(arguments.end(), more.begin(), more.end());
     check_refused(bench.evo(arguments), 2, {more.front(), "--calibrate"});

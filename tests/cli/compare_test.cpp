@@ -57,8 +57,8 @@ TEST_CASE("only valid candidates that compete are compared") {
 TEST_CASE("candidates that do not compile for another architecture are said to be made for their own") {
   const Bench bench;
   write_toy_task(bench);
-  bench.write("templates/toy/plain/kernel.cu",
-              "#if __CUDA_ARCH__ < 900\n#error no such instruction\n#endif\n" + bench.read("templates/toy/plain/kernel.cu"));
+  bench.write("templates/toy/plain/kernel.cu", "#if __CUDA_ARCH__ < 900\n#error no such instruction\n#endif\n" +
+                                                   bench.read("templates/toy/plain/kernel.cu"));
   REQUIRE(bench.evo(kToyRun).code == 0);
   const auto ids = elites_of(bench);
   check_refused(bench.evo({"compare", ids[0], ids[1], "--device", "vgpu:l4"}), 3,
@@ -72,12 +72,12 @@ TEST_CASE("a match over an elite's place ends when its outcome is plain") {
     turns.failures.resize(2);
     return evo::cli::match_decided(turns);
   };
-  CHECK(decided({9.0, 9.02, 8.98}, {10, 10, 10}));                  // Faster.
-  CHECK(decided({11.0, 11.02, 10.98}, {10, 10, 10}));               // Slower.
-  CHECK(decided({10.0, 10.01, 9.99}, {10, 10, 10}));                // The same.
-  CHECK_FALSE(decided({9.0, 9.02}, {10, 10}));                      // Too few rounds.
-  CHECK_FALSE(decided({9.93, 9.92, 9.94}, {10, 10, 10}));           // Faster by what more rounds may take back.
-  CHECK_FALSE(decided({9.0, 10.0, 9.5, 9.1}, {10, 10, 10, 10}));    // They scatter.
+  CHECK(decided({9.0, 9.02, 8.98}, {10, 10, 10}));                // Faster.
+  CHECK(decided({11.0, 11.02, 10.98}, {10, 10, 10}));             // Slower.
+  CHECK(decided({10.0, 10.01, 9.99}, {10, 10, 10}));              // The same.
+  CHECK_FALSE(decided({9.0, 9.02}, {10, 10}));                    // Too few rounds.
+  CHECK_FALSE(decided({9.93, 9.92, 9.94}, {10, 10, 10}));         // Faster by what more rounds may take back.
+  CHECK_FALSE(decided({9.0, 10.0, 9.5, 9.1}, {10, 10, 10, 10}));  // They scatter.
   evo::Turns failed;
   failed.rounds_us = {{9}, {}};
   failed.failures = {std::nullopt, "it broke"};

@@ -8,7 +8,9 @@ using namespace evo::testing;
 
 namespace {
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 void edit(const Bench& bench, const std::string& file, const std::string& from, const std::string& to) {
   std::string text = bench.read(file);
@@ -29,7 +31,8 @@ TEST_CASE("a file whose task allows more than the one here is judged by the one 
   const Bench lax, here, elsewhere;
   write_toy_task(lax);
   write_toy_task(here);
-  edit(lax, "templates/toy/task.json", R"("relative_l2": 0.0001, "cosine": 0.9999)", R"("relative_l2": 0.4, "cosine": 0.5)");
+  edit(lax, "templates/toy/task.json", R"("relative_l2": 0.0001, "cosine": 0.9999)",
+       R"("relative_l2": 0.4, "cosine": 0.5)");
   // A fifth too much everywhere, whatever the seed.
   edit(lax, "templates/toy/plain/kernel.cu", "c[i${item}] = a", "c[i${item}] = 1.2f * (a");
   edit(lax, "templates/toy/plain/kernel.cu", "b[i${item}];", "b[i${item}]);");
@@ -76,10 +79,12 @@ TEST_CASE("a shape that is another one here, and a kernel that is none for the t
   edit(bench, "templates/toy/task.json", R"("middle": { "N": 700 })", R"("middle": { "N": 70 })");
   export_best(bench);
   write_toy_task(bench);
-  check_refused(bench.evo({"verify", "best.cu"}), 2, {"best.cu cannot be judged by the toy of these templates", "its shape middle is another one here"});
+  check_refused(bench.evo({"verify", "best.cu"}), 2,
+                {"best.cu cannot be judged by the toy of these templates", "its shape middle is another one here"});
   export_best(bench);
   edit(bench, "templates/toy/task.json", R"("name": "b")", R"("name": "addend")");
-  edit(bench, "templates/toy/task.json", R"("arguments": ["a", "b", "c", "N"])", R"("arguments": ["a", "addend", "c", "N"])");
+  edit(bench, "templates/toy/task.json", R"("arguments": ["a", "b", "c", "N"])",
+       R"("arguments": ["a", "addend", "c", "N"])");
   check_refused(bench.evo({"verify", "best.cu"}), 2, {"best.cu cannot be judged by the toy of these templates"});
 }
 

@@ -89,8 +89,8 @@ TEST_CASE("a run does not touch a database from a newer evo") {
 TEST_CASE("a file that is no database is refused and left alone") {
   const Bench bench;
   write_toy_task(bench);
-  bench.write("letter.txt", "Dear reader, this is a letter and no database, however long you look at it. " +
-                                std::string(5000, '.'));
+  bench.write("letter.txt",
+              "Dear reader, this is a letter and no database, however long you look at it. " + std::string(5000, '.'));
   const std::string before = bench.read("letter.txt");
   const Outcome outcome = bench.evo({"elites", "--db", "letter.txt"});
   check_refused(outcome, 2, {"letter.txt"});
@@ -130,9 +130,8 @@ TEST_CASE("a place where no database can be made is refused before the search") 
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "file/evo.db", "--quiet"}), 3,
                 {"file", "--db"});
   // /proc refuses new files even to root.
-  check_refused(
-      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo/evo.db", "--quiet"}), 3,
-      {"/proc/evo", "--db"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo/evo.db", "--quiet"}), 3,
+                {"/proc/evo", "--db"});
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "/proc/evo.db", "--quiet"}), 3,
                 {"/proc/evo.db"});
 }
@@ -160,7 +159,8 @@ TEST_CASE("the commands that a run ends with can be typed as they are printed") 
   const Bench bench;
   write_toy_task(bench);
   bench.write("my dir/keep", "");
-  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet", "--db", "my dir/it's.db"});
+  const Outcome outcome =
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet", "--db", "my dir/it's.db"});
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(outcome.out.find(R"(evo show 1 --db 'my dir/it'\''s.db')") != std::string::npos);

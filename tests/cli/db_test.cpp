@@ -10,13 +10,15 @@ using namespace evo::testing;
 namespace {
 
 void run_toy(const Bench& bench, const std::string& seed, const std::string& database) {
-  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "6", "--seed", seed, "--quiet",
-                                     "--strategy", "random", "--db", database});
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "6", "--seed", seed,
+                                     "--quiet", "--strategy", "random", "--db", database});
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
 }
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -139,8 +141,9 @@ TEST_CASE("two copies of a run that went on with other results are told, and sta
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "8", "--quiet", "--db", "b.db"}).code == 0);
   run_toy(bench, "3", "b.db");
   SQLite::Database((bench / "a.db").string(), SQLite::OPEN_READWRITE)
-      .exec("UPDATE evaluation SET latency_us = latency_us + 1 WHERE candidate = (SELECT max(id) FROM candidate "
-            "WHERE run = 2 AND id NOT IN (SELECT candidate FROM elite))");
+      .exec(
+          "UPDATE evaluation SET latency_us = latency_us + 1 WHERE candidate = (SELECT max(id) FROM candidate "
+          "WHERE run = 2 AND id NOT IN (SELECT candidate FROM elite))");
   const Outcome merged = bench.evo({"db", "merge", "b.db", "--db", "a.db"});
   CHECK(merged.code == 0);
   CHECK(holds(merged.out, "1 runs with 6 candidates came from b.db"));

@@ -137,8 +137,7 @@ TEST_CASE("a file of several kernels needs elites that match") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, "tiny", "1");
-  check_refused(bench.evo({"export", "--dispatch", "--device", "cuda"}), 2,
-                {"no elites to choose among on cuda"});
+  check_refused(bench.evo({"export", "--dispatch", "--device", "cuda"}), 2, {"no elites to choose among on cuda"});
   check_refused(bench.evo({"export", "--dispatch", "--option", "mode=loose"}), 2,
                 {"no elites to choose among", "with mode=loose"});
   check_refused(bench.evo({"export", "--dispatch", "--objective", "fastest"}), 2, {"fastest"});

@@ -32,8 +32,7 @@ TEST_CASE("another process on the GPU is said once") {
   Conditions company = kCalm;
   company.other_processes = 1;
   CHECK(watch.notice("proposal 3", timed(company)) ==
-        std::vector<std::string>{
-            "1 other process on this GPU while proposal 3 was timed: latencies may be too long"});
+        std::vector<std::string>{"1 other process on this GPU while proposal 3 was timed: latencies may be too long"});
   CHECK(watch.notice("proposal 4", timed(company)).empty());
 }
 
@@ -43,9 +42,8 @@ TEST_CASE("lowered clocks are said once, whatever was said before") {
   company.other_processes = 2;
   watch.notice("proposal 0", timed(company));
   CHECK(watch.notice("proposal 1", timed(kCalm, 7)) ==
-        std::vector<std::string>{
-            "the GPU lowered its clocks while proposal 1 was timed (heat or power): 7 samples "
-            "were dropped"});
+        std::vector<std::string>{"the GPU lowered its clocks while proposal 1 was timed (heat or power): 7 samples "
+                                 "were dropped"});
   CHECK(watch.notice("proposal 2", timed(kCalm, 7)).empty());
 }
 
@@ -55,7 +53,8 @@ TEST_CASE("the clock that a power limit leaves to a kernel is said once, and is 
   CHECK(watch.notice("proposal 0", timed({.power_limited = true})).empty());
   const Conditions limited = {.sm_mhz_low = 1410, .sm_mhz_high = 1425, .power_limited = true};
   CHECK(watch.notice("proposal 1", timed(limited)) ==
-        std::vector<std::string>{"the GPU's power limit slows proposal 1 (SM at 1410 MHz): latencies are what lasts under load"});
+        std::vector<std::string>{
+            "the GPU's power limit slows proposal 1 (SM at 1410 MHz): latencies are what lasts under load"});
   CHECK(watch.notice("proposal 2", timed(limited)).empty());
   CHECK(watch.notice("proposal 3", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})).empty());
   CHECK(watch.notice("proposal 4", timed({.sm_mhz_low = 1200, .sm_mhz_high = 1200})).size() == 1);
@@ -76,8 +75,7 @@ TEST_CASE("another clock than before is said, a few percent are none") {
   CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
   CHECK(watch.notice("proposal 1", timed({.sm_mhz_low = 1800, .sm_mhz_high = 1800})).empty());
   CHECK(watch.notice("proposal 2", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})) ==
-        std::vector<std::string>{
-            "the GPU's clock changes during this run: 1410 MHz while proposal 2 was timed, 1980 "
-            "MHz at best"});
+        std::vector<std::string>{"the GPU's clock changes during this run: 1410 MHz while proposal 2 was timed, 1980 "
+                                 "MHz at best"});
   CHECK(watch.notice("proposal 3", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})).empty());
 }

@@ -67,8 +67,9 @@ TEST_CASE("the kernels of an exported file run on the virtual GPU as anybody's d
   run_toy(bench);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   const auto genes = bench.json({"elites"})["elites"][0]["genome"]["genes"];
-  const auto ran = bench.json({"vgpu", "best.cu", "--block", std::to_string(genes["threads"].get<int>()), "--arg",
-                               "a=float[32]:iota", "--arg", "b=float[32]:iota", "--arg", "c=float[32]:unset", "--arg", "int:32"});
+  const auto ran =
+      bench.json({"vgpu", "best.cu", "--block", std::to_string(genes["threads"].get<int>()), "--arg",
+                  "a=float[32]:iota", "--arg", "b=float[32]:iota", "--arg", "c=float[32]:unset", "--arg", "int:32"});
   CHECK(ran["ok"] == true);
   CHECK(ran["buffers"][2]["name"] == "c");
   CHECK(ran["buffers"][2]["sum"] == 992);
@@ -133,8 +134,7 @@ TEST_CASE("a stored claim reproduces exactly on the virtual GPU") {
   const Outcome outcome = bench.evo({"verify", best_of(bench)});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
-  for (const char* part :
-       {"claimed", "found", "middle warm, us", "reproduced: correct, and its latency is the same"}) {
+  for (const char* part : {"claimed", "found", "middle warm, us", "reproduced: correct, and its latency is the same"}) {
     CHECK(holds(outcome.out, part));
   }
   const nlohmann::json json = bench.json({"verify", best_of(bench)});
@@ -193,7 +193,6 @@ TEST_CASE("verify refuses what is neither a candidate nor an exported file") {
   const Bench bench;
   bench.write("plain.cu", "__global__ void kernel() {}\n");
   check_refused(bench.evo({"verify", "plain.cu"}), 2, {"plain.cu"});
-  check_refused(bench.evo({"verify", "absent.cu"}), 2,
-                {"'absent.cu' is neither a candidate's number nor a file"});
+  check_refused(bench.evo({"verify", "absent.cu"}), 2, {"'absent.cu' is neither a candidate's number nor a file"});
   check_refused(bench.evo({"verify", "."}), 2, {"'.' is neither"});
 }

@@ -14,7 +14,9 @@ using namespace evo::testing;
 
 namespace {
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -46,8 +48,7 @@ TEST_CASE("a kernel that is right for the validated shapes alone does not verify
   write_toy_task(bench);
   std::string kernel = bench.read("templates/toy/plain/kernel.cu");
   // Knows the sizes of the task's shapes.
-  kernel.replace(kernel.find("if (i${item} < N)"), 17,
-                 "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
+  kernel.replace(kernel.find("if (i${item} < N)"), 17, "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
   bench.write("templates/toy/plain/kernel.cu", kernel);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);

@@ -13,8 +13,7 @@ TEST_CASE("evo alone greets a newcomer with the commands and first steps") {
   const Outcome outcome = run_evo({});
   CHECK(outcome.code == 0);
   CHECK(outcome.err.empty());
-  for (const std::string& command : kCommands)
-    CHECK(outcome.out.find("  " + command + " ") != std::string::npos);
+  for (const std::string& command : kCommands) CHECK(outcome.out.find("  " + command + " ") != std::string::npos);
   CHECK(outcome.out.find("evo run --task fp8_sdpa") != std::string::npos);
   CHECK(outcome.out.find("Exit codes:") != std::string::npos);
   CHECK(outcome.out == run_evo({"--help"}).out);

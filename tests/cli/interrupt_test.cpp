@@ -8,8 +8,7 @@ using namespace evo::testing;
 namespace {
 
 /// Long enough that it cannot end by itself before the signal comes.
-const std::vector<std::string> kLongRun = {"run",     "--task", "toy",    "--device", "vgpu",
-                                           "--evals", "52",     "--seed", "1"};
+const std::vector<std::string> kLongRun = {"run", "--task", "toy", "--device", "vgpu", "--evals", "52", "--seed", "1"};
 
 ProcessOptions in(const Bench& bench) {
   return {.folder = bench.folder()};
@@ -97,7 +96,8 @@ namespace {
 /// Process::finish() waits for their end, too.
 Outcome ended_while_a_proposer_thinks(const Bench& bench, int signal, bool twice = false) {
   std::vector<std::string> arguments = kLongRun;
-  for (const char* more : {"--proposer", "sleep 1000 & echo thinking >&2; sleep 1000 | cat", "--proposer-deadline", "1h"})
+  for (const char* more :
+       {"--proposer", "sleep 1000 & echo thinking >&2; sleep 1000 | cat", "--proposer-deadline", "1h"})
     arguments.push_back(more);
   Process process(arguments, in(bench));
   process.wait_for_error_text("thinking");
@@ -129,8 +129,8 @@ TEST_CASE("a proposer dies with evo, and what it has started, when evo is killed
 TEST_CASE("a run whose time is out does not wait for its proposer") {
   const Bench bench;
   write_toy_task(bench, true);
-  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--time", "1s", "--proposer", "sleep 1000",
-                                     "--proposer-deadline", "1h"});
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--time", "1s", "--proposer",
+                                     "sleep 1000", "--proposer-deadline", "1h"});
   INFO(outcome.err);
   const auto run = bench.json({"runs"})["runs"][0];
   CHECK(run["status"] == "finished");

@@ -26,29 +26,20 @@ Names document(Names own) {
 TEST_CASE("every document has the members that its description promises") {
   const Bench bench;
   write_toy_task(bench);
-  const nlohmann::json run =
-      bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
-  const Names run_members = {"id",           "task",
-                             "task_hash",    "device",
-                             "target",       "objective",
-                             "family",       "strategy",
-                             "seed",         "seeds",
-                             "screen",       "salt",
-                             "width",        "evaluation_limit",
-                             "time_limit_s", "status",
-                             "started_at",   "finished_at",
-                             "evaluated",    "valid",
-                             "best_us",      "command_line",
-                             "evo_version",  "nvrtc_version"};
+  const nlohmann::json run = bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
+  const Names run_members = {
+      "id",           "task",        "task_hash",    "device",      "target",    "objective", "family",
+      "strategy",     "seed",        "seeds",        "screen",      "salt",      "width",     "evaluation_limit",
+      "time_limit_s", "status",      "started_at",   "finished_at", "evaluated", "valid",     "best_us",
+      "command_line", "evo_version", "nvrtc_version"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
-  CHECK(members(run) == document({"run", "interrupted", "exhausted", "verdicts", "first_valid", "best",
-                                  "improvement", "elites"}));
+  CHECK(members(run) ==
+        document({"run", "interrupted", "exhausted", "verdicts", "first_valid", "best", "improvement", "elites"}));
   CHECK(members(run["run"]) == run_members);
   CHECK(members(run["best"]) == outcome_members);
-  CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current",
-                                           "device", "objective", "latency_us", "timing", "relative_l2",
-                                           "registers", "spill_bytes", "genome", "source_hash", "since",
-                                           "timings"});
+  CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current", "device",
+                                           "objective", "latency_us", "timing", "relative_l2", "registers",
+                                           "spill_bytes", "genome", "source_hash", "since", "timings"});
   CHECK(members(run["run"]["device"]) == Names{"id", "kind", "name", "arch", "uuid", "driver"});
   CHECK(members(run["run"]["target"]) == Names{"objective", "options", "timed", "validated"});
   CHECK(run["run"]["salt"].get<std::string>().size() == 16);
@@ -65,17 +56,17 @@ TEST_CASE("every document has the members that its description promises") {
   CHECK(members(bench.json({"runs", "1"})["runs"][0]) == with_outcomes);
   CHECK(members(bench.json({"runs", "1"})["runs"][0]["outcomes"][0]) == outcome_members);
   const nlohmann::json show = bench.json({"show", a});
-  CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "parents", "genome",
-                                   "elite_rank", "source_hash", "evaluation", "programs", "files", "run"}));
+  CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "parents", "genome", "elite_rank",
+                                   "source_hash", "evaluation", "programs", "files", "run"}));
   const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
                                     "timings", "builds", "cases",      "profile"};
   CHECK(members(show["evaluation"]) == evaluation_members);
-  CHECK(members(show["evaluation"]["timings"][0]) ==
-        Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low",
-              "sm_mhz_high", "memory_mhz", "other_processes", "power_limited", "samples_us"});
-  CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "registers",
-                                                          "spill_bytes", "static_smem_bytes", "stack_bytes",
-                                                          "cubin_hash", "compile_ms", "flags", "log"});
+  CHECK(members(show["evaluation"]["timings"][0]) == Names{"shape", "timing", "cold", "median_us", "low_us", "high_us",
+                                                           "throttled", "sm_mhz_low", "sm_mhz_high", "memory_mhz",
+                                                           "other_processes", "power_limited", "samples_us"});
+  CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "registers", "spill_bytes",
+                                                          "static_smem_bytes", "stack_bytes", "cubin_hash",
+                                                          "compile_ms", "flags", "log"});
   CHECK(members(show["evaluation"]["cases"][0]) ==
         Names{"shape", "seed", "regime", "output", "relative_l2", "max_abs", "cosine"});
   CHECK(members(show["programs"][0]) == Names{"specialisation", "max_registers", "source_hash", "source"});

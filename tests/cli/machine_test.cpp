@@ -21,8 +21,7 @@ TEST_CASE("without NVRTC a run ends before it begins, and says how to install it
   const Bench bench;
   write_toy_task(bench);
   const std::vector<std::string> before = bench.files();
-  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu"}, kWithoutNvrtc), 3,
-                {"NVRTC", "/nonexistent"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu"}, kWithoutNvrtc), 3, {"NVRTC", "/nonexistent"});
   CHECK(bench.files() == before);
 }
 
@@ -86,6 +85,5 @@ TEST_CASE("output that cannot be written is no success") {
   // A full device refuses everything.
   const Bench bench;
   write_toy_task(bench);
-  check_refused(bench.evo({"tasks", "--json"}, {.output = "/dev/full"}), 3,
-                {"standard output", "No space left"});
+  check_refused(bench.evo({"tasks", "--json"}, {.output = "/dev/full"}), 3, {"standard output", "No space left"});
 }

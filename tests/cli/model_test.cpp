@@ -88,8 +88,8 @@ TEST_CASE("a genome's modelled time is told apart by launch, pipe and what warps
   CHECK(mission["measured_us"].is_null());
   REQUIRE(mission["launches"].size() == 2);
   CHECK(mission["launches"][1]["kernel"] == "fp8_sdpa_combine");
-  CHECK(mission["modelled_us"].get<double>() == mission["launches"][0]["latency_us"].get<double>() +
-                                                    mission["launches"][1]["latency_us"].get<double>());
+  CHECK(mission["modelled_us"].get<double>() ==
+        mission["launches"][0]["latency_us"].get<double>() + mission["launches"][1]["latency_us"].get<double>());
   CHECK(mission["modelled_us"].get<double>() > json["shapes"][0]["modelled_us"].get<double>());
   CHECK(mission["launches"][0]["busy"]["tensor core"].get<double>() > 0);
   double stalls = 0;
@@ -99,8 +99,7 @@ TEST_CASE("a genome's modelled time is told apart by launch, pipe and what warps
   std::vector<std::string> explained = arguments;
   explained.push_back("--explain");
   const std::string text = bench.evo(explained).out;
-  for (const char* part :
-       {"fp8_sdpa_combine", "busy: tensor core", "warps wait for:", "waves", "bound by", "launch"}) {
+  for (const char* part : {"fp8_sdpa_combine", "busy: tensor core", "warps wait for:", "waves", "bound by", "launch"}) {
     INFO(part);
     CHECK(text.find(part) != std::string::npos);
   }
@@ -117,15 +116,15 @@ TEST_CASE("evo model refuses what is no sweep of a known task in one line") {
   bench.write("list.json", "[1, 2]");
   check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "list.json"}), 2,
                 {"list.json", "Kernel Tuner"});
-  bench.write("deep.json", R"({"kernel_name": "t", "device_name": "d", "problem_size": [)" +
-                               std::string(200'000, '[') + std::string(200'000, ']') + "]}");
+  bench.write("deep.json", R"({"kernel_name": "t", "device_name": "d", "problem_size": [)" + std::string(200'000, '[') +
+                               std::string(200'000, ']') + "]}");
   check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "deep.json"}), 2,
                 {"deep.json", "nested deeper than 64 levels"});
   const auto sweep = [](const std::string& task, const std::string& gene) {
     return R"({"schema_version": "1.1.0", "device_name": "NVIDIA H200", "kernel_name": ")" + task +
-           R"(", "problem_size": [1, 8, 512, 64], "tune_params_keys": [")" + gene +
-           R"("], "tune_params": {")" + gene + R"(": [1, 2]}, "objective": "time", "cache": {"1": {")" +
-           gene + R"(": 1, "time": 1.0}, "2": {")" + gene + R"(": 2, "time": 2.0}}})";
+           R"(", "problem_size": [1, 8, 512, 64], "tune_params_keys": [")" + gene + R"("], "tune_params": {")" + gene +
+           R"(": [1, 2]}, "objective": "time", "cache": {"1": {")" + gene + R"(": 1, "time": 1.0}, "2": {")" + gene +
+           R"(": 2, "time": 2.0}}})";
   };
   bench.write("task.json", sweep("no_task", "x"));
   check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "task.json"}), 2,
@@ -151,11 +150,17 @@ TEST_CASE("evo model refuses options that say nothing of what it is given") {
     return bench.evo(arguments);
   };
   CHECK(with({"1"}, {"--shapes", "tiny", "--cold", "--explain"}).code == 0);
-  for (const Arguments& options : {Arguments{"--task", "toy"}, {"--option", "mode=exact"}, {"--csv", "a.csv"}, {"--svg", "a.svg"}, {"--limit", "2"},
-                                   {"--skip", "2"}, {"--failed-too"}})
+  for (const Arguments& options : {Arguments{"--task", "toy"},
+                                   {"--option", "mode=exact"},
+                                   {"--csv", "a.csv"},
+                                   {"--svg", "a.svg"},
+                                   {"--limit", "2"},
+                                   {"--skip", "2"},
+                                   {"--failed-too"}})
     check_refused(with({"1"}, options), 2, {options.front(), "a candidate's ID"});
   for (const Arguments& options : {Arguments{"--csv", "a.csv"}, {"--limit", "2"}})
     check_refused(with({"--task", "toy", "--genome", "{}"}, options), 2, {options.front(), "--genome"});
-  for (const Arguments& options : {Arguments{"--task", "toy"}, {"--option", "mode=exact"}, {"--shapes", "tiny"}, {"--cold"}, {"--explain"}})
+  for (const Arguments& options :
+       {Arguments{"--task", "toy"}, {"--option", "mode=exact"}, {"--shapes", "tiny"}, {"--cold"}, {"--explain"}})
     check_refused(with({"--against", kWgmma}, options), 2, {options.front(), "--against"});
 }

@@ -19,8 +19,8 @@ void write_imprecise_task(const Bench& bench) {
 }
 
 nlohmann::json run_toy(const Bench& bench, std::vector<std::string> more) {
-  std::vector<std::string> arguments = {"run",    "--task",     "toy",    "--device", "vgpu", "--evals", "10",
-                                        "--seed", "1",          "--strategy", "random",   "--quiet"};
+  std::vector<std::string> arguments = {"run", "--task", "toy", "--device",   "vgpu",   "--evals",
+                                        "10",  "--seed", "1",   "--strategy", "random", "--quiet"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return bench.json(arguments);
 }

@@ -113,8 +113,8 @@ Process::Process(const std::vector<std::string>& arguments, const ProcessOptions
   posix_spawnattr_t attributes;
   REQUIRE(posix_spawnattr_init(&attributes) == 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error = posix_spawn(&pid_, EVO_BINARY, &actions, &attributes, pointers_to(words).data(),
-                                pointers_to(variables).data());
+  const int error =
+      posix_spawn(&pid_, EVO_BINARY, &actions, &attributes, pointers_to(words).data(), pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(out.writing);
@@ -154,8 +154,7 @@ bool Process::read_some() {
 
 void Process::wait_for_error_text(const std::string& text) {
   while (outcome_.err.find(text) == std::string::npos) {
-    if (!read_some())
-      FAIL("evo ended without saying '" << text << "'; it said:\n" << outcome_.out << outcome_.err);
+    if (!read_some()) FAIL("evo ended without saying '" << text << "'; it said:\n" << outcome_.out << outcome_.err);
   }
 }
 

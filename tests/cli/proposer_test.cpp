@@ -21,8 +21,8 @@ std::string example() {
 
 Outcome run(const Bench& bench, const std::string& command, const std::string& database,
             const std::string& evaluations) {
-  Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed",
-                               "1", "--db", database, "--proposer", command, "--proposer-deadline", "20s"});
+  Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "1",
+                               "--db", database, "--proposer", command, "--proposer-deadline", "20s"});
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
@@ -58,20 +58,19 @@ TEST_CASE("the example proposer has its share of a run, with its lineage") {
   CHECK(occurrences(outcome.err, "proposer: ") == 0);
 }
 
-TEST_CASE("a proposer that ends, talks nonsense, nests it deep or stalls is told of, and the run goes on as without it") {
+TEST_CASE(
+    "a proposer that ends, talks nonsense, nests it deep or stalls is told of, and the run goes on as without it") {
   const Bench bench;
   write_toy_task(bench);
-  REQUIRE(bench
-              .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db",
-                    "alone.db"})
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db", "alone.db"})
               .code == 0);
   const auto alone = outcomes(bench, "alone.db");
   const auto check = [&](const std::string& name, const std::string& command, const std::string& says) {
     const std::string database = name + ".db";
     std::filesystem::remove(bench / database);
-    const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed",
-                                       "1", "--db", database, "--proposer", command, "--proposer-deadline",
-                                       name == "stalls" ? "100ms" : "20s"});
+    const Outcome outcome =
+        bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db", database,
+                   "--proposer", command, "--proposer-deadline", name == "stalls" ? "100ms" : "20s"});
     INFO(outcome.err);
     CHECK(outcome.code == 0);
     CHECK(occurrences(outcome.err, "proposer: ") == 3);
@@ -151,11 +150,10 @@ for line in sys.stdin:
 }
 
 nlohmann::json quick_sum(const std::string& text) {
-  return {
-      {"slot", {{"family", "plain"}, {"gene", "sum"}, {"allele", "quick"}, {"text", text}}},
-      {"genome",
-       {{"family", "plain"},
-        {"genes", {{"threads", 128}, {"items", 1}, {"padding", 0}, {"wrong", false}, {"sum", "quick"}}}}}};
+  return {{"slot", {{"family", "plain"}, {"gene", "sum"}, {"allele", "quick"}, {"text", text}}},
+          {"genome",
+           {{"family", "plain"},
+            {"genes", {{"threads", 128}, {"items", 1}, {"padding", 0}, {"wrong", false}, {"sum", "quick"}}}}}};
 }
 
 nlohmann::json whole_source(const std::string& text) {
@@ -268,8 +266,8 @@ TEST_CASE("a run with alleles and sources of a proposer is resumed, merged and c
   REQUIRE(after.size() == 12);
   for (std::size_t i = 0; i < before.size(); ++i) CHECK(after[i]["candidate"] == before[i]["candidate"]);
   REQUIRE(
-      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--seed", "7", "--db", "all.db"})
-          .code == 0);
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--seed", "7", "--db", "all.db"}).code ==
+      0);
   REQUIRE(bench.evo({"db", "merge", "run.db", "--db", "all.db"}).code == 0);
   REQUIRE(bench.evo({"db", "compact", "--db", "all.db"}).code == 0);
   CHECK(bench.evo({"db", "check", "--db", "all.db"}).code == 0);

@@ -7,8 +7,7 @@ using namespace evo::testing;
 TEST_CASE("a result says what it was made with, to people, to programs and in the exported file") {
   const Bench bench;
   write_toy_task(bench);
-  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "77", "--quiet"})
-              .code == 0);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "77", "--quiet"}).code == 0);
   const nlohmann::json json = bench.json({"show", "1"});
   const nlohmann::json& run = json["run"];
   const std::string hash = run["task_hash"];
@@ -31,8 +30,7 @@ TEST_CASE("a result says what it was made with, to people, to programs and in th
 
   REQUIRE(bench.evo({"export", "1", "-o", "best.cu"}).code == 0);
   const std::string exported = bench.read("best.cu");
-  for (const std::string& part :
-       {hash, salt, "NVRTC " + nvrtc, std::string("--std=c++17 --generate-line-info")}) {
+  for (const std::string& part : {hash, salt, "NVRTC " + nvrtc, std::string("--std=c++17 --generate-line-info")}) {
     INFO(part);
     CHECK(exported.find(part) != std::string::npos);
   }

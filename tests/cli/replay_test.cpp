@@ -39,8 +39,7 @@ TEST_CASE("replay scores strategies and recorded orders as the published scorer 
   CHECK(std::abs(shuffled.at("score").at("value").get<double>() - -0.06886965370634997) < 1e-9);
   CHECK(std::abs(shuffled.at("best").at(3).at("value").get<double>() - 1.1277645546960553) < 1e-9);
   CHECK(shuffled.at("within_5_percent").at("value") == 0.25);
-  CHECK(std::abs(strategy_of(space, "clever").at("score").at("value").get<double>() - 0.16831578939667724) <
-        1e-9);
+  CHECK(std::abs(strategy_of(space, "clever").at("score").at("value").get<double>() - 0.16831578939667724) < 1e-9);
 }
 
 TEST_CASE("replay writes orders that it reads again, and draws the curves") {
@@ -48,13 +47,13 @@ TEST_CASE("replay writes orders that it reads again, and draws the curves") {
   std::filesystem::create_directories(folder);
   const std::string orders = folder / "orders.jsonl";
   const std::string curves = folder / "curves.svg";
-  const Outcome outcome = run_evo({"replay", kSpace, "--strategy", "evolve,local", "--runs", "3", "--evals",
-                                   "60", "--out", orders, "--svg", curves, "--budgets", "20,60", "--json"});
+  const Outcome outcome = run_evo({"replay", kSpace, "--strategy", "evolve,local", "--runs", "3", "--evals", "60",
+                                   "--out", orders, "--svg", curves, "--budgets", "20,60", "--json"});
   REQUIRE(outcome.code == 0);
   CHECK(text_of(curves).find("<svg") == 0);
   CHECK(text_of(curves).find("evolve") != std::string::npos);
-  const Outcome again = run_evo({"replay", kSpace, "--strategy", "random", "--runs", "1", "--with", orders,
-                                 "--budgets", "20,60", "--json"});
+  const Outcome again = run_evo(
+      {"replay", kSpace, "--strategy", "random", "--runs", "1", "--with", orders, "--budgets", "20,60", "--json"});
   REQUIRE(again.code == 0);
   const auto first = nlohmann::json::parse(outcome.out).at("spaces").at(0);
   const auto second = nlohmann::json::parse(again.out).at("spaces").at(0);
@@ -68,8 +67,7 @@ TEST_CASE("replay refuses what it cannot read in one line") {
   check_refused(run_evo({"replay", "no_such_file.json"}), 2, {"no file no_such_file.json"});
   check_refused(run_evo({"replay", "/"}), 2, {"/ is a folder"});
   check_refused(run_evo({"replay", kSpace, kSpace}), 2, {"a space named synthetic is given already"});
-  check_refused(run_evo({"replay", kSpace, "--strategy", "evolv"}), 2,
-                {"unknown strategy 'evolv'", "annealing"});
+  check_refused(run_evo({"replay", kSpace, "--strategy", "evolv"}), 2, {"unknown strategy 'evolv'", "annealing"});
   check_refused(run_evo({"replay", kSpace, "--with", kSpace}), 2, {"synthetic.csv: line 1"});
   check_refused(run_evo({"replay", kOrders}), 2, {"orders"});
 }

@@ -49,8 +49,7 @@ TEST_CASE("a random sweep is exported for other tools, compressed where the name
   CHECK(file["cache"].size() == 30);
   CHECK(holds(cache.out, "\"RuntimeFailedConfig\""));
 
-  const Outcome packed =
-      bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json.gz", "--run", "1"});
+  const Outcome packed = bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json.gz", "--run", "1"});
   CHECK(packed.code == 0);
   CHECK(holds(packed.out, "sweep.json.gz: 30 candidates ("));
   CHECK(unzipped(bench / "sweep.json.gz") == cache.out);
@@ -117,9 +116,8 @@ TEST_CASE("a run over several shapes ranks by their geometric mean, and each sha
 TEST_CASE("shapes may be given one option each, and sizes all in one") {
   const Bench bench;
   const std::string templates = EVO_SOURCE_DIR "/templates";
-  const nlohmann::json space =
-      bench.json({"space", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", templates, "--shapes",
-                  "1,2,16,64,1,1,33,64", "--shapes", "small"});
+  const nlohmann::json space = bench.json({"space", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", templates,
+                                           "--shapes", "1,2,16,64,1,1,33,64", "--shapes", "small"});
   const nlohmann::json timed = space["target"]["timed"];
   REQUIRE(timed.size() == 3);
   CHECK(timed[1]["sizes"] == nlohmann::json({{"B", 1}, {"H", 1}, {"S", 33}, {"D", 64}}));

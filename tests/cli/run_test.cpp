@@ -8,8 +8,7 @@ using namespace evo::testing;
 
 namespace {
 
-const std::vector<std::string> kToyRun = {"run",     "--task", "toy",    "--device", "vgpu",
-                                          "--evals", "12",     "--seed", "1"};
+const std::vector<std::string> kToyRun = {"run", "--task", "toy", "--device", "vgpu", "--evals", "12", "--seed", "1"};
 
 Outcome run_toy(const Bench& bench, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = kToyRun;
@@ -132,8 +131,8 @@ TEST_CASE("wrong candidates are counted and none becomes an elite") {
 TEST_CASE("a space that is smaller than the limit is searched to its end") {
   const Bench bench;
   write_toy_task(bench);
-  const Outcome outcome = bench.evo(
-      {"run", "--task", "toy", "--device", "vgpu", "--evals", "1000", "--strategy", "random", "--quiet"});
+  const Outcome outcome =
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1000", "--strategy", "random", "--quiet"});
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.out, "26 evaluated"));
   CHECK(holds(outcome.out, "every legal genome was tried"));
@@ -181,22 +180,20 @@ TEST_CASE("a run begins with the elites of another run, of other shapes and of a
   write_toy_task(bench);
   run_toy(bench, {"--shapes", "N=64"});
   const nlohmann::json first = bench.json({"elites"})["elites"];
-  bench.write("templates/toy/plain/kernel.cu",
-              bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
+  bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
   const auto genomes_of_seeds = [&](const std::string& from, const std::string& database) {
-    const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed",
-                                       "7", "--shapes", "N=128", "--seed-from", from, "--db", database});
+    const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed", "7",
+                                       "--shapes", "N=128", "--seed-from", from, "--db", database});
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
     CHECK(holds(outcome.err, "seeded with 3 of "));
     const nlohmann::json newest = bench.json({"runs", "--db", database})["runs"][0];
-    const nlohmann::json run =
-        bench.json({"runs", std::to_string(newest["id"].get<int>()), "--db", database});
+    const nlohmann::json run = bench.json({"runs", std::to_string(newest["id"].get<int>()), "--db", database});
     nlohmann::json genomes = nlohmann::json::array();
     for (const auto& outcome_row : run["runs"][0]["outcomes"]) {
       if (outcome_row["op"] != "seed") continue;
-      genomes.push_back(bench.json(
-          {"show", std::to_string(outcome_row["candidate"].get<int>()), "--db", database})["genome"]);
+      genomes.push_back(
+          bench.json({"show", std::to_string(outcome_row["candidate"].get<int>()), "--db", database})["genome"]);
     }
     return genomes;
   };
@@ -216,15 +213,14 @@ TEST_CASE("a seeded run is resumed with its seeds, wherever they came from") {
   write_toy_task(bench);
   run_toy(bench, {"--db", "elsewhere.db"});
   const auto run = [&](const std::string& evaluations, const std::string& database) {
-    return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5",
-                      "--seed-from", "elsewhere.db", "--db", database});
+    return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5", "--seed-from",
+                      "elsewhere.db", "--db", database});
   };
   REQUIRE(run("12", "whole.db").code == 0);
   REQUIRE(run("2", "resumed.db").code == 0);  // in the middle of the seeds
   std::filesystem::remove(bench / "elsewhere.db");
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "12", "--db", "resumed.db"}).code == 0);
-  CHECK(essence(bench.json({"elites", "--db", "resumed.db"})) ==
-        essence(bench.json({"elites", "--db", "whole.db"})));
+  CHECK(essence(bench.json({"elites", "--db", "resumed.db"})) == essence(bench.json({"elites", "--db", "whole.db"})));
   CHECK(bench.json({"runs", "1", "--db", "resumed.db"})["runs"][0]["seeds"].size() == 3);
 }
 
@@ -243,8 +239,7 @@ TEST_CASE("a resumed run keeps its own files when the templates have changed") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed", "1"}).code == 0);
-  bench.write("templates/toy/plain/kernel.cu",
-              bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
+  bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
   const Outcome outcome = bench.evo({"run", "--resume", "1", "--evals", "6"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
@@ -256,8 +251,7 @@ TEST_CASE("elites of a task that has changed are listed only on request") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
-  bench.write("templates/toy/plain/kernel.cu",
-              bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
+  bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
   run_toy(bench);
   CHECK(bench.json({"elites"})["elites"].size() == 3);
   CHECK(bench.json({"elites", "--all"})["elites"].size() == 6);
@@ -268,12 +262,9 @@ TEST_CASE("a run of one family goes on with that family alone") {
   const Bench bench;
   write_toy_task(bench);
   for (const char* file : {"family.json", "kernel.cu"}) {
-    bench.write(std::string("templates/toy/other/") + file,
-                bench.read(std::string("templates/toy/plain/") + file));
+    bench.write(std::string("templates/toy/other/") + file, bench.read(std::string("templates/toy/plain/") + file));
   }
-  REQUIRE(bench
-              .evo({"run", "--task", "toy", "--device", "vgpu", "--family", "other", "--evals", "4", "--seed",
-                    "3"})
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--family", "other", "--evals", "4", "--seed", "3"})
               .code == 0);
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "8"}).code == 0);
   const nlohmann::json elites = bench.json({"elites"})["elites"];

@@ -43,8 +43,7 @@ Expected parse_expected(const std::string& words) {
 
 std::vector<Mutant> mutants(const std::string& folder) {
   std::vector<Mutant> found;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(EVO_SOURCE_DIR "/tests/vgpu/sanitiser/" + folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(EVO_SOURCE_DIR "/tests/vgpu/sanitiser/" + folder)) {
     Mutant mutant{entry.path(), {}, {}};
     std::ifstream in(entry.path());
     for (std::string line; std::getline(in, line) && line.starts_with("//");) {
@@ -79,10 +78,9 @@ void run_specialised_toy(const Bench& bench) {
   write_toy_task(bench);
   std::string task = bench.read("templates/toy/task.json");
   const std::string general = R"("specialised": [])";
-  bench.write("templates/toy/task.json",
-              task.replace(task.find(general), general.size(), R"("specialised": ["N"])"));
-  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--shapes", "tiny", "--evals", "2",
-                                     "--seed", "1", "--quiet"});
+  bench.write("templates/toy/task.json", task.replace(task.find(general), general.size(), R"("specialised": ["N"])"));
+  const Outcome outcome = bench.evo(
+      {"run", "--task", "toy", "--device", "vgpu", "--shapes", "tiny", "--evals", "2", "--seed", "1", "--quiet"});
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);
 }
@@ -98,8 +96,7 @@ TEST_CASE("evo sanitize finds every planted bug, in its line, and calls nothing 
     REQUIRE(!mutant.expected.empty());
     const auto& findings = json["findings"];
     for (const Expected& expected : mutant.expected) {
-      INFO("expected: " << expected.kind << " in line " << expected.line.value_or(0) << ": "
-                        << expected.text);
+      INFO("expected: " << expected.kind << " in line " << expected.line.value_or(0) << ": " << expected.text);
       CHECK(std::ranges::any_of(findings, [&](const auto& finding) { return matches(finding, expected); }));
     }
     for (const auto& finding : findings) {
@@ -146,8 +143,8 @@ TEST_CASE("evo sanitize refuses a shape that a candidate or an exported file has
 TEST_CASE("evo sanitize runs a shape by the one of several programs that was compiled for it") {
   const Bench bench;
   run_specialised_toy(bench);
-  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--shapes", "tiny,large", "--evals",
-                                     "2", "--seed", "1", "--quiet"});
+  const Outcome outcome = bench.evo(
+      {"run", "--task", "toy", "--device", "vgpu", "--shapes", "tiny,large", "--evals", "2", "--seed", "1", "--quiet"});
   REQUIRE(outcome.code == 0);
   REQUIRE(bench.evo({"export", "--dispatch", "-o", "best.cu"}).code == 0);
   for (const char* subject : {"3", "best.cu"}) {

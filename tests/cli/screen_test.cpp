@@ -20,11 +20,10 @@ std::string perfect_model() {
   while (std::getline(file, line)) {
     std::stringstream cells(line);
     std::string x, y, tile, padding, mode, status, time;
-    for (std::string* cell : {&x, &y, &tile, &padding, &mode, &status, &time})
-      std::getline(cells, *cell, ',');
+    for (std::string* cell : {&x, &y, &tile, &padding, &mode, &status, &time}) std::getline(cells, *cell, ',');
     if (status != "ok") continue;
-    modelled += "synthetic,1," + std::to_string(700 * std::stod(time)) + ",\"f: block_x=" + x +
-                " block_y=" + y + " mode=" + mode + " padding=" + padding + " tile=" + tile + "\",\"\"\n";
+    modelled += "synthetic,1," + std::to_string(700 * std::stod(time)) + ",\"f: block_x=" + x + " block_y=" + y +
+                " mode=" + mode + " padding=" + padding + " tile=" + tile + "\",\"\"\n";
   }
   return modelled;
 }
@@ -45,8 +44,8 @@ nlohmann::json genomes(const Bench& bench, const std::string& database) {
 }
 
 Outcome screened_run(const Bench& bench, const std::string& evaluations, const std::string& database) {
-  return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5",
-                    "--screen", "4", "--db", database});
+  return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5", "--screen", "4",
+                    "--db", database});
 }
 
 }  // namespace
@@ -64,9 +63,7 @@ TEST_CASE("a screened run evaluates the best modelled of its proposals, and is r
   CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
 
   // On the virtual GPU what is modelled is what is measured, so the first is the best of all that stood for four.
-  REQUIRE(bench
-              .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "16", "--seed", "5", "--db",
-                    "plain.db"})
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "16", "--seed", "5", "--db", "plain.db"})
               .code == 0);
   double best = 1e9;
   const nlohmann::json plain = outcomes(bench, "plain.db");
@@ -80,8 +77,8 @@ TEST_CASE("a run that rehearses opens with what the model ranks best, and is res
   const Bench bench;
   write_toy_task(bench);
   const auto presearched_run = [&](const std::string& evaluations, const std::string& database) {
-    const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5",
-                                       "--rehearse", "20", "--db", database});
+    const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed",
+                                       "5", "--rehearse", "20", "--db", database});
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
     return outcome.err;
@@ -109,8 +106,8 @@ TEST_CASE("a run that rehearses and is screened is resumed as it was") {
   write_toy_task(bench);
   const auto run = [&](const std::string& evaluations, const std::string& database) {
     REQUIRE(bench
-                .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "3", "--screen", "2",
-                      "--rehearse", "8", "--db", database})
+                .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "3", "--screen",
+                      "2", "--rehearse", "8", "--db", database})
                 .code == 0);
   };
   run("12", "whole.db");
@@ -162,8 +159,7 @@ TEST_CASE("replay screens proposals with modelled latencies, and comes near in f
   const Bench bench;
   bench.write("model.csv", perfect_model());
   const auto reach = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"replay", kSpace, "--strategy", "random",
-                                          "--runs", "10",   "--evals",    "50"};
+    std::vector<std::string> arguments = {"replay", kSpace, "--strategy", "random", "--runs", "10", "--evals", "50"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const auto strategy = bench.json(arguments)["spaces"][0]["strategies"][0];
     return strategy["evaluations_to_5_percent"]["value"].get<double>();
@@ -196,8 +192,10 @@ TEST_CASE("more proposals than can be screened or rehearsed are refused") {
   write_toy_task(bench);
   const std::vector<std::string> before = bench.files();
   for (const char* screen : {"1025", "99999999999999999"})
-    check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--screen", screen}), 2, {"--screen", "at most 1024"});
+    check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--screen", screen}), 2,
+                  {"--screen", "at most 1024"});
   for (const char* genomes : {"1000001", "18446744073709551615"})
-    check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--rehearse", genomes}), 2, {"--rehearse", "at most 1000000"});
+    check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--rehearse", genomes}), 2,
+                  {"--rehearse", "at most 1000000"});
   CHECK(bench.files() == before);
 }

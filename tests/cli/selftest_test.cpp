@@ -28,7 +28,8 @@ const std::vector<std::string> kSelftest = {"selftest", "--task", "toy", "--devi
 
 TEST_CASE("the self-test of fp8_sdpa rejects every planted fault for the right reason and accepts honest kernels") {
   const Bench bench;
-  const nlohmann::json json = bench.json({"selftest", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates});
+  const nlohmann::json json =
+      bench.json({"selftest", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates});
   CHECK(json["passed"] == true);
   CHECK(json["judged"].get<int>() >= 24);
   for (const auto& row : json["specimens"]) {
@@ -73,7 +74,8 @@ TEST_CASE("an honest kernel that is rejected fails the self-test") {
   task.replace(task.find("\"relative_l2\": 0.0001"), 21, "\"relative_l2\": 1e-300");
   task.replace(task.find("\"relative_l2\": 0.000001"), 23, "\"relative_l2\": 1e-301");
   bench.write("templates/toy/task.json", task);
-  bench.write("templates/toy/reference.cu", R"cuda(extern "C" __global__ void toy_reference(const float* a, const float* b, float* c, int N) {
+  bench.write("templates/toy/reference.cu",
+              R"cuda(extern "C" __global__ void toy_reference(const float* a, const float* b, float* c, int N) {
   const int i = blockIdx.x * 128 + threadIdx.x;
   if (i < N) c[i] = a[i] * 1.0001f + b[i];
 }
@@ -115,8 +117,9 @@ TEST_CASE("a run says so while its task has not passed its self-test as it is, a
   write_toy_mutants(bench, "crashed");
   bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// changed\n");
   REQUIRE(bench.evo(kSelftest).code == 1);
-  CHECK(warned() == "toy failed its self-test (1 of 2 judged wrongly): wrong kernels may win (evo selftest --task toy "
-                    "--device vgpu:h200)\n");
+  CHECK(warned() ==
+        "toy failed its self-test (1 of 2 judged wrongly): wrong kernels may win (evo selftest --task toy "
+        "--device vgpu:h200)\n");
 }
 
 TEST_CASE("a pass that was recorded beside the mutants travels with the templates") {
@@ -144,7 +147,8 @@ TEST_CASE("a task without mutants is run with a warning") {
   write_toy_task(bench);
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"});
   CHECK(outcome.code == 0);
-  CHECK(outcome.err == "toy has no planted mutants, so nothing shows that its wrong kernels are found (docs/trust.md)\n");
+  CHECK(outcome.err ==
+        "toy has no planted mutants, so nothing shows that its wrong kernels are found (docs/trust.md)\n");
 }
 
 TEST_CASE("a task without mutants cannot be self-tested") {

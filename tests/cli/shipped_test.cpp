@@ -12,10 +12,10 @@ const std::string kTemplates = EVO_SOURCE_DIR "/templates";
 
 TEST_CASE("a search of fp8_qkt ends with elites that can be shown, exported and verified") {
   const Bench bench;
-  // The best of this seed multiplies in f16. Sums of e4m3 products can miss the relative limit at the shape of one score a
-  // head, where a score may cancel to nearly nothing: `verify` would refuse one on some draws.
-  const Outcome run = bench.evo({"run", "--task", "fp8_qkt", "--device", "vgpu:l4", "--evals", "5", "--seed",
-                                 "3", "--templates", kTemplates, "--quiet"});
+  // The best of this seed multiplies in f16. Sums of e4m3 products can miss the relative limit at the shape of one
+  // score a head, where a score may cancel to nearly nothing: `verify` would refuse one on some draws.
+  const Outcome run = bench.evo({"run", "--task", "fp8_qkt", "--device", "vgpu:l4", "--evals", "5", "--seed", "3",
+                                 "--templates", kTemplates, "--quiet"});
   INFO(run.out << run.err);
   REQUIRE(run.code == 0);
   const nlohmann::json elites = bench.json({"elites"})["elites"];
@@ -39,8 +39,7 @@ TEST_CASE("the shipped tasks load, and their spaces are large") {
     INFO(task);
     CHECK(task["problem"].is_null());
   }
-  CHECK(bench.json({"space", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates})["legal"] >
-        100'000);
+  CHECK(bench.json({"space", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates})["legal"] > 100'000);
 }
 
 TEST_CASE("the families of fp8_sdpa say which head dimensions they have") {
@@ -57,7 +56,8 @@ TEST_CASE("the families of fp8_sdpa say which head dimensions they have") {
   }
 }
 
-TEST_CASE("the shipped tasks carry a pass of their self-test on each kind of device, so that a first run is not warned") {
+TEST_CASE(
+    "the shipped tasks carry a pass of their self-test on each kind of device, so that a first run is not warned") {
   const std::string kind = GENERATE("vgpu", "cuda");
   const Bench bench;
   const nlohmann::json tasks = bench.json({"tasks", "--templates", kTemplates})["tasks"];
@@ -68,6 +68,7 @@ TEST_CASE("the shipped tasks carry a pass of their self-test on each kind of dev
     CHECK(pass["judged"].get<int>() > 0);
     // Whoever works on a kernel should not have to repeat it after each edit; whoever ships it has to.
     if (pass["task_hash"] != task["hash"])
-      SKIP(name << " has changed since: evo selftest --task " << name << " --record --device " << (kind == "cuda" ? "cuda:0" : kind));
+      SKIP(name << " has changed since: evo selftest --task " << name << " --record --device "
+                << (kind == "cuda" ? "cuda:0" : kind));
   }
 }

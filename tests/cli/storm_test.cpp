@@ -30,12 +30,13 @@ void add_storm(const Bench& bench) {
 nlohmann::json essence(const Bench& bench) {
   nlohmann::json rows = nlohmann::json::array();
   const nlohmann::json elites = bench.json({"elites"});
-  for (const auto& elite : elites["elites"]) rows.push_back({elite["genome"], elite["latency_us"], elite["relative_l2"]});
+  for (const auto& elite : elites["elites"])
+    rows.push_back({elite["genome"], elite["latency_us"], elite["relative_l2"]});
   return rows;
 }
 
-const std::vector<std::string> kWholeSpace = {"run",     "--task", "toy",        "--device", "vgpu",
-                                              "--evals", "1000",   "--strategy", "random",   "--seed", "5"};
+const std::vector<std::string> kWholeSpace = {"run",  "--task",     "toy",    "--device", "vgpu", "--evals",
+                                              "1000", "--strategy", "random", "--seed",   "5"};
 
 /// Killed early, a search may have left no database, an empty one, or one without a run.
 bool has_run(const Bench& bench) {
@@ -76,7 +77,8 @@ std::vector<int> device_workers(const Bench& bench) {
     const std::string command((std::istreambuf_iterator<char>(in)), {});
     std::error_code error;
     if (command.find(std::string("worker\0device", 13)) == std::string::npos) continue;
-    if (fs::read_symlink(entry.path() / "cwd", error) == fs::canonical(bench.folder())) found.push_back(std::stoi(name));
+    if (fs::read_symlink(entry.path() / "cwd", error) == fs::canonical(bench.folder()))
+      found.push_back(std::stoi(name));
   }
   return found;
 }
@@ -172,14 +174,16 @@ TEST_CASE("a search that is killed at moments drawn by chance ends with the elit
 
 TEST_CASE("a search that is killed again and again goes on to the elites of an undisturbed one") {
   const Bench whole, killed;
-  const std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "40", "--seed", "7", "--quiet"};
+  const std::vector<std::string> run = {"run",     "--task", "toy",    "--device", "vgpu",
+                                        "--evals", "40",     "--seed", "7",        "--quiet"};
   for (const Bench* bench : {&whole, &killed}) write_toy_task(*bench, true);
   REQUIRE(whole.evo(run).code == 0);
   evo::Rng rng(11);
   std::uint64_t reported = 0;
   for (int round = 0; round < 5; ++round) {
     const bool first = round == 0;
-    Process process(first ? run : std::vector<std::string>{"run", "--resume", "1", "--quiet"}, {.folder = killed.folder()});
+    Process process(first ? run : std::vector<std::string>{"run", "--resume", "1", "--quiet"},
+                    {.folder = killed.folder()});
     REQUIRE(reaches(killed, std::min<std::uint64_t>(reported + 1 + rng.below(5), 40)));
     std::this_thread::sleep_for(std::chrono::microseconds(rng.below(50'000)));
     process.send(SIGKILL);

@@ -61,7 +61,6 @@ TEST_CASE("output of any length that cannot be written is one clear line") {
     INFO(command.front());
     check_refused(bench.evo(command, {.output = "/dev/full"}), 3,
                   {"cannot write to standard output: No space left on device\n"});
-    check_refused(bench.evo(command, {.closed = {1}}), 3,
-                  {"cannot write to standard output: Bad file descriptor\n"});
+    check_refused(bench.evo(command, {.closed = {1}}), 3, {"cannot write to standard output: Bad file descriptor\n"});
   }
 }

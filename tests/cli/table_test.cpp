@@ -23,8 +23,7 @@ TEST_CASE("columns are aligned, without trailing spaces and without colour outsi
 }
 
 TEST_CASE("a terminal shows colour") {
-  CHECK(example().text({.interactive = true, .colour = true, .columns = 0}).find("\x1b[32mx") !=
-        std::string::npos);
+  CHECK(example().text({.interactive = true, .colour = true, .columns = 0}).find("\x1b[32mx") != std::string::npos);
 }
 
 TEST_CASE("the last column is wrapped to the terminal with a hanging indent") {

@@ -78,8 +78,7 @@ TEST_CASE("a malformed family is refused with file and reason") {
   std::string family = bench.read("templates/toy/plain/family.json");
   family.replace(family.find("tile <= 512"), 11, "tyle <= 512");
   bench.write("templates/toy/plain/family.json", family);
-  check_refused(bench.evo({"space", "--task", "toy", "--device", "vgpu"}), 2,
-                {"toy/plain/family.json", "tyle"});
+  check_refused(bench.evo({"space", "--task", "toy", "--device", "vgpu"}), 2, {"toy/plain/family.json", "tyle"});
 }
 
 TEST_CASE("a malformed kernel template is refused with file and line before anything is written") {
@@ -94,11 +93,9 @@ TEST_CASE("a malformed kernel template is refused with file and line before anyt
 TEST_CASE("a folder without templates is refused with what was looked for") {
   const Bench bench;
   bench.write("empty/readme.txt", "nothing here");
-  check_refused(bench.evo({"tasks", "--templates", "empty"}), 2,
-                {"--templates", "no task in 'empty'", "task.json"});
+  check_refused(bench.evo({"tasks", "--templates", "empty"}), 2, {"--templates", "no task in 'empty'", "task.json"});
   check_refused(bench.evo({"tasks", "--templates", "absent"}), 2, {"'absent' is no folder"});
-  check_refused(bench.evo({"tasks"}, {.environment = {{"EVO_TEMPLATES", "empty"}}}), 2,
-                {"EVO_TEMPLATES", "'empty'"});
+  check_refused(bench.evo({"tasks"}, {.environment = {{"EVO_TEMPLATES", "empty"}}}), 2, {"EVO_TEMPLATES", "'empty'"});
 }
 
 TEST_CASE("templates are found by option, environment and place, in this order") {
@@ -110,8 +107,7 @@ TEST_CASE("templates are found by option, environment and place, in this order")
     bench.write(std::string(name) + "/" + name + "/reference.cu", bench.read("templates/toy/reference.cu"));
   }
   const ProcessOptions with_variable{.environment = {{"EVO_TEMPLATES", "by_environment"}}};
-  CHECK(bench.evo({"tasks", "--templates", "by_option"}, with_variable).out.find("in by_option") !=
-        std::string::npos);
+  CHECK(bench.evo({"tasks", "--templates", "by_option"}, with_variable).out.find("in by_option") != std::string::npos);
   CHECK(bench.evo({"tasks"}, with_variable).out.find("in by_environment") != std::string::npos);
   CHECK(bench.evo({"tasks"}).out.find("in templates") != std::string::npos);
 }

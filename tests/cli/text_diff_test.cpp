@@ -43,8 +43,7 @@ std::string patched(const std::string& a, const std::string& diff) {
 
 std::string random_text(Rng& rng, std::size_t lines) {
   std::string text;
-  for (std::size_t i = 0; i < lines; ++i)
-    text += std::string(1, static_cast<char>('a' + rng.below(6))) + "\n";
+  for (std::size_t i = 0; i < lines; ++i) text += std::string(1, static_cast<char>('a' + rng.below(6))) + "\n";
   return text;
 }
 

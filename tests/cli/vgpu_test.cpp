@@ -23,9 +23,14 @@ __global__ void sum(double* out, Pair pair, float4 v) { *out = pair.first + pair
 )";
 
 std::vector<std::string> saxpy(std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments{"vgpu",  "k.cu",    "--kernel", "saxpy",           "--grid", "2",
-                                     "--block", "64",    "--arg",    "y=float[100]:iota", "--arg",  "x=float[100]:{2,4}",
-                                     "--arg", "float:0.5", "--arg",  "unsigned:100"};
+  std::vector<std::string> arguments{"vgpu",     "k.cu",
+                                     "--kernel", "saxpy",
+                                     "--grid",   "2",
+                                     "--block",  "64",
+                                     "--arg",    "y=float[100]:iota",
+                                     "--arg",    "x=float[100]:{2,4}",
+                                     "--arg",    "float:0.5",
+                                     "--arg",    "unsigned:100"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -56,8 +61,8 @@ TEST_CASE("evo vgpu runs kernels after each other on the same buffers, instances
                                          "float:2", "--out", "y=y.npy", "--out", "x=x.bin"}));
   CHECK(first.code == 0);
   CHECK(bench.read("x.bin").size() == 400);
-  const auto again = bench.json({"vgpu", "k.cu", "--kernel", "scale<float>", "--block", "100", "--arg",
-                                 "y=float[]:@y.npy", "--arg", "float:10"});
+  const auto again = bench.json(
+      {"vgpu", "k.cu", "--kernel", "scale<float>", "--block", "100", "--arg", "y=float[]:@y.npy", "--arg", "float:10"});
   CHECK(again["buffers"][0]["dims"][0] == 100);
   CHECK(again["buffers"][0]["values"][1] == 60);
   const auto structs = bench.json({"vgpu", "k.cu", "--kernel", "sum", "--arg", "double[1]:zeros", "--arg",
@@ -147,7 +152,8 @@ TEST_CASE("the least and greatest numbers of each type come through as they are"
   const Bench bench;
   bench.write("k.cu", "template <class T> __global__ void k(T* x) { volatile T held = *x; *x = held; }\n");
   const auto value_of = [&](const std::string& type, const std::string& written, const std::string& number) {
-    return bench.json({"vgpu", "k.cu", "--kernel", "k<" + type + ">", "--arg", written + "[1]:" + number})["buffers"][0]["values"][0];
+    return bench.json(
+        {"vgpu", "k.cu", "--kernel", "k<" + type + ">", "--arg", written + "[1]:" + number})["buffers"][0]["values"][0];
   };
   CHECK(value_of("unsigned long", "ulong", "18446744073709551615") == 18446744073709551615u);
   CHECK(value_of("unsigned long", "ulong", "iota(9223372036854775809,1)") == 9223372036854775809u);
@@ -182,6 +188,7 @@ TEST_CASE("a buffer of more elements than can be counted is refused") {
   const Bench bench;
   bench.write("k.cu", "__global__ void k(long* x) {}\n");
   for (const char* dims : {"4294967296,4294967296", "65536,65536,65536,65536", "4294967296,2", "4294967297"})
-    check_refused(bench.evo({"vgpu", "k.cu", "--arg", "o=long[" + std::string(dims) + "]:unset"}), 2, {"--arg", "elements"});
+    check_refused(bench.evo({"vgpu", "k.cu", "--arg", "o=long[" + std::string(dims) + "]:unset"}), 2,
+                  {"--arg", "elements"});
   check_refused(bench.evo({"vgpu", "k.cu", "--arg", "o=long[4294967296]:unset"}), 2, {"'o'", "too large"});
 }

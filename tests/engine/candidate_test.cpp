@@ -20,13 +20,9 @@ struct Scale {
   Bindings facts = {{"sm", number(90)}};
   Target target = make_target(task, "cuda", {}, {});
 
-  explicit Scale(SourceTree from = scale_task()) : tree(std::move(from)) {
-    family = load_families(tree, task).front();
-  }
+  explicit Scale(SourceTree from = scale_task()) : tree(std::move(from)) { family = load_families(tree, task).front(); }
 
-  Candidate candidate(const Genome& genome) const {
-    return make_candidate(tree, task, family, genome, target, facts);
-  }
+  Candidate candidate(const Genome& genome) const { return make_candidate(tree, task, family, genome, target, facts); }
   Plan plan(const Genome& genome, const std::string& shape) const {
     return resolve_plan(task, family, genome, target.options, task.shape(shape), facts);
   }
@@ -179,8 +175,7 @@ TEST_CASE("plans beyond what the driver's types hold are refused, naming file an
   CHECK_THAT(complaint("\"ceil_div(N, 1)\"", "\"N << 40\""), ContainsSubstring("launch scale: grid"));
   CHECK_THAT(complaint("[\"threads\", \"1\", \"1\"]", "[\"-threads\", \"1\", \"1\"]"),
              ContainsSubstring("launch scale: block '-threads' is -32"));
-  CHECK_THAT(complaint("\"columns * 4\"", "\"-4\""),
-             ContainsSubstring("dynamic shared memory '-4' is -4: must be 0"));
+  CHECK_THAT(complaint("\"columns * 4\"", "\"-4\""), ContainsSubstring("dynamic shared memory '-4' is -4: must be 0"));
   CHECK_THAT(complaint("\"N\", \"rows_left\"", "\"N << 33\""), ContainsSubstring("argument 'N << 33'"));
   CHECK_THAT(complaint("\"4 * N * split\", \"when\": \"split > 1\"", "\"N - N\""),
              ContainsSubstring("workspace partial: workspace size 'N - N' is 0"));
@@ -192,8 +187,9 @@ TEST_CASE("plans beyond what the driver's types hold are refused, naming file an
 
 TEST_CASE("a derived value that has none is told with the reason where it is read") {
   const auto complaint = [](const std::string& file, const std::string& from, const std::string& to) {
-    SourceTree tree = edited(scale_task(), "scale/plain/family.json", "\"derived\": [",
-                             R"json("derived": [{"name": "d", "value": "threads / (vector - 2)"}, {"name": "e", "value": "d + 1"}, )json");
+    SourceTree tree = edited(
+        scale_task(), "scale/plain/family.json", "\"derived\": [",
+        R"json("derived": [{"name": "d", "value": "threads / (vector - 2)"}, {"name": "e", "value": "d + 1"}, )json");
     tree = edited(std::move(tree), "scale/plain/" + file, from, to);
     return complaint_of([&] { Scale(tree).candidate(genome(32, 2)); });
   };
@@ -222,11 +218,13 @@ TEST_CASE("what task.json cannot give a value for a shape is told with file and 
   const std::string file = "scale/task.json: ";
   CHECK(complaint("\"dtype\": \"out\", \"dims\": [\"N\", \"M\"]", "\"dtype\": \"out\", \"dims\": [\"N / (M - 64)\"]") ==
         file + "outputs[0].dims: 'N / (M - 64)': division by zero");
-  CHECK(complaint("\"dtype\": \"out\", \"dims\": [\"N\", \"M\"]", "\"dtype\": \"out\", \"dims\": [\"N << 60\", \"M\"]") ==
-        file + "outputs[0].dims: tensor 'y' has more elements than 64 bits can count");
+  CHECK(
+      complaint("\"dtype\": \"out\", \"dims\": [\"N\", \"M\"]", "\"dtype\": \"out\", \"dims\": [\"N << 60\", \"M\"]") ==
+      file + "outputs[0].dims: tensor 'y' has more elements than 64 bits can count");
   CHECK(complaint("[\"N\", \"1\", \"1\"]", "[\"N - N\", \"1\", \"1\"]") ==
         file + "reference.grid: grid 'N - N' is 0: must be 1 to 2^31 - 1");
-  CHECK_THAT(complaint("\"block\": [\"M\"", "\"block\": [\"-M\""), ContainsSubstring(file + "reference.block: block '-M' is -64"));
+  CHECK_THAT(complaint("\"block\": [\"M\"", "\"block\": [\"-M\""),
+             ContainsSubstring(file + "reference.block: block '-M' is -64"));
   CHECK_THAT(complaint("\"y\", \"N * M\"]", "\"y\", \"N << 40\"]"),
              ContainsSubstring(file + "reference.arguments[3]: argument 'N << 40'"));
   CHECK(complaint("\"flops\": \"N * M\"", "\"flops\": \"N / (M - 64)\"") ==

@@ -24,8 +24,7 @@ TEST_CASE("cells are told apart by commas, and quotation marks enclose what woul
 }
 
 TEST_CASE("a row of another length, or a quotation mark that is never closed, is refused with its line") {
-  CHECK_THAT(complaint_of([] { read_csv("a,b\n1,2\n3\n", "f"); }),
-             ContainsSubstring("f: line 3: 1 cells, not 2"));
+  CHECK_THAT(complaint_of([] { read_csv("a,b\n1,2\n3\n", "f"); }), ContainsSubstring("f: line 3: 1 cells, not 2"));
   CHECK_THAT(complaint_of([] { read_csv("a,b\n1,\"2\n3,4\n", "f"); }),
              ContainsSubstring("f: line 2: a quotation mark is never closed"));
 }

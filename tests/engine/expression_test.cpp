@@ -1,9 +1,9 @@
 #include "engine/expression/expression.h"
-#include "engine/expression/expression_cpp.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/expression/expression_cpp.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -70,10 +70,8 @@ TEST_CASE("strings compare with strings, in either kind of quotes") {
   CHECK(value_of("layout != \"xor\"") == "false");
   CHECK(value_of("layout in ('none', 'xor')") == "true");
   CHECK(value_of("yes ? 'left' : 'right'") == "left");
-  CHECK_THAT(evaluation_complaint("layout == 1"),
-             ContainsSubstring("compares the string 'xor' with an integer"));
-  CHECK_THAT(evaluation_complaint("layout + 1"),
-             ContainsSubstring("the string 'xor' stands where a number is needed"));
+  CHECK_THAT(evaluation_complaint("layout == 1"), ContainsSubstring("compares the string 'xor' with an integer"));
+  CHECK_THAT(evaluation_complaint("layout + 1"), ContainsSubstring("the string 'xor' stands where a number is needed"));
   CHECK_THAT(complaint_of([] { parse("layout").evaluate_bool(kKnown); }), ContainsSubstring("true or false"));
   CHECK_THAT(complaint_of([] { parse("layout").evaluate_int(kKnown); }), ContainsSubstring("number"));
 }
@@ -88,10 +86,9 @@ TEST_CASE("Python's forms of constraints are read") {
   CHECK(value_of("b not in (1, 2)") == "true");
   CHECK(value_of("b in ()") == "false");
   // Constraints as they stand in Kernel Tuner's T1 files.
-  const Bindings gemm = {
-      {"MWG", number(64)},          {"MDIMC", number(16)},       {"NDIMC", number(8)},
-      {"MDIMA", number(16)},        {"KWG", number(32)},         {"VWM", number(2)},
-      {"block_size_x", number(64)}, {"block_size_y", number(8)}, {"use_padding", number(0)}};
+  const Bindings gemm = {{"MWG", number(64)},          {"MDIMC", number(16)},       {"NDIMC", number(8)},
+                         {"MDIMA", number(16)},        {"KWG", number(32)},         {"VWM", number(2)},
+                         {"block_size_x", number(64)}, {"block_size_y", number(8)}, {"use_padding", number(0)}};
   CHECK(parse("KWG % ((MDIMC * NDIMC)/MDIMA) == 0").evaluate_bool(gemm));
   CHECK(parse("MWG % (MDIMC * VWM) == 0").evaluate_bool(gemm));
   CHECK(parse("32 <= block_size_x * block_size_y <= 1024").evaluate_bool(gemm));
@@ -220,8 +217,7 @@ TEST_CASE("partial evaluation never contradicts full evaluation") {
     Bindings all;
     Bindings some;
     for (const std::string& name : names) {
-      all[name] =
-          name == "s" ? Value(rng.below(2) == 1) : number(static_cast<std::int64_t>(rng.below(11)) - 3);
+      all[name] = name == "s" ? Value(rng.below(2) == 1) : number(static_cast<std::int64_t>(rng.below(11)) - 3);
       if (rng.below(2)) some[name] = all[name];
     }
     std::optional<Value> full;

@@ -79,10 +79,9 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
   const std::string file = "scale/plain/family.json: ";
   CHECK(load_complaint("\"that\": \"M % columns == 0\"", "\"that\": \"M % colums == 0\"") ==
         file + "constraints[0].that: 'M % colums == 0' reads unknown name 'colums'; did you mean 'columns'?");
-  CHECK_THAT(
-      load_complaint("\"that\": \"M % columns == 0\"", "\"that\": \"N % columns == 0\""),
-      ContainsSubstring(
-          file + "constraints[0].that: 'N % columns == 0' depends on N, which is not known before launch"));
+  CHECK_THAT(load_complaint("\"that\": \"M % columns == 0\"", "\"that\": \"N % columns == 0\""),
+             ContainsSubstring(
+                 file + "constraints[0].that: 'N % columns == 0' depends on N, which is not known before launch"));
   CHECK_THAT(load_complaint("\"that\": \"M % columns == 0\"", "\"that\": \"rows_left == 0\""),
              ContainsSubstring("depends on N"));
   CHECK_THAT(load_complaint("\"32 * vector\"", "\"32 * N\""),
@@ -91,20 +90,16 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
              ContainsSubstring("requires: 'threads >= 80' reads unknown name 'threads'"));
   CHECK_THAT(load_complaint("\"when\": \"threads > 32\"", "\"when\": \"store == 'plain'\""),
              ContainsSubstring("genes[2].when: 'store == 'plain'' reads unknown name 'store'"));
-  CHECK_THAT(load_complaint("\"when\": \"threads > 32\"", "\"when\": \"M > 32\""),
-             ContainsSubstring("genes[2].when"));
+  CHECK_THAT(load_complaint("\"when\": \"threads > 32\"", "\"when\": \"M > 32\""), ContainsSubstring("genes[2].when"));
   CHECK(load_complaint("\"genes\"", "\"gense\"") == file + "unknown key 'gense'; did you mean 'genes'?");
-  CHECK_THAT(load_complaint("\"slot\": true", "\"slots\": true"),
-             ContainsSubstring("genes[3]: unknown key 'slots'"));
-  CHECK_THAT(load_complaint("\"slot\": true", "\"doc\": \"\""),
-             ContainsSubstring("genes[3]: key 'values' is missing"));
+  CHECK_THAT(load_complaint("\"slot\": true", "\"slots\": true"), ContainsSubstring("genes[3]: unknown key 'slots'"));
+  CHECK_THAT(load_complaint("\"slot\": true", "\"doc\": \"\""), ContainsSubstring("genes[3]: key 'values' is missing"));
   CHECK_THAT(load_complaint("\"slot\": true", "\"slot\": true, \"values\": [\"a\"]"),
              ContainsSubstring("a slot takes its values from the files"));
   CHECK(load_complaint("\"name\": \"store\"", "\"name\": \"stores\"") ==
         file + "genes[3]: slot 'stores' has no file scale/plain/stores/*.cu");
   CHECK(load_complaint("[32, 64, 128]", "[32, 128, 64]") == file + "genes[0].values: numbers must ascend");
-  CHECK(load_complaint("[32, 64, 128]", "[32, 64, 64]") ==
-        file + "genes[0].values[2]: value 64 is given twice");
+  CHECK(load_complaint("[32, 64, 128]", "[32, 64, 64]") == file + "genes[0].values[2]: value 64 is given twice");
   CHECK_THAT(load_complaint("[32, 64, 128]", "[32, \"64\"]"),
              ContainsSubstring("genes[0].values[1]: values of one gene"));
   CHECK_THAT(load_complaint("[32, 64, 128]", "[]"), ContainsSubstring("genes[0].values: at least one value"));
@@ -112,8 +107,7 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
              ContainsSubstring("genes[0].values[0]: expected an integer, true, false or a string, not 0.5"));
   CHECK_THAT(load_complaint("\"name\": \"vector\"", "\"name\": \"threads\""),
              ContainsSubstring("genes[1].name: the name 'threads' is already taken"));
-  CHECK_THAT(load_complaint("\"name\": \"vector\"", "\"name\": \"N\""),
-             ContainsSubstring("already taken by the task"));
+  CHECK_THAT(load_complaint("\"name\": \"vector\"", "\"name\": \"N\""), ContainsSubstring("already taken by the task"));
   CHECK_THAT(load_complaint("\"name\": \"vector\"", "\"name\": \"sm\""),
              ContainsSubstring("the name 'sm' is already taken"));
   CHECK_THAT(load_complaint("\"name\": \"vector\"", "\"name\": \"out\""),
@@ -122,9 +116,9 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
              ContainsSubstring("'vec-tor' is not a name"));
   CHECK_THAT(load_complaint("\"name\": \"columns\"", "\"name\": \"vector\""),
              ContainsSubstring("derived[0].name: the name 'vector' is already taken"));
-  CHECK_THAT(load_complaint("\"4 * N * split\"", "\"4 * N * spilt\""),
-             ContainsSubstring(
-                 "workspaces[0].bytes: '4 * N * spilt' reads unknown name 'spilt'; did you mean 'split'?"));
+  CHECK_THAT(
+      load_complaint("\"4 * N * split\"", "\"4 * N * spilt\""),
+      ContainsSubstring("workspaces[0].bytes: '4 * N * spilt' reads unknown name 'spilt'; did you mean 'split'?"));
   CHECK_THAT(load_complaint("\"source\": \"x\"", "\"source\": \"q\""),
              ContainsSubstring("tensor_maps[0].source: 'q' is neither a tensor nor a workspace"));
   CHECK_THAT(load_complaint("\"box\": [\"64\", \"1\"]", "\"box\": [\"64\"]"),

@@ -1,8 +1,7 @@
-#include "engine/search/latency_predictor.h"
-
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 
+#include "engine/search/latency_predictor.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

@@ -1,8 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "engine/task/candidate.h"
 #include "engine/space/space.h"
+#include "engine/task/candidate.h"
 #include "engine/task/template.h"
 #include "tests/engine/support.h"
 

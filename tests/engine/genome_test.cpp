@@ -11,8 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const Genome kGenome = {"plain",
-                        {{"tile", number(64)}, {"ping", true}, {"layout", std::string("xor \"8\"")}}};
+const Genome kGenome = {"plain", {{"tile", number(64)}, {"ping", true}, {"layout", std::string("xor \"8\"")}}};
 
 }  // namespace
 

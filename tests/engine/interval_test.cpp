@@ -24,11 +24,10 @@ std::optional<std::int64_t> result(Op op, std::initializer_list<std::int64_t> op
 }  // namespace
 
 TEST_CASE("an interval holds every result of a binary operator, and is empty when one may fail") {
-  constexpr std::array kOps = {Op::add,          Op::subtract,      Op::multiply,   Op::divide,
-                               Op::floor_divide, Op::modulo,        Op::bit_and,    Op::bit_or,
-                               Op::equal,        Op::not_equal,     Op::less,       Op::less_equal,
-                               Op::greater,      Op::greater_equal, Op::minimum,    Op::maximum,
-                               Op::ceil_divide,  Op::shift_left,    Op::shift_right};
+  constexpr std::array kOps = {Op::add,     Op::subtract,    Op::multiply,   Op::divide,        Op::floor_divide,
+                               Op::modulo,  Op::bit_and,     Op::bit_or,     Op::equal,         Op::not_equal,
+                               Op::less,    Op::less_equal,  Op::greater,    Op::greater_equal, Op::minimum,
+                               Op::maximum, Op::ceil_divide, Op::shift_left, Op::shift_right};
   long checked = 0;
   for (const Op op : kOps) {
     for (std::int64_t a = -5; a <= 5; ++a) {

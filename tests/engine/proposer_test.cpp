@@ -11,10 +11,10 @@ using namespace evo::test;
 
 namespace {
 
-const Family kFamily = family("f",
-                              {gene("x", {number(0), number(1), number(2), number(3)}),
-                               gene("y", {number(0), number(1), number(2), number(3)})},
-                              {"x + y < 6"});
+const Family kFamily = family(
+    "f",
+    {gene("x", {number(0), number(1), number(2), number(3)}), gene("y", {number(0), number(1), number(2), number(3)})},
+    {"x + y < 6"});
 
 Genome at(std::int64_t x, std::int64_t y) {
   return {"f", {{"x", number(x)}, {"y", number(y)}}};
@@ -65,8 +65,7 @@ TEST_CASE("a proposer has its share and no more, with the parents that it names,
   for (std::int64_t y = 0; y < 3; ++y) script.push_back({at(3, y), {0}});
   Scripted proposer(script);
   ProposedTemplates none = no_templates();
-  const auto strategy =
-      make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
+  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
   const auto proposals = drive(*strategy, 100);
   REQUIRE(proposals.size() == space.size());
   for (std::size_t i = 0; i < proposals.size(); ++i) {
@@ -81,8 +80,7 @@ TEST_CASE("illegal proposals, repeated ones and unknown parents are refused, tol
   const Space space({kFamily}, {}, {});
   Scripted proposer({{at(3, 3), {}}, {at(0, 0), {}}, {at(3, 2), {77}}, {{"g", {}}, {}}, {at(3, 2), {}}});
   ProposedTemplates none = no_templates();
-  const auto strategy =
-      make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
+  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
   const auto proposals = drive(*strategy, 4);
   CHECK(proposals[3].op == "proposer");
   CHECK(proposals[3].genome == at(3, 2));
@@ -97,8 +95,7 @@ TEST_CASE("a resumed search takes the proposals that were recorded, and asks nob
   const Space space({kFamily}, {}, {});
   Scripted proposer({{at(3, 1), {}}, {at(3, 2), {}}, {at(2, 3), {}}});
   ProposedTemplates none = no_templates();
-  const auto whole =
-      drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, 0.25, none, {}), 12);
+  const auto whole = drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, 0.25, none, {}), 12);
   RecordedProposals recorded{10, {{3, whole[3].genome}, {7, whole[7].genome}}};
   Scripted later({{at(2, 3), {}}});
   const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, 0.25, none, recorded);
@@ -107,8 +104,7 @@ TEST_CASE("a resumed search takes the proposals that were recorded, and asks nob
   for (std::size_t i = 0; i < 10; ++i) CHECK(resumed[i].genome == whole[i].genome);
   drive(*strategy, 2);
   CHECK(later.asked > 0);
-  const auto alone =
-      drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, 0.25, none, recorded), 12);
+  const auto alone = drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, 0.25, none, recorded), 12);
   for (std::size_t i = 0; i < 10; ++i) CHECK(alone[i].genome == whole[i].genome);
 }
 
@@ -152,8 +148,7 @@ TEST_CASE("a new allele is rendered where its slot is, and other genomes may hav
   CHECK(candidate.programs.at(0).source.ends_with("// my store of 1\n"));
   CHECK(candidate.files == scale.allele("vectored", "// my store of ${vector}\n"));
   scale.templates.admit(scaled_by("vectored", 2), {});
-  CHECK(
-      scale.templates.build(scaled_by("vectored", 2)).programs.at(0).source.ends_with("// my store of 2\n"));
+  CHECK(scale.templates.build(scaled_by("vectored", 2)).programs.at(0).source.ends_with("// my store of 2\n"));
   CHECK(scale.templates.files_of(scaled_by("plain")).empty());
 }
 
@@ -199,9 +194,8 @@ TEST_CASE("what is wrong with a proposed text or plan is said in one line, and i
   has(allele("//% include \"include/none.cuh\""), "no file");
   has(allele("//% for i in 0..1000000\nx\n//% end"), "loop iterations");
   has(allele("//% slot store"), "nested deeper");
-  for (const char* text :
-       {"#include </etc/passwd>", "  #  include \"x\"", "#/* */include \"x\"", "#inc\\\nlude \"x\"",
-        "%:include \"x\"", "?\?=include \"x\"", "#${'incl'}ude \"x\"", "#if __has_include(\"x\")"})
+  for (const char* text : {"#include </etc/passwd>", "  #  include \"x\"", "#/* */include \"x\"", "#inc\\\nlude \"x\"",
+                           "%:include \"x\"", "?\?=include \"x\"", "#${'incl'}ude \"x\"", "#if __has_include(\"x\")"})
     has(allele(text), "complete without");
   has(refusal(scaled_by("vectored"), scale.allele("other", "")), "does not have what it brings");
   has(refusal(scaled_by("plain"), scale.allele("plain", "// mine")), "there already");
@@ -218,11 +212,9 @@ TEST_CASE("what is wrong with a proposed text or plan is said in one line, and i
       "its plan: nested deeper than 64 levels");
   has(source("x", R"({"[[": "]{\"[)" + std::string(100, '[') + "\"}"), "unknown key '[['");
   has(source("x", R"({"launches": [], "system": "rm"})"), "unknown key 'system'");
-  has(source("x",
-             R"({"launches": [{"kernel": "f();", "grid": [1,1,1], "block": [1,1,1], "arguments": []}]})"),
+  has(source("x", R"({"launches": [{"kernel": "f();", "grid": [1,1,1], "block": [1,1,1], "arguments": []}]})"),
       "is not a name");
-  has(source("x",
-             R"({"launches": [{"kernel": "f", "grid": [0,1,1], "block": [1,1,1], "arguments": ["x"]}]})"),
+  has(source("x", R"({"launches": [{"kernel": "f", "grid": [0,1,1], "block": [1,1,1], "arguments": ["x"]}]})"),
       "must be 1 to 2^31");
   has(source("x", R"({"requires": "sm > 100", "launches": [{"kernel": "f", "grid": [1,1,1], "block": [1,1,1],
                       "arguments": ["x"]}]})"),
@@ -250,8 +242,8 @@ TEST_CASE("a strategy is not told of what is not in its space, and goes on as wi
                      {source.genome, {3}, source.files},
                      {scaled_by("vectored"), {}, scale.allele("vectored", "// another\n")}});
   const auto alone = drive(*make_strategy("genetic", scale.space, 5), 9);
-  const auto strategy = make_proposed(make_strategy("genetic", scale.space, 5), scale.space, &proposer, 0.25,
-                                      scale.templates, {});
+  const auto strategy =
+      make_proposed(make_strategy("genetic", scale.space, 5), scale.space, &proposer, 0.25, scale.templates, {});
   const auto proposals = drive(*strategy, 11);
   REQUIRE(proposals.size() == std::min<std::size_t>(11, alone.size() + 2));
   CHECK(proposals[3].genome == scaled_by("vectored"));

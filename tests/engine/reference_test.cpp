@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "engine/task/candidate.h"
 #include "engine/space/space.h"
+#include "engine/task/candidate.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -49,8 +49,7 @@ TEST_CASE("the examples of docs/templates.md load, and render as they say") {
   const Target target = make_target(task, "cuda", {}, {});
   const Bindings facts = {{"sm", number(90)}};
   const Space space(load_families(tree, task), facts, specialisations_of(task, target));
-  const Genome genome{"plain",
-                      {{"threads", number(32)}, {"vector", number(2)}, {"store", std::string("plain")}}};
+  const Genome genome{"plain", {{"threads", number(32)}, {"vector", number(2)}, {"store", std::string("plain")}}};
   REQUIRE(!space.why_illegal(genome));
   const Candidate candidate = make_candidate(tree, task, space.family("plain"), genome, target, facts);
   CHECK(candidate.programs[0].source ==

@@ -1,5 +1,3 @@
-#include "engine/search/presearch.h"
-
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
@@ -7,8 +5,9 @@
 #include <set>
 #include <string>
 
-#include "engine/search/prediction_error.h"
 #include "engine/base/rng.h"
+#include "engine/search/prediction_error.h"
+#include "engine/search/presearch.h"
 #include "engine/space/space.h"
 #include "tests/engine/support.h"
 

@@ -72,15 +72,14 @@ TEST_CASE("a Kernel Tuner cache that is still being written is read as far as it
   const std::string open = kKernelTuner.substr(0, kKernelTuner.rfind("}\n}"));
   check_the_four(read_recording(open, "k"));
   check_the_four(read_recording(open + ",\n", "k"));
-  const Recording cut =
-      read_recording(kKernelTuner.substr(0, kKernelTuner.find("\"compile_time\": 80")), "k");
+  const Recording cut = read_recording(kKernelTuner.substr(0, kKernelTuner.find("\"compile_time\": 80")), "k");
   CHECK(cut.rows.size() == 3);
 }
 
 TEST_CASE("T4 results are read with the names and units that are found in the wild") {
   const auto t4 = [](const std::string& unit, const std::string& compilation, double scale) {
-    const auto item = [&](int x, const char* mode, const char* invalidity, const std::string& value,
-                          double compile, double sample) {
+    const auto item = [&](int x, const char* mode, const char* invalidity, const std::string& value, double compile,
+                          double sample) {
       return fmt::format(
           R"({{"configuration": {{"x": {}, "mode": "{}"}}, "times": {{"{}": {}, "runtimes": [{}]}},
         "invalidity": "{}", "correctness": 1, "measurements": [{{"name": "time", "value": {}, "unit": ""}}],
@@ -106,11 +105,11 @@ TEST_CASE("KTT results are read") {
       [{{"Name": "x", "Value": {}}}, {{"Name": "mode", "Value": "{}"}}], "ComputationResults": []}})",
                        status, duration, overhead, x, mode);
   };
-  const Recording recording = read_recording(
-      fmt::format(R"({{"Metadata": {{"TimeUnit": "Microseconds"}}, "Results": [{}, {}, {}, {}]}})",
-                  item(1, "a", "Ok", 2500, 117500), item(1, "b", "CompilationFailed", 1e300, 50000),
-                  item(2, "a", "DeviceLimitsExceeded", 0, 0), item(2, "b", "Ok", 1500, 88500)),
-      "k");
+  const Recording recording =
+      read_recording(fmt::format(R"({{"Metadata": {{"TimeUnit": "Microseconds"}}, "Results": [{}, {}, {}, {}]}})",
+                                 item(1, "a", "Ok", 2500, 117500), item(1, "b", "CompilationFailed", 1e300, 50000),
+                                 item(2, "a", "DeviceLimitsExceeded", 0, 0), item(2, "b", "Ok", 1500, 88500)),
+                     "k");
   check_the_four(recording);
   CHECK(recording.rows[3].cost_s == Approx(0.09));
 }
@@ -125,17 +124,11 @@ TEST_CASE("values with commas are read from CSV as evo writes them") {
 }
 
 TEST_CASE("numbers with fractions stay in order, and genes that some entries lack are inactive") {
-  const Recording recording =
-      make_recording("r", {"f", "kind", "depth"}, {"f"},
-                     {{{{"f", std::string("10.5")}, {"kind", std::string("plain")}}, 1.0, Verdict::valid, 0},
-                      {{{"f", std::string("9.25")}, {"kind", std::string("deep")}, {"depth", number(2)}},
-                       2.0,
-                       Verdict::valid,
-                       0},
-                      {{{"f", std::string("9.25")}, {"kind", std::string("deep")}, {"depth", number(2)}},
-                       3.0,
-                       Verdict::valid,
-                       0}});
+  const Recording recording = make_recording(
+      "r", {"f", "kind", "depth"}, {"f"},
+      {{{{"f", std::string("10.5")}, {"kind", std::string("plain")}}, 1.0, Verdict::valid, 0},
+       {{{"f", std::string("9.25")}, {"kind", std::string("deep")}, {"depth", number(2)}}, 2.0, Verdict::valid, 0},
+       {{{"f", std::string("9.25")}, {"kind", std::string("deep")}, {"depth", number(2)}}, 3.0, Verdict::valid, 0}});
   CHECK(recording.family.genes[0].alleles == std::vector<Value>{std::string("9.25"), std::string("10.5")});
   REQUIRE(recording.rows.size() == 2);
   CHECK(recording.rows[0].alleles == Path{1, 1, kInactive});
@@ -144,14 +137,11 @@ TEST_CASE("numbers with fractions stay in order, and genes that some entries lac
 }
 
 TEST_CASE("what is no recorded space is refused in one line") {
-  const auto refusal = [](const std::string& text) {
-    return complaint_of([&] { read_recording(text, "f"); });
-  };
+  const auto refusal = [](const std::string& text) { return complaint_of([&] { read_recording(text, "f"); }); };
   CHECK_THAT(refusal(""), ContainsSubstring("f: is empty"));
   CHECK_THAT(refusal("{\"cache\": [1"), ContainsSubstring("f: malformed JSON"));
   CHECK_THAT(refusal("{}"), ContainsSubstring("neither a Kernel Tuner cache"));
-  CHECK_THAT(refusal("{\"cache\": {}, \"tune_params_keys\": [\"x\"]}"),
-             ContainsSubstring("no configurations"));
+  CHECK_THAT(refusal("{\"cache\": {}, \"tune_params_keys\": [\"x\"]}"), ContainsSubstring("no configurations"));
   CHECK_THAT(refusal("{\"cache\": {\"1\": {}}, \"tune_params_keys\": [\"x\"]}"),
              ContainsSubstring("configuration 1: no value of x"));
   CHECK_THAT(refusal("a,b\n1,2\n"), ContainsSubstring("status"));
@@ -216,8 +206,7 @@ TEST_CASE("evolve needs fewer evaluations than random and genetic on a recorded 
   const std::vector<std::size_t> budgets = {50, 100};
   const auto assessed = [&](const char* strategy, std::size_t width) {
     Orders orders;
-    for (std::uint64_t seed = 0; seed < 20; ++seed)
-      orders.push_back(replay(space, strategy, seed, {100, 0, width}));
+    for (std::uint64_t seed = 0; seed < 20; ++seed) orders.push_back(replay(space, strategy, seed, {100, 0, width}));
     return assess(recording, methodology, orders, budgets).figures;
   };
   const ReplayFigures evolve = assessed("evolve", 1);

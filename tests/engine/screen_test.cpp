@@ -1,11 +1,10 @@
-#include "engine/search/surrogate_screening.h"
-
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <deque>
 #include <limits>
 #include <map>
 
+#include "engine/search/surrogate_screening.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -57,8 +56,7 @@ class Table : public LatencyPredictor {
 /// Proposes x = 0, 1, 2, ..., each the child of the one before, and notes what it is told.
 class Counting : public Strategy {
  public:
-  Counting(std::uint64_t end, std::map<std::uint64_t, std::optional<double>>& told)
-      : end_(end), told_(told) {}
+  Counting(std::uint64_t end, std::map<std::uint64_t, std::optional<double>>& told) : end_(end), told_(told) {}
   std::optional<Proposal> ask() override {
     if (next_ == end_) return std::nullopt;
     return propose(at(static_cast<std::int64_t>(next_)), "count");
@@ -127,8 +125,7 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
 TEST_CASE("what comes within the error of foresight of the best stands again beside new proposals") {
   Table table({{0, 4.0}, {1, 4.1}, {2, 5.0}, {3, 9.0}, {4, 9.0}, {5, 9.0}});
   std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy =
-      make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
+  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 4.0});
   CHECK(told == std::map<std::uint64_t, std::optional<double>>{{0, 4.0}, {2, 5.0}});
@@ -242,9 +239,20 @@ TEST_CASE("parents that were not measured are replaced by theirs, and offers are
 }
 
 TEST_CASE("a genome that others offer is asked, also where the strategy's own was next, stands or was screened out") {
-  Table table({{0, 5.0}, {1, 1.0}, {2, 3.0}, {3, 9.0}, {4, 1.01}, {5, 1.0}, {6, 7.0}, {7, 8.0}, {8, 1.5}, {9, 1.6}, {10, 9.0},
+  Table table({{0, 5.0},
+               {1, 1.0},
+               {2, 3.0},
+               {3, 9.0},
+               {4, 1.01},
+               {5, 1.0},
+               {6, 7.0},
+               {7, 8.0},
+               {8, 1.5},
+               {9, 1.6},
+               {10, 9.0},
                {11, kUnknown}});
-  const auto strategy = make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 2, .together = 2});
+  const auto strategy =
+      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 2, .together = 2});
   std::uint64_t tickets = 0;
   const auto offered = [&](std::int64_t x) {
     const auto proposal = strategy->offer(at(x), "proposer", {0});
@@ -287,7 +295,8 @@ TEST_CASE("a genome that others offer is asked, also where the strategy's own wa
 
 TEST_CASE("a screened-out genome whose program was asked is refused to others: it is a twin") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 6.0}, {3, 6.5}, {4, 4.0}, {5, 1.0}}, {{2, "a"}, {3, "a"}, {5, "b"}});
-  const auto strategy = make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 4, .together = 1});
+  const auto strategy =
+      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 4, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   strategy->tell({0, 3.0});
   CHECK(strategy->offer(at(2), "proposer", {}));
@@ -298,8 +307,7 @@ TEST_CASE("a screened-out genome whose program was asked is refused to others: i
 }
 
 TEST_CASE("a twin is not asked: it is told what the program that was asked is told") {
-  Table table({{0, 5.0}, {1, 3.0}, {2, 3.0}, {3, 3.0}, {4, 7.0}, {5, 8.0}},
-              {{1, "a"}, {2, "a"}, {3, "a"}, {4, "b"}});
+  Table table({{0, 5.0}, {1, 3.0}, {2, 3.0}, {3, 3.0}, {4, 7.0}, {5, 8.0}}, {{1, "a"}, {2, "a"}, {3, "a"}, {4, "b"}});
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);

@@ -1,4 +1,3 @@
-#include "engine/search/surrogate_screening.h"
 #include "engine/search/search.h"
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 #include <deque>
 #include <map>
 
+#include "engine/search/surrogate_screening.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -13,11 +13,11 @@ using namespace evo::test;
 
 namespace {
 
-const Family kFamily = family("f",
-                              {gene("a", {number(0), number(1), number(2), number(3)}),
-                               gene("b", {number(0), number(1), number(2), number(3)}),
-                               gene("c", {number(0), number(1), number(2), number(3)})},
-                              {"a + b + c > 1"});
+const Family kFamily = family(
+    "f",
+    {gene("a", {number(0), number(1), number(2), number(3)}), gene("b", {number(0), number(1), number(2), number(3)}),
+     gene("c", {number(0), number(1), number(2), number(3)})},
+    {"a + b + c > 1"});
 
 double latency_us(const Genome& genome) {
   double sum = 1;
@@ -116,8 +116,7 @@ class Listening : public Strategy {
     if (proposal) log.push_back("ask " + std::to_string(proposal->ticket));
     return proposal;
   }
-  std::optional<Proposal> offer(const Genome& genome, std::string op,
-                                std::vector<std::uint64_t> parents) override {
+  std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) override {
     return inner_->offer(genome, std::move(op), std::move(parents));
   }
   void tell(const Answer& answer) override {
@@ -172,8 +171,8 @@ TEST_CASE("results are recorded and told in ask order, whatever order they arriv
     search(strategy, evaluator, archive, build, limits, {});
     CHECK(archive.tickets == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5});
     // Proposal i + width is asked right after answer i is told.
-    CHECK(strategy.log == std::vector<std::string>{"ask 0", "ask 1", "ask 2", "tell 0", "ask 3", "tell 1",
-                                                   "ask 4", "tell 2", "ask 5", "tell 3", "tell 4", "tell 5"});
+    CHECK(strategy.log == std::vector<std::string>{"ask 0", "ask 1", "ask 2", "tell 0", "ask 3", "tell 1", "ask 4",
+                                                   "tell 2", "ask 5", "tell 3", "tell 4", "tell 5"});
   }
 }
 
@@ -226,8 +225,7 @@ TEST_CASE("what the archive recalls is told but neither built, evaluated nor rec
 TEST_CASE("failures are told without a latency, duplicates with the one they copy") {
   Evaluation evaluation;
   evaluation.latency_us = 5;
-  for (const Verdict verdict :
-       {Verdict::wrong_answer, Verdict::harness_failed, Verdict::illegal, Verdict::crashed}) {
+  for (const Verdict verdict : {Verdict::wrong_answer, Verdict::harness_failed, Verdict::illegal, Verdict::crashed}) {
     evaluation.verdict = verdict;
     CHECK(!latency_of(evaluation));
   }
@@ -265,10 +263,9 @@ TEST_CASE("after stop nothing starts, and what is in flight is finished and reco
   SearchLimits limits;
   limits.evaluations = 40;
   limits.stop = &stop;
-  const SearchResult result =
-      search(*strategy, evaluator, archive, build, limits, [&](const SearchProgress& progress) {
-        if (progress.told == 5) stop = true;
-      });
+  const SearchResult result = search(*strategy, evaluator, archive, build, limits, [&](const SearchProgress& progress) {
+    if (progress.told == 5) stop = true;
+  });
   CHECK(result.interrupted);
   CHECK(!result.exhausted);
   CHECK(result.told == 8);
@@ -391,7 +388,6 @@ TEST_CASE("a lost machine ends the search; what was recorded before stays") {
   FakeArchive archive;
   SearchLimits limits;
   limits.evaluations = 40;
-  CHECK(complaint_of([&] { search(*strategy, evaluator, archive, build, limits, {}); }) ==
-        "the device is gone");
+  CHECK(complaint_of([&] { search(*strategy, evaluator, archive, build, limits, {}); }) == "the device is gone");
   CHECK(archive.recorded.size() == 5);
 }

@@ -30,19 +30,16 @@ std::vector<Genome> all_of(const Space& space) {
 
 // Genes that depend on each other in every way the engine knows.
 Family tangled() {
-  return family("tangled",
-                {gene("tile", {number(16), number(32), number(64), number(128)}),
-                 gene("warps", {number(1), number(2), number(4), number(8)}),
-                 gene("copy", {std::string("plain"), std::string("async")}),
-                 gene("stages", {number(1), number(2), number(3)}, "copy == 'async'"),
-                 gene("ping", {false, true}, "stages > 1"),
-                 gene("layout", {std::string("none"), std::string("padded"), std::string("xor")}),
-                 gene("split", {number(1), number(2), number(4)}, "layout != 'none' or tile > 64")},
-                {"tile % (16 * warps) == 0", "smem <= capacity", "threads >= 64 or split == 1",
-                 "ping ? warps > 1 : true"},
-                {{"threads", "32 * warps"},
-                 {"row", "D + (layout == 'padded' ? 16 : 0)"},
-                 {"smem", "tile * row * stages"}});
+  return family(
+      "tangled",
+      {gene("tile", {number(16), number(32), number(64), number(128)}),
+       gene("warps", {number(1), number(2), number(4), number(8)}),
+       gene("copy", {std::string("plain"), std::string("async")}),
+       gene("stages", {number(1), number(2), number(3)}, "copy == 'async'"), gene("ping", {false, true}, "stages > 1"),
+       gene("layout", {std::string("none"), std::string("padded"), std::string("xor")}),
+       gene("split", {number(1), number(2), number(4)}, "layout != 'none' or tile > 64")},
+      {"tile % (16 * warps) == 0", "smem <= capacity", "threads >= 64 or split == 1", "ping ? warps > 1 : true"},
+      {{"threads", "32 * warps"}, {"row", "D + (layout == 'padded' ? 16 : 0)"}, {"smem", "tile * row * stages"}});
 }
 
 const Bindings kCapacity = {{"capacity", number(16384)}};
@@ -79,8 +76,7 @@ Family random_family(Rng& rng) {
     readable.push_back(name);
   }
   std::vector<std::string> constraints;
-  for (std::uint64_t i = 0; i <= rng.below(3); ++i)
-    constraints.push_back(random_expression(rng, readable, 3));
+  for (std::uint64_t i = 0; i <= rng.below(3); ++i) constraints.push_back(random_expression(rng, readable, 3));
   return family("random", std::move(genes), constraints, derived);
 }
 
@@ -108,8 +104,7 @@ TEST_CASE("random small spaces hold exactly the genomes that trying every combin
     const Family family = random_family(rng);
     const Enumeration expected = enumerate(family, facts, specialisations);
     std::optional<Space> space;
-    const std::string complaint =
-        complaint_of([&] { space.emplace(std::vector{family}, facts, specialisations); });
+    const std::string complaint = complaint_of([&] { space.emplace(std::vector{family}, facts, specialisations); });
     std::string shown;
     for (const Constraint& constraint : family.constraints) shown += constraint.condition.text() + "; ";
     INFO(shown << complaint);
@@ -132,7 +127,9 @@ TEST_CASE("random small spaces hold exactly the genomes that trying every combin
 
 TEST_CASE("a family that options or sizes rule out says which constraint does") {
   const Family narrow = family("narrow", {gene("threads", {number(32), number(64)})}, {"threads > 16", "M <= 128"});
-  CHECK_THAT(complaint_of([&] { Space({narrow}, {}, {{{"M", number(256)}}}); }),
+  CHECK_THAT(complaint_of([&] {
+               Space({narrow}, {}, {{{"M", number(256)}}});
+             }),
              ContainsSubstring("no genome of narrow keeps all constraints: breaks a constraint: 'M <= 128' does not "
                                "hold for M=256"));
 }
@@ -163,9 +160,8 @@ TEST_CASE("sampling is uniform over legal genomes") {
 }
 
 TEST_CASE("families share a space and its samples by their sizes") {
-  const Family big = family(
-      "big", {gene("x", {number(0), number(1), number(2)}), gene("y", {number(0), number(1), number(2)})},
-      {});
+  const Family big =
+      family("big", {gene("x", {number(0), number(1), number(2)}), gene("y", {number(0), number(1), number(2)})}, {});
   const Family small = family("small", {gene("x", {number(0)})}, {});
   const Space space({big, small}, {}, {});
   CHECK(space.size() == 10);
@@ -216,14 +212,12 @@ TEST_CASE("an adjacent step takes a number to the value beside") {
                             {})},
                     {}, {});
   const auto steps = [&](std::int64_t n, std::string_view gene) {
-    return texts(
-        space.neighbours({"f", {{"n", number(n)}, {"c", std::string("a")}}}, gene, Space::Step::adjacent));
+    return texts(space.neighbours({"f", {{"n", number(n)}, {"c", std::string("a")}}}, gene, Space::Step::adjacent));
   };
   CHECK(steps(4, "n") == std::set<std::string>{"f: c=a n=1", "f: c=a n=16"});
   CHECK(steps(1, "n") == std::set<std::string>{"f: c=a n=4"});
   CHECK(steps(1, "c") == std::set<std::string>{"f: c=b n=1", "f: c=c n=1"});
-  CHECK(space.neighbours({"f", {{"n", number(4)}, {"c", std::string("a")}}}, Space::Step::adjacent).size() ==
-        4);
+  CHECK(space.neighbours({"f", {{"n", number(4)}, {"c", std::string("a")}}}, Space::Step::adjacent).size() == 4);
 }
 
 TEST_CASE("complete finds a legal genome with the fewest differences from the wish") {
@@ -268,9 +262,8 @@ TEST_CASE("complete draws uniformly among the nearest genomes") {
 TEST_CASE("complete keeps the genes it is told to keep, or says that no genome has them") {
   const Space space({tangled()}, kCapacity, kBoth);
   Rng rng(5);
-  const Genome wish{
-      "tangled",
-      {{"tile", number(16)}, {"warps", number(8)}, {"copy", std::string("plain")}, {"ping", true}}};
+  const Genome wish{"tangled",
+                    {{"tile", number(16)}, {"warps", number(8)}, {"copy", std::string("plain")}, {"ping", true}}};
   const auto kept = space.complete(wish, {"warps"}, rng);
   REQUIRE(kept);
   CHECK(kept->genes.at("warps") == number(8));
@@ -284,11 +277,9 @@ TEST_CASE("complete keeps the genes it is told to keep, or says that no genome h
 
 TEST_CASE("why_illegal says what is wrong with a genome") {
   const Space space({tangled()}, kCapacity, kBoth);
-  const Genome good{"tangled",
-                    {{"tile", number(32)},
-                     {"warps", number(2)},
-                     {"copy", std::string("plain")},
-                     {"layout", std::string("none")}}};
+  const Genome good{
+      "tangled",
+      {{"tile", number(32)}, {"warps", number(2)}, {"copy", std::string("plain")}, {"layout", std::string("none")}}};
   const auto why = [&](const std::string& name, std::optional<Value> value) {
     Genome genome = good;
     if (value) {
@@ -317,8 +308,7 @@ TEST_CASE("families that the device cannot run or that have no genome are left o
   const Bindings facts = {{"sm", number(89)}};
   const Space space({old, modern, empty}, facts, {});
   CHECK(space.families().size() == 1);
-  CHECK_THAT(complaint_of([&] { space.family("modern"); }),
-             ContainsSubstring("no family 'modern' in this space"));
+  CHECK_THAT(complaint_of([&] { space.family("modern"); }), ContainsSubstring("no family 'modern' in this space"));
   const std::string complaint = complaint_of([&] { Space({modern, empty}, facts, {}); });
   CHECK(complaint ==
         "there is nothing to search: modern requires sm >= 90 (sm=89); no genome of empty keeps all "

@@ -1,9 +1,8 @@
-#include "engine/task/mutant.h"
-
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/task/mutant.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -30,7 +29,9 @@ SourceTree with_suite(const std::string& suite = kSuite) {
   return tree;
 }
 
-std::vector<Mutant> load(const SourceTree& tree) { return load_mutants(tree, load_task(tree, "scale")); }
+std::vector<Mutant> load(const SourceTree& tree) {
+  return load_mutants(tree, load_task(tree, "scale"));
+}
 
 /// What loading says when one place of the suite is changed.
 std::string complaint(const std::string& from, const std::string& to) {

@@ -50,8 +50,7 @@ class Landscape {
     return static_cast<double>(std::stoull(hex.substr(0, 13), nullptr, 16)) / std::pow(2.0, 52);
   }
   double normal(const std::string& what) const {  // Box-Muller
-    return std::sqrt(-2 * std::log(uniform("r" + what) + 1e-12)) *
-           std::cos(2 * std::numbers::pi * uniform("a" + what));
+    return std::sqrt(-2 * std::log(uniform("r" + what) + 1e-12)) * std::cos(2 * std::numbers::pi * uniform("a" + what));
   }
 
   std::uint64_t seed_;
@@ -62,20 +61,18 @@ class Landscape {
 Family kernel(const std::string& name) {
   const std::vector<Value> numbers = {number(1), number(2), number(4), number(8)};
   const std::vector<Value> choices = {std::string("a"), std::string("b"), std::string("c")};
-  return family(
-      name,
-      {gene("tile_q", numbers), gene("tile_k", numbers), gene("warps", numbers), gene("copy", choices),
-       gene("stages", {number(1), number(2), number(3)}, "copy != 'a'"),
-       gene("ping", {false, true}, "stages > 1"), gene("layout", choices), gene("operand", choices),
-       gene("math", choices), gene("split", numbers), gene("unroll", numbers), gene("cap", numbers)},
-      {"tile_q % warps == 0", "tile_q * tile_k * stages <= 64", "cap >= 4 || tile_k <= 4"});
+  return family(name,
+                {gene("tile_q", numbers), gene("tile_k", numbers), gene("warps", numbers), gene("copy", choices),
+                 gene("stages", {number(1), number(2), number(3)}, "copy != 'a'"),
+                 gene("ping", {false, true}, "stages > 1"), gene("layout", choices), gene("operand", choices),
+                 gene("math", choices), gene("split", numbers), gene("unroll", numbers), gene("cap", numbers)},
+                {"tile_q % warps == 0", "tile_q * tile_k * stages <= 64", "cap >= 4 || tile_k <= 4"});
 }
 
 using Measure = std::function<std::optional<double>(const Genome&)>;
 
 /// Asks and tells with `width` in flight; answers in ask order. Returns the proposals.
-std::vector<Proposal> drive(Strategy& strategy, const Measure& measure, std::size_t asks,
-                            std::size_t width = 4) {
+std::vector<Proposal> drive(Strategy& strategy, const Measure& measure, std::size_t asks, std::size_t width = 4) {
   std::vector<Proposal> proposals;
   std::deque<Proposal> window;
   while (true) {
@@ -130,9 +127,7 @@ TEST_CASE("strategies are known by name") {
 TEST_CASE("evolve takes other figures for ablation, by name") {
   const Space space({kernel("k")}, {}, {});
   const Landscape landscape(1, 0);
-  const auto run = [&](const char* name) {
-    return texts(drive(*make_strategy(name, space, 5), landscape, 60));
-  };
+  const auto run = [&](const char* name) { return texts(drive(*make_strategy(name, space, 5), landscape, 60)); };
   CHECK(run("evolve:founders=10:exploration=1.1") == run("evolve"));
   CHECK(run("evolve:founders=5") != run("evolve"));
   CHECK_THAT(complaint_of([&] { run("evolve:founder=5"); }),
@@ -143,9 +138,7 @@ TEST_CASE("evolve takes other figures for ablation, by name") {
 TEST_CASE("evolve goes on asking a family that does not lead") {
   const Space space({kernel("fast"), kernel("slow")}, {}, {});
   const Landscape landscape(1, 0);
-  const Measure measure = [&](const Genome& genome) {
-    return *landscape(genome) * (genome.family == "slow" ? 10 : 1);
-  };
+  const Measure measure = [&](const Genome& genome) { return *landscape(genome) * (genome.family == "slow" ? 10 : 1); };
   const auto asked_of_slow = [&](const char* name) {
     const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 3), measure, 130);
     return std::count_if(proposals.begin() + 10, proposals.end(),
@@ -159,11 +152,10 @@ TEST_CASE("evolve climbs again, from founders of its own, where it has stalled")
   const Space space({kernel("k")}, {}, {});
   // One peak, which is found soon: from then on nothing gets better.
   const Measure hill = [](const Genome& genome) {
-    return std::exp(0.3 * static_cast<double>(
-                              std::count_if(genome.genes.begin(), genome.genes.end(), [](const auto& gene) {
-                                return expr::to_string(gene.second) != "1" &&
-                                       expr::to_string(gene.second) != "a";
-                              })));
+    return std::exp(0.3 *
+                    static_cast<double>(std::count_if(genome.genes.begin(), genome.genes.end(), [](const auto& gene) {
+                      return expr::to_string(gene.second) != "1" && expr::to_string(gene.second) != "a";
+                    })));
   };
   const auto random = [&](const char* name) {
     const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 3), hill, 120);
@@ -179,8 +171,8 @@ TEST_CASE("evolve asks for all that is beside the best where nothing better came
   const Landscape landscape(1, 0);
   const auto left_beside_best = [&](const char* name) {
     const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 3), landscape, 240);
-    const auto best = std::ranges::min_element(
-        proposals, {}, [&](const Proposal& proposal) { return *landscape(proposal.genome); });
+    const auto best =
+        std::ranges::min_element(proposals, {}, [&](const Proposal& proposal) { return *landscape(proposal.genome); });
     REQUIRE(proposals.end() - best > 50 + 40);  // It has some forty neighbours.
     const std::vector<std::string> asked = texts(proposals);
     const Point point = space.point(best->genome);
@@ -229,10 +221,9 @@ TEST_CASE("a seed decides everything") {
 }
 
 TEST_CASE("every strategy begins with its seeds, learns from them and never asks them again") {
-  const Space space(
-      {family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {}),
-       family("b", {gene("z", {number(0), number(1)})}, {})},
-      {}, {});
+  const Space space({family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {}),
+                     family("b", {gene("z", {number(0), number(1)})}, {})},
+                    {}, {});
   const std::vector<Seed> seeds = {{space.at(3), "elsewhere"}, {space.at(0), "elsewhere"}};
   for (const std::string& name : strategy_names()) {
     const auto strategy = make_seeded(make_strategy(name, space, 9), seeds);
@@ -252,12 +243,10 @@ TEST_CASE("evolve breeds from a good seed at once") {
   const Space space({kernel("k")}, {}, {});
   const Landscape landscape(1, 0.004);
   const auto found = drive(*make_strategy("evolve", space, 1), landscape, 300);
-  const Proposal best =
-      *std::min_element(found.begin(), found.end(), [&](const Proposal& a, const Proposal& b) {
-        return landscape(a.genome).value_or(1e12) < landscape(b.genome).value_or(1e12);
-      });
-  const auto seeded =
-      drive(*make_seeded(make_strategy("evolve", space, 2), {{best.genome, "there"}}), landscape, 30);
+  const Proposal best = *std::min_element(found.begin(), found.end(), [&](const Proposal& a, const Proposal& b) {
+    return landscape(a.genome).value_or(1e12) < landscape(b.genome).value_or(1e12);
+  });
+  const auto seeded = drive(*make_seeded(make_strategy("evolve", space, 2), {{best.genome, "there"}}), landscape, 30);
   const auto unseeded = drive(*make_strategy("evolve", space, 2), landscape, 30);
   CHECK(best_of(seeded, landscape) <= *landscape(best.genome));
   CHECK(best_of(seeded, landscape) < best_of(unseeded, landscape));
@@ -268,14 +257,13 @@ TEST_CASE("evolve breeds from a good seed at once") {
 
 TEST_CASE("seeds keep what the space knows of them, rankings take turns, and none stands twice") {
   const Space space(
-      {family("f", {gene("x", {number(1), number(2), number(4)}), gene("y", {number(1), number(2)})},
-              {"x * y <= 4"})},
+      {family("f", {gene("x", {number(1), number(2), number(4)}), gene("y", {number(1), number(2)})}, {"x * y <= 4"})},
       {}, {});
   const auto wish = [](const std::string& family, std::int64_t x, std::int64_t y) {
     return Seed{{family, {{"x", number(x)}, {"y", number(y)}, {"gone", true}}}, family};
   };
-  const auto seeds = seeds_in(
-      space, {{wish("f", 2, 2), wish("f", 1, 1)}, {wish("f", 4, 7), wish("f", 2, 2)}, {wish("g", 1, 1)}});
+  const auto seeds =
+      seeds_in(space, {{wish("f", 2, 2), wish("f", 1, 1)}, {wish("f", 4, 7), wish("f", 2, 2)}, {wish("g", 1, 1)}});
   REQUIRE(seeds.size() == 3);
   CHECK(to_text(seeds[0].genome) == "f: x=2 y=2");
   CHECK(to_text(seeds[1].genome) == "f: x=4 y=1");  // y = 7 is unknown, and x = 4 leaves one allele
@@ -299,14 +287,14 @@ TEST_CASE("of many good genomes elsewhere those that are foretold fastest here b
   };
   CHECK(chosen({9, 7, fails, 5, 8, 6}) == std::vector<std::string>{"f: x=4", "f: x=6", "f: x=2", "f: x=5", "f: x=1"});
   CHECK(chosen({fails, fails, fails, fails, 8, fails}) == std::vector<std::string>{"f: x=5"});
-  CHECK(chosen(std::vector<std::optional<double>>(6)) == std::vector<std::string>{"f: x=1", "f: x=2", "f: x=3", "f: x=4", "f: x=5"});
+  CHECK(chosen(std::vector<std::optional<double>>(6)) ==
+        std::vector<std::string>{"f: x=1", "f: x=2", "f: x=3", "f: x=4", "f: x=5"});
 }
 
 TEST_CASE("a small space is asked completely, then there is nothing left") {
-  const Space space(
-      {family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {}),
-       family("b", {gene("z", {number(0), number(1)})}, {})},
-      {}, {});
+  const Space space({family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {}),
+                     family("b", {gene("z", {number(0), number(1)})}, {})},
+                    {}, {});
   REQUIRE(space.size() == 7);
   for (const std::string& name : strategy_names()) {
     for (const std::size_t width : {1, 4, 16}) {
@@ -338,8 +326,7 @@ TEST_CASE("many proposals can be in flight before the first answer") {
 
 TEST_CASE("random draws every genome equally often") {
   const Space space(
-      {family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {})},
-      {}, {});
+      {family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {})}, {}, {});
   REQUIRE(space.size() == 5);
   std::map<std::string, int> first;
   std::map<std::string, int> second;
@@ -386,9 +373,8 @@ TEST_CASE("evolve asks random genomes and neighbours of good ones") {
 TEST_CASE("evolve leaves a basin that it has searched through for a better one far away") {
   // Two basins: all genes low is good, all genes high is better, and what lies between is bad.
   const std::vector<Value> numbers = {number(1), number(2), number(3), number(4), number(5), number(6)};
-  const Space space(
-      {family("f", {gene("a", numbers), gene("b", numbers), gene("c", numbers), gene("d", numbers)}, {})}, {},
-      {});
+  const Space space({family("f", {gene("a", numbers), gene("b", numbers), gene("c", numbers), gene("d", numbers)}, {})},
+                    {}, {});
   const Measure measure = [](const Genome& genome) {
     double low = 0;
     double high = 0;
@@ -407,14 +393,12 @@ TEST_CASE("evolve leaves a basin that it has searched through for a better one f
 TEST_CASE("evolve learns where candidates fail") {
   // A third of the space fails, next to the fastest.
   const std::vector<Value> numbers = {number(1), number(2), number(4), number(8), number(16), number(32)};
-  const Space space(
-      {family("f", {gene("a", numbers), gene("b", numbers), gene("c", numbers), gene("d", numbers)}, {})}, {},
-      {});
+  const Space space({family("f", {gene("a", numbers), gene("b", numbers), gene("c", numbers), gene("d", numbers)}, {})},
+                    {}, {});
   const Measure measure = [](const Genome& genome) -> std::optional<double> {
     const auto allele = [&](const char* name) { return std::get<std::int64_t>(genome.genes.at(name)); };
     if (allele("a") * allele("b") > 64) return std::nullopt;
-    return 1000.0 / static_cast<double>(allele("a") * allele("b")) +
-           static_cast<double>(allele("c") + allele("d"));
+    return 1000.0 / static_cast<double>(allele("a") * allele("b")) + static_cast<double>(allele("c") + allele("d"));
   };
   const auto failing = [&](const std::string& name) {
     int failures = 0;
@@ -432,8 +416,7 @@ TEST_CASE("annealing, genetic and local search beat random") {
   for (const char* name : {"random", "annealing", "genetic", "local"}) {
     for (int run = 0; run < kRuns; ++run) {
       const Landscape landscape(100 + run, 0.002);
-      mean_log[name] +=
-          std::log(best_of(drive(*make_strategy(name, space, run), landscape, 300), landscape)) / kRuns;
+      mean_log[name] += std::log(best_of(drive(*make_strategy(name, space, run), landscape, 300), landscape)) / kRuns;
     }
   }
   for (const char* name : {"annealing", "genetic", "local"}) {
@@ -446,8 +429,7 @@ TEST_CASE("exhaustive refuses a space that cannot be indexed") {
   std::vector<Gene> genes;
   for (int i = 0; i < 64; ++i) genes.push_back(gene(fmt::format("g{}", i), {number(0), number(1)}));
   const Space space({family("huge", genes, {})}, {}, {});
-  CHECK_THAT(complaint_of([&] { make_strategy("exhaustive", space, 1); }),
-             ContainsSubstring("too many genomes"));
+  CHECK_THAT(complaint_of([&] { make_strategy("exhaustive", space, 1); }), ContainsSubstring("too many genomes"));
   CHECK(drive(
             *make_strategy("evolve", space, 1), [](const Genome&) { return 1.0; }, 40)
             .size() == 40);
@@ -462,15 +444,14 @@ TEST_CASE("evolve clearly beats random on landscapes with interactions and failu
       for (int run = 0; run < kRuns; ++run) {
         const Landscape landscape(100 + run, failing_pairs);
         const auto proposals = drive(*make_strategy(name, space, run), landscape, 400);
-        mean_log[name][0] +=
-            std::log(best_of({proposals.begin(), proposals.begin() + 100}, landscape)) / kRuns;
+        mean_log[name][0] += std::log(best_of({proposals.begin(), proposals.begin() + 100}, landscape)) / kRuns;
         mean_log[name][1] += std::log(best_of(proposals, landscape)) / kRuns;
       }
     }
     const double at_100 = std::exp(mean_log["random"][0] - mean_log["evolve"][0]);
     const double at_400 = std::exp(mean_log["random"][1] - mean_log["evolve"][1]);
-    INFO("failing pairs " << failing_pairs << ": evolve is " << at_100 << " times faster after 100, "
-                          << at_400 << " after 400");
+    INFO("failing pairs " << failing_pairs << ": evolve is " << at_100 << " times faster after 100, " << at_400
+                          << " after 400");
     CHECK(at_100 > 1.15);
     CHECK(at_400 > 1.3);
   }

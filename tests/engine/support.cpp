@@ -79,8 +79,8 @@ std::string random_expression(Rng& rng, const std::vector<std::string>& names, i
     if (rng.below(3) == 0) return std::to_string(rng.below(9));
     return names[rng.below(names.size())];
   }
-  static const std::vector<std::string> kBinary = {"+",  "-",  "*", "/", "%",  "//", "<",  "<=", ">",   ">=",
-                                                   "==", "!=", "&", "|", "<<", ">>", "&&", "||", "and", "or"};
+  static const std::vector<std::string> kBinary = {
+      "+", "-", "*", "/", "%", "//", "<", "<=", ">", ">=", "==", "!=", "&", "|", "<<", ">>", "&&", "||", "and", "or"};
   switch (rng.below(10)) {
     case 0:
       return fmt::format("({} ? {} : {})", sub(), sub(), sub());
@@ -101,8 +101,7 @@ std::string random_expression(Rng& rng, const std::vector<std::string>& names, i
   }
 }
 
-Enumeration enumerate(const Family& family, const Bindings& facts,
-                      const std::vector<Bindings>& specialisations) {
+Enumeration enumerate(const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations) {
   Enumeration result;
   Genome genome{family.name, {}};
   extend(family, facts, specialisations, 0, genome, result);

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/task/family.h"
-#include "engine/task/genome.h"
 #include "engine/base/rng.h"
 #include "engine/base/source_tree.h"
+#include "engine/task/family.h"
+#include "engine/task/genome.h"
 
 namespace evo::test {
 
@@ -43,8 +43,7 @@ struct Enumeration {
   std::vector<Genome> legal;
   bool fails = false;  ///< A constraint has no value for some genome that no other constraint excludes.
 };
-Enumeration enumerate(const Family& family, const Bindings& facts,
-                      const std::vector<Bindings>& specialisations);
+Enumeration enumerate(const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations);
 
 /// A complete small task: y = a * x over N x M floats, options and two specialisations, with one family
 /// "plain".

@@ -21,8 +21,8 @@ std::string t1(const std::vector<std::pair<std::string, std::string>>& parameter
                const std::vector<std::string>& conditions) {
   std::string text = R"({"ConfigurationSpace": {"TuningParameters": [)";
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    text += fmt::format(R"({}{{"Name": "{}", "Type": "int", "Values": "{}"}})", i > 0 ? "," : "",
-                        parameters[i].first, parameters[i].second);
+    text += fmt::format(R"({}{{"Name": "{}", "Type": "int", "Values": "{}"}})", i > 0 ? "," : "", parameters[i].first,
+                        parameters[i].second);
   text += R"(], "Conditions": [)";
   for (std::size_t i = 0; i < conditions.size(); ++i)
     text += fmt::format(R"({}{{"Expression": "{}", "Parameters": []}})", i > 0 ? "," : "", conditions[i]);
@@ -34,8 +34,7 @@ std::vector<Value> numbers(std::initializer_list<std::int64_t> values) {
 }
 
 std::uint64_t legal(const std::vector<std::string>& conditions) {
-  return Space({read_t1(t1({{"a", "[i for i in range(1, 9)]"}, {"b", "[1, 2, 4, 8]"}}, conditions), "t")}, {},
-               {})
+  return Space({read_t1(t1({{"a", "[i for i in range(1, 9)]"}, {"b", "[1, 2, 4, 8]"}}, conditions), "t")}, {}, {})
       .size();
 }
 
@@ -71,8 +70,8 @@ TEST_CASE("a malformed T1 file is refused with the place and the reason") {
   CHECK_THAT(refusal("{"), ContainsSubstring("f.json: malformed JSON"));
   CHECK_THAT(refusal("{}"), ContainsSubstring("f.json: no T1 file"));
   const std::string nested = std::string(200'000, '[') + std::string(200'000, ']');
-  CHECK(refusal(R"({"ConfigurationSpace": {"TuningParameters": [{"Name": "a", "Type": "int", "Values": )" + nested + "}]}}") ==
-        "f.json: nested deeper than 64 levels");
+  CHECK(refusal(R"({"ConfigurationSpace": {"TuningParameters": [{"Name": "a", "Type": "int", "Values": )" + nested +
+                "}]}}") == "f.json: nested deeper than 64 levels");
   CHECK_THAT(refusal(t1({{"a", "[1"}}, {})), ContainsSubstring("f.json: parameter a"));
   CHECK_THAT(refusal(t1({{"a", "[]"}}, {})), ContainsSubstring("f.json: parameter a: no values"));
   CHECK_THAT(refusal(t1({{"a", "[1]"}, {"a", "[1]"}}, {})), ContainsSubstring("given twice"));
@@ -82,25 +81,25 @@ TEST_CASE("a malformed T1 file is refused with the place and the reason") {
 
 TEST_CASE("the constraints of a large matrix product leave the count that is known") {
   // The space of CLBlast's GEMM as published: 663,552 combinations, of which 116,928 are legal.
-  const Family gemm = read_t1(t1({{"MWG", "[16, 32, 64, 128]"},
-                                  {"NWG", "[16, 32, 64, 128]"},
-                                  {"KWG", "[16, 32]"},
-                                  {"MDIMC", "[8, 16, 32]"},
-                                  {"NDIMC", "[8, 16, 32]"},
-                                  {"MDIMA", "[8, 16, 32]"},
-                                  {"NDIMB", "[8, 16, 32]"},
-                                  {"KWI", "[2]"},
-                                  {"VWM", "[1, 2, 4, 8]"},
-                                  {"VWN", "[1, 2, 4, 8]"},
-                                  {"STRM", "[0, 1]"},
-                                  {"STRN", "[0, 1]"},
-                                  {"SA", "[0, 1]"},
-                                  {"SB", "[0, 1]"}},
-                                 {"KWG % KWI == 0", "MWG % (MDIMC * VWM) == 0", "NWG % (NDIMC * VWN) == 0",
-                                  "MWG % (MDIMA * VWM) == 0", "NWG % (NDIMB * VWN) == 0",
-                                  "KWG % ((MDIMC * NDIMC)/MDIMA) == 0", "KWG % ((MDIMC * NDIMC)/NDIMB) == 0",
-                                  "not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)"}),
-                              "gemm");
+  const Family gemm = read_t1(
+      t1({{"MWG", "[16, 32, 64, 128]"},
+          {"NWG", "[16, 32, 64, 128]"},
+          {"KWG", "[16, 32]"},
+          {"MDIMC", "[8, 16, 32]"},
+          {"NDIMC", "[8, 16, 32]"},
+          {"MDIMA", "[8, 16, 32]"},
+          {"NDIMB", "[8, 16, 32]"},
+          {"KWI", "[2]"},
+          {"VWM", "[1, 2, 4, 8]"},
+          {"VWN", "[1, 2, 4, 8]"},
+          {"STRM", "[0, 1]"},
+          {"STRN", "[0, 1]"},
+          {"SA", "[0, 1]"},
+          {"SB", "[0, 1]"}},
+         {"KWG % KWI == 0", "MWG % (MDIMC * VWM) == 0", "NWG % (NDIMC * VWN) == 0", "MWG % (MDIMA * VWM) == 0",
+          "NWG % (NDIMB * VWN) == 0", "KWG % ((MDIMC * NDIMC)/MDIMA) == 0", "KWG % ((MDIMC * NDIMC)/NDIMB) == 0",
+          "not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)"}),
+      "gemm");
   const Space space({gemm}, {}, {});
   CHECK(space.product_size("gemm") == 663552);
   CHECK(space.size() == 116928);
@@ -109,8 +108,8 @@ TEST_CASE("the constraints of a large matrix product leave the count that is kno
 TEST_CASE("a space of more than 1e12 combinations is counted and sampled") {
   std::vector<std::pair<std::string, std::string>> parameters;
   for (int i = 0; i < 12; ++i) parameters.emplace_back(fmt::format("g{}", i), "[i for i in range(1, 11)]");
-  const Space space(
-      {read_t1(t1(parameters, {"g0 * g1 <= 50", "g10 % g11 == 0", "g3 + g4 + g5 >= 7"}), "wide")}, {}, {});
+  const Space space({read_t1(t1(parameters, {"g0 * g1 <= 50", "g10 % g11 == 0", "g3 + g4 + g5 >= 7"}), "wide")}, {},
+                    {});
   CHECK(space.product_size("wide") == 1e12);
   CHECK(space.size() == std::uint64_t{81} * 27 * 980 * 100000);
   Rng rng(1);
@@ -135,10 +134,9 @@ TEST_CASE("sampling is uniform over the legal genomes of a constrained space") {
 }
 
 TEST_CASE("a space of listed genomes has these and no others") {
-  Family listed = family("f",
-                         {gene("a", {number(1), number(2), number(3)}), gene("b", {false, true}),
-                          gene("c", {number(7), number(9)})},
-                         {});
+  Family listed = family(
+      "f", {gene("a", {number(1), number(2), number(3)}), gene("b", {false, true}), gene("c", {number(7), number(9)})},
+      {});
   const std::vector<Path> paths = {{0, 1, kInactive}, {0, 0, 0}, {2, 1, 1}, {0, 0, 1}, {2, 1, 1}};
   const Space space(listed, paths);
   CHECK(space.size() == 4);

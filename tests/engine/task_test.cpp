@@ -67,8 +67,7 @@ TEST_CASE("dims, element counts and dtypes follow shape and options") {
   CHECK(task.tensor("nobody") == nullptr);
   known["N"] = number(std::int64_t{1} << 40);
   known["M"] = number(std::int64_t{1} << 40);
-  CHECK_THAT(complaint_of([&] { element_count(*task.tensor("x"), known); }),
-             ContainsSubstring("more elements"));
+  CHECK_THAT(complaint_of([&] { element_count(*task.tensor("x"), known); }), ContainsSubstring("more elements"));
 }
 
 TEST_CASE("dims may depend on options, and so may scale groups") {
@@ -149,8 +148,7 @@ TEST_CASE("a shape is a name, values in order, or values by name") {
   for (const char* text :
        {"5", "5,64,1", "N=5,N=6", "N=5,X=6", "", "wide,small", "5,-1", "5,0", "5,x", "5,99999999999"}) {
     INFO(text);
-    CHECK_THAT(complaint_of([&] { parse_shape(task, text); }),
-               ContainsSubstring("shape '" + std::string(text) + "'"));
+    CHECK_THAT(complaint_of([&] { parse_shape(task, text); }), ContainsSubstring("shape '" + std::string(text) + "'"));
   }
 }
 
@@ -172,8 +170,7 @@ TEST_CASE("the hash follows every file of the task and of include, and no other"
 
 TEST_CASE("mistakes in task.json are named with file, key and reason") {
   const std::string file = "scale/task.json: ";
-  CHECK(load_complaint("\"seeds\": 2", "\"seedz\": 2") ==
-        file + "unknown key 'seedz'; did you mean 'seeds'?");
+  CHECK(load_complaint("\"seeds\": 2", "\"seedz\": 2") == file + "unknown key 'seedz'; did you mean 'seeds'?");
   CHECK(load_complaint("\"seeds\": 2", "\"seeds\": \"2\"") == file + "seeds: expected an integer, not \"2\"");
   CHECK(load_complaint("\"seeds\": 2", "\"seeds\": 0") == file + "seeds: must be 1 to 1000");
   CHECK(load_complaint("\"seeds\": 2", "\"seeds\": 2, \"seeds\": 3") == file + "key 'seeds' is given twice");
@@ -198,16 +195,14 @@ TEST_CASE("mistakes in task.json are named with file, key and reason") {
         file + "shape_parameters[1]: 'in' is a word of the expression language");
   CHECK_THAT(load_complaint("\"specialised\": [\"M\"]", "\"specialised\": [\"Q\"]"),
              ContainsSubstring("specialised[0]: unknown shape parameter 'Q'"));
-  CHECK(load_complaint("{ \"N\": 3, \"M\": 64 }", "{ \"N\": 3 }") ==
-        file + "shapes.small: key 'M' is missing");
+  CHECK(load_complaint("{ \"N\": 3, \"M\": 64 }", "{ \"N\": 3 }") == file + "shapes.small: key 'M' is missing");
   CHECK(load_complaint("{ \"N\": 3, \"M\": 64 }", "{ \"N\": 0, \"M\": 64 }") ==
         file + "shapes.small.N: must be positive and fit 31 bits");
   CHECK_THAT(load_complaint("\"timed\": [\"large\"]", "\"timed\": [\"huge\"]"),
              ContainsSubstring("sets.cuda.timed[0]: unknown shape 'huge'"));
   CHECK_THAT(load_complaint("\"vgpu\": {", "\"tpu\": {"), ContainsSubstring("sets: unknown key 'tpu'"));
   CHECK_THAT(load_complaint("\"outliers\"", "\"outlier\""),
-             ContainsSubstring(
-                 "regimes.hard.distribution: unknown distribution 'outlier'; did you mean 'outliers'?"));
+             ContainsSubstring("regimes.hard.distribution: unknown distribution 'outlier'; did you mean 'outliers'?"));
   CHECK_THAT(load_complaint("\"tensors\": [\"x\"]", "\"tensors\": [\"y\"]"),
              ContainsSubstring("regimes.hard.tensors[0]: unknown input 'y'"));
   CHECK(load_complaint("\"cosine\": 0.99", "\"cosine\": 1.5") == file + "limits.cosine: must be 0 to 1");

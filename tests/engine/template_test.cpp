@@ -76,8 +76,7 @@ TEST_CASE("a directive that starts with # is a remark") {
 
 TEST_CASE("include finds files beside the including one first, then from the templates folder") {
   const SourceTree tree = {
-      {"t/f/kernel.cu",
-       "//% include \"part.cuh\"\n//% include \"include/mma.cuh\"\n//% include \"sub/deep.cuh\"\n"},
+      {"t/f/kernel.cu", "//% include \"part.cuh\"\n//% include \"include/mma.cuh\"\n//% include \"sub/deep.cuh\"\n"},
       {"t/f/part.cuh", "part ${tile}\n//% let own = 1\n"},
       {"t/f/sub/deep.cuh", "//% include \"near.cuh\"\n//% include \"part.cuh\"\n"},
       {"t/f/sub/near.cuh", "near\n"},
@@ -106,8 +105,7 @@ TEST_CASE("slot includes the file of the gene's allele") {
 TEST_CASE("errors name the file and line they are in") {
   CHECK(render_complaint("a\n//% iff x\n") ==
         "t/f/kernel.cu:2: unknown directive 'iff'; there are if, elif, else, for, let, include, slot, end");
-  CHECK_THAT(render_complaint("a\n\nb ${tile + }\n"),
-             ContainsSubstring("t/f/kernel.cu:3: expression 'tile +'"));
+  CHECK_THAT(render_complaint("a\n\nb ${tile + }\n"), ContainsSubstring("t/f/kernel.cu:3: expression 'tile +'"));
   CHECK_THAT(render_complaint("${tile / (stages - 3)}\n"),
              ContainsSubstring("t/f/kernel.cu:1: 'tile / (stages - 3)': division by zero"));
   CHECK(render_complaint("a ${tile\n") == "t/f/kernel.cu:1: '${' without '}'");
@@ -119,11 +117,9 @@ TEST_CASE("errors name the file and line they are in") {
              ContainsSubstring(":2: 'else' where 'end' of 'for' is expected"));
   CHECK_THAT(render_complaint("//% if swizzle\n//% else\n//% else\n//% end\n"),
              ContainsSubstring(":3: 'else' where 'end' of 'if'"));
-  CHECK(render_complaint("//% if swizzle\n//% end swizzle\n") ==
-        "t/f/kernel.cu:2: unexpected 'swizzle' after 'end'");
+  CHECK(render_complaint("//% if swizzle\n//% end swizzle\n") == "t/f/kernel.cu:2: unexpected 'swizzle' after 'end'");
   CHECK(render_complaint("//% if\n//% end\n") == "t/f/kernel.cu:1: expression expected");
-  CHECK(render_complaint("//% for i = 0..2\n//% end\n") ==
-        "t/f/kernel.cu:1: expected 'for NAME in FIRST..END'");
+  CHECK(render_complaint("//% for i = 0..2\n//% end\n") == "t/f/kernel.cu:1: expected 'for NAME in FIRST..END'");
   CHECK(render_complaint("//% let x\n") == "t/f/kernel.cu:1: expected 'let NAME = EXPRESSION'");
   CHECK(render_complaint("//% let 2x = 1\n") == "t/f/kernel.cu:1: '2x' is not a name");
   CHECK(render_complaint("//% let min = 1\n") == "t/f/kernel.cu:1: 'min' is not a name");
@@ -133,16 +129,14 @@ TEST_CASE("errors name the file and line they are in") {
 }
 
 TEST_CASE("an error in an included file names that file") {
-  const SourceTree tree = {{"t/f/kernel.cu", "//% include \"part.cuh\"\n"},
-                           {"t/f/part.cuh", "a\n${nobody}\n"}};
+  const SourceTree tree = {{"t/f/kernel.cu", "//% include \"part.cuh\"\n"}, {"t/f/part.cuh", "a\n${nobody}\n"}};
   CHECK(complaint_of([&] { render_template(tree, "t/f/kernel.cu", {}); }) ==
         "t/f/part.cuh:2: 'nobody': unknown name 'nobody'");
 }
 
 TEST_CASE("syntax is checked in branches that are not taken") {
   CHECK_THAT(render_complaint("//% if false\n${tile +}\n//% end\n"), ContainsSubstring(":2: expression"));
-  CHECK_THAT(render_complaint("//% if false\n//% wrong\n//% end\n"),
-             ContainsSubstring(":2: unknown directive"));
+  CHECK_THAT(render_complaint("//% if false\n//% wrong\n//% end\n"), ContainsSubstring(":2: unknown directive"));
 }
 
 TEST_CASE("paths cannot leave the templates folder") {
@@ -165,8 +159,7 @@ TEST_CASE("loops, includes, blocks and output are bounded") {
   for (const std::string& body : {ifs, pieces + "\n"})
     CHECK_THAT(render_complaint("//% for i in 0..99999\n" + body + "//% end\n"),
                ContainsSubstring("t/f/kernel.cu:") && ContainsSubstring("more than 10000000 steps"));
-  CHECK_THAT(render_complaint("//% include \"kernel.cu\"\n"),
-             ContainsSubstring("does t/f/kernel.cu include itself?"));
+  CHECK_THAT(render_complaint("//% include \"kernel.cu\"\n"), ContainsSubstring("does t/f/kernel.cu include itself?"));
   std::string nested;
   for (int i = 0; i < 100; ++i) nested += "//% if true\n";
   CHECK_THAT(render_complaint(nested), ContainsSubstring("blocks nested deeper"));

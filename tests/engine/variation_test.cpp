@@ -12,13 +12,12 @@ using namespace evo::test;
 namespace {
 
 Family kernel() {
-  return family(
-      "kernel",
-      {gene("tile", {number(16), number(32), number(64), number(128)}),
-       gene("warps", {number(1), number(2), number(4), number(8)}),
-       gene("copy", {std::string("plain"), std::string("async"), std::string("bulk")}),
-       gene("stages", {number(1), number(2), number(3)}, "copy != 'plain'"), gene("ping", {false, true})},
-      {"tile == 16 * warps", "stages < 3 or warps > 1"});
+  return family("kernel",
+                {gene("tile", {number(16), number(32), number(64), number(128)}),
+                 gene("warps", {number(1), number(2), number(4), number(8)}),
+                 gene("copy", {std::string("plain"), std::string("async"), std::string("bulk")}),
+                 gene("stages", {number(1), number(2), number(3)}, "copy != 'plain'"), gene("ping", {false, true})},
+                {"tile == 16 * warps", "stages < 3 or warps > 1"});
 }
 
 std::set<std::string> changed_genes(const Genome& parent, const Genome& child) {
@@ -60,9 +59,8 @@ TEST_CASE("mutate_one changes one gene and what the constraints tie to it") {
 }
 
 TEST_CASE("mutate_several changes two genes or more") {
-  for_many_parents(mutate_several, [](const Genome& parent, const Genome& child) {
-    CHECK(changed_genes(parent, child).size() >= 2);
-  });
+  for_many_parents(mutate_several,
+                   [](const Genome& parent, const Genome& child) { CHECK(changed_genes(parent, child).size() >= 2); });
 }
 
 TEST_CASE("step_neighbour moves a number to the value beside") {
@@ -100,8 +98,7 @@ TEST_CASE("crossover takes every gene from one parent or the other") {
     const Genome b = space.sample(rng);
     const Genome child = crossover(space, a, b, rng);
     INFO(to_text(a) << " x " << to_text(b) << " -> " << to_text(child));
-    for (const auto& [name, allele] : child.genes)
-      CHECK((allele == a.genes.at(name) || allele == b.genes.at(name)));
+    for (const auto& [name, allele] : child.genes) CHECK((allele == a.genes.at(name) || allele == b.genes.at(name)));
     mixed += child != a && child != b;
   }
   CHECK(mixed > 250);
@@ -131,11 +128,9 @@ TEST_CASE("crossover of two families mutates the first parent") {
 }
 
 TEST_CASE("where there is nothing to vary the parent comes back") {
-  const Space space({family("one", {gene("x", {number(1)}), gene("y", {number(2), number(3)})}, {"y == 2"})},
-                    {}, {});
+  const Space space({family("one", {gene("x", {number(1)}), gene("y", {number(2), number(3)})}, {"y == 2"})}, {}, {});
   Rng rng(2);
   const Genome only = space.at(0);
-  for (const auto vary : {mutate_one, mutate_several, step_neighbour, swap_slot})
-    CHECK(vary(space, only, rng) == only);
+  for (const auto vary : {mutate_one, mutate_several, step_neighbour, swap_slot}) CHECK(vary(space, only, rng) == only);
   CHECK(crossover(space, only, only, rng) == only);
 }

@@ -34,7 +34,8 @@ std::map<std::string, std::size_t> cases_by_shape(const CasePlan& plan) {
 }
 
 bool contains(const CasePlan& plan, const std::string& shape, const std::string& regime) {
-  return std::ranges::any_of(plan.cases, [&](const Case& one) { return one.shape.name == shape && one.regime.name == regime; });
+  return std::ranges::any_of(plan.cases,
+                             [&](const Case& one) { return one.shape.name == shape && one.regime.name == regime; });
 }
 
 }  // namespace
@@ -112,13 +113,15 @@ TEST_CASE("the order of the cases depends on the salt, and so do their inputs") 
   };
   CHECK(order(1) == order(1));
   CHECK(order(1) != order(2));
-  const CasePlan one = plan_cases(setting.task, setting.target, "cuda", 1), two = plan_cases(setting.task, setting.target, "cuda", 2);
+  const CasePlan one = plan_cases(setting.task, setting.target, "cuda", 1),
+                 two = plan_cases(setting.task, setting.target, "cuda", 2);
   CHECK(one.cases[one.smoke].recipe.inputs[0].stream != two.cases[two.smoke].recipe.inputs[0].stream);
 }
 
 TEST_CASE("the grid of fp8_sdpa covers tails, regimes and seeds within its bound") {
   // Sizes as in the task: the figures here are what the rule means in practice.
-  const Setting setting({{"small", 16'777'216}, {"one", 512}, {"tail77", 3'035'648}, {"tail129", 8'520'192}, {"tail200", 61'440'000}});
+  const Setting setting(
+      {{"small", 16'777'216}, {"one", 512}, {"tail77", 3'035'648}, {"tail129", 8'520'192}, {"tail200", 61'440'000}});
   const CasePlan plan = plan_cases(setting.task, setting.target, "vgpu", 1);
   const auto counts = cases_by_shape(plan);
   CHECK(counts.at("one") == 15);

@@ -40,7 +40,8 @@ std::vector<std::byte> as_f16(const std::vector<float>& values) {
   return bytes;
 }
 
-std::optional<std::string> verdict(const std::vector<float>& got, const std::vector<float>& want, Limits limits = kLimits) {
+std::optional<std::string> verdict(const std::vector<float>& got, const std::vector<float>& want,
+                                   Limits limits = kLimits) {
   return why_wrong(compare(DType::f16, as_f16(got), want), limits);
 }
 
@@ -62,7 +63,8 @@ TEST_CASE("all close within an absolute tolerance is not enough: zeros, the mean
   std::vector<float> half = want, scaled = want;
   for (std::size_t i = 0; i < half.size(); i += 2) half[i] = 0;
   for (float& value : scaled) value *= 1.1F;
-  CHECK_THAT(verdict(std::vector<float>(want.size(), 0.0F), want).value_or(""), ContainsSubstring("relative L2 error 1 "));
+  CHECK_THAT(verdict(std::vector<float>(want.size(), 0.0F), want).value_or(""),
+             ContainsSubstring("relative L2 error 1 "));
   CHECK(verdict(std::vector<float>(want.size(), std::accumulate(want.begin(), want.end(), 0.0F) / 300000), want));
   CHECK(verdict(half, want));
   CHECK(verdict(scaled, want));

@@ -38,8 +38,7 @@ Failure refused(std::string_view source, std::string_view arch = "sm_90a") {
   return std::get<Failure>(std::move(result));
 }
 
-constexpr const char* kScale =
-    R"(extern "C" __global__ void scale(float* x, float by) { x[threadIdx.x] *= by; })";
+constexpr const char* kScale = R"(extern "C" __global__ void scale(float* x, float by) { x[threadIdx.x] *= by; })";
 
 // Keeps 128 values alive over a loop, so that a cap of 32 registers must spill.
 constexpr const char* kHungry = R"(extern "C" __global__ void hungry(float* x, int n) {
@@ -126,15 +125,13 @@ TEST_CASE("a front end error is a failure that names the line") {
 }
 
 TEST_CASE("a ptxas error is a failure") {
-  const Failure failure =
-      refused(R"(extern "C" __global__ void k() { asm volatile("no.such.instruction;"); })");
+  const Failure failure = refused(R"(extern "C" __global__ void k() { asm volatile("no.such.instruction;"); })");
   CHECK(failure.verdict == Verdict::compile_failed);
   CHECK_THAT(failure.reason, ContainsSubstring("error"));
 }
 
 TEST_CASE("a source without kernels is a failure") {
-  CHECK_THAT(refused("__device__ float twice(float x) { return 2 * x; }").reason,
-             ContainsSubstring("no __global__"));
+  CHECK_THAT(refused("__device__ float twice(float x) { return 2 * x; }").reason, ContainsSubstring("no __global__"));
   CHECK(refused("").verdict == Verdict::compile_failed);
 }
 

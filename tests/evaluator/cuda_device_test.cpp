@@ -171,8 +171,7 @@ Argument number(std::int32_t value) {
   return {Argument::Kind::i32, 0, value};
 }
 
-Plan plan_of(const std::string& kernel, std::uint32_t blocks, std::uint32_t threads,
-             std::vector<Argument> arguments) {
+Plan plan_of(const std::string& kernel, std::uint32_t blocks, std::uint32_t threads, std::vector<Argument> arguments) {
   Launch launch;
   launch.kernel = kernel;
   launch.grid = {blocks, 1, 1};
@@ -253,8 +252,7 @@ TEST_CASE("a GPU runs clusters, the non-portable size included", "[gpu]") {
     gpu.run(plan, {{out}, {}});
     const std::vector<int> got = gpu.download<int>(out, 16);
     for (int block = 0; block < 16; ++block) {
-      CHECK(got[static_cast<std::size_t>(block)] ==
-            static_cast<int>(size) * 100 + block % static_cast<int>(size));
+      CHECK(got[static_cast<std::size_t>(block)] == static_cast<int>(size) * 100 + block % static_cast<int>(size));
     }
   }
 }
@@ -304,8 +302,7 @@ TEST_CASE("a tensor map copies its box and reads zeros beyond the edge", "[gpu]"
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<unsigned char>(1 + i % 251);
   const DeviceAddress x = gpu.upload(matrix);
   const DeviceAddress out = gpu.device->allocate(32 * 64, "out");
-  Plan plan =
-      plan_of("copy_box", 1, 128, {{Argument::Kind::tensor_map, 0, 0}, tensor(1), number(64), number(80)});
+  Plan plan = plan_of("copy_box", 1, 128, {{Argument::Kind::tensor_map, 0, 0}, tensor(1), number(64), number(80)});
   plan.tensor_maps = {{"x_map", tensor(0), DType::e4m3, {kColumns, kRows}, {kColumns}, {64, 32}, 0}};
   gpu.run(plan, {{x, out}, {}});
   const std::vector<unsigned char> got = gpu.download<unsigned char>(out, 32 * 64);
@@ -337,8 +334,7 @@ TEST_CASE("a GPU refuses a plan that does not fit the kernel, and works on", "[g
 TEST_CASE("child: an illegal address on a GPU", "[.child]") {
   Gpu gpu(kFault);
   const DeviceAddress x = gpu.upload(std::vector<int>(32, 0));
-  const std::optional<Failure> failure =
-      gpu.device->run(*gpu.module, plan_of("fault", 1, 1, {tensor(0)}), {{x}, {}});
+  const std::optional<Failure> failure = gpu.device->run(*gpu.module, plan_of("fault", 1, 1, {tensor(0)}), {{x}, {}});
   REQUIRE(failure);
   CHECK(failure->verdict == Verdict::crashed);
   CHECK(failure->device_lost);
@@ -396,8 +392,7 @@ TEST_CASE("a cold read is slower than a warm one", "[gpu]") {
   gpu.device->fill(x, std::byte{0}, bytes);
   const DeviceAddress out = gpu.device->allocate(4, "out");
   const auto blocks = static_cast<std::uint32_t>(2 * gpu.device->info().limits.sm_count);
-  const Plan plan =
-      plan_of("read", blocks, 512, {tensor(0), number(static_cast<std::int32_t>(bytes / 16)), tensor(1)});
+  const Plan plan = plan_of("read", blocks, 512, {tensor(0), number(static_cast<std::int32_t>(bytes / 16)), tensor(1)});
   const double warm_us = gpu.time(plan, {{{x, out}, {}}}, false).median_us;
   const double cold_us = gpu.time(plan, {{{x, out}, {}}}, true).median_us;
   CHECK(cold_us > warm_us);
@@ -408,8 +403,7 @@ TEST_CASE("a cold read is slower than a warm one", "[gpu]") {
 TEST_CASE("NVML watches the GPU that CUDA opened", "[gpu]") {
   Gpu gpu(kScale);
   std::string why_not;
-  const std::unique_ptr<cuda::GpuMonitor> monitor =
-      cuda::make_nvml_monitor(gpu.device->info().uuid, &why_not);
+  const std::unique_ptr<cuda::GpuMonitor> monitor = cuda::make_nvml_monitor(gpu.device->info().uuid, &why_not);
   if (!monitor) SKIP(why_not);
   CHECK(monitor->clocks().sm_mhz > 0);
   CHECK(monitor->other_processes() >= 0);

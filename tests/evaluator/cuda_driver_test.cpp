@@ -99,8 +99,7 @@ TEST_CASE("a machine without a usable GPU says which part is missing") {
   gpu.results["init"] = CUDA_ERROR_OUT_OF_MEMORY;
   cuda::list_devices(*gpu.driver(), &why);
   CHECK_THAT(why, ContainsSubstring("does not start") && ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY"));
-  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error,
-                       MessageMatches(ContainsSubstring("cuda:0")));
+  CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error, MessageMatches(ContainsSubstring("cuda:0")));
 }
 
 TEST_CASE("a GPU that is not there is refused by its number") {
@@ -172,8 +171,7 @@ TEST_CASE("closing a device releases everything, also what was not freed") {
   CHECK(gpu.live_handles == 0);
 }
 
-TEST_CASE(
-    "a kernel sees tensors, workspaces and numbers in the plan's order, and null for an absent workspace") {
+TEST_CASE("a kernel sees tensors, workspaces and numbers in the plan's order, and null for an absent workspace") {
   Opened opened;
   const DeviceAddress x = opened.device->allocate(4, "x");
   const DeviceAddress scratch = opened.device->allocate(4, "scratch");
@@ -214,8 +212,7 @@ TEST_CASE("grid, block, cluster and programmatic launch reach the driver") {
   const CUlaunchAttribute* cluster = attribute(second, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   REQUIRE(cluster != nullptr);
   CHECK(cluster->value.clusterDim.x == 2);
-  const CUlaunchAttribute* programmatic =
-      attribute(second, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  const CUlaunchAttribute* programmatic = attribute(second, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
   REQUIRE(programmatic != nullptr);
   CHECK(programmatic->value.programmaticStreamSerializationAllowed == 1);
 }
@@ -259,8 +256,7 @@ TEST_CASE("tensor maps are encoded over their tensor or workspace and passed by 
   opened.gpu.kernels["k"].body = [&](void** parameters) { std::memcpy(&seen, parameters[0], sizeof seen); };
   Plan plan = one_launch();
   plan.workspaces = {{"v_t", 4096, false}};
-  plan.tensor_maps = {
-      {"v_map", {Argument::Kind::workspace, 0, 0}, DType::e4m3, {64, 64}, {64}, {64, 32}, 64}};
+  plan.tensor_maps = {{"v_map", {Argument::Kind::workspace, 0, 0}, DType::e4m3, {64, 64}, {64}, {64, 32}, 64}};
   plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0, 0}};
   CHECK_FALSE(opened.run(plan, {{}, {0x4000}}));
   CHECK(seen.opaque[0] == 0x4000);
@@ -274,8 +270,7 @@ TEST_CASE("a tensor map that makes no sense is the candidate's failure and says 
   Plan plan = one_launch();
   plan.workspaces = {{"w", 4096, false}};
   plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0, 0}};
-  const TensorMap sound{"w_map", {Argument::Kind::workspace, 0, 0}, DType::f16, {64, 64}, {128}, {64, 32},
-                        128};
+  const TensorMap sound{"w_map", {Argument::Kind::workspace, 0, 0}, DType::f16, {64, 64}, {128}, {64, 32}, 128};
   const auto failure_of = [&](const TensorMap& map) {
     plan.tensor_maps = {map};
     const std::optional<Failure> failure = opened.run(plan, {{}, {0x4000}});

@@ -1,8 +1,7 @@
-#include <cmath>
-
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 
 #include "evaluator/cuda/driver_device.h"
 #include "evaluator/cuda/timing.h"
@@ -46,17 +45,17 @@ struct Bench {
     gpu.kernels["k"].us = kernel_us;
     plan.launches.resize(1);
     plan.launches[0].kernel = "k";
-    device = cuda::make_device(gpu.driver(), 0, std::make_unique<FakeMonitor>(clocks, [this] {
-                                 looks_for_others_us.push_back(gpu.now_us);
-                                 return others;
-                               }),
+    device = cuda::make_device(gpu.driver(), 0,
+                               std::make_unique<FakeMonitor>(clocks,
+                                                             [this] {
+                                                               looks_for_others_us.push_back(gpu.now_us);
+                                                               return others;
+                                                             }),
                                [this] { return gpu.now_us * 1e-6; });
     module = device->load({}, failure);
   }
 
-  Timing time(const TimingRequest& request = {}) {
-    return device->time(*module, plan, rotation, request, failure);
-  }
+  Timing time(const TimingRequest& request = {}) { return device->time(*module, plan, rotation, request, failure); }
   Timing cold() {
     TimingRequest request;
     request.cold = true;

@@ -189,9 +189,7 @@ void fill_devices(cuda::Driver& driver) {
   driver.init = [](unsigned) { return ordered("init"); };
   driver.driver_version = [](int* version) { return *version = 13000, CUDA_SUCCESS; };
   driver.error_name = name_of_error;
-  driver.error_string = [](CUresult, const char** text) {
-    return *text = "in the words of the fake", CUDA_SUCCESS;
-  };
+  driver.error_string = [](CUresult, const char** text) { return *text = "in the words of the fake", CUDA_SUCCESS; };
   driver.device_count = [](int* count) { return *count = gpu().devices, ordered("device_count"); };
   driver.device_get = [](CUdevice* device, int ordinal) { return *device = ordinal, ordered("device_get"); };
   driver.device_name = [](char* name, int size, CUdevice) {
@@ -206,9 +204,7 @@ void fill_devices(cuda::Driver& driver) {
     *value = gpu().attributes[which];
     return ordered("device_attribute");
   };
-  driver.device_total_memory = [](std::size_t* bytes, CUdevice) {
-    return *bytes = gpu().memory_limit, CUDA_SUCCESS;
-  };
+  driver.device_total_memory = [](std::size_t* bytes, CUdevice) { return *bytes = gpu().memory_limit, CUDA_SUCCESS; };
   driver.context_retain = [](CUcontext* context, CUdevice) {
     if (const CUresult result = ordered("context_retain"); result != CUDA_SUCCESS) return result;
     return *context = new_handle<CUcontext>(), CUDA_SUCCESS;
@@ -258,9 +254,7 @@ void fill_memory_and_code(cuda::Driver& driver) {
 }
 
 void fill_streams_and_graphs(cuda::Driver& driver) {
-  driver.stream_create = [](CUstream* stream, unsigned) {
-    return *stream = new_handle<CUstream>(), CUDA_SUCCESS;
-  };
+  driver.stream_create = [](CUstream* stream, unsigned) { return *stream = new_handle<CUstream>(), CUDA_SUCCESS; };
   driver.stream_destroy = [](CUstream) { return released(); };
   driver.stream_synchronize = synchronize;
   driver.capture_begin = [](CUstream, CUstreamCaptureMode) {

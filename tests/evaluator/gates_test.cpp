@@ -64,7 +64,10 @@ std::optional<Failure> check(const Launch& launch, const std::string& log = kLog
 
 TEST_CASE("a plan within the limits is legal") {
   CHECK(why_illegal([](Plan&) {}).empty());
-  CHECK(why_illegal([](Plan& plan) { plan.launches[0].cluster = {2, 1, 1}; plan.launches[0].grid = {4, 1, 1}; }).empty());
+  CHECK(why_illegal([](Plan& plan) {
+          plan.launches[0].cluster = {2, 1, 1};
+          plan.launches[0].grid = {4, 1, 1};
+        }).empty());
 }
 
 TEST_CASE("each limit of a launch is checked and named") {
@@ -72,18 +75,30 @@ TEST_CASE("each limit of a launch is checked and named") {
   CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].block = {1, 1, 65}; }), ContainsSubstring("block"));
   CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].grid = {1, 65536, 1}; }), ContainsSubstring("grid"));
   CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].grid = {0, 1, 1}; }), ContainsSubstring("grid"));
-  CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].dynamic_smem_bytes = 232449; }), ContainsSubstring("232449 bytes"));
+  CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].dynamic_smem_bytes = 232449; }),
+             ContainsSubstring("232449 bytes"));
   CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].arguments[0].index = 3; }), ContainsSubstring("names nothing"));
   CHECK_THAT(why_illegal([](Plan& p) { p.launches.clear(); }), ContainsSubstring("launches nothing"));
-  CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].grid = {16, 1, 1}; p.launches[0].cluster = {16, 1, 1}; }), ContainsSubstring("cluster"));
-  CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].grid = {3, 1, 1}; p.launches[0].cluster = {2, 1, 1}; }), ContainsSubstring("multiple"));
+  CHECK_THAT(why_illegal([](Plan& p) {
+               p.launches[0].grid = {16, 1, 1};
+               p.launches[0].cluster = {16, 1, 1};
+             }),
+             ContainsSubstring("cluster"));
+  CHECK_THAT(why_illegal([](Plan& p) {
+               p.launches[0].grid = {3, 1, 1};
+               p.launches[0].cluster = {2, 1, 1};
+             }),
+             ContainsSubstring("multiple"));
   DeviceInfo ada = fake_device_info();
   ada.limits.sm = 89;
   CHECK_THAT(why_illegal([](Plan& p) { p.launches[0].cluster = {2, 1, 1}; }, ada), ContainsSubstring("sm_90"));
 }
 
 TEST_CASE("workspaces whose sizes would wrap around are illegal") {
-  CHECK_THAT(why_illegal([](Plan& p) { p.workspaces = {{"a", UINT64_MAX - 10, false}, {"b", 100, false}}; }), ContainsSubstring("workspaces"));
+  CHECK_THAT(why_illegal([](Plan& p) {
+               p.workspaces = {{"a", UINT64_MAX - 10, false}, {"b", 100, false}};
+             }),
+             ContainsSubstring("workspaces"));
 }
 
 TEST_CASE("tensor maps obey the rules of the driver") {
@@ -102,9 +117,11 @@ TEST_CASE("tensor maps obey the rules of the driver") {
 }
 
 TEST_CASE("a kernel that is launched programmatically must wait for the launches ahead") {
-  const std::string waits = ".visible .entry attention(\n\t.param .u64 p\n)\n{\n\t@%p1 bra DONE;\n\tgriddepcontrol.wait;\nDONE: ret;\n}\n";
-  const std::string hasty = ".visible .entry attention()\n{\n// griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tret;\n}\n"
-                            ".visible .entry combine()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n";
+  const std::string waits =
+      ".visible .entry attention(\n\t.param .u64 p\n)\n{\n\t@%p1 bra DONE;\n\tgriddepcontrol.wait;\nDONE: ret;\n}\n";
+  const std::string hasty =
+      ".visible .entry attention()\n{\n// griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tret;\n}\n"
+      ".visible .entry combine()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n";
   Launch launch = launch_of("attention", 128, 0);
   CHECK_FALSE(check(launch, kLog, 0, hasty));
   launch.programmatic = true;
@@ -117,7 +134,8 @@ TEST_CASE("a kernel that is launched programmatically must wait for the launches
   CHECK_FALSE(check(launch, kLog, 0, hasty));
   // In a function that it calls.
   launch.kernel = "attention";
-  const std::string function = ".func settle()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry attention()\n{\n\t";
+  const std::string function =
+      ".func settle()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry attention()\n{\n\t";
   CHECK_FALSE(check(launch, kLog, 0, function + "{ call.uni settle, (); }\n\tret;\n}\n"));
   CHECK(check(launch, kLog, 0, function + "ret;\n}\n"));
 }
@@ -136,9 +154,9 @@ TEST_CASE("the log gives the resources of each kernel") {
 
 TEST_CASE("occupancy follows from registers, shared memory and threads") {
   const DeviceLimits limits = fake_device_info().limits;
-  CHECK(resident_blocks({"k", 168, 0}, launch_of("k", 384, 0), limits) == 1);   // 12 warps x 5376 registers.
+  CHECK(resident_blocks({"k", 168, 0}, launch_of("k", 384, 0), limits) == 1);  // 12 warps x 5376 registers.
   CHECK(resident_blocks({"k", 128, 0}, launch_of("k", 128, 0), limits) == 4);
-  CHECK(resident_blocks({"k", 32, 0}, launch_of("k", 1024, 0), limits) == 2);   // 2048 threads.
+  CHECK(resident_blocks({"k", 32, 0}, launch_of("k", 1024, 0), limits) == 2);  // 2048 threads.
   CHECK(resident_blocks({"k", 32, 0}, launch_of("k", 32, 100000), limits) == 2);
   CHECK(resident_blocks({"k", 255, 0}, launch_of("k", 1024, 0), limits) == 0);
 }
@@ -159,7 +177,8 @@ TEST_CASE("spills, serialised wgmma, too much shared memory and global variables
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
       "insufficient register resources for the wgmma pipeline in the function 'attention'\n";
   CHECK(check(launch_of("attention", 128, 0), kLog + warning)->verdict == Verdict::over_resources);
-  const auto global = check(launch_of("attention", 128, 0), kLog, 0, ".visible .global .align 4 .u32 counter;\n\tst.global.u32 [counter], %r1;\n");
+  const auto global = check(launch_of("attention", 128, 0), kLog, 0,
+                            ".visible .global .align 4 .u32 counter;\n\tst.global.u32 [counter], %r1;\n");
   REQUIRE(global);
   CHECK(global->verdict == Verdict::illegal);
   CHECK_THAT(global->reason, ContainsSubstring("counter"));

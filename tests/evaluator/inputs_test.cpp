@@ -102,7 +102,8 @@ TEST_CASE("the normal quantile inverts the normal distribution to double precisi
 TEST_CASE("inputs are the same bits in every run, on every machine") {
   // The figures are part of the contract: results recorded with a salt can be replayed.
   CHECK(hash_of(generate_inputs(plain(Distribution::normal, 1))) == "4d9342cc52ca29c866c61b90d87dfb86");
-  CHECK(hash_of(generate_inputs(quantised(DType::e4m3, Distribution::outliers, 8))) == "9f0096f9600e12e568a1e4a20ef1e20e");
+  CHECK(hash_of(generate_inputs(quantised(DType::e4m3, Distribution::outliers, 8))) ==
+        "9f0096f9600e12e568a1e4a20ef1e20e");
 }
 
 TEST_CASE("normal inputs have the moments of a normal distribution and the regime's gain") {
@@ -135,7 +136,8 @@ TEST_CASE("constant rows hold one value each, and different ones") {
   const std::vector<float> values = drawn(Distribution::constant_rows, 2);
   std::set<float> rows;
   for (std::size_t row = 0; row < values.size() / 50; ++row) {
-    CHECK(std::all_of(values.begin() + row * 50, values.begin() + row * 50 + 50, [&](float v) { return v == values[row * 50]; }));
+    CHECK(std::all_of(values.begin() + row * 50, values.begin() + row * 50 + 50,
+                      [&](float v) { return v == values[row * 50]; }));
     rows.insert(values[row * 50]);
   }
   CHECK(rows.size() == values.size() / 50);
@@ -165,8 +167,10 @@ TEST_CASE("each matrix has one row that stands out, and every second time it is 
         if (rms(values.data() + matrix * 5000 + row * 50, 50) > 3) spiked.push_back(row);
       }
       REQUIRE(spiked.size() == 1);
-      if ((matrix + seed) % 2 == 1) CHECK(spiked[0] == 99);
-      else random_rows.insert(spiked[0]);
+      if ((matrix + seed) % 2 == 1)
+        CHECK(spiked[0] == 99);
+      else
+        random_rows.insert(spiked[0]);
     }
     CHECK(random_rows.size() > 5);
   }

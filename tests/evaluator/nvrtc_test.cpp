@@ -106,10 +106,9 @@ TEST_CASE("a library that does not load is named with the loader's reason") {
   NvrtcEnvironment environment = nowhere();
   environment.toolkit_folders = {toolkit.path()};
   write(toolkit.with("lib64") / "libnvrtc.so.13", "not a library");
-  CHECK_THROWS_MATCHES(
-      load_nvrtc(environment), Error,
-      MessageMatches(ContainsSubstring("libnvrtc.so.13") &&
-                     (ContainsSubstring("invalid ELF header") || ContainsSubstring("file too short"))));
+  CHECK_THROWS_MATCHES(load_nvrtc(environment), Error,
+                       MessageMatches(ContainsSubstring("libnvrtc.so.13") && (ContainsSubstring("invalid ELF header") ||
+                                                                              ContainsSubstring("file too short"))));
 }
 
 TEST_CASE("EVO_NVRTC is obeyed or refused, never ignored") {
@@ -158,8 +157,7 @@ TEST_CASE("NVRTC compiles from a folder that the loader does not know") {
   environment.evo_nvrtc = folder.path().string();
   Nvrtc nvrtc = load_nvrtc(environment);
   CHECK(nvrtc.builtins);
-  const auto result =
-      make_compiler(std::move(nvrtc))->compile("extern \"C\" __global__ void k() {}", "sm_90", 0);
+  const auto result = make_compiler(std::move(nvrtc))->compile("extern \"C\" __global__ void k() {}", "sm_90", 0);
   CHECK(std::holds_alternative<Binary>(result));
 }
 

@@ -1,3 +1,5 @@
+#include "evaluator/pipeline/pipeline.h"
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "evaluator/pipeline/pipeline.h"
 #include "evaluator/base/statistics.h"
 #include "toy_task.h"
 
@@ -89,7 +90,8 @@ TEST_CASE("writes outside of a workspace are detected, whether it is zeroed or n
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   for (const bool zeroed : {false, true}) {
-    for (const auto& [source, where] : {std::pair("workspace_overrun", "behind partial"), {"workspace_underrun", "before partial"}}) {
+    for (const auto& [source, where] :
+         {std::pair("workspace_overrun", "behind partial"), {"workspace_underrun", "before partial"}}) {
       Candidate candidate = toy_candidate(options, source);
       for (auto& [shape, plan] : candidate.programs[0].plans) plan.workspaces = {{"partial", 1000, zeroed}};
       const Evaluation evaluation = evaluate_one(*pipeline, candidate);
@@ -121,8 +123,8 @@ TEST_CASE("no answer to a case lies in the memory of the process that runs candi
 
 TEST_CASE("an error close below its limit must hold on seeds beyond the grid") {
   PipelineOptions options = toy_options();
-  options.task.limits.max_abs = 0;    // The relative error alone is near.
-  options.task.regimes.resize(2);     // Of the others some cases have equal inputs.
+  options.task.limits.max_abs = 0;  // The relative error alone is near.
+  options.task.regimes.resize(2);   // Of the others some cases have equal inputs.
   constexpr int kGrid = 3 * 2 * 3;
   const auto judged = [&](const std::string& source) {
     const auto pipeline = make_pipeline(options);
@@ -308,9 +310,9 @@ TEST_CASE("copies of what a former pipeline has evaluated are duplicates") {
                                          toy_candidate(options, "honest cubin=same first")};
   const auto evaluated = evaluate_all(*make_pipeline(options), before);
   for (std::size_t i = 0; i < before.size(); ++i) options.finished.push_back({i, before[i], evaluated[i]});
-  const auto evaluations = evaluate_all(
-      *make_pipeline(options), {before[0], before[1], toy_candidate(options, "honest cubin=same second"),
-                                toy_candidate(options, "honest us=9")});
+  const auto evaluations =
+      evaluate_all(*make_pipeline(options), {before[0], before[1], toy_candidate(options, "honest cubin=same second"),
+                                             toy_candidate(options, "honest us=9")});
   CHECK(evaluations[0].verdict == Verdict::duplicate);
   CHECK(evaluations[0].latency_us == evaluated[0].latency_us);
   CHECK_THAT(evaluations[1].reason, ContainsSubstring("same source as proposal 1: wrong_answer"));
@@ -342,7 +344,8 @@ TEST_CASE("a workspace that does not fit is the candidate's fault") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   Candidate candidate = toy_candidate(options, "honest");
-  for (auto& [shape, plan] : candidate.programs[0].plans) plan.workspaces = {{"partial", std::uint64_t{3} << 30, false}};
+  for (auto& [shape, plan] : candidate.programs[0].plans)
+    plan.workspaces = {{"partial", std::uint64_t{3} << 30, false}};
   const Evaluation evaluation = evaluate_one(*pipeline, candidate);
   CHECK(evaluation.verdict == Verdict::over_resources);
   CHECK_THAT(evaluation.reason, ContainsSubstring("partial"));
@@ -354,7 +357,8 @@ TEST_CASE("results come in the order of submission and do not depend on the numb
     PipelineOptions options = toy_options();
     options.compile_workers = workers;
     std::vector<Candidate> candidates;
-    for (const char* source : {"honest us=3", "zeros", "honest us=4", "honest us=3", "nan", "honest us=5 cubin=x", "honest us=6 cubin=x"}) {
+    for (const char* source :
+         {"honest us=3", "zeros", "honest us=4", "honest us=3", "nan", "honest us=5 cubin=x", "honest us=6 cubin=x"}) {
       candidates.push_back(toy_candidate(options, source));
     }
     runs.push_back(evaluate_all(*make_pipeline(options), candidates));
@@ -442,20 +446,23 @@ TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each tu
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   const auto second_of = [&](const std::string& first, const std::string& second) {
-    return pipeline->time_in_turns({toy_candidate(options, first), toy_candidate(options, second)}, 2).rounds_us[1].at(1);
+    return pipeline->time_in_turns({toy_candidate(options, first), toy_candidate(options, second)}, 2)
+        .rounds_us[1]
+        .at(1);
   };
   CHECK_THAT(second_of("honest us=9", "honest us=10 warm_us=11"), Catch::Matchers::WithinRel(10.0, 1e-9));
   CHECK_THAT(second_of("honest us=9 clock=1500", "honest us=10 warm_us=11"), Catch::Matchers::WithinRel(11.0, 1e-9));
   // Both lowered alike: after a pause between turns both would begin too fast.
-  CHECK_THAT(second_of("honest us=9 clock=1500", "honest us=10 warm_us=12 clock=1500"), Catch::Matchers::WithinRel(16.0, 1e-9));
+  CHECK_THAT(second_of("honest us=9 clock=1500", "honest us=10 warm_us=12 clock=1500"),
+             Catch::Matchers::WithinRel(16.0, 1e-9));
 }
 
 TEST_CASE("turns end after the round that decides") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   const TurnsEnd third = [](const Turns& so_far) { return so_far.rounds_us[0].size() == 3; };
-  const Turns turns =
-      pipeline->time_in_turns({toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=9")}, 21, third);
+  const Turns turns = pipeline->time_in_turns(
+      {toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=9")}, 21, third);
   CHECK(turns.rounds_us[0].size() == 3);
   CHECK(turns.rounds_us[1].size() == 3);
 }
@@ -463,9 +470,10 @@ TEST_CASE("turns end after the round that decides") {
 TEST_CASE("one that fails in its turn does not take the others along") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const Turns turns = pipeline->time_in_turns(
-      {toy_candidate(options, "honest us=10"), toy_candidate(options, "unsupported"),
-       toy_candidate(options, "honest us=8 exit_when_timed")}, 5);
+  const Turns turns =
+      pipeline->time_in_turns({toy_candidate(options, "honest us=10"), toy_candidate(options, "unsupported"),
+                               toy_candidate(options, "honest us=8 exit_when_timed")},
+                              5);
   REQUIRE(turns.rounds_us[0].size() == 5);
   for (const double us : turns.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
   CHECK_FALSE(turns.failures[0]);

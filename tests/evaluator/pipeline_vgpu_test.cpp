@@ -28,7 +28,8 @@ std::string kernel(const std::string& statement, const std::string& before = "")
   return before + R"cu(
 extern "C" __global__ void add(const float* a, const float* b, float* c, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-)cu" + "  " + statement + "\n}\n";
+)cu" + "  " +
+         statement + "\n}\n";
 }
 
 bool has_nvrtc() {
@@ -56,7 +57,8 @@ TEST_CASE("on the virtual GPU a right kernel is valid and has a modelled time") 
   if (!has_nvrtc()) SKIP("no NVRTC on this machine");
   const PipelineOptions options = vgpu_options();
   const auto pipeline = make_pipeline(options);
-  const Evaluation evaluation = evaluate_one(*pipeline, toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")));
+  const Evaluation evaluation =
+      evaluate_one(*pipeline, toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")));
   INFO(evaluation.reason);
   REQUIRE(evaluation.verdict == Verdict::valid);
   REQUIRE(evaluation.timings.size() == 1);
@@ -86,10 +88,12 @@ TEST_CASE("on the virtual GPU every kind of wrong kernel is rejected for its own
       {kernel("if (i <= n) c[i] = i < n ? a[i] + b[i] : 0.0f;"), Verdict::crashed, "c"},
       {kernel("if (i < n) c[i] = a[i + 1] + b[i];"), Verdict::crashed, "a"},
       {kernel("if (i < n) *(float*)((char*)c + 4 * i + 2) = a[i] + b[i];"), Verdict::crashed, "align"},
-      {kernel("if (i < n) ((float*)a)[i] += 1.0f; if (i < n) c[i] = a[i] + b[i] - 1.0f;"), Verdict::wrong_answer, "changed its input a"},
+      {kernel("if (i < n) ((float*)a)[i] += 1.0f; if (i < n) c[i] = a[i] + b[i] - 1.0f;"), Verdict::wrong_answer,
+       "changed its input a"},
       {kernel("volatile int spin = 1; while (spin) {} if (i < n) c[i] = a[i] + b[i];"), Verdict::timed_out, ""},
       {kernel("if (i < n) c[i] = a[i] + b[i]; asm volatile(\"trap;\");"), Verdict::crashed, "trap"},
-      {kernel("if (i < n) { c[i] = a[i] + b[i] + remembered; remembered = 0.0f; }", "__device__ float remembered;"), Verdict::illegal, "remembered"},
+      {kernel("if (i < n) { c[i] = a[i] + b[i] + remembered; remembered = 0.0f; }", "__device__ float remembered;"),
+       Verdict::illegal, "remembered"},
       {kernel("if (i < n) c[i] = a[i] +;"), Verdict::compile_failed, "error"},
       {kernel("if (i < n) c[i] = a[i] + b[i] * 0.0f;"), Verdict::wrong_answer, "relative L2"},
   };
@@ -106,7 +110,9 @@ TEST_CASE("on the virtual GPU every kind of wrong kernel is rejected for its own
   CHECK(evaluations.back().verdict == Verdict::valid);
 }
 
-TEST_CASE("a kernel whose race leaves the answer right is rejected on the virtual GPU, and so is one that reads what nobody wrote") {
+TEST_CASE(
+    "a kernel whose race leaves the answer right is rejected on the virtual GPU, and so is one that reads what nobody "
+    "wrote") {
   if (!has_nvrtc()) SKIP("no NVRTC on this machine");
   const PipelineOptions options = vgpu_options();
   const auto pipeline = make_pipeline(options);
@@ -134,8 +140,10 @@ TEST_CASE("two sources that differ only in names compile to the same cubin and a
   const PipelineOptions options = vgpu_options();
   const auto pipeline = make_pipeline(options);
   const auto evaluations = evaluate_all(
-      *pipeline, {toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
-                  toy_candidate(options, kernel("const float sum = a[min(i, n - 1)] + 0.0f; (void)sum; if (i < n) c[i] = a[i] + b[i];"))});
+      *pipeline,
+      {toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
+       toy_candidate(options,
+                     kernel("const float sum = a[min(i, n - 1)] + 0.0f; (void)sum; if (i < n) c[i] = a[i] + b[i];"))});
   CHECK(evaluations[0].verdict == Verdict::valid);
   CHECK(evaluations[1].verdict == Verdict::duplicate);
   CHECK(evaluations[1].latency_us == evaluations[0].latency_us);

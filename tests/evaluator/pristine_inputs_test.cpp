@@ -1,3 +1,5 @@
+#include "evaluator/device/pristine_inputs.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <map>
@@ -6,7 +8,6 @@
 
 #include "evaluator/device/digest.h"
 #include "evaluator/device/guards.h"
-#include "evaluator/device/pristine_inputs.h"
 
 using namespace evo;
 

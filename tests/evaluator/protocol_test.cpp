@@ -1,3 +1,5 @@
+#include "evaluator/worker/protocol.h"
+
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -7,7 +9,6 @@
 #include <variant>
 
 #include "engine/base/rng.h"
-#include "evaluator/worker/protocol.h"
 
 using namespace evo;
 using namespace evo::protocol;
@@ -51,12 +52,20 @@ Binary sample_binary() {
 }
 
 /// Sends through bytes and back.
-RequestMessage round_trip(Request request) { return decode_request(encode(RequestMessage{77, std::move(request)})); }
-ReplyMessage round_trip_reply(Reply reply) { return decode_reply(encode(ReplyMessage{78, std::move(reply)})); }
+RequestMessage round_trip(Request request) {
+  return decode_request(encode(RequestMessage{77, std::move(request)}));
+}
+ReplyMessage round_trip_reply(Reply reply) {
+  return decode_reply(encode(ReplyMessage{78, std::move(reply)}));
+}
 
-Frame frame_of(const json& control) { return {json::to_cbor(control), {}}; }
+Frame frame_of(const json& control) {
+  return {json::to_cbor(control), {}};
+}
 
-json parsed(const Frame& frame) { return json::from_cbor(frame.control); }
+json parsed(const Frame& frame) {
+  return json::from_cbor(frame.control);
+}
 
 }  // namespace
 
@@ -75,7 +84,8 @@ TEST_CASE("every request arrives as it was sent") {
   // A plan and a recipe have many fields: what is encoded again must be the same bytes.
   const Frame run = encode(RequestMessage{1, Run{5, sample_plan(), sample_recipe(), 3}});
   CHECK(encode(decode_request(run)).control == run.control);
-  const Frame time = encode(RequestMessage{1, Time{5, sample_plan(), {sample_recipe()}, {true, 5, 50, 0.25, 0.003, 0.02}, sample_recipe(), false}});
+  const Frame time = encode(RequestMessage{
+      1, Time{5, sample_plan(), {sample_recipe()}, {true, 5, 50, 0.25, 0.003, 0.02}, sample_recipe(), false}});
   CHECK(encode(decode_request(time)).control == time.control);
   CHECK(std::get<Time>(decode_request(time).request).afterwards);
   const Frame model = encode(RequestMessage{1, Model{5, sample_plan(), sample_recipe()}});
@@ -92,7 +102,8 @@ TEST_CASE("every reply arrives as it was sent") {
   CHECK(std::holds_alternative<Started>(round_trip_reply(Started{}).reply));
   CHECK(std::get<Compiled>(round_trip_reply(Compiled{sample_binary()}).reply).binary.build.cubin_hash == "abc");
   CHECK(std::get<Ran>(round_trip_reply(Ran{{std::byte{1}, std::byte{2}}, std::nullopt}).reply).outputs.size() == 2);
-  const auto failed = std::get<Failed>(round_trip_reply(Failed{{Verdict::launch_failed, "too big", true, "log"}}).reply);
+  const auto failed =
+      std::get<Failed>(round_trip_reply(Failed{{Verdict::launch_failed, "too big", true, "log"}}).reply);
   CHECK(failed.failure.verdict == Verdict::launch_failed);
   CHECK(failed.failure.device_lost);
   CHECK(failed.failure.log == "log");
@@ -107,7 +118,8 @@ TEST_CASE("every reply arrives as it was sent") {
 }
 
 TEST_CASE("messages of unknown kind, with missing fields, wrong types or impossible values are refused") {
-  CHECK_THROWS_AS(decode_reply(frame_of({{"id", 1}, {"kind", "launch_missiles"}, {"body", json::object()}})), ProtocolError);
+  CHECK_THROWS_AS(decode_reply(frame_of({{"id", 1}, {"kind", "launch_missiles"}, {"body", json::object()}})),
+                  ProtocolError);
   CHECK_THROWS_AS(decode_request(frame_of({{"id", 1}, {"kind", "done"}, {"body", json::object()}})), ProtocolError);
   CHECK_THROWS_AS(decode_reply(frame_of({{"kind", "done"}, {"body", json::object()}})), ProtocolError);
   CHECK_THROWS_AS(decode_reply(frame_of({{"id", -1}, {"kind", "done"}, {"body", json::object()}})), ProtocolError);

@@ -53,8 +53,7 @@ TEST_CASE("the first error is found behind warnings, in the words of the front e
   CHECK(first_error("kernel.cu(1): warning #177-D: unused\nkernel.cu(2): error: identifier \"x\" is "
                     "undefined\n  o[0]=x;\n") == "kernel.cu(2): error: identifier \"x\" is undefined");
   CHECK(first_error("ptxas info    : 0 bytes gmem\nptxas application ptx input, line 29; error   : Unknown "
-                    "modifier '.bar'\n") ==
-        "ptxas application ptx input, line 29; error   : Unknown modifier '.bar'");
+                    "modifier '.bar'\n") == "ptxas application ptx input, line 29; error   : Unknown modifier '.bar'");
   CHECK(first_error("ptxas fatal   : Ptx assembly aborted due to errors") ==
         "ptxas fatal   : Ptx assembly aborted due to errors");
   CHECK(first_error("\n  something else\n") == "something else");
@@ -69,10 +68,9 @@ TEST_CASE("ptxas messages that wgmma was serialised or setmaxnreg ignored are pe
       "insufficient register resources for the wgmma pipeline in the function 'w'\n");
   REQUIRE(serialised);
   CHECK(serialised->find("(C7511)") != std::string::npos);
-  CHECK(performance_warning(
-      "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to "
-      "determine register count at entry.\n"));
+  CHECK(
+      performance_warning("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to "
+                          "determine register count at entry.\n"));
   CHECK_FALSE(performance_warning(kTwoKernels));
-  CHECK_FALSE(
-      performance_warning("ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n"));
+  CHECK_FALSE(performance_warning("ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n"));
 }

@@ -31,7 +31,9 @@ bool in_worker(WorkerKind kind, Question question) {
   return WEXITSTATUS(status) == 1;
 }
 
-bool opens_socket(int family) { return ::socket(family, SOCK_STREAM, 0) >= 0; }
+bool opens_socket(int family) {
+  return ::socket(family, SOCK_STREAM, 0) >= 0;
+}
 
 }  // namespace
 

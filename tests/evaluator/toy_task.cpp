@@ -95,6 +95,8 @@ Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate) {
   return evaluate_all(evaluator, {candidate}).front();
 }
 
-bool no_children_left() { return ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD; }
+bool no_children_left() {
+  return ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD;
+}
 
 }  // namespace evo::testing

@@ -16,8 +16,8 @@
 #include "toy_task.h"
 
 using namespace evo;
-using evo::testing::no_children_left;
 using Catch::Matchers::ContainsSubstring;
+using evo::testing::no_children_left;
 
 namespace {
 
@@ -25,11 +25,17 @@ namespace {
 constexpr double kDeadline = 30;
 constexpr double kShortDeadline = 0.3;
 
-WorkerOptions rogue(const std::string& mode) { return {{EVO_TEST_WORKER, mode}, kDeadline, nullptr}; }
+WorkerOptions rogue(const std::string& mode) {
+  return {{EVO_TEST_WORKER, mode}, kDeadline, nullptr};
+}
 
-WorkerOptions fake_compiler() { return {{EVO_TEST_WORKER, "fake", "compile"}, kDeadline, nullptr}; }
+WorkerOptions fake_compiler() {
+  return {{EVO_TEST_WORKER, "fake", "compile"}, kDeadline, nullptr};
+}
 
-protocol::Compile honest() { return {"honest", "sm_90a", 0}; }
+protocol::Compile honest() {
+  return {"honest", "sm_90a", 0};
+}
 
 Lost lost_to(const std::string& mode, double deadline = kDeadline) {
   WorkerClient worker(rogue(mode));
@@ -46,7 +52,8 @@ TEST_CASE("a worker answers, several requests on their way, in order") {
   worker.send(honest());
   worker.send(protocol::Compile{"compile_error", "sm_90a", 0});
   worker.send(honest());
-  auto first = worker.receive(kDeadline, 0), second = worker.receive(kDeadline, 0), third = worker.receive(kDeadline, 0);
+  auto first = worker.receive(kDeadline, 0), second = worker.receive(kDeadline, 0),
+       third = worker.receive(kDeadline, 0);
   CHECK(std::holds_alternative<protocol::Compiled>(std::get<protocol::Reply>(first)));
   CHECK(std::holds_alternative<protocol::Failed>(std::get<protocol::Reply>(second)));
   CHECK(std::holds_alternative<protocol::Compiled>(std::get<protocol::Reply>(third)));
@@ -179,8 +186,8 @@ TEST_CASE("a client that goes out of scope leaves no process behind") {
 }
 
 TEST_CASE("a worker dies with its parent") {
-  // The parent here is a child of ours that dies by SIGKILL without a chance to clean up; its worker is then ours to reap
-  // no more, so its end is seen on a pipe that it inherited.
+  // The parent here is a child of ours that dies by SIGKILL without a chance to clean up; its worker is then ours to
+  // reap no more, so its end is seen on a pipe that it inherited.
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const pid_t parent = ::fork();

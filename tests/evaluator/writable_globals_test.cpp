@@ -36,7 +36,8 @@ TEST_CASE("constants, shared memory and instructions are no global variables") {
 
 TEST_CASE("what stands on one line with a load, or over several lines, is looked at by itself") {
   const std::string declared = ".version 9.0\n.target sm_90a\n.address_size 64\n.global .align 4 .u32 calls;\n";
-  CHECK(writable_globals(declared + "ld.global.u32 %r1, [table]; atom.global.add.u32 %r2, [calls], 1;\n") == Names{"calls"});
+  CHECK(writable_globals(declared + "ld.global.u32 %r1, [table]; atom.global.add.u32 %r2, [calls], 1;\n") ==
+        Names{"calls"});
   CHECK(writable_globals(declared + "ld.global.u32 %r1, [calls]; st.global.u32 [calls], 1;") == Names{"calls"});
   CHECK(writable_globals(declared + "/* ; */ st.global.u32 // [\n\t[calls], 1;") == Names{"calls"});
   CHECK(writable_globals(declared + ".loc 1 5 3 st.global.u32 [calls], 1;") == Names{"calls"});
@@ -44,18 +45,20 @@ TEST_CASE("what stands on one line with a load, or over several lines, is looked
 }
 
 TEST_CASE("a global variable of a function, and each of a list, is found") {
-  CHECK(writable_globals(".visible .entry k(\n\t.param .u64 .ptr .global .align 4 k_param_0\n)\n.maxntid 128, 1, 1\n{\n"
-                         "\t{ .reg .u32 t; .global .u32 evil; ld.global.u32 t, [evil];\n\tst.global.u32 [evil], t; }\n}\n") ==
+  CHECK(writable_globals(
+            ".visible .entry k(\n\t.param .u64 .ptr .global .align 4 k_param_0\n)\n.maxntid 128, 1, 1\n{\n"
+            "\t{ .reg .u32 t; .global .u32 evil; ld.global.u32 t, [evil];\n\tst.global.u32 [evil], t; }\n}\n") ==
         Names{"evil"});
   CHECK(writable_globals(".global .u32 a = 1, b[2] = {1, 2}, c; L1: { st.global.u32 [c], 1; } mov.u64 %rd1, b;\n") ==
         Names{"b", "c"});
 }
 
 TEST_CASE("loads of constants may have labels, guards, vectors and places in the source") {
-  CHECK(writable_globals(".global .align 16 .b8 table[32] = {0, 1};\n.visible .entry k()\n{\n"
-                         "\t.loc\t1 12 3\n\tld.global.v2.u32 {%r1, %r2}, [table];\n"
-                         "\t.loc 1 12 3, function_name $L__info_string1+12, inlined_at 1 20 5\n\tld.global.u32 %r3, [table+8];\n"
-                         "$L__BB0_1:\n\t@!%p1 ld.global.nc.L1::evict_last.u32 %r4, [table]; }\n")
+  CHECK(writable_globals(
+            ".global .align 16 .b8 table[32] = {0, 1};\n.visible .entry k()\n{\n"
+            "\t.loc\t1 12 3\n\tld.global.v2.u32 {%r1, %r2}, [table];\n"
+            "\t.loc 1 12 3, function_name $L__info_string1+12, inlined_at 1 20 5\n\tld.global.u32 %r3, [table+8];\n"
+            "$L__BB0_1:\n\t@!%p1 ld.global.nc.L1::evict_last.u32 %r4, [table]; }\n")
             .empty());
 }
 
@@ -71,17 +74,16 @@ TEST_CASE("what NVRTC makes of device and static variables is found, of constant
     REQUIRE(std::holds_alternative<Binary>(result));
     return writable_globals(std::get<Binary>(result).ptx);
   };
-  CHECK(globals_of(
-            "__device__ int cache; extern \"C\" __global__ void k(int* o) { o[0] = cache; cache = 1; }") ==
+  CHECK(globals_of("__device__ int cache; extern \"C\" __global__ void k(int* o) { o[0] = cache; cache = 1; }") ==
         Names{"cache"});
-  CHECK(globals_of("constexpr int limit = 7; __device__ const int& smaller(const int& a, const int& b) { return a < b ? a : b; }"
-                   " extern \"C\" __global__ void k(int* o) { o[0] = smaller(o[1], limit); }")
-            .empty());
-  CHECK(globals_of("extern \"C\" __global__ void k(int* o) { static int hidden; o[0] = hidden++; }").size() ==
-        1);
-  CHECK(globals_of(
-            "__constant__ int table[4] = {1, 2, 3, 4};\n"
-            "extern \"C\" __global__ void k(int* o) { __shared__ int s[32]; s[threadIdx.x] = table[o[0]]; "
-            "__syncthreads(); o[0] = s[o[1]]; }")
+  CHECK(
+      globals_of(
+          "constexpr int limit = 7; __device__ const int& smaller(const int& a, const int& b) { return a < b ? a : b; }"
+          " extern \"C\" __global__ void k(int* o) { o[0] = smaller(o[1], limit); }")
+          .empty());
+  CHECK(globals_of("extern \"C\" __global__ void k(int* o) { static int hidden; o[0] = hidden++; }").size() == 1);
+  CHECK(globals_of("__constant__ int table[4] = {1, 2, 3, 4};\n"
+                   "extern \"C\" __global__ void k(int* o) { __shared__ int s[32]; s[threadIdx.x] = table[o[0]]; "
+                   "__syncthreads(); o[0] = s[o[1]]; }")
             .empty());
 }

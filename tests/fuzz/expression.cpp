@@ -1,10 +1,11 @@
 // Any text is an expression or an error that says why; what parses evaluates, folds and prints without surprises.
+#include "engine/expression/expression.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "engine/base/error.h"
-#include "engine/expression/expression.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

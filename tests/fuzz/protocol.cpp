@@ -1,4 +1,6 @@
 // Any bytes are a message or a ProtocolError; what is read is written again as it was.
+#include "evaluator/worker/protocol.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -6,8 +8,6 @@
 #include <cstring>
 #include <span>
 #include <vector>
-
-#include "evaluator/worker/protocol.h"
 
 namespace {
 

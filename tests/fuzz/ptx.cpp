@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "evaluator/vgpu/machine/launch.h"
-#include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/loaded_module.h"
+#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
-#include "evaluator/vgpu/machine/tensor_map.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
@@ -42,9 +42,7 @@ std::vector<std::byte> arguments_of(const Kernel& kernel, const std::vector<std:
   std::vector<std::byte> bytes(kernel.parameter_bytes);
   std::size_t pointers = 0;
   for (const KernelParameter& parameter : kernel.parameters) {
-    const auto put = [&](const auto& value) {
-      std::memcpy(bytes.data() + parameter.offset, &value, sizeof value);
-    };
+    const auto put = [&](const auto& value) { std::memcpy(bytes.data() + parameter.offset, &value, sizeof value); };
     if (parameter.bytes == 8) put(buffers[pointers++ % buffers.size()]);
     if (parameter.bytes == 4) put(std::uint32_t{3});
     if (parameter.bytes == kTensorMapBytes) {
@@ -62,8 +60,7 @@ std::vector<std::byte> arguments_of(const Kernel& kernel, const std::vector<std:
   return bytes;
 }
 
-void run(const Kernel& kernel, GlobalMemory& memory, const std::vector<std::uint64_t>& buffers,
-         Sanitiser* sanitiser) {
+void run(const Kernel& kernel, GlobalMemory& memory, const std::vector<std::uint64_t>& buffers, Sanitiser* sanitiser) {
   vgpu::Launch launch;
   launch.kernel = &kernel;
   launch.memory = &memory;
@@ -130,9 +127,7 @@ std::size_t written(const std::vector<std::string>& lines, std::uint8_t* data, s
 
 /// Words with what stands before them: ".f32", "r4", "%tid", "7".
 std::vector<std::string_view> words_of(std::string_view line) {
-  const auto in_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':';
-  };
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':'; };
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < line.size();) {
     std::size_t end = at + 1;
@@ -191,8 +186,8 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 
 /// The first text with lines, or a word, of the second.
 extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* first, std::size_t first_size,
-                                                 const std::uint8_t* second, std::size_t second_size,
-                                                 std::uint8_t* out, std::size_t max_size, unsigned seed) {
+                                                 const std::uint8_t* second, std::size_t second_size, std::uint8_t* out,
+                                                 std::size_t max_size, unsigned seed) {
   Random random(seed + 1);
   std::vector<std::string> lines = lines_of({reinterpret_cast<const char*>(first), first_size});
   const std::vector<std::string> donor = lines_of({reinterpret_cast<const char*>(second), second_size});
@@ -201,8 +196,7 @@ extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* first, std:
     exchange_word(lines[at], donor[from], random);
   } else {
     const std::size_t count = std::min(donor.size() - from, 1 + below(random, 6));
-    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at),
-                 donor.begin() + static_cast<std::ptrdiff_t>(from),
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at), donor.begin() + static_cast<std::ptrdiff_t>(from),
                  donor.begin() + static_cast<std::ptrdiff_t>(from + count));
   }
   return written(lines, out, max_size);

@@ -1,13 +1,13 @@
-// A task.json, a family.json and mutants, parted by NUL bytes: loaded, or refused in one line. What loads gives a space, a
-// source and plans, or says why not.
+// A task.json, a family.json and mutants, parted by NUL bytes: loaded, or refused in one line. What loads gives a
+// space, a source and plans, or says why not.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "engine/task/candidate.h"
 #include "engine/base/error.h"
 #include "engine/space/space.h"
+#include "engine/task/candidate.h"
 #include "engine/task/mutant.h"
 
 namespace {
@@ -31,8 +31,11 @@ void use(const evo::SourceTree& tree) {
   double product = 1;
   for (const evo::Gene& gene : families.front().genes) product *= static_cast<double>(gene.alleles.size());
   if (product > static_cast<double>(kLargestSpace)) return;
-  const evo::Bindings facts = evo::facts_of({.sm = 90, .smem_per_block_bytes = 232448, .smem_per_sm_bytes = 233472,
-                                             .registers_per_sm = 65536, .sm_count = 132});
+  const evo::Bindings facts = evo::facts_of({.sm = 90,
+                                             .smem_per_block_bytes = 232448,
+                                             .smem_per_sm_bytes = 233472,
+                                             .registers_per_sm = 65536,
+                                             .sm_count = 132});
   evo::Bindings known = facts;
   known.insert(target.options.begin(), target.options.end());
   const evo::Space space(std::move(families), known, evo::specialisations_of(task, target));

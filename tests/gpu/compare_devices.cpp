@@ -1,7 +1,7 @@
-// Runs random genomes on a CUDA GPU and on the virtual GPU, from one compilation, and compares every output bit for bit.
-// usage: evo_compare_devices [--templates DIR] [--task T]... [--family F] [--genomes N] [--seed S] [--model M] [--shapes a,b]
-// Prints one line for each family and shape; the lines of genomes that differ go to stderr. Exit code 1 when an output
-// differs by more than approximate instructions explain.
+// Runs random genomes on a CUDA GPU and on the virtual GPU, from one compilation, and compares every output bit for
+// bit. usage: evo_compare_devices [--templates DIR] [--task T]... [--family F] [--genomes N] [--seed S] [--model M]
+// [--shapes a,b] Prints one line for each family and shape; the lines of genomes that differ go to stderr. Exit code 1
+// when an output differs by more than approximate instructions explain.
 
 #include <algorithm>
 #include <bit>
@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "cli/subject/templates.h"
-#include "engine/task/candidate.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/space/space.h"
+#include "engine/task/candidate.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/cuda/cuda_device.h"
 #include "evaluator/device/inputs.h"
@@ -56,14 +56,22 @@ Arguments parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string key = argv[i], value = argv[i + 1];
-    if (key == "--templates") arguments.templates = value;
-    else if (key == "--task") arguments.tasks.push_back(value);
-    else if (key == "--family") arguments.family = value;
-    else if (key == "--shapes") arguments.shapes = split(value);
-    else if (key == "--model") arguments.model = value;
-    else if (key == "--genomes") arguments.genomes = std::atoi(value.c_str());
-    else if (key == "--seed") arguments.seed = std::strtoull(value.c_str(), nullptr, 10);
-    else throw usage_error("unknown option " + key);
+    if (key == "--templates")
+      arguments.templates = value;
+    else if (key == "--task")
+      arguments.tasks.push_back(value);
+    else if (key == "--family")
+      arguments.family = value;
+    else if (key == "--shapes")
+      arguments.shapes = split(value);
+    else if (key == "--model")
+      arguments.model = value;
+    else if (key == "--genomes")
+      arguments.genomes = std::atoi(value.c_str());
+    else if (key == "--seed")
+      arguments.seed = std::strtoull(value.c_str(), nullptr, 10);
+    else
+      throw usage_error("unknown option " + key);
   }
   if (argc % 2 == 0) throw usage_error("every option takes a value");
   return arguments;
@@ -81,8 +89,10 @@ Outputs run_once(Device& device, const Binary& binary, const Plan& plan,
   std::size_t next_input = 0;
   for (const PlanTensor& tensor : plan.tensors) {
     buffers.tensors.push_back(device.allocate(tensor.bytes, tensor.name));
-    if (tensor.output) device.fill(buffers.tensors.back(), std::byte{0xff}, tensor.bytes);
-    else device.upload(buffers.tensors.back(), inputs.at(next_input++));
+    if (tensor.output)
+      device.fill(buffers.tensors.back(), std::byte{0xff}, tensor.bytes);
+    else
+      device.upload(buffers.tensors.back(), inputs.at(next_input++));
   }
   for (const Workspace& workspace : plan.workspaces) {
     buffers.workspaces.push_back(device.allocate(std::max<std::uint64_t>(workspace.bytes, 1), workspace.name));
@@ -105,8 +115,12 @@ double to_double(const std::byte* at, DType dtype) {
   std::uint16_t half = 0;
   float single = 0;
   switch (dtype) {
-    case DType::f32: std::memcpy(&single, at, 4); return single;
-    case DType::bf16: std::memcpy(&half, at, 2); return std::bit_cast<float>(std::uint32_t{half} << 16);
+    case DType::f32:
+      std::memcpy(&single, at, 4);
+      return single;
+    case DType::bf16:
+      std::memcpy(&half, at, 2);
+      return std::bit_cast<float>(std::uint32_t{half} << 16);
     case DType::f16: {
       std::memcpy(&half, at, 2);
       const int exponent = (half >> 10) & 31, fraction = half & 1023;
@@ -115,7 +129,8 @@ double to_double(const std::byte* at, DType dtype) {
                                                : std::ldexp(1024 + fraction, exponent - 25);
       return half & 0x8000 ? -magnitude : magnitude;
     }
-    default: throw usage_error("outputs of this type cannot be compared");
+    default:
+      throw usage_error("outputs of this type cannot be compared");
   }
 }
 
@@ -160,8 +175,11 @@ struct Tally {
 class Comparison {
  public:
   explicit Comparison(const Arguments& arguments)
-      : arguments_(arguments), tree_(cli::load_templates(arguments.templates)), compiler_(make_nvrtc_compiler()),
-        gpu_(cuda::make_device(0)), virtual_(vgpu::make_device(arguments.model)) {}
+      : arguments_(arguments),
+        tree_(cli::load_templates(arguments.templates)),
+        compiler_(make_nvrtc_compiler()),
+        gpu_(cuda::make_device(0)),
+        virtual_(vgpu::make_device(arguments.model)) {}
 
   /// True when everything agrees.
   bool run() {
@@ -216,7 +234,8 @@ class Comparison {
     return tally.failed == 0 && tally.worst_relative_l2 <= kApproximateRelativeL2;
   }
 
-  void run_genome(const Task& task, const Candidate& candidate, const Shape& shape, const Regime& regime, Tally& tally) {
+  void run_genome(const Task& task, const Candidate& candidate, const Shape& shape, const Regime& regime,
+                  Tally& tally) {
     const Program& program = candidate.programs.front();
     const Plan& plan = program.plans.at(shape.name);
     const auto compiled = compiler_->compile(program.source, gpu_->info().arch, program.max_registers);

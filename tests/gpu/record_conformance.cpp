@@ -1,13 +1,15 @@
-// Records on a GPU what the virtual GPU has to compute: PTX instruction forms on edge values, products of a warp and of a
-// warpgroup, copies of tensors, and what threads do together. The driver compiles the PTX of the cases in tests/vgpu.
+// Records on a GPU what the virtual GPU has to compute: PTX instruction forms on edge values, products of a warp and of
+// a warpgroup, copies of tensors, and what threads do together. The driver compiles the PTX of the cases in tests/vgpu.
 //
 //   g++ -O2 -std=c++20 -DFMT_HEADER_ONLY -DEVO_TEST_DATA='"."' -I. -I/usr/local/cuda/include -o record_conformance
 //     tests/gpu/record_conformance.cpp
-//     tests/vgpu/{instruction_forms,listed_forms,ptx_forms,operand_values,matrix_cases,warp_cases,tensor_cases,wgmma_cases}.cpp -lcuda
-//   ./record_conformance OUTDIR [FILE ...]       (tests/data/ptx_forms.txt is read; a copy has to lie beside the program)
+//     tests/vgpu/{instruction_forms,listed_forms,ptx_forms,operand_values,matrix_cases,warp_cases,tensor_cases,wgmma_cases}.cpp
+//     -lcuda
+//   ./record_conformance OUTDIR [FILE ...]       (tests/data/ptx_forms.txt is read; a copy has to lie beside the
+//   program)
 //
-// Files forms.bin, listed.bin, matrices.bin, warps.bin, tensors.bin, products.bin, layouts.bin, or those that are named; little-endian;
-// for each case
+// Files forms.bin, listed.bin, matrices.bin, warps.bin, tensors.bin, products.bin, layouts.bin, or those that are
+// named; little-endian; for each case
 //   uint16 length of the name, the name; uint16 bits of an output (16, 32 or 64); uint32 outputs; the outputs, packed.
 // Cases that the driver refuses or that fault are left out and named.
 #include <cuda.h>
@@ -59,14 +61,19 @@ struct Recorded {
 };
 
 CUtensorMapDataType element_of(const std::string& name) {
-  const std::pair<const char*, CUtensorMapDataType> kTypes[] = {
-      {"u8", CU_TENSOR_MAP_DATA_TYPE_UINT8},           {"u16", CU_TENSOR_MAP_DATA_TYPE_UINT16},
-      {"u32", CU_TENSOR_MAP_DATA_TYPE_UINT32},         {"s32", CU_TENSOR_MAP_DATA_TYPE_INT32},
-      {"u64", CU_TENSOR_MAP_DATA_TYPE_UINT64},         {"s64", CU_TENSOR_MAP_DATA_TYPE_INT64},
-      {"f16", CU_TENSOR_MAP_DATA_TYPE_FLOAT16},        {"f32", CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
-      {"f32_ftz", CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ}, {"f64", CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
-      {"bf16", CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},      {"tf32", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
-      {"tf32_ftz", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ}};
+  const std::pair<const char*, CUtensorMapDataType> kTypes[] = {{"u8", CU_TENSOR_MAP_DATA_TYPE_UINT8},
+                                                                {"u16", CU_TENSOR_MAP_DATA_TYPE_UINT16},
+                                                                {"u32", CU_TENSOR_MAP_DATA_TYPE_UINT32},
+                                                                {"s32", CU_TENSOR_MAP_DATA_TYPE_INT32},
+                                                                {"u64", CU_TENSOR_MAP_DATA_TYPE_UINT64},
+                                                                {"s64", CU_TENSOR_MAP_DATA_TYPE_INT64},
+                                                                {"f16", CU_TENSOR_MAP_DATA_TYPE_FLOAT16},
+                                                                {"f32", CU_TENSOR_MAP_DATA_TYPE_FLOAT32},
+                                                                {"f32_ftz", CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ},
+                                                                {"f64", CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
+                                                                {"bf16", CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},
+                                                                {"tf32", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
+                                                                {"tf32_ftz", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ}};
   for (const auto& [known, type] : kTypes)
     if (name == known) return type;
   std::fprintf(stderr, "no tensor element %s\n", name.c_str());
@@ -82,9 +89,9 @@ CUresult encode(CUtensorMap& map, const TensorSpec& tensor, CUdeviceptr at) {
   std::vector<cuuint64_t> strides(tensor.strides_bytes.begin(), tensor.strides_bytes.end());
   strides.push_back(0);  // One dimension has no strides, but a null pointer is refused.
   return cuTensorMapEncodeTiled(
-      &map, element_of(tensor.element), static_cast<cuuint32_t>(extents.size()), reinterpret_cast<void*>(at), extents.data(),
-      strides.data(), tensor.box.data(), tensor.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-      CU_TENSOR_MAP_L2_PROMOTION_NONE,
+      &map, element_of(tensor.element), static_cast<cuuint32_t>(extents.size()), reinterpret_cast<void*>(at),
+      extents.data(), strides.data(), tensor.box.data(), tensor.element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+      swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE,
       tensor.fills_with_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
@@ -93,7 +100,8 @@ bool refused(CUresult result, const std::string& name) {
   return result != CUDA_SUCCESS;
 }
 
-/// The outputs of a case; empty when its PTX or its tensor map is refused. A fault ends the process: the context is lost.
+/// The outputs of a case; empty when its PTX or its tensor map is refused. A fault ends the process: the context is
+/// lost.
 std::vector<std::uint32_t> run(const Recorded& recorded) {
   const Case& test = recorded.test;
   CUmodule module = nullptr;
@@ -106,7 +114,8 @@ std::vector<std::uint32_t> run(const Recorded& recorded) {
   require(cuMemAlloc(&out, result.size() * 4), test.name);
   require(cuMemcpyHtoD(in, test.in.data(), test.in.size() * 4), test.name);
   CUtensorMap map{};
-  if (recorded.tensor && refused(encode(map, *recorded.tensor, recorded.tensor_is_written ? out : in), test.name)) return {};
+  if (recorded.tensor && refused(encode(map, *recorded.tensor, recorded.tensor_is_written ? out : in), test.name))
+    return {};
   void* arguments[] = {&in, &out, &map};
   require(cuLaunchKernel(function, test.blocks, 1, 1, test.threads, 1, 1, 0, nullptr, arguments, nullptr), test.name);
   require(cuCtxSynchronize(), test.name);
@@ -152,8 +161,10 @@ std::vector<std::uint32_t> pack(const std::vector<std::uint32_t>& words, int bit
   if (bits == 64) return words;
   std::vector<std::uint32_t> packed;
   for (std::size_t i = 0; i < words.size(); i += 2) {
-    if (bits == 32 || i % 4 == 0) packed.push_back(words[i]);
-    else packed.back() |= words[i] << 16;
+    if (bits == 32 || i % 4 == 0)
+      packed.push_back(words[i]);
+    else
+      packed.back() |= words[i] << 16;
   }
   return packed;
 }
@@ -211,7 +222,9 @@ void record(const std::string& folder, const char* name, const std::vector<Recor
     workers[part] = fork();
     if (workers[part] < 0) std::exit(1);
     if (workers[part] != 0) continue;
-    const auto at = [&](std::size_t p) { return cases.begin() + static_cast<std::ptrdiff_t>(p * cases.size() / kParts); };
+    const auto at = [&](std::size_t p) {
+      return cases.begin() + static_cast<std::ptrdiff_t>(p * cases.size() / kParts);
+    };
     std::exit(record_to(path + "." + std::to_string(part), {at(part), at(part + 1)}));
   }
   std::ofstream whole(path, std::ios::binary | std::ios::trunc);
@@ -237,14 +250,16 @@ std::vector<Recorded> as_words(std::vector<Case> cases) {
 
 std::vector<Recorded> as_results(const std::vector<InstructionForm>& forms) {
   std::vector<Recorded> recorded;
-  for (const InstructionForm& form : forms) recorded.push_back({.test = case_of(form), .bits = form.result_bits, .tensor = {}});
+  for (const InstructionForm& form : forms)
+    recorded.push_back({.test = case_of(form), .bits = form.result_bits, .tensor = {}});
   return recorded;
 }
 
 std::vector<Recorded> of_tensors() {
   std::vector<Recorded> recorded;
   for (TensorCase& each : tensor_cases())
-    recorded.push_back({.test = std::move(each.test), .bits = 0, .tensor = each.tensor, .tensor_is_written = each.written});
+    recorded.push_back(
+        {.test = std::move(each.test), .bits = 0, .tensor = each.tensor, .tensor_is_written = each.written});
   return recorded;
 }
 
@@ -253,9 +268,12 @@ struct File {
   std::function<std::vector<Recorded>()> cases;
 };
 const File kFiles[] = {
-    {"products.bin", [] { return as_words(numerics_cases()); }},  {"forms.bin", [] { return as_results(instruction_forms()); }},
-    {"layouts.bin", [] { return as_words(layout_cases()); }},     {"listed.bin", [] { return as_results(listed_forms()); }},
-    {"matrices.bin", [] { return as_words(matrix_cases()); }},    {"warps.bin", [] { return as_words(warp_cases()); }},
+    {"products.bin", [] { return as_words(numerics_cases()); }},
+    {"forms.bin", [] { return as_results(instruction_forms()); }},
+    {"layouts.bin", [] { return as_words(layout_cases()); }},
+    {"listed.bin", [] { return as_results(listed_forms()); }},
+    {"matrices.bin", [] { return as_words(matrix_cases()); }},
+    {"warps.bin", [] { return as_words(warp_cases()); }},
     {"tensors.bin", of_tensors},
 };
 

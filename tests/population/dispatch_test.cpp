@@ -17,8 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-ExportRequest toy_request(const std::vector<std::string>& shapes, std::int64_t threads,
-                          CandidateId candidate) {
+ExportRequest toy_request(const std::vector<std::string>& shapes, std::int64_t threads, CandidateId candidate) {
   Bindings genes = toy_genes("right");
   genes["threads"] = threads;
   ExportRequest request = export_request(toy_tree(), "toy", shapes, genes, 90);
@@ -32,10 +31,9 @@ std::vector<ExportRequest> three_kernels() {
 }
 
 std::string plan_of(const ExportRequest& request, const std::string& sizes, const std::string& suffix) {
-  return told(
-      resolve_plan(request.task, request.family, request.provenance.genome, request.provenance.target.options,
-                   parse_shape(request.task, sizes), request.provenance.device.facts),
-      suffix);
+  return told(resolve_plan(request.task, request.family, request.provenance.genome, request.provenance.target.options,
+                           parse_shape(request.task, sizes), request.provenance.device.facts),
+              suffix);
 }
 
 std::string top_of(const std::string& text) {
@@ -93,8 +91,7 @@ TEST_CASE("a file of several kernels runs the nearest measured shape's") {
 TEST_CASE("the top of a file of several kernels says which shape each is for, and its figure") {
   const std::string top = top_of(export_dispatch(three_kernels()));
   CHECK_THAT(top, ContainsSubstring("3 kernels"));
-  CHECK_THAT(top,
-             ContainsSubstring("of the shapes below of its N") && ContainsSubstring("distance in log(R);"));
+  CHECK_THAT(top, ContainsSubstring("of the shapes below of its N") && ContainsSubstring("distance in log(R);"));
   CHECK_THAT(top, ContainsSubstring("kernel 1: candidate 11 of run 3"));
   CHECK_THAT(top, ContainsSubstring("kernel 2: candidate 22 of run 3"));
   CHECK_THAT(top, ContainsSubstring("threads=64"));
@@ -158,8 +155,7 @@ TEST_CASE("an export restricted to some shapes claims what those say") {
   CHECK(narrow.references.size() == 1);
   for (const Shape& shape : narrow.provenance.target.validated)
     CHECK(shape.parameters.at("N") == Value(std::int64_t{64}));
-  CHECK(restricted(request, {"narrow", "wide", "R=16,N=64"}).provenance.latency_us ==
-        request.provenance.latency_us);
+  CHECK(restricted(request, {"narrow", "wide", "R=16,N=64"}).provenance.latency_us == request.provenance.latency_us);
   CHECK_THAT(error_of([&] { restricted(request, {"absent"}); }), ContainsSubstring("no timed shape"));
 }
 
@@ -171,8 +167,7 @@ TEST_CASE("shapes are compared in the parameters of which only the product matte
   const Task gemm = task_of(R"("M", "N", "K")", R"({"M": 1, "N": 1, "K": 1})", R"("M", "K")", R"("M", "N")",
                             "2 * M * N * K", "4 * (M * K + M * N)");
   CHECK(size_groups(gemm, {}) == Groups{{"M"}, {"N"}, {"K"}});
-  const Task add =
-      task_of(R"("A", "B")", R"({"A": 1, "B": 1})", R"("A", "B")", R"("A * B")", "A * B", "8 * A * B");
+  const Task add = task_of(R"("A", "B")", R"({"A": 1, "B": 1})", R"("A", "B")", R"("A * B")", "A * B", "8 * A * B");
   CHECK(size_groups(add, {}) == Groups{{"A", "B"}});
 }
 
@@ -189,9 +184,8 @@ TEST_CASE("attention kernels of two shapes share a file that nvcc compiles witho
   if (nvcc.empty()) SKIP("no nvcc");
   const TempFolder folder;
   write_text(folder / "best.cu", text);
-  const CommandResult result =
-      run_command(fmt::format("'{}' -std=c++17 -arch=sm_89 -DEVO_MAIN -c '{}' -o '{}'", nvcc,
-                              (folder / "best.cu").string(), (folder / "best.o").string()));
+  const CommandResult result = run_command(fmt::format("'{}' -std=c++17 -arch=sm_89 -DEVO_MAIN -c '{}' -o '{}'", nvcc,
+                                                       (folder / "best.cu").string(), (folder / "best.o").string()));
   INFO(result.output);
   CHECK(result.exit_code == 0);
   CHECK(result.output.empty());

@@ -40,8 +40,7 @@ Child start_writer(const fs::path& path, RunId run, std::uint64_t first_ticket, 
     Store store = Store::open(path, Store::Mode::write);
     const auto archive = store.archive(run);
     for (std::uint64_t ticket = first_ticket; ticket < first_ticket + results; ++ticket) {
-      const Proposal p =
-          proposal(ticket, ticket > 0 ? std::vector{ticket - 1} : std::vector<std::uint64_t>{});
+      const Proposal p = proposal(ticket, ticket > 0 ? std::vector{ticket - 1} : std::vector<std::uint64_t>{});
       const double latency_us = 1000.0 - static_cast<double>(ticket);
       // Several pages for each transaction, so that a kill can fall between them.
       archive->record(p, candidate(p, std::string(20'000, 'x') + std::to_string(ticket)),
@@ -96,8 +95,7 @@ TEST_CASE("nothing reported is lost when the writer is killed at a random moment
     REQUIRE(store->elites().at(0).candidate == outcomes.back().candidate);
     next_ticket = outcomes.size();
     store.reset();
-    REQUIRE(folder.files() ==
-            std::vector<std::string>{"evo.db"});  // The reader has folded the dead writer's log in.
+    REQUIRE(folder.files() == std::vector<std::string>{"evo.db"});  // The reader has folded the dead writer's log in.
   }
   CHECK(reported.size() >= 40);
 }
@@ -114,8 +112,7 @@ TEST_CASE("what a killed writer left in its log is read even where nothing may b
   REQUIRE(fs::file_size(folder / "evo.db-wal") > 0);
   const auto readable = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
   for (const std::string& name : folder.files()) fs::permissions(folder / name, readable);
-  fs::permissions(folder.path(),
-                  readable | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec);
+  fs::permissions(folder.path(), readable | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec);
   const auto read = [&] {
     const Store store = Store::open(path, Store::Mode::read);
     if (store.outcomes(run).size() <= last) throw machine_error("reported rows are missing");

@@ -56,9 +56,8 @@ TEST_CASE("unknown cubins are not equal cubins") {
 }
 
 TEST_CASE("a latency that is no positive number never enters") {
-  for (const double bad :
-       {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-        -std::numeric_limits<double>::infinity()}) {
+  for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity()}) {
     CHECK_FALSE(decide({}, {9, bad, "s", "c"}).enters);
   }
 }
@@ -106,8 +105,8 @@ TEST_CASE("rows of another task hash, device model or objective never compete") 
   accurate.objective = objective_of(accurate.target);
   RunInfo virtual_gpu = run_info();
   virtual_gpu.device.kind = "vgpu";
-  const std::vector<RunInfo> infos = {run_info("h1"), run_info("h2"), run_info("h1", "Other GPU"),
-                                      other_objective, accurate, virtual_gpu};
+  const std::vector<RunInfo> infos = {run_info("h1"),  run_info("h2"), run_info("h1", "Other GPU"),
+                                      other_objective, accurate,       virtual_gpu};
   std::uint64_t ticket = 0;
   for (const RunInfo& info : infos) {
     const auto archive = store.archive(store.begin_run(info));
@@ -138,8 +137,7 @@ TEST_CASE("GPUs of one model share their elites, whatever their ordinal, uuid an
   second.device.id = "cuda:3";
   second.device.uuid = "GPU-2";
   second.device.driver = "999";
-  store.archive(store.begin_run(run_info()))
-      ->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  store.archive(store.begin_run(run_info()))->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
   store.archive(store.begin_run(second))->record(proposal(1), candidate(proposal(1), "b"), valid(9, "b"));
   const std::vector<EliteRow> elites = store.elites();
   REQUIRE(elites.size() == 2);
@@ -150,11 +148,9 @@ TEST_CASE("GPUs of one model share their elites, whatever their ordinal, uuid an
 
 TEST_CASE("elites of a former task hash are told from the current ones") {
   Store store = Store::open(":memory:", Store::Mode::write);
-  store.archive(store.begin_run(run_info("old")))
-      ->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  store.archive(store.begin_run(run_info("old")))->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
   CHECK(store.elites().at(0).current);
-  store.archive(store.begin_run(run_info("new")))
-      ->record(proposal(1), candidate(proposal(1), "b"), valid(20, "b"));
+  store.archive(store.begin_run(run_info("new")))->record(proposal(1), candidate(proposal(1), "b"), valid(20, "b"));
   const std::vector<EliteRow> elites = store.elites();
   REQUIRE(elites.size() == 2);
   CHECK((elites[0].task_hash == "new" && elites[0].current));
@@ -189,8 +185,7 @@ TEST_CASE("each displacement is kept: who came, who went, when") {
   const auto archive = store.archive(run);
   const double latencies[] = {40, 30, 50, 20, 60};
   for (std::uint64_t i = 0; i < 5; ++i) {
-    archive->record(proposal(i), candidate(proposal(i), std::to_string(i)),
-                    valid(latencies[i], std::to_string(i)));
+    archive->record(proposal(i), candidate(proposal(i), std::to_string(i)), valid(latencies[i], std::to_string(i)));
   }
   const std::vector<EliteChange> history = store.elite_history();
   REQUIRE(history.size() == 4);
@@ -273,8 +268,7 @@ TEST_CASE("whatever is recorded in whatever order, the elites are the three fast
   };
   std::vector<Open> runs;
   std::map<Key, std::vector<double>> before;
-  const Verdict failures[] = {Verdict::wrong_answer, Verdict::duplicate, Verdict::impossible_time,
-                              Verdict::crashed};
+  const Verdict failures[] = {Verdict::wrong_answer, Verdict::duplicate, Verdict::impossible_time, Verdict::crashed};
 
   for (std::uint64_t step = 0; step < 150; ++step) {
     if (runs.empty() || rng.below(15) == 0) {

@@ -27,8 +27,8 @@ SourceTree toy_tree() {
   return load_tree(fs::path(EVO_SOURCE_DIR) / "tests/population/exported/templates");
 }
 
-ExportRequest export_request(const SourceTree& tree, const std::string& task,
-                             const std::vector<std::string>& shapes, const Bindings& wish, int sm) {
+ExportRequest export_request(const SourceTree& tree, const std::string& task, const std::vector<std::string>& shapes,
+                             const Bindings& wish, int sm) {
   ExportRequest request;
   request.files = files_of_task(tree, task);
   request.task = load_task(tree, task);
@@ -39,13 +39,12 @@ ExportRequest export_request(const SourceTree& tree, const std::string& task,
   provenance.device = {"cuda:0", "cuda", "Test GPU", arch, "GPU-1", "580.1", facts_of(limits)};
   Bindings facts = provenance.device.facts;
   facts.insert(provenance.target.options.begin(), provenance.target.options.end());
-  const Space space(load_families(tree, request.task), facts,
-                    specialisations_of(request.task, provenance.target));
+  const Space space(load_families(tree, request.task), facts, specialisations_of(request.task, provenance.target));
   Rng rng(1);
   provenance.genome = space.complete({space.families().front().name, wish}, rng);
   request.family = space.family(provenance.genome.family);
-  const Candidate candidate = make_candidate(tree, request.task, request.family, provenance.genome,
-                                             provenance.target, provenance.device.facts);
+  const Candidate candidate =
+      make_candidate(tree, request.task, request.family, provenance.genome, provenance.target, provenance.device.facts);
   request.programs = candidate.programs;
   for (const Program& program : candidate.programs) {
     request.references.push_back(

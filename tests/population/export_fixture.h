@@ -17,8 +17,8 @@ SourceTree toy_tree();
 
 /// A request for the genome of `tree`'s task nearest to `wish`, on a device with compute capability `sm`
 /// / 10.
-ExportRequest export_request(const SourceTree& tree, const std::string& task,
-                             const std::vector<std::string>& shapes, const Bindings& wish, int sm);
+ExportRequest export_request(const SourceTree& tree, const std::string& task, const std::vector<std::string>& shapes,
+                             const Bindings& wish, int sm);
 
 /// What a shell command printed, standard error included, and its exit code.
 struct CommandResult {

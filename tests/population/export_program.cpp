@@ -20,10 +20,10 @@ ToyProgram::ToyProgram(const std::string& text) {
   const std::string include = cuda_include_folder();
   if (include.empty()) SKIP("no CUDA headers");
   write_text(folder_ / "best.cu", text);
-  const CommandResult built = run_command(
-      fmt::format("c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -DEVO_MAIN -I'{}' '{}' "
-                  "'{}/tests/population/exported/fake_cudart.cpp' -o '{}'",
-                  include, (folder_ / "best.cu").string(), EVO_SOURCE_DIR, (folder_ / "best").string()));
+  const CommandResult built =
+      run_command(fmt::format("c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -DEVO_MAIN -I'{}' '{}' "
+                              "'{}/tests/population/exported/fake_cudart.cpp' -o '{}'",
+                              include, (folder_ / "best.cu").string(), EVO_SOURCE_DIR, (folder_ / "best").string()));
   INFO(built.output);
   REQUIRE(built.exit_code == 0);
 }
@@ -35,10 +35,9 @@ CommandResult ToyProgram::run(const std::string& arguments) const {
 std::string told(const Plan& plan, const std::string& suffix) {
   std::string text;
   for (const Launch& launch : plan.launches) {
-    text +=
-        fmt::format("launch {}_{} grid {} block {} cluster {} smem {} programmatic {}\n", launch.kernel,
-                    suffix, fmt::join(launch.grid, " "), fmt::join(launch.block, " "),
-                    fmt::join(launch.cluster, " "), launch.dynamic_smem_bytes, launch.programmatic ? 1 : 0);
+    text += fmt::format("launch {}_{} grid {} block {} cluster {} smem {} programmatic {}\n", launch.kernel, suffix,
+                        fmt::join(launch.grid, " "), fmt::join(launch.block, " "), fmt::join(launch.cluster, " "),
+                        launch.dynamic_smem_bytes, launch.programmatic ? 1 : 0);
   }
   return text;
 }

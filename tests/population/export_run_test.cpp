@@ -28,8 +28,8 @@ TEST_CASE("the exported program finds a right kernel right and launches what the
   const ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
   const ToyProgram program(export_cuda(request));
   const auto plan = [&](const Shape& shape) {
-    return resolve_plan(request.task, request.family, request.provenance.genome,
-                        request.provenance.target.options, shape, request.provenance.device.facts);
+    return resolve_plan(request.task, request.family, request.provenance.genome, request.provenance.target.options,
+                        shape, request.provenance.device.facts);
   };
 
   // Without arguments: the first timed shape, with its claim beside the finding.
@@ -73,8 +73,7 @@ TEST_CASE("the exported program checks without timing when asked to") {
 }
 
 TEST_CASE("the exported program finds a wrong kernel wrong") {
-  const ToyProgram program(
-      export_cuda(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("forgets_scale"), 90)));
+  const ToyProgram program(export_cuda(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("forgets_scale"), 90)));
   const CommandResult result = program.run();
   INFO(result.output);
   CHECK(result.exit_code == 1);
@@ -83,8 +82,7 @@ TEST_CASE("the exported program finds a wrong kernel wrong") {
 
 TEST_CASE("the exported program finds an output that is not written wrong") {
   SourceTree tree = toy_tree();
-  tree["toy/plain/kernel.cu"].replace(tree["toy/plain/kernel.cu"].find("i < count) y[i]"), 9,
-                                      "i + 1 < count");
+  tree["toy/plain/kernel.cu"].replace(tree["toy/plain/kernel.cu"].find("i < count) y[i]"), 9, "i + 1 < count");
   const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
   const CommandResult result = program.run();
   INFO(result.output);
@@ -102,8 +100,8 @@ CommandResult compile_as_told(const std::string& text) {
   std::string command = text.substr(start, text.find(" -c FILE.cu", start) - start);
   const TempFolder folder;
   write_text(folder / "best.cu", text);
-  return run_command(fmt::format("'{}'{} -DEVO_MAIN -c '{}' -o '{}'", nvcc, command.substr(4), (folder / "best.cu").string(),
-                                 (folder / "best.o").string()));
+  return run_command(fmt::format("'{}'{} -DEVO_MAIN -c '{}' -o '{}'", nvcc, command.substr(4),
+                                 (folder / "best.cu").string(), (folder / "best.o").string()));
 }
 
 }  // namespace
@@ -111,8 +109,9 @@ CommandResult compile_as_told(const std::string& text) {
 TEST_CASE("an exported launcher raises a kernel's shared memory only, where a plan launches it twice") {
   SourceTree tree = toy_tree();
   // The same again with less shared memory.
-  replace(tree["toy/plain/family.json"], R"json("programmatic": "pdl",)json",
-          R"json("programmatic": "pdl", "dynamic_smem": "100000", "arguments": ["x_map", "x_scale", "sums", "y", "R * N"]},
+  replace(
+      tree["toy/plain/family.json"], R"json("programmatic": "pdl",)json",
+      R"json("programmatic": "pdl", "dynamic_smem": "100000", "arguments": ["x_map", "x_scale", "sums", "y", "R * N"]},
     {"kernel": "toy_apply", "grid": ["ceil_div(N, threads)", "R", "1"], "block": ["threads", "1", "1"], "dynamic_smem": "60000",)json");
   const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
   const CommandResult result = program.run();  // Its timing calls the launcher again.
@@ -199,14 +198,12 @@ TEST_CASE("nvcc compiles an exported attention kernel of two head sizes, without
   const std::string nvcc = nvcc_path();
   if (nvcc.empty()) SKIP("no nvcc");
   const SourceTree tree = load_tree(std::filesystem::path(EVO_SOURCE_DIR) / "templates");
-  const ExportRequest request =
-      export_request(tree, "fp8_sdpa", {"mission", "d128"},
-                     {{"tile_q", std::int64_t{16}}, {"kv_split", std::int64_t{2}}}, 89);
+  const ExportRequest request = export_request(tree, "fp8_sdpa", {"mission", "d128"},
+                                               {{"tile_q", std::int64_t{16}}, {"kv_split", std::int64_t{2}}}, 89);
   const TempFolder folder;
   write_text(folder / "best.cu", export_cuda(request));
-  const CommandResult result =
-      run_command(fmt::format("'{}' -std=c++17 -arch=sm_89 -DEVO_MAIN '{}' -o '{}'", nvcc,
-                              (folder / "best.cu").string(), (folder / "best").string()));
+  const CommandResult result = run_command(fmt::format("'{}' -std=c++17 -arch=sm_89 -DEVO_MAIN '{}' -o '{}'", nvcc,
+                                                       (folder / "best.cu").string(), (folder / "best").string()));
   INFO(result.output);
   CHECK(result.exit_code == 0);
   CHECK(result.output.empty());
@@ -218,9 +215,8 @@ TEST_CASE("nvcc compiles an exported launcher with tensor maps and clusters, wit
   const ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
   const TempFolder folder;
   write_text(folder / "best.cu", export_cuda(request));
-  const CommandResult result =
-      run_command(fmt::format("'{}' -std=c++17 -arch=sm_90a -c '{}' -o '{}'", nvcc,
-                              (folder / "best.cu").string(), (folder / "best.o").string()));
+  const CommandResult result = run_command(fmt::format("'{}' -std=c++17 -arch=sm_90a -c '{}' -o '{}'", nvcc,
+                                                       (folder / "best.cu").string(), (folder / "best.o").string()));
   INFO(result.output);
   CHECK(result.exit_code == 0);
   CHECK(result.output.empty());

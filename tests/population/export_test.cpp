@@ -100,8 +100,8 @@ TEST_CASE("task, family, plans and reference come from the exported file alone")
   const std::vector<Family> families = load_families(exported.tree, task);
   REQUIRE(families.size() == 1);
   const Shape& shape = exported.provenance.target.timed.at(0);
-  const Plan plan = resolve_plan(task, families[0], exported.provenance.genome,
-                                 exported.provenance.target.options, shape, exported.provenance.device.facts);
+  const Plan plan = resolve_plan(task, families[0], exported.provenance.genome, exported.provenance.target.options,
+                                 shape, exported.provenance.device.facts);
   const Plan& want = request.programs.at(0).plans.at(shape.name);
   REQUIRE(plan.launches.size() == 2);
   CHECK(plan.launches[0].grid == want.launches[0].grid);
@@ -131,9 +131,8 @@ TEST_CASE("people find what, where from, how fast and how to build at the top") 
   CHECK_THAT(top, ContainsSubstring("clocks     SM 1965-1980 MHz (power limit), memory 3201 MHz\n"));
   CHECK_THAT(top, ContainsSubstring("beside     2 other process(es) on the GPU\n"));
   CHECK_THAT(top, ContainsSubstring("plain: apply=right cluster_size=2 pdl=true swizzle=64 threads=32"));
-  CHECK_THAT(top,
-             ContainsSubstring(
-                 "nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -maxrregcount=64 -DEVO_MAIN FILE.cu -o best && ./best [R,N]"));
+  CHECK_THAT(top, ContainsSubstring("nvcc -std=c++17 -gencode=arch=compute_90a,code=sm_90a -maxrregcount=64 -DEVO_MAIN "
+                                    "FILE.cu -o best && ./best [R,N]"));
 }
 
 TEST_CASE("a modelled latency is called so") {
@@ -147,9 +146,8 @@ TEST_CASE("the launcher's arguments follow from the task and are documented") {
   const std::size_t start = text.find("size_t evo_toy");
   const std::string host = text.substr(start, text.find("#ifdef EVO_MAIN") - start);
   CHECK_THAT(host, StartsWith("size_t evo_toy_workspace_bytes(int R, int N) {"));
-  CHECK_THAT(host,
-             ContainsSubstring("cudaError_t evo_toy(const void* x, const float* x_scale, float* y, int R, "
-                               "int N, void* workspace,\n    cudaStream_t stream) {"));
+  CHECK_THAT(host, ContainsSubstring("cudaError_t evo_toy(const void* x, const float* x_scale, float* y, int R, "
+                                     "int N, void* workspace,\n    cudaStream_t stream) {"));
   CHECK_THAT(host, ContainsSubstring("//   x        in  s8 [R, N], real value = code * x_scale\n"));
   CHECK_THAT(host, ContainsSubstring("one that this file has a kernel for: N = 64 or N = 128.\n"));
 }
@@ -174,10 +172,8 @@ TEST_CASE("a file without provenance, or with a damaged one, is refused in one l
   CHECK_THAT(read_error(replaced(text, "\n \"format\": 1", "\n \"format\": 3")),
              Equals("best.cu was exported by a newer evo (format 3, this evo knows 2): update evo"));
   CHECK_THAT(read_error(replaced(text, "\n \"run\": 3", "\n \"run\": \"x\"")), StartsWith("best.cu: run: "));
-  CHECK_THAT(read_error(replaced(text, "\n \"salt\": \"", "\n \"salt\": \"g")),
-             StartsWith("best.cu: salt: "));
-  CHECK_THAT(read_error(replaced(text, "\n \"objective\":", "\n \"objectiv\":")),
-             ContainsSubstring("objectiv"));
+  CHECK_THAT(read_error(replaced(text, "\n \"salt\": \"", "\n \"salt\": \"g")), StartsWith("best.cu: salt: "));
+  CHECK_THAT(read_error(replaced(text, "\n \"objective\":", "\n \"objectiv\":")), ContainsSubstring("objectiv"));
   CHECK_THAT(read_error(replaced(text, "==== evo kernel 1 ====", "==== kernel ====")),
              ContainsSubstring("kernel 1 are missing"));
   CHECK_THAT(read_error(replaced(text, "\"max_registers\": 64", "\"max_registers\": 64000")),
@@ -245,8 +241,7 @@ TEST_CASE("hostile names stay within their comments and strings") {
   request.provenance.evo_version = "1 \\";
   request.provenance.nvrtc_version = "*/ int injected; /*";
   request.task.summary = "summary\r\n#error injected";
-  request.files["toy/task.json"] =
-      replaced(request.files["toy/task.json"], "y = x", "*/ int injected; /* y = x");
+  request.files["toy/task.json"] = replaced(request.files["toy/task.json"], "y = x", "*/ int injected; /* y = x");
   const std::string text = export_cuda(request);
   CHECK(count_of(text, "\n#error") == 0);
   const std::size_t provenance = text.rfind("/* evo-provenance");

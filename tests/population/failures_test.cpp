@@ -60,8 +60,7 @@ TEST_CASE("reading a database that does not exist says how to make one and makes
 
 TEST_CASE("a folder is not a database") {
   const TempFolder folder;
-  CHECK_THAT(error_of([&] { Store::open(folder.path(), Store::Mode::read); }),
-             ContainsSubstring("is a folder"));
+  CHECK_THAT(error_of([&] { Store::open(folder.path(), Store::Mode::read); }), ContainsSubstring("is a folder"));
   CHECK(is_one_line(error_of([&] { Store::open(folder.path(), Store::Mode::write); })));
 }
 
@@ -70,8 +69,7 @@ TEST_CASE("the folder of a new database is made, a whole tree is not") {
   Store::open(folder / "runs/evo.db", Store::Mode::write);
   CHECK(fs::exists(folder / "runs/evo.db"));
   const std::string message = error_of([&] { Store::open(folder / "a/b/evo.db", Store::Mode::write); });
-  CHECK_THAT(message,
-             ContainsSubstring((folder / "a/b").string()) && ContainsSubstring("make it or choose another"));
+  CHECK_THAT(message, ContainsSubstring((folder / "a/b").string()) && ContainsSubstring("make it or choose another"));
   CHECK_FALSE(fs::exists(folder / "a"));
 }
 
@@ -85,8 +83,7 @@ TEST_CASE("a database of a newer evo is left alone") {
     const auto open = [&] { Store::open(path, mode); };
     CHECK(fault_of(open) == Fault::usage);
     CHECK_THAT(error_of(open),
-               Equals("database " + path.string() +
-                      " was written by a newer evo (schema 99, this evo knows " +
+               Equals("database " + path.string() + " was written by a newer evo (schema 99, this evo knows " +
                       std::to_string(schema_version()) + "): update evo or choose another --db"));
   }
   CHECK(read_text(path) == before);
@@ -179,8 +176,8 @@ TEST_CASE("a database in a folder that may not be written can be read but not wr
   CHECK(writing.exit_code == 3);
   CHECK(is_one_line(writing.output));
   CHECK_THAT(writing.output, ContainsSubstring(path.string()) && ContainsSubstring("choose another --db"));
-  const ChildResult making = in_unprivileged_child(
-      [&] { Store::open(folder / "new.db", Store::Mode::write).begin_run(run_info()); });
+  const ChildResult making =
+      in_unprivileged_child([&] { Store::open(folder / "new.db", Store::Mode::write).begin_run(run_info()); });
   CHECK(making.exit_code == 3);
   CHECK(is_one_line(making.output));
   CHECK(folder.files() == std::vector<std::string>{"evo.db"});
@@ -231,8 +228,8 @@ TEST_CASE("a full disk is said in one line, keeps what was reported and takes ba
 
 TEST_CASE("a new database that does not fit is said in one line") {
   const TempFolder folder;
-  const std::string message = error_of(
-      [&] { Store::open(folder / "evo.db", Store::Mode::write, {.busy_timeout_ms = 1000, .max_pages = 5}); });
+  const std::string message =
+      error_of([&] { Store::open(folder / "evo.db", Store::Mode::write, {.busy_timeout_ms = 1000, .max_pages = 5}); });
   CHECK_THAT(message, ContainsSubstring("no space left"));
   make_database(folder / "evo.db", 1);
   CHECK(Store::open(folder / "evo.db", Store::Mode::read).check().empty());
@@ -313,18 +310,17 @@ TEST_CASE("a check finds what was done to the elites behind the store's back") {
              Equals("elite 2 is not a valid candidate of its board"));
   CHECK_THAT(problems_after("UPDATE evaluation SET verdict = 'valid'; DELETE FROM elite_history").at(0),
              Equals("elite 2 is missing from the history or was displaced"));
-  CHECK_THAT(problems_after(
-                 "PRAGMA foreign_keys = OFF; DELETE FROM elite; DELETE FROM evaluation WHERE candidate = 3")
-                 .at(0),
-             Equals("candidate 3 has no evaluation"));
+  CHECK_THAT(
+      problems_after("PRAGMA foreign_keys = OFF; DELETE FROM elite; DELETE FROM evaluation WHERE candidate = 3").at(0),
+      Equals("candidate 3 has no evaluation"));
   CHECK_THAT(problems_after("PRAGMA foreign_keys = OFF; DELETE FROM task").at(0),
              ContainsSubstring("missing row of task"));
 }
 
 TEST_CASE("a row that was edited into nonsense is an error that names the database") {
   for (const std::string sql :
-       {"UPDATE candidate SET genome = 'nonsense'", "UPDATE run SET target = '{}'",
-        "UPDATE device SET facts = '[1]'", "UPDATE evaluation SET verdict = 'splendid'",
+       {"UPDATE candidate SET genome = 'nonsense'", "UPDATE run SET target = '{}'", "UPDATE device SET facts = '[1]'",
+        "UPDATE evaluation SET verdict = 'splendid'",
         "UPDATE run SET seeds = '[{\"origin\": \"\", \"genome\": ' || replace(hex(zeroblob(200000)), '00', '[') || "
         "replace(hex(zeroblob(200000)), '00', ']') || '}]'"}) {
     const TempFolder folder;

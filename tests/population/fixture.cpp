@@ -26,8 +26,7 @@ TempFolder::~TempFolder() {
 
 std::vector<std::string> TempFolder::files() const {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(path_))
-    names.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -36,8 +35,7 @@ RunInfo run_info(const std::string& task_hash, const std::string& device_name) {
   RunInfo info;
   info.task = "toy";
   info.task_hash = task_hash;
-  info.files = {{"toy/task.json", "{\"of\": \"" + task_hash + "\"}"},
-                {"include/a.cuh", "// shared by all\n"}};
+  info.files = {{"toy/task.json", "{\"of\": \"" + task_hash + "\"}"}, {"include/a.cuh", "// shared by all\n"}};
   info.device = {"cuda:0", "cuda", device_name, "sm_90a", "GPU-1", "580.1", {{"sm", std::int64_t{90}}}};
   info.target.options = {{"out", std::string("f16")}};
   info.target.timed = {{"mission", {{"S", std::int64_t{512}}}}};
@@ -56,8 +54,7 @@ RunInfo run_info(const std::string& task_hash, const std::string& device_name) {
 }
 
 Proposal proposal(std::uint64_t ticket, std::vector<std::uint64_t> parents) {
-  Genome genome{
-      "plain", {{"tile", static_cast<std::int64_t>(ticket)}, {"ping", true}, {"layout", std::string("xor")}}};
+  Genome genome{"plain", {{"tile", static_cast<std::int64_t>(ticket)}, {"ping", true}, {"layout", std::string("xor")}}};
   return {ticket, genome, parents.empty() ? "random" : "crossover", std::move(parents)};
 }
 
@@ -120,8 +117,7 @@ ChildResult in_unprivileged_child(const std::function<void()>& body) {
   ::close(ends[1]);
   ChildResult result;
   char buffer[4096];
-  for (ssize_t count; (count = ::read(ends[0], buffer, sizeof buffer)) > 0;)
-    result.output.append(buffer, count);
+  for (ssize_t count; (count = ::read(ends[0], buffer, sizeof buffer)) > 0;) result.output.append(buffer, count);
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -70,8 +70,7 @@ TEST_CASE("to change a database it must be there, hold something, and may be an 
   CHECK_THAT(error_of([&] { Store::open(folder / "none.db", Store::Mode::change); }),
              ContainsSubstring("there is no database"));
   std::ofstream(folder / "empty.db").close();
-  CHECK_THAT(error_of([&] { Store::open(folder / "empty.db", Store::Mode::change); }),
-             ContainsSubstring("is empty"));
+  CHECK_THAT(error_of([&] { Store::open(folder / "empty.db", Store::Mode::change); }), ContainsSubstring("is empty"));
   Store::open(old_database(folder), Store::Mode::change).compact();
   CHECK(Store::open(folder / "old.db", Store::Mode::read).elites().size() == 3);
 }

@@ -83,8 +83,7 @@ class Bench {
 
   void add(const Genome& genome, const Evaluation& evaluation, const std::string& source = "") {
     const Proposal proposal{ticket_, genome, "random", {}};
-    archive_->record(proposal,
-                     candidate(proposal, source.empty() ? fmt::format("{} {}", run_, ticket_) : source),
+    archive_->record(proposal, candidate(proposal, source.empty() ? fmt::format("{} {}", run_, ticket_) : source),
                      evaluation);
     ++ticket_;
   }
@@ -94,8 +93,7 @@ class Bench {
     Evaluation evaluation = valid(us.front(), std::to_string(ticket_));
     evaluation.timings.clear();
     for (std::size_t i = 0; i < us.size(); ++i)
-      evaluation.timings.push_back(
-          {timed_[i].name, false, false, us[i], us[i], us[i], 0, {us[i], us[i] + 0.5}});
+      evaluation.timings.push_back({timed_[i].name, false, false, us[i], us[i], us[i], 0, {us[i], us[i] + 0.5}});
     return evaluation;
   }
 
@@ -278,8 +276,8 @@ TEST_CASE("results become T4 results with what the schema asks for") {
     invalidities.push_back(result.at("invalidity"));
     for (const json& measurement : result.at("measurements")) CHECK(measurement.at("unit").is_string());
   }
-  CHECK(invalidities == std::vector<std::string>{"correct", "correct", "compile", "correctness",
-                                                 "constraints", "timeout", "compile"});
+  CHECK(invalidities ==
+        std::vector<std::string>{"correct", "correct", "compile", "correctness", "constraints", "timeout", "compile"});
   CHECK_FALSE(file["results"][0]["configuration"].contains("depth"));
   CHECK(file["results"][1]["configuration"]["depth"] == 2);
   CHECK(file["results"][1]["measurements"][0] == json({{"name", "time"}, {"value", 0.0035}, {"unit", "ms"}}));
@@ -288,8 +286,7 @@ TEST_CASE("results become T4 results with what the schema asks for") {
 TEST_CASE("results become one line for each candidate") {
   Bench bench;
   const std::string text = csv_text(mixed_results(bench));
-  CHECK_THAT(text,
-             ContainsSubstring("tile,async,depth,order,status,time_ms,std_ms,compile_ms,bench_ms,verdict\n"));
+  CHECK_THAT(text, ContainsSubstring("tile,async,depth,order,status,time_ms,std_ms,compile_ms,bench_ms,verdict\n"));
   CHECK_THAT(text, ContainsSubstring("\n32,true,2,rows,ok,0.0035,0.00025,12.5,0.0075,valid\n"));
   CHECK_THAT(text, ContainsSubstring("\n16,true,1,rows,runtime,,,0,0,wrong_answer\n"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 8);
@@ -314,8 +311,7 @@ TEST_CASE("runs that rank by the same go into one file, each genome once") {
                results_of(bench.store(), {first, elsewhere});
              }),
              ContainsSubstring("runs 1 and 3 do not rank by the same"));
-  CHECK_THAT(error_of([&] { results_of(bench.store(), {elsewhere}); }),
-             ContainsSubstring("nothing was evaluated"));
+  CHECK_THAT(error_of([&] { results_of(bench.store(), {elsewhere}); }), ContainsSubstring("nothing was evaluated"));
   CHECK_THAT(error_of([&] { results_of(bench.store(), {99}); }), ContainsSubstring("no run 99"));
 }
 
@@ -379,12 +375,16 @@ TEST_CASE("results of a shape without all its sizes are refused in one line") {
     REQUIRE(changed.find(sizes) != std::string::npos);
     return changed.replace(changed.find(sizes), sizes.size(), other);
   };
-  const auto refusal = [&](const std::string& other) { return error_of([&] { read_results(with_sizes(other), "sweep.json"); }); };
-  CHECK_THAT(refusal(R"("shapes":{"small":{}})"), ContainsSubstring("sweep.json: evo.shapes.small: its sizes are missing"));
+  const auto refusal = [&](const std::string& other) {
+    return error_of([&] { read_results(with_sizes(other), "sweep.json"); });
+  };
+  CHECK_THAT(refusal(R"("shapes":{"small":{}})"),
+             ContainsSubstring("sweep.json: evo.shapes.small: its sizes are missing"));
   CHECK(is_one_line(refusal(R"("shapes":{"small":{"N":64,"R":"x"}})")));
   // Which sizes a task's shapes have is known where its files are.
   Store store = Store::open(":memory:", Store::Mode::write);
-  const RunId run = import_results(store, read_results(with_sizes(R"("shapes":{"small":{"N":64}})"), "sweep.json"), "evo import");
+  const RunId run =
+      import_results(store, read_results(with_sizes(R"("shapes":{"small":{"N":64}})"), "sweep.json"), "evo import");
   RunInfo info = bench.results().info;
   info.files = copy_tree();
   store.begin_run(info);
@@ -434,6 +434,5 @@ TEST_CASE("files that are no results of evo's are refused in one line that says 
   CHECK_THAT(refusal(without("\"time\":0.0035", "\"time\":-1")), ContainsSubstring("above zero"));
   CHECK_THAT(refusal(without("\"verdict\":\"wrong_answer\"", "\"verdict\":\"wrongish\"")),
              ContainsSubstring("wrongish"));
-  for (std::size_t length = 0; length + 2 < text.size(); length += text.size() / 7)
-    refusal(text.substr(0, length));
+  for (std::size_t length = 0; length + 2 < text.size(); length += text.size() / 7) refusal(text.substr(0, length));
 }

@@ -90,8 +90,7 @@ TEST_CASE("everything known of a candidate comes back") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
   const auto archive = store.archive(run);
-  archive->record(proposal(0), candidate(proposal(0), "source 0"),
-                  failed(Verdict::compile_failed, "line 3: no"));
+  archive->record(proposal(0), candidate(proposal(0), "source 0"), failed(Verdict::compile_failed, "line 3: no"));
   archive->record(proposal(1), candidate(proposal(1), "source 1"), valid(20, "1"));
   const Proposal child = proposal(2, {1, 0});
   Evaluation evaluation = valid(12.25, "2");
@@ -156,8 +155,7 @@ TEST_CASE("not-a-number and infinite errors are kept as such") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const auto archive = store.archive(store.begin_run(run_info()));
   Evaluation evaluation = failed(Verdict::wrong_answer, "not finite");
-  evaluation.errors = {
-      {"mission", 1, "normal", "o", std::nan(""), std::numeric_limits<double>::infinity(), -1}};
+  evaluation.errors = {{"mission", 1, "normal", "o", std::nan(""), std::numeric_limits<double>::infinity(), -1}};
   evaluation.worst_relative_l2 = std::nan("");
   archive->record(proposal(0), candidate(proposal(0), "a"), evaluation);
   const Evaluation back = archive->recall(proposal(0)).value();
@@ -170,8 +168,7 @@ TEST_CASE("not-a-number and infinite errors are kept as such") {
 TEST_CASE("texts with quotes, line breaks and other bytes survive") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
-  const std::string source =
-      std::string("'); DROP TABLE run; --\n\"%s\" \xff\xfe", 31) + std::string(1, '\0') + "end";
+  const std::string source = std::string("'); DROP TABLE run; --\n\"%s\" \xff\xfe", 31) + std::string(1, '\0') + "end";
   store.archive(run)->record(proposal(0), candidate(proposal(0), source), failed(Verdict::crashed, source));
   const CandidateRow row = store.candidate(*store.candidate_of(run, 0)).value();
   CHECK(row.programs.at(0).source == source);
@@ -281,8 +278,7 @@ TEST_CASE("a lineage lists every ancestor once, by distance") {
   const std::vector<LineageRow> rows = store.lineage(id(5));
   std::vector<std::pair<CandidateId, int>> seen;
   for (const LineageRow& row : rows) seen.emplace_back(row.candidate, row.distance);
-  CHECK(seen ==
-        std::vector<std::pair<CandidateId, int>>{{id(5), 0}, {id(4), 1}, {id(3), 2}, {id(0), 2}, {id(1), 3}});
+  CHECK(seen == std::vector<std::pair<CandidateId, int>>{{id(5), 0}, {id(4), 1}, {id(3), 2}, {id(0), 2}, {id(1), 3}});
   CHECK(rows[0].parents == std::vector{id(4), id(4)});
   CHECK(rows[2].latency_us == 30);
   CHECK(rows[2].op == "crossover");
@@ -292,14 +288,12 @@ TEST_CASE("a lineage lists every ancestor once, by distance") {
 
 TEST_CASE("the differences of two genomes are the genes whose alleles differ") {
   const Genome a{"plain", {{"tile", std::int64_t{64}}, {"ping", true}, {"same", std::int64_t{1}}}};
-  const Genome b{"plain",
-                 {{"tile", std::int64_t{128}}, {"stages", std::int64_t{2}}, {"same", std::int64_t{1}}}};
+  const Genome b{"plain", {{"tile", std::int64_t{128}}, {"stages", std::int64_t{2}}, {"same", std::int64_t{1}}}};
   const std::vector<GeneDifference> found = differences(a, b);
   REQUIRE(found.size() == 3);
   CHECK((found[0].gene == "ping" && found[0].a == Value(true) && !found[0].b));
   CHECK((found[1].gene == "stages" && !found[1].a && found[1].b == Value(std::int64_t{2})));
-  CHECK((found[2].gene == "tile" && found[2].a == Value(std::int64_t{64}) &&
-         found[2].b == Value(std::int64_t{128})));
+  CHECK((found[2].gene == "tile" && found[2].a == Value(std::int64_t{64}) && found[2].b == Value(std::int64_t{128})));
   CHECK(differences(a, a).empty());
 }
 
@@ -307,8 +301,14 @@ TEST_CASE("the newest self-test of a task hash on a kind of device is remembered
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunInfo info = run_info();
   CHECK_FALSE(store.last_selftest(info.task_hash, "cuda"));
-  SelftestRecord record{.task = info.task, .task_hash = info.task_hash, .device = info.device, .passed = true,
-                        .judged = 40, .wrong = 0, .salt = 0xfedcba9876543210u, .evo_version = "0.1.0",
+  SelftestRecord record{.task = info.task,
+                        .task_hash = info.task_hash,
+                        .device = info.device,
+                        .passed = true,
+                        .judged = 40,
+                        .wrong = 0,
+                        .salt = 0xfedcba9876543210u,
+                        .evo_version = "0.1.0",
                         .nvrtc_version = "13.0"};
   store.record_selftest(record);
   record.passed = false;

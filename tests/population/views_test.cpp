@@ -45,8 +45,7 @@ struct Sample {
 
 TEST_CASE("the view elites ranks the best three") {
   const Sample sample;
-  CHECK(rows_of(sample.path,
-                "SELECT rank, task, device, objective, candidate, latency_us, registers FROM elites") ==
+  CHECK(rows_of(sample.path, "SELECT rank, task, device, objective, candidate, latency_us, registers FROM elites") ==
         Rows{{"1", "toy", "Test GPU", "latency mission out=f16", "4", "20.0", "72"},
              {"2", "toy", "Test GPU", "latency mission out=f16", "3", "30.0", "72"},
              {"3", "toy", "Test GPU", "latency mission out=f16", "1", "40.0", "72"}});
@@ -54,8 +53,7 @@ TEST_CASE("the view elites ranks the best three") {
 
 TEST_CASE("the view leaderboard has one line for each task, device and objective") {
   const Sample sample;
-  CHECK(rows_of(sample.path,
-                "SELECT task, device, best, latency_us, runs, evaluated, valid FROM leaderboard") ==
+  CHECK(rows_of(sample.path, "SELECT task, device, best, latency_us, runs, evaluated, valid FROM leaderboard") ==
         Rows{{"toy", "Test GPU", "4", "20.0", "1", "5", "4"}});
 }
 

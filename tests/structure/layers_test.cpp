@@ -20,7 +20,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
 };
 
 /// Too heavy, or too foreign, to be seen through a header of ours.
-const std::vector<std::string> kOnlyInSources = {"nlohmann/json.hpp", "CLI/", "SQLiteCpp/", "sqlite3.h", "spdlog/", "fmt/"};
+const std::vector<std::string> kOnlyInSources = {"nlohmann/json.hpp", "CLI/",    "SQLiteCpp/",
+                                                 "sqlite3.h",         "spdlog/", "fmt/"};
 
 struct SourceFile {
   fs::path path;  ///< Relative to the project.
@@ -78,7 +79,9 @@ std::vector<std::string> violations_in(const std::string& path, const std::strin
 
 }  // namespace
 
-TEST_CASE("every file includes only what its layer may see") { CHECK(violations_of_project() == std::vector<std::string>{}); }
+TEST_CASE("every file includes only what its layer may see") {
+  CHECK(violations_of_project() == std::vector<std::string>{});
+}
 
 TEST_CASE("a planted layer violation is found") {
   CHECK(violations_in("engine/a.cpp", "#include \"evaluator/device/device.h\"\n").size() == 1);
@@ -89,7 +92,8 @@ TEST_CASE("a planted layer violation is found") {
 }
 
 TEST_CASE("the folders at the top are the ones the architecture names") {
-  for (const char* folder : {"engine", "evaluator", "population", "cli", "templates", "tests", "docs", "cmake", "runs"}) {
+  for (const char* folder :
+       {"engine", "evaluator", "population", "cli", "templates", "tests", "docs", "cmake", "runs"}) {
     CHECK(fs::is_directory(fs::path(EVO_SOURCE_DIR) / folder));
   }
 }

@@ -1,3 +1,5 @@
 #pragma once
 
-inline std::string forgets_its_include() { return {}; }
+inline std::string forgets_its_include() {
+  return {};
+}

@@ -1,5 +1,5 @@
-// Inputs at the edge of what fp8_sdpa promises: tiny and zero scales, rows that see nothing of a tile, padding that holds
-// anything, heads of more than 2^31 codes.
+// Inputs at the edge of what fp8_sdpa promises: tiny and zero scales, rows that see nothing of a tile, padding that
+// holds anything, heads of more than 2^31 codes.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <functional>
@@ -36,11 +36,14 @@ std::vector<Genome> sample(const Space& space, const char* family, int count, co
   return genomes;
 }
 
-bool any(const Genome&) { return true; }
+bool any(const Genome&) {
+  return true;
+}
 
 /// Packed weights that the multi-function unit makes of offset, scale and score in f16.
 bool f16_powers(const Genome& genome) {
-  return has(genome, "exponential", "ex2_f16x2") || (has(genome, "score_type", "f16") && has(genome, "mixed_with", "ex2"));
+  return has(genome, "exponential", "ex2_f16x2") ||
+         (has(genome, "score_type", "f16") && has(genome, "mixed_with", "ex2"));
 }
 
 /// Runs genomes of a family on the virtual H200 and compares them with the independent implementation.
@@ -58,9 +61,13 @@ void check(const Aimed& aimed, const char* family, const Operands& operands, int
   }
 }
 
-Operands draw(const Aimed& aimed, const Regime& regime) { return draw(aimed, aimed.target().timed.front(), regime, 2); }
+Operands draw(const Aimed& aimed, const Regime& regime) {
+  return draw(aimed, aimed.target().timed.front(), regime, 2);
+}
 
-Regime normal() { return {.name = "normal", .distribution = Distribution::normal, .tensors = {}}; }
+Regime normal() {
+  return {.name = "normal", .distribution = Distribution::normal, .tensors = {}};
+}
 
 Regime small_scores(double gain) {
   return {.name = "small", .distribution = Distribution::normal, .gain = gain, .tensors = {"q", "k"}};
@@ -135,8 +142,8 @@ TEST_CASE("queries are read where they lie in heads of more than 2^31 codes") {
   const Aimed aimed("fp8_sdpa", hopper(), {"1,1,64,64"});
   const Space space = aimed.space();
   const Genome genome = sample(space, "wgmma", 1, [](const Genome& one) {
-    return has(one, "q_operand", "global") && has(one, "score_type", "f32");
-  }).front();
+                          return has(one, "q_operand", "global") && has(one, "score_type", "f32");
+                        }).front();
   Program program = aimed.candidate(space, genome).programs.front();
   // A head's last 16 rows are all of it that there is.
   program.source += R"(

@@ -26,8 +26,7 @@ void check_golden(const std::string& name, const std::string& source) {
     const bool more_got = static_cast<bool>(std::getline(got_lines, got));
     const bool more_want = static_cast<bool>(std::getline(want_lines, want));
     if (more_got && more_want && got == want) continue;
-    FAIL(path << ":" << line << "\n  was  " << (more_want ? want : "(end)") << "\n  is   "
-              << (more_got ? got : "(end)")
+    FAIL(path << ":" << line << "\n  was  " << (more_want ? want : "(end)") << "\n  is   " << (more_got ? got : "(end)")
               << "\nif that is wanted: EVO_REWRITE_GOLDEN=1 evo_tests_templates");
   }
 }

@@ -48,8 +48,7 @@ std::vector<double> attention(const Operands& operands, const Bindings& options,
   const auto heads = parameter(shape, "B") * parameter(shape, "H");
   const auto S = parameter(shape, "S");
   const auto D = parameter(shape, "D");
-  const auto q = operands.decoded("q"), k = operands.decoded("k"),
-             v = row_major_values(operands, options, heads, S, D);
+  const auto q = operands.decoded("q"), k = operands.decoded("k"), v = row_major_values(operands, options, heads, S, D);
   const bool causal = chosen(options, "mask", "causal");
   std::vector<double> o(q.size(), 0.0);
   std::vector<double> weights(S);
@@ -91,8 +90,7 @@ float f16_value(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const int mantissa = bits & 1023;
   if (exponent == 31) return NAN;  // nothing here is that large
-  const float magnitude =
-      exponent ? std::ldexp(1024.0f + mantissa, exponent - 25) : std::ldexp(1.0f * mantissa, -24);
+  const float magnitude = exponent ? std::ldexp(1024.0f + mantissa, exponent - 25) : std::ldexp(1.0f * mantissa, -24);
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
@@ -119,8 +117,7 @@ std::vector<double> Operands::decoded(std::string_view name) const {
 }
 
 Operands draw(const Aimed& aimed, const Shape& shape, const Regime& regime, std::uint64_t seed) {
-  return {generate_inputs(make_recipe(aimed.task(), aimed.target().options, shape, regime, seed, 17)),
-          aimed.task()};
+  return {generate_inputs(make_recipe(aimed.task(), aimed.target().options, shape, regime, seed, 17)), aimed.task()};
 }
 
 std::vector<double> expected(const Aimed& aimed, const Operands& operands, const Shape& shape) {

@@ -1,7 +1,8 @@
+#include "tests/templates/oracle.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <tuple>
 
-#include "tests/templates/oracle.h"
 #include "tests/templates/shipped.h"
 
 using namespace evo;
@@ -54,9 +55,8 @@ TEST_CASE("the references agree with an independent double-precision implementat
     const Aimed aimed("fp8_sdpa", l4(), {shape}, {{option, std::string(value)}});
     check_reference(aimed, shape);
   }
-  const Bindings all = {{"mask", std::string("causal")},
-                        {"v_layout", std::string("transposed")},
-                        {"scales", std::string("tensor")}};
+  const Bindings all = {
+      {"mask", std::string("causal")}, {"v_layout", std::string("transposed")}, {"scales", std::string("tensor")}};
   for (const char* shape : {"one_d128", "tail77_d256"}) check_reference(Aimed("fp8_sdpa", l4(), {shape}, all), shape);
   for (const bool scaled : {false, true}) {
     for (const char* shape : {"founding", "wide", "tall", "wide_d128"}) {
@@ -80,9 +80,8 @@ TEST_CASE("random genomes compute what an independent double-precision implement
 TEST_CASE("random genomes of every option and head dimension compute what an independent implementation computes") {
   const Bindings causal = {{"mask", std::string("causal")}};
   const Bindings transposed = {{"v_layout", std::string("transposed")}};
-  const Bindings all = {{"mask", std::string("causal")},
-                        {"v_layout", std::string("transposed")},
-                        {"scales", std::string("tensor")}};
+  const Bindings all = {
+      {"mask", std::string("causal")}, {"v_layout", std::string("transposed")}, {"scales", std::string("tensor")}};
   for (const auto& [gpu, model, shape, options, count] : {
            std::tuple{l4(), "l4", "tail129", causal, 2},
            std::tuple{h200(), "h200", "tail77", transposed, 3},

@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "evaluator/pipeline/cases.h"
-#include "evaluator/worker/device_server.h"
 #include "evaluator/vgpu/virtual_device.h"
+#include "evaluator/worker/device_server.h"
 #include "tests/templates/shipped.h"
 
 using namespace evo;
@@ -14,8 +14,8 @@ using namespace evo::test;
 
 namespace {
 
-/// Runs a candidate on one case of the task's shape and hands over what the sanitiser says; nothing when the candidate did
-/// not run, because it does not compile or asks for more registers than there are.
+/// Runs a candidate on one case of the task's shape and hands over what the sanitiser says; nothing when the candidate
+/// did not run, because it does not compile or asks for more registers than there are.
 std::optional<std::vector<vgpu::Finding>> findings_of(const Aimed& aimed, const Candidate& candidate) {
   const Program& program = candidate.programs.front();
   auto compiled = nvrtc_or_skip().compile(program.source, aimed.gpu().arch, program.max_registers);

@@ -70,8 +70,7 @@ Gpu hopper() {
   return gpu;
 }
 
-Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes,
-             const Bindings& options)
+Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes, const Bindings& options)
     : task_(load_task(shipped_templates(), task_name)),
       gpu_(std::move(gpu)),
       target_(make_target(task_, "cuda", shapes, options)) {}

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/task/candidate.h"
-#include "engine/task/family.h"
 #include "engine/base/source_tree.h"
 #include "engine/space/space.h"
+#include "engine/task/candidate.h"
+#include "engine/task/family.h"
 #include "engine/task/task.h"
 #include "evaluator/compile/compiler.h"
 
@@ -33,8 +33,7 @@ Gpu hopper();
 /// A shipped task aimed at some of its shapes on a GPU.
 class Aimed {
  public:
-  Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes,
-        const Bindings& options = {});
+  Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes, const Bindings& options = {});
 
   Space space() const;
   /// Genomes of the space, by seed.

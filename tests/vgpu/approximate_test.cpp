@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
-
-#include <catch2/catch_test_macros.hpp>
 
 #include "evaluator/numbers/float_formats.h"
 #include "recorded_numerics.h"
@@ -18,8 +17,12 @@ namespace {
 constexpr Subnormals kKeep = Subnormals::keep, kFlush = Subnormals::flush;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
-std::uint32_t nan_bits() { return 0x7fffffffu; }
+std::uint32_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+std::uint32_t nan_bits() {
+  return 0x7fffffffu;
+}
 
 using RowFunction = std::function<void(std::uint32_t*, const std::uint32_t*)>;
 using Function = void (*)(std::uint32_t*, const std::uint32_t*, Subnormals);
@@ -50,11 +53,11 @@ std::vector<std::uint32_t> pairs_of_16_bits() {
 TEST_CASE("every function equals an H200 on edge cases and random bits") {
   const RecordedSection section = recorded_sections("approx.bin").at("approx.f32.all");
   const RowFunction functions[] = {
-      with(row::ex2_approx, kKeep),  with(row::ex2_approx, kFlush),  with(row::lg2_approx, kKeep),
-      with(row::lg2_approx, kFlush), with(row::rcp_approx, kKeep),   with(row::rcp_approx, kFlush),
+      with(row::ex2_approx, kKeep),   with(row::ex2_approx, kFlush),   with(row::lg2_approx, kKeep),
+      with(row::lg2_approx, kFlush),  with(row::rcp_approx, kKeep),    with(row::rcp_approx, kFlush),
       with(row::rsqrt_approx, kKeep), with(row::rsqrt_approx, kFlush), with(row::sqrt_approx, kKeep),
-      with(row::sqrt_approx, kFlush), with(row::sin_approx, kKeep),  with(row::sin_approx, kFlush),
-      with(row::cos_approx, kKeep),  with(row::cos_approx, kFlush),  row::tanh_approx};
+      with(row::sqrt_approx, kFlush), with(row::sin_approx, kKeep),    with(row::sin_approx, kFlush),
+      with(row::cos_approx, kKeep),   with(row::cos_approx, kFlush),   row::tanh_approx};
   REQUIRE(section.words_out == std::size(functions));
   std::vector<std::uint32_t> inputs;
   for (std::size_t i = 0; i < section.records(); ++i) inputs.push_back(*section.in(i));
@@ -69,7 +72,8 @@ TEST_CASE("every function equals an H200 on edge cases and random bits") {
 
 TEST_CASE("every function equals an H200 on large samples") {
   const auto checksums = recorded_checksums();
-  const auto check = [&](const std::string& name, const std::vector<std::uint32_t>& inputs, const RowFunction& function) {
+  const auto check = [&](const std::string& name, const std::vector<std::uint32_t>& inputs,
+                         const RowFunction& function) {
     CAPTURE(name);
     CHECK(checksum_of(map_rows(inputs, function)) == checksums.at(name));
   };

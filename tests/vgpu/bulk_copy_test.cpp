@@ -69,8 +69,7 @@ BulkRun run(const std::string& body) {
   const auto out = gpu.upload("out", Words(256, 5));
   const auto in = gpu.upload("in", counting(256));
   const auto failure = gpu.launch("k", {}, out, in);
-  return {gpu.download<std::uint32_t>(out, 256), gpu.download<std::uint32_t>(in, 256),
-          failure ? failure->reason : ""};
+  return {gpu.download<std::uint32_t>(out, 256), gpu.download<std::uint32_t>(in, 256), failure ? failure->reason : ""};
 }
 
 TensorMapObject map_2d(std::uint64_t address, TensorElement element, std::uint32_t columns, std::uint32_t rows,
@@ -90,7 +89,8 @@ TensorMapObject map_2d(std::uint64_t address, TensorElement element, std::uint32
 /// of shared memory out as they lie.
 Words load_box(const TensorMapObject& wanted, int x, int y, std::string* reason = nullptr) {
   TestGpu gpu;
-  gpu.load_cuda(kHelpers + R"(extern "C" __global__ void k(u32* out, const __grid_constant__ Map m, int x, int y, u32 bytes) {
+  gpu.load_cuda(kHelpers +
+                R"(extern "C" __global__ void k(u32* out, const __grid_constant__ Map m, int x, int y, u32 bytes) {
     __shared__ __align__(1024) u32 data[512];
     __shared__ u64 barrier;
     const u32 b = at(&barrier);
@@ -295,7 +295,9 @@ TEST_CASE("a tensor store writes what lies inside, a tensor reduction adds there
 
 TEST_CASE("tensors have one to five dimensions") {
   TestGpu gpu;
-  gpu.load_cuda(kHelpers + R"(extern "C" __global__ void k(u32* out, const __grid_constant__ Map one, const __grid_constant__ Map five) {
+  gpu.load_cuda(
+      kHelpers +
+      R"(extern "C" __global__ void k(u32* out, const __grid_constant__ Map one, const __grid_constant__ Map five) {
     __shared__ __align__(128) u32 data[96];
     __shared__ u64 barrier;
     const u32 b = at(&barrier);
@@ -336,8 +338,7 @@ TEST_CASE("tensors have one to five dimensions") {
   for (std::uint32_t d3 = 2; d3 < 4; ++d3)
     for (std::uint32_t d2 = 0; d2 < 3; ++d2)
       for (std::uint32_t d1 = 1; d1 < 3; ++d1)
-        for (std::uint32_t d0 = 4; d0 < 8; ++d0, ++i)
-          CHECK(got[i] == d0 + 8 * d1 + 24 * d2 + 72 * d3 + 288);
+        for (std::uint32_t d0 = 4; d0 < 8; ++d0, ++i) CHECK(got[i] == d0 + 8 * d1 + 24 * d2 + 72 * d3 + 288);
 }
 
 TEST_CASE("tensor maps can be changed in memory") {

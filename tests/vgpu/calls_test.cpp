@@ -49,8 +49,7 @@ TEST_CASE("each lane calls the function that its pointer leads to") {
   for (int t = 0; t < 64; ++t) CHECK(got[t] == (t % 3 == 0 ? t + 7 : t % 3 == 1 ? t * 7 : t - 7));
 }
 
-TEST_CASE(
-    "recursion of different depth in each lane ends right, alone, mutual and with arrays in its frames") {
+TEST_CASE("recursion of different depth in each lane ends right, alone, mutual and with arrays in its frames") {
   Outside gpu("calls.cu");
   const Ints fibonacci{0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89};
   const Ints numbers = ints(gpu, "fibonacci_numbers", 64);

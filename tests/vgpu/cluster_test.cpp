@@ -70,7 +70,8 @@ TEST_CASE("registers describe cluster and rank") {
   for (std::uint32_t by = 0; by < 2; ++by) {
     for (std::uint32_t bx = 0; bx < 4; ++bx) {
       const std::uint32_t x = bx % 2, y = by % 2;
-      CHECK(result.out[by * 4 + bx] == ((y * 2 + x) << 16 | 4 << 12 | x << 10 | y << 8 | 2 << 4 | bx / 2 << 2 | by / 2));
+      CHECK(result.out[by * 4 + bx] ==
+            ((y * 2 + x) << 16 | 4 << 12 | x << 10 | y << 8 | 2 << 4 | bx / 2 << 2 | by / 2));
     }
   }
 }
@@ -157,8 +158,10 @@ TEST_CASE("a multicast copy lands in every block of its mask") {
 }
 
 TEST_CASE("misuse of clusters is found") {
-  CHECK(contains(run("data[t] = 1;\nif (me == 0) out[t] = peek(map(at(data + t), 1) + 8192);").reason, "shared memory of block"));
-  CHECK(contains(run("if (me == 1) return;\ncluster_sync();\nif (me == 0) out[t] = peek(map(at(data), 1));").reason, "has ended"));
+  CHECK(contains(run("data[t] = 1;\nif (me == 0) out[t] = peek(map(at(data + t), 1) + 8192);").reason,
+                 "shared memory of block"));
+  CHECK(contains(run("if (me == 1) return;\ncluster_sync();\nif (me == 0) out[t] = peek(map(at(data), 1));").reason,
+                 "has ended"));
   CHECK(contains(run("out[t] = map(at(data), 4);").reason, "rank 4 in a cluster of 4"));
   CHECK(contains(run("cluster_arrive(); cluster_arrive();").reason, "arrives again"));
   CHECK(contains(run("cluster_wait();").reason, "without having arrived"));
@@ -168,13 +171,17 @@ TEST_CASE("misuse of clusters is found") {
 }
 
 TEST_CASE("reductions in shared memory that are told to an mbarrier need a launch in clusters") {
-  const std::string begin = "mov.u32 t0, smem; mov.b32 t1, 1; mov.b32 t2, 16; setp.eq.u32 p, lane, 0; @p mbarrier.init.shared.b64 [t0+512], 1; bar.warp.sync -1;";
+  const std::string begin =
+      "mov.u32 t0, smem; mov.b32 t1, 1; mov.b32 t2, 16; setp.eq.u32 p, lane, 0; @p mbarrier.init.shared.b64 [t0+512], "
+      "1; bar.warp.sync -1;";
   for (const std::string reduction :
        {"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [t0], t1, [t0+512];",
-        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [t0], [t0+128], t2, [t0+512];"})
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [t0], [t0+128], t2, "
+        "[t0+512];"})
     for (const bool clusters : {false, true}) {
       TestGpu gpu;
-      gpu.load_ptx(evo::conformance::warp_kernel(begin + "@p " + reduction, 0, 0, clusters ? ".reqnctapercluster 2, 1, 1" : ""));
+      gpu.load_ptx(
+          evo::conformance::warp_kernel(begin + "@p " + reduction, 0, 0, clusters ? ".reqnctapercluster 2, 1, 1" : ""));
       const auto buffer = gpu.allocate("buffer", 4);
       const auto failure = gpu.launch("k", {{2, 1, 1}, {32, 1, 1}, 0, {clusters ? 2u : 1u, 1, 1}}, buffer, buffer);
       CHECK((failure && contains(failure->reason, "a launch without clusters")) == !clusters);

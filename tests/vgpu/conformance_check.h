@@ -40,8 +40,12 @@ inline RunCase run_case(const conformance::TensorCase& each) {
   return {gpu.download<std::uint32_t>(out, test.out_words), failure};
 }
 
-inline const std::string& name_of(const conformance::Case& test) { return test.name; }
-inline const std::string& name_of(const conformance::TensorCase& each) { return each.test.name; }
+inline const std::string& name_of(const conformance::Case& test) {
+  return test.name;
+}
+inline const std::string& name_of(const conformance::TensorCase& each) {
+  return each.test.name;
+}
 
 /// Each of the cases gives the bits that `file` has of it.
 template <class SomeCase>

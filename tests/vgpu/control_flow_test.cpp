@@ -20,8 +20,7 @@ std::vector<int> run_ints(const std::string& source, const std::vector<int>& in,
   const auto in_at = gpu.upload("in", in);
   const auto out_at = gpu.upload("out", std::vector<int>(in.size(), -1));
   const auto blocks = static_cast<std::uint32_t>((in.size() + block - 1) / block);
-  const auto failure =
-      gpu.launch("k", {{blocks, 1, 1}, {block, 1, 1}}, out_at, in_at, static_cast<int>(in.size()));
+  const auto failure = gpu.launch("k", {{blocks, 1, 1}, {block, 1, 1}}, out_at, in_at, static_cast<int>(in.size()));
   if (failure) FAIL(failure->reason);
   return gpu.download<int>(out_at, in.size());
 }
@@ -40,8 +39,8 @@ constexpr const char* kHead = R"(extern "C" __global__ void k(int* out, const in
 
 TEST_CASE("an early return leaves the other threads running") {
   const auto in = counting(150);
-  const auto out = run_ints(
-      std::string(kHead) + "if (i >= n) return; if (in[i] % 3 == 0) return; out[i] = in[i] * 2; }", in);
+  const auto out =
+      run_ints(std::string(kHead) + "if (i >= n) return; if (in[i] % 3 == 0) return; out[i] = in[i] * 2; }", in);
   for (std::size_t i = 0; i < in.size(); ++i) CHECK(out[i] == (in[i] % 3 == 0 ? -1 : in[i] * 2));
 }
 
@@ -101,8 +100,8 @@ TEST_CASE("a switch with a branch table sends every lane to its case") {
   for (int c = 0; c < 16; ++c)
     cases += "case " + std::to_string(c) + ": v = in[(i + " + std::to_string(c * 3) + ") % n] * " +
              std::to_string(c + 2) + "; out[i] = v; break;\n";
-  const auto out = run_ints(
-      std::string(kHead) + "int v = 1; switch (in[i] % 20) {" + cases + "default: out[i] = -5; } }", in);
+  const auto out =
+      run_ints(std::string(kHead) + "int v = 1; switch (in[i] % 20) {" + cases + "default: out[i] = -5; } }", in);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int c = in[i] % 20;
     CHECK(out[i] == (c < 16 ? in[(i + static_cast<std::size_t>(c) * 3) % in.size()] * (c + 2) : -5));

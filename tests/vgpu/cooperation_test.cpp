@@ -86,7 +86,8 @@ TEST_CASE("a vector atomic wants the whole vector aligned and inside its buffer"
 .address_size 64
 .visible .entry add(.param .u64 sums) { .reg .b32 x; .reg .b64 at;
 ld.param.u64 at, [sums]; mov.b32 x, 0;
-)" + operation + " [at+" + std::to_string(offset) + "], {x, x, x, x};\nret; }");
+)" + operation + " [at+" +
+                 std::to_string(offset) + "], {x, x, x, x};\nret; }");
     const auto failure = gpu.launch("add", {{1, 1, 1}, {1, 1, 1}}, gpu.upload("sums", std::vector<float>(6, 0)));
     return failure ? failure->reason : "";
   };

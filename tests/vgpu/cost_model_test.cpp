@@ -1,13 +1,12 @@
 #include "evaluator/vgpu/cost/cost_model.h"
 
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
-
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace evo::vgpu {
 namespace {
@@ -109,7 +108,9 @@ class Program {
   std::vector<Step> steps_;
 };
 
-MemoryAccess shared_access(std::uint32_t wavefronts) { return {TracedSpace::shared, ~0u, 4, wavefronts, {}}; }
+MemoryAccess shared_access(std::uint32_t wavefronts) {
+  return {TracedSpace::shared, ~0u, 4, wavefronts, {}};
+}
 
 std::vector<std::uint64_t> sectors(std::uint64_t first, std::uint64_t count) {
   std::vector<std::uint64_t> all(count);
@@ -129,7 +130,9 @@ LaunchConfig config(std::uint64_t blocks, std::uint32_t warps) {
   return launch;
 }
 
-const DeviceModel& h200() { return device_model("h200"); }
+const DeviceModel& h200() {
+  return device_model("h200");
+}
 
 /// `count` additions, each of which needs the one `distance` before it.
 Program additions(int count, int distance) {
@@ -180,7 +183,8 @@ TEST_CASE("more warps hide the latency of a chain until issue is full") {
 
 TEST_CASE("MUFU takes sixteen results a clock") {
   Program program;
-  for (std::uint16_t i = 0; i < 64; ++i) program.run(program.add(OpClass::special, {i}, {static_cast<std::uint16_t>(64 + i)}));
+  for (std::uint16_t i = 0; i < 64; ++i)
+    program.run(program.add(OpClass::special, {i}, {static_cast<std::uint16_t>(64 + i)}));
   const LaunchCost cost = cost_of(program, 32);
   CHECK(cost.sm_us * h200().sustained_clock_ghz * 1e3 == Approx(64 * 32 * 32 / 16.0).epsilon(0.05));
   CHECK(cost.binding == Pipe::special);
@@ -255,7 +259,8 @@ TEST_CASE("independent products run at the tensor core's rate, dependent ones at
   const auto products = [](int accumulators) {
     Program program;
     std::vector<int> all;
-    for (int i = 0; i < accumulators; ++i) all.push_back(program.multiply(kHalf, 0, 4, static_cast<std::uint16_t>(8 + 4 * i)));
+    for (int i = 0; i < accumulators; ++i)
+      all.push_back(program.multiply(kHalf, 0, 4, static_cast<std::uint16_t>(8 + 4 * i)));
     for (int i = 0; i < 512; ++i) program.run(all[static_cast<std::size_t>(i % accumulators)]);
     return program;
   };
@@ -291,10 +296,12 @@ TEST_CASE("8-bit products on Hopper pay for their conversion unless operands are
 }
 
 TEST_CASE("a warpgroup's products wait for the banks that bring their operands") {
-  const auto products = [](bool first_in_registers, MmaForm form = {64, 8, 32, MmaType::e4m3, MmaType::e4m3, MmaType::f32}) {
+  const auto products = [](bool first_in_registers,
+                           MmaForm form = {64, 8, 32, MmaType::e4m3, MmaType::e4m3, MmaType::f32}) {
     Program program;
     const int product = program.multiply_as_warpgroup(form, first_in_registers);
-    const int commit = program.add(OpClass::warpgroup_commit, {}, {}), wait = program.add(OpClass::warpgroup_wait, {}, {});
+    const int commit = program.add(OpClass::warpgroup_commit, {}, {}),
+              wait = program.add(OpClass::warpgroup_wait, {}, {});
     for (int i = 0; i < 400; ++i) program.run(product);
     program.run(commit);
     program.run(wait);
@@ -312,8 +319,10 @@ TEST_CASE("a warpgroup's products wait for the banks that bring their operands")
 
 TEST_CASE("a wait for a warpgroup's products is the tensor core's, one for copies the copies'") {
   Program products;
-  const int product = products.multiply_as_warpgroup({64, 256, 32, MmaType::e4m3, MmaType::e4m3, MmaType::f32, false}, true);
-  const int commit = products.add(OpClass::warpgroup_commit, {}, {}), wait = products.add(OpClass::warpgroup_wait, {}, {});
+  const int product =
+      products.multiply_as_warpgroup({64, 256, 32, MmaType::e4m3, MmaType::e4m3, MmaType::f32, false}, true);
+  const int commit = products.add(OpClass::warpgroup_commit, {}, {}),
+            wait = products.add(OpClass::warpgroup_wait, {}, {});
   Program copies;
   const int copy = copies.add(OpClass::async_copy, {}, {}), close = copies.add(OpClass::async_commit, {}, {});
   const int arrived = copies.wait_for_all_but(0);
@@ -335,7 +344,8 @@ TEST_CASE("a wait for a warpgroup's products is the tensor core's, one for copie
 TEST_CASE("making 8-bit floats takes longer than making f16") {
   const auto conversions = [](OpClass op_class) {
     Program program;
-    for (std::uint16_t i = 0; i < 64; ++i) program.run(program.add(op_class, {i}, {static_cast<std::uint16_t>(64 + i)}));
+    for (std::uint16_t i = 0; i < 64; ++i)
+      program.run(program.add(op_class, {i}, {static_cast<std::uint16_t>(64 + i)}));
     return cost_of(program, 32).sm_us;
   };
   CHECK(conversions(OpClass::convert_to_fp8) == Approx(2 * conversions(OpClass::convert_pack)).epsilon(0.05));
@@ -369,7 +379,8 @@ TEST_CASE("registers, shared memory and threads limit the blocks on an SM") {
 
 TEST_CASE("blocks beyond what the SMs hold run in waves") {
   const Program program = additions(2000, 1);
-  const LaunchCost one = cost_of(program, 4, 132), full = cost_of(program, 4, 132 * 8), twice = cost_of(program, 4, 132 * 16);
+  const LaunchCost one = cost_of(program, 4, 132), full = cost_of(program, 4, 132 * 8),
+                   twice = cost_of(program, 4, 132 * 16);
   CHECK(one.waves < 1);
   CHECK(full.blocks_per_sm == 8);
   CHECK(twice.waves == Approx(2));
@@ -494,7 +505,8 @@ TEST_CASE("another block's shared memory is farther away and comes more slowly t
     return program;
   };
   const double clocks_per_us = h200().sustained_clock_ghz * 1e3;
-  const double near = cost_of(loads(TracedSpace::shared, 1), 1).sm_us, far = cost_of(loads(TracedSpace::remote_shared, 1), 1).sm_us;
+  const double near = cost_of(loads(TracedSpace::shared, 1), 1).sm_us,
+               far = cost_of(loads(TracedSpace::remote_shared, 1), 1).sm_us;
   CHECK((far - near) * clocks_per_us >= 320 * (h200().latencies.remote_shared - h200().latencies.shared));
   const double busy = cost_of(loads(TracedSpace::remote_shared, 32), 8).sm_us;
   CHECK(busy * clocks_per_us == Approx(320 * 8 * 512 / h200().rates.remote_shared_bytes).epsilon(0.05));
@@ -503,7 +515,9 @@ TEST_CASE("another block's shared memory is farther away and comes more slowly t
 TEST_CASE("a long block in the middle stands for all, a short one does not") {
   constexpr std::size_t kLong = 200'000;
   const Program program = additions(kLong, 1);
-  const auto latency = [](const TraceRecorder& traces) { return model_launch(h200(), config(3, 4), traces).latency_us; };
+  const auto latency = [](const TraceRecorder& traces) {
+    return model_launch(h200(), config(3, 4), traces).latency_us;
+  };
   const auto middle_first = [&](std::size_t steps) {
     TraceRecorder traces;
     program.trace(traces, 1, 4, steps);

@@ -1,13 +1,12 @@
 #include "evaluator/vgpu/cost/device_models.h"
 
-#include <optional>
-#include <set>
-#include <string>
-
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "engine/base/error.h"
 #include "evaluator/vgpu/virtual_device.h"
@@ -15,7 +14,9 @@
 namespace evo::vgpu {
 namespace {
 
-DeviceInfo info_of(std::string_view name) { return device_info(device_model(name)); }
+DeviceInfo info_of(std::string_view name) {
+  return device_info(device_model(name));
+}
 
 TEST_CASE("the models are h200 by default, h100, a100, l4 and rtx4090") {
   std::string names;
@@ -46,9 +47,12 @@ TEST_CASE("each model compiles for its own architecture") {
 }
 
 TEST_CASE("plain targets run on newer models, those with an a only on theirs, those with an f in their family") {
-  const auto runs = [](std::string_view model, std::string_view target) { return runs_target(device_model(model), target); };
+  const auto runs = [](std::string_view model, std::string_view target) {
+    return runs_target(device_model(model), target);
+  };
   for (const char* target : {"sm_75", "sm_80", "sm_89", "sm_90", "sm_90a"}) CHECK(runs("h200", target));
-  for (const char* target : {"sm_80a", "sm_100", "sm_100a", "sm_100f", "sm_120", "sm_90x", "sm_"}) CHECK_FALSE(runs("h200", target));
+  for (const char* target : {"sm_80a", "sm_100", "sm_100a", "sm_100f", "sm_120", "sm_90x", "sm_"})
+    CHECK_FALSE(runs("h200", target));
   CHECK(runs("a100", "sm_80"));
   CHECK(runs("l4", "sm_80"));
   CHECK(runs("l4", "sm_80f"));
@@ -69,7 +73,8 @@ TEST_CASE("a program for another GPU is refused when it is loaded, as a driver d
   const auto refused = failure_on("a100");
   REQUIRE(refused);
   CHECK(refused->verdict == Verdict::launch_failed);
-  CHECK(refused->reason == "the program was compiled for sm_90a, which NVIDIA A100 SXM 80 GB (virtual) (sm_80) does not run");
+  CHECK(refused->reason ==
+        "the program was compiled for sm_90a, which NVIDIA A100 SXM 80 GB (virtual) (sm_80) does not run");
 }
 
 TEST_CASE("a model's facts are complete and consistent") {

@@ -1,10 +1,11 @@
 // The kernel that takes digests on a GPU, on the virtual one.
+#include "evaluator/cuda/digest_kernel.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <numeric>
 #include <span>
 #include <vector>
 
-#include "evaluator/cuda/digest_kernel.h"
 #include "evaluator/device/digest.h"
 #include "tests/vgpu/gpu_for_tests.h"
 

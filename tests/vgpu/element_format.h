@@ -42,8 +42,8 @@ struct Format {
   }
   std::uint32_t special(Random& random) const {
     const std::uint32_t top = ((1u << exponent_bits) - 1) << fraction_bits;
-    const std::uint32_t kinds[] = {infinity ? top : sign() - 1, sign() - 1, 0, largest(), 1,
-                                   infinity ? top | 1u << (fraction_bits - 1) : 0};
+    const std::uint32_t kinds[] = {
+        infinity ? top : sign() - 1, sign() - 1, 0, largest(), 1, infinity ? top | 1u << (fraction_bits - 1) : 0};
     const std::uint32_t kind = kinds[random.below(6)];
     return (kind | (random.coin() ? sign() : 0)) << skip;
   }

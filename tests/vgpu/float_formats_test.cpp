@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -9,8 +10,6 @@
 #include <limits>
 #include <random>
 #include <vector>
-
-#include <catch2/catch_test_macros.hpp>
 
 #include "recorded_numerics.h"
 
@@ -131,7 +130,9 @@ std::vector<Narrowing> every_narrowing() {
 
 using Row = std::array<std::uint32_t, kLanes>;
 
-std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
+std::uint32_t bits_of(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
 
 TEST_CASE("f32 narrows to the neighbour that the rounding asks for") {
   for (const Narrowing& how : every_narrowing()) {
@@ -181,7 +182,8 @@ TEST_CASE("widening is exact and makes NaN canonical") {
     if (std::isnan(e4m3))
       REQUIRE((f16_from_e4m3(byte) == 0x7fff && std::isnan(f32_from_e4m3(byte))));
     else
-      REQUIRE((f32_from_e4m3(byte) == (code & 0x80 ? -e4m3 : e4m3) && std::signbit(f32_from_e4m3(byte)) == (code >= 128)));
+      REQUIRE(
+          (f32_from_e4m3(byte) == (code & 0x80 ? -e4m3 : e4m3) && std::signbit(f32_from_e4m3(byte)) == (code >= 128)));
     if (std::isnan(e5m2))
       REQUIRE((f16_from_e5m2(byte) == 0x7fff && std::isnan(f32_from_e5m2(byte))));
     else
@@ -270,14 +272,36 @@ TEST_CASE("conversions from f32 equal an H200, NaNs and all") {
   const auto tf32 = [](Narrowing how) { return Column([=](float x) { return tf32_from_f32(x, how); }); };
   const auto e4m3 = [](Narrowing how) { return Column([=](float x) { return e4m3_from_f32(x, how); }); };
   const auto e5m2 = [](Narrowing how) { return Column([=](float x) { return e5m2_from_f32(x, how); }); };
-  const Narrowing nearest{rn, false, false}, saturate{rn, true, false}, relu{rn, false, true}, cut{Rounding::rz, false, false};
-  const Column columns[] = {
-      f16(nearest), f16(cut), f16({Rounding::rm, false, false}), f16({Rounding::rp, false, false}),
-      [](float x) { return f16_from_f32(flush_subnormal(x)); }, f16(relu), f16(saturate), bf16(nearest), bf16(cut),
-      bf16({Rounding::rm, false, false}), bf16({Rounding::rp, false, false}), bf16(relu), bf16(saturate),
-      tf32({Rounding::rna, false, false}), tf32(nearest), tf32(cut), tf32(relu), pair(16, f16(nearest)), pair(16, f16(cut)),
-      pair(16, f16(relu)), pair(16, f16(saturate)), pair(16, bf16(nearest)), pair(16, bf16(cut)), pair(8, e4m3(nearest)),
-      pair(8, e4m3(relu)), pair(8, e5m2(nearest)), pair(8, e5m2(relu)), tf32({Rounding::rna, true, false})};
+  const Narrowing nearest{rn, false, false}, saturate{rn, true, false}, relu{rn, false, true},
+      cut{Rounding::rz, false, false};
+  const Column columns[] = {f16(nearest),
+                            f16(cut),
+                            f16({Rounding::rm, false, false}),
+                            f16({Rounding::rp, false, false}),
+                            [](float x) { return f16_from_f32(flush_subnormal(x)); },
+                            f16(relu),
+                            f16(saturate),
+                            bf16(nearest),
+                            bf16(cut),
+                            bf16({Rounding::rm, false, false}),
+                            bf16({Rounding::rp, false, false}),
+                            bf16(relu),
+                            bf16(saturate),
+                            tf32({Rounding::rna, false, false}),
+                            tf32(nearest),
+                            tf32(cut),
+                            tf32(relu),
+                            pair(16, f16(nearest)),
+                            pair(16, f16(cut)),
+                            pair(16, f16(relu)),
+                            pair(16, f16(saturate)),
+                            pair(16, bf16(nearest)),
+                            pair(16, bf16(cut)),
+                            pair(8, e4m3(nearest)),
+                            pair(8, e4m3(relu)),
+                            pair(8, e5m2(nearest)),
+                            pair(8, e5m2(relu)),
+                            tf32({Rounding::rna, true, false})};
   REQUIRE(section.words_out == std::size(columns));
   for (std::size_t i = 0; i < section.records(); ++i)
     for (std::size_t column = 0; column < std::size(columns); ++column) {

@@ -33,8 +33,7 @@ Event event(std::uint32_t instruction, TracedSpace space = TracedSpace::none) {
   return result;
 }
 
-RecordedInstruction recorded(OpClass op_class, std::vector<std::uint16_t> reads,
-                             std::vector<std::uint16_t> writes) {
+RecordedInstruction recorded(OpClass op_class, std::vector<std::uint16_t> reads, std::vector<std::uint16_t> writes) {
   RecordedInstruction result;
   result.op_class = op_class;
   result.reads = std::move(reads);
@@ -42,8 +41,7 @@ RecordedInstruction recorded(OpClass op_class, std::vector<std::uint16_t> reads,
   return result;
 }
 
-std::vector<std::uint32_t> scheduled(const std::vector<RecordedInstruction>& instructions,
-                                     std::vector<Event> events) {
+std::vector<std::uint32_t> scheduled(const std::vector<RecordedInstruction>& instructions, std::vector<Event> events) {
   InstructionScheduler(instructions).schedule(events);
   std::vector<std::uint32_t> order;
   for (const Event& each : events) order.push_back(each.instruction);
@@ -64,10 +62,10 @@ TEST_CASE("a number added to an address is the offset of the access") {
 }
 
 TEST_CASE("the same registers are added up once for addresses that differ by a number") {
-  const auto all = fates({ptx("add.s32", OpClass::integer, {1}, {100, 101}), load(2, 1),
-                          ptx("add.s32", OpClass::integer, {3}, {101}, 640),
-                          ptx("add.s32", OpClass::integer, {4}, {100, 3}), load(5, 4),
-                          ptx("add.s32", OpClass::integer, {6}, {100, 102}), load(7, 6)});
+  const auto all =
+      fates({ptx("add.s32", OpClass::integer, {1}, {100, 101}), load(2, 1),
+             ptx("add.s32", OpClass::integer, {3}, {101}, 640), ptx("add.s32", OpClass::integer, {4}, {100, 3}),
+             load(5, 4), ptx("add.s32", OpClass::integer, {6}, {100, 102}), load(7, 6)});
   CHECK(all[0] == Fate::issues);
   CHECK(all[2] == Fate::folded);
   CHECK(all[3] == Fate::folded);
@@ -75,16 +73,14 @@ TEST_CASE("the same registers are added up once for addresses that differ by a n
 }
 
 TEST_CASE("pairs of operations become one instruction of three operands, chains do not vanish") {
-  const auto all = fates(
-      {ptx("shl.b32", OpClass::integer, {1}, {100}, 8), ptx("or.b32", OpClass::integer, {2}, {1, 101}),
-       ptx("xor.b32", OpClass::integer, {3}, {102, 103}), ptx("and.b32", OpClass::integer, {4}, {3, 104}),
-       ptx("xor.b32", OpClass::integer, {5}, {4, 105}), ptx("and.b32", OpClass::integer, {6}, {5, 106})});
-  CHECK(all == std::vector<Fate>{Fate::folded, Fate::issues, Fate::folded, Fate::issues, Fate::folded,
-                                 Fate::issues});
+  const auto all =
+      fates({ptx("shl.b32", OpClass::integer, {1}, {100}, 8), ptx("or.b32", OpClass::integer, {2}, {1, 101}),
+             ptx("xor.b32", OpClass::integer, {3}, {102, 103}), ptx("and.b32", OpClass::integer, {4}, {3, 104}),
+             ptx("xor.b32", OpClass::integer, {5}, {4, 105}), ptx("and.b32", OpClass::integer, {6}, {5, 106})});
+  CHECK(all == std::vector<Fate>{Fate::folded, Fate::issues, Fate::folded, Fate::issues, Fate::folded, Fate::issues});
   // Not where another instruction wants the value too, or for some threads only.
   auto twice = fates({ptx("xor.b32", OpClass::integer, {3}, {102, 103}),
-                      ptx("and.b32", OpClass::integer, {4}, {3, 104}),
-                      ptx("or.b32", OpClass::integer, {5}, {3, 104})});
+                      ptx("and.b32", OpClass::integer, {4}, {3, 104}), ptx("or.b32", OpClass::integer, {5}, {3, 104})});
   CHECK(twice[0] == Fate::issues);
   PtxInstruction guarded = ptx("xor.b32", OpClass::integer, {3}, {102, 103});
   guarded.guarded = true;
@@ -92,10 +88,9 @@ TEST_CASE("pairs of operations become one instruction of three operands, chains 
 }
 
 TEST_CASE("what depends on the thread and the parameters alone is computed once") {
-  const auto all = fates({ptx("and.b32", OpClass::integer, {1}, {50}, 31),
-                          ptx("mul.lo.s32", OpClass::integer_multiply, {2}, {1}, 160),
-                          ptx("and.b32", OpClass::integer, {3}, {100}, 31),
-                          ptx("fma.rn.f32", OpClass::float_fma, {4}, {50, 50})});
+  const auto all = fates(
+      {ptx("and.b32", OpClass::integer, {1}, {50}, 31), ptx("mul.lo.s32", OpClass::integer_multiply, {2}, {1}, 160),
+       ptx("and.b32", OpClass::integer, {3}, {100}, 31), ptx("fma.rn.f32", OpClass::float_fma, {4}, {50, 50})});
   CHECK(all == std::vector<Fate>{Fate::once, Fate::once, Fate::issues, Fate::issues});
 }
 
@@ -110,9 +105,8 @@ TEST_CASE("independent chains are issued in turn, and nothing passes what it dep
 }
 
 TEST_CASE("loads pass stores to other memory only") {
-  const std::vector<RecordedInstruction> code = {recorded(OpClass::load, {0}, {1}),
-                                                 recorded(OpClass::store, {0, 1}, {}),
-                                                 recorded(OpClass::load, {0}, {2})};
+  const std::vector<RecordedInstruction> code = {
+      recorded(OpClass::load, {0}, {1}), recorded(OpClass::store, {0, 1}, {}), recorded(OpClass::load, {0}, {2})};
   CHECK(scheduled(code, {event(0, TracedSpace::global), event(1, TracedSpace::shared),
                          event(2, TracedSpace::global)}) == Order{0, 2, 1});
   CHECK(scheduled(code, {event(0, TracedSpace::global), event(1, TracedSpace::shared),

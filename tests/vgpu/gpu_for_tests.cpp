@@ -47,8 +47,7 @@ std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometr
   launch.parameters.assign(kernel->parameter_bytes, std::byte{0});
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     REQUIRE(kernel->parameters[i].bytes == arguments[i].size());
-    std::memcpy(launch.parameters.data() + kernel->parameters[i].offset, arguments[i].data(),
-                arguments[i].size());
+    std::memcpy(launch.parameters.data() + kernel->parameters[i].offset, arguments[i].data(), arguments[i].size());
   }
   run_blocks(launch, {tracer_, traced_blocks_});
   printed_ = launch.printed;
@@ -105,8 +104,8 @@ done:
   const std::uint64_t in = gpu.upload("in", inputs);
   const std::uint64_t out = gpu.allocate("out", inputs.size() * 8);
   const auto blocks = static_cast<std::uint32_t>((inputs.size() + 127) / 128);
-  const auto failure = gpu.launch("snippet", {{blocks, 1, 1}, {128, 1, 1}}, out, in,
-                                  static_cast<std::uint32_t>(inputs.size()));
+  const auto failure =
+      gpu.launch("snippet", {{blocks, 1, 1}, {128, 1, 1}}, out, in, static_cast<std::uint32_t>(inputs.size()));
   if (failure) FAIL(instructions << ": " << failure->reason);
   return gpu.download<std::uint64_t>(out, inputs.size());
 }

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/loaded_module.h"
+#include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/memory.h"
 
 namespace evo::vgpu {

@@ -51,7 +51,8 @@ void add_f32(Forms& f) {
     for (const string op : {"min", "max"})
       for (const string more : {"", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"})
         f.simple(op + ftz + more + ".f32", 32, Kind::f32, 2);
-    for (const string compare : {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"})
+    for (const string compare :
+         {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"})
       f.predicate("setp." + compare + ftz + ".f32", 32, Kind::f32);
     f.add("set.gt" + ftz + ".u32.f32 d32, a32, b32", Kind::f32, Kind::f32);
     f.add("set.le" + ftz + ".f32.f32 d32, a32, b32", Kind::f32, Kind::f32);
@@ -110,7 +111,8 @@ void add_halves(Forms& f) {
       if (t.bits == 16) {
         f.predicate("setp." + compare + "." + t.name, 16, t.kind);
       } else {
-        f.add("setp." + compare + "." + t.name + " r|q, a32, b32; selp.u32 d32, 1, 0, r; @q add.u32 d32, d32, 2", t.kind, t.kind);
+        f.add("setp." + compare + "." + t.name + " r|q, a32, b32; selp.u32 d32, 1, 0, r; @q add.u32 d32, d32, 2",
+              t.kind, t.kind);
         f.add("set." + compare + "." + t.name + "." + t.name + " d32, a32, b32", t.kind, t.kind);
       }
     }
@@ -137,7 +139,8 @@ void add_conversions(Forms& f) {
     int bits;
     Kind kind;
   };
-  const std::vector<Float> floats{{"f16", 16, Kind::f16}, {"f32", 32, Kind::f32}, {"f64", 64, Kind::f64}, {"bf16", 16, Kind::bf16}};
+  const std::vector<Float> floats{
+      {"f16", 16, Kind::f16}, {"f32", 32, Kind::f32}, {"f64", 64, Kind::f64}, {"bf16", 16, Kind::bf16}};
   const auto add = [&](const string& name, int to_bits, int from_bits, Kind kind) {
     f.add(name + " d" + std::to_string(to_bits) + ", a" + std::to_string(from_bits), kind);
   };
@@ -232,7 +235,8 @@ void add_integers(Forms& f) {
       f.add("mad.wide." + t.name + " d" + twice + ", a" + w + ", b" + w + ", c" + twice, t.kind, t.kind,
             t.bits == 16 ? Kind::i32 : Kind::i64);
     }
-    for (const string compare : {"eq", "ne", "lt", "le", "gt", "ge"}) f.predicate("setp." + compare + "." + t.name, t.bits, t.kind);
+    for (const string compare : {"eq", "ne", "lt", "le", "gt", "ge"})
+      f.predicate("setp." + compare + "." + t.name, t.bits, t.kind);
     f.add("shr." + t.name + " d" + w + ", a" + w + ", b32", t.kind, Kind::small);
     f.add("shl.b" + w + " d" + w + ", a" + w + ", b32", t.kind, Kind::small);
     if (t.bits >= 32) {
@@ -242,7 +246,8 @@ void add_integers(Forms& f) {
   }
   for (const string op : {"add.sat.s32", "sub.sat.s32"}) f.simple(op, 32, Kind::i32, 2);
   f.simple("mad.hi.sat.s32", 32, Kind::i32, 3);
-  for (const string op : {"mul24.lo.s32", "mul24.hi.s32", "mul24.lo.u32", "mul24.hi.u32"}) f.simple(op, 32, Kind::i32, 2);
+  for (const string op : {"mul24.lo.s32", "mul24.hi.s32", "mul24.lo.u32", "mul24.hi.u32"})
+    f.simple(op, 32, Kind::i32, 2);
   for (const string op : {"mad24.lo.s32", "mad24.hi.s32", "mad24.lo.u32", "mad24.hi.u32", "mad24.hi.sat.s32"})
     f.simple(op, 32, Kind::i32, 3);
   for (const string op : {"add.s16x2", "add.u16x2", "min.s16x2", "max.u16x2", "min.relu.s16x2", "max.relu.s16x2"})
@@ -267,8 +272,8 @@ void add_bits(Forms& f) {
     const Kind kind = w == "32" ? Kind::i32 : Kind::i64;
     for (const string op : {"popc", "clz"}) f.add(op + ".b" + w + " d32, a" + w, kind);
     f.add("brev.b" + w + " d" + w + ", a" + w, kind);
-    f.add("bfi.b" + w + " d" + w + ", a" + w + ", " + (w == "32" ? "0x5a5a5a5a" : "0x5a5a5a5a5a5a5a5a") + ", b32, c32", kind,
-          Kind::small, Kind::small);
+    f.add("bfi.b" + w + " d" + w + ", a" + w + ", " + (w == "32" ? "0x5a5a5a5a" : "0x5a5a5a5a5a5a5a5a") + ", b32, c32",
+          kind, Kind::small, Kind::small);
   }
   for (const string direction : {"l", "r"})
     for (const string mode : {"clamp", "wrap"})
@@ -294,7 +299,8 @@ void add_video(Forms& f) {
       f.add(op + type + ".add d32, a32, b32, c32", Kind::i32, Kind::i32, Kind::i32);
     }
   f.add("vabsdiff.u32.u32.u32 d32, a32.b1, b32.b3", Kind::any32, Kind::any32);
-  for (const string op : {"vshl.u32.u32.u32.clamp", "vshl.u32.u32.u32.wrap", "vshr.s32.s32.u32.clamp", "vshr.u32.u32.u32.wrap"})
+  for (const string op :
+       {"vshl.u32.u32.u32.clamp", "vshl.u32.u32.u32.wrap", "vshr.s32.s32.u32.clamp", "vshr.u32.u32.u32.wrap"})
     f.add(op + " d32, a32, b32", Kind::i32, Kind::small);
   for (const string type : {"s32.s32.s32", "u32.u32.u32", "s32.s32.s32.sat"}) {
     f.add("vadd2." + type + " d32, a32, b32, c32", Kind::any32, Kind::any32, Kind::any32);
@@ -309,7 +315,9 @@ void add_video(Forms& f) {
 }
 
 string kernel_of(const InstructionForm& form) {
-  const string widen = form.result_bits == 64 ? "" : form.result_bits == 32 ? "cvt.u64.u32 d64, d32;" : "cvt.u64.u16 d64, d16;";
+  const string widen = form.result_bits == 64   ? ""
+                       : form.result_bits == 32 ? "cvt.u64.u32 d64, d32;"
+                                                : "cvt.u64.u16 d64, d16;";
   return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
          "  .reg .b16 a16, b16, c16, d16;\n  .reg .b32 a32, b32, c32, d32, t32, index, block;\n"
          "  .reg .b64 a64, b64, c64, d64, t64, out_r, in_r, offset;\n  .reg .pred p, q, r, s;\n"
@@ -320,7 +328,8 @@ string kernel_of(const InstructionForm& form) {
          "  cvt.u16.u64 a16, a64;\n  cvt.u16.u64 b16, b64;\n  cvt.u16.u64 c16, c64;\n"
          "  mov.b64 d64, 0;\n  mov.b32 d32, 0;\n  mov.b16 d16, 0;\n  " +
          form.snippet + "\n  " + widen +
-         "\n  mul.wide.u32 offset, index, 8;\n  add.u64 out_r, out_r, offset;\n  st.global.u64 [out_r], d64;\n  ret;\n}\n";
+         "\n  mul.wide.u32 offset, index, 8;\n  add.u64 out_r, out_r, offset;\n  st.global.u64 [out_r], d64;\n  "
+         "ret;\n}\n";
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #include "tests/vgpu/instruction_forms.h"
 
-#include <string>
-
 #include <catch2/catch_test_macros.hpp>
+#include <string>
 
 #include "tests/vgpu/conformance_check.h"
 #include "tests/vgpu/listed_forms.h"
@@ -17,8 +16,10 @@ std::vector<std::uint32_t> packed(const std::vector<std::uint32_t>& words, int b
   if (bits == 64) return words;
   std::vector<std::uint32_t> result;
   for (std::size_t i = 0; i < words.size(); i += 2) {
-    if (bits == 32 || i % 4 == 0) result.push_back(words[i]);
-    else result.back() |= words[i] << 16;
+    if (bits == 32 || i % 4 == 0)
+      result.push_back(words[i]);
+    else
+      result.back() |= words[i] << 16;
   }
   return result;
 }

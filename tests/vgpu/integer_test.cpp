@@ -78,8 +78,7 @@ void check(const std::string& instruction, int bits, const Expected& expected) {
 }
 
 S64 clamp_s32(S64 value) {
-  return std::min<S64>(std::max<S64>(value, std::numeric_limits<S32>::min()),
-                       std::numeric_limits<S32>::max());
+  return std::min<S64>(std::max<S64>(value, std::numeric_limits<S32>::min()), std::numeric_limits<S32>::max());
 }
 __extension__ using S128 = __int128;
 __extension__ using U128 = unsigned __int128;
@@ -90,10 +89,8 @@ TEST_CASE("integer sums, differences and products wrap and widen as PTX says") {
   check("add.u32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U32(a) + U32(b); });
   check("add.s16 d16, a16, b16;", 16, [](U64 a, U64 b, U64) { return U16(U16(a) + U16(b)); });
   check("add.u64 d64, a64, b64;", 64, [](U64 a, U64 b, U64) { return a + b; });
-  check("add.sat.s32 d32, a32, b32;", 32,
-        [](U64 a, U64 b, U64) { return U64(clamp_s32(S64(S32(a)) + S32(b))); });
-  check("sub.sat.s32 d32, a32, b32;", 32,
-        [](U64 a, U64 b, U64) { return U64(clamp_s32(S64(S32(a)) - S32(b))); });
+  check("add.sat.s32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U64(clamp_s32(S64(S32(a)) + S32(b))); });
+  check("sub.sat.s32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U64(clamp_s32(S64(S32(a)) - S32(b))); });
   check("sub.s64 d64, a64, b64;", 64, [](U64 a, U64 b, U64) { return a - b; });
   check("mul.lo.s32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U32(a) * U32(b); });
   check("mul.hi.s32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U64(S64(S32(a)) * S32(b) >> 32); });
@@ -109,12 +106,10 @@ TEST_CASE("integer sums, differences and products wrap and widen as PTX says") {
   check("mad.hi.sat.s32 d32, a32, b32, c32;", 32,
         [](U64 a, U64 b, U64 c) { return U64(clamp_s32((S64(S32(a)) * S32(b) >> 32) + S32(c))); });
   check("mad.wide.u32 d64, a32, b32, c64;", 64, [](U64 a, U64 b, U64 c) { return U64(U32(a)) * U32(b) + c; });
-  check("mad.wide.s16 d32, a16, b16, c32;", 32,
-        [](U64 a, U64 b, U64 c) { return U32(S32(S16(a)) * S16(b)) + U32(c); });
+  check("mad.wide.s16 d32, a16, b16, c32;", 32, [](U64 a, U64 b, U64 c) { return U32(S32(S16(a)) * S16(b)) + U32(c); });
   check("mul24.lo.s32 d32, a32, b32;", 32,
         [](U64 a, U64 b, U64) { return U64(S64(S32(a) << 8 >> 8) * (S32(b) << 8 >> 8)); });
-  check("mul24.hi.u32 d32, a32, b32;", 32,
-        [](U64 a, U64 b, U64) { return U64(a & 0xffffff) * (b & 0xffffff) >> 16; });
+  check("mul24.hi.u32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U64(a & 0xffffff) * (b & 0xffffff) >> 16; });
   check("sad.s32 d32, a32, b32, c32;", 32,
         [](U64 a, U64 b, U64 c) { return U32(c) + (S32(a) < S32(b) ? U32(b) - U32(a) : U32(a) - U32(b)); });
 }
@@ -126,17 +121,14 @@ TEST_CASE("division by zero and the overflowing quotient do not stop the interpr
   check("div.u64 d64, a64, b64;", 64, [](U64 a, U64 b, U64) { return b == 0 ? ~0ull : a / b; });
   check("rem.s64 d64, a64, b64;", 64,
         [](U64 a, U64 b, U64) { return b == 0 ? ~0ull : (S64(b) == -1 ? 0 : U64(S64(a) % S64(b))); });
-  check("rem.u16 d16, a16, b16;", 16,
-        [](U64 a, U64 b, U64) { return U16(b) == 0 ? 0xffff : U16(a) % U16(b); });
+  check("rem.u16 d16, a16, b16;", 16, [](U64 a, U64 b, U64) { return U16(b) == 0 ? 0xffff : U16(a) % U16(b); });
 }
 
 TEST_CASE("integer minimum, maximum, sign and absolute value") {
   check("min.s32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U64(std::min(S32(a), S32(b))); });
   check("max.u64 d64, a64, b64;", 64, [](U64 a, U64 b, U64) { return std::max(a, b); });
   check("max.s16 d16, a16, b16;", 16, [](U64 a, U64 b, U64) { return U64(std::max(S16(a), S16(b))); });
-  check("max.relu.s32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) {
-    return U64(std::max({S32(a), S32(b), 0}));
-  });
+  check("max.relu.s32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U64(std::max({S32(a), S32(b), 0})); });
   check("min.s16x2 d32, a32, b32;", 32, [](U64 a, U64 b, U64) {
     return U64(U16(std::min(S16(a), S16(b)))) | U64(U16(std::min(S16(a >> 16), S16(b >> 16)))) << 16;
   });
@@ -182,8 +174,7 @@ TEST_CASE("prmt picks bytes, repeats signs and knows its modes") {
     return result;
   };
   check("prmt.b32 d32, a32, b32, c32;", 32, [&](U64 a, U64 b, U64 c) { return pick(a, b, U32(c)); });
-  check("prmt.b32 d32, a32, b32, 0x5410;", 32,
-        [](U64 a, U64 b, U64) { return (a & 0xffff) | (b & 0xffff) << 16; });
+  check("prmt.b32 d32, a32, b32, 0x5410;", 32, [](U64 a, U64 b, U64) { return (a & 0xffff) | (b & 0xffff) << 16; });
   check("prmt.b32.f4e d32, a32, b32, c32;", 32, [&](U64 a, U64 b, U64 c) {
     const U32 n = c & 3;
     return pick(a, b, n | (n + 1) << 4 | (n + 2) << 8 | (n + 3) << 12);
@@ -202,16 +193,13 @@ TEST_CASE("bit fields are extracted with sign and inserted, also beyond the word
     for (int i = 0; i <= top; ++i) result |= (i < length && at + i <= top ? a >> (at + i) & 1 : sign) << i;
     return result;
   };
-  check("bfe.u32 d32, a32, b32, c32;", 32,
-        [&](U64 a, U64 b, U64 c) { return extract(U32(a), b, c, 31, false); });
-  check("bfe.s32 d32, a32, b32, c32;", 32,
-        [&](U64 a, U64 b, U64 c) { return extract(U32(a), b, c, 31, true); });
+  check("bfe.u32 d32, a32, b32, c32;", 32, [&](U64 a, U64 b, U64 c) { return extract(U32(a), b, c, 31, false); });
+  check("bfe.s32 d32, a32, b32, c32;", 32, [&](U64 a, U64 b, U64 c) { return extract(U32(a), b, c, 31, true); });
   check("bfe.s64 d64, a64, b32, c32;", 64, [&](U64 a, U64 b, U64 c) { return extract(a, b, c, 63, true); });
   check("bfi.b32 d32, a32, b32, c32, 9;", 32, [](U64 a, U64 b, U64 c) {
     const int at = int(c & 0xff);
     U64 result = U32(b);
-    for (int i = 0; i < 9 && at + i <= 31; ++i)
-      result = (result & ~(1ull << (at + i))) | (a >> i & 1) << (at + i);
+    for (int i = 0; i < 9 && at + i <= 31; ++i) result = (result & ~(1ull << (at + i))) | (a >> i & 1) << (at + i);
     return result;
   });
 }
@@ -226,8 +214,7 @@ TEST_CASE("bits are counted, found and reversed") {
     const U32 bits = S32(a) < 0 ? ~U32(a) : U32(a);
     return bits == 0 ? ~0ull : U64(31 - std::countl_zero(bits));
   });
-  check("bfind.shiftamt.u64 d32, a64;", 32,
-        [](U64 a, U64, U64) { return a == 0 ? ~0ull : U64(std::countl_zero(a)); });
+  check("bfind.shiftamt.u64 d32, a64;", 32, [](U64 a, U64, U64) { return a == 0 ? ~0ull : U64(std::countl_zero(a)); });
   check("brev.b32 d32, a32;", 32, [](U64 a, U64, U64) {
     U64 result = 0;
     for (int i = 0; i < 32; ++i) result |= (a >> i & 1) << (31 - i);
@@ -267,11 +254,10 @@ TEST_CASE("carries pass from one instruction to the next") {
         [](U64 a, U64 b, U64 c) { return U32(c) - U32(a) - (U32(a) < U32(b) ? 1 : 0); });
   check("mad.lo.cc.u32 d32, a32, b32, c32; madc.hi.u32 d32, a32, b32, 0;", 32,
         [](U64 a, U64 b, U64 c) { return (U64(U32(a)) * U32(b) + U32(c)) >> 32; });
-  check("add.cc.u32 d32, a32, b32; addc.cc.u32 d32, b32, c32; addc.u32 d32, 0, 0;", 32,
-        [](U64 a, U64 b, U64 c) {
-          const U64 low = U64(U32(a)) + U32(b);
-          return (U64(U32(b)) + U32(c) + (low >> 32)) >> 32;
-        });
+  check("add.cc.u32 d32, a32, b32; addc.cc.u32 d32, b32, c32; addc.u32 d32, 0, 0;", 32, [](U64 a, U64 b, U64 c) {
+    const U64 low = U64(U32(a)) + U32(b);
+    return (U64(U32(b)) + U32(c) + (low >> 32)) >> 32;
+  });
 }
 
 TEST_CASE("integer conversions truncate, extend and saturate") {
@@ -279,8 +265,7 @@ TEST_CASE("integer conversions truncate, extend and saturate") {
   check("cvt.u64.u16 d64, a16;", 64, [](U64 a, U64, U64) { return U64(U16(a)); });
   check("cvt.s32.s8 d32, a32;", 32, [](U64 a, U64, U64) { return U64(S32(std::int8_t(a))); });
   check("cvt.s16.s64 d16, a64;", 16, [](U64 a, U64, U64) { return U64(U16(a)); });
-  check("cvt.sat.u8.s32 d32, a32;", 32,
-        [](U64 a, U64, U64) { return U64(std::min(std::max(S32(a), 0), 255)); });
+  check("cvt.sat.u8.s32 d32, a32;", 32, [](U64 a, U64, U64) { return U64(std::min(std::max(S32(a), 0), 255)); });
   check("cvt.sat.s16.s64 d32, a64;", 32,
         [](U64 a, U64, U64) { return U64(S32(std::min<S64>(std::max<S64>(S64(a), -32768), 32767))); });
   check("cvt.pack.sat.s8.s32.b32 d32, a32, b32, c32;", 32, [](U64 a, U64 b, U64 c) {
@@ -295,18 +280,15 @@ TEST_CASE("integer conversions truncate, extend and saturate") {
 TEST_CASE("comparisons combine with predicates and select") {
   check("setp.lt.s32 r, a32, b32; selp.u32 d32, 5, 9, r;", 32,
         [](U64 a, U64 b, U64) { return S32(a) < S32(b) ? 5 : 9; });
-  check("setp.hi.u64 r, a64, b64; selp.b64 d64, a64, c64, r;", 64,
-        [](U64 a, U64 b, U64 c) { return a > b ? a : c; });
-  check("setp.ge.and.s16 r|p, a16, b16, q; selp.u32 d32, 1, 0, r; @p add.u32 d32, d32, 2;", 32,
-        [](U64 a, U64 b, U64) {
-          const bool holds = S16(a) >= S16(b), q = b != 0;
-          return U64(holds && q) + 2 * U64(!holds && q);
-        });
+  check("setp.hi.u64 r, a64, b64; selp.b64 d64, a64, c64, r;", 64, [](U64 a, U64 b, U64 c) { return a > b ? a : c; });
+  check("setp.ge.and.s16 r|p, a16, b16, q; selp.u32 d32, 1, 0, r; @p add.u32 d32, d32, 2;", 32, [](U64 a, U64 b, U64) {
+    const bool holds = S16(a) >= S16(b), q = b != 0;
+    return U64(holds && q) + 2 * U64(!holds && q);
+  });
   check("setp.eq.xor.u32 r, a32, b32, !q; selp.u32 d32, 1, 0, r;", 32,
         [](U64 a, U64 b, U64) { return U64((U32(a) == U32(b)) != (b == 0)); });
   check("set.lt.u32.s32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return S32(a) < S32(b) ? ~0ull : 0; });
-  check("slct.u32.s32 d32, a32, b32, c32;", 32,
-        [](U64 a, U64 b, U64 c) { return S32(c) >= 0 ? U32(a) : U32(b); });
+  check("slct.u32.s32 d32, a32, b32, c32;", 32, [](U64 a, U64 b, U64 c) { return S32(c) >= 0 ? U32(a) : U32(b); });
   check("not.pred r, p; xor.pred r, r, q; selp.u32 d32, 1, 0, r;", 32,
         [](U64 a, U64 b, U64) { return U64((a == 0) != (b != 0)); });
 }
@@ -322,8 +304,8 @@ TEST_CASE("video instructions take bytes and halves of registers, and put them t
       {"vadd.s32.s32.s32.add d32, a32.b1, b32.b0, c32;", 0x7f - 2 + 0x11223344},
       {"vsub.u32.u32.u32.sat d32, a32.b0, b32.b1;", 0},
       {"vadd.u32.u32.u32.sat d32.b1, a32.b2, b32.b3, c32;", 0x1122ff44},
-      {"vmax.s32.s32.s32 d32.h1, a32.h1, b32.h0, c32;", 0xffff3344},  // ptxas: the upper half
-      {"vsub.s32.s32.s32.sat d32.b0, a32.b3, b32.b2, c32;", 0x1122337f},  // ptxas: as if above
+      {"vmax.s32.s32.s32 d32.h1, a32.h1, b32.h0, c32;", 0xffff3344},           // ptxas: the upper half
+      {"vsub.s32.s32.s32.sat d32.b0, a32.b3, b32.b2, c32;", 0x1122337f},       // ptxas: as if above
       {"vshl.u32.u32.u32.sat.wrap d32.b0, a32.b0, b32.b3, c32;", 0x11223300},  // ptxas: 32 bits, cut
       {"vshl.u32.u32.u32.wrap d32, a32.b0, b32.b0;", 0x40000000},
       {"vshr.s32.s32.u32.clamp d32, a32, b32.b0;", 0xffffffff},

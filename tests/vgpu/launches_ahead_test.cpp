@@ -36,9 +36,15 @@ extern "C" __global__ void sum(const int* in, const int* scratch, int* out) {
 extern "C" __global__ void flag(int* counter, int* out) { out[threadIdx.x] = atomicAdd(counter, 1); }
 )";
 
-Argument tensor(std::size_t index) { return {Argument::Kind::tensor, index, 0}; }
-Argument scratch() { return {Argument::Kind::workspace, 0, 0}; }
-Argument number(int value) { return {Argument::Kind::i32, 0, value}; }
+Argument tensor(std::size_t index) {
+  return {Argument::Kind::tensor, index, 0};
+}
+Argument scratch() {
+  return {Argument::Kind::workspace, 0, 0};
+}
+Argument number(int value) {
+  return {Argument::Kind::i32, 0, value};
+}
 
 Launch launch(std::string kernel, bool programmatic, std::vector<Argument> arguments) {
   Launch made;
@@ -92,7 +98,9 @@ struct Bench {
   }
 };
 
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool holds(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 

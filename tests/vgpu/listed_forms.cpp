@@ -15,12 +15,13 @@ using std::string;
 using Strings = std::vector<string>;
 
 const std::set<string> kOpcodes{
-    "add",  "sub",  "mul",   "mad",   "mul24", "mad24", "sad",      "div",   "rem",   "abs",   "neg",       "min",   "max",
-    "popc", "clz",  "bfind", "fns",   "brev",  "bfe",   "bfi",      "szext", "bmsk",  "dp4a",  "dp2a",      "addc",  "subc",
-    "madc", "fma",  "testp", "rcp",   "sqrt",  "rsqrt", "copysign", "sin",   "cos",   "lg2",   "ex2",       "tanh",  "set",
-    "setp", "selp", "slct",  "and",   "or",    "xor",   "not",      "cnot",  "lop3",  "shf",   "shl",       "shr",   "prmt",
-    "cvt",  "vadd", "vsub",  "vmin",  "vmax",  "vshl",  "vshr",     "vmad",  "vset",  "vadd2", "vabsdiff",  "vsub2", "vavrg2",
-    "vmin2", "vmax2", "vset2", "vadd4", "vsub4", "vavrg4", "vmin4", "vmax4", "vset4", "vabsdiff2", "vabsdiff4"};
+    "add",   "sub",   "mul",   "mad",   "mul24",  "mad24", "sad",   "div",      "rem",       "abs",      "neg",
+    "min",   "max",   "popc",  "clz",   "bfind",  "fns",   "brev",  "bfe",      "bfi",       "szext",    "bmsk",
+    "dp4a",  "dp2a",  "addc",  "subc",  "madc",   "fma",   "testp", "rcp",      "sqrt",      "rsqrt",    "copysign",
+    "sin",   "cos",   "lg2",   "ex2",   "tanh",   "set",   "setp",  "selp",     "slct",      "and",      "or",
+    "xor",   "not",   "cnot",  "lop3",  "shf",    "shl",   "shr",   "prmt",     "cvt",       "vadd",     "vsub",
+    "vmin",  "vmax",  "vshl",  "vshr",  "vmad",   "vset",  "vadd2", "vabsdiff", "vsub2",     "vavrg2",   "vmin2",
+    "vmax2", "vset2", "vadd4", "vsub4", "vavrg4", "vmin4", "vmax4", "vset4",    "vabsdiff2", "vabsdiff4"};
 
 Strings split(const string& text, char separator) {
   Strings parts;
@@ -34,7 +35,9 @@ bool is_type(const string& part) {
   return std::regex_match(part, kType);
 }
 
-int width_of(char letter) { return letter == 'h' ? 16 : letter == 'r' || letter == 'f' ? 32 : 64; }
+int width_of(char letter) {
+  return letter == 'h' ? 16 : letter == 'r' || letter == 'f' ? 32 : 64;
+}
 
 /// What `type` reads out of a register of that width.
 Kind kind_of(const string& type, int width) {

@@ -19,8 +19,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 std::string kernel_text(const std::string& body) {
-  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n" + body +
-         "\nret;\n}\n";
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n" + body + "\nret;\n}\n";
 }
 
 /// Why the text does not load; empty when it does.
@@ -37,10 +36,9 @@ std::string refusal(const std::string& ptx) {
 }  // namespace
 
 TEST_CASE("an unknown instruction is named with its line of source") {
-  const std::string reason = refusal(kernel_text(
-      ".reg .b32 r;\n.file 1 \"k.cu\"\n.loc 1 42 3\ntcgen05.alloc.cta_group::1.sync.aligned.b32 [r], 32;"));
-  CHECK(reason ==
-        "unsupported instruction tcgen05.alloc.cta_group::1.sync.aligned.b32 at line 42 (PTX line 9)");
+  const std::string reason = refusal(
+      kernel_text(".reg .b32 r;\n.file 1 \"k.cu\"\n.loc 1 42 3\ntcgen05.alloc.cta_group::1.sync.aligned.b32 [r], 32;"));
+  CHECK(reason == "unsupported instruction tcgen05.alloc.cta_group::1.sync.aligned.b32 at line 42 (PTX line 9)");
 }
 
 TEST_CASE("a variable in memory that is a predicate is refused") {
@@ -55,11 +53,10 @@ TEST_CASE("unknown modifiers, types and shapes are refused by name") {
   CHECK(contains(refusal(kernel_text(registers + "shl.b8 a, b, c;")), "type .b8"));
   CHECK(contains(refusal(kernel_text(registers + "cvt.rz.f32.b32 f, a;")), "cvt.rz.f32.b32"));
   CHECK(contains(refusal(kernel_text(registers + "cvt.rn.b32.f32 a, f;")), "cvt.rn.b32.f32"));
-  CHECK(
-      contains(refusal(kernel_text(
-                   registers +
-                   "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {f,f,f,f},{a,a,a,a},{b,b},{f,f,f,f};")),
-               "m16n8k3"));
+  CHECK(contains(
+      refusal(kernel_text(registers +
+                          "mma.sync.aligned.m16n8k3.row.col.f32.f16.f16.f32 {f,f,f,f},{a,a,a,a},{b,b},{f,f,f,f};")),
+      "m16n8k3"));
   CHECK(contains(refusal(kernel_text(registers + "shfl.up.b32 a, b, c, 0;")), "only shfl.sync"));
   CHECK(contains(refusal(kernel_text(registers + "add.u32 a, b;")), "too few operands"));
   CHECK(contains(refusal(kernel_text(registers + "add.u64 d, a, d;")), "narrower"));
@@ -72,8 +69,7 @@ TEST_CASE("unknown modifiers, types and shapes are refused by name") {
 
 TEST_CASE("malformed text is refused with its PTX line") {
   CHECK(contains(refusal(kernel_text("add.u32 %r1, %r2, 3;")), "%r1"));
-  CHECK(contains(refusal(".version 9.0\n.target sm_90\n.address_size 32\n"),
-                 "PTX line 3: only 64-bit addresses"));
+  CHECK(contains(refusal(".version 9.0\n.target sm_90\n.address_size 32\n"), "PTX line 3: only 64-bit addresses"));
   CHECK(contains(refusal(".version 9.0\n.frobnicate 3;\n"), "PTX line 2: unknown directive .frobnicate"));
   CHECK(contains(refusal(kernel_text(".reg .b32 r<4000000000>;")), "too many registers"));
   CHECK(contains(refusal(kernel_text(".reg .b32 a; mov.u32 a, 0x12345678123456789;")), "too many digits"));
@@ -111,8 +107,7 @@ TEST_CASE("literals of every notation have their value") {
 }
 
 TEST_CASE("registers narrower and wider than the instruction are converted where PTX allows it") {
-  CHECK(run_snippet("{ .reg .b64 w; mov.b64 w, 0x1122334455667788; cvt.u32.u8 d32, w; }", 32,
-                    {{0, 0, 0}})[0] == 0x88);
+  CHECK(run_snippet("{ .reg .b64 w; mov.b64 w, 0x1122334455667788; cvt.u32.u8 d32, w; }", 32, {{0, 0, 0}})[0] == 0x88);
   CHECK(run_snippet("{ .reg .b32 w; mov.b32 w, 0xfff0; cvt.s64.s16 d64, w; }", 64, {{0, 0, 0}})[0] ==
         0xfffffffffffffff0ull);
   CHECK(run_snippet("cvt.s16.s8 d64, a64;", 64, {{0x80, 0, 0}})[0] == 0xffffffffffffff80ull);
@@ -131,8 +126,7 @@ TEST_CASE("values live across loops and branches keep their registers") {
   std::string text = "{ .reg .b32 v<60>; .reg .b32 n;";
   for (int i = 0; i < 60; ++i) text += "mov.u32 v" + std::to_string(i) + ", " + std::to_string(i * i) + ";";
   text += "mov.u32 n, 0; top: add.u32 n, n, 1;";
-  for (int i = 0; i < 60; i += 3)
-    text += "add.u32 v" + std::to_string(i) + ", v" + std::to_string(i) + ", n;";
+  for (int i = 0; i < 60; i += 3) text += "add.u32 v" + std::to_string(i) + ", v" + std::to_string(i) + ", n;";
   text += "setp.lt.u32 r, n, a32; @r bra top;";
   for (int i = 0; i < 60; ++i)
     text += "mad.lo.u32 d32, v" + std::to_string(i) + ", " + std::to_string(i + 1) + ", d32;";
@@ -140,8 +134,7 @@ TEST_CASE("values live across loops and branches keep their registers") {
   const auto got = run_snippet(text, 32, {{1, 0, 0}, {4, 0, 0}, {9, 0, 0}});
   for (const auto& [trips, index] : {std::pair{1u, 0}, {4u, 1}, {9u, 2}}) {
     std::uint32_t expected = 0;
-    for (std::uint32_t i = 0; i < 60; ++i)
-      expected += (i * i + (i % 3 == 0 ? trips * (trips + 1) / 2 : 0)) * (i + 1);
+    for (std::uint32_t i = 0; i < 60; ++i) expected += (i * i + (i % 3 == 0 ? trips * (trips + 1) / 2 : 0)) * (i + 1);
     CHECK(got[static_cast<std::size_t>(index)] == expected);
   }
 }
@@ -157,8 +150,7 @@ TEST_CASE("docs/vgpu.md has the instruction table that the code prints") {
 }
 
 TEST_CASE("damaged PTX never does worse than being refused") {
-  const std::string sound =
-      kernel_text(R"(.reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p<3>; .reg .f32 %f<4>;
+  const std::string sound = kernel_text(R"(.reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p<3>; .reg .f32 %f<4>;
 .shared .align 16 .b8 s[64];
 ld.param.u64 %rd1, [p];
 cvta.to.global.u64 %rd1, %rd1;

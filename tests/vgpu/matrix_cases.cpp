@@ -19,7 +19,9 @@ using Words = std::vector<std::uint32_t>;
 
 constexpr int kLanes = 32;
 
-string number(int value) { return std::to_string(value); }
+string number(int value) {
+  return std::to_string(value);
+}
 
 /// {x0,x1,...}, or every `step`-th of them.
 string registers(const string& name, int first, int count, int step = 1) {
@@ -43,8 +45,8 @@ enum class Probe : std::uint8_t {
   any_bits,
   one_sign,
 };
-constexpr std::array kProbes{Probe::near_one, Probe::wide,     Probe::cancelling, Probe::big_c,   Probe::cancelled_c,
-                             Probe::smallest, Probe::largest,  Probe::specials,   Probe::any_bits, Probe::one_sign};
+constexpr std::array kProbes{Probe::near_one, Probe::wide,    Probe::cancelling, Probe::big_c,    Probe::cancelled_c,
+                             Probe::smallest, Probe::largest, Probe::specials,   Probe::any_bits, Probe::one_sign};
 
 enum class Matrix : std::uint8_t { a, b, c };
 
@@ -83,16 +85,26 @@ class Elements {
 
   std::uint32_t factor(const Format& f, std::size_t i) {
     switch (probe_) {
-      case Probe::near_one: return between(f, -3, 1);
-      case Probe::wide: return between(f, low_[i], high_[i]);
-      case Probe::cancelling: return random_.below(4) == 0 ? power(f, big_[i]) : between(f, low_[i], low_[i] + 6);
-      case Probe::big_c: return between(f, low_[i], low_[i] + 4);
-      case Probe::cancelled_c: return random_.below(6) == 0 ? power(f, big_[i]) : between(f, low_[i], big_[i] - 3);
-      case Probe::smallest: return between(f, f.low(), f.low() + 4);
-      case Probe::largest: return between(f, f.high() - 3, f.high());
-      case Probe::specials: return random_.below(16) == 0 ? f.special(random_) : between(f, -4, 4);
-      case Probe::any_bits: return random_.bits() & f.mask();
-      case Probe::one_sign: return between(f, -2, 2);
+      case Probe::near_one:
+        return between(f, -3, 1);
+      case Probe::wide:
+        return between(f, low_[i], high_[i]);
+      case Probe::cancelling:
+        return random_.below(4) == 0 ? power(f, big_[i]) : between(f, low_[i], low_[i] + 6);
+      case Probe::big_c:
+        return between(f, low_[i], low_[i] + 4);
+      case Probe::cancelled_c:
+        return random_.below(6) == 0 ? power(f, big_[i]) : between(f, low_[i], big_[i] - 3);
+      case Probe::smallest:
+        return between(f, f.low(), f.low() + 4);
+      case Probe::largest:
+        return between(f, f.high() - 3, f.high());
+      case Probe::specials:
+        return random_.below(16) == 0 ? f.special(random_) : between(f, -4, 4);
+      case Probe::any_bits:
+        return random_.bits() & f.mask();
+      case Probe::one_sign:
+        return between(f, -2, 2);
     }
     return 0;
   }
@@ -100,16 +112,26 @@ class Elements {
   std::uint32_t sum(const Format& f) {
     const int low = low_[0] + low_[1], high = high_[0] + high_[1];
     switch (probe_) {
-      case Probe::near_one: return between(f, -4, 4);
-      case Probe::wide: return between(f, low, high);
-      case Probe::cancelling: return random_.coin() ? 0 : between(f, low, (low + high) / 2);
-      case Probe::big_c: return between(f, low + 2, low + 36);
-      case Probe::cancelled_c: return random_.below(4) == 0 ? between(f, big_[0] + big_[1], big_[0] + big_[1]) : power(f, big_[0] + big_[1]);
-      case Probe::smallest: return between(f, f.low(), f.low() + 30);
-      case Probe::largest: return between(f, f.high() - 3, f.high());
-      case Probe::specials: return random_.below(10) == 0 ? f.special(random_) : between(f, -4, 4);
-      case Probe::any_bits: return random_.bits() & f.mask();
-      case Probe::one_sign: return between(f, -2, 6);
+      case Probe::near_one:
+        return between(f, -4, 4);
+      case Probe::wide:
+        return between(f, low, high);
+      case Probe::cancelling:
+        return random_.coin() ? 0 : between(f, low, (low + high) / 2);
+      case Probe::big_c:
+        return between(f, low + 2, low + 36);
+      case Probe::cancelled_c:
+        return random_.below(4) == 0 ? between(f, big_[0] + big_[1], big_[0] + big_[1]) : power(f, big_[0] + big_[1]);
+      case Probe::smallest:
+        return between(f, f.low(), f.low() + 30);
+      case Probe::largest:
+        return between(f, f.high() - 3, f.high());
+      case Probe::specials:
+        return random_.below(10) == 0 ? f.special(random_) : between(f, -4, 4);
+      case Probe::any_bits:
+        return random_.bits() & f.mask();
+      case Probe::one_sign:
+        return between(f, -2, 6);
     }
     return 0;
   }
@@ -123,15 +145,17 @@ class Elements {
 };
 
 std::uint64_t double_of(Random& random, Probe probe) {
-  constexpr std::array<std::uint64_t, 8> kSpecials{0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff4000000001234,
-                                                   0x8000000000000000, 0,                  0x0000000000000001, 0x7fefffffffffffff};
+  constexpr std::array<std::uint64_t, 8> kSpecials{0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
+                                                   0xfff4000000001234, 0x8000000000000000, 0,
+                                                   0x0000000000000001, 0x7fefffffffffffff};
   const std::uint64_t any = random.next();
   if (probe == Probe::any_bits) return any;
   if (probe == Probe::specials && random.below(12) == 0) return kSpecials[static_cast<std::size_t>(random.below(8))];
   const int spread = probe == Probe::near_one ? 2 : probe == Probe::wide ? 60 : 8;
   const int middle = probe == Probe::smallest ? -520 : probe == Probe::largest ? 510 : 0;
   std::uint64_t fraction = any & 0xfffffffffffff;
-  if (probe == Probe::cancelling || probe == Probe::cancelled_c) fraction &= ~std::uint64_t{0} << random.between(40, 52);
+  if (probe == Probe::cancelling || probe == Probe::cancelled_c)
+    fraction &= ~std::uint64_t{0} << random.between(40, 52);
   const auto exponent = static_cast<std::uint64_t>(1023 + middle + random.between(-spread, spread));
   const std::uint64_t sign = probe == Probe::one_sign ? 0 : any & 1ull << 63;
   return sign | exponent << 52 | fraction;
@@ -144,7 +168,8 @@ int width_of(const string& type) {
 }
 
 /// Elements of one matrix, packed into words.
-void append_elements(Words& to, int words, Matrix matrix, const string& type, Probe probe, Elements& elements, Random& random) {
+void append_elements(Words& to, int words, Matrix matrix, const string& type, Probe probe, Elements& elements,
+                     Random& random) {
   const int width = width_of(type);
   for (int i = 0; i < words; ++i) {
     if (width == 64) {
@@ -173,7 +198,8 @@ struct Types {
 Types types_of(const string& name) {
   static const std::regex kType("\\.(f16|bf16|tf32|f32|f64|e4m3|e5m2|[su](?:4|8|32)|b1)(?=\\.|$)");
   std::vector<string> found;
-  for (std::sregex_iterator match(name.begin(), name.end(), kType), end; match != end; ++match) found.push_back((*match)[1]);
+  for (std::sregex_iterator match(name.begin(), name.end(), kType), end; match != end; ++match)
+    found.push_back((*match)[1]);
   if (found.size() == 2) return {found[0], "f16", "f16", found[1]};
   return {found.at(0), found.at(1), found.at(2), found.at(3)};
 }
@@ -195,7 +221,8 @@ std::array<int, 4> registers_of(const string& text) {
   std::size_t at = 0;
   for (int& count : counts) {
     const auto begin = text.find('{', at), end = text.find('}', begin);
-    count = 1 + static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(begin), text.begin() + static_cast<std::ptrdiff_t>(end), ','));
+    count = 1 + static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            text.begin() + static_cast<std::ptrdiff_t>(end), ','));
     at = end;
   }
   return counts;
@@ -281,17 +308,18 @@ Case wmma_case(const string& text) {
   const int c_words = words_of(shape.m, shape.n, types.c), d_words = words_of(shape.m, shape.n, types.d);
   const bool doubles = types.d == "f64";
   const string file = doubles ? "d" : "r";
-  const auto load = [&](const string& matrix, const string& layout, const string& type, int first, int count, int at_word) {
-    return "add.u64 d31, from_block, " + number(4 * at_word) + ";\nwmma.load." + matrix + ".sync.aligned." + layout + "." +
-           shape.text() + ".global." + type + " " + registers(file, first, count) + ", [d31];\n";
+  const auto load = [&](const string& matrix, const string& layout, const string& type, int first, int count,
+                        int at_word) {
+    return "add.u64 d31, from_block, " + number(4 * at_word) + ";\nwmma.load." + matrix + ".sync.aligned." + layout +
+           "." + shape.text() + ".global." + type + " " + registers(file, first, count) + ", [d31];\n";
   };
   string body = load("a", layouts[1], types.a, 0, of_a, 0) + load("b", layouts[2], types.b, of_a, of_b, a_words) +
                 load("c", c_layout, types.c, of_a + of_b, of_c, a_words + b_words);
   const int first_d = of_a + of_b + of_c;
-  body += name + " " + registers(file, first_d, of_d) + ", " + registers(file, 0, of_a) + ", " + registers(file, of_a, of_b) +
-          ", " + registers(file, of_a + of_b, of_c) + ";\n";
-  body += "mov.u32 t0, smem;\nwmma.store.d.sync.aligned." + d_layout + "." + shape.text() + ".shared." + types.d + " [t0], " +
-          registers(file, first_d, of_d) + ";\nbar.warp.sync 0xffffffff;\n";
+  body += name + " " + registers(file, first_d, of_d) + ", " + registers(file, 0, of_a) + ", " +
+          registers(file, of_a, of_b) + ", " + registers(file, of_a + of_b, of_c) + ";\n";
+  body += "mov.u32 t0, smem;\nwmma.store.d.sync.aligned." + d_layout + "." + shape.text() + ".shared." + types.d +
+          " [t0], " + registers(file, first_d, of_d) + ";\nbar.warp.sync 0xffffffff;\n";
   const int in_words = (a_words + b_words + c_words) / kLanes, out_words = d_words / kLanes;
   body += "mad.lo.u32 t0, lane, " + number(4 * out_words) + ", t0;\n";
   for (int i = 0; i < out_words; ++i) body += "ld.shared.b32 o" + number(i) + ", [t0+" + number(4 * i) + "];\n";

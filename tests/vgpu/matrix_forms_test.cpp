@@ -1,5 +1,5 @@
-// Matrix products of single bits, of quad pairs and in directed rounding, and movmatrix. Expected elements and where lanes
-// hold them are those of the PTX ISA 9.0, 9.7.14.
+// Matrix products of single bits, of quad pairs and in directed rounding, and movmatrix. Expected elements and where
+// lanes hold them are those of the PTX ISA 9.0, 9.7.14.
 #include <array>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
@@ -31,7 +31,8 @@ std::string registers(char letter, int first, int count) {
 struct Bits {
   int columns;
   std::vector<std::vector<bool>> rows;
-  Bits(int count, int k, std::mt19937& source) : columns(k), rows(static_cast<std::size_t>(count), std::vector<bool>(static_cast<std::size_t>(k))) {
+  Bits(int count, int k, std::mt19937& source)
+      : columns(k), rows(static_cast<std::size_t>(count), std::vector<bool>(static_cast<std::size_t>(k))) {
     for (auto& row : rows)
       for (std::size_t i = 0; i < row.size(); ++i) row[i] = source() % 2 != 0;
     rows.front().assign(rows.front().size(), true);
@@ -39,7 +40,8 @@ struct Bits {
   }
   std::uint32_t word(int row, int first) const {
     std::uint32_t bits = 0;
-    for (int i = 0; i < 32; ++i) bits |= static_cast<std::uint32_t>(rows[static_cast<std::size_t>(row)][static_cast<std::size_t>(first + i)]) << i;
+    for (int i = 0; i < 32; ++i)
+      bits |= static_cast<std::uint32_t>(rows[static_cast<std::size_t>(row)][static_cast<std::size_t>(first + i)]) << i;
     return bits;
   }
 };
@@ -48,7 +50,9 @@ void check_bits(int m, int k, const std::string& operation) {
   std::mt19937 source(static_cast<unsigned>(m * k));
   const Bits a(m, k, source), b(8, k, source);  // B by columns.
   const int halves = m / 8, steps = k / 128;
-  const auto c_at = [](int row, int column) { return row == 1 && column == 1 ? 0x7fffffffu : static_cast<std::uint32_t>(row * 100 - column); };
+  const auto c_at = [](int row, int column) {
+    return row == 1 && column == 1 ? 0x7fffffffu : static_cast<std::uint32_t>(row * 100 - column);
+  };
   Words in;
   for (int lane = 0; lane < 32; ++lane) {
     const int group = lane / 4, first = lane % 4 * 32;
@@ -58,16 +62,18 @@ void check_bits(int m, int k, const std::string& operation) {
     for (int i = 0; i < 2 * halves; ++i) in.push_back(c_at(group + i / 2 * 8, lane % 4 * 2 + i % 2));
   }
   const int of_a = halves * steps, of_c = 2 * halves;
-  const Words got = run_warp("mma.sync.aligned.m" + std::to_string(m) + "n8k" + std::to_string(k) + ".row.col.s32.b1.b1.s32." +
-                                 operation + ".popc " + registers('o', 0, of_c) + "," + registers('r', 0, of_a) + "," +
-                                 registers('r', of_a, steps) + "," + registers('r', of_a + steps, of_c) + ";",
-                             of_a + steps + of_c, of_c, in);
+  const Words got =
+      run_warp("mma.sync.aligned.m" + std::to_string(m) + "n8k" + std::to_string(k) + ".row.col.s32.b1.b1.s32." +
+                   operation + ".popc " + registers('o', 0, of_c) + "," + registers('r', 0, of_a) + "," +
+                   registers('r', of_a, steps) + "," + registers('r', of_a + steps, of_c) + ";",
+               of_a + steps + of_c, of_c, in);
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < of_c; ++i) {
       const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
       std::uint32_t expected = c_at(row, column);
       for (int x = 0; x < k; ++x) {
-        const bool in_a = a.rows[static_cast<std::size_t>(row)][static_cast<std::size_t>(x)], in_b = b.rows[static_cast<std::size_t>(column)][static_cast<std::size_t>(x)];
+        const bool in_a = a.rows[static_cast<std::size_t>(row)][static_cast<std::size_t>(x)],
+                   in_b = b.rows[static_cast<std::size_t>(column)][static_cast<std::size_t>(x)];
         expected += operation == "xor" ? in_a != in_b : in_a && in_b;
       }
       INFO("row " << row << ", column " << column);
@@ -80,19 +86,25 @@ void check_bits(int m, int k, const std::string& operation) {
 struct At {
   int row, column;
 };
-bool upper(int lane) { return lane >= 16; }
+bool upper(int lane) {
+  return lane >= 16;
+}
 At a_at(int lane, int i, bool by_columns) {
   return by_columns ? At{i + (upper(lane) ? 4 : 0), lane % 4} : At{lane % 4 + (upper(lane) ? 4 : 0), i};
 }
 At b_at(int lane, int i, bool by_columns) {
   return by_columns ? At{i, lane % 4 + (upper(lane) ? 4 : 0)} : At{lane % 4, i + (upper(lane) ? 4 : 0)};
 }
-At half_at(int lane, int i) { return {lane % 4 + (upper(lane) ? 4 : 0), i}; }
+At half_at(int lane, int i) {
+  return {lane % 4 + (upper(lane) ? 4 : 0), i};
+}
 At word_at(int lane, int i) {
   return {(lane & 1) + (i & 2) + (upper(lane) ? 4 : 0), (i & 4) + (lane & 2) + (i & 1)};
 }
 
-std::uint32_t half_bits(int value) { return f16_from_f32(static_cast<float>(value), {}); }
+std::uint32_t half_bits(int value) {
+  return f16_from_f32(static_cast<float>(value), {});
+}
 
 /// Whole numbers small enough to be exact in f16.
 void check_quad_pairs(bool a_by_columns, bool b_by_columns, const std::string& d_type, const std::string& c_type) {
@@ -104,9 +116,11 @@ void check_quad_pairs(bool a_by_columns, bool b_by_columns, const std::string& d
   for (int lane = 0; lane < 32; ++lane) {
     const int pair = lane % 16 / 4;
     for (int i = 0; i < 4; i += 2)
-      in.push_back(half_bits(a(pair, a_at(lane, i, a_by_columns))) | half_bits(a(pair, a_at(lane, i + 1, a_by_columns))) << 16);
+      in.push_back(half_bits(a(pair, a_at(lane, i, a_by_columns))) | half_bits(a(pair, a_at(lane, i + 1, a_by_columns)))
+                                                                         << 16);
     for (int i = 0; i < 4; i += 2)
-      in.push_back(half_bits(b(pair, b_at(lane, i, b_by_columns))) | half_bits(b(pair, b_at(lane, i + 1, b_by_columns))) << 16);
+      in.push_back(half_bits(b(pair, b_at(lane, i, b_by_columns))) | half_bits(b(pair, b_at(lane, i + 1, b_by_columns)))
+                                                                         << 16);
     for (int i = 0; i < 8; i += half_c ? 2 : 1)
       in.push_back(half_c ? half_bits(c(pair, half_at(lane, i))) | half_bits(c(pair, half_at(lane, i + 1))) << 16
                           : std::bit_cast<std::uint32_t>(static_cast<float>(c(pair, word_at(lane, i)))));
@@ -164,9 +178,10 @@ TEST_CASE("products of doubles round as they are told") {
     }
     for (const std::string rounding : {"", ".rn", ".rz", ".rm", ".rp"})
       for (const std::string name : {"mma.sync.aligned.m8n8k4.row.col", "wmma.mma.sync.aligned.row.col.m8n8k4"}) {
-        const Words got = run_warp("mov.b64 d0, {r0, r1}; mov.b64 d1, {r2, r3}; mov.b64 d2, 0; mov.b64 d3, 0; " + name + rounding +
-                                       ".f64.f64.f64.f64 {d4, d5}, {d0}, {d1}, {d2, d3}; mov.b64 {o0, o1}, d4; mov.b64 {o2, o3}, d5;",
-                                   4, 4, in);
+        const Words got =
+            run_warp("mov.b64 d0, {r0, r1}; mov.b64 d1, {r2, r3}; mov.b64 d2, 0; mov.b64 d3, 0; " + name + rounding +
+                         ".f64.f64.f64.f64 {d4, d5}, {d0}, {d1}, {d2, d3}; mov.b64 {o0, o1}, d4; mov.b64 {o2, o3}, d5;",
+                     4, 4, in);
         const bool away = rounding == (negative ? ".rm" : ".rp");
         INFO(name << rounding << (negative ? ", negative" : ""));
         for (std::size_t i = 0; i < got.size(); i += 2)

@@ -34,7 +34,9 @@ const std::string kBarriers = R"(
 )";
 
 std::string kernel(const std::string& body) {
-  return kBarriers + "extern \"C\" __global__ void k(u32* out) {\n__shared__ u64 storage[8];\nconst u32 b = at(storage);\nconst u32 t = threadIdx.x;\n" +
+  return kBarriers +
+         "extern \"C\" __global__ void k(u32* out) {\n__shared__ u64 storage[8];\nconst u32 b = at(storage);\nconst "
+         "u32 t = threadIdx.x;\n" +
          body + "\n}";
 }
 
@@ -67,7 +69,8 @@ TEST_CASE("arrivals count down, the state tells the count before, the phase turn
     out[2] = test(b, first);
     const u64 third = arrive(b);
     out[3] = pending(third); out[4] = test(b, first); out[5] = test(b, third);
-    out[6] = pending(arrive(b, 3)); out[7] = pending(arrive(b));)", 1, 8) == Values{3, 2, 0, 1, 1, 1, 3, 3});
+    out[6] = pending(arrive(b, 3)); out[7] = pending(arrive(b));)",
+                1, 8) == Values{3, 2, 0, 1, 1, 1, 3, 3});
 }
 
 TEST_CASE("a parity names the current phase or the one before it") {
@@ -77,7 +80,8 @@ TEST_CASE("a parity names the current phase or the one before it") {
     sink(b);
     out[2] = parity(b, 0); out[3] = parity(b, 1);
     sink(b);
-    out[4] = parity(b, 0); out[5] = try_for(b, 1, 0);)", 1, 6) == Values{0, 1, 1, 0, 0, 1});
+    out[4] = parity(b, 0); out[5] = try_for(b, 1, 0);)",
+                1, 6) == Values{0, 1, 1, 0, 0, 1});
 }
 
 TEST_CASE("a phase ends when arrivals and bytes have both come, in any order") {
@@ -90,7 +94,8 @@ TEST_CASE("a phase ends when arrivals and bytes have both come, in any order") {
     complete(b, 16);  // before they are expected
     out[3] = parity(b, 1);
     expect(b, 16); out[4] = parity(b, 1);
-    sink(b); out[5] = parity(b, 1);)", 1, 6) == Values{0, 0, 1, 0, 0, 1});
+    sink(b); out[5] = parity(b, 1);)",
+                1, 6) == Values{0, 0, 1, 0, 0, 1});
 }
 
 TEST_CASE("who drops out is not awaited in later phases") {
@@ -99,7 +104,8 @@ TEST_CASE("who drops out is not awaited in later phases") {
     out[0] = pending(drop(b)); sink(b); sink(b);
     out[1] = parity(b, 0);
     out[2] = pending(arrive(b)); sink(b);
-    out[3] = parity(b, 1);)", 1, 4) == Values{3, 1, 2, 1});
+    out[3] = parity(b, 1);)",
+                1, 4) == Values{3, 1, 2, 1});
 }
 
 TEST_CASE("warps that wait let those run that they wait for") {
@@ -121,7 +127,8 @@ TEST_CASE("warps that wait let those run that they wait for") {
         sink(b + 16 + 8 * s);
       }
     }
-    out[t] = sum;)", 128, 128);
+    out[t] = sum;)",
+                           128, 128);
   for (std::size_t t = 32; t < 128; ++t) CHECK(out[t] == 2470);
 }
 
@@ -130,7 +137,8 @@ TEST_CASE("lanes of one warp may wait for each other through an mbarrier") {
     if (t == 0) { init(b, 1); init(b + 8, 31); }
     __syncwarp();
     if (t == 0) { wait(b + 8, 0); out[0] = 7; sink(b); }
-    else { sink(b + 8); wait(b, 0); out[t] = t; })", 32, 32);
+    else { sink(b + 8); wait(b, 0); out[t] = t; })",
+                           32, 32);
   for (std::uint32_t t = 1; t < 32; ++t) CHECK(out[t] == t);
   CHECK(out[0] == 7);
 }
@@ -140,7 +148,8 @@ TEST_CASE("try_wait gives up after a while: who tries only so often goes on") {
     init(b, 1);
     u32 tries = 0;
     while (!try_for(b, 0, 20) && tries < 50) ++tries;
-    out[0] = tries;)", 1, 1) == Values{50});
+    out[0] = tries;)",
+                1, 1) == Values{50});
 }
 
 TEST_CASE("an mbarrier whose phase never ends is a deadlock that says what is lacking") {
@@ -160,12 +169,16 @@ TEST_CASE("misused mbarriers are findings") {
   CHECK(contains(finding("if (t == 0) init(b, 1 << 20);"), "a count of 1048576"));
   CHECK(contains(finding("if (t == 0) { init(b, 1); init(b, 1); }"), "holds an mbarrier already"));
   CHECK(contains(finding("if (t == 0) { init(b, 2); arrive(b, 3); }"), "awaits only 2 of its 2"));
-  CHECK(contains(finding("if (t == 0) { init(b, 2); expect(b, 1048575); expect(b, 1); }"), "transaction count would be 1048576"));
+  CHECK(contains(finding("if (t == 0) { init(b, 2); expect(b, 1048575); expect(b, 1); }"),
+                 "transaction count would be 1048576"));
   CHECK(contains(finding("if (t == 0) { init(b, 1); try_for(b, 2, 0); }"), "a parity of 2"));
   CHECK(contains(finding(R"(if (t == 0) { init(b, 1); u64 s;
     asm volatile("mbarrier.arrive.noComplete.release.cta.shared::cta.b64 %0, [%1], 1;" : "=l"(s) : "r"(b) : "memory"); })"),
                  "noComplete"));
-  CHECK(finding(R"(if (t == 0) { init(b, 1); asm volatile("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(b)); init(b, 2); })") == "");
+  CHECK(
+      finding(
+          R"(if (t == 0) { init(b, 1); asm volatile("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(b)); init(b, 2); })") ==
+      "");
 }
 
 TEST_CASE("cp.async arrives at an mbarrier when its copies have landed") {

@@ -63,8 +63,7 @@ TEST_CASE("loads and stores of every width and vector move the right bytes") {
     for (std::size_t b = 0; b < 8; ++b) CHECK(out[2048 + 8 * i + b] == in[2048 + 8 * i + b]);
     for (std::size_t b = 0; b < 16; ++b) CHECK(out[4096 + 16 * (31 - i) + b] == in[4096 + 16 * i + b]);
     for (std::size_t b = 0; b < 16; ++b) CHECK(out[8192 + 16 * i + b] == in[8192 + 16 * i + b]);
-    CHECK(static_cast<std::int32_t>(word(out, 16384 + 4 * i, 4)) ==
-          (i % 3 == 0 ? static_cast<std::int8_t>(in[i]) : 0));
+    CHECK(static_cast<std::int32_t>(word(out, 16384 + 4 * i, 4)) == (i % 3 == 0 ? static_cast<std::int8_t>(in[i]) : 0));
   }
 }
 
@@ -130,8 +129,8 @@ TEST_CASE(
 }
 
 TEST_CASE("an access out of bounds names kernel, line, thread, address and nearest buffer") {
-  const std::string beyond = failure_of_kernel(
-      "const int i = blockIdx.x * 32 + threadIdx.x;\nif (i < n) {\n  p[i + 60] = 3;\n}", 64);
+  const std::string beyond =
+      failure_of_kernel("const int i = blockIdx.x * 32 + threadIdx.x;\nif (i < n) {\n  p[i + 60] = 3;\n}", 64);
   CHECK(contains(beyond, "kernel k, line 4, block (1, 0, 0), thread (8, 0, 0)"));
   CHECK(contains(beyond, "st.global.u8: writes 1 byte at 0x7f"));
   CHECK(contains(beyond, "0 bytes behind the end of 'bytes'"));
@@ -155,21 +154,17 @@ TEST_CASE("misaligned accesses and writes to constant memory are found") {
 }
 
 TEST_CASE("shared and local memory have bounds too") {
+  CHECK(contains(failure_of_kernel("__shared__ int s[16];\ns[threadIdx.x + n] = 1;\n__syncthreads();\np[0] = s[0];", 0),
+                 "of shared memory, which has 64 bytes"));
   CHECK(contains(
-      failure_of_kernel("__shared__ int s[16];\ns[threadIdx.x + n] = 1;\n__syncthreads();\np[0] = s[0];", 0),
-      "of shared memory, which has 64 bytes"));
-  CHECK(
-      contains(failure_of_kernel(
-                   "extern __shared__ int d[];\nd[threadIdx.x] = n;\n__syncthreads();\np[0] = d[1];", 4, 100),
-               "line 3"));
-  CHECK(
-      contains(failure_of_kernel(
-                   "extern __shared__ int d[];\nd[threadIdx.x] = n;\n__syncthreads();\np[0] = d[1];", 4, 100),
-               "thread (25, 0, 0)"));
-  CHECK(
-      contains(failure_of_kernel(
-                   "int a[8];\nfor (int i = 0; i < n; ++i) a[i * 3 + threadIdx.x] = i;\np[0] = a[p[1]];", 30),
-               "local memory"));
+      failure_of_kernel("extern __shared__ int d[];\nd[threadIdx.x] = n;\n__syncthreads();\np[0] = d[1];", 4, 100),
+      "line 3"));
+  CHECK(contains(
+      failure_of_kernel("extern __shared__ int d[];\nd[threadIdx.x] = n;\n__syncthreads();\np[0] = d[1];", 4, 100),
+      "thread (25, 0, 0)"));
+  CHECK(contains(
+      failure_of_kernel("int a[8];\nfor (int i = 0; i < n; ++i) a[i * 3 + threadIdx.x] = i;\np[0] = a[p[1]];", 30),
+      "local memory"));
 }
 
 TEST_CASE("atomics update global and shared memory in every type") {
@@ -222,8 +217,7 @@ TEST_CASE("atomics update global and shared memory in every type") {
   CHECK(out[11] == 496);
   CHECK(gpu.download<float>(f, 2) == std::vector<float>{249.0f, 48.0f});
   CHECK(gpu.download<double>(d, 1)[0] == 124.0);
-  CHECK(gpu.download<std::uint64_t>(u, 2) ==
-        std::vector<std::uint64_t>{32ull << 40, static_cast<std::uint64_t>(-69)});
+  CHECK(gpu.download<std::uint64_t>(u, 2) == std::vector<std::uint64_t>{32ull << 40, static_cast<std::uint64_t>(-69)});
   CHECK(gpu.download<std::uint32_t>(h, 1)[0] ==
         (static_cast<std::uint32_t>(f16_from_f32(64.0f)) << 16 | f16_from_f32(32.0f)));
 }

@@ -9,10 +9,10 @@ constexpr std::size_t kTuples = 512;
 
 const std::vector<std::uint64_t>& edges_of(Kind kind) {
   static const std::vector<std::uint64_t> kF32{
-      0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0x00000001, 0x7f7fffff,
-      0x80000001, 0x00800000, 0x007fffff, 0xff7fffff, 0xffc01234, 0x7f800001, 0xffffffff, 0x3f000000, 0x40490fdb,
-      0x3f800001, 0xbf7fffff, 0x80800000, 0x4b800000, 0x4f000000, 0xcf000000, 0x5f000000, 0x33800000, 0x4effffff,
-      0x477fe000, 0x42fe0000, 0xc3150000, 0x3effffff, 0x4b000001};
+      0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0x00000001,
+      0x7f7fffff, 0x80000001, 0x00800000, 0x007fffff, 0xff7fffff, 0xffc01234, 0x7f800001, 0xffffffff,
+      0x3f000000, 0x40490fdb, 0x3f800001, 0xbf7fffff, 0x80800000, 0x4b800000, 0x4f000000, 0xcf000000,
+      0x5f000000, 0x33800000, 0x4effffff, 0x477fe000, 0x42fe0000, 0xc3150000, 0x3effffff, 0x4b000001};
   static const std::vector<std::uint64_t> kF64{
       0x0000000000000000, 0x8000000000000000, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000,
       0xfff0000000000000, 0x7ff8000000000000, 0x0000000000000001, 0x7fefffffffffffff, 0x800fffffffffffff,
@@ -25,28 +25,60 @@ const std::vector<std::uint64_t>& edges_of(Kind kind) {
   static const std::vector<std::uint64_t> kBf16{0x0000, 0x8000, 0x3f80, 0xbf80, 0x7f80, 0xff80, 0x7fc0, 0x0001,
                                                 0x7f7f, 0x807f, 0x0080, 0xffff, 0x7f81, 0x3f00, 0x3f81, 0x4b80,
                                                 0xff7f, 0x3380, 0x4049, 0x4f00, 0x3eaa, 0x8080, 0x7e00, 0x0180};
-  static const std::vector<std::uint64_t> kI16{0, 1, 0xffff, 0x7fff, 0x8000, 2, 0xfffe, 0x8001, 100, 0x00ff, 0xff00, 15, 16, 17};
+  static const std::vector<std::uint64_t> kI16{0,      1,   0xffff, 0x7fff, 0x8000, 2,  0xfffe,
+                                               0x8001, 100, 0x00ff, 0xff00, 15,     16, 17};
   static const std::vector<std::uint64_t> kI32{0,          1,          0xffffffff, 0x7fffffff, 0x80000000, 2,
                                                0xfffffffe, 0x80000001, 31,         32,         33,         0xff,
                                                0x10000,    0xffff,     0x12345678, 0x80ff7f01, 255,        0x00ffffff};
-  static const std::vector<std::uint64_t> kI64{
-      0, 1, 0xffffffffffffffff, 0x7fffffffffffffff, 0x8000000000000000, 2, 0xfffffffffffffffe, 0xffffffff,
-      0x100000000, 0x7fffffff, 0x80000000, 0xffffffff80000000, 63, 64, 0x123456789abcdef0, 0x8000000000000001,
-      0x00ffffffffffffff, 0x1fffffffffffff};
-  static const std::vector<std::uint64_t> kSmall{0, 1, 31, 32, 33, 8, 16, 255, 63, 64, 65, 256, 0xffffffff, 4, 5, 0x80000000};
-  static const std::vector<std::uint64_t> kAny{0, 0xffffffff, 0x80000000, 0x7fffffff, 0x01234567, 0x3210, 0x7654, 0xfedc};
+  static const std::vector<std::uint64_t> kI64{0,
+                                               1,
+                                               0xffffffffffffffff,
+                                               0x7fffffffffffffff,
+                                               0x8000000000000000,
+                                               2,
+                                               0xfffffffffffffffe,
+                                               0xffffffff,
+                                               0x100000000,
+                                               0x7fffffff,
+                                               0x80000000,
+                                               0xffffffff80000000,
+                                               63,
+                                               64,
+                                               0x123456789abcdef0,
+                                               0x8000000000000001,
+                                               0x00ffffffffffffff,
+                                               0x1fffffffffffff};
+  static const std::vector<std::uint64_t> kSmall{0,  1,  31, 32,  33,         8, 16, 255,
+                                                 63, 64, 65, 256, 0xffffffff, 4, 5,  0x80000000};
+  static const std::vector<std::uint64_t> kAny{0,          0xffffffff, 0x80000000, 0x7fffffff,
+                                               0x01234567, 0x3210,     0x7654,     0xfedc};
   static const std::vector<std::uint64_t> kNone{0};
   switch (kind) {
-    case Kind::f32: return kF32;
-    case Kind::f64: return kF64;
-    case Kind::f16: case Kind::f16x2: return kF16;
-    case Kind::bf16: case Kind::bf16x2: return kBf16;
-    case Kind::i16: case Kind::i16x2: return kI16;
-    case Kind::i32: return kI32;
-    case Kind::i64: return kI64;
-    case Kind::small: return kSmall;
-    case Kind::e4m3x2: case Kind::e5m2x2: case Kind::any32: return kAny;
-    case Kind::none: break;
+    case Kind::f32:
+      return kF32;
+    case Kind::f64:
+      return kF64;
+    case Kind::f16:
+    case Kind::f16x2:
+      return kF16;
+    case Kind::bf16:
+    case Kind::bf16x2:
+      return kBf16;
+    case Kind::i16:
+    case Kind::i16x2:
+      return kI16;
+    case Kind::i32:
+      return kI32;
+    case Kind::i64:
+      return kI64;
+    case Kind::small:
+      return kSmall;
+    case Kind::e4m3x2:
+    case Kind::e5m2x2:
+    case Kind::any32:
+      return kAny;
+    case Kind::none:
+      break;
   }
   return kNone;
 }
@@ -74,15 +106,25 @@ std::uint64_t random_value(Random& r, Kind kind) {
   if (choice == 0) return edges[static_cast<std::size_t>(r.below(static_cast<int>(edges.size())))];
   const bool moderate = choice == 1;
   switch (kind) {
-    case Kind::f32: return moderate ? float_near_one(r, 8, 23, r.coin() ? 8 : 40) : r.bits();
-    case Kind::f64: return moderate ? float_near_one(r, 11, 52, r.coin() ? 8 : 70) : r.next();
-    case Kind::f16: return moderate ? float_near_one(r, 5, 10, 5) : r.bits() & 0xffffu;
-    case Kind::bf16: return moderate ? float_near_one(r, 8, 7, 8) : r.bits() & 0xffffu;
-    case Kind::i16: return moderate ? r.bits() & 0xffu : r.bits() & 0xffffu;
-    case Kind::e4m3x2: case Kind::e5m2x2: return r.bits() & 0xffffu;
-    case Kind::i64: return moderate ? r.next() >> r.below(64) : r.next();
-    case Kind::small: return moderate || r.coin() ? r.bits() % 70u : r.bits();
-    default: return moderate ? r.bits() >> r.below(32) : r.bits();
+    case Kind::f32:
+      return moderate ? float_near_one(r, 8, 23, r.coin() ? 8 : 40) : r.bits();
+    case Kind::f64:
+      return moderate ? float_near_one(r, 11, 52, r.coin() ? 8 : 70) : r.next();
+    case Kind::f16:
+      return moderate ? float_near_one(r, 5, 10, 5) : r.bits() & 0xffffu;
+    case Kind::bf16:
+      return moderate ? float_near_one(r, 8, 7, 8) : r.bits() & 0xffffu;
+    case Kind::i16:
+      return moderate ? r.bits() & 0xffu : r.bits() & 0xffffu;
+    case Kind::e4m3x2:
+    case Kind::e5m2x2:
+      return r.bits() & 0xffffu;
+    case Kind::i64:
+      return moderate ? r.next() >> r.below(64) : r.next();
+    case Kind::small:
+      return moderate || r.coin() ? r.bits() % 70u : r.bits();
+    default:
+      return moderate ? r.bits() >> r.below(32) : r.bits();
   }
 }
 

@@ -14,7 +14,7 @@ enum class Kind : std::uint8_t {
   none,
   f32,
   f64,
-  f16,    ///< One in the low half.
+  f16,  ///< One in the low half.
   f16x2,
   bf16,
   bf16x2,
@@ -24,8 +24,8 @@ enum class Kind : std::uint8_t {
   i16x2,
   i32,
   i64,
-  small,    ///< Shift amounts, lengths, positions: mostly below 70.
-  any32,    ///< Random bits.
+  small,  ///< Shift amounts, lengths, positions: mostly below 70.
+  any32,  ///< Random bits.
 };
 
 /// A third edges, a third of moderate size, a third any bits.

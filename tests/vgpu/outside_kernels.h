@@ -35,8 +35,7 @@ class Outside : public TestGpu {
     if (folders.empty()) SKIP("the CUDA Toolkit's headers are not on this machine");
     for (const auto& folder : folders) request.include_folders.push_back(folder.string());
     auto compiled = compiler->compile(request);
-    if (const auto* failure = std::get_if<evo::Failure>(&compiled))
-      FAIL(failure->reason << "\n" << failure->log);
+    if (const auto* failure = std::get_if<evo::Failure>(&compiled)) FAIL(failure->reason << "\n" << failure->log);
     load_ptx(std::get<evo::CompiledSource>(compiled).binary.ptx);
   }
 

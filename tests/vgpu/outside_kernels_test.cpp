@@ -1,4 +1,6 @@
 // Kernels that have nothing to do with this project's tasks, written as people write them: tests/vgpu/kernels/*.cu.
+#include "tests/vgpu/outside_kernels.h"
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "evaluator/numbers/float_formats.h"
-#include "tests/vgpu/outside_kernels.h"
 
 using namespace evo::vgpu;
 
@@ -39,9 +40,15 @@ std::vector<double> product(const Floats& a, const Floats& b, int m, int n, int 
   }
   return c;
 }
-float same(float x) { return x; }
-float through_half(float x) { return f32_from_f16(f16_from_f32(x)); }
-float through_bf16(float x) { return f32_from_bf16(bf16_from_f32(x)); }
+float same(float x) {
+  return x;
+}
+float through_half(float x) {
+  return f32_from_f16(f16_from_f32(x));
+}
+float through_bf16(float x) {
+  return f32_from_bf16(bf16_from_f32(x));
+}
 
 template <class T>
 void check_close(const std::vector<T>& got, const std::vector<double>& want, double tolerance) {
@@ -121,7 +128,8 @@ TEST_CASE("outside kernels: reductions with shuffles, cooperative groups, CUB an
   std::vector<double> doubles(n);
   for (int i = 0; i < n; ++i) doubles[i] = floats[i] = static_cast<float>(ints[i] = i * 37 % 101 - 40);
   const double sum = std::accumulate(doubles.begin(), doubles.end(), 0.0);
-  const auto f_at = gpu.upload("floats", floats), i_at = gpu.upload("ints", ints), d_at = gpu.upload("doubles", doubles);
+  const auto f_at = gpu.upload("floats", floats), i_at = gpu.upload("ints", ints),
+             d_at = gpu.upload("doubles", doubles);
 
   const auto one = gpu.upload("one", std::vector<float>{0});
   gpu.run("sum_shuffle", {{3, 1, 1}, {128, 1, 1}}, one, f_at, n);
@@ -160,13 +168,16 @@ TEST_CASE("outside kernels: reductions with shuffles, cooperative groups, CUB an
     total += in[i];
     bits ^= in[i];
     thirds |= static_cast<unsigned>(in[i] % 3 == 0) << i;
-    if (i % 2 != 0) any_odd |= in[i];
-    else all_even &= in[i];
+    if (i % 2 != 0)
+      any_odd |= in[i];
+    else
+      all_even &= in[i];
   }
   for (unsigned i = 0; i < 32; ++i) {
     unsigned alike = 0;
     for (unsigned j = 0; j < 32; ++j) alike |= static_cast<unsigned>(in[j] % 4 == in[i] % 4) << j;
-    const unsigned want[] = {total, 0, 22, bits, thirds, alike, 0, 3, in[i % 16 < 3 ? i : i - 3], i % 2 != 0 ? any_odd : all_even};
+    const unsigned want[] = {
+        total, 0, 22, bits, thirds, alike, 0, 3, in[i % 16 < 3 ? i : i - 3], i % 2 != 0 ? any_odd : all_even};
     const std::vector<unsigned> row(votes.begin() + 10 * i, votes.begin() + 10 * i + 10);
     CHECK(row == std::vector<unsigned>(std::begin(want), std::end(want)));
   }

@@ -98,7 +98,8 @@ std::string module_of(const std::vector<PtxForm>& forms, std::string_view arch) 
 .global .align 16 .b8 global_array[256];
 .func function (.param .b32 a) {{ ret; }}
 .func (.param .b32 b) answering (.param .b32 a) {{ .reg .b32 t; ld.param.b32 t, [a]; st.param.b32 [b], t; ret; }}
-)", arch);
+)",
+                                arch);
   for (std::size_t i = 0; i < forms.size(); ++i) {
     ptx += fmt::format(R"(.visible .entry k{}(.param .b64 argument)
 {{
@@ -108,7 +109,8 @@ std::string module_of(const std::vector<PtxForm>& forms, std::string_view arch) 
   {}
   ret;
 }}
-)", i, forms[i].text);
+)",
+                       i, forms[i].text);
   }
   return ptx;
 }

@@ -29,7 +29,9 @@ std::string refusal_of(const PtxForm& form) {
 }
 
 /// What no kernel here can be handed: docs/vgpu.md, "Limits".
-bool is_out_of_reach(const PtxForm& form) { return form.text.find(".im2col") != std::string::npos; }
+bool is_out_of_reach(const PtxForm& form) {
+  return form.text.find(".im2col") != std::string::npos;
+}
 
 TEST_CASE("every form of every instruction of the PTX ISA loads") {
   std::string refused;
@@ -49,9 +51,11 @@ TEST_CASE("an instruction that needs what no kernel here can be handed is refuse
   for (const std::string text :
        {"tex.2d.v4.f32.s32 {f0, f1, f2, f3}, [d0, {r0, r1}];", "tld4.r.2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, {f4, f5}];",
         "txq.width.b32 r0, [d0];", "suld.b.1d.b32.trap {r0}, [d0, {r1}];", "sust.b.1d.b32.trap [d0, {r1}], {r0};",
-        "sured.b.add.1d.u32.trap [d0, {r1}], r0;", "suq.width.b32 r0, [d0];", "multimem.ld_reduce.weak.global.add.f32 f0, [ga];",
-        "multimem.st.weak.global.f32 [ga], f0;", "multimem.red.relaxed.sys.global.add.f32 [ga], f0;",
-        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [sm], [map, {r0, r1, r2}], [bar], {h0};"}) {
+        "sured.b.add.1d.u32.trap [d0, {r1}], r0;", "suq.width.b32 r0, [d0];",
+        "multimem.ld_reduce.weak.global.add.f32 f0, [ga];", "multimem.st.weak.global.f32 [ga], f0;",
+        "multimem.red.relaxed.sys.global.add.f32 [ga], f0;",
+        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [sm], [map, {r0, r1, r2}], "
+        "[bar], {h0};"}) {
     const std::string why = refusal_of({text});
     INFO(text << ": " << why);
     CHECK(why.find("unsupported instruction " + text.substr(0, text.find(' '))) != std::string::npos);
@@ -68,7 +72,8 @@ std::filesystem::path ptxas() {
 TEST_CASE("ptxas accepts every form for the architecture that it is listed with") {
   if (ptxas().empty()) SKIP("no ptxas on this machine");
   std::map<std::string, std::vector<PtxForm>> by_arch;
-  for (const PtxForm& form : conformance::ptx_forms()) by_arch[form.arch == "sm_90" ? "sm_90a" : form.arch].push_back(form);
+  for (const PtxForm& form : conformance::ptx_forms())
+    by_arch[form.arch == "sm_90" ? "sm_90a" : form.arch].push_back(form);
   REQUIRE(by_arch.size() >= 3);
   const auto folder = std::filesystem::temp_directory_path();
   for (auto& [arch, forms] : by_arch) {
@@ -76,7 +81,8 @@ TEST_CASE("ptxas accepts every form for the architecture that it is listed with"
     forms.push_back({"add.s32 h0, h1, h2;"});
     const auto file = folder / ("evo_forms_" + arch + ".ptx"), log = folder / ("evo_forms_" + arch + ".log");
     std::ofstream(file) << conformance::module_of(forms, arch);
-    const std::string command = ptxas().string() + " -O0 -arch " + arch + " -o /dev/null " + file.string() + " >" + log.string() + " 2>&1";
+    const std::string command =
+        ptxas().string() + " -O0 -arch " + arch + " -o /dev/null " + file.string() + " >" + log.string() + " 2>&1";
     const int status = std::system(command.c_str());
     std::ifstream said(log);
     std::string errors;

@@ -46,7 +46,8 @@ TEST_CASE("cp.async whose source is ignored writes zeros and reads nothing") {
   for (std::uint32_t lane = 0; lane < 32; ++lane) in.insert(in.end(), {lane, lane + 100});
   // Ignoring lanes give an address that is no memory.
   const Words got = run_warp(
-      "mov.u32 t0, smem; mad.lo.u32 t0, lane, 8, t0; and.b32 t1, lane, 1; setp.ne.u32 p, t1, 0; mov.b64 d0, from; @p mov.b64 d0, 8;"
+      "mov.u32 t0, smem; mad.lo.u32 t0, lane, 8, t0; and.b32 t1, lane, 1; setp.ne.u32 p, t1, 0; mov.b64 d0, from; @p "
+      "mov.b64 d0, 8;"
       "cp.async.ca.shared.global [t0], [d0], 8, p; cp.async.wait_all; ld.shared.v2.b32 {o0, o1}, [t0];",
       2, 2, in);
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -58,7 +59,8 @@ TEST_CASE("cp.async whose source is ignored writes zeros and reads nothing") {
 TEST_CASE("registers tell of reserved shared memory, and what nobody has set is zero") {
   const Words got = run_warp(
       "mov.u32 o0, %aggr_smem_size; mov.u32 o1, %total_smem_size; mov.u32 t0, %reserved_smem_offset_begin;"
-      "mov.u32 o2, %reserved_smem_offset_end; sub.u32 o2, o2, t0; mov.u32 o3, %reserved_smem_offset_cap; mov.u32 t0, smem;"
+      "mov.u32 o2, %reserved_smem_offset_end; sub.u32 o2, o2, t0; mov.u32 o3, %reserved_smem_offset_cap; mov.u32 t0, "
+      "smem;"
       "mov.pred p, %is_explicit_cluster; selp.u32 o4, 1, 0, p; mov.u32 o5, %pm3; mov.u32 o6, %envreg31;"
       "mov.u64 d0, %current_graph_exec; mov.b64 {o7, t0}, d0;",
       0, 8, {});
@@ -72,7 +74,8 @@ TEST_CASE("registers tell of reserved shared memory, and what nobody has set is 
 TEST_CASE("what a thread allocates on its stack is aligned, its own, and given back by stackrestore") {
   // Lane i takes i + 1 bytes, then 16 at an alignment of 64, twice from the same place.
   const Words got = run_warp(
-      "add.u32 t0, lane, 1; cvt.u64.u32 d0, t0; alloca.u64 d1, d0; st.local.u8 [d1], lane; stacksave.u64 d2; mov.b64 d3, 16;"
+      "add.u32 t0, lane, 1; cvt.u64.u32 d0, t0; alloca.u64 d1, d0; st.local.u8 [d1], lane; stacksave.u64 d2; mov.b64 "
+      "d3, 16;"
       "alloca.u64 d4, d3, 64; st.local.u32 [d4+12], lane; stackrestore.u64 d2; alloca.u64 d5, d3, 64;"
       "cvta.local.u64 d6, d5; ld.u32 o0, [d6+12]; ld.local.u8 o1, [d1]; sub.u64 d7, d5, d4; mov.b64 {o2, t1}, d7;"
       "and.b64 d7, d5, 63; mov.b64 {o3, t1}, d7; and.b64 d7, d1, 7; mov.b64 {o4, t1}, d7;",
@@ -85,15 +88,19 @@ TEST_CASE("what a thread allocates on its stack is aligned, its own, and given b
 }
 
 TEST_CASE("a stack that is full, and one that would be restored to where it never was, are findings") {
-  CHECK(failure_of_warp("mov.b64 d0, 16385; alloca.u64 d1, d0;").find("16385 bytes do not fit into the thread's stack") != std::string::npos);
+  CHECK(
+      failure_of_warp("mov.b64 d0, 16385; alloca.u64 d1, d0;").find("16385 bytes do not fit into the thread's stack") !=
+      std::string::npos);
   CHECK(failure_of_warp("mov.b64 d0, -16; alloca.u64 d1, d0;").find("do not fit") != std::string::npos);
-  CHECK(failure_of_warp("stacksave.u64 d0; add.u64 d0, d0, 16; stackrestore.u64 d0;").find("not an earlier end") != std::string::npos);
+  CHECK(failure_of_warp("stacksave.u64 d0; add.u64 d0, d0, 16; stackrestore.u64 d0;").find("not an earlier end") !=
+        std::string::npos);
   CHECK(failure_of_warp("mov.b64 d0, 16384; alloca.u64 d1, d0;") == "nothing");
 }
 
 TEST_CASE("variables that one declaration names are all of its type and apart from each other") {
   const Words got = run_warp(
-      ".shared .align 16 .b32 one, two, three[4]; .local .b64 far, near; mov.u32 t0, one; mov.u32 t1, two; mov.u32 t2, three;"
+      ".shared .align 16 .b32 one, two, three[4]; .local .b64 far, near; mov.u32 t0, one; mov.u32 t1, two; mov.u32 t2, "
+      "three;"
       "sub.u32 o0, t1, t0; sub.u32 o1, t2, t1; st.local.b64 [far], 1; st.local.b64 [near], 2; ld.local.b64 d0, [far];"
       "mov.b64 {o2, t3}, d0;",
       0, 3, {});

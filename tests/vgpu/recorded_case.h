@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-/// What both sides of a conformance check share: tests/gpu/record_conformance.cpp runs a case on a GPU, the tests of the
-/// virtual GPU run the same PTX on the same inputs. Inputs follow from seeds, so that only outputs are recorded.
+/// What both sides of a conformance check share: tests/gpu/record_conformance.cpp runs a case on a GPU, the tests of
+/// the virtual GPU run the same PTX on the same inputs. Inputs follow from seeds, so that only outputs are recorded.
 namespace evo::conformance {
 
 /// One launch of the kernel `k(.param .u64 in, .param .u64 out)` with a one-dimensional grid.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -7,19 +9,17 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include "tests/vgpu/recorded_numerics.h"
 
 /// What an H200 computed for the cases of instruction_forms.h, listed_forms.h, matrix_cases.h, warp_cases.h and
-/// wgmma_cases.h: files of tests/data/numerics made by tests/gpu/record_conformance.cpp and select_conformance.py, which
-/// documents the format.
+/// wgmma_cases.h: files of tests/data/numerics made by tests/gpu/record_conformance.cpp and select_conformance.py,
+/// which documents the format.
 namespace evo::vgpu {
 
 struct RecordedCase {
-  int bits = 32;                           ///< Of an output.
-  Checksum all;                            ///< Over the words of all outputs.
-  std::uint32_t step = 1;                  ///< Every step-th output is kept.
+  int bits = 32;           ///< Of an output.
+  Checksum all;            ///< Over the words of all outputs.
+  std::uint32_t step = 1;  ///< Every step-th output is kept.
   std::vector<std::uint64_t> kept;
 };
 
@@ -45,7 +45,8 @@ inline RecordedCases recorded_conformance(const std::string& file) {
     const std::uint64_t kept = number(2);
     for (std::uint64_t i = 0; i < kept; ++i) recorded.kept.push_back(number(recorded.bits / 8));
     if (!stream) throw std::runtime_error("cut short: " + numerics_path(file));
-    if (!cases.emplace(name, std::move(recorded)).second) throw std::runtime_error("recorded twice: " + numerics_path(file));
+    if (!cases.emplace(name, std::move(recorded)).second)
+      throw std::runtime_error("recorded twice: " + numerics_path(file));
   }
   return cases;
 }

@@ -117,8 +117,7 @@ void add_words(std::set<std::string>& words, const std::vector<Case>& cases, con
 
 std::set<std::string> recorded_words() {
   std::set<std::string> words;
-  const auto add_forms = [&](const std::vector<conformance::InstructionForm>& forms,
-                             const std::string& file) {
+  const auto add_forms = [&](const std::vector<conformance::InstructionForm>& forms, const std::string& file) {
     std::vector<Case> cases;
     for (const conformance::InstructionForm& form : forms) cases.push_back(conformance::case_of(form));
     add_words(words, cases, file);

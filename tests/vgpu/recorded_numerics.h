@@ -41,8 +41,7 @@ inline std::map<std::string, RecordedSection> recorded_sections(const std::strin
     stream.read(reinterpret_cast<char*>(&section.words_out), 4);
     stream.read(reinterpret_cast<char*>(&records), 8);
     section.words.resize(records * (section.words_in + section.words_out));
-    stream.read(reinterpret_cast<char*>(section.words.data()),
-                static_cast<std::streamsize>(section.words.size() * 4));
+    stream.read(reinterpret_cast<char*>(section.words.data()), static_cast<std::streamsize>(section.words.size() * 4));
     if (!stream) throw std::runtime_error("cut short: " + numerics_path(file));
     sections[name] = std::move(section);
   }

@@ -6,13 +6,14 @@
 
 #include "tests/vgpu/recorded_case.h"
 
-/// Copies of parts of tensors (cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, PTX ISA 9.0, 9.7.9.27) to record and
-/// to compare.
+/// Copies of parts of tensors (cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, PTX ISA 9.0, 9.7.9.27) to record
+/// and to compare.
 namespace evo::conformance {
 
 /// What a tensor map says; innermost dimension first.
 struct TensorSpec {
-  std::string element = "f16";  ///< As tensormap.replace names them: u8 u16 u32 s32 u64 s64 f16 f32 f32_ftz f64 bf16 tf32 tf32_ftz.
+  std::string element =
+      "f16";  ///< As tensormap.replace names them: u8 u16 u32 s32 u64 s64 f16 f32 f32_ftz f64 bf16 tf32 tf32_ftz.
   std::vector<std::uint64_t> extents;
   std::vector<std::uint64_t> strides_bytes;  ///< Of the dimensions above the innermost.
   std::vector<std::uint32_t> box;
@@ -22,7 +23,7 @@ struct TensorSpec {
 };
 
 struct TensorCase {
-  Case test;          ///< Its kernel has a third parameter: the map, 128 bytes aligned to 64.
+  Case test;  ///< Its kernel has a third parameter: the map, 128 bytes aligned to 64.
   TensorSpec tensor;
   bool written = false;  ///< The tensor begins where the outputs do, not where the inputs do.
 };

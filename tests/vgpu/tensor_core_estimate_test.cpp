@@ -1,11 +1,10 @@
 #include "evaluator/vgpu/numbers/tensor_core_estimate.h"
 
 #include <bit>
+#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <random>
 #include <vector>
-
-#include <catch2/catch_test_macros.hpp>
 
 #include "evaluator/numbers/float_formats.h"
 
@@ -18,11 +17,16 @@ using T = MmaType;
 std::uint32_t draw(std::mt19937& random, T type) {
   const std::uint32_t bits = random();
   switch (type) {
-    case T::e4m3: return (bits & 0x80) | (bits & 0x7f) % 0x48;
-    case T::e5m2: return (bits & 0x80) | (bits & 0x7f) % 0x44;
-    case T::f16: return (bits & 0x8000) | (bits & 0x7fff) % 0x4400;
-    case T::bf16: return (bits & 0x8000) | (0x3f00 + bits % 0x180);
-    default: return (bits & 0x80000000u) | (0x3f000000u + bits % 0x1800000);  // f32; tf32 ignores the low bits.
+    case T::e4m3:
+      return (bits & 0x80) | (bits & 0x7f) % 0x48;
+    case T::e5m2:
+      return (bits & 0x80) | (bits & 0x7f) % 0x44;
+    case T::f16:
+      return (bits & 0x8000) | (bits & 0x7fff) % 0x4400;
+    case T::bf16:
+      return (bits & 0x8000) | (0x3f00 + bits % 0x180);
+    default:
+      return (bits & 0x80000000u) | (0x3f000000u + bits % 0x1800000);  // f32; tf32 ignores the low bits.
   }
 }
 
@@ -64,7 +68,8 @@ double difference(T type, T accumulator, std::size_t words) {
         const std::uint32_t bits = roughly[tile][column].row[row];
         changed &= bits != before[tile][column].row[row];
         worst = std::max(worst, std::fabs(static_cast<double>(number(bits, accumulator)) -
-                                          number(exact[tile][column].row[row], accumulator)) / terms);
+                                          number(exact[tile][column].row[row], accumulator)) /
+                                    terms);
       }
   CHECK(changed);
   return worst;

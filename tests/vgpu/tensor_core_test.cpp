@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "recorded_numerics.h"
 
@@ -81,9 +80,15 @@ std::size_t c_index(int row, int column) {
   return static_cast<std::size_t>((row / 8 * 2 + column % 2) * 32 + row % 8 * 4 + column / 2);
 }
 
-std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
-std::uint32_t f16(float value) { return f16_from_f32(value); }
-std::uint32_t e4m3(float value) { return e4m3_from_f32(value); }
+std::uint32_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+std::uint32_t f16(float value) {
+  return f16_from_f32(value);
+}
+std::uint32_t e4m3(float value) {
+  return e4m3_from_f32(value);
+}
 
 void check_records(const TensorCoreNumerics& numerics, bool wgmma) {
   int sections = 0;
@@ -110,7 +115,9 @@ void check_records(const TensorCoreNumerics& numerics, bool wgmma) {
   CHECK(sections == (wgmma ? 11 : 17));
 }
 
-TEST_CASE("mma.sync equals an H200 bit for bit on every recorded product") { check_records(tensor_core_numerics(90), false); }
+TEST_CASE("mma.sync equals an H200 bit for bit on every recorded product") {
+  check_records(tensor_core_numerics(90), false);
+}
 
 TEST_CASE("with operands taken as they are, products equal the H200's wgmma bit for bit") {
   TensorCoreNumerics numerics = tensor_core_numerics(90);
@@ -167,8 +174,7 @@ TEST_CASE("integer products of every width are exact, wrap, and saturate when as
       for (int i = 0; i < 16; ++i)
         for (int j = 0; j < 8; ++j) {
           std::int64_t want = 0x7ffffff0;
-          for (int k = 0; k < form.k; ++k)
-            want += value(code_a(i, k), c.signed_a) * value(code_b(k, j), c.signed_b);
+          for (int k = 0; k < form.k; ++k) want += value(code_a(i, k), c.signed_a) * value(code_b(k, j), c.signed_b);
           if (saturate) want = std::min<std::int64_t>(want, 0x7fffffff);
           REQUIRE(r.d[c_index(i, j)] == static_cast<std::uint32_t>(want));
         }

@@ -144,8 +144,7 @@ TEST_CASE("a tiled f16 matrix product through cp.async, ldmatrix and mma.sync eq
   for (std::size_t m = 0; m < 32; ++m) {
     for (std::size_t n = 0; n < 32; ++n) {
       float expected = 0;
-      for (std::size_t k = 0; k < 64; ++k)
-        expected += f32_from_f16(a[m * 64 + k]) * f32_from_f16(b[n * 64 + k]);
+      for (std::size_t k = 0; k < 64; ++k) expected += f32_from_f16(a[m * 64 + k]) * f32_from_f16(b[n * 64 + k]);
       CHECK(c[m * 32 + n] == expected);
     }
   }
@@ -173,10 +172,8 @@ TEST_CASE("e4m3 and s8 products run with the fragments of PTX") {
     })");
   std::mt19937 random(3);
   std::vector<std::uint8_t> a(16 * 32), b(8 * 32);
-  for (auto& code : a)
-    code = static_cast<std::uint8_t>((random() % 2) << 7 | (6 + random() % 3) << 3 | random() % 8);
-  for (auto& code : b)
-    code = static_cast<std::uint8_t>((random() % 2) << 7 | (6 + random() % 3) << 3 | random() % 8);
+  for (auto& code : a) code = static_cast<std::uint8_t>((random() % 2) << 7 | (6 + random() % 3) << 3 | random() % 8);
+  for (auto& code : b) code = static_cast<std::uint8_t>((random() % 2) << 7 | (6 + random() % 3) << 3 | random() % 8);
   const auto a_at = gpu.upload("a", a), b_at = gpu.upload("b", b);
   const auto c_at = gpu.allocate("c", 512), ci_at = gpu.allocate("ci", 512);
   const auto failure = gpu.launch("k", {}, c_at, ci_at, a_at, b_at);

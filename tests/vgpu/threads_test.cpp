@@ -57,7 +57,8 @@ struct Outcome {
 };
 
 template <class... More>
-Outcome run(int threads, const char* kernel, std::uint32_t blocks, std::uint32_t block, std::size_t words, More... more) {
+Outcome run(int threads, const char* kernel, std::uint32_t blocks, std::uint32_t block, std::size_t words,
+            More... more) {
   TestGpu gpu;
   gpu.load_cuda(kLong);
   gpu.set_threads(threads);
@@ -80,7 +81,8 @@ TEST_CASE("of several blocks that fail the lowest is reported, whatever the numb
   for (const int rounds : {10, 2000}) {
     const Outcome one = run(1, "fall_over", 400, 32, 400 * 32, rounds, 50, 48);
     CHECK(one.failure.find("block (96, 0, 0)") != std::string::npos);
-    for (const int threads : {2, 5}) CHECK(run(threads, "fall_over", 400, 32, 400 * 32, rounds, 50, 48).failure == one.failure);
+    for (const int threads : {2, 5})
+      CHECK(run(threads, "fall_over", 400, 32, 400 * 32, rounds, 50, 48).failure == one.failure);
   }
 }
 
@@ -99,8 +101,10 @@ TEST_CASE("a launch's budget ends it on several threads too") {
 TEST_CASE("kernels whose blocks may notice each other are told from those whose blocks cannot") {
   TestGpu gpu;
   gpu.load_cuda(kLong);
-  for (const char* name : {"hash", "fall_over", "count_in_shared"}) CHECK(gpu.module().kernel(name)->independent_blocks);
-  for (const char* name : {"count", "watch", "fence", "speak"}) CHECK_FALSE(gpu.module().kernel(name)->independent_blocks);
+  for (const char* name : {"hash", "fall_over", "count_in_shared"})
+    CHECK(gpu.module().kernel(name)->independent_blocks);
+  for (const char* name : {"count", "watch", "fence", "speak"})
+    CHECK_FALSE(gpu.module().kernel(name)->independent_blocks);
 }
 
 TEST_CASE("modelled costs do not depend on the number of threads") {

@@ -118,8 +118,8 @@ TEST_CASE("global accesses touch distinct sectors of 32 bytes") {
 }
 
 TEST_CASE("arrivals at a barrier come before what follows it in any warp") {
-  const auto recorder = traced(
-      "p[threadIdx.x] = 1;\n__syncthreads();\np[63 - threadIdx.x] += 2;\nasm volatile(\"bar.sync 3, 64;\");");
+  const auto recorder =
+      traced("p[threadIdx.x] = 1;\n__syncthreads();\np[63 - threadIdx.x] += 2;\nasm volatile(\"bar.sync 3, 64;\");");
   const auto arrivals = recorder->of(OpClass::barrier);
   REQUIRE(arrivals.size() == 8);
   CHECK(arrivals[0].barrier.expected_warps == 2);

@@ -33,8 +33,7 @@ std::string failure_of_kernel(const std::string& body, std::uint32_t block = 32,
   gpu.set_budget({2'000'000, 100'000'000});
   const auto failure = gpu.launch("k", {{1, 1, 1}, {block, 1, 1}}, out, n);
   if (!failure) return "";
-  return std::string(failure->verdict == evo::Verdict::timed_out ? "timed out: " : "crashed: ") +
-         failure->reason;
+  return std::string(failure->verdict == evo::Verdict::timed_out ? "timed out: " : "crashed: ") + failure->reason;
 }
 
 }  // namespace
@@ -198,8 +197,8 @@ TEST_CASE("lanes that a warp does not have vote with everybody at a barrier with
 }
 
 TEST_CASE("threads that have returned do not hold up a barrier of the whole block") {
-  const auto out = run(
-      "if (threadIdx.x >= 40) return;\n__syncthreads();\nout[threadIdx.x] = 9;\n__syncthreads();", 64, 64);
+  const auto out =
+      run("if (threadIdx.x >= 40) return;\n__syncthreads();\nout[threadIdx.x] = 9;\n__syncthreads();", 64, 64);
   for (U32 t = 0; t < 64; ++t) CHECK(out[t] == (t < 40 ? 9 : 0xdeadbeef));
 }
 
@@ -215,8 +214,7 @@ TEST_CASE("a barrier that some warps never reach is a deadlock that says who wai
       64);
   CHECK(contains(dead, "deadlock: no warp can advance"));
   CHECK(contains(
-      dead,
-      "warp 0 lanes 0xffffffff wait in bar.sync (line 3) at barrier 5, where 32 of 96 threads have arrived"));
+      dead, "warp 0 lanes 0xffffffff wait in bar.sync (line 3) at barrier 5, where 32 of 96 threads have arrived"));
   CHECK(contains(dead, "warp 1"));
 }
 
@@ -228,8 +226,7 @@ TEST_CASE("an endless loop runs out of its budget") {
 TEST_CASE("impossible barriers are failures of the kernel") {
   CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync %0, 32;\" :: \"r\"(n));", 32, 16),
                  "barrier 16 does not exist"));
-  CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync 1, %0;\" :: \"r\"(n));", 32, 40),
-                 "no multiple of 32"));
+  CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync 1, %0;\" :: \"r\"(n));", 32, 40), "no multiple of 32"));
 }
 
 TEST_CASE("special registers describe thread, block and lane") {
@@ -246,6 +243,5 @@ TEST_CASE("special registers describe thread, block and lane") {
   const auto failure = gpu.launch("k", {{2, 3, 4}, {4, 3, 4}, 7}, out_at);
   if (failure) FAIL(failure->reason);
   const auto out = gpu.download<U32>(out_at, 48 * 24);
-  for (U32 i = 0; i < 48 * 24; ++i)
-    CHECK(out[i] == i % 48 % 32 + i % 48 / 32 * 100 + i % 48 % 32 * 10000 + 7000000);
+  for (U32 i = 0; i < 48 * 24; ++i) CHECK(out[i] == i % 48 % 32 + i % 48 / 32 * 100 + i % 48 % 32 * 10000 + 7000000);
 }

@@ -36,9 +36,9 @@ enum class Probe : std::uint8_t {
   one_sign,
   normal,
 };
-constexpr Probe kProbes[] = {Probe::near_one,    Probe::wide,     Probe::one_big, Probe::cancelling,
-                             Probe::big_c,       Probe::cancelled_c, Probe::smallest, Probe::largest,
-                             Probe::specials,    Probe::any_bits, Probe::one_sign, Probe::normal};
+constexpr Probe kProbes[] = {Probe::near_one, Probe::wide,        Probe::one_big,  Probe::cancelling,
+                             Probe::big_c,    Probe::cancelled_c, Probe::smallest, Probe::largest,
+                             Probe::specials, Probe::any_bits,    Probe::one_sign, Probe::normal};
 
 std::uint32_t between(Random& r, const Format& f, int low, int high) {
   const std::uint32_t fraction = r.bits();
@@ -99,8 +99,7 @@ void probe(Operands& o, Random& r, Probe how) {
         o.a_at(i, k1) = positive_between(r, o.fa, middle_a, ah);
         o.a_at(i, k2) = o.a_at(i, k1) | sign_a;
       }
-      for (int j = 0; j < o.n; ++j)
-        o.b_at(j, k1) = o.b_at(j, k2) = positive_between(r, o.fb, middle_b, bh);
+      for (int j = 0; j < o.n; ++j) o.b_at(j, k1) = o.b_at(j, k2) = positive_between(r, o.fb, middle_b, bh);
       return;
     case Probe::big_c:
       fill_all(al, al + 4, bl, bl + 4, 1, 0);
@@ -206,7 +205,9 @@ void append_accumulators(std::vector<std::uint32_t>& to, Operands& o, const Prod
 
 // ---- The kernel.
 
-std::string number(std::uint64_t value) { return std::to_string(value); }
+std::string number(std::uint64_t value) {
+  return std::to_string(value);
+}
 
 std::string registers(const std::string& name, int first, int count) {
   std::string list = "{";
@@ -243,16 +244,26 @@ std::string ptx_of(const Kernel& kernel) {
   std::string s =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n"
       ".maxntid 128, 1, 1\n{\n"
-      "  .shared .align 1024 .b8 image[" + at(kernel.record.image_words) + "];\n"
-      "  .reg .b64 %in, %out, %from, %da, %db;\n  .reg .b32 %thread, %block, %shared, %t, %w, %to;\n  .reg .pred %p, %more;\n"
-      "  .reg .b32 %d<" + number(static_cast<std::uint64_t>(count)) + ">, %a<" +
-      number(static_cast<std::uint64_t>(4 * p.tiles)) + ">, %e<" + number(static_cast<std::uint64_t>(p.tiles)) + ">;\n"
+      "  .shared .align 1024 .b8 image[" +
+      at(kernel.record.image_words) +
+      "];\n"
+      "  .reg .b64 %in, %out, %from, %da, %db;\n  .reg .b32 %thread, %block, %shared, %t, %w, %to;\n  .reg .pred %p, "
+      "%more;\n"
+      "  .reg .b32 %d<" +
+      number(static_cast<std::uint64_t>(count)) + ">, %a<" + number(static_cast<std::uint64_t>(4 * p.tiles)) +
+      ">, %e<" + number(static_cast<std::uint64_t>(p.tiles)) +
+      ">;\n"
       "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n  cvta.to.global.u64 %in, %in;\n"
       "  cvta.to.global.u64 %out, %out;\n  mov.u32 %thread, %tid.x;\n"
       "  mov.u32 %block, %ctaid.x;\n  mov.u32 %shared, image;\n"
-      "  mul.wide.u32 %from, %block, " + at(kernel.record.words()) + ";\n  add.u64 %in, %in, %from;\n"
+      "  mul.wide.u32 %from, %block, " +
+      at(kernel.record.words()) +
+      ";\n  add.u64 %in, %in, %from;\n"
       "  mov.u32 %w, %thread;\n"
-      "copy:\n  setp.ge.u32 %more, %w, " + number(kernel.record.image_words) + ";\n  @%more bra copied;\n  mul.wide.u32 %from, %w, 4;\n  add.u64 %from, %in, %from;\n  ld.global.b32 %t, [%from];\n"
+      "copy:\n  setp.ge.u32 %more, %w, " +
+      number(kernel.record.image_words) +
+      ";\n  @%more bra copied;\n  mul.wide.u32 %from, %w, 4;\n  add.u64 %from, %in, %from;\n  ld.global.b32 %t, "
+      "[%from];\n"
       "  shl.b32 %to, %w, 2;\n  add.u32 %to, %to, %shared;\n  st.shared.b32 [%to], %t;\n  add.u32 %w, %w, 128;\n"
       "  bra copy;\ncopied:\n"
       "  mul.wide.u32 %from, %thread, 4;\n  add.u64 %in, %in, %from;\n";
@@ -285,7 +296,9 @@ std::string ptx_of(const Kernel& kernel) {
     s += ";\n";
   }
   s += "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n"
-       "  mul.wide.u32 %from, %block, " + at(static_cast<std::size_t>(count * kThreads)) + ";\n"
+       "  mul.wide.u32 %from, %block, " +
+       at(static_cast<std::size_t>(count * kThreads)) +
+       ";\n"
        "  add.u64 %out, %out, %from;\n  mul.wide.u32 %from, %thread, 4;\n  add.u64 %out, %out, %from;\n";
   for (int i = 0; i < count; ++i)
     s += "  st.global.b32 [%out+" + at(static_cast<std::size_t>(i * kThreads)) + "], %d" +
@@ -330,8 +343,10 @@ Case numerics_case(const Product& p, const std::vector<Probe>& probes) {
       o.a.assign(static_cast<std::size_t>(kRowsOfA * ka), 0);
       o.b.assign(static_cast<std::size_t>(p.n * kb), 0);
       probe(o, random, how);
-      if (p.a_in_registers) append_fragments(fragments, o);
-      else append_core_matrices(image_a, o.a, kRowsOfA, ka, fa.width);
+      if (p.a_in_registers)
+        append_fragments(fragments, o);
+      else
+        append_core_matrices(image_a, o.a, kRowsOfA, ka, fa.width);
       append_core_matrices(image_b, o.b, p.n, kb, fb.width);
       for (int thread = 0; p.sparse && thread < kThreads; ++thread) meta.push_back(random_metadata(random, p.a));
     }
@@ -352,15 +367,24 @@ const std::vector<Probe> kTwoProbes{Probe::wide, Probe::any_bits};
 
 constexpr std::size_t kImageWords = 8192;  // 32 KiB of f16, no two alike.
 
-std::uint32_t distinct_f16(std::size_t index) { return 0x0400u + static_cast<std::uint32_t>(index); }
+std::uint32_t distinct_f16(std::size_t index) {
+  return 0x0400u + static_cast<std::uint32_t>(index);
+}
 
 /// The unit matrix beside the probed operand: A's fragments, or B's core matrices behind the image.
 Case layout_case(const std::string& name, Product p, const SharedLayout& probed, bool of_a) {
   p.a = p.b = "f16";
   p.a_in_registers = !of_a;
   p.accumulate = false;
-  Operands unit{.fa = format_of("f16"), .fb = format_of("f16"), .fc = format_of("f32"), .ka = 16, .kb = 16, .n = p.n,
-                .a = {}, .b = {}, .c = {}};
+  Operands unit{.fa = format_of("f16"),
+                .fb = format_of("f16"),
+                .fc = format_of("f32"),
+                .ka = 16,
+                .kb = 16,
+                .n = p.n,
+                .a = {},
+                .b = {},
+                .c = {}};
   constexpr std::uint32_t kOne = 0x3c00;
   unit.a.resize(kRowsOfA * 16);
   unit.b.resize(static_cast<std::size_t>(p.n * 16));
@@ -392,7 +416,9 @@ int Product::k() const {
   return static_cast<int>(kRowBytes) * 8 / width * (sparse ? 2 : 1);
 }
 
-int Product::accumulators() const { return n * kRowsOfA / kThreads / (d == "f16" ? 2 : 1); }
+int Product::accumulators() const {
+  return n * kRowsOfA / kThreads / (d == "f16" ? 2 : 1);
+}
 
 std::string Product::name() const {
   std::string s = "m64n" + std::to_string(n) + "k" + std::to_string(k()) + "." + d + "." + a + "." + b;
@@ -410,7 +436,9 @@ std::string Product::name() const {
 
 std::vector<Case> numerics_cases() {
   std::vector<Case> cases;
-  const auto add = [&](const Product& p, const std::vector<Probe>& probes) { cases.push_back(numerics_case(p, probes)); };
+  const auto add = [&](const Product& p, const std::vector<Probe>& probes) {
+    cases.push_back(numerics_case(p, probes));
+  };
   // Every mix of types, small.
   for (const char* a : {"e4m3", "e5m2"})
     for (const char* b : {"e4m3", "e5m2"}) {
@@ -434,7 +462,8 @@ std::vector<Case> numerics_cases() {
     add({.d = "s32", .a = "b1", .b = "b1", .n = 8, .a_in_registers = rs}, {Probe::near_one, Probe::wide});
   // Other widths: the same sums, other registers.
   for (const int n : {24, 40, 64, 72, 96, 136, 192, 256}) {
-    add({.d = "f32", .a = "e4m3", .b = "e4m3", .n = n, .a_in_registers = n % 16 != 0}, n > 100 ? kTwoProbes : kFewProbes);
+    add({.d = "f32", .a = "e4m3", .b = "e4m3", .n = n, .a_in_registers = n % 16 != 0},
+        n > 100 ? kTwoProbes : kFewProbes);
     add({.d = "f16", .a = "e5m2", .b = "e4m3", .n = n, .a_in_registers = n % 16 == 0}, {Probe::any_bits});
   }
   add({.d = "f32", .a = "f16", .b = "f16", .n = 256}, kTwoProbes);
@@ -459,7 +488,13 @@ std::vector<Case> numerics_cases() {
         {Probe::normal, Probe::one_sign});
     add({.d = "f32", .a = "f16", .b = "f16", .n = 8, .steps = steps, .tiles = std::min(steps, 8)},
         {Probe::normal, Probe::one_sign});
-    add({.d = "f32", .a = "e4m3", .b = "e5m2", .n = 64, .a_in_registers = true, .accumulate = false, .steps = steps,
+    add({.d = "f32",
+         .a = "e4m3",
+         .b = "e5m2",
+         .n = 64,
+         .a_in_registers = true,
+         .accumulate = false,
+         .steps = steps,
          .tiles = std::min(steps, 4)},
         {Probe::normal});
   }
@@ -473,7 +508,8 @@ std::vector<Case> numerics_cases() {
     add({.d = "f32", .a = "e4m3", .b = "e4m3", .n = 8, .a_in_registers = rs, .sparse = true}, kAllProbes);
     add({.d = "f16", .a = "e5m2", .b = "e4m3", .n = 16, .a_in_registers = rs, .sparse = true}, kFewProbes);
     add({.d = "f16", .a = "f16", .b = "f16", .n = 16, .a_in_registers = rs, .sparse = true}, kFewProbes);
-    add({.d = "s32", .a = "s8", .b = "u8", .n = 8, .a_in_registers = rs, .sparse = true}, {Probe::near_one, Probe::wide});
+    add({.d = "s32", .a = "s8", .b = "u8", .n = 8, .a_in_registers = rs, .sparse = true},
+        {Probe::near_one, Probe::wide});
   }
   return cases;
 }
@@ -484,8 +520,8 @@ std::vector<Case> layout_cases() {
     Product p;
     p.n = n;
     (of_a ? p.transpose_a : p.transpose_b) = transposed;
-    const std::string name = std::string(of_a ? "a" : "b") + std::to_string(n) + (transposed ? ".mn" : ".k") + ".start" +
-                             std::to_string(l.start) + ".lead" + std::to_string(l.leading) + ".stride" +
+    const std::string name = std::string(of_a ? "a" : "b") + std::to_string(n) + (transposed ? ".mn" : ".k") +
+                             ".start" + std::to_string(l.start) + ".lead" + std::to_string(l.leading) + ".stride" +
                              std::to_string(l.stride) + ".base" + std::to_string(l.base) + ".swizzle" +
                              std::to_string(l.swizzle);
     cases.push_back(layout_case(name, p, l, of_a));

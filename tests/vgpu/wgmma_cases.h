@@ -37,15 +37,15 @@ struct Product {
 
   /// "m64n8k32.f32.e4m3.e4m3.rs", with what differs from the defaults behind it.
   std::string name() const;
-  int k() const;               ///< Summed elements of one step.
-  int accumulators() const;    ///< 32-bit registers of D in each thread.
+  int k() const;             ///< Summed elements of one step.
+  int accumulators() const;  ///< 32-bit registers of D in each thread.
 };
 
 /// Random operands that probe how sums are made: each record another way. Without swizzle, K-major.
 std::vector<Case> numerics_cases();
 
-/// One operand is the unit matrix, so D shows which elements of the other one the descriptor names. Elements of the image
-/// are f16 and all different.
+/// One operand is the unit matrix, so D shows which elements of the other one the descriptor names. Elements of the
+/// image are f16 and all different.
 std::vector<Case> layout_cases();
 
 }  // namespace evo::conformance

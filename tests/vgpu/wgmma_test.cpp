@@ -1,9 +1,9 @@
-#include <string>
-#include <vector>
+#include <fmt/core.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <fmt/core.h>
+#include <string>
+#include <vector>
 
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/conformance_check.h"
@@ -21,8 +21,8 @@ TEST_CASE("wgmma reads shared memory where an H200 does, for every layout and sw
   check_cases(conformance::layout_cases(), "layouts.bin");
 }
 
-/// A kernel with accumulators d0 to d3 of a product of 64 x 8, A in a0 to a3, B (all ones in e4m3) in shared memory, and
-/// `body` in between; out gets d0 of each thread.
+/// A kernel with accumulators d0 to d3 of a product of 64 x 8, A in a0 to a3, B (all ones in e4m3) in shared memory,
+/// and `body` in between; out gets d0 of each thread.
 std::string kernel_with(const std::string& body) {
   return R"(.version 9.0
 .target sm_90a
@@ -39,7 +39,8 @@ std::string kernel_with(const std::string& body) {
   shr.u32 t, s, 4; cvt.u64.u32 desc, t; or.b64 desc, desc, 0x800080000;
   add.u64 far, desc, 0x2000;
   bar.sync 0; fence.proxy.async;
-  )" + body + R"(
+  )" + body +
+         R"(
   mul.wide.u32 at, tid, 4; add.u64 out, out, at; st.global.f32 [out], d0;
   ret;
 })";
@@ -68,7 +69,8 @@ using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("a product that is fenced, committed and waited for is clean; groups may overlap") {
   CHECK(run_body(kFence + kProduct + kCommit + kWait).finding.empty());
-  CHECK(run_body(kFence + kProduct + kProduct + kCommit + kProduct + kCommit + "wgmma.wait_group.sync.aligned 1;\n" + kWait)
+  CHECK(run_body(kFence + kProduct + kProduct + kCommit + kProduct + kCommit + "wgmma.wait_group.sync.aligned 1;\n" +
+                 kWait)
             .finding.empty());
   CHECK(run_body(kFence + kProduct + kCommit + kWait + "add.f32 d0, d0, d0;\n" + kFence + kProduct + kCommit + kWait)
             .finding.empty());
@@ -76,26 +78,33 @@ TEST_CASE("a product that is fenced, committed and waited for is clean; groups m
 
 TEST_CASE("an accumulator read, written or moved and read before its product was waited for is found") {
   const std::string early = "has not been waited for";
-  CHECK_THAT(run_body(kFence + kProduct + kCommit + "add.f32 e, d0, d0;\n" + kWait).finding, ContainsSubstring("reads") && ContainsSubstring(early));
-  CHECK_THAT(run_body(kFence + kProduct + kCommit + "add.f32 d0, e, e;\n" + kWait).finding, ContainsSubstring("writes") && ContainsSubstring(early));
-  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.f32 e, d0; add.f32 e, e, e;\n" + kWait).finding, ContainsSubstring(early));
+  CHECK_THAT(run_body(kFence + kProduct + kCommit + "add.f32 e, d0, d0;\n" + kWait).finding,
+             ContainsSubstring("reads") && ContainsSubstring(early));
+  CHECK_THAT(run_body(kFence + kProduct + kCommit + "add.f32 d0, e, e;\n" + kWait).finding,
+             ContainsSubstring("writes") && ContainsSubstring(early));
+  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.f32 e, d0; add.f32 e, e, e;\n" + kWait).finding,
+             ContainsSubstring(early));
   const std::string of_result =
       "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {d0,d1,d2,d3}, {moved,a1,a2,a3}, desc, p, 1, 1;\n";
-  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 moved, d0;\n" + of_result + kWait).finding, ContainsSubstring("A is the accumulator"));
+  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 moved, d0;\n" + of_result + kWait).finding,
+             ContainsSubstring("A is the accumulator"));
   // Waiting ends committed groups only, and leaves as many as it says.
   CHECK_THAT(run_body(kFence + kProduct + kWait).finding, ContainsSubstring(early));
-  CHECK_THAT(run_body(kFence + kProduct + kCommit + "wgmma.wait_group.sync.aligned 1;\n").finding, ContainsSubstring(early));
+  CHECK_THAT(run_body(kFence + kProduct + kCommit + "wgmma.wait_group.sync.aligned 1;\n").finding,
+             ContainsSubstring(early));
 }
 
 TEST_CASE("a register of A written before the product was waited for is found") {
-  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 a0, 7;\n" + kWait).finding, ContainsSubstring("writes a register of A"));
+  CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 a0, 7;\n" + kWait).finding,
+             ContainsSubstring("writes a register of A"));
   CHECK(run_body(kFence + kProduct + kCommit + "mov.b32 moved, a0;\n" + kWait + "mov.b32 a0, 7;\n").finding.empty());
 }
 
 TEST_CASE("a missing wgmma.fence is found") {
   CHECK_THAT(run_body(kProduct + kCommit + kWait).finding, ContainsSubstring("no wgmma.fence"));
-  CHECK_THAT(run_body(kFence + kProduct + kCommit + kWait + "add.f32 d0, d0, d0;\n" + kProduct + kCommit + kWait).finding,
-             ContainsSubstring("written since the last wgmma.fence"));
+  CHECK_THAT(
+      run_body(kFence + kProduct + kCommit + kWait + "add.f32 d0, d0, d0;\n" + kProduct + kCommit + kWait).finding,
+      ContainsSubstring("written since the last wgmma.fence"));
 }
 
 TEST_CASE("shared memory that a product reads must not be written before it has been waited for") {

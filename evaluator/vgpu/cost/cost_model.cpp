@@ -16,7 +16,9 @@ constexpr double kBusy = 0.6;
 /// Part of L2 that a working set can count on, hashing and other traffic considered.
 constexpr double kUsableL2 = 0.75;
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 struct Occupancy {
   int blocks = 0;
@@ -61,7 +63,9 @@ std::string bound_of(const LaunchCost& cost) {
   return fmt::format("latency ({})", name_of(static_cast<Stall>(largest(cost.stall_share, 1))));
 }
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
 
 /// Averages over the traced blocks.
 void count_block(LaunchCost& cost, std::span<const RecordedBlock> recorded) {
@@ -80,8 +84,9 @@ void count_block(LaunchCost& cost, std::span<const RecordedBlock> recorded) {
 }  // namespace
 
 std::string_view name_of(Stall stall) {
-  constexpr std::string_view kNames[kStalls] = {"issuing",        "dependence", "shared memory", "global memory", "tensor core",
-                                                "MUFU",           "barrier",    "busy pipe",     "async copy"};
+  constexpr std::string_view kNames[kStalls] = {"issuing",       "dependence",  "shared memory",
+                                                "global memory", "tensor core", "MUFU",
+                                                "barrier",       "busy pipe",   "async copy"};
   return kNames[static_cast<int>(stall)];
 }
 
@@ -124,9 +129,10 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   const double l2_bytes = static_cast<double>(cost.global_bytes_per_block) * static_cast<double>(config.blocks);
   cost.l2_us = l2_bytes / model.l2_bytes_per_clock / clocks_per_us;
   if (from_memory)
-    cost.memory_us = static_cast<double>(std::min<std::int64_t>(
-                         config.footprint_bytes > 0 ? config.footprint_bytes : std::llround(l2_bytes), std::llround(l2_bytes))) /
-                     model.memory_gbytes_per_s * 1e-3;
+    cost.memory_us =
+        static_cast<double>(std::min<std::int64_t>(
+            config.footprint_bytes > 0 ? config.footprint_bytes : std::llround(l2_bytes), std::llround(l2_bytes))) /
+        model.memory_gbytes_per_s * 1e-3;
   cost.launch_us = config.programmatic ? model.dependent_launch_us : model.launch_floor_us;
   // What comes before the wait for the launch ahead runs beside it; a kernel that does not wait is wrong, not fast.
   if (config.programmatic) cost.hidden_us = sm.prologue.value_or(0) / clocks_per_us;

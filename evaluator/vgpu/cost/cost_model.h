@@ -18,10 +18,10 @@ namespace evo::vgpu {
 
 /// What the model needs to know of a launch besides its traces.
 struct LaunchConfig {
-  std::string kernel;                    ///< For the explanation.
-  std::uint64_t blocks = 1;              ///< Of the whole grid.
+  std::string kernel;        ///< For the explanation.
+  std::uint64_t blocks = 1;  ///< Of the whole grid.
   std::uint32_t threads_per_block = 32;
-  std::uint32_t cluster = 1;             ///< Blocks of a cluster.
+  std::uint32_t cluster = 1;                ///< Blocks of a cluster.
   std::uint32_t registers_per_thread = 32;  ///< Build::registers.
   std::int64_t smem_bytes = 0;              ///< Static and dynamic, of a block.
   bool programmatic = false;                ///< Starts while the launch ahead of it ends.
@@ -54,7 +54,17 @@ class TraceRecorder : public Tracer {
 };
 
 /// What warps waited for, and the pipes of an SM.
-enum class Stall { none, dependence, shared_memory, global_memory, tensor_core, special, barrier, pipe_busy, async_copy };
+enum class Stall {
+  none,
+  dependence,
+  shared_memory,
+  global_memory,
+  tensor_core,
+  special,
+  barrier,
+  pipe_busy,
+  async_copy
+};
 inline constexpr int kStalls = 9;
 std::string_view name_of(Stall stall);
 
@@ -64,21 +74,21 @@ std::string_view name_of(Pipe pipe);
 
 struct LaunchCost {
   std::string kernel;
-  double latency_us = 0;      ///< Of the launch by itself in a graph.
-  double launch_us = 0;       ///< Of it: the launch floor.
-  double sm_us = 0;           ///< Of it: what the busiest SM needs.
-  double hidden_us = 0;       ///< Of that: beside the launch ahead, where the launch is programmatic.
-  double l2_us = 0;           ///< Least time for the traffic between SMs and L2, all SMs together.
-  double memory_us = 0;       ///< Least time for the traffic to memory.
-  int blocks_per_sm = 0;      ///< That fit together.
-  std::string_view occupancy_limit;  ///< "registers", "shared memory", "threads", "blocks".
-  double occupancy = 0;       ///< Resident warps of those possible.
-  double waves = 0;           ///< Blocks over what all SMs hold together.
-  Pipe binding = Pipe::issue;  ///< The busiest pipe of the busiest SM.
-  std::string bound;          ///< In words: "tensor core", "latency (barrier)", "L2 traffic", "launch".
-  std::array<double, kPipes> pipe_use{};     ///< Busy fraction of each pipe while the SM works.
+  double latency_us = 0;                      ///< Of the launch by itself in a graph.
+  double launch_us = 0;                       ///< Of it: the launch floor.
+  double sm_us = 0;                           ///< Of it: what the busiest SM needs.
+  double hidden_us = 0;                       ///< Of that: beside the launch ahead, where the launch is programmatic.
+  double l2_us = 0;                           ///< Least time for the traffic between SMs and L2, all SMs together.
+  double memory_us = 0;                       ///< Least time for the traffic to memory.
+  int blocks_per_sm = 0;                      ///< That fit together.
+  std::string_view occupancy_limit;           ///< "registers", "shared memory", "threads", "blocks".
+  double occupancy = 0;                       ///< Resident warps of those possible.
+  double waves = 0;                           ///< Blocks over what all SMs hold together.
+  Pipe binding = Pipe::issue;                 ///< The busiest pipe of the busiest SM.
+  std::string bound;                          ///< In words: "tensor core", "latency (barrier)", "L2 traffic", "launch".
+  std::array<double, kPipes> pipe_use{};      ///< Busy fraction of each pipe while the SM works.
   std::array<double, kStalls> stall_share{};  ///< Of the warps' lifetime.
-  double instructions_per_clock = 0;         ///< Warp instructions of one SM.
+  double instructions_per_clock = 0;          ///< Warp instructions of one SM.
   std::uint64_t instructions_per_block = 0;   ///< Warp instructions.
   std::uint64_t global_bytes_per_block = 0;   ///< In sectors of 32 bytes.
   std::uint64_t bank_conflicts_per_block = 0;  ///< Wavefronts beyond what the bytes need.

@@ -148,7 +148,9 @@ constexpr std::array kModels = {h200(), h100(), a100(), l4(), rtx4090()};
 
 }  // namespace
 
-std::span<const DeviceModel> device_models() { return kModels; }
+std::span<const DeviceModel> device_models() {
+  return kModels;
+}
 
 const DeviceModel& device_model(std::string_view name) {
   std::string known;

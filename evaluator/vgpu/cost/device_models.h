@@ -12,30 +12,30 @@ namespace evo::vgpu {
 
 /// Throughput of one SM in lanes (threads' results) per clock, unless it says otherwise.
 struct PipeRates {
-  double issue = 4;            ///< Warp instructions per clock: one for each sub-partition.
+  double issue = 4;  ///< Warp instructions per clock: one for each sub-partition.
   double float_fma = 128;
-  double half_fma = 128;       ///< Instructions on packed pairs count once.
-  double alu = 64;             ///< Integer, logic, comparison, selection, permutation.
+  double half_fma = 128;  ///< Instructions on packed pairs count once.
+  double alu = 64;        ///< Integer, logic, comparison, selection, permutation.
   double integer_multiply = 64;
   double double_fma = 2;
-  double special = 16;         ///< MUFU.
-  double convert = 16;         ///< Between integer and float, or f64.
-  double convert_pack = 64;    ///< Between f32 and f16, pairs at once.
-  double convert_to_fp8 = 32;  ///< To e4m3x2 or e5m2x2.
+  double special = 16;           ///< MUFU.
+  double convert = 16;           ///< Between integer and float, or f64.
+  double convert_pack = 64;      ///< Between f32 and f16, pairs at once.
+  double convert_to_fp8 = 32;    ///< To e4m3x2 or e5m2x2.
   double convert_from_fp8 = 64;  ///< e4m3x2 or e5m2x2 to f16x2.
   double shuffle = 32;
   double vote = 64;
-  double shared_bytes = 128;   ///< Bytes per clock through the shared-memory banks: one wavefront.
-  double l1_bytes = 64;        ///< Bytes per clock between an SM and L2.
+  double shared_bytes = 128;        ///< Bytes per clock through the shared-memory banks: one wavefront.
+  double l1_bytes = 64;             ///< Bytes per clock between an SM and L2.
   double remote_shared_bytes = 16;  ///< Bytes per clock that an SM reads of the other shared memories of a cluster.
 };
 
 /// mma.sync throughput of one SM in flop (or integer op) per clock. 0: the types are not supported.
 struct MmaRates {
-  double half = 0;       ///< f16 and bf16 operands, f32 accumulator.
-  double half_f16 = 0;   ///< f16 accumulator.
+  double half = 0;      ///< f16 and bf16 operands, f32 accumulator.
+  double half_f16 = 0;  ///< f16 accumulator.
   double tf32 = 0;
-  double fp8 = 0;        ///< Where the tensor core takes 8-bit floats; unused when they go through f16.
+  double fp8 = 0;  ///< Where the tensor core takes 8-bit floats; unused when they go through f16.
   double fp8_f16 = 0;
   double int8 = 0;
   double f64 = 0;
@@ -53,21 +53,21 @@ struct Latencies {
   double shuffle = 24;
   double vote = 12;
   double redux = 24;
-  double shared = 29;        ///< ld.shared, ldmatrix without conflicts.
+  double shared = 29;  ///< ld.shared, ldmatrix without conflicts.
   double l1 = 34;
   double l2 = 260;
   double memory = 560;
   double constant = 8;
   double atomic = 300;
-  double mma = 18;           ///< Fixed part; the occupied clocks of the tensor core are added.
-  double wgmma = 60;         ///< From the last product of a group until its wait ends.
-  double wgmma_gap = 8;      ///< Of the tensor core between products of one warpgroup.
+  double mma = 18;       ///< Fixed part; the occupied clocks of the tensor core are added.
+  double wgmma = 60;     ///< From the last product of a group until its wait ends.
+  double wgmma_gap = 8;  ///< Of the tensor core between products of one warpgroup.
   double barrier = 22;
-  double mbarrier = 20;      ///< From the end of a phase until its waiters go on.
-  double bulk_copy = 170;    ///< Of the copy engine, beside the way to memory.
-  double remote_shared = 190;  ///< Of another block of the cluster.
+  double mbarrier = 20;          ///< From the end of a phase until its waiters go on.
+  double bulk_copy = 170;        ///< Of the copy engine, beside the way to memory.
+  double remote_shared = 190;    ///< Of another block of the cluster.
   double cluster_barrier = 190;  ///< From the last arrival at a cluster's barrier until the waiters go on.
-  double fence = 20;         ///< Of the block; wider ones cost a trip to L2.
+  double fence = 20;             ///< Of the block; wider ones cost a trip to L2.
   double branch = 8;
   double special_register = 18;
 };
@@ -83,11 +83,11 @@ struct DeviceModel {
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
   double memory_gbytes_per_s = 0;
-  double l2_bytes_per_clock = 0;   ///< Of the whole chip.
+  double l2_bytes_per_clock = 0;          ///< Of the whole chip.
   std::int64_t smem_per_block_bytes = 0;  ///< Opt-in maximum.
   std::int64_t smem_per_sm_bytes = 0;
   std::int64_t smem_reserved_bytes = 1024;  ///< By the system, of each block.
-  std::int64_t l1_and_smem_bytes = 0;     ///< What L1 shares with shared memory.
+  std::int64_t l1_and_smem_bytes = 0;       ///< What L1 shares with shared memory.
   std::int64_t registers_per_sm = 65536;
   int warps_per_sm = 64;
   int blocks_per_sm = 32;
@@ -98,7 +98,7 @@ struct DeviceModel {
   double block_launch_clocks = 0;  ///< Between blocks that one SM starts.
   PipeRates rates;
   MmaRates mma;
-  MmaRates wgmma;          ///< Of warpgroups, where there is wgmma.
+  MmaRates wgmma;  ///< Of warpgroups, where there is wgmma.
   Latencies latencies;
 };
 
@@ -108,8 +108,8 @@ std::span<const DeviceModel> device_models();
 /// Throws usage_error for an unknown name, listing the names.
 const DeviceModel& device_model(std::string_view name);
 
-/// Whether the GPU runs what was compiled for a target such as sm_80: plain ones run on this and newer GPUs, sm_90a only
-/// there, sm_100f in its family (PTX ISA 9.0, 11.1.2).
+/// Whether the GPU runs what was compiled for a target such as sm_80: plain ones run on this and newer GPUs, sm_90a
+/// only there, sm_100f in its family (PTX ISA 9.0, 11.1.2).
 bool runs_target(const DeviceModel& model, std::string_view target);
 
 /// As `resolve_device` gives it: id "vgpu:h200".

@@ -134,8 +134,7 @@ std::vector<std::uint32_t> InstructionScheduler::order_of(std::span<const Event>
   const auto count = static_cast<std::uint32_t>(stretch.size());
   Dependences dependences;
   dependences.begin(count);
-  for (std::uint32_t i = 0; i < count; ++i)
-    dependences.add(i, instructions_[stretch[i].instruction], stretch[i].space);
+  for (std::uint32_t i = 0; i < count; ++i) dependences.add(i, instructions_[stretch[i].instruction], stretch[i].space);
 
   std::vector<std::uint32_t> order, left(count), ready(count, 0);  // `ready`: when the result is there.
   std::vector<char> issued(count, 0);

@@ -14,8 +14,7 @@ namespace evo::vgpu {
 /// Orders the events of warps. What repeats, as loops do, is worked out once.
 class InstructionScheduler {
  public:
-  explicit InstructionScheduler(const std::vector<RecordedInstruction>& instructions)
-      : instructions_(instructions) {}
+  explicit InstructionScheduler(const std::vector<RecordedInstruction>& instructions) : instructions_(instructions) {}
 
   /// One warp's events, in program order, into the order of issue.
   void schedule(std::vector<Event>& events);

@@ -5,7 +5,9 @@
 namespace evo::vgpu {
 namespace {
 
-double flops_of(const MmaForm& form) { return (form.of_quad_pairs() ? 4 : 1) * 2.0 * form.m * form.n * form.k; }
+double flops_of(const MmaForm& form) {
+  return (form.of_quad_pairs() ? 4 : 1) * 2.0 * form.m * form.n * form.k;
+}
 
 double mma_rate(const MmaRates& rates, const MmaForm& form) {
   const bool f16 = form.accumulator == MmaType::f16;

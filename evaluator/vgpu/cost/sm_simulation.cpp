@@ -46,10 +46,10 @@ struct AsyncGroups {
 struct Warp {
   const std::vector<Event>* events = nullptr;
   std::size_t at = 0;
-  int slot = 0;        ///< Of the block among the resident ones.
+  int slot = 0;  ///< Of the block among the resident ones.
   int partition = 0;
-  double next = 0;     ///< Earliest issue: after the instruction ahead.
-  double last = 0;     ///< When the instruction ahead issued.
+  double next = 0;             ///< Earliest issue: after the instruction ahead.
+  double last = 0;             ///< When the instruction ahead issued.
   Stall waited = Stall::none;  ///< Why `next` or the operands are late.
   std::vector<Register> registers;
   AsyncGroups copies{Stall::async_copy};
@@ -279,7 +279,8 @@ class Simulation {
         break;
       default:
         if (demand.pipe != Pipe::issue)
-          free = std::max(free, pipe(demand.pipe, warp.partition) - (demand.pipe == Pipe::special ? kSpecialQueueClocks : 0));
+          free = std::max(free,
+                          pipe(demand.pipe, warp.partition) - (demand.pipe == Pipe::special ? kSpecialQueueClocks : 0));
     }
     return free;
   }
@@ -470,7 +471,8 @@ class Simulation {
       return;
     }
     const bool shared = event.space == TracedSpace::shared;
-    const double wavefronts = std::max<double>(event.wavefronts, shared ? 1 : (event.l1_sectors + event.l2_sectors + 3) / 4);
+    const double wavefronts =
+        std::max<double>(event.wavefronts, shared ? 1 : (event.l1_sectors + event.l2_sectors + 3) / 4);
     const double begin = occupy(Pipe::shared_memory, 0, start, wavefronts);
     double ready = begin + wavefronts - 1;
     Stall cause = Stall::shared_memory;

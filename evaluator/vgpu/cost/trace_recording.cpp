@@ -13,7 +13,9 @@ std::uint16_t narrow(std::uint64_t value) {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::uint16_t>::max()));
 }
 
-bool reads_through_l1(OpClass op_class) { return op_class == OpClass::load; }
+bool reads_through_l1(OpClass op_class) {
+  return op_class == OpClass::load;
+}
 
 }  // namespace
 
@@ -84,7 +86,8 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
     const MemoryAccess& memory = *issue.memory;
     event.space = memory.space;
     event.wavefronts = narrow(memory.wavefronts);
-    const std::uint64_t bytes = std::uint64_t{memory.bytes_per_lane} * static_cast<std::uint64_t>(std::popcount(memory.lanes));
+    const std::uint64_t bytes =
+        std::uint64_t{memory.bytes_per_lane} * static_cast<std::uint64_t>(std::popcount(memory.lanes));
     const std::uint64_t needed = (bytes + 127) / 128;
     if (memory.wavefronts > needed) block.conflicts += memory.wavefronts - needed;
     std::uint64_t known = 0;
@@ -116,7 +119,9 @@ void TraceRecorder::end_block() {
 }
 
 /// Where only those run that are traced, the middle one comes first.
-bool TraceRecorder::has_enough() const { return recording_->middle_is_long(); }
+bool TraceRecorder::has_enough() const {
+  return recording_->middle_is_long();
+}
 
 bool TraceRecorder::Recording::middle_is_long() const {
   return !blocks.empty() && blocks[blocks.size() / 2].issued >= kLong;

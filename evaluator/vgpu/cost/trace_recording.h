@@ -23,10 +23,10 @@ struct RecordedInstruction {
 
 /// One issued instruction of one warp.
 struct Event {
-  std::uint32_t instruction = 0;   ///< Index into Recording::instructions.
-  std::uint16_t wavefronts = 0;    ///< Through the shared-memory banks.
-  std::uint16_t l2_sectors = 0;    ///< That have to come from (or go to) L2.
-  std::uint16_t l1_sectors = 0;    ///< That the block has touched before.
+  std::uint32_t instruction = 0;  ///< Index into Recording::instructions.
+  std::uint16_t wavefronts = 0;   ///< Through the shared-memory banks.
+  std::uint16_t l2_sectors = 0;   ///< That have to come from (or go to) L2.
+  std::uint16_t l1_sectors = 0;   ///< That the block has touched before.
   TracedSpace space = TracedSpace::none;
   std::uint8_t paths = 1;
   std::uint16_t barrier = 0;
@@ -54,15 +54,16 @@ struct RecordedBlock {
   std::uint32_t warps = 0;
   std::vector<std::vector<Event>> events;  ///< By warp, in the order of issue once the block has ended.
   std::vector<RecordedAction> actions;
-  std::vector<RecordedPhase> phases;       ///< The first stands for none.
-  std::uint64_t issued = 0;                ///< All instructions, those beyond the limit included.
+  std::vector<RecordedPhase> phases;  ///< The first stands for none.
+  std::uint64_t issued = 0;           ///< All instructions, those beyond the limit included.
   std::uint64_t kept = 0;
   std::uint64_t global_sectors = 0;
-  std::uint64_t conflicts = 0;             ///< Wavefronts beyond what the bytes need.
+  std::uint64_t conflicts = 0;  ///< Wavefronts beyond what the bytes need.
 };
 
 struct TraceRecorder::Recording {
-  /// Events kept of one block; what comes later only counts. About ten times the largest block that is usually searched.
+  /// Events kept of one block; what comes later only counts. About ten times the largest block that is usually
+  /// searched.
   static constexpr std::uint64_t kMaxEvents = 4'000'000;
   /// Instructions of a long block.
   static constexpr std::uint64_t kLong = 750'000;
@@ -78,13 +79,13 @@ struct TraceRecorder::Recording {
   RecordedInstruction recorded(const TracedInstruction& instruction, bool again);
 
   std::vector<RecordedInstruction> instructions;
-  std::vector<RecordedBlock> blocks;  ///< In the order of their numbers, once they have ended.
+  std::vector<RecordedBlock> blocks;                           ///< In the order of their numbers, once they have ended.
   std::unordered_map<std::uint16_t, std::uint16_t> registers;  ///< From the kernel's numbers to ours.
   /// Twice TracedInstruction::index, and one more for those whose results are kept, to instructions.
   std::unordered_map<std::uint32_t, std::uint32_t> by_index;
-  std::unordered_set<std::uint64_t> kept_results;  ///< Warp and instruction, of the current block.
-  std::unordered_map<std::uint64_t, std::uint32_t> phases;    ///< AsyncAction::phase to RecordedBlock::phases.
-  std::unordered_set<std::uint64_t> touched;                  ///< Sectors that the current block has loaded.
+  std::unordered_set<std::uint64_t> kept_results;           ///< Warp and instruction, of the current block.
+  std::unordered_map<std::uint64_t, std::uint32_t> phases;  ///< AsyncAction::phase to RecordedBlock::phases.
+  std::unordered_set<std::uint64_t> touched;                ///< Sectors that the current block has loaded.
 };
 
 }  // namespace evo::vgpu

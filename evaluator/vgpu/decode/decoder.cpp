@@ -97,8 +97,8 @@ Simd best_simd() {
 #if defined(__x86_64__) && defined(__GNUC__)
   static const Simd best = [] {
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
       return Simd::avx512;
     }
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Simd::avx2 : Simd::plain;
@@ -109,8 +109,8 @@ Simd best_simd() {
 #endif
 }
 
-std::unique_ptr<Kernel> decode_kernel(const ptx::Module& module, const ptx::Function& entry,
-                                      const ModuleLayout& layout, const DecodeOptions& options) {
+std::unique_ptr<Kernel> decode_kernel(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
+                                      const DecodeOptions& options) {
   return KernelBuilder(module, entry, layout, options).build();
 }
 

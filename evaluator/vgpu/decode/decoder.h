@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "evaluator/vgpu/ptx/control_flow.h"
+#include "evaluator/vgpu/decode/row_allocation.h"
 #include "evaluator/vgpu/machine/kernel.h"
 #include "evaluator/vgpu/numbers/lanes.h"
+#include "evaluator/vgpu/ptx/control_flow.h"
 #include "evaluator/vgpu/ptx/ptx.h"
-#include "evaluator/vgpu/decode/row_allocation.h"
 
 namespace evo::vgpu {
 
@@ -26,8 +26,8 @@ struct DecodeOptions {
 };
 
 /// Decodes one entry function, device functions inlined. Throws LoadError naming instruction and source line.
-std::unique_ptr<Kernel> decode_kernel(const ptx::Module& module, const ptx::Function& entry,
-                                      const ModuleLayout& layout, const DecodeOptions& options = {});
+std::unique_ptr<Kernel> decode_kernel(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
+                                      const DecodeOptions& options = {});
 
 class KernelBuilder;
 

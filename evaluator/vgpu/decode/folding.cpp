@@ -36,16 +36,15 @@ bool is_param_load(const PtxInstruction& in) {
 
 bool is_arithmetic(OpClass op_class) {
   return op_class == OpClass::integer || op_class == OpClass::integer_multiply ||
-         op_class == OpClass::special_register || op_class == OpClass::convert ||
-         op_class == OpClass::bit_search;
+         op_class == OpClass::special_register || op_class == OpClass::convert || op_class == OpClass::bit_search;
 }
 
 // Kinds of 32-bit integer operations that ptxas joins.
 enum class Join : std::uint8_t { none, sum, logic, shift, product };
 
 bool is_whole_number(std::string_view opcode) {
-  return opcode.ends_with(".s32") || opcode.ends_with(".u32") || opcode.ends_with(".b32") ||
-         opcode.ends_with(".s64") || opcode.ends_with(".u64") || opcode.ends_with(".b64");
+  return opcode.ends_with(".s32") || opcode.ends_with(".u32") || opcode.ends_with(".b32") || opcode.ends_with(".s64") ||
+         opcode.ends_with(".u64") || opcode.ends_with(".b64");
 }
 
 Join join_of(const PtxInstruction& in) {
@@ -177,8 +176,7 @@ class Folder {
     for (std::uint32_t i = 0; i < instructions_.size(); ++i) {
       const PtxInstruction& in = instructions_[i];
       const Join first = join_of(in);
-      if (first == Join::none || fates_[i] != Fate::issues || joined[i] || writers_[in.writes[0]] != 1)
-        continue;
+      if (first == Join::none || fates_[i] != Fate::issues || joined[i] || writers_[in.writes[0]] != 1) continue;
       const auto& readers = readers_[in.writes[0]];
       if (readers.size() != 1) continue;
       const std::uint32_t reader = readers[0];

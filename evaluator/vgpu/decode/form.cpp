@@ -3,8 +3,8 @@
 
 #include "evaluator/vgpu/decode/decoder.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
-#include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/machine/special_registers.h"
+#include "evaluator/vgpu/ptx/load_error.h"
 
 namespace evo::vgpu {
 namespace {
@@ -45,8 +45,7 @@ struct WidenUnsigned {
 
 }  // namespace
 
-Form::Form(KernelBuilder& builder, const ptx::Statement& statement)
-    : builder_(builder), statement_(statement) {
+Form::Form(KernelBuilder& builder, const ptx::Statement& statement) : builder_(builder), statement_(statement) {
   if (statement.parts.size() > 31) unsupported("too many modifiers");
   left_ = ((1u << statement.parts.size()) - 1) & ~1u;
 }
@@ -161,7 +160,8 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
       in_frame.fill(builder_.special(Special::frame), false, false);
       in_frame.fill_constant(builder_.constant(address, false), false);
       in_frame.emit(is_wide(type) ? elementwise<FrameAddress<std::uint64_t>>(simd())
-                                  : elementwise<FrameAddress<std::uint32_t>>(simd()), OpClass::nothing);
+                                  : elementwise<FrameAddress<std::uint32_t>>(simd()),
+                    OpClass::nothing);
       fill(sum, false, in_list);
       return;
     }
@@ -171,8 +171,7 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
     case Kind::special: {
       const auto special = parse_special(operand.name);
       if (!special) unsupported("unknown register " + std::string(operand.name));
-      if (is_wide(type))
-        unsupported("special register " + std::string(operand.name) + " is not 64 bits wide");
+      if (is_wide(type)) unsupported("special register " + std::string(operand.name) + " is not 64 bits wide");
       fill(builder_.special(*special), false, in_list);
       return;
     }

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "evaluator/vgpu/isa/control_operations.h"
+#include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/ptx/independence.h"
 #include "evaluator/vgpu/ptx/load_error.h"
-#include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/ptx/reachable.h"
 
 namespace evo::vgpu {
@@ -42,13 +42,9 @@ void module_variables_used(const ptx::Operand& operand, std::set<std::uint32_t>&
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(const ptx::Module& module, const ptx::Function& entry,
-                             const ModuleLayout& layout, const DecodeOptions& options)
-    : module_(module),
-      entry_(entry),
-      layout_(layout),
-      options_(options),
-      kernel_(std::make_unique<Kernel>()) {}
+KernelBuilder::KernelBuilder(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
+                             const DecodeOptions& options)
+    : module_(module), entry_(entry), layout_(layout), options_(options), kernel_(std::make_unique<Kernel>()) {}
 
 std::unique_ptr<Kernel> KernelBuilder::build() {
   kernel_->name = entry_.name;
@@ -97,8 +93,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
     }
   }
   name_shared_variables();
-  kernel_->static_smem_bytes =
-      static_cast<std::uint32_t>(round_up(kernel_->static_smem_bytes, dynamic_align));
+  kernel_->static_smem_bytes = static_cast<std::uint32_t>(round_up(kernel_->static_smem_bytes, dynamic_align));
   for (const std::uint32_t index : dynamic_shared_) shared_variables_[index] = kernel_->static_smem_bytes;
 
   Frame frame;
@@ -188,8 +183,7 @@ void KernelBuilder::place_locals(Frame& frame, std::size_t first) {
         frame.variables.push_back({ptx::Space::shared, kReservedSmemBytes + function_shared_.at(&variable)});
         break;
       default:
-        throw LoadError("variable " + quoted(variable.name) +
-                        ": its state space is not supported inside a function");
+        throw LoadError("variable " + quoted(variable.name) + ": its state space is not supported inside a function");
     }
   }
 }
@@ -308,8 +302,7 @@ void KernelBuilder::close_frame(std::uint32_t end) {
     const std::uint32_t statement = frame.function->labels[label];
     return statement < frame.statement_start.size() ? frame.statement_start[statement] : end;
   };
-  for (const auto& [draft, label] : frame.label_fixups)
-    drafts_[draft].flow.targets.push_back(position(label));
+  for (const auto& [draft, label] : frame.label_fixups) drafts_[draft].flow.targets.push_back(position(label));
   for (const std::uint32_t draft : frame.return_fixups) drafts_[draft].flow.targets.push_back(end);
   frames_.pop_back();
 }
@@ -320,8 +313,7 @@ void KernelBuilder::branch_to(const ptx::Operand& label) {
 
 void KernelBuilder::branch_table(const ptx::Operand& table) {
   const auto found = frames_.back().function->branch_tables.find(table.index);
-  if (found == frames_.back().function->branch_tables.end())
-    throw LoadError("brx.idx without its .branchtargets");
+  if (found == frames_.back().function->branch_tables.end()) throw LoadError("brx.idx without its .branchtargets");
   waiting_labels_.insert(waiting_labels_.end(), found->second.begin(), found->second.end());
 }
 
@@ -365,8 +357,7 @@ void KernelBuilder::insert_reconvergence_points() {
   std::vector<char> is_point(drafts_.size(), 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const Flow& flow = flows[blocks[b].last];
-    const bool divides =
-        flow.kind == Flow::Kind::branch || (flow.kind == Flow::Kind::jump && flow.targets.size() > 1);
+    const bool divides = flow.kind == Flow::Kind::branch || (flow.kind == Flow::Kind::jump && flow.targets.size() > 1);
     if (!divides || meets[b] < 0) continue;
     meeting_point[blocks[b].last] = blocks[static_cast<std::size_t>(meets[b])].first;
     is_point[meeting_point[blocks[b].last]] = 1;
@@ -437,8 +428,7 @@ void KernelBuilder::write_code() {
     kernel_->ptx_lines.push_back(draft.ptx_line);
     kernel_->opcode_of.push_back(draft.opcode);
   }
-  for (const auto& [special, reg] : specials_)
-    kernel_->specials.push_back({special, first_row_[reg] * kRowWords});
+  for (const auto& [special, reg] : specials_) kernel_->specials.push_back({special, first_row_[reg] * kRowWords});
 }
 
 /// What becomes of each instruction in machine code. Predicates are numbered after the registers.
@@ -491,11 +481,9 @@ void KernelBuilder::write_trace() {
       const std::size_t before = trace.registers.size();
       for (std::uint32_t u = draft.first_use; u < draft.first_use + draft.use_count; ++u) {
         if (uses_[u].write != write) continue;
-        for (std::uint32_t row = 0; row < rows_of_[uses_[u].reg]; ++row)
-          append(first_number[uses_[u].reg] + row);
+        for (std::uint32_t row = 0; row < rows_of_[uses_[u].reg]; ++row) append(first_number[uses_[u].reg] + row);
       }
-      for (const std::uint32_t p : write ? draft.predicate_writes : draft.predicate_reads)
-        append(numbers + p);
+      for (const std::uint32_t p : write ? draft.predicate_writes : draft.predicate_reads) append(numbers + p);
       counts[write ? 1 : 0] = trace.registers.size() - before;
     }
     sizes.emplace_back(counts[0], counts[1]);
@@ -535,7 +523,8 @@ void KernelBuilder::write_product_registers() {
     return any;
   };
   const auto reads_watched = [&](const Draft& draft) {
-    return std::ranges::any_of(uses_of(draft), [&](const Use& use) { return !use.write && number[use.reg] != kNowhere; });
+    return std::ranges::any_of(uses_of(draft),
+                               [&](const Use& use) { return !use.write && number[use.reg] != kNowhere; });
   };
   for (const Draft& draft : drafts_)
     if (draft.op_class == OpClass::warpgroup_product) watch(draft);

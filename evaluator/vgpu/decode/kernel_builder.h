@@ -94,9 +94,9 @@ class KernelBuilder {
     std::vector<std::uint32_t> registers;  ///< Of each register of the function: ours, or kNowhere so far.
     std::map<std::uint32_t, std::uint32_t> upper_halves;  ///< Of registers of 128 bits.
     std::vector<VariablePlace> variables;
-    std::vector<std::uint32_t> statement_start;  ///< First instruction of each statement.
+    std::vector<std::uint32_t> statement_start;                         ///< First instruction of each statement.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> label_fixups;  ///< Draft, label.
-    std::vector<std::uint32_t> return_fixups;  ///< Drafts that go to the end of the frame.
+    std::vector<std::uint32_t> return_fixups;                           ///< Drafts that go to the end of the frame.
     std::uint32_t carry = kNowhere;
   };
 
@@ -133,8 +133,7 @@ class KernelBuilder {
   std::vector<std::uint32_t> pinned_;
   std::map<Special, std::uint32_t> specials_;
   std::map<std::pair<std::uint64_t, bool>, Place> constants_;
-  std::map<std::uint32_t, std::uint32_t>
-      shared_variables_;  ///< Module variable: offset in the kernel's shared memory.
+  std::map<std::uint32_t, std::uint32_t> shared_variables_;  ///< Module variable: offset in the kernel's shared memory.
   std::map<const ptx::Variable*, std::uint32_t> function_shared_;  ///< Likewise, of functions.
   std::vector<std::uint32_t> dynamic_shared_;
   std::unordered_map<std::string, std::uint32_t> opcodes_;

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 namespace evo::vgpu {

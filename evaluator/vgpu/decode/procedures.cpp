@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <set>
 
-#include "evaluator/vgpu/isa/control_operations.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/isa/control_operations.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/reachable.h"
 
@@ -26,11 +26,10 @@ std::uint32_t aligned(std::uint32_t bytes) {
 }  // namespace
 
 bool KernelBuilder::must_be_real(const ptx::Function& callee) const {
-  const bool recursive =
-      std::ranges::any_of(frames_, [&](const Frame& frame) { return frame.function == &callee; });
+  const bool recursive = std::ranges::any_of(frames_, [&](const Frame& frame) { return frame.function == &callee; });
   // What a function allocates on the stack goes with its frame.
-  const bool allocates = std::ranges::any_of(
-      callee.body, [](const ptx::Statement& statement) { return statement.parts[0] == "alloca"; });
+  const bool allocates =
+      std::ranges::any_of(callee.body, [](const ptx::Statement& statement) { return statement.parts[0] == "alloca"; });
   return recursive || allocates || frames_.size() >= kMaxInlinedDepth || inlined_ >= kMaxInlinedCalls;
 }
 
@@ -56,8 +55,7 @@ CallSite KernelBuilder::call_site(const ptx::Function* callee, const ptx::Operan
       const ptx::Operand& argument = given->elements[i];
       const bool local = argument.kind == ptx::Operand::Kind::variable && !argument.of_module &&
                          frames_.back().variables[argument.index].space == ptx::Space::local;
-      if (!local)
-        throw LoadError("a call of " + name + " passes something else than a .param variable: not supported");
+      if (!local) throw LoadError("a call of " + name + " passes something else than a .param variable: not supported");
       const auto bytes = static_cast<std::uint32_t>(frames_.back().function->variables[argument.index].bytes);
       if (callee != nullptr && bytes < callee->variables[first + i].bytes)
         throw LoadError("a call of " + name + " passes too small a variable");
@@ -68,8 +66,8 @@ CallSite KernelBuilder::call_site(const ptx::Function* callee, const ptx::Operan
   CallSite site;
   site.framed = in_procedure();
   site.results = parts(results, 0, callee == nullptr ? 0 : callee->result_count);
-  site.arguments = parts(arguments, callee == nullptr ? 0 : callee->result_count,
-                         callee == nullptr ? 0 : callee->parameter_count);
+  site.arguments =
+      parts(arguments, callee == nullptr ? 0 : callee->result_count, callee == nullptr ? 0 : callee->parameter_count);
   return site;
 }
 
@@ -144,8 +142,7 @@ void KernelBuilder::decode_procedure(std::uint32_t number) {
   Procedure& done = kernel_->procedures[number];
   done.end = static_cast<std::uint32_t>(drafts_.size());
   done.frame_bytes = aligned(std::max(done.frame_bytes, 1u));
-  if (done.frame_bytes > kMaxFrameBytes)
-    throw LoadError("the frame of " + quoted(function.name) + " is too large");
+  if (done.frame_bytes > kMaxFrameBytes) throw LoadError("the frame of " + quoted(function.name) + " is too large");
   procedure_ = kNowhere;
 }
 
@@ -160,8 +157,7 @@ void KernelBuilder::write_procedures() {
     for (std::uint32_t i = procedure.entry; i < procedure.end; ++i) {
       const Draft& draft = drafts_[i];
       for (std::uint32_t u = draft.first_use; u < draft.first_use + draft.use_count; ++u)
-        if (uses_[u].write)
-          registers.insert({first_row_[uses_[u].reg] * kRowWords, rows_of_[uses_[u].reg] == 2});
+        if (uses_[u].write) registers.insert({first_row_[uses_[u].reg] * kRowWords, rows_of_[uses_[u].reg] == 2});
       predicates.insert(draft.predicate_writes.begin(), draft.predicate_writes.end());
     }
     for (const auto& [place, wide] : registers) procedure.registers.push_back({place, wide});

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/printf.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
@@ -98,8 +98,7 @@ void store_result(Warp& warp, const Instruction& in, std::uint32_t mask) {
   });
 }
 
-void check_parameter(const Form& form, const ptx::Operand& variable, KernelBuilder& builder,
-                     std::uint64_t bytes) {
+void check_parameter(const Form& form, const ptx::Operand& variable, KernelBuilder& builder, std::uint64_t bytes) {
   if (variable.kind != ptx::Operand::Kind::variable || builder.place_of(variable).space != ptx::Space::local)
     form.unsupported("an argument that is no .param variable");
   if (builder.bytes_of(variable) < bytes) form.unsupported("a .param variable that is too small");
@@ -127,8 +126,7 @@ void store_result_in(Form& form, const ptx::Operand* results, std::uint32_t valu
 
 }  // namespace
 
-void call_provided(Form& form, std::string_view name, const ptx::Operand* results,
-                   const ptx::Operand* arguments) {
+void call_provided(Form& form, std::string_view name, const ptx::Operand* results, const ptx::Operand* arguments) {
   const std::size_t count = arguments == nullptr ? 0 : arguments->elements.size();
   const auto load = [&](std::size_t i) { return load_argument(form, arguments->elements[i]); };
   if (name == "vprintf" && count == 2) {

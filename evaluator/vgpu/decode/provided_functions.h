@@ -8,7 +8,6 @@ namespace evo::vgpu {
 
 /// A call of a function that the module declares and the interpreter provides: vprintf, __assertfail, malloc,
 /// free.
-void call_provided(Form& form, std::string_view name, const ptx::Operand* results,
-                   const ptx::Operand* arguments);
+void call_provided(Form& form, std::string_view name, const ptx::Operand* results, const ptx::Operand* arguments);
 
 }  // namespace evo::vgpu

@@ -20,8 +20,7 @@ class Bits {
   bool add(const Bits& other, const Bits* without) {
     bool changed = false;
     for (std::size_t i = 0; i < words_.size(); ++i) {
-      const std::uint64_t more =
-          other.words_[i] & (without != nullptr ? ~without->words_[i] : ~0ull) & ~words_[i];
+      const std::uint64_t more = other.words_[i] & (without != nullptr ? ~without->words_[i] : ~0ull) & ~words_[i];
       changed |= more != 0;
       words_[i] |= more;
     }
@@ -43,8 +42,8 @@ struct Range {
 
 /// Registers that are read in a block before it writes them live across blocks; all others need no data flow.
 std::vector<std::uint32_t> number_crossing(const std::vector<BasicBlock>& blocks,
-                                           const std::vector<std::span<const RegisterUse>>& uses,
-                                           std::size_t registers, std::size_t& count) {
+                                           const std::vector<std::span<const RegisterUse>>& uses, std::size_t registers,
+                                           std::size_t& count) {
   std::vector<std::uint32_t> number(registers, kNowhere);
   std::vector<std::uint32_t> written_in(registers, kNowhere);
   count = 0;

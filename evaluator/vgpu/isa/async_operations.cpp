@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/decode/choose.h"
 #include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9.25 "Data Movement and Conversion Instructions: Asynchronous copy" (non-bulk). A copy
@@ -29,8 +29,7 @@ void copy_lanes(PendingCopy& copy, std::uint32_t lanes, const Word* source_bytes
 /// Lanes of `mask` whose source has exactly `bytes`.
 std::uint32_t lanes_with(const Word* source_bytes, std::uint32_t bytes, std::uint32_t mask) {
   std::uint32_t lanes = 0;
-  for (int lane = 0; lane < 32; ++lane)
-    lanes |= static_cast<std::uint32_t>(source_bytes[lane] == bytes) << lane;
+  for (int lane = 0; lane < 32; ++lane) lanes |= static_cast<std::uint32_t>(source_bytes[lane] == bytes) << lane;
   return lanes & mask;
 }
 
@@ -55,20 +54,17 @@ struct AsyncCopy {
     const AccessMode source_mode = AccessMode::decoded(in.aux1);
     const auto source_offset = static_cast<std::uint64_t>(in.immediate);
     Touched from, to;
-    if (whole != 0 && !resolve_at(warp, in, whole, source_mode, in.op[1], source_offset, kBytes, from))
-      return;
+    if (whole != 0 && !resolve_at(warp, in, whole, source_mode, in.op[1], source_offset, kBytes, from)) return;
     const auto target_offset =
         static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(in.more)));
-    if (!resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), in.op[0], target_offset, kBytes, to))
-      return;
+    if (!resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), in.op[0], target_offset, kBytes, to)) return;
 
     PendingCopy& copy = warp.copies.emplace_back();
     copy.lanes = mask;
     copy.issued_in = &in;
     copy.bytes = kBytes;
     const std::byte* shared = warp.block->shared.data();
-    for (std::size_t lane = 0; lane < 32; ++lane)
-      copy.target[lane] = static_cast<std::uint32_t>(to.at[lane] - shared);
+    for (std::size_t lane = 0; lane < 32; ++lane) copy.target[lane] = static_cast<std::uint32_t>(to.at[lane] - shared);
     if (whole != 0) copy_lanes(copy, whole, source_bytes, from, kBytes);
     Sanitiser* const sanitiser = warp.launch->sanitiser;
     if (sanitiser != nullptr) {
@@ -86,8 +82,7 @@ struct AsyncCopy {
         return;
       }
       Touched last;
-      if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset + source_bytes[lane] - 1, 1,
-                      last))
+      if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset + source_bytes[lane] - 1, 1, last))
         return;
       if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset, 1, from)) return;
       copy_lanes(copy, 1u << lane, source_bytes, from, kBytes);

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/isa/cluster_operations.h"
-#include "evaluator/vgpu/numbers/half_lanes.h"
 #include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/isa/cluster_operations.h"
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/numbers/half_lanes.h"
 #include "evaluator/vgpu/numbers/reduction.h"
 
 // PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is
@@ -68,9 +68,7 @@ struct CompareAndSwap {
   }
 };
 struct Increment {
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
-    return old >= b ? 0 : old + 1;
-  }
+  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) { return old >= b ? 0 : old + 1; }
 };
 struct Decrement {
   static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
@@ -133,8 +131,8 @@ void execute_add(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const AccessMode mode = AccessMode::decoded(in.aux0);
   bool shared = mode.where == Where::shared || mode.where == Where::cluster;
   if (mode.where == Where::generic) {
-    const std::uint64_t address = source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] +
-                                  static_cast<std::uint64_t>(in.immediate);
+    const std::uint64_t address =
+        source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] + static_cast<std::uint64_t>(in.immediate);
     shared = address - kSharedWindow < kWindowBytes;
   }
   if (shared) {
@@ -230,7 +228,8 @@ void execute_wide_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) 
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const auto value = [&](std::size_t at) {
-      return Value{source_row<std::uint64_t>(warp, places[at])[lane], source_row<std::uint64_t>(warp, places[at + 1])[lane]};
+      return Value{source_row<std::uint64_t>(warp, places[at])[lane],
+                   source_row<std::uint64_t>(warp, places[at + 1])[lane]};
     };
     Value old;
     std::memcpy(&old, touched.at[lane], sizeof old);
@@ -257,9 +256,9 @@ void check_vector(Warp& warp, const Instruction& in, std::uint32_t mask) {
   Touched touched;
   const AccessMode mode = AccessMode::decoded(in.aux0);
   for (int lane = 0; lane < 32; ++lane) {
-    touched.address[lane] = mode.wide_base
-                                ? source_row<std::uint64_t>(warp, in.op[0])[lane] + static_cast<std::uint64_t>(in.immediate)
-                                : static_cast<Word>(warp.row(in.op[0])[lane] + static_cast<Word>(in.immediate));
+    touched.address[lane] =
+        mode.wide_base ? source_row<std::uint64_t>(warp, in.op[0])[lane] + static_cast<std::uint64_t>(in.immediate)
+                       : static_cast<Word>(warp.row(in.op[0])[lane] + static_cast<Word>(in.immediate));
   }
   resolve_lane_by_lane(warp, in, mask, mode, in.aux1, touched);
 }
@@ -313,8 +312,7 @@ void take_atomic(Form& form, bool returns) {
   MemoryOrder order = take_memory_hints(form);
   order.strong = true;
   form.take("noftz");
-  const std::string_view op =
-      form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
+  const std::string_view op = form.take_one_of({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
   const std::string_view vector = form.take_one_of({"v2", "v4", "v8"});
   const Type type = form.type();
   if (!vector.empty())

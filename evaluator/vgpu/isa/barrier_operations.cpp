@@ -3,11 +3,11 @@
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/decode/choose.h"
 #include "evaluator/vgpu/isa/cluster_operations.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
 #include "evaluator/vgpu/isa/warp_operations.h"
+#include "evaluator/vgpu/machine/block.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.13.1 "bar, barrier" and 9.7.13.2 "bar.warp.sync".
 namespace evo::vgpu {
@@ -100,8 +100,7 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes,
-                    std::uint32_t voters) {
+void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes, std::uint32_t voters) {
   switch (static_cast<Kind>(in.aux0)) {
     case Kind::popc: {
       Word* d = warp.own(in.op[0]);

@@ -78,8 +78,8 @@ struct Lop3 {
     const Word* c = warp.row(in.op[3]);
     const auto table = static_cast<std::uint32_t>(in.immediate);
     const auto when = [&](int row) { return 0u - (table >> row & 1u); };
-    const Word t0 = when(0), t1 = when(1), t2 = when(2), t3 = when(3), t4 = when(4), t5 = when(5),
-               t6 = when(6), t7 = when(7);
+    const Word t0 = when(0), t1 = when(1), t2 = when(2), t3 = when(3), t4 = when(4), t5 = when(5), t6 = when(6),
+               t7 = when(7);
     alignas(64) Word result[32];
     EVO_LANE_LOOP
     for (int lane = 0; lane < 32; ++lane) {
@@ -202,8 +202,7 @@ template <class T>
 struct Reverse {
   static EVO_INLINE T apply(T a) {
     T result = 0;
-    for (std::size_t i = 0; i < 8 * sizeof(T); ++i)
-      result |= static_cast<T>((a >> i & 1u) << (8 * sizeof(T) - 1 - i));
+    for (std::size_t i = 0; i < 8 * sizeof(T); ++i) result |= static_cast<T>((a >> i & 1u) << (8 * sizeof(T) - 1 - i));
     return result;
   }
 };
@@ -258,8 +257,7 @@ struct FindNthSet {
 template <class Op>
 struct PredicateOp {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
-    put_predicate(warp, in.op[0], Op::apply(get_predicate(warp, in.op[1]), get_predicate(warp, in.op[2])),
-                  mask);
+    put_predicate(warp, in.op[0], Op::apply(get_predicate(warp, in.op[1]), get_predicate(warp, in.op[2])), mask);
   }
 };
 struct PredicateNot {
@@ -320,10 +318,8 @@ void decode_shf(Form& form) {
   const bool wrap = form.take_one_of({"wrap", "clamp"}) == "wrap";
   form.type();
   take_operands(form, Type::b32, 3);
-  Execute execute =
-      wrap ? elementwise<FunnelRight<true>>(form.simd()) : elementwise<FunnelRight<false>>(form.simd());
-  if (left)
-    execute = wrap ? elementwise<FunnelLeft<true>>(form.simd()) : elementwise<FunnelLeft<false>>(form.simd());
+  Execute execute = wrap ? elementwise<FunnelRight<true>>(form.simd()) : elementwise<FunnelRight<false>>(form.simd());
+  if (left) execute = wrap ? elementwise<FunnelLeft<true>>(form.simd()) : elementwise<FunnelLeft<false>>(form.simd());
   form.emit(execute, OpClass::integer);
 }
 

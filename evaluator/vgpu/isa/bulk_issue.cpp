@@ -18,7 +18,8 @@ bool tell(Warp& warp, const Instruction& in, int lane, SharedPlace barrier, std:
   if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
     sanitiser->mbarrier_use(warp, in, lane, barrier, false);
     sanitiser->begin_bulk_write(warp, in, lane, *barrier.block, target, traffic.bytes);
-    perform = [sanitiser, &warp, &in, block = barrier.block, target, bytes = traffic.bytes, perform = std::move(perform)] {
+    perform = [sanitiser, &warp, &in, block = barrier.block, target, bytes = traffic.bytes,
+               perform = std::move(perform)] {
       perform();
       sanitiser->end_bulk_write(warp, in, *block, target, bytes);
     };
@@ -44,7 +45,8 @@ std::uint64_t address_in(const Warp& warp, Place base, AccessMode mode, std::uin
   return source_row<std::uint64_t>(warp, base)[lane] + static_cast<std::uint64_t>(wide);
 }
 
-void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform, std::function<void()> settle) {
+void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform,
+                  std::function<void()> settle) {
   BulkOperation operation;
   operation.perform = std::move(perform);
   operation.settle = std::move(settle);
@@ -65,13 +67,11 @@ void note_copy(Warp& warp, const BulkTraffic& traffic, const Mbarrier* told) {
   if (told != nullptr) action.phase = told->phase;
 }
 
-bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPlace& target,
-                     const BulkTraffic& traffic,
+bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPlace& target, const BulkTraffic& traffic,
                      const std::function<std::function<void()>(Block& block)>& deliver) {
   const AccessMode mode = AccessMode::decoded(in.aux0 >> 8);
   const auto offset = static_cast<std::uint32_t>(static_cast<std::uint64_t>(in.immediate) >> 32);
-  const auto barrier =
-      shared_place(warp, in, lane, mode, address_in(warp, in.op[3], mode, offset, lane), 8, 8);
+  const auto barrier = shared_place(warp, in, lane, mode, address_in(warp, in.op[3], mode, offset, lane), 8, 8);
   if (!barrier) return false;
   if ((in.aux0 & kMulticast) == 0) {
     if (barrier->block != target.block) {
@@ -85,8 +85,9 @@ bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPl
   for (std::uint32_t rank = 0; rank < 16; ++rank) {
     if ((ranks >> rank & 1u) == 0) continue;
     if (rank >= blocks.size() || blocks[rank]->live == 0) {
-      warp.fail(in, fmt::format("a copy to block {} of the cluster, which {}", rank,
-                                rank < blocks.size() ? "has ended" : "does not exist"),
+      warp.fail(in,
+                fmt::format("a copy to block {} of the cluster, which {}", rank,
+                            rank < blocks.size() ? "has ended" : "does not exist"),
                 lane);
       return false;
     }
@@ -119,8 +120,7 @@ void take_told_barrier(Form& form, std::size_t barrier, std::size_t block_mask) 
   } else {
     const AddressForm address = take_base(form, form.operand(barrier), Where::cluster, true);
     form.instruction().aux0 |= address.mode.encoded() << 8;
-    form.instruction().immediate |=
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(address.offset) << 32);
+    form.instruction().immediate |= static_cast<std::int64_t>(static_cast<std::uint64_t>(address.offset) << 32);
   }
   if (block_mask == 0) {
     form.raw(0);

@@ -4,9 +4,9 @@
 #include <functional>
 #include <string_view>
 
+#include "evaluator/vgpu/decode/decoder.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/cluster.h"
-#include "evaluator/vgpu/decode/decoder.h"
 #include "evaluator/vgpu/numbers/reduction.h"
 
 /// What bulk copies, bulk tensor copies and st.async have in common: who is told of their end, and where they go.
@@ -30,15 +30,15 @@ struct BulkTraffic {
 std::uint64_t address_in(const Warp& warp, Place base, AccessMode mode, std::uint32_t offset, int lane);
 
 /// Puts an operation into the lane's current bulk group. `settle`: BulkOperation's.
-void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform, std::function<void()> settle);
+void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<void()> perform,
+                  std::function<void()> settle);
 
 /// Tells the tracer; `told` is the mbarrier of the own block, or null.
 void note_copy(Warp& warp, const BulkTraffic& traffic, const Mbarrier* told);
 
 /// Issues what deliver(block) makes to the target's block or to all that the mask names; each block's mbarrier is
 /// told of `bytes`. False when the warp has failed.
-bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPlace& target,
-                     const BulkTraffic& traffic,
+bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPlace& target, const BulkTraffic& traffic,
                      const std::function<std::function<void()>(Block& block)>& deliver);
 
 /// Whether the kernel was launched in clusters, if only of one block. Without them a GPU calls reductions in

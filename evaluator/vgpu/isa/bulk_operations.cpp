@@ -2,10 +2,10 @@
 #include <cstring>
 #include <utility>
 
-#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/decode/memory_decode.h"
 #include "evaluator/vgpu/isa/async_operations.h"
 #include "evaluator/vgpu/isa/bulk_issue.h"
-#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/numbers/reduction.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
@@ -41,8 +41,7 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
     if (bytes % kBulkUnit != 0) return warp.fail(in, "a size that is no multiple of 16", lane);
     if (bytes == 0) continue;
     const std::uint64_t to = address_in(warp, in.op[0], to_mode, in.more, lane);
-    const std::uint64_t from =
-        address_in(warp, in.op[1], from_mode, static_cast<std::uint32_t>(in.immediate), lane);
+    const std::uint64_t from = address_in(warp, in.op[1], from_mode, static_cast<std::uint32_t>(in.immediate), lane);
     const std::byte* source = bulk_bytes(warp, in, lane, from_mode, from, bytes);
     if (source == nullptr) return;
     std::byte* target = bulk_bytes(warp, in, lane, to_mode, to, bytes);
@@ -114,7 +113,8 @@ void execute_bulk_commit(Warp& warp, const Instruction&, std::uint32_t mask) {
     ++warp.committed_bulk_groups[static_cast<std::size_t>(std::countr_zero(left))];
 }
 
-/// aux0: only for the reads. They and the writes happen together, but the sanitiser tells whether the writes were waited for.
+/// aux0: only for the reads. They and the writes happen together, but the sanitiser tells whether the writes were
+/// waited for.
 void execute_bulk_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   land_bulk_groups(warp, mask, static_cast<std::uint32_t>(in.immediate), in.aux0 != 0);
 }

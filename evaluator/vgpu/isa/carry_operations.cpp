@@ -17,12 +17,10 @@ EVO_INLINE T high_product(T a, T b) {
   return static_cast<T>(static_cast<Double>(a) * b >> (8 * sizeof(T)));
 }
 EVO_INLINE std::uint32_t signed_high(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::uint32_t>(
-      std::int64_t{static_cast<std::int32_t>(a)} * static_cast<std::int32_t>(b) >> 32);
+  return static_cast<std::uint32_t>(std::int64_t{static_cast<std::int32_t>(a)} * static_cast<std::int32_t>(b) >> 32);
 }
 EVO_INLINE std::uint64_t signed_high(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::uint64_t>(Int128{static_cast<std::int64_t>(a)} * static_cast<std::int64_t>(b) >>
-                                    64);
+  return static_cast<std::uint64_t>(Int128{static_cast<std::int64_t>(a)} * static_cast<std::int64_t>(b) >> 64);
 }
 
 /// op: destination, carry out, carry in, then a, b and, for mad, c.

@@ -4,10 +4,10 @@
 #include <bit>
 #include <cstring>
 
-#include "evaluator/vgpu/isa/bulk_issue.h"
 #include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/isa/bulk_issue.h"
+#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9 "mapa, getctarank, st.async", 9.7.13 "barrier.cluster, red.async", 9.7.19.5 "setmaxnreg".
@@ -120,8 +120,7 @@ void set_registers(Warp& warp, const Instruction& in, std::uint32_t mask) {
   if (!warp.gather(in, mask, kAllLanes)) return;
   Block& block = *warp.block;
   const auto wanted = static_cast<std::uint32_t>(in.immediate);
-  if (block.warps.size() % kWarpsOfGroup != 0)
-    return warp.fail(in, "the block's warps do not make whole warpgroups");
+  if (block.warps.size() % kWarpsOfGroup != 0) return warp.fail(in, "the block's warps do not make whole warpgroups");
   if (warp.registers == 0) return;  // Nobody knows how many there are.
   if (kMore ? wanted < warp.registers : wanted > warp.registers) {
     return warp.fail(in, "the warp has " + std::to_string(warp.registers) + " registers for each thread, " +

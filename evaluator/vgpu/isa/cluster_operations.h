@@ -5,8 +5,8 @@
 namespace evo::vgpu {
 
 // Forms of other instructions that are about clusters, once the modifier that says so has been taken.
-void decode_cluster_barrier(Form& form);   ///< barrier.cluster
-void decode_async_store(Form& form);       ///< st.async
-void decode_async_reduction(Form& form);   ///< red.async
+void decode_cluster_barrier(Form& form);  ///< barrier.cluster
+void decode_async_store(Form& form);      ///< st.async
+void decode_async_reduction(Form& form);  ///< red.async
 
 }  // namespace evo::vgpu

@@ -51,9 +51,7 @@ struct Integer {
 };
 template <class T, Cmp kCmp>
 struct Float {
-  static EVO_INLINE bool apply(T a, T b) {
-    return with_nan<kCmp>(ordered_compare<kCmp>(a, b), (a != a) | (b != b));
-  }
+  static EVO_INLINE bool apply(T a, T b) { return with_nan<kCmp>(ordered_compare<kCmp>(a, b), (a != a) | (b != b)); }
 };
 template <class T, Cmp kCmp>
 struct FlushedFloat {
@@ -115,8 +113,7 @@ struct SetPredicatePair {
 template <class Op>
 struct SetValue {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
-    const std::uint32_t bits =
-        combined(lanes_where<Op>(warp, in, 3), get_predicate(warp, in.op[2]), in.immediate);
+    const std::uint32_t bits = combined(lanes_where<Op>(warp, in, 3), get_predicate(warp, in.op[2]), in.immediate);
     Word* d = warp.own(in.op[0]);
     for (int lane = 0; lane < 32; ++lane) {
       if ((mask >> lane & 1u) != 0) d[lane] = (bits >> lane & 1u) != 0 ? in.aux0 : 0;
@@ -219,8 +216,7 @@ Chosen chosen_half(Form& form, bool pair) {
   using Low = Half<Format, kCmp, 0>;
   using High = Half<Format, kCmp, 16>;
   if (!pair) return chosen<Low>(form);
-  return {Compiled<SetPredicatePair<Low, High>>::choose(form.simd()),
-          Compiled<SetValuePair<Low, High>>::plain};
+  return {Compiled<SetPredicatePair<Low, High>>::choose(form.simd()), Compiled<SetValuePair<Low, High>>::plain};
 }
 
 template <class Format>
@@ -296,10 +292,9 @@ struct CmpName {
   Cmp cmp;
 };
 constexpr CmpName kCmpNames[] = {
-    {"eq", Cmp::eq},   {"ne", Cmp::ne},   {"lt", Cmp::lt},   {"le", Cmp::le},   {"gt", Cmp::gt},
-    {"ge", Cmp::ge},   {"lo", Cmp::lt},   {"ls", Cmp::le},   {"hi", Cmp::gt},   {"hs", Cmp::ge},
-    {"equ", Cmp::equ}, {"neu", Cmp::neu}, {"ltu", Cmp::ltu}, {"leu", Cmp::leu}, {"gtu", Cmp::gtu},
-    {"geu", Cmp::geu}, {"num", Cmp::num}, {"nan", Cmp::nan},
+    {"eq", Cmp::eq},   {"ne", Cmp::ne},   {"lt", Cmp::lt},   {"le", Cmp::le},   {"gt", Cmp::gt},   {"ge", Cmp::ge},
+    {"lo", Cmp::lt},   {"ls", Cmp::le},   {"hi", Cmp::gt},   {"hs", Cmp::ge},   {"equ", Cmp::equ}, {"neu", Cmp::neu},
+    {"ltu", Cmp::ltu}, {"leu", Cmp::leu}, {"gtu", Cmp::gtu}, {"geu", Cmp::geu}, {"num", Cmp::num}, {"nan", Cmp::nan},
 };
 
 Cmp take_comparison(Form& form) {
@@ -406,8 +401,7 @@ void decode_slct(Form& form) {
   if (by != Type::s32 && by != Type::f32) form.unsupported("selects by .s32 or .f32");
   Execute execute = choose_bits<SelectBySign>(form, type);
   if (by == Type::f32)
-    execute =
-        flush ? choose_bits<SelectByFlushedFloat>(form, type) : choose_bits<SelectByKeptFloat>(form, type);
+    execute = flush ? choose_bits<SelectByFlushedFloat>(form, type) : choose_bits<SelectByKeptFloat>(form, type);
   form.emit(execute, OpClass::integer, words_of(type));
 }
 

@@ -4,10 +4,10 @@
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/decode/choose.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
 #include "evaluator/vgpu/decode/provided_functions.h"
+#include "evaluator/vgpu/machine/access.h"
 
 // PTX ISA 9.0, 9.7.12 "Control Flow Instructions" and 9.7.19 "Miscellaneous Instructions".
 namespace evo::vgpu {
@@ -143,9 +143,8 @@ void decode_call(Form& form) {
 }
 
 constexpr Operation kOperations[] = {
-    {"bra", Operands::any, decode_bra},   {"brx", Operands::any, decode_brx},
-    {"exit", Operands::any, decode_exit}, {"ret", Operands::any, decode_ret},
-    {"trap", Operands::any, decode_trap}, {"brkpt", Operands::any, decode_trap},
+    {"bra", Operands::any, decode_bra},   {"brx", Operands::any, decode_brx},   {"exit", Operands::any, decode_exit},
+    {"ret", Operands::any, decode_ret},   {"trap", Operands::any, decode_trap}, {"brkpt", Operands::any, decode_trap},
     {"call", Operands::any, decode_call},
 };
 

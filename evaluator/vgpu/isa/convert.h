@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "evaluator/vgpu/decode/choose.h"
 #include "evaluator/numbers/float_formats.h"
+#include "evaluator/vgpu/decode/choose.h"
 
 /// What the files about cvt share.
 namespace evo::vgpu {

@@ -111,8 +111,7 @@ double odd_double(From a) {
     const auto low = static_cast<std::uint64_t>(a) & 0x7ffu;
     const bool large =
         a >= static_cast<From>(1ll << 53) || (std::is_signed_v<From> && a < static_cast<From>(-(1ll << 53)));
-    if (large && low != 0)
-      a = static_cast<From>((static_cast<std::uint64_t>(a) & ~std::uint64_t{0x7ff}) | 0x800u);
+    if (large && low != 0) a = static_cast<From>((static_cast<std::uint64_t>(a) & ~std::uint64_t{0x7ff}) | 0x800u);
   }
   return static_cast<double>(a);
 }
@@ -130,11 +129,9 @@ template <class From>
 Execute choose_to_float(Form& form, Type to, const ConvertStyle& style) {
   switch (to) {
     case Type::f16:
-      return style.saturate ? elementwise<ToHalfSaturating<From, 0x3c00>>(form.simd())
-                            : to_half<From, f16_from_f64>;
+      return style.saturate ? elementwise<ToHalfSaturating<From, 0x3c00>>(form.simd()) : to_half<From, f16_from_f64>;
     case Type::bf16:
-      return style.saturate ? elementwise<ToHalfSaturating<From, 0x3f80>>(form.simd())
-                            : to_half<From, bf16_from_f64>;
+      return style.saturate ? elementwise<ToHalfSaturating<From, 0x3f80>>(form.simd()) : to_half<From, bf16_from_f64>;
     case Type::f32:
       return style.saturate ? elementwise<ToFloatSaturating<From, float>>(form.simd())
                             : rounded<ToFloat<From, float>>(form.simd(), style.rounding);
@@ -194,8 +191,7 @@ Execute choose_integer_to_float(Form& form, Type to, Type from, const ConvertSty
 
 Execute choose_float_to_integer(Form& form, Type to, Type from, Integral integral) {
   return with_integer(form, to, [&]<class To>() {
-    return from == Type::f64 ? choose_mode<double, To>(form, integral)
-                             : choose_mode<float, To>(form, integral);
+    return from == Type::f64 ? choose_mode<double, To>(form, integral) : choose_mode<float, To>(form, integral);
   });
 }
 

@@ -78,16 +78,12 @@ Execute choose_same(Form& form, Integral mode) {
 
 template <bool kFlush>
 struct SingleToDouble {
-  static EVO_INLINE double apply(float a) {
-    return static_cast<double>(kFlush ? canonical(flushed<true>(a)) : a);
-  }
+  static EVO_INLINE double apply(float a) { return static_cast<double>(kFlush ? canonical(flushed<true>(a)) : a); }
 };
 template <bool kFlush, bool kSaturate>
 struct DoubleToSingle {
   // A NaN keeps its sign and the upper bits of its payload, on the CPU as on the GPU.
-  static EVO_INLINE float apply(double a) {
-    return saturated<kSaturate>(flushed<kFlush>(static_cast<float>(a)));
-  }
+  static EVO_INLINE float apply(double a) { return saturated<kSaturate>(flushed<kFlush>(static_cast<float>(a))); }
 };
 
 Execute choose_double_to_single(Form& form, const ConvertStyle& style) {
@@ -108,8 +104,7 @@ Execute choose_single_to_double(Form& form, const ConvertStyle& style) {
     return style.flush ? elementwise<Saturating<SingleToDouble<true>, float>>(form.simd())
                        : elementwise<Saturating<SingleToDouble<false>, float>>(form.simd());
   }
-  return style.flush ? elementwise<SingleToDouble<true>>(form.simd())
-                     : elementwise<SingleToDouble<false>>(form.simd());
+  return style.flush ? elementwise<SingleToDouble<true>>(form.simd()) : elementwise<SingleToDouble<false>>(form.simd());
 }
 
 // ---- With f16, bf16, tf32 and the 8-bit pairs
@@ -215,16 +210,13 @@ void decode_packed(Form& form, const ConvertStyle& style, Type to, Type from) {
 
 /// f16 and bf16 to f32: exact, then what the instruction asks further.
 void widen_half(Form& form, Type from) {
-  form.emit(from == Type::f16 ? plain_row<row::cvt_f32_f16> : plain_row<row::cvt_f32_bf16>,
-            OpClass::convert_pack);
+  form.emit(from == Type::f16 ? plain_row<row::cvt_f32_f16> : plain_row<row::cvt_f32_bf16>, OpClass::convert_pack);
 }
 
 Execute choose_narrowing(Form& form, Type to, Type from, bool saturate = false) {
   if (from == Type::f64) {
-    if (to == Type::f16)
-      return saturate ? double_to_half<f16_from_f64, true> : double_to_half<f16_from_f64, false>;
-    if (to == Type::bf16)
-      return saturate ? double_to_half<bf16_from_f64, true> : double_to_half<bf16_from_f64, false>;
+    if (to == Type::f16) return saturate ? double_to_half<f16_from_f64, true> : double_to_half<f16_from_f64, false>;
+    if (to == Type::bf16) return saturate ? double_to_half<bf16_from_f64, true> : double_to_half<bf16_from_f64, false>;
   } else {
     if (to == Type::f16) return narrowing_row<row::cvt_f16_f32>;
     if (to == Type::bf16) return narrowing_row<row::cvt_bf16_f32>;
@@ -292,8 +284,7 @@ void decode_from_half(Form& form, const ConvertStyle& style, Type to, Type from)
   form.destination(0, to == Type::tf32 ? Type::b32 : to);
   form.temporary_source(single);
   form.instruction().immediate = encode(style);
-  if (to == Type::f32)
-    return form.emit(choose_same<float, false, true>(form, Integral::none), OpClass::float_compare);
+  if (to == Type::f32) return form.emit(choose_same<float, false, true>(form, Integral::none), OpClass::float_compare);
   if (to == Type::f64) return form.emit(choose_single_to_double(form, style), OpClass::convert);
   if (is_half(to)) return form.emit(choose_narrowing(form, to, Type::f32), OpClass::convert);
   form.emit(choose_float_to_integer(form, to, Type::f32, style.integral), OpClass::convert);
@@ -355,8 +346,7 @@ void decode_from_integer(Form& form, const ConvertStyle& style, Type to, Type fr
   }
   // Between whole registers only the name changes.
   const bool renames = ptx::bits_of(to) >= 32 && ptx::bits_of(from) >= 32 && !style.saturate;
-  form.emit(choose_integer_to_integer(form, to, from, style.saturate),
-            renames ? OpClass::nothing : OpClass::integer);
+  form.emit(choose_integer_to_integer(form, to, from, style.saturate), renames ? OpClass::nothing : OpClass::integer);
 }
 
 void decode_to_integer(Form& form, const ConvertStyle& style, Type to, Type from) {

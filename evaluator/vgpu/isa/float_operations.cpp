@@ -1,8 +1,8 @@
 #include <cmath>
 #include <limits>
 
-#include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
 #include "evaluator/vgpu/numbers/rounding.h"
 #include "evaluator/vgpu/numbers/row_functions.h"
@@ -16,8 +16,12 @@ using ptx::Type;
 // ---- f32 and f64 arithmetic
 
 /// What the hardware makes of a NaN: the canonical one in f32, the same one but quiet in f64.
-EVO_INLINE float quiet(float x) { return canonical(x); }
-EVO_INLINE double quiet(double x) { return with_bits<double>(bits_in(x) | 1ull << 51); }
+EVO_INLINE float quiet(float x) {
+  return canonical(x);
+}
+EVO_INLINE double quiet(double x) {
+  return with_bits<double>(bits_in(x) | 1ull << 51);
+}
 
 struct Add {
   template <class T>
@@ -60,9 +64,7 @@ struct SquareRoot {
 
 template <class Op, bool kFlush, bool kSaturate>
 struct Single1 {
-  static EVO_INLINE float apply(float a) {
-    return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a)));
-  }
+  static EVO_INLINE float apply(float a) { return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a))); }
 };
 template <class Op, bool kFlush, bool kSaturate>
 struct Single2 {
@@ -210,8 +212,8 @@ struct DoubleApprox {
   }
 };
 
-/// rsqrt.approx.f64 is a routine that ptxas adds, good to the last place or two; ftz names the instruction that it begins
-/// with.
+/// rsqrt.approx.f64 is a routine that ptxas adds, good to the last place or two; ftz names the instruction that it
+/// begins with.
 struct DoubleRoot {
   static EVO_INLINE double apply(double a) {
     if (a < 0) return with_bits<double>(0xfff8'0000'0000'0000ull);
@@ -234,8 +236,7 @@ void decode_rcp(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 1);
   if (type == Type::f64) {
-    if (approximate)
-      return form.emit(elementwise<DoubleApprox<rcp_approx_f64>>(form.simd()), OpClass::special);
+    if (approximate) return form.emit(elementwise<DoubleApprox<rcp_approx_f64>>(form.simd()), OpClass::special);
     check_double_style(form, style);
     return form.emit(rounded<Double1<Reciprocal>>(form.simd(), style.rounding), OpClass::double_fma, 8);
   }
@@ -262,8 +263,7 @@ void decode_rsqrt(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 1);
   if (type == Type::f64 && !flush) return form.emit(elementwise<DoubleRoot>(form.simd()), OpClass::special, 8);
-  if (type == Type::f64)
-    return form.emit(elementwise<DoubleApprox<rsqrt_approx_f64>>(form.simd()), OpClass::special);
+  if (type == Type::f64) return form.emit(elementwise<DoubleApprox<rsqrt_approx_f64>>(form.simd()), OpClass::special);
   form.emit(Approximation<row::rsqrt_approx>::choose(flush), OpClass::special);
 }
 
@@ -351,26 +351,21 @@ void decode_extreme(Form& form) {
   if (xor_sign) form.take("abs");
   const Type type = form.type();
   take_operands(form, type, 2);
-  if (type == Type::f64)
-    return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);
-  form.emit(flush ? choose_extreme<kMax, true>(form, nan, xor_sign)
-                  : choose_extreme<kMax, false>(form, nan, xor_sign),
+  if (type == Type::f64) return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);
+  form.emit(flush ? choose_extreme<kMax, true>(form, nan, xor_sign) : choose_extreme<kMax, false>(form, nan, xor_sign),
             OpClass::float_compare);
 }
 
 /// The sign of a with the magnitude of b.
 template <class T>
 struct CopySign {
-  static EVO_INLINE T apply(T a, T b) {
-    return with_bits<T>((bits_in(a) & kSignBit<T>) | (bits_in(b) & ~kSignBit<T>));
-  }
+  static EVO_INLINE T apply(T a, T b) { return with_bits<T>((bits_in(a) & kSignBit<T>) | (bits_in(b) & ~kSignBit<T>)); }
 };
 
 void decode_copysign(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 2);
-  form.emit(type == Type::f64 ? elementwise<CopySign<double>>(form.simd())
-                              : elementwise<CopySign<float>>(form.simd()),
+  form.emit(type == Type::f64 ? elementwise<CopySign<double>>(form.simd()) : elementwise<CopySign<float>>(form.simd()),
             OpClass::integer, words_of(type));
 }
 
@@ -415,8 +410,7 @@ Execute choose_test(Form& form, Type type) {
 }
 
 void decode_testp(Form& form) {
-  const std::string_view kind =
-      form.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  const std::string_view kind = form.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   const Type type = form.type();
   form.predicate_destination(form.operand(0));
   form.source(1, type);

@@ -1,5 +1,5 @@
-#include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
 #include "evaluator/vgpu/numbers/row_functions.h"
 
@@ -89,11 +89,11 @@ struct Neg {
 /// Op on one half, or on both halves of a word.
 template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit, class... Words>
 EVO_INLINE std::uint32_t halves(Words... words) {
-  const std::uint32_t low = finished_half<Format, kFlush, kLimit>(
-      Op::template of<Format>(flushed_half<Format, kFlush>(words & 0xffffu)...));
+  const std::uint32_t low =
+      finished_half<Format, kFlush, kLimit>(Op::template of<Format>(flushed_half<Format, kFlush>(words & 0xffffu)...));
   if constexpr (!kPair) return low;
-  const std::uint32_t high = finished_half<Format, kFlush, kLimit>(
-      Op::template of<Format>(flushed_half<Format, kFlush>(words >> 16)...));
+  const std::uint32_t high =
+      finished_half<Format, kFlush, kLimit>(Op::template of<Format>(flushed_half<Format, kFlush>(words >> 16)...));
   return low | high << 16;
 }
 template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit>
@@ -106,9 +106,7 @@ struct Half2 {
 };
 template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit>
 struct Half3 {
-  static EVO_INLINE Word apply(Word a, Word b, Word c) {
-    return halves<Format, Op, kPair, kFlush, kLimit>(a, b, c);
-  }
+  static EVO_INLINE Word apply(Word a, Word b, Word c) { return halves<Format, Op, kPair, kFlush, kLimit>(a, b, c); }
 };
 
 // ---- Choosing an instance
@@ -128,8 +126,7 @@ Style take_style(Form& form) {
   return style;
 }
 
-template <template <class, class, bool, bool, Limit> class Arity, class Op, class Format, bool kPair,
-          bool kFlush>
+template <template <class, class, bool, bool, Limit> class Arity, class Op, class Format, bool kPair, bool kFlush>
 Execute choose_limit(Form& form, Limit limit) {
   switch (limit) {
     case Limit::saturate:
@@ -230,8 +227,7 @@ void low_half_of(std::uint32_t* d, const std::uint32_t* a) {
   for (int lane = 0; lane < 32; ++lane) d[lane] &= 0xffffu;
 }
 
-template <void (*kF16)(std::uint32_t*, const std::uint32_t*),
-          void (*kBF16)(std::uint32_t*, const std::uint32_t*)>
+template <void (*kF16)(std::uint32_t*, const std::uint32_t*), void (*kBF16)(std::uint32_t*, const std::uint32_t*)>
 void decode_approximate(Form& form) {
   if (!form.take("approx")) form.unsupported("only .approx");
   form.take("ftz");  // The bf16 forms have it, the f16 forms never flush.

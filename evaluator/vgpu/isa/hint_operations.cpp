@@ -29,7 +29,8 @@ void decode_fence(Form& form) {
   MemoryOrder order;
   order.block_scope = form.take("cta");
   order.proxy = form.take("proxy");
-  const bool async = order.proxy && (form.take("async") || form.take("async::generic") || form.take("async.shared::cta"));
+  const bool async =
+      order.proxy && (form.take("async") || form.take("async::generic") || form.take("async.shared::cta"));
   const bool orders = !order.proxy || async;
   take_everything(form);
   form.instruction().aux0 = order.encoded();
@@ -73,16 +74,11 @@ void decode_createpolicy(Form& form) {
 }
 
 constexpr Operation kOperations[] = {
-    {"membar", Operands::any, decode_fence},
-    {"fence", Operands::any, decode_fence},
-    {"prefetch", Operands::any, decode_hint},
-    {"prefetchu", Operands::any, decode_hint},
-    {"discard", Operands::any, decode_hint},
-    {"applypriority", Operands::any, decode_hint},
-    {"pmevent", Operands::any, decode_hint},
-    {"griddepcontrol", Operands::any, decode_grid_dependency},
-    {"nanosleep", Operands::any, decode_nanosleep},
-    {"createpolicy", Operands::any, decode_createpolicy},
+    {"membar", Operands::any, decode_fence},        {"fence", Operands::any, decode_fence},
+    {"prefetch", Operands::any, decode_hint},       {"prefetchu", Operands::any, decode_hint},
+    {"discard", Operands::any, decode_hint},        {"applypriority", Operands::any, decode_hint},
+    {"pmevent", Operands::any, decode_hint},        {"griddepcontrol", Operands::any, decode_grid_dependency},
+    {"nanosleep", Operands::any, decode_nanosleep}, {"createpolicy", Operands::any, decode_createpolicy},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "evaluator/vgpu/isa/carry_operations.h"
 #include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/carry_operations.h"
 
 // PTX ISA 9.0, 9.7.1 "Integer Arithmetic Instructions".
 namespace evo::vgpu {
@@ -24,15 +24,11 @@ using Double = std::conditional_t<
 
 template <class T>
 struct Add {
-  static EVO_INLINE T apply(T a, T b) {
-    return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
-  }
+  static EVO_INLINE T apply(T a, T b) { return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b)); }
 };
 template <class T>
 struct Sub {
-  static EVO_INLINE T apply(T a, T b) {
-    return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
-  }
+  static EVO_INLINE T apply(T a, T b) { return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b)); }
 };
 EVO_INLINE std::int32_t clamp_to_s32(std::int64_t value) {
   const std::int64_t low = std::numeric_limits<std::int32_t>::min();
@@ -40,14 +36,10 @@ EVO_INLINE std::int32_t clamp_to_s32(std::int64_t value) {
   return static_cast<std::int32_t>(value < low ? low : (value > high ? high : value));
 }
 struct AddSaturating {
-  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b) {
-    return clamp_to_s32(std::int64_t{a} + b);
-  }
+  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b) { return clamp_to_s32(std::int64_t{a} + b); }
 };
 struct SubSaturating {
-  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b) {
-    return clamp_to_s32(std::int64_t{a} - b);
-  }
+  static EVO_INLINE std::int32_t apply(std::int32_t a, std::int32_t b) { return clamp_to_s32(std::int64_t{a} - b); }
 };
 
 template <class T>
@@ -68,9 +60,7 @@ struct MulHigh {
 };
 template <class T>
 struct MulWide {
-  static EVO_INLINE Double<T> apply(T a, T b) {
-    return static_cast<Double<T>>(a) * static_cast<Double<T>>(b);
-  }
+  static EVO_INLINE Double<T> apply(T a, T b) { return static_cast<Double<T>>(a) * static_cast<Double<T>>(b); }
 };
 template <class T>
 struct MadLow {
@@ -202,8 +192,8 @@ struct Dp2a {
   static EVO_INLINE std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     using Half = std::conditional_t<std::is_signed_v<A>, std::int16_t, std::uint16_t>;
     for (int i = 0; i < 2; ++i) {
-      const std::int64_t product = std::int64_t{static_cast<Half>(a >> 16 * i)} *
-                                   std::int64_t{static_cast<B>(b >> 8 * (i + kFirstByte))};
+      const std::int64_t product =
+          std::int64_t{static_cast<Half>(a >> 16 * i)} * std::int64_t{static_cast<B>(b >> 8 * (i + kFirstByte))};
       c += static_cast<std::uint32_t>(product);
     }
     return c;
@@ -230,8 +220,8 @@ void decode_add(Form& form) {
   take_operands(form, type, 2);
   if (is_packed(type)) return form.emit(choose_packed<Add>(form, type, false), OpClass::integer);
   if (saturating && type != Type::s32) form.unsupported(".sat is for .s32");
-  form.emit(saturating ? elementwise<AddSaturating>(form.simd()) : choose_bits<Add>(form, type),
-            OpClass::integer, words_of(type));
+  form.emit(saturating ? elementwise<AddSaturating>(form.simd()) : choose_bits<Add>(form, type), OpClass::integer,
+            words_of(type));
 }
 
 void decode_sub(Form& form) {
@@ -240,8 +230,8 @@ void decode_sub(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 2);
   if (saturating && type != Type::s32) form.unsupported(".sat is for .s32");
-  form.emit(saturating ? elementwise<SubSaturating>(form.simd()) : choose_bits<Sub>(form, type),
-            OpClass::integer, words_of(type));
+  form.emit(saturating ? elementwise<SubSaturating>(form.simd()) : choose_bits<Sub>(form, type), OpClass::integer,
+            words_of(type));
 }
 
 Type doubled(const Form& form, Type type) {
@@ -327,8 +317,7 @@ void decode_mul24(Form& form) {
   const bool high = form.take_one_of({"lo", "hi"}) == "hi";
   const Type type = form.type();
   take_operands(form, type, 2);
-  form.emit(high ? choose_24<Mul24High>(form, type) : choose_24<Mul24Low>(form, type),
-            OpClass::integer_multiply, 2);
+  form.emit(high ? choose_24<Mul24High>(form, type) : choose_24<Mul24Low>(form, type), OpClass::integer_multiply, 2);
 }
 
 void decode_mad24(Form& form) {
@@ -340,8 +329,7 @@ void decode_mad24(Form& form) {
     if (!high || type != Type::s32) form.unsupported(".sat is for .hi.s32");
     return form.emit(elementwise<Mad24HighSaturating>(form.simd()), OpClass::integer_multiply, 2);
   }
-  form.emit(high ? choose_24<Mad24High>(form, type) : choose_24<Mad24Low>(form, type),
-            OpClass::integer_multiply, 2);
+  form.emit(high ? choose_24<Mad24High>(form, type) : choose_24<Mad24Low>(form, type), OpClass::integer_multiply, 2);
 }
 
 /// Division is a routine of the compiler, about that many instructions.

@@ -3,11 +3,11 @@
 #include <cstring>
 #include <optional>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/decode/choose.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
 #include "evaluator/vgpu/decode/matrix_decode.h"
 #include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.14.5: mma.sync, ldmatrix, stmatrix.
@@ -87,22 +87,18 @@ template <template <int, bool> class Body>
 Execute choose_matrices(Form& form, std::size_t matrices, bool transposed) {
   switch (matrices) {
     case 1:
-      return transposed ? Compiled<Body<1, true>>::choose(form.simd())
-                        : Compiled<Body<1, false>>::choose(form.simd());
+      return transposed ? Compiled<Body<1, true>>::choose(form.simd()) : Compiled<Body<1, false>>::choose(form.simd());
     case 2:
-      return transposed ? Compiled<Body<2, true>>::choose(form.simd())
-                        : Compiled<Body<2, false>>::choose(form.simd());
+      return transposed ? Compiled<Body<2, true>>::choose(form.simd()) : Compiled<Body<2, false>>::choose(form.simd());
     case 4:
-      return transposed ? Compiled<Body<4, true>>::choose(form.simd())
-                        : Compiled<Body<4, false>>::choose(form.simd());
+      return transposed ? Compiled<Body<4, true>>::choose(form.simd()) : Compiled<Body<4, false>>::choose(form.simd());
     default:
       form.unsupported();
   }
 }
 
 std::size_t take_matrix_modifiers(Form& form, bool& transposed, Where& where) {
-  if (!form.take("sync") || !form.take("aligned") || !form.take("m8n8"))
-    form.unsupported("only .sync.aligned.m8n8");
+  if (!form.take("sync") || !form.take("aligned") || !form.take("m8n8")) form.unsupported("only .sync.aligned.m8n8");
   const std::string_view count = form.take_one_of({"x1", "x2", "x4"});
   transposed = form.take("trans");
   where = take_space(form);
@@ -186,7 +182,8 @@ std::span<const ptx::Operand> take_sparsity(Form& form, MmaForm& mma) {
   mma.sparse = true;
   const ptx::Operand& selector = form.operand(5);
   // Where all four threads hold metadata there is nothing to select.
-  const bool one_holds = mma.k * (mma.a == MmaType::tf32 ? 2 : 1) / (mma.a == MmaType::s4 || mma.a == MmaType::u4 ? 8 : 4) == 4;
+  const bool one_holds =
+      mma.k * (mma.a == MmaType::tf32 ? 2 : 1) / (mma.a == MmaType::s4 || mma.a == MmaType::u4 ? 8 : 4) == 4;
   if (selector.kind != ptx::Operand::Kind::integer || selector.bits > (one_holds ? 3u : 1u))
     form.unsupported("the sparsity selector");
   mma.selector = static_cast<int>(selector.bits);
@@ -262,8 +259,7 @@ void take_mma_shape(Form& form, MmaForm& mma) {
   const auto number = [&](char letter) {
     const auto at = shape.find(letter);
     int value = 0;
-    if (at != std::string_view::npos)
-      std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), value);
+    if (at != std::string_view::npos) std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), value);
     return value;
   };
   mma.m = number('m');

@@ -2,11 +2,11 @@
 #include <bit>
 #include <cstring>
 
-#include "evaluator/vgpu/machine/access.h"
-#include "evaluator/vgpu/isa/async_operations.h"
 #include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/isa/async_operations.h"
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/cluster.h"
 
 // PTX ISA 9.0, 9.7.13.15 "mbarrier". A wait whose phase is not over parks its lanes: test_wait too, for nothing says
 // how fast a warp polls. Only when nobody else can advance does a wait end without its phase.
@@ -19,9 +19,8 @@ using ptx::Type;
 std::optional<SharedPlace> place_of(Warp& warp, const Instruction& in, int lane) {
   const AccessMode mode = AccessMode::decoded(in.aux0);
   const std::uint64_t address =
-      mode.wide_base
-          ? source_row<std::uint64_t>(warp, in.op[1])[lane] + static_cast<std::uint64_t>(in.immediate)
-          : static_cast<Word>(warp.row(in.op[1])[lane] + static_cast<Word>(in.immediate));
+      mode.wide_base ? source_row<std::uint64_t>(warp, in.op[1])[lane] + static_cast<std::uint64_t>(in.immediate)
+                     : static_cast<Word>(warp.row(in.op[1])[lane] + static_cast<Word>(in.immediate));
   return shared_place(warp, in, lane, mode, address, 8, 8);
 }
 
@@ -48,16 +47,20 @@ void initialise(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const auto place = place_of(warp, in, lane);
     if (!place) return;
     if (count[lane] == 0 || count[lane] > kMaxMbarrierCount) {
-      warp.fail(in, "a count of " + std::to_string(count[lane]) + ": 1 to " + std::to_string(kMaxMbarrierCount) +
-                        " are possible", lane);
+      warp.fail(
+          in,
+          "a count of " + std::to_string(count[lane]) + ": 1 to " + std::to_string(kMaxMbarrierCount) + " are possible",
+          lane);
       return;
     }
     std::byte* const bytes = place->block->shared.data() + place->offset;
     const Mbarrier* old = place->block->mbarriers.find(place->offset);
     if (old != nullptr && std::memcmp(bytes, &old->word, sizeof old->word) == 0) {
-      warp.fail(in, "byte " + std::to_string(place->offset) + " of shared memory holds an mbarrier already" +
-                        (old->line == 0 ? "" : ", initialised in line " + std::to_string(old->line)) +
-                        ": it has to be invalidated first", lane);
+      warp.fail(in,
+                "byte " + std::to_string(place->offset) + " of shared memory holds an mbarrier already" +
+                    (old->line == 0 ? "" : ", initialised in line " + std::to_string(old->line)) +
+                    ": it has to be invalidated first",
+                lane);
       return;
     }
     Mbarrier& barrier = place->block->mbarriers.put(place->offset);
@@ -144,9 +147,9 @@ void wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
     SharedPlace place;
     Mbarrier* barrier = existing(warp, in, lane, place);
     if (barrier == nullptr) return;
-    const std::uint32_t parity =
-        kParity ? warp.row(in.op[2])[lane]
-                : MbarrierState::decoded(source_row<std::uint64_t>(warp, in.op[2])[lane]).parity;
+    const std::uint32_t parity = kParity
+                                     ? warp.row(in.op[2])[lane]
+                                     : MbarrierState::decoded(source_row<std::uint64_t>(warp, in.op[2])[lane]).parity;
     if (parity > 1) {
       warp.fail(in, "a parity of " + std::to_string(parity), lane);
       return;

@@ -1,17 +1,17 @@
 #include <cstring>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/isa/cluster_operations.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
 #include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/isa/cluster_operations.h"
+#include "evaluator/vgpu/machine/access.h"
 
 // PTX ISA 9.0, 9.7.9: ld, ld.global.nc, ldu, st.
 namespace evo::vgpu {
 
 Where take_space(Form& form) {
-  const std::string_view space = form.take_one_of({"global", "shared", "shared::cta", "shared::cluster",
-                                                   "local", "param", "param::entry", "param::func", "const"});
+  const std::string_view space = form.take_one_of(
+      {"global", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "param::func", "const"});
   if (space == "global" || space == "const") return Where::global;
   if (space == "shared::cluster") return Where::cluster;
   if (space.starts_with("shared")) return Where::shared;
@@ -101,10 +101,9 @@ namespace {
 using ptx::Type;
 
 template <int kBytes>
-using Raw =
-    std::conditional_t<kBytes == 1, std::uint8_t,
-                       std::conditional_t<kBytes == 2, std::uint16_t,
-                                          std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
+using Raw = std::conditional_t<
+    kBytes == 1, std::uint8_t,
+    std::conditional_t<kBytes == 2, std::uint16_t, std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>>;
 
 template <class T>
 EVO_INLINE T load_from(const std::byte* at) {

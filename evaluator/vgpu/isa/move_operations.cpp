@@ -1,6 +1,6 @@
 #include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/machine/special_registers.h"
 
@@ -24,8 +24,7 @@ struct PredicateCopy {
 template <class Part, class Whole>
 struct Pack2 {
   static EVO_INLINE Whole apply(Part a, Part b) {
-    return static_cast<Whole>(static_cast<Whole>(a) |
-                              static_cast<Whole>(static_cast<Whole>(b) << (8 * sizeof(Part))));
+    return static_cast<Whole>(static_cast<Whole>(a) | static_cast<Whole>(static_cast<Whole>(b) << (8 * sizeof(Part))));
   }
 };
 template <class Part, class Whole>
@@ -73,16 +72,11 @@ void decode_pack(Form& form, Type type) {
   form.destination(0, type);
   for (const ptx::Operand& element : parts) form.source(element, bits_type(part));
   Execute execute = nullptr;
-  if (parts.size() == 2 && whole == 64)
-    execute = elementwise<Pack2<std::uint32_t, std::uint64_t>>(form.simd());
-  if (parts.size() == 2 && whole == 32)
-    execute = elementwise<Pack2<std::uint16_t, std::uint32_t>>(form.simd());
-  if (parts.size() == 2 && whole == 16)
-    execute = elementwise<Pack2<std::uint8_t, std::uint16_t>>(form.simd());
-  if (parts.size() == 4 && whole == 64)
-    execute = elementwise<Pack4<std::uint16_t, std::uint64_t>>(form.simd());
-  if (parts.size() == 4 && whole == 32)
-    execute = elementwise<Pack4<std::uint8_t, std::uint32_t>>(form.simd());
+  if (parts.size() == 2 && whole == 64) execute = elementwise<Pack2<std::uint32_t, std::uint64_t>>(form.simd());
+  if (parts.size() == 2 && whole == 32) execute = elementwise<Pack2<std::uint16_t, std::uint32_t>>(form.simd());
+  if (parts.size() == 2 && whole == 16) execute = elementwise<Pack2<std::uint8_t, std::uint16_t>>(form.simd());
+  if (parts.size() == 4 && whole == 64) execute = elementwise<Pack4<std::uint16_t, std::uint64_t>>(form.simd());
+  if (parts.size() == 4 && whole == 32) execute = elementwise<Pack4<std::uint8_t, std::uint32_t>>(form.simd());
   if (execute == nullptr) form.unsupported("packing of that shape");
   form.emit(execute, part == 32 ? OpClass::nothing : OpClass::integer, parts.size() == 4 ? 2 : 1);
 }
@@ -98,12 +92,10 @@ void decode_unpack(Form& form, Type type) {
     execute = Compiled<Unpack<std::uint32_t, std::uint64_t, 2>>::choose(form.simd());
   if (parts.size() == 2 && whole == 32)
     execute = Compiled<Unpack<std::uint16_t, std::uint32_t, 2>>::choose(form.simd());
-  if (parts.size() == 2 && whole == 16)
-    execute = Compiled<Unpack<std::uint8_t, std::uint16_t, 2>>::choose(form.simd());
+  if (parts.size() == 2 && whole == 16) execute = Compiled<Unpack<std::uint8_t, std::uint16_t, 2>>::choose(form.simd());
   if (parts.size() == 4 && whole == 64)
     execute = Compiled<Unpack<std::uint16_t, std::uint64_t, 4>>::choose(form.simd());
-  if (parts.size() == 4 && whole == 32)
-    execute = Compiled<Unpack<std::uint8_t, std::uint32_t, 4>>::choose(form.simd());
+  if (parts.size() == 4 && whole == 32) execute = Compiled<Unpack<std::uint8_t, std::uint32_t, 4>>::choose(form.simd());
   if (execute == nullptr) form.unsupported("unpacking of that shape");
   // Halves of a word are used in place by most instructions.
   form.emit(execute, part == 8 ? OpClass::integer : OpClass::nothing);
@@ -223,8 +215,7 @@ void decode_cvta(Form& form) {
   if (type != Type::u64) form.unsupported("only .u64");
   std::uint64_t window = window_of(form, space);
   const ptx::Operand& operand = form.operand(1);
-  if (operand.kind == ptx::Operand::Kind::variable &&
-      form.builder().place_of(operand).space == ptx::Space::local) {
+  if (operand.kind == ptx::Operand::Kind::variable && form.builder().place_of(operand).space == ptx::Space::local) {
     window = kLocalWindow;  // A parameter of an inlined function lives in local memory.
   }
   form.destination(0, type);
@@ -275,11 +266,9 @@ void decode_isspacep(Form& form) {
   if (space == "global") execute = Compiled<TestAddress<InGlobal>>::choose(form.simd());
   if (space == "const") execute = test_constant;
   if (space == "shared" || space == "shared::cta") execute = Compiled<TestAddress<InOwnBlock>>::choose(form.simd());
-  if (space == "shared::cluster")
-    execute = Compiled<TestAddress<InWindow<kSharedWindow>>>::choose(form.simd());
+  if (space == "shared::cluster") execute = Compiled<TestAddress<InWindow<kSharedWindow>>>::choose(form.simd());
   if (space == "local") execute = Compiled<TestAddress<InWindow<kLocalWindow>>>::choose(form.simd());
-  if (space.starts_with("param"))
-    execute = Compiled<TestAddress<InWindow<kParameterWindow>>>::choose(form.simd());
+  if (space.starts_with("param")) execute = Compiled<TestAddress<InWindow<kParameterWindow>>>::choose(form.simd());
   if (execute == nullptr) form.unsupported("state space ." + std::string(space));
   form.emit(execute, OpClass::integer);
 }

@@ -1,12 +1,12 @@
 #include <bit>
 
+#include "evaluator/vgpu/decode/kernel_builder.h"
 #include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/machine/calls.h"
-#include "evaluator/vgpu/decode/kernel_builder.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
-// PTX ISA 9.0, 9.7.17 "Stack Manipulation Instructions". What a thread allocates lies behind its frame, where the frames
-// of called functions begin (calls.h), and is gone when the function returns.
+// PTX ISA 9.0, 9.7.17 "Stack Manipulation Instructions". What a thread allocates lies behind its frame, where the
+// frames of called functions begin (calls.h), and is gone when the function returns.
 namespace evo::vgpu {
 namespace {
 
@@ -25,8 +25,10 @@ void allocate_on_stack(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const int lane = std::countr_zero(left);
     const std::uint64_t begin = (stack[lane] + alignment - 1) / alignment * alignment, bytes = sizes[lane];
     if (begin > kernel.local_bytes || bytes > kernel.local_bytes - begin) {
-      return warp.fail(in, std::to_string(bytes) + " bytes do not fit into the thread's stack of " +
-                               std::to_string(kStackBytes) + " bytes", lane);
+      return warp.fail(in,
+                       std::to_string(bytes) + " bytes do not fit into the thread's stack of " +
+                           std::to_string(kStackBytes) + " bytes",
+                       lane);
     }
     if (BlockWatch* const watch = warp.block->watch.get())
       watch->local_written.set(std::size_t{kernel.local_bytes} * warp.thread(lane) + begin, bytes, false);
@@ -73,11 +75,13 @@ void decode_alloca(Form& form) {
   std::uint64_t alignment = kDefaultAlignment;
   if (form.operand_count() > 2) {
     alignment = form.operand(2).bits;
-    if (form.operand(2).kind != ptx::Operand::Kind::integer || !std::has_single_bit(alignment) || alignment > kStackBytes)
+    if (form.operand(2).kind != ptx::Operand::Kind::integer || !std::has_single_bit(alignment) ||
+        alignment > kStackBytes)
       form.unsupported("the alignment must be a power of two");
   }
   form.instruction().immediate = static_cast<std::int64_t>(alignment);
-  form.emit(type == Type::u64 ? allocate_on_stack<std::uint64_t> : allocate_on_stack<std::uint32_t>, OpClass::integer, 4);
+  form.emit(type == Type::u64 ? allocate_on_stack<std::uint64_t> : allocate_on_stack<std::uint32_t>, OpClass::integer,
+            4);
 }
 
 void decode_stacksave(Form& form) {

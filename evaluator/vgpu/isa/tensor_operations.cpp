@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 
-#include "evaluator/vgpu/isa/bulk_issue.h"
 #include "evaluator/vgpu/decode/choose.h"
 #include "evaluator/vgpu/decode/memory_decode.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/isa/bulk_issue.h"
 #include "evaluator/vgpu/machine/tensor_copy.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9.27 "Data Movement and Conversion Instructions: Tensor copy" in tile mode, and tensormap.replace.
 namespace evo::vgpu {
@@ -47,8 +47,7 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
   if (const std::string why = why_refused(map); !why.empty()) return refuse("the tensor map: " + why);
   const std::uint32_t rank = in.aux1 >> 8;
   if (map.rank != rank) {
-    return refuse("a copy of " + std::to_string(rank) + " dimensions with a tensor map of " +
-                  std::to_string(map.rank));
+    return refuse("a copy of " + std::to_string(rank) + " dimensions with a tensor map of " + std::to_string(map.rank));
   }
   TensorCoordinates at{};
   for (std::uint32_t i = 0; i < rank; ++i) {
@@ -58,12 +57,13 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
   // A GPU calls it an illegal instruction.
   if (at[0] * static_cast<std::int64_t>(bytes_of(map.element)) % kStartAlignment != 0) {
     return refuse(fmt::format(
-        "a box that begins at element {} of the innermost dimension, which is no multiple of 16 bytes",
-        at[0]));
+        "a box that begins at element {} of the innermost dimension, which is no multiple of 16 bytes", at[0]));
   }
   // So is this: what is read there is filled, but a box that is stored has to begin inside or behind.
   for (std::uint32_t i = 0; writes && i < rank; ++i) {
-    if (at[i] < 0) return refuse(fmt::format("a box to be stored that begins before the tensor: element {} of dimension {}", at[i], i));
+    if (at[i] < 0)
+      return refuse(
+          fmt::format("a box to be stored that begins before the tensor: element {} of dimension {}", at[i], i));
   }
   TensorBox box(map, at);
   if (const std::string wrong = box.locate(*warp.launch->memory, writes); !wrong.empty()) return refuse(wrong);
@@ -206,8 +206,9 @@ enum class Field : std::uint32_t {
   swizzle_mode,
   fill_mode,
 };
-constexpr std::string_view kFields[] = {"global_address", "rank",     "box_dim",           "global_dim",   "global_stride",
-                                        "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"};
+constexpr std::string_view kFields[] = {"global_address", "rank",           "box_dim",  "global_dim",
+                                        "global_stride",  "element_stride", "elemtype", "interleave_layout",
+                                        "swizzle_mode",   "fill_mode"};
 
 /// False for a value that the field cannot have.
 bool replace(TensorMapObject& map, Field field, std::size_t dimension, std::uint64_t value) {
@@ -273,8 +274,8 @@ void execute_map_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const AccessMode to_mode = AccessMode::decoded(in.aux0);
   const std::byte* from = map_bytes(warp, in, lane, in.op[1]);
   if (from == nullptr) return;
-  std::byte* to = resolve_lane(warp, in, lane, to_mode, address_in(warp, in.op[0], to_mode, in.more, lane),
-                               kTensorMapBytes);
+  std::byte* to =
+      resolve_lane(warp, in, lane, to_mode, address_in(warp, in.op[0], to_mode, in.more, lane), kTensorMapBytes);
   if (to != nullptr) std::memcpy(to, from, kTensorMapBytes);
 }
 
@@ -296,9 +297,9 @@ void take_load_mode(Form& form) {
 void take_map(Form& form, const ptx::Operand& operand, std::uint32_t rank) {
   if (operand.elements.size() != 2) form.unsupported("a tensor map and coordinates are expected");
   const auto& coordinates = operand.elements[1];
-  const std::span<const ptx::Operand> each =
-      coordinates.kind == ptx::Operand::Kind::vector ? std::span<const ptx::Operand>(coordinates.elements)
-                                                     : std::span<const ptx::Operand>(&coordinates, 1);
+  const std::span<const ptx::Operand> each = coordinates.kind == ptx::Operand::Kind::vector
+                                                 ? std::span<const ptx::Operand>(coordinates.elements)
+                                                 : std::span<const ptx::Operand>(&coordinates, 1);
   if (each.size() != rank) form.unsupported("the number of coordinates does not fit");
   ptx::Operand base = operand;
   base.elements.resize(1);

@@ -53,9 +53,7 @@ struct Part {
   int bits = 32;
 
   std::uint64_t encoded() const { return static_cast<std::uint64_t>(shift | bits << 8); }
-  static Part decoded(std::uint64_t code) {
-    return {static_cast<int>(code & 31u), static_cast<int>(code >> 8 & 63u)};
-  }
+  static Part decoded(std::uint64_t code) { return {static_cast<int>(code & 31u), static_cast<int>(code >> 8 & 63u)}; }
 };
 
 std::int64_t extended(std::uint32_t bits, int width, bool is_signed) {
@@ -127,8 +125,7 @@ std::int64_t saturated_scalar(Video op, std::int64_t value, Part part, bool is_s
 /// What the secondary operation makes of a result and C. ptxas compares 64 bits of the result.
 std::uint32_t followed(const VideoForm& form, std::int64_t result, std::uint32_t c) {
   const auto bits = static_cast<std::uint32_t>(result);
-  const bool less =
-      form.signed_d ? result < static_cast<std::int32_t>(c) : static_cast<std::uint64_t>(result) < c;
+  const bool less = form.signed_d ? result < static_cast<std::int32_t>(c) : static_cast<std::uint64_t>(result) < c;
   if (form.then == Then::add) return bits + c;
   if (form.then == Then::min) return less ? bits : c;
   if (form.then == Then::max) return less ? c : bits;
@@ -146,8 +143,7 @@ std::uint32_t merged(std::uint32_t result, Part part, std::uint32_t c) {
 void execute_scalar_video(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const VideoForm form = VideoForm::decoded(in.aux1);
   const auto codes = static_cast<std::uint64_t>(in.immediate);
-  const Part of_a = Part::decoded(codes), of_b = Part::decoded(codes >> 16),
-             of_d = Part::decoded(codes >> 32);
+  const Part of_a = Part::decoded(codes), of_b = Part::decoded(codes >> 16), of_d = Part::decoded(codes >> 32);
   Word* d = warp.own(in.op[0]);
   const Word* a = warp.row(in.op[1]);
   const Word* b = warp.row(in.op[2]);
@@ -173,8 +169,7 @@ struct MadForm {
   int shift = 0;
 
   std::int64_t encoded() const {
-    return static_cast<std::int64_t>(a.encoded() | b.encoded() << 16 |
-                                     static_cast<std::uint64_t>(shift) << 32 |
+    return static_cast<std::int64_t>(a.encoded() | b.encoded() << 16 | static_cast<std::uint64_t>(shift) << 32 |
                                      std::uint64_t{negates_product} << 40 | std::uint64_t{negates_c} << 41 |
                                      std::uint64_t{plus_one} << 42);
   }
@@ -201,8 +196,8 @@ void execute_video_mad(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const auto y = static_cast<std::int32_t>(part_of(b[lane], mad.b, form.signed_b));
     const auto product = static_cast<std::uint64_t>(std::int64_t{x} * y);
     const auto third = static_cast<std::uint64_t>(static_cast<std::int32_t>(c[lane]));
-    const std::uint64_t sum = (mad.negates_product ? 0 - product : product) +
-                              (mad.negates_c ? 0 - third : third) + (mad.plus_one ? 1 : 0);
+    const std::uint64_t sum =
+        (mad.negates_product ? 0 - product : product) + (mad.negates_c ? 0 - third : third) + (mad.plus_one ? 1 : 0);
     const auto value =
         is_signed ? static_cast<std::int64_t>(sum) >> mad.shift : static_cast<std::int64_t>(sum >> mad.shift);
     d[lane] = static_cast<Word>(form.saturates ? saturated(value, 32, is_signed) : value);
@@ -216,8 +211,7 @@ std::uint32_t selected(std::uint32_t a, std::uint32_t b, std::uint32_t order, st
   std::uint32_t result = 0;
   for (std::uint32_t i = 0; i < parts; ++i) {
     const int from = static_cast<int>(order >> (4 * i) & 15u) * width;
-    result |= (static_cast<std::uint32_t>(both >> from) & ((1u << width) - 1))
-              << (static_cast<int>(i) * width);
+    result |= (static_cast<std::uint32_t>(both >> from) & ((1u << width) - 1)) << (static_cast<int>(i) * width);
   }
   return result;
 }
@@ -230,8 +224,8 @@ std::uint32_t packed_result(const VideoForm& form, std::uint32_t chosen, std::ui
   for (std::uint32_t i = 0; i < form.parts; ++i) {
     if ((chosen >> i & 1u) == 0) continue;
     const int shift = static_cast<int>(i) * width;
-    std::int64_t value = applied(form.op, extended(a >> shift, width, form.signed_a),
-                                 extended(b >> shift, width, form.signed_b));
+    std::int64_t value =
+        applied(form.op, extended(a >> shift, width, form.signed_a), extended(b >> shift, width, form.signed_b));
     if (form.saturates) value = saturated(value, width, form.signed_d);
     const std::uint32_t field = (1u << width) - 1, bits = static_cast<std::uint32_t>(value) & field;
     packed = (packed & ~(field << shift)) | bits << shift;
@@ -261,8 +255,7 @@ void execute_packed_video(Warp& warp, const Instruction& in, std::uint32_t mask)
 
 bool take_sign(Form& form) {
   const Type type = form.type();
-  if (ptx::bits_of(type) != 32 || ptx::is_float(type))
-    form.unsupported("type ." + std::string(ptx::name_of(type)));
+  if (ptx::bits_of(type) != 32 || ptx::is_float(type)) form.unsupported("type ." + std::string(ptx::name_of(type)));
   return ptx::is_signed(type);
 }
 
@@ -300,8 +293,7 @@ Part take_part(Form& form, const ptx::Operand& operand) {
   if (name.empty()) return {};
   const int bits = name[0] == 'b' ? 8 : 16;
   const int number = name.size() == 2 && (name[0] == 'b' || name[0] == 'h') ? name[1] - '0' : -1;
-  if (number < 0 || number >= 32 / bits)
-    form.unsupported("the part ." + std::string(name) + " of a register");
+  if (number < 0 || number >= 32 / bits) form.unsupported("the part ." + std::string(name) + " of a register");
   return {number * bits, bits};
 }
 
@@ -329,8 +321,7 @@ std::uint32_t take_mask(Form& form, const ptx::Operand& operand, std::uint32_t p
   if (name.empty()) return (1u << parts) - 1;
   std::uint32_t mask = 0;
   for (const char digit : name.substr(1)) {
-    if (digit < '0' || digit >= static_cast<char>('0' + parts))
-      form.unsupported("the mask ." + std::string(name));
+    if (digit < '0' || digit >= static_cast<char>('0' + parts)) form.unsupported("the mask ." + std::string(name));
     mask |= 1u << (digit - '0');
   }
   return mask;
@@ -388,8 +379,7 @@ void decode_video(Form& form) {
   std::uint64_t codes = 0;
   if (video.parts == 1) {
     if (!selector_of(d).empty()) video.then = Then::merge;
-    codes = take_part(form, a).encoded() | take_part(form, b).encoded() << 16 |
-            take_part(form, d).encoded() << 32;
+    codes = take_part(form, a).encoded() | take_part(form, b).encoded() << 16 | take_part(form, d).encoded() << 32;
   } else {
     codes = std::uint64_t{take_order(form, a, video.parts, false)} |
             std::uint64_t{take_order(form, b, video.parts, true)} << 16 |
@@ -398,8 +388,7 @@ void decode_video(Form& form) {
   take_registers(form);
   form.instruction().aux1 = video.encoded();
   form.instruction().immediate = static_cast<std::int64_t>(codes);
-  form.emit(video.parts == 1 ? execute_scalar_video : execute_packed_video, OpClass::integer,
-            video.parts == 1 ? 2 : 6);
+  form.emit(video.parts == 1 ? execute_scalar_video : execute_packed_video, OpClass::integer, video.parts == 1 ? 2 : 6);
 }
 
 constexpr Operation kOperations[] = {

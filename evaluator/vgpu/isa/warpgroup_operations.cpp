@@ -4,11 +4,11 @@
 #include <array>
 #include <charconv>
 
-#include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/decode/choose.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/numbers/tile_fragments.h"
+#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.15: wgmma.mma_async, fence, commit_group, wait_group.
 namespace evo::vgpu {
@@ -36,7 +36,9 @@ bool uniform_descriptor(Warp& warp, const Instruction& in, Place place, std::uin
   value = row[0];
   for (int lane = 1; lane < 32; ++lane) {
     if (row[lane] == value) continue;
-    warp.fail(in, fmt::format("the matrix descriptors of lanes 0 and {} differ: {:#x} and {:#x}", lane, value, row[lane]), lane);
+    warp.fail(in,
+              fmt::format("the matrix descriptors of lanes 0 and {} differ: {:#x} and {:#x}", lane, value, row[lane]),
+              lane);
     return false;
   }
   return true;
@@ -50,9 +52,10 @@ bool agrees_with_warpgroup(Warp& warp, const Instruction& in, std::uint64_t a, s
   if (number - log.first == log.entries.size()) {
     log.entries.push_back(mine);
   } else if (!(log.entries[number - log.first] == mine)) {
-    warp.fail(in, fmt::format("warp {} does not issue the same product as the other warps of its warpgroup: instruction, "
-                              "descriptors and scale-d must agree",
-                              warp.index));
+    warp.fail(in,
+              fmt::format("warp {} does not issue the same product as the other warps of its warpgroup: instruction, "
+                          "descriptors and scale-d must agree",
+                          warp.index));
     return false;
   }
   std::uint64_t all = number + 1;
@@ -94,15 +97,16 @@ bool take_registers(Warp& warp, const Instruction& in, std::uint32_t group) {
 bool inside(Warp& warp, const Instruction& in, const SharedPart& part, char operand) {
   const std::uint32_t outside = first_outside(part, warp.block->shared);
   if (outside == 0) return true;
-  warp.fail(in, fmt::format("{} reads 16 bytes at shared address {:#x}, outside the block's shared memory ({:#x} to {:#x}): "
-                            "descriptor start {:#x}, leading offset {}, stride offset {}, swizzle of {} bytes",
-                            operand, outside, kReservedSmemBytes, warp.block->shared.size(), part.matrix.start,
-                            part.matrix.leading, part.matrix.stride, part.matrix.row_bytes));
+  warp.fail(
+      in, fmt::format("{} reads 16 bytes at shared address {:#x}, outside the block's shared memory ({:#x} to {:#x}): "
+                      "descriptor start {:#x}, leading offset {}, stride offset {}, swizzle of {} bytes",
+                      operand, outside, kReservedSmemBytes, warp.block->shared.size(), part.matrix.start,
+                      part.matrix.leading, part.matrix.stride, part.matrix.row_bytes));
   return false;
 }
 
-/// op: descriptors of A (unless in registers) and B, predicate scale-d, metadata. aux0: A is in registers. immediate: the
-/// form. The list: D's registers as results, again as sources, A's four.
+/// op: descriptors of A (unless in registers) and B, predicate scale-d, metadata. aux0: A is in registers. immediate:
+/// the form. The list: D's registers as results, again as sources, A's four.
 void execute_product(Warp& warp, const Instruction& in, std::uint32_t mask) {
   if (!gather_warpgroup_member(warp, in, mask)) return;
   const Kernel& kernel = *warp.launch->kernel;
@@ -200,8 +204,9 @@ struct TypeName {
   MmaType type;
 };
 constexpr TypeName kTypes[] = {
-    {"f16", MmaType::f16}, {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3}, {"e5m2", MmaType::e5m2},
-    {"s8", MmaType::s8},   {"u8", MmaType::u8},     {"b1", MmaType::b1},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
+    {"f16", MmaType::f16},   {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3},
+    {"e5m2", MmaType::e5m2}, {"s8", MmaType::s8},     {"u8", MmaType::u8},     {"b1", MmaType::b1},
+    {"f32", MmaType::f32},   {"s32", MmaType::s32},
 };
 
 MmaType take_product_type(Form& form) {
@@ -265,8 +270,10 @@ void decode_product(Form& form) {
   if (halves && !a_in_registers) product.transpose_a = is_second(form, at++, 0, 1, "transpose-a");
   if (halves) product.transpose_b = is_second(form, at, 0, 1, "transpose-b");
 
-  if (a_in_registers) form.raw(0);
-  else form.source(1, Type::b64);
+  if (a_in_registers)
+    form.raw(0);
+  else
+    form.source(1, Type::b64);
   form.source(2, Type::b64);
   form.predicate_source(form.operand(scale_d));
   if (product.sparse) form.source(3, Type::b32);
@@ -283,8 +290,13 @@ void decode_product(Form& form) {
   form.instruction().immediate = static_cast<std::int64_t>(forms.size());
   form.instruction().aux0 = a_in_registers ? 1 : 0;
   forms.push_back(product);
-  form.mma({.m = kWarpgroupRows, .n = product.n, .k = product.k, .a = product.a, .b = product.b,
-            .accumulator = product.accumulator, .saturate = product.saturate});
+  form.mma({.m = kWarpgroupRows,
+            .n = product.n,
+            .k = product.k,
+            .a = product.a,
+            .b = product.b,
+            .accumulator = product.accumulator,
+            .saturate = product.saturate});
   form.emit(execute_product, OpClass::warpgroup_product);
 }
 

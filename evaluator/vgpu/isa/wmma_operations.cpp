@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"
 #include "evaluator/vgpu/decode/matrix_decode.h"
 #include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.14.4: wmma.load, wmma.mma, wmma.store. The ISA leaves open which thread holds which element. Here a
@@ -23,7 +23,7 @@ enum class Role : std::uint32_t { a, b, c };
 
 /// How a wmma shape is made of mma.sync tiles. m8n32 is computed as the transposed product, n32m8.
 struct Tiling {
-  int tiles = 1;           ///< Products for one wmma.mma.
+  int tiles = 1;            ///< Products for one wmma.mma.
   bool transposed = false;  ///< The tiles compute the transposed product.
   bool along_m = false;     ///< The tiles lie below each other; else side by side.
 };
@@ -39,9 +39,9 @@ std::optional<Tiling> tiling_of(const MmaForm& wmma) {
 struct Fragment {
   Role role = Role::a;
   int m = 16, n = 16;
-  int bits = 16;               ///< Of an element.
-  int registers_of_tile = 4;   ///< Of one mma.sync tile.
-  int registers = 8;           ///< That PTX lists; those beyond the tiles' repeat them.
+  int bits = 16;              ///< Of an element.
+  int registers_of_tile = 4;  ///< Of one mma.sync tile.
+  int registers = 8;          ///< That PTX lists; those beyond the tiles' repeat them.
   bool column_major = false;
 
   std::uint32_t encoded() const {
@@ -88,8 +88,8 @@ struct Position {
   int column = 0;
 };
 
-/// The element that a lane holds in part `part` of register `reg`, in the matrix as wmma sees it. The layouts are those of
-/// mma.sync (PTX ISA, figures of 9.7.14.5).
+/// The element that a lane holds in part `part` of register `reg`, in the matrix as wmma sees it. The layouts are those
+/// of mma.sync (PTX ISA, figures of 9.7.14.5).
 Position position_of(const Fragment& fragment, int lane, int reg, int part) {
   const int tile = reg / fragment.registers_of_tile, i = reg % fragment.registers_of_tile;
   const int group = lane / 4, thread = lane % 4, elements = fragment.elements_of_register();
@@ -136,7 +136,8 @@ void execute_transfer(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const int elements = fragment.elements_of_register();
   // Where the elements of a register lie behind each other they go together; those of 4 bits and 1 always do.
   const Position first = position_of(fragment, 0, 0, 0), second = position_of(fragment, 0, 0, elements - 1);
-  const bool together = elements > 1 && (fragment.column_major ? first.column == second.column : first.row == second.row);
+  const bool together =
+      elements > 1 && (fragment.column_major ? first.column == second.column : first.row == second.row);
   const int parts = together || elements == 1 ? 1 : elements;
   const auto bytes = static_cast<std::uint32_t>(together ? 4 : fragment.bits / 8);
   Touched touched;
@@ -157,7 +158,8 @@ void execute_transfer(Warp& warp, const Instruction& in, std::uint32_t mask) {
           std::byte* at = touched.at[lane];
           const auto word = [&](Place place) {
             return reinterpret_cast<std::byte*>(const_cast<Word*>(warp.row(place))) +
-                   static_cast<std::size_t>(lane) * (fragment.bits == 64 ? 8 : 4) + static_cast<std::size_t>(part) * bytes;
+                   static_cast<std::size_t>(lane) * (fragment.bits == 64 ? 8 : 4) +
+                   static_cast<std::size_t>(part) * bytes;
           };
           std::byte* held = word(places[copy]);
           kStore ? std::memcpy(at, held, bytes) : std::memcpy(held, at, bytes);
@@ -238,7 +240,8 @@ void decode_transfer(Form& form, bool store) {
     store ? form.list_source(element, register_type) : form.list_destination(element, register_type);
   }
   const int instructions = fragment.distinct_registers();
-  form.emit(store ? execute_transfer<true> : execute_transfer<false>, store ? OpClass::store : OpClass::load, instructions);
+  form.emit(store ? execute_transfer<true> : execute_transfer<false>, store ? OpClass::store : OpClass::load,
+            instructions);
 }
 
 bool names_one_of(std::span<const ptx::Operand> some, std::span<const ptx::Operand> others) {
@@ -281,13 +284,15 @@ void decode_product(Form& form) {
   const auto a = form.elements(tiling.transposed ? 2 : 1), b = form.elements(tiling.transposed ? 1 : 2);
   const auto part = [&](std::span<const ptx::Operand> registers, int index, int count) {
     const auto begin = static_cast<std::size_t>(index * count);
-    if (begin + static_cast<std::size_t>(count) > registers.size()) form.unsupported("the number of registers does not fit");
+    if (begin + static_cast<std::size_t>(count) > registers.size())
+      form.unsupported("the number of registers does not fit");
     return registers.subspan(begin, static_cast<std::size_t>(count));
   };
   for (int i = 0; i < tiling.tiles; ++i) {
     if (i > 0) form.begin_another();
-    emit_mma(form, tile, {part(form.elements(0), i, counts.d), part(a, tiling.along_m ? i : 0, counts.a),
-                          part(b, tiling.along_m ? 0 : i, counts.b), part(form.elements(3), i, counts.c)});
+    emit_mma(form, tile,
+             {part(form.elements(0), i, counts.d), part(a, tiling.along_m ? i : 0, counts.a),
+              part(b, tiling.along_m ? 0 : i, counts.b), part(form.elements(3), i, counts.c)});
   }
 }
 

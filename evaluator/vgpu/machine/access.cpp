@@ -90,11 +90,10 @@ bool other_space(const Warp& warp, AccessMode mode, int lane, std::uint64_t addr
 std::byte* resolve_other(Warp& warp, const Instruction& in, AccessMode mode, std::uint32_t bytes, int lane,
                          std::uint64_t address, const Space& space) {
   if (address < space.begin || address >= space.end || bytes > space.end - address) {
-    warp.fail(
-        in,
-        fmt::format("{} at byte {} of {}, which has {} bytes", what_of(mode, bytes),
-                    static_cast<std::int64_t>(address - space.begin), space.name, space.end - space.begin),
-        lane, FindingKind::bad_access);
+    warp.fail(in,
+              fmt::format("{} at byte {} of {}, which has {} bytes", what_of(mode, bytes),
+                          static_cast<std::int64_t>(address - space.begin), space.name, space.end - space.begin),
+              lane, FindingKind::bad_access);
     return nullptr;
   }
   return space.host + (address - space.begin);
@@ -110,9 +109,8 @@ std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, st
     return nullptr;
   }
   if (mode.writes && buffer->read_only) {
-    warp.fail(
-        in, fmt::format("{} at {}: constant memory", what_of(mode, bytes), describe_address(memory, address)),
-        lane, FindingKind::bad_access);
+    warp.fail(in, fmt::format("{} at {}: constant memory", what_of(mode, bytes), describe_address(memory, address)),
+              lane, FindingKind::bad_access);
     return nullptr;
   }
   warp.launch->caches[in.cache] = buffer;
@@ -124,13 +122,12 @@ std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, st
 std::byte* resolve_lane(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t address,
                         std::uint32_t bytes) {
   Space space;
-  return other_space(warp, mode, lane, address, space)
-             ? resolve_other(warp, in, mode, bytes, lane, address, space)
-             : resolve_global(warp, in, mode, bytes, lane, address);
+  return other_space(warp, mode, lane, address, space) ? resolve_other(warp, in, mode, bytes, lane, address, space)
+                                                       : resolve_global(warp, in, mode, bytes, lane, address);
 }
 
-bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
-                          std::uint32_t bytes, Touched& touched) {
+bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                          Touched& touched) {
   std::byte* any = nullptr;
   for (int lane = 0; lane < 32; ++lane) {
     if ((mask >> lane & 1u) == 0) continue;
@@ -174,7 +171,8 @@ std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t addr
   if (mode.where == Where::shared || mode.where == Where::cluster) return in_shared(address);
   if (generic && in_window(address, kSharedWindow)) return in_shared(address - kSharedWindow);
   if (mode.where == Where::local) return fmt::format("byte {} of local memory", address);
-  if (generic && in_window(address, kLocalWindow)) return fmt::format("byte {} of local memory", address - kLocalWindow);
+  if (generic && in_window(address, kLocalWindow))
+    return fmt::format("byte {} of local memory", address - kLocalWindow);
   return describe_address(*warp.launch->memory, address);
 }
 
@@ -207,8 +205,7 @@ std::uint32_t wavefronts(std::uint32_t mask, std::uint32_t bytes, const std::uin
   return total;
 }
 
-void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool local,
-                     const std::uint64_t* address) {
+void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool local, const std::uint64_t* address) {
   auto& sectors = warp.launch->sectors;
   sectors.clear();
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -257,8 +254,7 @@ TracedSpace traced_space(const Warp& warp, AccessMode mode, std::uint64_t addres
 
 }  // namespace
 
-void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
-                  const Touched& touched) {
+void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes, const Touched& touched) {
   MemoryAccess& access = warp.launch->access;
   const TracedSpace space = traced_space(warp, mode, touched.address[std::countr_zero(mask)]);
   if (space == TracedSpace::shared || space == TracedSpace::remote_shared) {

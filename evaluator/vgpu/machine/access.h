@@ -6,8 +6,8 @@
 #include <string>
 
 #include "evaluator/vgpu/machine/block.h"
-#include "evaluator/vgpu/numbers/lanes.h"
 #include "evaluator/vgpu/machine/memory.h"
+#include "evaluator/vgpu/numbers/lanes.h"
 
 /// From a warp's addresses to bytes of this process, every access checked.
 namespace evo::vgpu {
@@ -36,8 +36,8 @@ struct Touched {
 
 /// The complete check, lane by lane; fills `touched.at` or fails the warp. For what the fast path does not
 /// settle.
-bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
-                          std::uint32_t bytes, Touched& touched);
+bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                          Touched& touched);
 
 /// The bytes of one lane's access of any size, aligned or not. Null when the warp has failed.
 std::byte* resolve_lane(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t address,
@@ -47,8 +47,7 @@ std::byte* resolve_lane(Warp& warp, const Instruction& in, int lane, AccessMode 
 std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t address);
 
 /// Tells the tracer. `touched.address` must be filled.
-void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
-                  const Touched& touched);
+void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes, const Touched& touched);
 
 /// The bytes that accesses of one mode can reach without a closer look: `host` is where address `begin` is.
 struct Reach {
@@ -117,10 +116,10 @@ EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask
 }
 
 /// The same with the mode in in.aux0 and the offset in in.immediate: for instructions with one address.
-EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, Place base,
-                        std::uint32_t bytes, Touched& touched) {
-  return resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), base,
-                    static_cast<std::uint64_t>(in.immediate), bytes, touched);
+EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, Place base, std::uint32_t bytes,
+                        Touched& touched) {
+  return resolve_at(warp, in, mask, AccessMode::decoded(in.aux0), base, static_cast<std::uint64_t>(in.immediate), bytes,
+                    touched);
 }
 
 /// Where the lanes' bytes begin when all 32 lanes access `bytes` each, one behind the other, within reach;

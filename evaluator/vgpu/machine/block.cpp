@@ -121,8 +121,7 @@ std::uint32_t special_value(const Block& block, const Warp& warp, Special specia
     case Special::nwarpid:
       return 64;
     case Special::smid: {
-      const std::uint32_t linear =
-          (block.index[2] * launch.grid[1] + block.index[1]) * launch.grid[0] + block.index[0];
+      const std::uint32_t linear = (block.index[2] * launch.grid[1] + block.index[1]) * launch.grid[0] + block.index[0];
       return linear % launch.sm_count;
     }
     case Special::nsmid:
@@ -162,8 +161,7 @@ std::uint32_t special_value(const Block& block, const Warp& warp, Special specia
     case Special::cluster_ctaid_x:
     case Special::cluster_ctaid_y:
     case Special::cluster_ctaid_z:
-      return at(block.index, special, Special::cluster_ctaid_x) %
-             at(cluster, special, Special::cluster_ctaid_x);
+      return at(block.index, special, Special::cluster_ctaid_x) % at(cluster, special, Special::cluster_ctaid_x);
     case Special::cluster_nctaid_x:
     case Special::cluster_nctaid_y:
     case Special::cluster_nctaid_z:
@@ -194,8 +192,7 @@ std::uint32_t special_value(const Block& block, const Warp& warp, Special specia
 void Block::fill_specials(Warp& warp) {
   for (const SpecialRow& row : launch->kernel->specials) {
     std::uint32_t* lanes = warp.own(row.place);
-    for (std::uint32_t lane = 0; lane < 32; ++lane)
-      lanes[lane] = special_value(*this, warp, row.special, lane);
+    for (std::uint32_t lane = 0; lane < 32; ++lane) lanes[lane] = special_value(*this, warp, row.special, lane);
   }
 }
 
@@ -225,8 +222,7 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
     instruction.execute(warp, instruction, mask);
     if constexpr (kTraced) {
       if (launch->async.kind == AsyncAction::Kind::parked) continue;  // It will be executed again.
-      const TracedInstruction& traced =
-          launch->kernel->trace.traced[launch->kernel->index_of(instruction)];
+      const TracedInstruction& traced = launch->kernel->trace.traced[launch->kernel->index_of(instruction)];
       Issue issue;
       issue.warp = warp.index;
       issue.active = mask;
@@ -272,10 +268,10 @@ bool Block::run_warps() {
     if (warp.finished()) continue;
     advanced |= run_warp(warp);
     if (!launch->failure && warp.executed > launch->budget.warp_instructions) {
-      launch->failure = failure_of(
-          Verdict::timed_out,
-          fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions",
-                      launch->kernel->name, warp.index, index[0], index[1], index[2], warp.executed));
+      launch->failure =
+          failure_of(Verdict::timed_out,
+                     fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions",
+                                 launch->kernel->name, warp.index, index[0], index[1], index[2], warp.executed));
     }
     if (launch->failure) break;
   }
@@ -289,8 +285,8 @@ void Block::wake(Split::State state, std::uint32_t barrier) {
 
 // ---- Barriers
 
-void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t lanes,
-                   std::uint32_t votes, bool waits) {
+void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint32_t lanes, std::uint32_t votes,
+                   bool waits) {
   Barrier& barrier = barriers[id];
   const std::uint32_t bit = 1u << warp.index;
   barrier.expected = count;

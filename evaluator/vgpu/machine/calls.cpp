@@ -103,10 +103,10 @@ bool enter(Warp& warp, const Instruction& in, std::uint32_t lanes, std::uint32_t
     Lane lane(warp, number);
     if (!done) return;
     if (!lane.has_room(callee)) {
-      warp.fail(in,
-                "the call of " + callee.name + " finds the thread's stack of " + std::to_string(kStackBytes) +
-                    " bytes full",
-                number);
+      warp.fail(
+          in,
+          "the call of " + callee.name + " finds the thread's stack of " + std::to_string(kStackBytes) + " bytes full",
+          number);
       done = false;
       return;
     }
@@ -138,9 +138,7 @@ std::uint32_t procedure_at(Warp& warp, const Instruction& in, int lane, std::uin
     warp.fail(in, "the pointer leads to no function of the module", lane);
   } else if (!fits(site.arguments, kernel.procedures[procedure].parameters) ||
              !fits(site.results, kernel.procedures[procedure].results)) {
-    warp.fail(in,
-              "the pointer leads to " + kernel.procedures[procedure].name + ", which has other parameters",
-              lane);
+    warp.fail(in, "the pointer leads to " + kernel.procedures[procedure].name + ", which has other parameters", lane);
     return kNowhere;
   }
   return procedure;
@@ -163,8 +161,7 @@ void execute_call_through_pointer(Warp& warp, const Instruction& in, std::uint32
   for (std::uint32_t left = mask; left != 0;) {
     const int first = std::countr_zero(left);
     std::uint32_t same = 0;
-    each_lane(left,
-              [&](int lane) { same |= static_cast<std::uint32_t>(of_lane[lane] == of_lane[first]) << lane; });
+    each_lane(left, [&](int lane) { same |= static_cast<std::uint32_t>(of_lane[lane] == of_lane[first]) << lane; });
     const std::uint32_t procedure = procedure_at(warp, in, first, of_lane[first]);
     if (procedure == kNowhere || !enter(warp, in, same, procedure)) return;
     callees.push_back({same, entry_of(warp, procedure)});
@@ -178,8 +175,7 @@ void execute_return(Warp& warp, const Instruction& in, std::uint32_t mask) {
   // Lanes that were called from one place at a time: those that were called from elsewhere come here again.
   const std::uint32_t call = Lane(warp, std::countr_zero(mask)).call();
   std::uint32_t same = 0;
-  each_lane(mask,
-            [&](int lane) { same |= static_cast<std::uint32_t>(Lane(warp, lane).call() == call) << lane; });
+  each_lane(mask, [&](int lane) { same |= static_cast<std::uint32_t>(Lane(warp, lane).call() == call) << lane; });
   const CallSite& site = site_of(warp, kernel.code[call]);
   each_lane(same, [&](int number) {
     Lane lane(warp, number);

@@ -51,7 +51,7 @@ struct Procedure {
 /// Where a call's arguments and results are: in the caller's frame.
 struct CallSite {
   std::uint32_t procedure = 0;  ///< Unless the call goes through a pointer.
-  bool framed = false;  ///< The caller is a procedure; else its variables lie at the start of local memory.
+  bool framed = false;          ///< The caller is a procedure; else its variables lie at the start of local memory.
   std::vector<FramePart> results;
   std::vector<FramePart> arguments;
 };

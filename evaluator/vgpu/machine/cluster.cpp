@@ -13,8 +13,8 @@ namespace {
 
 /// Instructions after which a cluster that has not ended lets others begin.
 constexpr std::uint64_t kClusterTurn = 64'000'000;
-/// Of a kernel whose clusters take turns, as they are known to wait for each other, or one of them has run for that long:
-/// a kernel with a grid barrier of its own spends its first turn there, and must not spend another at the next.
+/// Of a kernel whose clusters take turns, as they are known to wait for each other, or one of them has run for that
+/// long: a kernel with a grid barrier of its own spends its first turn there, and must not spend another at the next.
 constexpr std::uint64_t kShortTurn = 0;
 /// How often waits at mbarriers may reach their time limit, nothing else having happened, until the cluster
 /// counts as stalled. Kernels that give up after some tries have their chance.
@@ -29,8 +29,7 @@ std::array<std::uint32_t, 3> at(const std::array<std::uint32_t, 3>& size, std::u
 
 Cluster::Cluster(Launch& owner) : launch(&owner) {
   const std::uint32_t size = owner.cluster[0] * owner.cluster[1] * owner.cluster[2];
-  for (std::uint32_t rank = 0; rank < size; ++rank)
-    blocks.push_back(std::make_unique<Block>(owner, *this, rank));
+  for (std::uint32_t rank = 0; rank < size; ++rank) blocks.push_back(std::make_unique<Block>(owner, *this, rank));
 }
 
 void Cluster::start(std::uint64_t its_number) {
@@ -117,9 +116,8 @@ void Cluster::deadlock() {
   }
   if (told > 4) waits += "; ...";
   launch->failure = failure_of(
-      Verdict::crashed,
-      fmt::format("kernel {}, block ({}, {}, {}): deadlock: no warp can advance: {}", launch->kernel->name,
-                  first->index[0], first->index[1], first->index[2], waits));
+      Verdict::crashed, fmt::format("kernel {}, block ({}, {}, {}): deadlock: no warp can advance: {}",
+                                    launch->kernel->name, first->index[0], first->index[1], first->index[2], waits));
   launch->failure_kind = FindingKind::deadlock;
 }
 
@@ -204,9 +202,8 @@ void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay, bool 
     perform_once(warp, operation);
     if (operation.settle && !reads_only) operation.settle();
   }
-  std::erase_if(warp.bulk_operations, [&](const BulkOperation& operation) {
-    return ends(operation) && !(operation.settle && reads_only);
-  });
+  std::erase_if(warp.bulk_operations,
+                [&](const BulkOperation& operation) { return ends(operation) && !(operation.settle && reads_only); });
 }
 
 // ---- Places in shared memory
@@ -223,8 +220,8 @@ std::optional<SharedPlace> shared_place(Warp& warp, const Instruction& in, int l
   }
   if (address % alignment != 0) {
     warp.fail(in,
-              fmt::format("byte {} of shared memory is not aligned to {} bytes",
-                          address & ((1u << kRankShift) - 1), alignment),
+              fmt::format("byte {} of shared memory is not aligned to {} bytes", address & ((1u << kRankShift) - 1),
+                          alignment),
               lane);
     return std::nullopt;
   }

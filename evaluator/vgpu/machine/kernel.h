@@ -8,9 +8,9 @@
 
 #include "evaluator/vgpu/machine/calls.h"
 #include "evaluator/vgpu/machine/product_watch.h"
-#include "evaluator/vgpu/numbers/tensor_core.h"
 #include "evaluator/vgpu/machine/trace.h"
 #include "evaluator/vgpu/machine/warpgroup_product.h"
+#include "evaluator/vgpu/numbers/tensor_core.h"
 
 /// A kernel ready to run: PTX decoded into an array of instructions whose operands are places in a warp's
 /// registers.
@@ -37,11 +37,11 @@ struct Instruction {
   std::array<Place, kInlineOperands> op{};  ///< What each means is the business of `execute`.
   std::uint32_t guard = 0;                  ///< Predicate; number 0 is always true.
   std::uint32_t guard_flip = 0;             ///< All ones for @!p.
-  std::uint32_t more = 0;      ///< First of this instruction's places in Kernel::places, if it has many.
-  std::uint32_t cache = 0;     ///< Of memory instructions: entry of the launch's allocation cache.
-  std::int64_t immediate = 0;  ///< Address offset, table, mode ...
-  std::uint32_t aux0 = 0;      ///< Branches: index of the target instruction.
-  std::uint32_t aux1 = 0;      ///< Branches: index of the reconvergence point, or kNowhere.
+  std::uint32_t more = 0;                   ///< First of this instruction's places in Kernel::places, if it has many.
+  std::uint32_t cache = 0;                  ///< Of memory instructions: entry of the launch's allocation cache.
+  std::int64_t immediate = 0;               ///< Address offset, table, mode ...
+  std::uint32_t aux0 = 0;                   ///< Branches: index of the target instruction.
+  std::uint32_t aux1 = 0;                   ///< Branches: index of the reconvergence point, or kNowhere.
 };
 static_assert(sizeof(Instruction) == 64, "one instruction, one cache line");
 
@@ -143,7 +143,8 @@ struct Kernel {
   std::vector<Procedure> procedures;
   std::vector<CallSite> call_sites;
   std::vector<std::uint32_t> procedure_of_function;  ///< By the module's numbers, for calls through pointers; kNowhere.
-  Place frame_place = 0;                             ///< Rows of Special::frame and Special::stack, if there are calls or allocations on the stack.
+  Place frame_place =
+      0;  ///< Rows of Special::frame and Special::stack, if there are calls or allocations on the stack.
   Place stack_place = 0;
   std::vector<KernelParameter> parameters;
   std::vector<SharedVariable> shared_variables;  ///< The static ones.
@@ -155,11 +156,11 @@ struct Kernel {
   std::uint32_t predicates = 1;
   std::uint32_t caches = 0;  ///< Memory instructions.
   std::uint32_t static_smem_bytes = 0;
-  std::uint32_t local_bytes = 0;  ///< Of each thread.
-  std::uint32_t reserved_smem = 0;  ///< Offset in the static part; Special::reserved_smem.
+  std::uint32_t local_bytes = 0;          ///< Of each thread.
+  std::uint32_t reserved_smem = 0;        ///< Offset in the static part; Special::reserved_smem.
   std::uint32_t reserved_smem_bytes = 0;  ///< Zero when a block begins, as the system leaves them.
-  bool independent_blocks = false;  ///< blocks_are_independent()
-  bool cooperative = false;         ///< It asks for the grid's barrier: all its blocks must be resident.
+  bool independent_blocks = false;        ///< blocks_are_independent()
+  bool cooperative = false;               ///< It asks for the grid's barrier: all its blocks must be resident.
   std::array<std::uint32_t, 3> required_block{0, 0, 0};
   std::array<std::uint32_t, 3> maximum_block{0, 0, 0};
   std::array<std::uint32_t, 3> required_cluster{0, 0, 0};  ///< 0: whatever the launch says.

@@ -31,8 +31,7 @@ class Prepared {
   explicit Prepared(Launch& launch) : launch_(launch) {
     const auto& constants = launch.kernel->constants;
     launch.constants = constants_.resize(constants.size());
-    if (!constants.empty())
-      std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
+    if (!constants.empty()) std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
     launch.caches.assign(launch.kernel->caches, nullptr);
     launch.takes_turns = launch.kernel->cooperative;
     if (!launch.kernel->cooperative) return;
@@ -125,13 +124,11 @@ class Meter {
  public:
   explicit Meter(const Launch& launch) : launch_(launch) {}
   /// False when the launch's budget is spent.
-  bool count(std::uint64_t instructions) {
-    return (all_ += instructions) <= launch_.budget.launch_instructions;
-  }
+  bool count(std::uint64_t instructions) { return (all_ += instructions) <= launch_.budget.launch_instructions; }
   std::uint64_t all() const { return all_; }
   Failure spent() const {
-    return failure_of(Verdict::timed_out, fmt::format("kernel {} has not ended after {} warp instructions", launch_.kernel->name,
-                                                      launch_.budget.launch_instructions));
+    return failure_of(Verdict::timed_out, fmt::format("kernel {} has not ended after {} warp instructions",
+                                                      launch_.kernel->name, launch_.budget.launch_instructions));
   }
 
  private:
@@ -250,8 +247,8 @@ Launch share_of(const Launch& launch) {
   return share;
 }
 
-/// Independent clusters: those that are sampled first, which shows what a cluster costs, then all others on as many threads
-/// as are worth their start.
+/// Independent clusters: those that are sampled first, which shows what a cluster costs, then all others on as many
+/// threads as are worth their start.
 void run_on_threads(Launch& launch, const Sampling& sampling, std::uint64_t count) {
   // Some milliseconds: a thread's start takes tens of microseconds.
   constexpr std::uint64_t kWorthwhile = 500'000;
@@ -296,9 +293,11 @@ void run_on_threads(Launch& launch, const Sampling& sampling, std::uint64_t coun
 
 void run_blocks(Launch& launch, const Sampling& sampling) {
   const Prepared prepared(launch);
-  const std::uint64_t count = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / blocks_of_cluster(launch);
+  const std::uint64_t count =
+      std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / blocks_of_cluster(launch);
   const bool watched = launch.sanitiser != nullptr || sampling.alone;
-  if (launch.threads > 1 && launch.kernel->independent_blocks && !watched) return run_on_threads(launch, sampling, count);
+  if (launch.threads > 1 && launch.kernel->independent_blocks && !watched)
+    return run_on_threads(launch, sampling, count);
   Queue queue = sampling.alone ? Queue(middle_first(sampled_clusters(launch, sampling))) : Queue(count, {});
   Meter meter(launch);
   Scheduler(launch, queue, meter, sampling).run();

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "evaluator/device/device.h"
-#include "evaluator/vgpu/sanitiser/finding.h"
 #include "evaluator/vgpu/machine/kernel.h"
 #include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/machine/trace.h"
+#include "evaluator/vgpu/sanitiser/finding.h"
 
 namespace evo::vgpu {
 
@@ -35,17 +35,16 @@ struct Launch {
   std::uint32_t dynamic_smem_bytes = 0;
   std::vector<std::byte> parameters;
   std::uint32_t registers_per_thread = 0;  ///< At the start; 0: unknown.
-  bool programmatic = false;  ///< On a GPU it may begin before the launches ahead are over.
+  bool programmatic = false;               ///< On a GPU it may begin before the launches ahead are over.
   TensorCoreNumerics numerics;
   std::uint32_t sm_count = 1;
-  std::uint32_t resident_blocks =
-      1;  ///< How many blocks may be under way together, for kernels that spin on others.
+  std::uint32_t resident_blocks = 1;  ///< How many blocks may be under way together, for kernels that spin on others.
   Budget budget;
   int threads = 1;  ///< Of the CPU, for blocks that cannot notice each other.
 
   std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
-  std::uint64_t grid_workspace = 0;  ///< Of a cooperative kernel: its barrier's address.
+  std::uint64_t grid_workspace = 0;       ///< Of a cooperative kernel: its barrier's address.
   std::uint64_t executed = 0;
   std::uint64_t progress = 0;  ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
   bool takes_turns = false;    ///< Clusters let each other run often: one of them may spin on another's work.
@@ -53,7 +52,7 @@ struct Launch {
   std::optional<Failure> failure;
   FindingKind failure_kind = FindingKind::fault;
   std::uint32_t failure_line = 0;  ///< Of the CUDA source; 0: unknown.
-  std::string printed;  ///< What printf wrote.
+  std::string printed;             ///< What printf wrote.
 
   Sanitiser* sanitiser = nullptr;  ///< Null: nobody asked.
 

@@ -75,8 +75,7 @@ std::string change_mbarrier(Block& block, Mbarrier& barrier, const MbarrierChang
   const std::uint32_t pending = state.pending + change.more_pending;
   if (pending > kMaxMbarrierCount) return too_many("the pending count", pending);
   if (change.arrivals > pending) {
-    return fmt::format("{} arrive, but the phase awaits only {} of its {}", change.arrivals, pending,
-                       state.expected);
+    return fmt::format("{} arrive, but the phase awaits only {} of its {}", change.arrivals, pending, state.expected);
   }
   if (change.drop > state.expected) return fmt::format("{} drop out of {}", change.drop, state.expected);
   state.bytes = static_cast<std::int32_t>(bytes);

@@ -25,10 +25,10 @@ struct MbarrierState {
 };
 
 struct Mbarrier {
-  std::uint32_t address = 0;  ///< In the block's shared memory.
-  std::uint32_t line = 0;     ///< Of the initialisation in the CUDA source; 0: unknown.
-  std::uint64_t word = 0;     ///< As the last operation left it.
-  std::uint64_t phase = 0;    ///< Number of the current phase, unique in the launch.
+  std::uint32_t address = 0;       ///< In the block's shared memory.
+  std::uint32_t line = 0;          ///< Of the initialisation in the CUDA source; 0: unknown.
+  std::uint64_t word = 0;          ///< As the last operation left it.
+  std::uint64_t phase = 0;         ///< Number of the current phase, unique in the launch.
   std::uint64_t phase_before = 0;  ///< 0 in the first.
 };
 
@@ -46,11 +46,11 @@ class MbarrierTable {
 
 /// The changes that instructions and copies make: added to the state in this order, then the phase may end.
 struct MbarrierChange {
-  std::int64_t bytes = 0;            ///< expect_tx adds, complete_tx takes away.
-  std::uint32_t more_pending = 0;    ///< cp.async.mbarrier.arrive without .noinc.
-  std::uint32_t drop = 0;            ///< Taken off the arrivals of later phases.
+  std::int64_t bytes = 0;          ///< expect_tx adds, complete_tx takes away.
+  std::uint32_t more_pending = 0;  ///< cp.async.mbarrier.arrive without .noinc.
+  std::uint32_t drop = 0;          ///< Taken off the arrivals of later phases.
   std::uint32_t arrivals = 0;
-  bool may_complete = true;          ///< False for .noComplete, whose arrivals must not end the phase.
+  bool may_complete = true;  ///< False for .noComplete, whose arrivals must not end the phase.
 };
 
 /// Applies a change; when the phase ends, those who wait for it are made ready. Returns what is wrong, or nothing.

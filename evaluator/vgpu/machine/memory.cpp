@@ -69,9 +69,8 @@ const Allocation* GlobalMemory::nearest(std::uint64_t address) const {
   std::uint64_t best_distance = ~0ull;
   for (const auto& owned : buffers_) {
     const Allocation& buffer = owned->allocation;
-    const std::uint64_t distance = address < buffer.begin
-                                       ? buffer.begin - address
-                                       : (address >= buffer.end ? address - buffer.end + 1 : 0);
+    const std::uint64_t distance =
+        address < buffer.begin ? buffer.begin - address : (address >= buffer.end ? address - buffer.end + 1 : 0);
     if (distance >= best_distance) continue;
     best = &buffer;
     best_distance = distance;
@@ -86,8 +85,8 @@ std::byte* GlobalMemory::at(std::uint64_t address, std::size_t bytes) const {
     return nullptr;
   }
   if (buffer == nullptr || bytes > buffer->end - address) {
-    throw machine_error(fmt::format("{} bytes at {} are not memory of the virtual GPU", bytes,
-                                    describe_address(*this, address)));
+    throw machine_error(
+        fmt::format("{} bytes at {} are not memory of the virtual GPU", bytes, describe_address(*this, address)));
   }
   return buffer->host + (address - buffer->begin);
 }
@@ -95,12 +94,9 @@ std::byte* GlobalMemory::at(std::uint64_t address, std::size_t bytes) const {
 std::string describe_address(const GlobalMemory& memory, std::uint64_t address) {
   const Allocation* buffer = memory.nearest(address);
   if (buffer == nullptr) return fmt::format("{:#x}", address);
-  const auto place =
-      fmt::format("'{}' ({:#x}, {} bytes)", buffer->name, buffer->begin, buffer->end - buffer->begin);
-  if (address < buffer->begin)
-    return fmt::format("{:#x}, {} bytes before {}", address, buffer->begin - address, place);
-  if (address < buffer->end)
-    return fmt::format("{:#x}, at byte {} of {}", address, address - buffer->begin, place);
+  const auto place = fmt::format("'{}' ({:#x}, {} bytes)", buffer->name, buffer->begin, buffer->end - buffer->begin);
+  if (address < buffer->begin) return fmt::format("{:#x}, {} bytes before {}", address, buffer->begin - address, place);
+  if (address < buffer->end) return fmt::format("{:#x}, at byte {} of {}", address, address - buffer->begin, place);
   return fmt::format("{:#x}, {} bytes behind the end of {}", address, address - buffer->end, place);
 }
 

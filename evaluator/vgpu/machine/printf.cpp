@@ -35,8 +35,7 @@ class Arguments {
       return warp_.local + local_bytes * static_cast<std::uint64_t>(lane_) + offset;
     }
     const Allocation* buffer = warp_.launch->memory->find(address);
-    return buffer != nullptr && bytes <= buffer->end - address ? buffer->host + (address - buffer->begin)
-                                                               : nullptr;
+    return buffer != nullptr && bytes <= buffer->end - address ? buffer->host + (address - buffer->begin) : nullptr;
   }
 
   const Warp& warp_;
@@ -65,8 +64,7 @@ std::string string_at(const Warp& warp, std::uint64_t address) {
   return {begin, std::find(begin, begin + most, '\0')};
 }
 
-PrintedText format_printf(const Warp& warp, int lane, std::uint64_t format_address,
-                          std::uint64_t arguments_address) {
+PrintedText format_printf(const Warp& warp, int lane, std::uint64_t format_address, std::uint64_t arguments_address) {
   const std::string format = string_at(warp, format_address);
   Arguments arguments(warp, lane, arguments_address);
   std::string out;
@@ -78,16 +76,15 @@ PrintedText format_printf(const Warp& warp, int lane, std::uint64_t format_addre
     }
     std::string directive = "%";
     std::size_t longs = 0, digits = 0;
-    for (++i; i < format.size() &&
-              std::string_view("-+ #0123456789.lhzjt*").find(format[i]) != std::string_view::npos;
+    for (++i; i < format.size() && std::string_view("-+ #0123456789.lhzjt*").find(format[i]) != std::string_view::npos;
          ++i) {
       if (format[i] == 'l' || format[i] == 'z' || format[i] == 'j' || format[i] == 't') ++longs;
       digits = format[i] >= '0' && format[i] <= '9' ? digits + 1 : 0;
       if (format[i] == '*') {
         ++count;
         directive += std::to_string(std::clamp(arguments.next<std::int32_t>(), -200, 200));
-      } else if (std::string_view("lhzjt").find(format[i]) == std::string_view::npos &&
-                 directive.size() < 32 && digits <= kMostDigits) {
+      } else if (std::string_view("lhzjt").find(format[i]) == std::string_view::npos && directive.size() < 32 &&
+                 digits <= kMostDigits) {
         directive += format[i];
       }
     }
@@ -102,9 +99,9 @@ PrintedText format_printf(const Warp& warp, int lane, std::uint64_t format_addre
       out += longs > 0 ? formatted(directive + "lld", static_cast<long long>(arguments.next<std::int64_t>()))
                        : formatted(directive + "d", static_cast<int>(arguments.next<std::int32_t>()));
     } else if (std::string_view("uxXo").find(kind) != std::string_view::npos) {
-      out += longs > 0 ? formatted(directive + "ll" + kind,
-                                   static_cast<unsigned long long>(arguments.next<std::uint64_t>()))
-                       : formatted(directive + kind, static_cast<unsigned>(arguments.next<std::uint32_t>()));
+      out += longs > 0
+                 ? formatted(directive + "ll" + kind, static_cast<unsigned long long>(arguments.next<std::uint64_t>()))
+                 : formatted(directive + kind, static_cast<unsigned>(arguments.next<std::uint32_t>()));
     } else if (std::string_view("fFeEgGaA").find(kind) != std::string_view::npos) {
       out += formatted(directive + kind, arguments.next<double>());
     } else if (kind == 'c') {

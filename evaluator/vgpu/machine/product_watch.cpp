@@ -42,7 +42,8 @@ void watch_registers(Warp& warp, const Instruction& instruction) {
     const auto [reg, write] = registers.uses[u];
     if (!write) continue;
     if (watch.read_by[reg] != 0) {
-      warp.fail(instruction, "writes a register of A while a wgmma that has not been waited for reads it (wgmma.wait_group)");
+      warp.fail(instruction,
+                "writes a register of A while a wgmma that has not been waited for reads it (wgmma.wait_group)");
       return;
     }
     watch.group_of[reg] = moved_group;

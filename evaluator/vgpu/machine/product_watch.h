@@ -46,7 +46,8 @@ struct ProductWatch {
   void start(std::uint32_t registers);
 };
 
-/// Looks at an ordinary instruction that is about to run. Fails the warp when it touches a product's registers too early.
+/// Looks at an ordinary instruction that is about to run. Fails the warp when it touches a product's registers too
+/// early.
 void watch_registers(Warp& warp, const Instruction& instruction);
 
 }  // namespace evo::vgpu

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "evaluator/vgpu/machine/memory.h"
-#include "evaluator/vgpu/numbers/reduction.h"
 #include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/numbers/reduction.h"
 
 /// Boxes between global and shared memory, as cp.async.bulk.tensor moves them in tile mode.
 namespace evo::vgpu {
@@ -31,7 +31,8 @@ class TensorBox {
   void load(std::byte* shared, std::uint32_t offset) const;
   void store(const std::byte* shared, std::uint32_t offset) const;
   void reduce(const std::byte* shared, std::uint32_t offset, Reduction reduction) const;
-  /// Calls piece(offset in shared memory, address, bytes) for what lies in the tensor, piece by piece as swizzles leave it.
+  /// Calls piece(offset in shared memory, address, bytes) for what lies in the tensor, piece by piece as swizzles leave
+  /// it.
   void each_piece(std::uint32_t offset,
                   const std::function<void(std::uint32_t, std::uint64_t, std::uint32_t)>& piece) const;
 
@@ -45,7 +46,7 @@ class TensorBox {
   std::uint32_t before_ = 0;  ///< Bytes of a row that lie before the tensor.
   std::uint32_t inside_ = 0;  ///< Bytes of a row inside.
   std::uint64_t inside_bytes_ = 0;
-  std::uint64_t low_ = 0;     ///< Lowest address inside.
+  std::uint64_t low_ = 0;      ///< Lowest address inside.
   std::byte* host_ = nullptr;  ///< Where that is.
 };
 

@@ -58,9 +58,7 @@ struct TensorMapObject {
   /// it is wide.
   std::uint32_t pitch_bytes() const;
   /// Of shared memory, from the box's first byte to its last one.
-  std::uint32_t room_bytes() const {
-    return box_bytes() / row_bytes() * pitch_bytes() - (pitch_bytes() - row_bytes());
-  }
+  std::uint32_t room_bytes() const { return box_bytes() / row_bytes() * pitch_bytes() - (pitch_bytes() - row_bytes()); }
 };
 static_assert(sizeof(TensorMapObject) == kTensorMapBytes);
 

@@ -32,46 +32,45 @@ enum class OpClass : std::uint8_t {
   redux,             ///< redux.sync.
   load,              ///< `memory` says where.
   store,
-  atomic,            ///< Returns the old value.
-  reduction,         ///< red: nothing returns.
-  async_copy,        ///< cp.async: reads global, writes shared later.
-  async_commit,      ///< cp.async.commit_group.
-  async_wait,        ///< cp.async.wait_group N (`pending_groups`), wait_all.
-  matrix_load,       ///< ldmatrix.
-  matrix_store,      ///< stmatrix.
-  matrix_product,    ///< mma.sync: `mma` says which.
+  atomic,             ///< Returns the old value.
+  reduction,          ///< red: nothing returns.
+  async_copy,         ///< cp.async: reads global, writes shared later.
+  async_commit,       ///< cp.async.commit_group.
+  async_wait,         ///< cp.async.wait_group N (`pending_groups`), wait_all.
+  matrix_load,        ///< ldmatrix.
+  matrix_store,       ///< stmatrix.
+  matrix_product,     ///< mma.sync: `mma` says which.
   warpgroup_product,  ///< wgmma.mma_async: `mma` says which; each of four warps issues its quarter.
-  warpgroup_fence,   ///< wgmma.fence.
-  warpgroup_commit,  ///< wgmma.commit_group.
-  warpgroup_wait,    ///< wgmma.wait_group N (`pending_groups`).
-  barrier,           ///< bar.sync, bar.red, bar.arrive: `barrier` says which.
-  warp_sync,         ///< bar.warp.sync.
-  fence,             ///< membar, fence.
-  branch,            ///< bra and the loops, calls and returns that became branches.
-  leave,             ///< exit, ret of the kernel.
-  special_register,  ///< Reading %tid, %ctaid, %clock ...
-  sleep,             ///< nanosleep.
-  mbarrier,          ///< mbarrier operations that do not wait: `async` says which phase they arrive at.
-  mbarrier_wait,     ///< mbarrier.test_wait, try_wait that found its phase over.
-  bulk_copy,         ///< cp.async.bulk in all forms, st.async, red.async: by the copy engine.
-  bulk_commit,       ///< cp.async.bulk.commit_group.
-  bulk_wait,         ///< cp.async.bulk.wait_group N (`pending_groups`).
-  cluster_arrive,    ///< barrier.cluster.arrive: `async` says at which phase.
-  cluster_wait,      ///< barrier.cluster.wait that found its phase over.
-  grid_wait,         ///< griddepcontrol.wait: until the launch ahead has ended.
+  warpgroup_fence,    ///< wgmma.fence.
+  warpgroup_commit,   ///< wgmma.commit_group.
+  warpgroup_wait,     ///< wgmma.wait_group N (`pending_groups`).
+  barrier,            ///< bar.sync, bar.red, bar.arrive: `barrier` says which.
+  warp_sync,          ///< bar.warp.sync.
+  fence,              ///< membar, fence.
+  branch,             ///< bra and the loops, calls and returns that became branches.
+  leave,              ///< exit, ret of the kernel.
+  special_register,   ///< Reading %tid, %ctaid, %clock ...
+  sleep,              ///< nanosleep.
+  mbarrier,           ///< mbarrier operations that do not wait: `async` says which phase they arrive at.
+  mbarrier_wait,      ///< mbarrier.test_wait, try_wait that found its phase over.
+  bulk_copy,          ///< cp.async.bulk in all forms, st.async, red.async: by the copy engine.
+  bulk_commit,        ///< cp.async.bulk.commit_group.
+  bulk_wait,          ///< cp.async.bulk.wait_group N (`pending_groups`).
+  cluster_arrive,     ///< barrier.cluster.arrive: `async` says at which phase.
+  cluster_wait,       ///< barrier.cluster.wait that found its phase over.
+  grid_wait,          ///< griddepcontrol.wait: until the launch ahead has ended.
 };
 inline constexpr int kOpClasses = 64;  ///< Room for more than there are.
 
 /// One instruction of a kernel; the same object every time it is issued.
 struct TracedInstruction {
   OpClass op_class = OpClass::nothing;
-  std::uint8_t count =
-      1;  ///< Machine instructions of that class that ptxas typically makes of it (64-bit add: 2).
+  std::uint8_t count = 1;   ///< Machine instructions of that class that ptxas typically makes of it (64-bit add: 2).
   bool once = false;        ///< Its results are the same every time: ptxas keeps them.
   std::uint32_t index = 0;  ///< Position in the kernel: unique, ascending in program order.
   std::uint32_t line = 0;   ///< Of the CUDA source; 0 when unknown.
-  /// Register numbers, as PTX has them: dense, below `registers` of TracedBlock; one number for each 32 bits, predicates
-  /// included.
+  /// Register numbers, as PTX has them: dense, below `registers` of TracedBlock; one number for each 32 bits,
+  /// predicates included.
   std::span<const std::uint16_t> reads;
   std::span<const std::uint16_t> writes;
   MmaForm mma;                       ///< For matrix_product.

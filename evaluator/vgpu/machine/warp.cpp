@@ -159,8 +159,7 @@ void Warp::exit_lanes(std::uint32_t lanes) {
 bool Warp::meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const {
   if (split.state != Split::State::waits_for_lanes) return false;
   if (((split.required ^ required) & live()) != 0) return false;  // Another group of the warp.
-  return split.waits_in == &instruction ||
-         (meet == Meet::anywhere && split.waits_in->execute == instruction.execute);
+  return split.waits_in == &instruction || (meet == Meet::anywhere && split.waits_in->execute == instruction.execute);
 }
 
 bool Warp::gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet) {
@@ -203,8 +202,7 @@ void Warp::wait_at_barrier(const Instruction& instruction, std::uint32_t mask, s
   stop = Stop::switch_split;
 }
 
-void Warp::wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state,
-                        std::uint32_t barrier) {
+void Warp::wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state, std::uint32_t barrier) {
   Split& split = splits[static_cast<std::size_t>(current)];
   save();
   split.state = state;
@@ -252,8 +250,7 @@ bool Warp::resume() {
     for (std::size_t i = 0; i < splits.size(); ++i) {
       if (splits[i].state != Split::State::ready) continue;
       // The earliest instruction first: lanes behind catch up with those ahead.
-      if (best < 0 || splits[i].next < splits[static_cast<std::size_t>(best)].next)
-        best = static_cast<std::int32_t>(i);
+      if (best < 0 || splits[i].next < splits[static_cast<std::size_t>(best)].next) best = static_cast<std::int32_t>(i);
     }
     return best;
   };
@@ -320,16 +317,15 @@ std::string describe_thread(const Warp& warp, const Instruction& instruction, in
   if (line != 0) {
     where += fmt::format(", line {}", line);
   } else {
-    where += fmt::format(", PTX line {}",
-                         kernel.ptx_lines[kernel.index_of(instruction)]);
+    where += fmt::format(", PTX line {}", kernel.ptx_lines[kernel.index_of(instruction)]);
   }
   const auto& index = warp.block->index;
   where += fmt::format(", block ({}, {}, {})", index[0], index[1], index[2]);
   if (lane >= 0) {
     const std::uint32_t thread = warp.thread(lane);
     const auto& size = warp.launch->block;
-    where += fmt::format(", thread ({}, {}, {})", thread % size[0], thread / size[0] % size[1],
-                         thread / size[0] / size[1]);
+    where +=
+        fmt::format(", thread ({}, {}, {})", thread % size[0], thread / size[0] % size[1], thread / size[0] / size[1]);
   } else {
     where += fmt::format(", warp {}", warp.index);
   }
@@ -351,15 +347,15 @@ std::string Warp::describe_wait() const {
       text += fmt::format("warp {} lanes {:#010x} wait in {} for the cluster, of whose {} threads {} have arrived",
                           index, split.waiting, place, block->cluster->live(), block->cluster->arrived);
     } else if (split.state == Split::State::waits_for_registers) {
-      text += fmt::format("warp {} waits in {} for registers: the other warps have given back {} for each thread "
-                          "of a warp",
-                          index, place, block->free_registers);
+      text += fmt::format(
+          "warp {} waits in {} for registers: the other warps have given back {} for each thread "
+          "of a warp",
+          index, place, block->free_registers);
     } else if (split.state == Split::State::waits_at_barrier) {
       const Barrier& barrier = block->barriers[split.barrier];
-      text +=
-          fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived",
-                      index, split.waiting, place, split.barrier, barrier.arrived,
-                      barrier.expected != 0 ? barrier.expected : block->live);
+      text += fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived", index,
+                          split.waiting, place, split.barrier, barrier.arrived,
+                          barrier.expected != 0 ? barrier.expected : block->live);
     } else {
       text += fmt::format("warp {} lanes {:#010x} wait in {} for lanes {:#010x}", index, split.waiting, place,
                           split.required & live() & ~split.waiting);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/sanitiser/finding.h"
 #include "evaluator/vgpu/machine/kernel.h"
 #include "evaluator/vgpu/machine/product_watch.h"
+#include "evaluator/vgpu/sanitiser/finding.h"
 
 namespace evo::vgpu {
 
@@ -56,8 +56,8 @@ struct Split {
   std::uint32_t waiting = 0;   ///< The lanes that execute `waits_in`.
   std::uint32_t required = 0;  ///< waits_for_lanes: who must come,
   Meet meet = Meet::here;      ///< and where to.
-  std::uint32_t barrier = 0;  ///< Number, or address in shared memory.
-  bool expired = false;       ///< A wait at an mbarrier has reached its time limit.
+  std::uint32_t barrier = 0;   ///< Number, or address in shared memory.
+  bool expired = false;        ///< A wait at an mbarrier has reached its time limit.
 };
 
 /// A reconvergence point that lanes of a divided split have yet to reach.
@@ -67,7 +67,7 @@ struct Join {
   std::uint32_t arrived = 0;
   std::int32_t parent = -1;
   const Instruction* at = nullptr;  ///< Null: the paths meet only at their end.
-  bool of_call = false;  ///< They come back from a call.
+  bool of_call = false;             ///< They come back from a call.
 
   /// Where they go on. Behind a call another activation of the same function may await lanes at the very instruction.
   const Instruction* onwards() const { return of_call ? at + 1 : at; }
@@ -101,7 +101,7 @@ struct BulkOperation {
   const Instruction* issued_in = nullptr;
   Warp* issued_by = nullptr;
   int lane = 0;
-  std::uint32_t group = 0;     ///< Of the lane's bulk groups, when nobody's mbarrier is told.
+  std::uint32_t group = 0;      ///< Of the lane's bulk groups, when nobody's mbarrier is told.
   Block* barrier_of = nullptr;  ///< Whose mbarrier is told of the end; null: nobody's.
   std::uint32_t barrier = 0;
   std::uint32_t bytes = 0;     ///< Taken off the mbarrier's transaction count.
@@ -116,7 +116,7 @@ struct Warp {
   Stop stop = Stop::none;
   Block* block = nullptr;
   Launch* launch = nullptr;
-  std::uint32_t index = 0;     ///< In the block.
+  std::uint32_t index = 0;  ///< In the block.
   /// The number of a lane's thread in the block.
   std::uint32_t thread(int lane) const { return index * 32 + static_cast<std::uint32_t>(lane); }
   std::uint32_t existing = 0;  ///< Lanes that are threads of the block.
@@ -157,13 +157,11 @@ struct Warp {
   /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live
   /// are here: `mask` then holds all of them that execute it. Otherwise the split waits, and the call comes
   /// again or is done for it by the split that completes the set.
-  bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required,
-              Meet meet = Meet::here);
+  bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet = Meet::here);
   /// Parks the running split until its barrier releases it.
   void wait_at_barrier(const Instruction& instruction, std::uint32_t mask, std::uint32_t barrier);
   /// Parks the running split outside of the warp's own doing. Ready again, it executes the instruction once more.
-  void wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state,
-                    std::uint32_t barrier);
+  void wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state, std::uint32_t barrier);
   /// Makes ready those that wait so: for `barrier`, or for several at once.
   void wake(Split::State state, std::uint32_t barrier);
   /// The time limit of the waits at mbarriers is over. False when there are none.

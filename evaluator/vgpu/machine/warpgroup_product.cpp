@@ -15,9 +15,7 @@ using Words = std::array<TileWord, kProductWords>;
 
 /// -A, for the forms whose scales differ.
 Words negated(std::span<const TileWord> a, T type) {
-  const std::uint32_t signs = width_of(type) == 8    ? 0x80808080u
-                              : width_of(type) == 16 ? 0x80008000u
-                                                     : 0x80000000u;
+  const std::uint32_t signs = width_of(type) == 8 ? 0x80808080u : width_of(type) == 16 ? 0x80008000u : 0x80000000u;
   Words result;
   for (std::size_t i = 0; i < result.size(); ++i)
     for (std::size_t row = 0; row < 16; ++row) result[i].row[row] = a[i].row[row] ^ signs;
@@ -28,17 +26,13 @@ SumRule rule_of(const WarpgroupForm& form, const TensorCoreNumerics& numerics) {
   return is_fp8(form.a) ? numerics.fp8 : form.a == T::tf32 ? numerics.tf32 : numerics.half;
 }
 
-void add_products(std::span<TileSums> sums, const WarpgroupForm& form, const SumRule& rule,
-                  std::span<const TileWord> a, std::span<const TileWord> b) {
+void add_products(std::span<TileSums> sums, const WarpgroupForm& form, const SumRule& rule, std::span<const TileWord> a,
+                  std::span<const TileWord> b) {
   const int per_word = 32 / width_of(form.a);
   const auto step = static_cast<std::size_t>(std::min(rule.block_k / per_word, kProductWords));
   for (std::size_t at = 0; at < kProductWords; at += step)
     add_block(sums,
-              {.a = a.subspan(at, step),
-               .b = b.subspan(at),
-               .type_a = form.a,
-               .type_b = form.b,
-               .elements = per_word},
+              {.a = a.subspan(at, step), .b = b.subspan(at), .type_a = form.a, .type_b = form.b, .elements = per_word},
               form.accumulator, rule, kProductWords);
 }
 
@@ -86,9 +80,7 @@ bool has_columns(const WarpgroupForm& form) {
 }  // namespace
 
 bool warpgroup_supported(const WarpgroupForm& form, std::string* why) {
-  const std::string_view accumulator = form.accumulator == T::f32   ? "f32"
-                                       : form.accumulator == T::f16 ? "f16"
-                                                                    : "s32";
+  const std::string_view accumulator = form.accumulator == T::f32 ? "f32" : form.accumulator == T::f16 ? "f16" : "s32";
   const bool types = accumulators_of(form).find(accumulator) != std::string_view::npos;
   const bool shape = types && has_columns(form) && form.k == 256 / width_of(form.a) * (form.sparse ? 2 : 1);
   if (!shape && why)
@@ -100,8 +92,7 @@ int accumulator_registers(const WarpgroupForm& form) {
   return form.n / (form.accumulator == T::f16 ? 4 : 2);
 }
 
-void warpgroup_product(const WarpgroupForm& form, const TensorCoreNumerics& numerics,
-                       const WarpShare& share) {
+void warpgroup_product(const WarpgroupForm& form, const TensorCoreNumerics& numerics, const WarpShare& share) {
   const bool halves = form.accumulator == T::f16;
   const std::size_t per_tile = halves ? 2 : 4;
   std::array<TileSums, kMaxWarpgroupColumns / 8> storage;

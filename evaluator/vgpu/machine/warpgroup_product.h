@@ -13,7 +13,8 @@ namespace evo::vgpu {
 constexpr int kWarpgroupWarps = 4;
 constexpr int kWarpgroupRows = 64;
 constexpr int kMaxWarpgroupColumns = 256;
-constexpr int kProductWords = 8;  ///< Words along k of a row of A: 32 bytes in every form, of which sparse ones skip zeros.
+constexpr int kProductWords =
+    8;  ///< Words along k of a row of A: 32 bytes in every form, of which sparse ones skip zeros.
 
 struct WarpgroupForm {
   int n = 8;
@@ -36,11 +37,11 @@ int accumulator_registers(const WarpgroupForm& form);
 
 /// What one warp contributes: 16 rows of A and D, all columns of B.
 struct WarpShare {
-  std::span<const TileWord> a;  ///< kProductWords words.
-  std::span<const TileWord> b;  ///< For each 8 columns kProductWords words, twice as many when sparse.
-  const std::uint32_t* metadata = nullptr;   ///< Sparse: a row of 32 lanes.
+  std::span<const TileWord> a;                   ///< kProductWords words.
+  std::span<const TileWord> b;                   ///< For each 8 columns kProductWords words, twice as many when sparse.
+  const std::uint32_t* metadata = nullptr;       ///< Sparse: a row of 32 lanes.
   std::uint32_t* const* accumulators = nullptr;  ///< Rows of 32 lanes in PTX's order, updated in place.
-  bool accumulate = true;                    ///< Else D = A . B.
+  bool accumulate = true;                        ///< Else D = A . B.
 };
 
 void warpgroup_product(const WarpgroupForm& form, const TensorCoreNumerics& numerics, const WarpShare& share);

@@ -3,9 +3,9 @@
 #include <array>
 #include <bit>
 
-#include "evaluator/vgpu/numbers/approximate_tables.h"
 #include "evaluator/numbers/cpu_clones.h"
 #include "evaluator/numbers/float_formats.h"
+#include "evaluator/vgpu/numbers/approximate_tables.h"
 
 namespace evo::vgpu {
 namespace {
@@ -22,8 +22,12 @@ constexpr std::uint32_t kInfinityF64 = 0x7ff00000u;
 constexpr std::uint32_t kSmallestNormalF64 = 0x00100000u;
 constexpr std::uint32_t kFractionF64 = 0x000fffffu;
 
-float as_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-std::uint32_t as_bits(float value) { return std::bit_cast<std::uint32_t>(value); }
+float as_float(std::uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+std::uint32_t as_bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
 
 // ---- The interpolator: value + slope x + curve x^2 within a segment.
 
@@ -100,8 +104,8 @@ template <std::size_t Count>
   const std::int32_t exponent_and_fraction = bits & kSign ? complement : fixed;
   const std::int32_t exponent = exponent_and_fraction >> 23;
   const std::uint32_t fraction = static_cast<std::uint32_t>(exponent_and_fraction) & kFraction;
-  const auto significand = static_cast<std::int32_t>(
-      interpolate(kEx2, fraction >> kOffsetBits, fraction & ((1u << kOffsetBits) - 1)) >> 16);
+  const auto significand =
+      static_cast<std::int32_t>(interpolate(kEx2, fraction >> kOffsetBits, fraction & ((1u << kOffsetBits) - 1)) >> 16);
   std::uint32_t result = static_cast<std::uint32_t>(((exponent + 126) << 23) + significand);
   result = exponent < -126 ? 0 : result;
   result = exponent > 127 ? kInfinity : result;
@@ -112,7 +116,8 @@ template <std::size_t Count>
   const std::uint32_t magnitude = bits & kMagnitude;
   const std::uint32_t fraction = magnitude & kFraction;
   // 128 segments with 16 bits of offset: one bit fewer for the squarer.
-  const auto significand = static_cast<std::int32_t>(interpolate(kRcp, fraction >> 16, (fraction & 0xffffu) << 1) >> 16);
+  const auto significand =
+      static_cast<std::int32_t>(interpolate(kRcp, fraction >> 16, (fraction & 0xffffu) << 1) >> 16);
   const std::int32_t field = 253 - static_cast<std::int32_t>(magnitude >> 23);
   const std::int32_t unsigned_result = (field - 1) * static_cast<std::int32_t>(kSmallestNormal) + significand;
   std::uint32_t result = static_cast<std::uint32_t>(unsigned_result);
@@ -165,7 +170,8 @@ struct RootArgument {
   const std::int64_t exponent = static_cast<std::int32_t>(magnitude >> 23) - 127;
   const std::uint32_t fraction = magnitude & kFraction;
   // In units of 2^-40; negative sums are complemented without the carry.
-  const std::int64_t sum = (exponent << 40) + interpolate(kLg2, fraction >> kOffsetBits, fraction & ((1u << kOffsetBits) - 1));
+  const std::int64_t sum =
+      (exponent << 40) + interpolate(kLg2, fraction >> kOffsetBits, fraction & ((1u << kOffsetBits) - 1));
   std::uint32_t result = cut_to_f32(sum < 0 ? ~sum : sum, 0x1p-40) | (sum < 0 ? kSign : 0u);
   result = bits == kOne ? 0 : result;
   result = bits & kSign ? kNan : result;
@@ -286,31 +292,41 @@ template <class Lane>
   for (int i = 0; i < kLanes; ++i) d[i] = lane(a[i]);
 }
 
-bool flushes(Subnormals subnormals) { return subnormals == Subnormals::flush; }
+bool flushes(Subnormals subnormals) {
+  return subnormals == Subnormals::flush;
+}
 
 EVO_CPU_CLONES void ex2_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return ex2_lane(x, flush); });
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return ex2_lane(x, flush); });
 }
 EVO_CPU_CLONES void lg2_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return lg2_lane(x, flush); });
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return lg2_lane(x, flush); });
 }
 EVO_CPU_CLONES void rcp_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return rcp_lane(x, flush); });
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return rcp_lane(x, flush); });
 }
 EVO_CPU_CLONES void rsqrt_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return rsqrt_lane(x, flush); });
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return rsqrt_lane(x, flush); });
 }
 EVO_CPU_CLONES void sqrt_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sqrt_lane(x, flush); });
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sqrt_lane(x, flush); });
 }
 EVO_CPU_CLONES void sin_row(std::uint32_t* d, const std::uint32_t* a, std::uint32_t first_quadrant, bool flush) {
-  each(d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sin_lane(x, first_quadrant, flush); });
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sin_lane(x, first_quadrant, flush); });
 }
 EVO_CPU_CLONES void tanh_row(std::uint32_t* d, const std::uint32_t* a) {
-  each(d, a, [](std::uint32_t x) __attribute__((always_inline)) { return mufu_tanh(x); });
+  each(
+      d, a, [](std::uint32_t x) __attribute__((always_inline)) { return mufu_tanh(x); });
 }
 EVO_CPU_CLONES void cut_f16_row(std::uint32_t* d, const std::uint32_t* a) {
-  each(d, a, [](std::uint32_t x) __attribute__((always_inline)) { return cut_to_f16(x); });
+  each(
+      d, a, [](std::uint32_t x) __attribute__((always_inline)) { return cut_to_f16(x); });
 }
 
 using Row = std::array<std::uint32_t, kLanes>;
@@ -341,13 +357,21 @@ void through_f32_bf16x2(std::uint32_t* d, const std::uint32_t* a, Function funct
   for (int i = 0; i < kLanes; ++i) d[i] = cut_to_bf16(high[i]) << 16 | cut_to_bf16(low[i]);
 }
 
-void ex2_flushed(std::uint32_t* d, const std::uint32_t* a) { ex2_row(d, a, true); }
+void ex2_flushed(std::uint32_t* d, const std::uint32_t* a) {
+  ex2_row(d, a, true);
+}
 
 }  // namespace
 
-void ex2_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) { ex2_row(d, a, flushes(subnormals)); }
-void lg2_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) { lg2_row(d, a, flushes(subnormals)); }
-void rcp_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) { rcp_row(d, a, flushes(subnormals)); }
+void ex2_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  ex2_row(d, a, flushes(subnormals));
+}
+void lg2_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  lg2_row(d, a, flushes(subnormals));
+}
+void rcp_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  rcp_row(d, a, flushes(subnormals));
+}
 void rsqrt_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
   rsqrt_row(d, a, flushes(subnormals));
 }
@@ -360,23 +384,49 @@ void sin_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals)
 void cos_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
   sin_row(d, a, 1, flushes(subnormals));
 }
-void tanh_approx(std::uint32_t* d, const std::uint32_t* a) { tanh_row(d, a); }
+void tanh_approx(std::uint32_t* d, const std::uint32_t* a) {
+  tanh_row(d, a);
+}
 
-void ex2_approx_f16x2(std::uint32_t* d, const std::uint32_t* a) { through_f32_f16x2(d, a, ex2_flushed); }
-void tanh_approx_f16x2(std::uint32_t* d, const std::uint32_t* a) { through_f32_f16x2(d, a, tanh_row); }
-void ex2_approx_bf16x2(std::uint32_t* d, const std::uint32_t* a) { through_f32_bf16x2(d, a, ex2_flushed); }
-void tanh_approx_bf16x2(std::uint32_t* d, const std::uint32_t* a) { through_f32_bf16x2(d, a, tanh_row); }
+void ex2_approx_f16x2(std::uint32_t* d, const std::uint32_t* a) {
+  through_f32_f16x2(d, a, ex2_flushed);
+}
+void tanh_approx_f16x2(std::uint32_t* d, const std::uint32_t* a) {
+  through_f32_f16x2(d, a, tanh_row);
+}
+void ex2_approx_bf16x2(std::uint32_t* d, const std::uint32_t* a) {
+  through_f32_bf16x2(d, a, ex2_flushed);
+}
+void tanh_approx_bf16x2(std::uint32_t* d, const std::uint32_t* a) {
+  through_f32_bf16x2(d, a, tanh_row);
+}
 
 }  // namespace row
 
-float ex2_approx(float x, Subnormals s) { return as_float(ex2_lane(as_bits(x), s == Subnormals::flush)); }
-float lg2_approx(float x, Subnormals s) { return as_float(lg2_lane(as_bits(x), s == Subnormals::flush)); }
-float rcp_approx(float x, Subnormals s) { return as_float(rcp_lane(as_bits(x), s == Subnormals::flush)); }
-float rsqrt_approx(float x, Subnormals s) { return as_float(rsqrt_lane(as_bits(x), s == Subnormals::flush)); }
-float sqrt_approx(float x, Subnormals s) { return as_float(sqrt_lane(as_bits(x), s == Subnormals::flush)); }
-float sin_approx(float x, Subnormals s) { return as_float(sin_lane(as_bits(x), 0, s == Subnormals::flush)); }
-float cos_approx(float x, Subnormals s) { return as_float(sin_lane(as_bits(x), 1, s == Subnormals::flush)); }
-float tanh_approx(float x) { return as_float(mufu_tanh(as_bits(x))); }
+float ex2_approx(float x, Subnormals s) {
+  return as_float(ex2_lane(as_bits(x), s == Subnormals::flush));
+}
+float lg2_approx(float x, Subnormals s) {
+  return as_float(lg2_lane(as_bits(x), s == Subnormals::flush));
+}
+float rcp_approx(float x, Subnormals s) {
+  return as_float(rcp_lane(as_bits(x), s == Subnormals::flush));
+}
+float rsqrt_approx(float x, Subnormals s) {
+  return as_float(rsqrt_lane(as_bits(x), s == Subnormals::flush));
+}
+float sqrt_approx(float x, Subnormals s) {
+  return as_float(sqrt_lane(as_bits(x), s == Subnormals::flush));
+}
+float sin_approx(float x, Subnormals s) {
+  return as_float(sin_lane(as_bits(x), 0, s == Subnormals::flush));
+}
+float cos_approx(float x, Subnormals s) {
+  return as_float(sin_lane(as_bits(x), 1, s == Subnormals::flush));
+}
+float tanh_approx(float x) {
+  return as_float(mufu_tanh(as_bits(x)));
+}
 
 // The upper words of doubles go through the tables of f32: 20 bits of fraction in, and what comes out is cut
 // to 20.
@@ -389,8 +439,7 @@ std::uint32_t rcp_approx_f64(std::uint32_t upper) {
   const std::uint32_t reciprocal = mufu_rcp(kOne | (magnitude & kFractionF64) << 3);
   const std::int32_t exponent =
       static_cast<std::int32_t>(reciprocal >> 23) - 127 + 2046 - static_cast<std::int32_t>(magnitude >> 20);
-  return exponent <= 0 ? sign
-                       : sign | static_cast<std::uint32_t>(exponent) << 20 | (reciprocal & kFraction) >> 3;
+  return exponent <= 0 ? sign : sign | static_cast<std::uint32_t>(exponent) << 20 | (reciprocal & kFraction) >> 3;
 }
 
 std::uint32_t rsqrt_approx_f64(std::uint32_t upper) {

@@ -24,7 +24,7 @@ float tanh_approx(float x);  ///< Subnormals are kept.
 std::uint32_t rcp_approx_f64(std::uint32_t upper);
 std::uint32_t rsqrt_approx_f64(std::uint32_t upper);
 
-std::uint16_t ex2_approx_f16(std::uint16_t x);   ///< Subnormals are kept.
+std::uint16_t ex2_approx_f16(std::uint16_t x);  ///< Subnormals are kept.
 std::uint16_t tanh_approx_f16(std::uint16_t x);
 std::uint16_t ex2_approx_bf16(std::uint16_t x);  ///< ex2.approx.ftz.bf16: subnormals are flushed.
 std::uint16_t tanh_approx_bf16(std::uint16_t x);

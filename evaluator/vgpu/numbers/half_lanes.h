@@ -61,12 +61,8 @@ struct F16 {
     return size > 0x7f80'0000u ? kNan : sign | result;
   }
   // The product of two is exact in f32; a sum rounds twice without harm, for f32 has 2 * 11 + 2 bits.
-  static EVO_INLINE std::uint32_t add(std::uint32_t a, std::uint32_t b) {
-    return narrow(widen(a) + widen(b));
-  }
-  static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) {
-    return narrow(widen(a) * widen(b));
-  }
+  static EVO_INLINE std::uint32_t add(std::uint32_t a, std::uint32_t b) { return narrow(widen(a) + widen(b)); }
+  static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) { return narrow(widen(a) * widen(b)); }
   static EVO_INLINE std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     return narrow(to_odd(exact_sum(widen(a) * widen(b), widen(c))));
   }
@@ -88,17 +84,14 @@ struct BF16 {
   static EVO_INLINE std::uint32_t narrow_odd(double x) {
     const auto single = static_cast<float>(x);
     const double error = x - static_cast<double>(single);
-    return narrow(
-        to_odd(ExactSum<float>{single, error > 0 ? 1.0f : (error < 0 ? -1.0f : static_cast<float>(error))}));
+    return narrow(to_odd(ExactSum<float>{single, error > 0 ? 1.0f : (error < 0 ? -1.0f : static_cast<float>(error))}));
   }
   // bf16 has f32's exponents: products and sums that f32 would round first go through double.
   static EVO_INLINE double wide(std::uint32_t bits) { return static_cast<double>(widen(bits)); }
   static EVO_INLINE std::uint32_t add(std::uint32_t a, std::uint32_t b) {
     return narrow_odd(to_odd(exact_sum(wide(a), wide(b))));
   }
-  static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) {
-    return narrow_odd(wide(a) * wide(b));
-  }
+  static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) { return narrow_odd(wide(a) * wide(b)); }
   static EVO_INLINE std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     return narrow_odd(to_odd(exact_sum(wide(a) * wide(b), wide(c))));
   }

@@ -21,8 +21,8 @@ Simd best_simd();
 #if defined(__x86_64__) && defined(__GNUC__)
 #define EVO_TARGET_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c")))
 #define EVO_TARGET_AVX512 \
-  __attribute__((target(  \
-      "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c,prefer-vector-width=512")))
+  __attribute__((         \
+      target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt,f16c,prefer-vector-width=512")))
 #else
 #define EVO_TARGET_AVX2
 #define EVO_TARGET_AVX512
@@ -108,8 +108,7 @@ EVO_INLINE std::uint32_t test_lanes(Warp& warp, const Instruction& in, std::size
   std::uint32_t bits = 0;
   EVO_LANE_LOOP
   for (int lane = 0; lane < 32; ++lane) {
-    bits |= static_cast<std::uint32_t>(Op::apply(get<A>(static_cast<const Slot<A>*>(rows[I]), lane)...))
-            << lane;
+    bits |= static_cast<std::uint32_t>(Op::apply(get<A>(static_cast<const Slot<A>*>(rows[I]), lane)...)) << lane;
   }
   return bits;
 }
@@ -132,9 +131,7 @@ struct Map {
 template <class Body>
 struct Compiled {
   static void plain(Warp& warp, const Instruction& in, std::uint32_t mask) { Body::run(warp, in, mask); }
-  EVO_TARGET_AVX2 static void avx2(Warp& warp, const Instruction& in, std::uint32_t mask) {
-    Body::run(warp, in, mask);
-  }
+  EVO_TARGET_AVX2 static void avx2(Warp& warp, const Instruction& in, std::uint32_t mask) { Body::run(warp, in, mask); }
   EVO_TARGET_AVX512 static void avx512(Warp& warp, const Instruction& in, std::uint32_t mask) {
     Body::run(warp, in, mask);
   }

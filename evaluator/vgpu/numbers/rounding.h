@@ -11,9 +11,7 @@ namespace evo::vgpu {
 
 class RoundingScope {
  public:
-  explicit RoundingScope(Rounding rounding) : before_(std::fegetround()) {
-    std::fesetround(mode_of(rounding));
-  }
+  explicit RoundingScope(Rounding rounding) : before_(std::fegetround()) { std::fesetround(mode_of(rounding)); }
   ~RoundingScope() { std::fesetround(before_); }
   RoundingScope(const RoundingScope&) = delete;
   RoundingScope& operator=(const RoundingScope&) = delete;

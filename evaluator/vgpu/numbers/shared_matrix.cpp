@@ -48,10 +48,11 @@ void for_each_chunk(const SharedPart& part, Body body) {
 }  // namespace
 
 SharedMatrix decode_descriptor(std::uint64_t descriptor) {
-  const auto field = [&](int from, std::uint64_t mask) { return static_cast<std::uint32_t>(descriptor >> from & mask); };
+  const auto field = [&](int from, std::uint64_t mask) {
+    return static_cast<std::uint32_t>(descriptor >> from & mask);
+  };
   constexpr std::uint32_t kRowBytes[] = {16, 128, 64, 32};
-  return {field(0, 0x3fff) << 4, field(16, 0x3fff) << 4, field(32, 0x3fff) << 4, field(49, 7),
-          kRowBytes[field(62, 3)]};
+  return {field(0, 0x3fff) << 4, field(16, 0x3fff) << 4, field(32, 0x3fff) << 4, field(49, 7), kRowBytes[field(62, 3)]};
 }
 
 std::uint32_t first_outside(const SharedPart& part, std::span<const std::byte> shared) {

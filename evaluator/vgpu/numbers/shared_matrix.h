@@ -14,9 +14,9 @@ namespace evo::vgpu {
 /// A matrix descriptor's fields, in bytes.
 struct SharedMatrix {
   std::uint32_t start = 0;
-  std::uint32_t leading = 0;   ///< Leading dimension byte offset.
-  std::uint32_t stride = 0;    ///< Stride dimension byte offset.
-  std::uint32_t base = 0;      ///< Matrix base offset: where the swizzle's pattern starts, in units of 128 bytes.
+  std::uint32_t leading = 0;     ///< Leading dimension byte offset.
+  std::uint32_t stride = 0;      ///< Stride dimension byte offset.
+  std::uint32_t base = 0;        ///< Matrix base offset: where the swizzle's pattern starts, in units of 128 bytes.
   std::uint32_t row_bytes = 16;  ///< Of a swizzle atom: 16 (no swizzle), 32, 64 or 128.
 };
 
@@ -34,7 +34,8 @@ struct SharedPart {
 /// The shared address of the first chunk that does not lie inside `shared`, or 0 when all do. Address 0 is reserved.
 std::uint32_t first_outside(const SharedPart& part, std::span<const std::byte> shared);
 
-/// Reads a part as words along k. `to` gets, for each `rows_per_tile` (8 or 16) rows, 4 * chunks words. All must be inside.
+/// Reads a part as words along k. `to` gets, for each `rows_per_tile` (8 or 16) rows, 4 * chunks words. All must be
+/// inside.
 void read_part(const SharedPart& part, std::span<const std::byte> shared, int rows_per_tile, TileWord* to);
 
 /// Calls chunk(shared address) for each 16 bytes of a part.

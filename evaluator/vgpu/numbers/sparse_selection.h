@@ -8,13 +8,15 @@
 
 namespace evo::vgpu {
 
-/// Of a sparse A half is stored: two units of each group of four along k, or (tf32) one of two. Metadata, 4 bits for each
-/// group of each row, says which (PTX ISA 9.0, 9.7.14.6.1 and 9.7.15.6.1). A unit is an element, or a pair of 4-bit ones.
+/// Of a sparse A half is stored: two units of each group of four along k, or (tf32) one of two. Metadata, 4 bits for
+/// each group of each row, says which (PTX ISA 9.0, 9.7.14.6.1 and 9.7.15.6.1). A unit is an element, or a pair of
+/// 4-bit ones.
 struct SparseSelection {
   int unit_bits = 16;
   bool one_of_two = false;
-  int groups = 8;    ///< Along k: 4, 8 or 16.
-  int selector = 0;  ///< Which threads of each four hold the metadata: one of four for 4 groups, one of two pairs for 8.
+  int groups = 8;  ///< Along k: 4, 8 or 16.
+  int selector =
+      0;  ///< Which threads of each four hold the metadata: one of four for 4 groups, one of two pairs for 8.
 };
 
 /// B as one row of A sees it: the units that its stored ones are multiplied with. `metadata` is a row of 32 lanes, `b`

@@ -17,17 +17,22 @@ using Row = std::array<std::uint32_t, kLanes>;
 
 constexpr int kMaxGroups = 8;  ///< Most words along k: the longest row (32 bytes) of a dense B.
 
-bool is_int4(MmaType type) { return type == MmaType::s4 || type == MmaType::u4; }
-bool is_signed(MmaType type) { return type == MmaType::s8 || type == MmaType::s4; }
+bool is_int4(MmaType type) {
+  return type == MmaType::s4 || type == MmaType::u4;
+}
+bool is_signed(MmaType type) {
+  return type == MmaType::s8 || type == MmaType::s4;
+}
 
 std::string_view name_of(MmaType type) {
-  constexpr std::string_view kNames[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "f64",
-                                         "s8",  "u8",   "s4",   "u4",   "f32",  "s32",  "b1"};
+  constexpr std::string_view kNames[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "f64", "s8",
+                                         "u8",  "s4",   "u4",   "f32",  "s32",  "b1"};
   return kNames[static_cast<int>(type)];
 }
 
 std::string text_of(const MmaForm& form) {
-  std::string text = std::string(form.sparse ? "mma.sp.sync.m" : "mma.sync.m") + std::to_string(form.m) + "n" + std::to_string(form.n) + "k" + std::to_string(form.k);
+  std::string text = std::string(form.sparse ? "mma.sp.sync.m" : "mma.sync.m") + std::to_string(form.m) + "n" +
+                     std::to_string(form.n) + "k" + std::to_string(form.k);
   for (MmaType type : {form.accumulator, form.a, form.b}) text.append(".").append(name_of(type));
   return text;
 }
@@ -106,7 +111,10 @@ void multiply_fp8_through_f16(TileSums& sums, const MmaForm& form, const TileWor
 
 void add_float(TileSums& sums, const TileWords& words, const MmaForm& form, const TensorCoreNumerics& numerics) {
   if (is_fp8(form.a) && numerics.fp8_through_f16) return multiply_fp8_through_f16(sums, form, words, numerics.half);
-  add_blocks(sums, words, form, is_fp8(form.a) ? numerics.fp8 : form.a == MmaType::tf32 ? numerics.tf32 : numerics.half);
+  add_blocks(sums, words, form,
+             is_fp8(form.a)            ? numerics.fp8
+             : form.a == MmaType::tf32 ? numerics.tf32
+                                       : numerics.half);
 }
 
 /// Columns of a tile, two by two as a row of 32 lanes, through a function over rows.
@@ -147,14 +155,18 @@ struct Element {
   int column = 0;
 };
 
-/// Which element of A (rows and k) a lane of a quad pair holds as its i-th; of B likewise (columns and k) with the other
-/// layout.
+/// Which element of A (rows and k) a lane of a quad pair holds as its i-th; of B likewise (columns and k) with the
+/// other layout.
 Element factor_of(int lane, int i, bool by_columns) {
   const int quad = lane / 16 * 4, place = lane % 4;
   return by_columns ? Element{quad + i, place} : Element{quad + place, i};
 }
-Element half_sum_of(int lane, int i) { return {lane / 16 * 4 + lane % 4, i}; }
-Element word_sum_of(int lane, int i) { return {lane / 16 * 4 + (lane & 1) + (i & 2), (i & 4) + (lane & 2) + (i & 1)}; }
+Element half_sum_of(int lane, int i) {
+  return {lane / 16 * 4 + lane % 4, i};
+}
+Element word_sum_of(int lane, int i) {
+  return {lane / 16 * 4 + (lane & 1) + (i & 2), (i & 4) + (lane & 2) + (i & 1)};
+}
 
 /// The lanes of a quad pair and the elements that each holds.
 template <class Visit>
@@ -164,12 +176,13 @@ void each_element(int pair, int elements, Visit visit) {
       for (int i = 0; i < elements; ++i) visit(lane, i);
 }
 
-std::uint32_t half_in(const std::uint32_t* word, int i) { return word[0] >> 16 * (i % 2) & 0xffffu; }
+std::uint32_t half_in(const std::uint32_t* word, int i) {
+  return word[0] >> 16 * (i % 2) & 0xffffu;
+}
 
 /// Since Ampere ptxas makes these of ordinary instructions, each of which rounds to the nearest f32: products
 /// are added in ascending k, and C to the sum of all four, or, where sums are f16, of the first two.
-std::uint32_t quad_pair_sum(const std::array<float, 4>& a, const std::array<float, 4>& b, float c,
-                            bool halves) {
+std::uint32_t quad_pair_sum(const std::array<float, 4>& a, const std::array<float, 4>& b, float c, bool halves) {
   const std::size_t before_c = halves ? 2 : 4;
   float sum = a[0] * b[0];
   for (std::size_t k = 1; k < 4; ++k) {
@@ -194,8 +207,8 @@ void multiply_quad_pairs(const MmaForm& form, const MmaOperands& operands) {
     });
     each_element(pair, 8, [&](int lane, int i) {
       const Element at = half_c ? half_sum_of(lane, i) : word_sum_of(lane, i);
-      c[at.row][at.column] = half_c ? F16::widen(half_in(&operands.c[i / 2][lane], i))
-                                    : std::bit_cast<float>(operands.c[i][lane]);
+      c[at.row][at.column] =
+          half_c ? F16::widen(half_in(&operands.c[i / 2][lane], i)) : std::bit_cast<float>(operands.c[i][lane]);
     });
     each_element(pair, 8, [&](int lane, int i) {
       const Element at = halves ? half_sum_of(lane, i) : word_sum_of(lane, i);
@@ -283,7 +296,10 @@ void multiply_sparse(const MmaForm& form, const TensorCoreNumerics& numerics, co
   const int width = width_of(form.a);
   const bool one_of_two = form.a == MmaType::tf32;
   const SparseSelection selection{is_int4(form.a) ? 8 : width, one_of_two,
-                                  form.k / (one_of_two ? 2 : is_int4(form.a) ? 8 : 4), form.selector};
+                                  form.k / (one_of_two        ? 2
+                                            : is_int4(form.a) ? 8
+                                                              : 4),
+                                  form.selector};
   const TileSums before = sums;
   for (std::size_t row = 0; row < 16; ++row) {
     words.b = {};
@@ -354,9 +370,8 @@ int width_of(MmaType type) {
 
 bool mma_supported(const MmaForm& form, std::string* why) {
   const Shapes shapes = shapes_of(form);
-  const bool has_shape =
-      form.n == 8 && ((form.m == 16 && form.k != 0 && std::ranges::count(shapes.m16, form.k) > 0) ||
-                      (form.m == 8 && form.k != 0 && form.k == shapes.m8));
+  const bool has_shape = form.n == 8 && ((form.m == 16 && form.k != 0 && std::ranges::count(shapes.m16, form.k) > 0) ||
+                                         (form.m == 8 && form.k != 0 && form.k == shapes.m8));
   if (!has_shape && why) *why = text_of(form) + " is not modelled";
   return has_shape;
 }

@@ -11,8 +11,12 @@ namespace evo::vgpu {
 
 enum class MmaType { f16, bf16, tf32, e4m3, e5m2, f64, s8, u8, s4, u4, f32, s32, b1 };
 
-inline bool is_fp8(MmaType type) { return type == MmaType::e4m3 || type == MmaType::e5m2; }
-inline bool is_int8(MmaType type) { return type == MmaType::s8 || type == MmaType::u8; }
+inline bool is_fp8(MmaType type) {
+  return type == MmaType::e4m3 || type == MmaType::e5m2;
+}
+inline bool is_int8(MmaType type) {
+  return type == MmaType::s8 || type == MmaType::u8;
+}
 int width_of(MmaType type);  ///< Bits of an element in memory and registers: tf32 takes 32.
 
 /// One form of mma.sync: D (m x n) = A (m x k) . B (k x n) + C.
@@ -49,8 +53,8 @@ struct MmaRegisters {
 /// False for a form that mma.sync does not have or that is not modelled; `why`, when given, then says which.
 /// Covered: f16 m8n8k4, m16n8k8/k16 (f16 or f32 accumulator), bf16 m16n8k8/k16, tf32 m16n8k4/k8, e4m3/e5m2 in any mix
 /// m16n8k16/k32 (f32 or f16), f64 m8n8k4 and m16n8k4/k8/k16, s8/u8 in any mix m8n8k16 and m16n8k16/k32,
-/// s4/u4 in any mix m8n8k32 and m16n8k32/k64, b1 m8n8k128 and m16n8k128/k256. Sparse, with twice the k: f16, bf16 k16/k32, tf32 k8/k16, e4m3/e5m2 k64,
-/// s8/u8 k32/k64, s4/u4 k64/k128.
+/// s4/u4 in any mix m8n8k32 and m16n8k32/k64, b1 m8n8k128 and m16n8k128/k256. Sparse, with twice the k: f16, bf16
+/// k16/k32, tf32 k8/k16, e4m3/e5m2 k64, s8/u8 k32/k64, s4/u4 k64/k128.
 bool mma_supported(const MmaForm& form, std::string* why = nullptr);
 MmaRegisters mma_registers(const MmaForm& form);
 
@@ -69,7 +73,7 @@ struct SumRule {
 struct TensorCoreNumerics {
   SumRule half;  ///< f16 and bf16 operands.
   SumRule tf32;
-  SumRule fp8;   ///< e4m3 and e5m2 operands, where the tensor core multiplies them itself.
+  SumRule fp8;  ///< e4m3 and e5m2 operands, where the tensor core multiplies them itself.
   /// Hopper's mma.sync: operands are widened to f16. The first product of two instructions takes of each four
   /// neighbours in k the first two, the second the last two; their sum starts at zero and C is added to it with an
   /// ordinary addition.
@@ -88,7 +92,7 @@ struct MmaOperands {
   std::array<const std::uint32_t*, 8> a{};
   std::array<const std::uint32_t*, 8> b{};
   std::array<const std::uint32_t*, 8> c{};
-  std::array<std::uint32_t*, 8> d{};  ///< May be the rows of c, a or b.
+  std::array<std::uint32_t*, 8> d{};        ///< May be the rows of c, a or b.
   const std::uint32_t* metadata = nullptr;  ///< Of sparse forms.
 };
 

@@ -16,7 +16,8 @@ constexpr std::size_t kRows = 16, kColumns = 8, kMaxK = 32;
 typedef float Numbers __attribute__((vector_size(4 * kRows)));
 typedef std::uint32_t Bits __attribute__((vector_size(4 * kRows)));
 
-/// How elements of a type become f32: their magnitude moves up to f32's place, which leaves an exponent that is too low.
+/// How elements of a type become f32: their magnitude moves up to f32's place, which leaves an exponent that is too
+/// low.
 struct Widening {
   int width = 32;  ///< Of an element.
   std::uint32_t magnitude = 0x7fffffff;
@@ -26,12 +27,18 @@ struct Widening {
 
 Widening widening_of(MmaType type) {
   switch (type) {
-    case MmaType::e4m3: return {8, 0x7f, 20, 0x1p120f};
-    case MmaType::e5m2: return {8, 0x7f, 21, 0x1p112f};
-    case MmaType::f16: return {16, 0x7fff, 13, 0x1p112f};
-    case MmaType::bf16: return {16, 0x7fff, 16, 1};
-    case MmaType::tf32: return {32, 0x7fffe000, 0, 1};
-    default: return {};
+    case MmaType::e4m3:
+      return {8, 0x7f, 20, 0x1p120f};
+    case MmaType::e5m2:
+      return {8, 0x7f, 21, 0x1p112f};
+    case MmaType::f16:
+      return {16, 0x7fff, 13, 0x1p112f};
+    case MmaType::bf16:
+      return {16, 0x7fff, 16, 1};
+    case MmaType::tf32:
+      return {32, 0x7fffe000, 0, 1};
+    default:
+      return {};
   }
 }
 

@@ -27,8 +27,8 @@ struct Layout {
   int width;
   int fraction_bits;
   int exponent_bits;
-  bool infinity;  ///< The top exponent is infinity and NaN; without, only all ones are NaN.
-  int skip;       ///< Low bits that are not looked at.
+  bool infinity;            ///< The top exponent is infinity and NaN; without, only all ones are NaN.
+  int skip;                 ///< Low bits that are not looked at.
   bool normalised = false;  ///< Subnormals (of three fraction bits) get exponents of their own.
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
@@ -69,7 +69,7 @@ struct Block {
   int k = 0;
   int fraction_bits = 0;
   int result_fraction_bits = 0;
-  bool round_to_odd = false;  ///< Keep inexactness in the last bit, for a later rounding to f16.
+  bool round_to_odd = false;                 ///< Keep inexactness in the last bit, for a later rounding to f16.
   alignas(64) std::uint32_t numbers[kRows];  ///< Out: zero in some lane when an infinity or a NaN takes part.
 };
 
@@ -128,8 +128,7 @@ template <int Lanes>
 
 /// magnitude * 2^(exponent) as f32, cut towards zero (or rounded to odd); overflow gives infinity, underflow +0.
 template <int Lanes>
-[[gnu::always_inline]] inline void to_f32(typename Vectors<Lanes>::U& bits,
-                                          const typename Vectors<Lanes>::U& magnitude,
+[[gnu::always_inline]] inline void to_f32(typename Vectors<Lanes>::U& bits, const typename Vectors<Lanes>::U& magnitude,
                                           const typename Vectors<Lanes>::I& exponent,
                                           const typename Vectors<Lanes>::I& sign, const Block& block) {
   using U = typename Vectors<Lanes>::U;
@@ -143,7 +142,8 @@ template <int Lanes>
   U kept = magnitude & ~rest;
   if (block.round_to_odd) kept |= (U)((magnitude & rest) != 0) & (rest + 1u);
   // Both halves and their sum are exact in f32.
-  const F value = __builtin_convertvector((I)(kept >> 16), F) * 65536.f + __builtin_convertvector((I)(kept & 0xffffu), F);
+  const F value =
+      __builtin_convertvector((I)(kept >> 16), F) * 65536.f + __builtin_convertvector((I)(kept & 0xffffu), F);
   const I field = (I)((U)value >> 23) + exponent;
   const U normal = ((U)value & 0x7fffffu) | ((U)field << 23);
   I shift = 1 - field;
@@ -158,8 +158,8 @@ template <int Lanes>
 }
 
 /// Sums one column of the tile for Lanes rows from `at`. Even and odd products are summed apart, so that each sum fits
-/// 32 signed bits: at most 16 products of 8-bit factors (below 3.6) or 8 of wider ones (below 4) with 25 bits behind the
-/// point, and the running sum (below 2). The whole fits 32 bits and a sign.
+/// 32 signed bits: at most 16 products of 8-bit factors (below 3.6) or 8 of wider ones (below 4) with 25 bits behind
+/// the point, and the running sum (below 2). The whole fits 32 bits and a sign.
 template <int Lanes>
 [[gnu::always_inline]] inline void sum_column(std::uint32_t* column, const Factors* a, const Factors* b, int at, int j,
                                               Block& block) {
@@ -179,12 +179,12 @@ template <int Lanes>
 
   // A term that is e below the top keeps what lies above 2^(top - fraction_bits).
   const I base = top + (kProductFractionBits - block.fraction_bits);
-  const auto add = [&](I& total, const U& magnitude, const I& exponent, const I& sign) __attribute__((always_inline)) {
+  const auto add = [&](I & total, const U& magnitude, const I& exponent, const I& sign) __attribute__((always_inline)) {
     I shift = base - exponent;
     shift = shift > 31 ? I{} + 31 : shift;
     total += ((I)(magnitude >> (U)shift) ^ sign) - sign;
   };
-  const auto add_product = [&](I& total, int k) __attribute__((always_inline)) {
+  const auto add_product = [&](I & total, int k) __attribute__((always_inline)) {
     add(total, *(const U*)(a[k].magnitude + at) * b[k].magnitude[j], exponents[k],
         *(const I*)(a[k].sign + at) ^ b[k].sign[j]);
   };
@@ -218,12 +218,20 @@ template <int Lanes>
     for (int at = 0; at < kRows; at += Lanes) sum_column<Lanes>(sums[j].row.data(), a, b, at, j, block);
 }
 
-void unpack_rows_plain(Factors* a, Block& block) { unpack_rows<4>(a, block); }
-void add_tile_plain(TileSums& sums, const Factors* a, Block& block) { add_tile<4>(sums, a, block); }
+void unpack_rows_plain(Factors* a, Block& block) {
+  unpack_rows<4>(a, block);
+}
+void add_tile_plain(TileSums& sums, const Factors* a, Block& block) {
+  add_tile<4>(sums, a, block);
+}
 
 #if defined(__x86_64__)
-[[gnu::target("arch=x86-64-v3")]] void unpack_rows_avx2(Factors* a, Block& block) { unpack_rows<8>(a, block); }
-[[gnu::target("arch=x86-64-v4")]] void unpack_rows_avx512(Factors* a, Block& block) { unpack_rows<16>(a, block); }
+[[gnu::target("arch=x86-64-v3")]] void unpack_rows_avx2(Factors* a, Block& block) {
+  unpack_rows<8>(a, block);
+}
+[[gnu::target("arch=x86-64-v4")]] void unpack_rows_avx512(Factors* a, Block& block) {
+  unpack_rows<16>(a, block);
+}
 [[gnu::target("arch=x86-64-v3")]] void add_tile_avx2(TileSums& sums, const Factors* a, Block& block) {
   add_tile<8>(sums, a, block);
 }
@@ -255,7 +263,9 @@ bool is_nan(std::uint32_t bits, const Layout& layout) {
 bool is_infinite(std::uint32_t bits, const Layout& layout) {
   return layout.infinity && (bits & (layout.sign() - 1)) == layout.infinity_bits();
 }
-bool is_negative(std::uint32_t bits, const Layout& layout) { return (bits & layout.sign()) != 0; }
+bool is_negative(std::uint32_t bits, const Layout& layout) {
+  return (bits & layout.sign()) != 0;
+}
 
 /// Puts infinities and NaNs where a sum with one belongs; finite sums stay as computed.
 void fix_special(TileSums& sums, const TileSums& before, const Block& block) {

@@ -19,7 +19,8 @@ struct alignas(64) TileWord {
 using TileSums = std::array<TileWord, 8>;
 
 /// One block of k. Each word of `a` holds, for each of 16 rows, as many elements that follow each other in k as fit
-/// 32 bits; `b` the same for 8 columns, tile after tile. Types: f16, bf16, tf32 (one in each word, its low 13 bits are ignored), e4m3, e5m2.
+/// 32 bits; `b` the same for 8 columns, tile after tile. Types: f16, bf16, tf32 (one in each word, its low 13 bits are
+/// ignored), e4m3, e5m2.
 struct BlockOperands {
   std::span<const TileWord> a;
   std::span<const TileWord> b;
@@ -31,8 +32,8 @@ struct BlockOperands {
   bool widened = false;
 };
 
-/// sums = A . B + sums, where `sums` and `b` may be of several tiles side by side; the accumulator is f32 or f16. At most
-/// 32 elements of k, an even number. `b_step` is the number of words from a tile of `b` to the next.
+/// sums = A . B + sums, where `sums` and `b` may be of several tiles side by side; the accumulator is f32 or f16. At
+/// most 32 elements of k, an even number. `b_step` is the number of words from a tile of `b` to the next.
 void add_block(std::span<TileSums> sums, const BlockOperands& operands, MmaType accumulator, const SumRule& rule,
                std::size_t b_step = 0);
 inline void add_block(TileSums& sums, const BlockOperands& operands, MmaType accumulator, const SumRule& rule) {

@@ -111,7 +111,8 @@ void count_bits(Products& products, std::span<const TileWord> a, std::span<const
 
 }  // namespace
 
-void add_integers(TileSums& sums, std::span<const TileWord> a, std::span<const TileWord> b, const IntegerFactors& factors) {
+void add_integers(TileSums& sums, std::span<const TileWord> a, std::span<const TileWord> b,
+                  const IntegerFactors& factors) {
   Products products{};
   factors.width == 1 ? count_bits(products, a, b, factors.exclusive_or) : multiply(products, a, b, factors);
   for (std::size_t column = 0; column < 8; ++column)

@@ -20,8 +20,8 @@ void store_words(const TileSums& sums, std::uint32_t* const* registers);
 void load_halves(TileSums& sums, const std::uint32_t* const* registers);
 void store_halves(const TileSums& sums, std::uint32_t* const* registers);
 
-/// sums += A . B of integers of `width` bits (1: and or exclusive or, then count), wrapping or saturating at the end. `a` and `b` hold
-/// as many words along k: at most 64 products are summed, or 512 of bits.
+/// sums += A . B of integers of `width` bits (1: and or exclusive or, then count), wrapping or saturating at the end.
+/// `a` and `b` hold as many words along k: at most 64 products are summed, or 512 of bits.
 struct IntegerFactors {
   int width = 8;
   bool signed_a = true;
@@ -29,6 +29,7 @@ struct IntegerFactors {
   bool saturate = false;
   bool exclusive_or = false;
 };
-void add_integers(TileSums& sums, std::span<const TileWord> a, std::span<const TileWord> b, const IntegerFactors& factors);
+void add_integers(TileSums& sums, std::span<const TileWord> a, std::span<const TileWord> b,
+                  const IntegerFactors& factors);
 
 }  // namespace evo::vgpu

@@ -51,8 +51,7 @@ std::vector<BasicBlock> basic_blocks(const std::vector<Flow>& flows) {
     }
     for (const std::uint32_t target : flow.targets) block.successors.push_back(block_of[target]);
     std::sort(block.successors.begin(), block.successors.end());
-    block.successors.erase(std::unique(block.successors.begin(), block.successors.end()),
-                           block.successors.end());
+    block.successors.erase(std::unique(block.successors.begin(), block.successors.end()), block.successors.end());
   }
   return blocks;
 }
@@ -117,8 +116,7 @@ std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock
       std::int32_t best = leads_to_exit(node) ? static_cast<std::int32_t>(exit) : -1;
       for (const std::uint32_t successor : blocks[node].successors) {
         if (dominator[successor] < 0) continue;
-        best = best < 0 ? static_cast<std::int32_t>(successor)
-                        : common(best, static_cast<std::int32_t>(successor));
+        best = best < 0 ? static_cast<std::int32_t>(successor) : common(best, static_cast<std::int32_t>(successor));
       }
       if (best != dominator[node]) {
         dominator[node] = best;

@@ -9,7 +9,8 @@ namespace evo::vgpu {
 namespace {
 
 bool has_part(const ptx::Statement& statement, std::initializer_list<std::string_view> parts) {
-  return std::ranges::any_of(parts, [&](std::string_view part) { return std::ranges::count(statement.parts, part) > 0; });
+  return std::ranges::any_of(parts,
+                             [&](std::string_view part) { return std::ranges::count(statement.parts, part) > 0; });
 }
 
 bool stays_in_shared_memory(const ptx::Statement& statement) {
@@ -33,7 +34,8 @@ bool may_meet_other_blocks(const ptx::Statement& statement, const ptx::Module& m
   if (std::ranges::any_of(statement.operands, names_grid_barrier)) return true;
   if (name == "atom" || name == "red") return !stays_in_shared_memory(statement);
   if (name == "ld" || name == "st")
-    return has_part(statement, {"volatile", "relaxed", "acquire", "release", "mmio"}) && !stays_in_shared_memory(statement);
+    return has_part(statement, {"volatile", "relaxed", "acquire", "release", "mmio"}) &&
+           !stays_in_shared_memory(statement);
   if (name == "membar") return !has_part(statement, {"cta"});
   if (name == "fence") return has_part(statement, {"gpu", "sys"});
   if (name == "cp") return has_part(statement, {"reduce"}) && has_part(statement, {"global"});
@@ -44,8 +46,8 @@ bool may_meet_other_blocks(const ptx::Statement& statement, const ptx::Module& m
 
 bool blocks_are_independent(const std::set<const ptx::Function*>& functions, const ptx::Module& module) {
   return std::ranges::none_of(functions, [&](const ptx::Function* function) {
-    return std::ranges::any_of(function->body,
-                               [&](const ptx::Statement& statement) { return may_meet_other_blocks(statement, module); });
+    return std::ranges::any_of(
+        function->body, [&](const ptx::Statement& statement) { return may_meet_other_blocks(statement, module); });
   });
 }
 

@@ -27,7 +27,7 @@ class Lexer {
     Kind kind = Kind::integer;
     std::uint64_t bits = 0;
   };
-  Number number();  ///< Decimal, hex, octal, binary, 0f, 0d, decimal fractions; an optional minus.
+  Number number();                   ///< Decimal, hex, octal, binary, 0f, 0d, decimal fractions; an optional minus.
   std::uint64_t unsigned_integer();  ///< A number that must be a non-negative integer.
 
   std::string_view rest_of_line();

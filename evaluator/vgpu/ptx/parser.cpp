@@ -142,8 +142,7 @@ void Parser::array_dimensions(Variable& variable) {
     }
     const std::uint64_t count = lexer_.unsigned_integer();
     lexer_.expect(']');
-    if (count > kMaxVariableBytes || variable.bytes * count > kMaxVariableBytes)
-      lexer_.fail("an array is too large");
+    if (count > kMaxVariableBytes || variable.bytes * count > kMaxVariableBytes) lexer_.fail("an array is too large");
     variable.bytes *= count;
   }
 }
@@ -282,8 +281,7 @@ void Parser::performance_directives(Function& function) {
       function.required_block = dimensions();
     } else if (name == "reqnctapercluster") {
       function.required_cluster = dimensions();
-    } else if (name == "minnctapersm" || name == "maxnctapersm" || name == "maxnreg" ||
-               name == "maxclusterrank") {
+    } else if (name == "minnctapersm" || name == "maxnctapersm" || name == "maxnreg" || name == "maxclusterrank") {
       lexer_.unsigned_integer();
     } else if (name == "pragma") {
       lexer_.skip_statement();

@@ -64,8 +64,7 @@ void Parser::body_directive(Function& function) {
   } else if (const Space space = parse_space(name); space != Space::none) {
     declare_body_variable(function, space);
   } else {
-    lexer_.fail("unknown directive ." + std::string(name) + " in function '" + std::string(function.name) +
-                "'");
+    lexer_.fail("unknown directive ." + std::string(name) + " in function '" + std::string(function.name) + "'");
   }
 }
 
@@ -90,8 +89,7 @@ void Parser::declare_registers(Function& function) {
       count = lexer_.unsigned_integer();
       lexer_.expect('>');
       if (count + function.registers.size() > kMaxRegisters) lexer_.fail("too many registers");
-      scopes_[static_cast<std::size_t>(scope_)].ranges.push_back(
-          {name, first, static_cast<std::uint32_t>(count)});
+      scopes_[static_cast<std::size_t>(scope_)].ranges.push_back({name, first, static_cast<std::uint32_t>(count)});
     } else {
       bind(name, {Binding::Kind::reg, first});
     }
@@ -291,8 +289,7 @@ std::optional<Binding> Parser::find(std::string_view name) const {
 
 std::uint32_t Parser::register_named(std::string_view name) {
   const auto found = find(name);
-  if (!found || found->kind != Binding::Kind::reg)
-    lexer_.fail("unknown register '" + std::string(name) + "'");
+  if (!found || found->kind != Binding::Kind::reg) lexer_.fail("unknown register '" + std::string(name) + "'");
   return found->index;
 }
 
@@ -318,15 +315,13 @@ Operand Parser::named() {
     result.kind = Operand::Kind::special;
     const std::string_view component = lexer_.take_suffix();
     // Both pieces adjoin in the text: one view covers them.
-    result.name =
-        component.empty()
-            ? name
-            : std::string_view(name.data(),
-                               static_cast<std::size_t>(component.data() + component.size() - name.data()));
+    result.name = component.empty()
+                      ? name
+                      : std::string_view(name.data(),
+                                         static_cast<std::size_t>(component.data() + component.size() - name.data()));
     return result;
   }
-  if (const auto variable = module_.variable_index.find(name);
-      variable != module_.variable_index.end() && !found) {
+  if (const auto variable = module_.variable_index.find(name); variable != module_.variable_index.end() && !found) {
     result.kind = Operand::Kind::variable;
     result.of_module = true;
     result.index = variable->second;
@@ -347,16 +342,14 @@ void Parser::suffixes_of(Operand& operand) {
     const std::string_view second = lexer_.identifier();
     operand.pair = second == "_" ? kSinkRegister : static_cast<std::int32_t>(register_named(second));
   } else if (operand.kind == Operand::Kind::variable) {
-    if (lexer_.take('+') || lexer_.peek() == '-')
-      operand.offset = static_cast<std::int64_t>(lexer_.number().bits);
+    if (lexer_.take('+') || lexer_.peek() == '-') operand.offset = static_cast<std::int64_t>(lexer_.number().bits);
   }
 }
 
 void Parser::resolve_label(Operand& operand) {
   for (Operand& element : operand.elements) resolve_label(element);
   if (operand.kind != Operand::Kind::label) return;
-  for (auto at = static_cast<std::int32_t>(operand.bits); at >= 0;
-       at = scopes_[static_cast<std::size_t>(at)].parent) {
+  for (auto at = static_cast<std::int32_t>(operand.bits); at >= 0; at = scopes_[static_cast<std::size_t>(at)].parent) {
     const auto& names = scopes_[static_cast<std::size_t>(at)].names;
     const auto found = names.find(operand.name);
     if (found == names.end() || found->second.kind != Binding::Kind::label) continue;
@@ -373,8 +366,7 @@ void Parser::resolve_labels(Function& function) {
   for (auto& [label, targets] : tables_) {
     for (Operand& target : targets) {
       resolve_label(target);
-      if (target.kind != Operand::Kind::label)
-        lexer_.fail("unknown label '" + std::string(target.name) + "'");
+      if (target.kind != Operand::Kind::label) lexer_.fail("unknown label '" + std::string(target.name) + "'");
       function.branch_tables[label].push_back(target.index);
     }
   }

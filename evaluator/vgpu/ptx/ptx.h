@@ -111,8 +111,7 @@ struct Statement {
   std::vector<Operand> operands;
   std::int32_t guard = kNoRegister;
   bool guard_negated = false;
-  std::uint32_t line =
-      0;  ///< Of the CUDA source, from .loc; 0: unknown. Code inlined from a header has its caller's.
+  std::uint32_t line = 0;  ///< Of the CUDA source, from .loc; 0: unknown. Code inlined from a header has its caller's.
   std::uint32_t ptx_line = 0;
 
   std::string opcode() const;  ///< "add.rn.f32"
@@ -127,12 +126,11 @@ struct Function {
   std::size_t parameter_count = 0;
   std::vector<Register> registers;
   std::vector<Statement> body;
-  std::vector<std::uint32_t> labels;  ///< Position in `body` of each label.
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
-      branch_tables;                                       ///< Label of .branchtargets: targets.
-  std::array<std::uint32_t, 3> required_block{0, 0, 0};    ///< .reqntid; 0: free.
-  std::array<std::uint32_t, 3> maximum_block{0, 0, 0};     ///< .maxntid; 0: free.
-  std::array<std::uint32_t, 3> required_cluster{0, 0, 0};  ///< .reqnctapercluster.
+  std::vector<std::uint32_t> labels;                                            ///< Position in `body` of each label.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> branch_tables;  ///< Label of .branchtargets: targets.
+  std::array<std::uint32_t, 3> required_block{0, 0, 0};                         ///< .reqntid; 0: free.
+  std::array<std::uint32_t, 3> maximum_block{0, 0, 0};                          ///< .maxntid; 0: free.
+  std::array<std::uint32_t, 3> required_cluster{0, 0, 0};                       ///< .reqnctapercluster.
 };
 
 /// All views point into `text`: a module stays where it was made.

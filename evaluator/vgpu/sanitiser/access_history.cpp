@@ -25,15 +25,13 @@ std::uint32_t first_unknown(const ReadRecord& read, const Accessor& by) {
 }
 
 std::optional<Conflict> conflict_with(const ReadRecord& read, const Accessor& by) {
-  if (read.time == 0 || atomic_to_each_other(read.flags, by.flags, read.block == by.block))
-    return std::nullopt;
+  if (read.time == 0 || atomic_to_each_other(read.flags, by.flags, read.block == by.block)) return std::nullopt;
   ReadRecord left = read;
   left.lanes &= ~by.met(read);
   const std::uint32_t lane = first_unknown(left, by);
   if (lane == 32) return std::nullopt;
-  return Conflict{
-      false,    read.time == kUnderWay, read.flags.asynchronous, false, read.block, thread_of(read, lane),
-      read.code};
+  return Conflict{false,    read.time == kUnderWay, read.flags.asynchronous, false, read.block, thread_of(read, lane),
+                  read.code};
 }
 
 }  // namespace
@@ -109,15 +107,14 @@ std::optional<Conflict> AccessHistory::conflict_with_write(const Cell& cell, con
   const WriteRecord& write = cell.write;
   if (write.time == 0) return std::nullopt;
   if (by.knows(write.block, write.thread, write.time)) {
-    const bool visible =
-        !by.flags.asynchronous || write.flags.asynchronous ||
-        (by.proxied != nullptr && by.proxied->time_of(write.block, write.thread) >= write.time);
+    const bool visible = !by.flags.asynchronous || write.flags.asynchronous ||
+                         (by.proxied != nullptr && by.proxied->time_of(write.block, write.thread) >= write.time);
     if (visible) return std::nullopt;
     return Conflict{true, false, false, true, write.block, write.thread, write.code};
   }
   if (atomic_to_each_other(write.flags, by.flags, write.block == by.block)) return std::nullopt;
-  return Conflict{
-      true, write.time == kUnderWay, write.flags.asynchronous, false, write.block, write.thread, write.code};
+  return Conflict{true,      write.time == kUnderWay, write.flags.asynchronous, false, write.block, write.thread,
+                  write.code};
 }
 
 std::optional<Conflict> AccessHistory::conflict_with_reads(const Cell& cell, const Accessor& by) const {
@@ -129,8 +126,8 @@ std::optional<Conflict> AccessHistory::conflict_with_reads(const Cell& cell, con
 }
 
 void AccessHistory::record_read(Cell& cell, const Accessor& by, std::uint32_t time) {
-  const ReadRecord fresh{
-      time, by.block, by.code, 1u << by.thread % 32, static_cast<std::uint16_t>(by.thread / 32), by.flags};
+  const ReadRecord fresh{time,    by.block, by.code, 1u << by.thread % 32, static_cast<std::uint16_t>(by.thread / 32),
+                         by.flags};
   const auto merges = [&](ReadRecord& old) {
     if (old.time != time || old.warp != fresh.warp || old.block != fresh.block) return false;
     if (old.flags.asynchronous != fresh.flags.asynchronous || (time == kUnderWay && old.code != fresh.code))
@@ -192,8 +189,7 @@ std::optional<Conflict> AccessHistory::write(std::size_t at, std::size_t bytes, 
   return first;
 }
 
-std::optional<Conflict> AccessHistory::check(std::size_t at, std::size_t bytes, const Accessor& by,
-                                             bool writes) {
+std::optional<Conflict> AccessHistory::check(std::size_t at, std::size_t bytes, const Accessor& by, bool writes) {
   std::optional<Conflict> first;
   each_cell(at, bytes, [&](const Cell& cell) {
     if (first) return;

@@ -17,7 +17,7 @@ constexpr std::uint32_t kUnderWay = 0xffff'ffffu;
 
 /// How an access takes part in races.
 struct AccessFlags {
-  bool strong = false;  ///< Atomic, volatile, relaxed or stronger: such accesses do not race with each other.
+  bool strong = false;        ///< Atomic, volatile, relaxed or stronger: such accesses do not race with each other.
   bool block_scope = false;   ///< Strong only among the threads of a block.
   bool asynchronous = false;  ///< By the copy engine or the tensor cores.
 };
@@ -56,8 +56,7 @@ struct Accessor {
   AccessFlags flags;
   const Clock* proxied = nullptr;  ///< For asynchronous accesses: what of that a proxy fence lets them see.
   const std::vector<Meeting>* meetings = nullptr;  ///< Of the warp, the latest of each set of lanes.
-  bool collective =
-      false;  ///< For all lanes of the warp: the thread's own doing must be known like everybody's.
+  bool collective = false;  ///< For all lanes of the warp: the thread's own doing must be known like everybody's.
 
   bool knows(std::uint32_t of_block, std::uint32_t of_thread, std::uint32_t time) const {
     if (time == kUnderWay) return false;
@@ -95,8 +94,8 @@ class AccessHistory {
   /// An asynchronous write: under way from now on, checked like a write.
   std::optional<Conflict> begin_write(std::size_t at, std::size_t bytes, const Accessor& by);
   /// It is over; `thread` and `time` say who knows that.
-  void end_write(std::size_t at, std::size_t bytes, std::uint32_t code, std::uint32_t block,
-                 std::uint32_t thread, std::uint32_t time);
+  void end_write(std::size_t at, std::size_t bytes, std::uint32_t code, std::uint32_t block, std::uint32_t thread,
+                 std::uint32_t time);
   /// Asynchronous reads of a thread, until they end at `time`.
   std::optional<Conflict> begin_read(std::size_t at, std::size_t bytes, const Accessor& by);
   void end_read(std::size_t at, std::size_t bytes, const Accessor& by);

@@ -21,8 +21,7 @@ class ByteFlags {
 
   bool all(std::size_t at, std::size_t count) const {
     bool every = true;
-    each_word(at, count,
-              [&](std::size_t word, std::uint64_t mask) { every &= (words_[word] & mask) == mask; });
+    each_word(at, count, [&](std::size_t word, std::uint64_t mask) { every &= (words_[word] & mask) == mask; });
     return every;
   }
   void set(std::size_t at, std::size_t count, bool value) {

@@ -6,8 +6,8 @@
 #include <bit>
 #include <utility>
 
-#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/isa/control_operations.h"
+#include "evaluator/vgpu/machine/cluster.h"
 
 namespace evo::vgpu {
 namespace {
@@ -154,7 +154,8 @@ void Sanitiser::begin_plan(std::span<const std::uint64_t> buffers, bool ordered,
 }
 
 void Sanitiser::begin_launch(const Launch& launch) {
-  // All of the one ahead has begun when this one begins. So if that let go only after it knew its own past, that is over.
+  // All of the one ahead has begun when this one begins. So if that let go only after it knew its own past, that is
+  // over.
   const bool settled = ahead_ == Ahead::nothing || (waits_ && !lets_go_early_);
   ahead_ = !launch.programmatic ? Ahead::nothing : first_of_plan_ || !settled ? Ahead::everything : Ahead::one_launch;
   first_of_plan_ = waits_ = lets_go_early_ = false;
@@ -206,13 +207,11 @@ Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, s
     Block& block = rank == 0 ? *warp.block : *warp.block->cluster->blocks[rank - 1];
     offset &= (1u << kRankShift) - 1;
     BlockWatch& watch = *block.watch;
-    return {&watch.shared_written, &watch.shared, offset,
-            1ull << 63 | std::uint64_t{watch.number} << 24 | offset};
+    return {&watch.shared_written, &watch.shared, offset, 1ull << 63 | std::uint64_t{watch.number} << 24 | offset};
   };
   const auto in_local = [&](std::uint64_t offset) -> Spot {
     const std::size_t thread = warp.thread(lane);
-    return {&warp.block->watch->local_written, nullptr, warp.launch->kernel->local_bytes * thread + offset,
-            0};
+    return {&warp.block->watch->local_written, nullptr, warp.launch->kernel->local_bytes * thread + offset, 0};
   };
   switch (mode.where) {
     case Where::shared:
@@ -241,8 +240,7 @@ Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, s
 
 // ---- Accesses
 
-Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane,
-                             const MemoryOrder& order) const {
+Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane, const MemoryOrder& order) const {
   const BlockWatch& watch = *warp.block->watch;
   const WarpWatch& mine = watch.warps[warp.index];
   Accessor by;
@@ -257,8 +255,8 @@ Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane,
   return by;
 }
 
-void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
-                     std::uint32_t bytes, const Touched& touched, bool collective) {
+void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                     const Touched& touched, bool collective) {
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
   Accessor by = accessor(warp, in, std::countr_zero(mask), order);
   by.collective = collective;
@@ -296,8 +294,8 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
       report(FindingKind::uninitialised, warp, in, static_cast<int>(lane), what());
 }
 
-void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
-                      std::uint32_t bytes, const Touched& touched, std::uint32_t changed) {
+void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                      const Touched& touched, std::uint32_t changed) {
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
@@ -316,8 +314,8 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
   if (order.releases) ++warp.block->watch->warps[warp.index].now;
 }
 
-void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
-                       std::uint32_t bytes, const Touched& touched) {
+void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                       const Touched& touched) {
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
@@ -411,8 +409,9 @@ void Sanitiser::end_partial_arrivals(Block& block, Where where) {
     if (!where(arrival)) return false;
     if (arrival.missing() != 0) {
       report(FindingKind::divergent_barrier, *arrival.warp, *arrival.in, std::countr_zero(arrival.lanes),
-             fmt::format("lanes {:#010x} of the warp are here without {:#010x}: all must execute the same barrier together",
-                         arrival.lanes, arrival.missing()));
+             fmt::format(
+                 "lanes {:#010x} of the warp are here without {:#010x}: all must execute the same barrier together",
+                 arrival.lanes, arrival.missing()));
     }
     return true;
   });
@@ -455,7 +454,8 @@ void Sanitiser::exit(Warp& warp, std::uint32_t lanes) {
            "its thread ends without having waited until this has read shared memory");
   }
   for (const ProductWatch::Product& product : std::exchange(warp.products.products, {}))
-    report(FindingKind::unwaited_copy, warp, *product.issued_in, -1, "its warp ends without having waited for this product");
+    report(FindingKind::unwaited_copy, warp, *product.issued_in, -1,
+           "its warp ends without having waited for this product");
   gather(warp, lanes, warp.block->watch->exited);
 }
 
@@ -483,7 +483,8 @@ void Sanitiser::look_ahead(const Warp& warp, const Instruction& in, int lane, Ac
   if (ahead_ == Ahead::one_launch) {
     Accessor stranger;
     stranger.block = kLaunchesAhead;
-    const bool meets = spot.buffer->ahead != nullptr && spot.buffer->ahead->check(spot.at, bytes, stranger, mode.writes);
+    const bool meets =
+        spot.buffer->ahead != nullptr && spot.buffer->ahead->check(spot.at, bytes, stranger, mode.writes);
     if (!meets) return;
   }
   if (reported(FindingKind::race, warp, in, kNowhere)) return;
@@ -583,8 +584,8 @@ void Sanitiser::acquire(Warp& warp, int lane, std::uint64_t key) {
 
 // ---- Reports
 
-void Sanitiser::report(FindingKind kind, const Warp& warp, const Instruction& in, int lane,
-                       const std::string& what, std::uint32_t other_code) {
+void Sanitiser::report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
+                       std::uint32_t other_code) {
   const Kernel& kernel = *warp.launch->kernel;
   const std::uint32_t code = warp.launch->kernel->index_of(in);
   Finding finding;
@@ -602,8 +603,7 @@ namespace {
 /// stands for.
 std::string describe_other(const Warp& warp, int lane, const Conflict& conflict) {
   const auto at = [](const std::array<std::uint32_t, 3>& size, std::uint32_t linear) {
-    return fmt::format("({}, {}, {})", linear % size[0], linear / size[0] % size[1],
-                       linear / size[0] / size[1]);
+    return fmt::format("({}, {}, {})", linear % size[0], linear / size[0] % size[1], linear / size[0] / size[1]);
   };
   const BlockWatch& watch = *warp.block->watch;
   const bool own_block = conflict.block == watch.number;
@@ -618,8 +618,8 @@ std::string describe_other(const Warp& warp, int lane, const Conflict& conflict)
 
 }  // namespace
 
-void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode,
-                            std::uint32_t bytes, std::uint64_t address, const Conflict& conflict) {
+void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
+                            std::uint64_t address, const Conflict& conflict) {
   const Kernel& kernel = *warp.launch->kernel;
   if (reported(conflict.under_way ? FindingKind::unwaited_copy : FindingKind::race, warp, in, conflict.code)) return;
   const bool own_block = conflict.block == warp.block->watch->number;
@@ -636,12 +636,10 @@ void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, A
     return;
   }
   if (conflict.unfenced) {
-    report(
-        FindingKind::race, warp, in, lane,
-        fmt::format(
-            "{}, asynchronously, what {} {} has written: without a fence.proxy.async it may see older bytes",
-            doing, who, other),
-        conflict.code);
+    report(FindingKind::race, warp, in, lane,
+           fmt::format("{}, asynchronously, what {} {} has written: without a fence.proxy.async it may see older bytes",
+                       doing, who, other),
+           conflict.code);
     return;
   }
   const std::string remedy = own_block && conflict.thread / 32 == warp.index
@@ -649,8 +647,8 @@ void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, A
                              : own_block ? "no barrier lies between them"
                                          : "nothing orders them (fence and atomic, or another launch)";
   report(FindingKind::race, warp, in, lane,
-         fmt::format("{}: a race with {} {} ({}): {}", doing, who, other,
-                     conflict.with_write ? "a write" : "a read", remedy),
+         fmt::format("{}: a race with {} {} ({}): {}", doing, who, other, conflict.with_write ? "a write" : "a read",
+                     remedy),
          conflict.code);
 }
 

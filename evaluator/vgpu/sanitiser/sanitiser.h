@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/sanitiser/access_history.h"
 #include "evaluator/vgpu/sanitiser/byte_flags.h"
-#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/sanitiser/finding.h"
 
 /// Watches launches for reads of memory that nobody has written and for races. docs/sanitiser.md says what
@@ -44,9 +44,7 @@ struct MemoryOrder {
 class Gathering {
  public:
   void add(const Knowledge& knowledge);
-  void raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time) {
-    known_.raise(block, thread, time);
-  }
+  void raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time) { known_.raise(block, thread, time); }
   Knowledge take();
   bool empty() const { return known_.empty(); }
 
@@ -74,7 +72,7 @@ struct WarpWatch {
     Knowledge knowledge;
   };
   std::uint32_t now = 1;
-  bool has_read = false;       ///< Since `now`.
+  bool has_read = false;  ///< Since `now`.
   std::vector<Meeting> meetings;
   std::uint32_t products = 1;  ///< The time of its tensor core, whose reads all lanes wait for together.
   std::vector<Group> groups;
@@ -121,8 +119,8 @@ struct BlockWatch {
   ByteFlags local_written;  ///< Thread after thread.
   std::vector<WarpWatch> warps;
   std::array<Gathering, 16> barriers;
-  /// Lanes that have come to an aligned barrier without all others of their warp. Those may still follow: the barrier is
-  /// not over.
+  /// Lanes that have come to an aligned barrier without all others of their warp. Those may still follow: the barrier
+  /// is not over.
   struct PartialArrival {
     std::uint32_t barrier = 0;
     Warp* warp = nullptr;
@@ -150,7 +148,8 @@ class Sanitiser {
     mark(address, bytes, memory, false);
   }
 
-  /// Launches of one plan follow, on these buffers. `ordered`: something that launches wait for lies ahead of the first one.
+  /// Launches of one plan follow, on these buffers. `ordered`: something that launches wait for lies ahead of the first
+  /// one.
   void begin_plan(std::span<const std::uint64_t> buffers, bool ordered, const GlobalMemory& memory);
   void begin_launch(const Launch& launch);
   /// The launch has ended; its failure, if any, becomes a finding.
@@ -204,8 +203,8 @@ class Sanitiser {
                        const std::array<SharedPlace, 32>& places);
 
   // ---- Copies: cp.async, from its issue to its landing
-  void begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode,
-                       const Word* bytes, const Touched& from, PendingCopy& copy);
+  void begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode, const Word* bytes,
+                       const Touched& from, PendingCopy& copy);
   void begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy);
   void end_copy(Warp& warp, const PendingCopy& copy, int lane);
   /// An mbarrier is about to hear of the end of a lane's copies under way.
@@ -217,8 +216,7 @@ class Sanitiser {
   void end_landing() { landing_ = nullptr; }
   void begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target, std::uint32_t offset,
                         std::uint32_t bytes);
-  void end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
-                      std::uint32_t bytes);
+  void end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset, std::uint32_t bytes);
   void begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
                        std::uint32_t bytes);
   void end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
@@ -263,7 +261,7 @@ class Sanitiser {
     ByteFlags* written = nullptr;
     AccessHistory* history = nullptr;  ///< Null: nobody else gets there.
     std::size_t at = 0;
-    std::uint64_t key = 0;  ///< Of synchronisation through these bytes.
+    std::uint64_t key = 0;                ///< Of synchronisation through these bytes.
     const BufferWatch* buffer = nullptr;  ///< In global memory.
   };
   struct Released {
@@ -300,12 +298,11 @@ class Sanitiser {
   const BlockWatch::MbarrierWatch* landing_ = nullptr;
   const Block* landing_in_ = nullptr;
   Ahead ahead_ = Ahead::nothing;
-  bool first_of_plan_ = false;   ///< The launch that comes next.
-  bool waits_ = false;           ///< A thread of this launch has waited for those ahead.
-  bool lets_go_early_ = false;   ///< One let the launch behind begin without knowing that those ahead are over.
+  bool first_of_plan_ = false;  ///< The launch that comes next.
+  bool waits_ = false;          ///< A thread of this launch has waited for those ahead.
+  bool lets_go_early_ = false;  ///< One let the launch behind begin without knowing that those ahead are over.
   std::vector<Finding> findings_;
-  std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::uint32_t>, std::size_t>
-      known_;
+  std::map<std::tuple<FindingKind, std::string, std::string, std::uint32_t, std::uint32_t>, std::size_t> known_;
   /// By kind and instructions, of the current launch.
   std::map<std::tuple<FindingKind, std::uint32_t, std::uint32_t>, std::optional<std::size_t>> reported_;
 };

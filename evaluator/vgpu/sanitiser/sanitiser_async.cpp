@@ -20,8 +20,7 @@ void Sanitiser::mbarrier_init(Warp& warp, const Instruction& in, int lane, const
   BlockWatch& watch = *place.block->watch;
   BlockWatch::MbarrierWatch fresh;
   const auto known = watch.mbarriers.find(place.offset);
-  fresh.slot =
-      known != watch.mbarriers.end() ? known->second.slot : watch.barrier_thread(watch.mbarriers.size());
+  fresh.slot = known != watch.mbarriers.end() ? known->second.slot : watch.barrier_thread(watch.mbarriers.size());
   // Phases go on counting, so that what was learnt of the barrier before says nothing of this one.
   if (known != watch.mbarriers.end()) fresh.phase = known->second.phase + 1;
   watch.mbarriers[place.offset] = std::move(fresh);
@@ -30,8 +29,7 @@ void Sanitiser::mbarrier_init(Warp& warp, const Instruction& in, int lane, const
     report_race(warp, in, lane, kIntoShared, 8, place.offset, *conflict);
 }
 
-void Sanitiser::mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place,
-                             bool arrives) {
+void Sanitiser::mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place, bool arrives) {
   BlockWatch& watch = *place.block->watch;
   MemoryOrder order;
   order.strong = true;
@@ -54,8 +52,7 @@ void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t
     std::uint32_t same = 0;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
       const auto lane = static_cast<std::size_t>(std::countr_zero(left));
-      if (places[lane].block == places[first].block && places[lane].offset == places[first].offset)
-        same |= 1u << lane;
+      if (places[lane].block == places[first].block && places[lane].offset == places[first].offset) same |= 1u << lane;
     }
     lanes &= ~same;
     mbarrier_use(warp, in, static_cast<int>(first), places[first], false);
@@ -82,13 +79,11 @@ void Sanitiser::begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t
   }
 }
 
-void Sanitiser::begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes,
-                                 const PendingCopy& copy) {
+void Sanitiser::begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy) {
   for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const std::uint32_t target = copy.target[static_cast<std::size_t>(lane)];
-    if (const auto conflict =
-            warp.block->watch->shared.begin_write(target, copy.bytes, accessor(warp, in, lane, {})))
+    if (const auto conflict = warp.block->watch->shared.begin_write(target, copy.bytes, accessor(warp, in, lane, {})))
       report_race(warp, in, lane, kIntoShared, copy.bytes, target, *conflict);
   }
 }
@@ -112,8 +107,7 @@ void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
     if ((unwritten >> i & 1u) != 0) watch.shared_written.set(target + i, 1, false);
   const std::uint32_t code = warp.launch->kernel->index_of(*copy.issued_in);
   if (landing_ != nullptr) {
-    watch.shared.end_write(target, copy.bytes, code, landing_in_->watch->number, landing_->slot,
-                           landing_->phase);
+    watch.shared.end_write(target, copy.bytes, code, landing_in_->watch->number, landing_->slot, landing_->phase);
   } else {
     // Whoever sees the mbarrier's phase over knows of the copy as well as who meets the thread behind its own wait.
     const bool told = (copy.told >> lane & 1u) != 0;
@@ -137,8 +131,8 @@ Accessor Sanitiser::proxy_accessor(const Warp& warp, const Instruction& in, int 
   return by;
 }
 
-void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target,
-                                 std::uint32_t offset, std::uint32_t bytes) {
+void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target, std::uint32_t offset,
+                                 std::uint32_t bytes) {
   Accessor by = accessor(warp, in, lane, {});
   by.flags.asynchronous = true;
   if (const auto conflict = target.watch->shared.begin_write(offset, bytes, by))
@@ -148,12 +142,12 @@ void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Bl
 void Sanitiser::end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
                                std::uint32_t bytes) {
   if (landing_ == nullptr) return;
-  target.watch->shared.end_write(offset, bytes, warp.launch->kernel->index_of(in), landing_in_->watch->number, landing_->slot,
-                                 landing_->phase);
+  target.watch->shared.end_write(offset, bytes, warp.launch->kernel->index_of(in), landing_in_->watch->number,
+                                 landing_->slot, landing_->phase);
 }
 
-void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode,
-                                std::uint64_t from, std::uint32_t bytes) {
+void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                                std::uint32_t bytes) {
   const Spot spot = locate(warp, mode, lane, from);
   if (spot.history == nullptr) return;
   const Accessor by = proxy_accessor(warp, in, lane);
@@ -162,8 +156,8 @@ void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, Acc
     report_race(warp, in, lane, mode, bytes, from, *conflict);
 }
 
-void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode,
-                              std::uint64_t from, std::uint32_t bytes) {
+void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                              std::uint32_t bytes) {
   const Spot spot = locate(warp, mode, lane, from);
   if (spot.history == nullptr) return;
   const Accessor by = accessor(warp, in, lane, {});
@@ -195,8 +189,8 @@ void Sanitiser::pass_state(const Warp& warp, std::uint64_t from, const SharedPla
     if (!spot.written->at(spot.at + i)) to.block->watch->shared_written.set(to.offset + i, 1, false);
 }
 
-void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from,
-                            std::uint64_t to, std::uint32_t bytes, bool reduces) {
+void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from, std::uint64_t to,
+                            std::uint32_t bytes, bool reduces) {
   const AccessMode mode{Where::global, true, true};
   const Spot spot = locate(warp, mode, lane, to);
   if (spot.written == nullptr) return;
@@ -210,7 +204,8 @@ void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const S
   const auto conflict = spot.history->begin_write(spot.at, bytes, by);
   if (!conflict) return;
   // In which order a thread's own groups write is not looked at.
-  const bool own = conflict->under_way && conflict->with_write && conflict->block == by.block && conflict->thread == by.thread;
+  const bool own =
+      conflict->under_way && conflict->with_write && conflict->block == by.block && conflict->thread == by.thread;
   if (!own) report_race(warp, in, lane, mode, bytes, to, *conflict);
 }
 
@@ -224,8 +219,7 @@ void Sanitiser::bulk_settled(Warp& warp, const Instruction& in, int lane, std::u
 void Sanitiser::left_under_way(const BulkOperation& operation) {
   const Warp& warp = *operation.issued_by;
   const auto what = "the block that it goes to has ended, and nobody has waited for this copy";
-  if (operation.bytes > 0)
-    return report(FindingKind::unwaited_copy, warp, *operation.issued_in, operation.lane, what);
+  if (operation.bytes > 0) return report(FindingKind::unwaited_copy, warp, *operation.issued_in, operation.lane, what);
   for (const PendingCopy& copy : warp.copies)
     if ((copy.lanes >> operation.lane & 1u) != 0)
       report(FindingKind::unwaited_copy, warp, *copy.issued_in, operation.lane, what);

@@ -3,16 +3,20 @@
 
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
-// Values that nobody has written, from the load that finds them to what depends on them. Kernels may load padding and throw
-// it away, as merges do that look one element beyond their end: arithmetic only hands such values on, and a predicate may
-// leave them out. Everything else reports the load.
+// Values that nobody has written, from the load that finds them to what depends on them. Kernels may load padding and
+// throw it away, as merges do that look one element beyond their end: arithmetic only hands such values on, and a
+// predicate may leave them out. Everything else reports the load.
 namespace evo::vgpu {
 namespace {
 
 /// Lane by lane, without effect but for the registers that are written.
-bool is_arithmetic(OpClass op_class) { return op_class <= OpClass::convert_from_fp8; }
+bool is_arithmetic(OpClass op_class) {
+  return op_class <= OpClass::convert_from_fp8;
+}
 
-std::string_view opcode_of(const Kernel& kernel, std::uint32_t code) { return kernel.opcodes[kernel.opcode_of[code]]; }
+std::string_view opcode_of(const Kernel& kernel, std::uint32_t code) {
+  return kernel.opcodes[kernel.opcode_of[code]];
+}
 
 }  // namespace
 
@@ -34,14 +38,16 @@ void WarpWatch::forget_unwritten(std::span<const std::uint16_t> registers, std::
 void Sanitiser::loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t lanes, std::string what) {
   const TracedInstruction& traced = warp.launch->kernel->trace.traced[warp.launch->kernel->index_of(in)];
   WarpWatch& mine = warp.block->watch->warps[warp.index];
-  const auto origin = std::make_shared<const UnwrittenLoad>(UnwrittenLoad{&in, std::countr_zero(lanes), std::move(what)});
+  const auto origin =
+      std::make_shared<const UnwrittenLoad>(UnwrittenLoad{&in, std::countr_zero(lanes), std::move(what)});
   for (const std::uint16_t number : traced.writes) mine.unwritten.push_back({number, lanes, origin});
 }
 
 namespace {
 
 /// Of the lanes whose sources nobody has written, those whose result does not depend on them.
-std::uint32_t left_out(const Warp& warp, const Instruction& in, const TracedInstruction& traced, const WarpWatch& watch) {
+std::uint32_t left_out(const Warp& warp, const Instruction& in, const TracedInstruction& traced,
+                       const WarpWatch& watch) {
   const std::string_view opcode = opcode_of(*warp.launch->kernel, traced.index);
   if (opcode == "and.pred" || opcode == "or.pred") {
     // The predicates are the last two that are read; one whose lanes are written and that decides alone is enough.

@@ -23,8 +23,7 @@ std::vector<Clock::Part>::iterator Clock::place_of(std::uint32_t block) {
 
 Times& Clock::own_times(std::uint32_t block) {
   const auto at = place_of(block);
-  if (at == blocks_.end() || at->block != block)
-    return *blocks_.insert(at, {block, std::make_shared<Times>()})->times;
+  if (at == blocks_.end() || at->block != block) return *blocks_.insert(at, {block, std::make_shared<Times>()})->times;
   if (at->times.use_count() > 1) at->times = std::make_shared<Times>(*at->times);
   return *at->times;
 }

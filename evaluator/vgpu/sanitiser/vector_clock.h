@@ -51,11 +51,11 @@ ClockPtr joined(const ClockPtr& a, const ClockPtr& b);
 
 /// What a thread knows of all others.
 struct Knowledge {
-  ClockPtr known;     ///< Accesses that come before all that follows.
-  ClockPtr released;  ///< Of them, those that a fence lets everybody see who sees a later atomic or volatile
-                      ///< write.
+  ClockPtr known;              ///< Accesses that come before all that follows.
+  ClockPtr released;           ///< Of them, those that a fence lets everybody see who sees a later atomic or volatile
+                               ///< write.
   ClockPtr released_to_block;  ///< Likewise, but only threads of the own block.
-  ClockPtr proxied;  ///< Of them, those that a fence.proxy.async lets the copy engine and wgmma see.
+  ClockPtr proxied;            ///< Of them, those that a fence.proxy.async lets the copy engine and wgmma see.
   ClockPtr acquired = {};  ///< Of them, those that the thread's own strong reads have brought since its last barrier.
 
   bool operator==(const Knowledge&) const = default;

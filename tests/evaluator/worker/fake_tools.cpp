@@ -60,7 +60,8 @@ class FakeCompiler final : public Compiler {
     if (words.has("compile_hang")) hang();
     if (words.has("compile_crash")) crash();
     if (words.has("compile_break")) throw machine_error("the compiler's disk is full");
-    if (words.has("compile_error")) return Failure{Verdict::compile_failed, "kernel.cu(1): error: compile_error", false, "the log"};
+    if (words.has("compile_error"))
+      return Failure{Verdict::compile_failed, "kernel.cu(1): error: compile_error", false, "the log"};
     Binary binary;
     binary.arch = arch;
     binary.ptx = source;
@@ -196,10 +197,12 @@ class FakeDevice final : public Device {
     std::vector<float> sum(count);
     std::transform(a, a + count, b, sum.begin(), std::plus<>());
     if (words.has("zeros") || (timed && words.has("wrong_when_timed"))) std::ranges::fill(sum, 0.0F);
-    if (words.has("mean")) std::ranges::fill(sum, std::accumulate(sum.begin(), sum.end(), 0.0F) / static_cast<float>(count));
+    if (words.has("mean"))
+      std::ranges::fill(sum, std::accumulate(sum.begin(), sum.end(), 0.0F) / static_cast<float>(count));
     if (words.has("scaled")) std::ranges::for_each(sum, [](float& value) { value *= 1.2F; });
     if (words.has("near")) {
-      std::ranges::transform(sum, sum.begin(), [factor = near(words, a, count)](float value) { return value * factor; });
+      std::ranges::transform(sum, sum.begin(),
+                             [factor = near(words, a, count)](float value) { return value * factor; });
     }
     const float off = std::stof(words.value("off", "0"));
     std::ranges::for_each(sum, [off](float& value) { value += off; });
@@ -211,12 +214,13 @@ class FakeDevice final : public Device {
     std::ranges::copy(sum, c);
     if (words.has("overrun")) c[count] = 0.0F;
     if (words.has("underrun")) c[-1] = 0.0F;
-    if (words.has("workspace_overrun")) reinterpret_cast<float*>(buffers.workspaces[0])[plan.workspaces[0].bytes / sizeof(float)] = 0;
+    if (words.has("workspace_overrun"))
+      reinterpret_cast<float*>(buffers.workspaces[0])[plan.workspaces[0].bytes / sizeof(float)] = 0;
     if (words.has("workspace_underrun")) reinterpret_cast<float*>(buffers.workspaces[0])[-1] = 0;
   }
 
-  /// The clock that a timing is taken at. A kernel that says `clock=MHZ` draws so much power that it is lowered to that,
-  /// before the first sample where the warm-up is long enough, otherwise for the timing that comes next.
+  /// The clock that a timing is taken at. A kernel that says `clock=MHZ` draws so much power that it is lowered to
+  /// that, before the first sample where the warm-up is long enough, otherwise for the timing that comes next.
   double clock_in(const Words& words, const TimingRequest& request) {
     const double settled = std::stod(words.value("clock", std::to_string(highest_clock)));
     clock_ = warmed_up(request) ? settled : next_clock_;

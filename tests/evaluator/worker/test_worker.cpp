@@ -1,5 +1,5 @@
-// The worker process of the tests. `evo_test_worker fake ROLE...` serves with fake tools, `real ROLE...` with the real ones;
-// the other modes break the protocol, each in its own way.
+// The worker process of the tests. `evo_test_worker fake ROLE...` serves with fake tools, `real ROLE...` with the real
+// ones; the other modes break the protocol, each in its own way.
 
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/worker/channel.h"
 #include "evaluator/pipeline/pipeline.h"
+#include "evaluator/worker/channel.h"
 #include "evaluator/worker/process.h"
 #include "evaluator/worker/protocol.h"
 #include "evaluator/worker/worker.h"

@@ -65,13 +65,23 @@ struct Known {
   const char* name;
 };
 
-#define KNOWN(kind, name) {(const void*)&name, Kind::kind, #name}
+#define KNOWN(kind, name) \
+  { (const void*)&name, Kind::kind, #name }
 const Known kKnown[] = {
-    KNOWN(sum, toy_sum_N64),           KNOWN(sum, toy_sum_N128),           KNOWN(sum, toy_sum_k0_N64),
-    KNOWN(sum, toy_sum_k1_N128),       KNOWN(sum, toy_sum_k2_N64),         KNOWN(apply, toy_apply_N64),
-    KNOWN(apply, toy_apply_N128),      KNOWN(apply, toy_apply_k0_N64),     KNOWN(apply, toy_apply_k1_N128),
-    KNOWN(apply, toy_apply_k2_N64),    KNOWN(reference, toy_reference_N64), KNOWN(reference, toy_reference_N128),
-    KNOWN(reference, toy_reference_k0_N64), KNOWN(reference, toy_reference_k1_N128),
+    KNOWN(sum, toy_sum_N64),
+    KNOWN(sum, toy_sum_N128),
+    KNOWN(sum, toy_sum_k0_N64),
+    KNOWN(sum, toy_sum_k1_N128),
+    KNOWN(sum, toy_sum_k2_N64),
+    KNOWN(apply, toy_apply_N64),
+    KNOWN(apply, toy_apply_N128),
+    KNOWN(apply, toy_apply_k0_N64),
+    KNOWN(apply, toy_apply_k1_N128),
+    KNOWN(apply, toy_apply_k2_N64),
+    KNOWN(reference, toy_reference_N64),
+    KNOWN(reference, toy_reference_N128),
+    KNOWN(reference, toy_reference_k0_N64),
+    KNOWN(reference, toy_reference_k1_N128),
 };
 
 Known known(const void* kernel) {
@@ -105,7 +115,9 @@ cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** a) {
 /// Dynamic shared memory that each kernel was last allowed; 48 KB need no asking.
 std::map<const void*, size_t> allowed;
 
-const char* name_of(const void* kernel) { return known(kernel).name; }
+const char* name_of(const void* kernel) {
+  return known(kernel).name;
+}
 
 CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* dims,
                 const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
@@ -114,8 +126,8 @@ CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, voi
   std::memcpy(map, &address, sizeof address);
   if (!recording.active) {
     std::fprintf(stderr, "map type %d rank %u dims %llu %llu stride %llu box %u %u swizzle %d\n", type, rank,
-                 (unsigned long long)dims[0], (unsigned long long)dims[1], (unsigned long long)strides[0], box[0], box[1],
-                 swizzle);
+                 (unsigned long long)dims[0], (unsigned long long)dims[1], (unsigned long long)strides[0], box[0],
+                 box[1], swizzle);
   }
   return CUDA_SUCCESS;
 }
@@ -128,8 +140,14 @@ cudaError_t cudaMalloc(void** to, size_t bytes) {
   *to = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   return *to ? cudaSuccess : cudaErrorMemoryAllocation;
 }
-cudaError_t cudaFree(void* from) { std::free(from); return cudaSuccess; }
-cudaError_t cudaMemset(void* to, int value, size_t bytes) { std::memset(to, value, bytes); return cudaSuccess; }
+cudaError_t cudaFree(void* from) {
+  std::free(from);
+  return cudaSuccess;
+}
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  std::memset(to, value, bytes);
+  return cudaSuccess;
+}
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
   perform([=] { std::memset(to, value, bytes); });
   return cudaSuccess;
@@ -143,13 +161,18 @@ const char* cudaGetErrorString(cudaError_t error) {
   std::snprintf(text, sizeof text, "error %d", error);
   return text;
 }
-cudaError_t cudaGetDevice(int* device) { *device = 0; return cudaSuccess; }
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::memset(properties, 0, sizeof *properties);
   std::strcpy(properties->name, "Fake GPU");
   return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() {
+  return cudaSuccess;
+}
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   std::fprintf(stderr, "attribute %d of %s is %d\n", attribute, name_of(kernel), value);
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) allowed[kernel] = static_cast<size_t>(value);
@@ -161,15 +184,17 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
   int programmatic = 0;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const cudaLaunchAttribute& attribute = config->attrs[i];
-    if (attribute.id == cudaLaunchAttributeClusterDimension) std::memcpy(cluster, &attribute.val.clusterDim, sizeof cluster);
+    if (attribute.id == cudaLaunchAttributeClusterDimension)
+      std::memcpy(cluster, &attribute.val.clusterDim, sizeof cluster);
     if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization) {
       programmatic = attribute.val.programmaticStreamSerializationAllowed;
     }
   }
   if (!recording.active) {
-    std::fprintf(stderr, "launch %s grid %u %u %u block %u %u %u cluster %u %u %u smem %zu programmatic %d\n", name_of(kernel),
-                 config->gridDim.x, config->gridDim.y, config->gridDim.z, config->blockDim.x, config->blockDim.y,
-                 config->blockDim.z, cluster[0], cluster[1], cluster[2], config->dynamicSmemBytes, programmatic);
+    std::fprintf(stderr, "launch %s grid %u %u %u block %u %u %u cluster %u %u %u smem %zu programmatic %d\n",
+                 name_of(kernel), config->gridDim.x, config->gridDim.y, config->gridDim.z, config->blockDim.x,
+                 config->blockDim.y, config->blockDim.z, cluster[0], cluster[1], cluster[2], config->dynamicSmemBytes,
+                 programmatic);
   }
   return launch(kernel, config->gridDim, config->blockDim, arguments);
 }
@@ -182,8 +207,13 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** entry, u
   *result = *entry ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { *stream = nullptr; return cudaSuccess; }
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t) {
+  return cudaSuccess;
+}
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
   recording = {true, {}};
   return cudaSuccess;
@@ -201,11 +231,27 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
   for (const auto& step : recording.steps) step();
   return cudaSuccess;
 }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
-cudaError_t cudaEventCreate(cudaEvent_t* event) { *event = nullptr; return cudaSuccess; }
-cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { *ms = 0.1F; return cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
+  *ms = 0.1F;
+  return cudaSuccess;
+}
 }
