@@ -10,3 +10,15 @@ function(evo_layer name)
   target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   set_property(GLOBAL APPEND PROPERTY EVO_LAYERS ${name})
 endfunction()
+
+# evo_precompile(TARGET [HEADER...]): the standard library's and {fmt}'s headers, which nearly every source includes, parsed
+# once for the target; and further headers. Sources include what they use all the same: the portable build has no
+# precompiled headers.
+function(evo_precompile target)
+  if(NOT EVO_PORTABLE)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <chrono> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional> <random>
+      <regex> <set> <span> <sstream> <string> <string_view> <unordered_map> <unordered_set> <variant> <vector>
+      <fmt/format.h> ${ARGN})
+  endif()
+endfunction()

@@ -161,7 +161,7 @@ std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, 
   const bool live = !quiet && terminal_of(stderr).interactive;
   if (!quiet && !live) write_to_stderr(fmt::format("rehearsal: {} genomes are modelled first\n", presearch.genomes));
   std::size_t batches = 0;
-  std::vector<Seed> seeds = presearch(space, run.info.strategy, run.info.seed, predictor, presearch, [&] {
+  std::vector<Seed> seeds = run_presearch(space, run.info.strategy, run.info.seed, predictor, presearch, [&] {
     if (live)
       write_to_stderr(
           fmt::format("\rrehearsal: {} of {} genomes modelled", batches * presearch.together, presearch.genomes));

@@ -48,10 +48,10 @@ ModelLatencyPredictor::ModelLatencyPredictor(Task task, Target target, const Dev
       stop_(stop),
       pool_(options_for(device_, std::move(binaries)), usable_cores()) {}
 
-std::vector<Prediction> ModelLatencyPredictor::predict(const std::vector<Genome>& genomes) {
+std::vector<PredictedLatency> ModelLatencyPredictor::predict(const std::vector<Genome>& genomes) {
   std::vector<Pending> pending;
   for (const Genome& genome : genomes) pending.push_back(start(genome));
-  std::vector<Prediction> predicted;
+  std::vector<PredictedLatency> predicted;
   for (Pending& one : pending) {
     if (!wait_for(one)) return {};
     predicted.push_back(finish(std::move(one)));
@@ -80,7 +80,7 @@ ModelLatencyPredictor::Pending ModelLatencyPredictor::start(const Genome& genome
   return pending;
 }
 
-Prediction ModelLatencyPredictor::finish(Pending pending) const {
+PredictedLatency ModelLatencyPredictor::finish(Pending pending) const {
   std::vector<double> latencies_us;
   std::vector<evo::Build> builds;
   for (std::size_t i = 0; i < pending.results.size(); ++i) {

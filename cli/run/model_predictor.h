@@ -23,7 +23,7 @@ class ModelLatencyPredictor : public LatencyPredictor {
   ModelLatencyPredictor(Task task, Target target, const DeviceInfo& device, Build build,
                         std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop);
 
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override;
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
 
  private:
   /// A candidate whose timed shapes are being modelled.
@@ -35,7 +35,7 @@ class ModelLatencyPredictor : public LatencyPredictor {
   Pending start(const Genome& genome);
   /// False when it was stopped before all results were there.
   bool wait_for(const Pending& pending) const;
-  Prediction finish(Pending pending) const;
+  PredictedLatency finish(Pending pending) const;
 
   Task task_;
   Target target_;

@@ -60,8 +60,8 @@ std::size_t RecordedSpace::row_of(const Genome& genome) const {
   return rows_.at(space_.point(genome));
 }
 
-std::vector<Prediction> RecordedLatencyPredictor::predict(const std::vector<Genome>& genomes) {
-  std::vector<Prediction> predicted;
+std::vector<PredictedLatency> RecordedLatencyPredictor::predict(const std::vector<Genome>& genomes) {
+  std::vector<PredictedLatency> predicted;
   for (const Genome& genome : genomes) predicted.push_back({rows_.at(space_.row_of(genome)), ""});
   return predicted;
 }
@@ -72,7 +72,7 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
   RecordedLatencyPredictor predictor(space, predicted);
   std::vector<Seed> opening = seeds;
   if (limits.presearch > 0)
-    std::ranges::move(presearch(space.space(), strategy, seed, predictor, {.genomes = limits.presearch}),
+    std::ranges::move(run_presearch(space.space(), strategy, seed, predictor, {.genomes = limits.presearch}),
                       std::back_inserter(opening));
   const auto searching =
       make_guided(std::string(strategy), space.space(), seed, &predictor,

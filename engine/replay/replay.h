@@ -36,7 +36,7 @@ class RecordedLatencyPredictor : public LatencyPredictor {
   /// `rows`: by row. Both must outlive it.
   RecordedLatencyPredictor(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
       : space_(space), rows_(rows) {}
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override;
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
 
  private:
   const RecordedSpace& space_;

@@ -11,7 +11,7 @@
 namespace evo {
 
 /// What can be told of a genome without a device.
-struct Prediction {
+struct PredictedLatency {
   /// In any unit that is the same for all; infinite for one that is bound to fail, empty where nothing can be
   /// told.
   std::optional<double> latency;
@@ -24,18 +24,18 @@ class LatencyPredictor {
   virtual ~LatencyPredictor() = default;
   /// Of each genome in turn; the same genome has the same answer each time. No answers at all when it was
   /// told to stop: nothing more is asked then.
-  virtual std::vector<Prediction> predict(const std::vector<Genome>& genomes) = 0;
+  virtual std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) = 0;
 };
 
 /// Asks another once for each genome: what a presearch predicted, a screen and later presearches meet again.
 class CachedPredictor : public LatencyPredictor {
  public:
   explicit CachedPredictor(std::unique_ptr<LatencyPredictor> predictor);
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override;
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
 
  private:
   std::unique_ptr<LatencyPredictor> predictor_;
-  std::unordered_map<std::string, Prediction> known_;  // by the genome's text
+  std::unordered_map<std::string, PredictedLatency> known_;  // by the genome's text
 };
 
 }  // namespace evo

@@ -15,7 +15,7 @@
 namespace evo {
 namespace {
 
-using Latencies = std::vector<std::pair<Genome, Prediction>>;
+using Latencies = std::vector<std::pair<Genome, PredictedLatency>>;
 
 /// In how many genes they differ; one that only one of them has counts.
 std::size_t differing_genes(const Space& space, const Genome& a, const Genome& b) {
@@ -38,7 +38,7 @@ bool climb_on(Strategy& strategy, LatencyPredictor& predictor, std::size_t batch
     tickets.push_back(proposal->ticket);
     genomes.push_back(std::move(proposal->genome));
   }
-  std::vector<Prediction> answers = predictor.predict(genomes);
+  std::vector<PredictedLatency> answers = predictor.predict(genomes);
   if (genomes.empty() || answers.size() < genomes.size()) return false;
   for (std::size_t i = 0; i < genomes.size(); ++i) {
     const bool finite = answers[i].latency && std::isfinite(*answers[i].latency);
@@ -64,9 +64,9 @@ std::vector<Seed> best_apart(const Space& space, Latencies predicted, std::size_
 
 }  // namespace
 
-std::vector<Seed> presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
-                            LatencyPredictor& predictor, const Presearch& presearch,
-                            const std::function<bool()>& out_of_time) {
+std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
+                                LatencyPredictor& predictor, const Presearch& presearch,
+                                const std::function<bool()>& out_of_time) {
   Latencies predicted;
   for (std::size_t climb = 0; climb < presearch.climbs; ++climb) {
     // Streams of their own: the search itself begins with that of `seed`.

@@ -69,7 +69,7 @@ std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<See
   std::vector<Seed> candidates = best_of(space, rankings, kSeedCandidates, kSeedCandidates);
   std::vector<Genome> genomes;
   for (const Seed& candidate : candidates) genomes.push_back(candidate.genome);
-  const std::vector<Prediction> predicted = predictor.predict(genomes);
+  const std::vector<PredictedLatency> predicted = predictor.predict(genomes);
   if (predicted.size() < genomes.size()) return {};
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -27,8 +27,8 @@ constexpr std::size_t kPresearchedAmong = 32;
 class Corrected : public LatencyPredictor {
  public:
   Corrected(LatencyPredictor& predictor, PredictionError& error) : predictor_(predictor), error_(error) {}
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
-    std::vector<Prediction> predicted = predictor_.predict(genomes);
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
+    std::vector<PredictedLatency> predicted = predictor_.predict(genomes);
     for (std::size_t i = 0; i < predicted.size(); ++i)
       predicted[i].latency = error_.expected_us(genomes[i], predicted[i].latency);
     return predicted;
@@ -88,7 +88,7 @@ class ScreenedStrategy : public Strategy {
  private:
   struct Entry {
     Proposal proposal;
-    Prediction predicted;
+    PredictedLatency predicted;
     std::optional<double> expected_us;
     bool settled = false;  // the strategy was told of it
   };
@@ -96,7 +96,7 @@ class ScreenedStrategy : public Strategy {
     std::uint64_t ticket = 0;  // the strategy's
     bool settled = false;
     Genome genome;
-    Prediction predicted;
+    PredictedLatency predicted;
   };
   /// A program that was asked, or is next.
   struct Program {
@@ -145,7 +145,7 @@ class ScreenedStrategy : public Strategy {
     const Presearch presearch{.genomes = presearching_.genomes, .climbs = 1, .kept = kPresearchedAmong};
     std::vector<Entry> batch;
     for (const Seed& seed :
-         presearch(space_, presearching_.by, presearching_.seed + next_ticket_, expected, presearch)) {
+         run_presearch(space_, presearching_.by, presearching_.seed + next_ticket_, expected, presearch)) {
       if (batch.size() == together_) break;
       std::optional<Proposal> proposal = strategy_->offer(seed.genome, "rehearsed", {});
       if (proposal) batch.push_back({std::move(*proposal), {}, {}});
@@ -171,7 +171,7 @@ class ScreenedStrategy : public Strategy {
   bool predict(std::vector<Entry>& entries) {
     std::vector<Genome> genomes;
     for (const Entry& entry : entries) genomes.push_back(entry.proposal.genome);
-    std::vector<Prediction> predicted = predictor_.predict(genomes);
+    std::vector<PredictedLatency> predicted = predictor_.predict(genomes);
     if (predicted.size() < genomes.size()) return false;
     for (std::size_t i = 0; i < predicted.size(); ++i) entries[i].predicted = std::move(predicted[i]);
     return true;

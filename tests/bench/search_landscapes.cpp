@@ -213,8 +213,8 @@ class LearntEvaluator : public Evaluator {
 class LearntLatencyPredictor : public LatencyPredictor {
  public:
   explicit LearntLatencyPredictor(const Landscape& landscape) : landscape_(landscape) {}
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
-    std::vector<Prediction> result;
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
+    std::vector<PredictedLatency> result;
     for (const Genome& genome : genomes) {
       const Point point = landscape_.space().point(genome);
       const double latency = landscape_.latency_us(point);
@@ -245,7 +245,7 @@ LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std
                     std::vector<Seed> seeds = {}) {
   LearntLatencyPredictor predictor(landscape);
   if (budget.presearch > 0)
-    std::ranges::move(presearch(landscape.space(), strategy, seed, predictor, {.genomes = budget.presearch}),
+    std::ranges::move(run_presearch(landscape.space(), strategy, seed, predictor, {.genomes = budget.presearch}),
                       std::back_inserter(seeds));
   const auto searching = make_guided(strategy, landscape.space(), seed, &predictor,
                                      {.screen = budget.screen, .presearches = budget.presearch > 0}, std::move(seeds));

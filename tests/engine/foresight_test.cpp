@@ -17,10 +17,10 @@ Genome at(std::int64_t x) {
 class Counting : public LatencyPredictor {
  public:
   explicit Counting(std::vector<std::size_t>& batches) : batches_(batches) {}
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
     batches_.push_back(genomes.size());
     if (batches_.size() == 3) return {};
-    std::vector<Prediction> predicted;
+    std::vector<PredictedLatency> predicted;
     for (const Genome& genome : genomes) {
       const auto x = std::get<std::int64_t>(genome.genes.at("x"));
       predicted.push_back({static_cast<double>(x), std::to_string(x)});
@@ -32,9 +32,9 @@ class Counting : public LatencyPredictor {
   std::vector<std::size_t>& batches_;
 };
 
-std::vector<double> latencies(const std::vector<Prediction>& predicted) {
+std::vector<double> latencies(const std::vector<PredictedLatency>& predicted) {
   std::vector<double> latencies;
-  for (const Prediction& one : predicted) latencies.push_back(one.latency.value_or(-1));
+  for (const PredictedLatency& one : predicted) latencies.push_back(one.latency.value_or(-1));
   return latencies;
 }
 

@@ -36,9 +36,9 @@ Genome at(std::int64_t x, std::int64_t y) {
 /// Latencies of the plane; y by twos makes one program.
 class Slope : public LatencyPredictor {
  public:
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
     if (stopped) return {};
-    std::vector<Prediction> predicted;
+    std::vector<PredictedLatency> predicted;
     for (const Genome& genome : genomes) {
       const std::int64_t x = value_of(genome, "x");
       const std::int64_t y = value_of(genome, "y") / 2 * 2;
@@ -59,7 +59,7 @@ class Slope : public LatencyPredictor {
 TEST_CASE("a rehearsal finds what is foretold to be best, no two alike") {
   const Space space = plane();
   Slope slope;
-  const auto found = presearch(space, "evolve", 1, slope, {.genomes = 400});
+  const auto found = run_presearch(space, "evolve", 1, slope, {.genomes = 400});
   CHECK(slope.texts.size() <= 400);
   CHECK(slope.texts.size() > 250);  // its climbs meet near the best
   REQUIRE(found.size() == 4);
@@ -75,21 +75,21 @@ TEST_CASE("a rehearsal finds what is foretold to be best, no two alike") {
     }
   }
   Slope again;
-  const auto same = presearch(space, "evolve", 1, again, {.genomes = 400});
+  const auto same = run_presearch(space, "evolve", 1, again, {.genomes = 400});
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(same[i].genome == found[i].genome);
 }
 
 TEST_CASE("a rehearsal ends with its time, with its foresight, and with its space") {
   const Space space = plane();
   Slope slope;
-  CHECK(presearch(space, "evolve", 1, slope, {.genomes = 400}, [&] { return slope.batches == 2; }).size() == 4);
+  CHECK(run_presearch(space, "evolve", 1, slope, {.genomes = 400}, [&] { return slope.batches == 2; }).size() == 4);
   CHECK(slope.texts.size() == 64);
   Slope stopped;
   stopped.stopped = true;
-  CHECK(presearch(space, "evolve", 1, stopped, {.genomes = 400}).empty());
+  CHECK(run_presearch(space, "evolve", 1, stopped, {.genomes = 400}).empty());
   const Space point({family("f", {gene("x", {number(5)}), gene("y", {number(0), number(7)})}, {})}, {}, {});
   Slope all;
-  const auto found = presearch(point, "evolve", 1, all, {.genomes = 400});
+  const auto found = run_presearch(point, "evolve", 1, all, {.genomes = 400});
   REQUIRE(found.size() == 1);  // the other differs in one gene
   CHECK(to_text(found[0].genome) == "f: x=5 y=0");
 }

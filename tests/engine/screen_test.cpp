@@ -37,8 +37,8 @@ class Table : public LatencyPredictor {
  public:
   explicit Table(std::map<std::int64_t, double> latencies, std::map<std::int64_t, std::string> programs = {})
       : table_(std::move(latencies)), programs_(std::move(programs)) {}
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
-    std::vector<Prediction> found;
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
+    std::vector<PredictedLatency> found;
     for (const Genome& genome : genomes) {
       const auto known = table_.find(x_of(genome));
       found.push_back({known != table_.end() ? known->second : std::numeric_limits<double>::infinity(), ""});
@@ -139,8 +139,8 @@ TEST_CASE("what measurements have shown of foresight's error decides which propo
   const Space space({evo::test::family("f", {gene("odd", {number(0), number(1)}), gene("x", numbers)}, {})}, {}, {});
   class Optimist : public LatencyPredictor {  // about odd ones, which take twice as long as it predicts
    public:
-    std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
-      std::vector<Prediction> predicted;
+    std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
+      std::vector<PredictedLatency> predicted;
       for (const Genome& genome : genomes) predicted.push_back({latency(genome) / (odd(genome) ? 2 : 1), ""});
       return predicted;
     }
@@ -169,8 +169,8 @@ TEST_CASE("a search that is stuck asks what a rehearsal finds by what is expecte
   const Space space({evo::test::family("f", {gene("x", values), gene("y", values)}, {})}, {}, {});
   class Sums : public LatencyPredictor {
    public:
-    std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
-      std::vector<Prediction> predicted;
+    std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
+      std::vector<PredictedLatency> predicted;
       for (const Genome& genome : genomes) predicted.push_back({sum(genome), ""});
       return predicted;
     }

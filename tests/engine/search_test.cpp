@@ -278,9 +278,9 @@ TEST_CASE("a screened search that is stopped while latencies are foretold is int
   std::atomic<bool> stop = false;
   struct Interrupted : LatencyPredictor {
     explicit Interrupted(std::atomic<bool>& stop) : stop_(stop) {}
-    std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
+    std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
       stop_ = ++batches_ == 3;
-      return std::vector<Prediction>(stop_ ? 0 : genomes.size(), {1.0, ""});
+      return std::vector<PredictedLatency>(stop_ ? 0 : genomes.size(), {1.0, ""});
     }
     std::atomic<bool>& stop_;
     int batches_ = 0;

@@ -98,8 +98,8 @@ double best_of(const std::vector<Proposal>& proposals, const Measure& measure) {
 class Foretelling : public LatencyPredictor {
  public:
   explicit Foretelling(std::vector<std::optional<double>> latencies) : latencies_(std::move(latencies)) {}
-  std::vector<Prediction> predict(const std::vector<Genome>& genomes) override {
-    std::vector<Prediction> predicted;
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
+    std::vector<PredictedLatency> predicted;
     for (std::size_t i = 0; i < genomes.size(); ++i) predicted.push_back({latencies_.at(i), ""});
     return predicted;
   }
