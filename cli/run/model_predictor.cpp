@@ -7,8 +7,8 @@
 
 #include "cli/model/modelling.h"
 #include "engine/base/error.h"
+#include "engine/base/mean.h"
 #include "evaluator/base/parallel.h"
-#include "evaluator/base/statistics.h"
 #include "evaluator/pipeline/gates.h"
 
 namespace evo::cli {

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <charconv>
+#include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace evo {
@@ -20,5 +24,22 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& n
 
 /// Letters, digits and '_', not starting with a digit.
 bool is_identifier(std::string_view text);
+
+/// The number that the whole text is; empty where it is none, holds anything else, or does not fit the type.
+template <class T>
+std::optional<T> number_in(std::string_view text) {
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+/// A whole number in another base, without a prefix such as "0x".
+template <std::integral T>
+std::optional<T> number_in(std::string_view text, int base) {
+  T number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
 
 }  // namespace evo

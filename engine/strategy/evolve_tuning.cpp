@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,11 +33,10 @@ const std::map<std::string, Field, std::less<>>& fields() {
 
 template <typename Number>
 Number parse(std::string_view text, std::string_view setting) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0) || !(number <= 1e6))
+  const std::optional<Number> number = number_in<Number>(text);
+  if (!number || !(*number >= 0) || !(*number <= 1e6))
     throw usage_error(fmt::format("strategy evolve: '{}': expected a number from 0 to 1000000", setting));
-  return number;
+  return *number;
 }
 
 }  // namespace

@@ -38,12 +38,6 @@ MedianInterval median_interval(std::span<const double> samples) {
   return {(sorted[(n - 1) / 2] + sorted[n / 2]) / 2, sorted[rank - 1], sorted[n - rank]};
 }
 
-double geometric_mean(std::span<const double> values) {
-  double logarithms = 0;
-  for (const double value : values) logarithms += std::log(value);
-  return values.empty() ? 1 : std::exp(logarithms / static_cast<double>(values.size()));
-}
-
 namespace {
 
 /// Quantile 0.975 of Student's t distribution: tabulated, and beyond by Cornish and Fisher's expansion about the normal

@@ -23,9 +23,6 @@ struct MedianInterval {
 /// range is given. Zeros without samples.
 MedianInterval median_interval(std::span<const double> samples);
 
-/// Of positive numbers; 1 without any.
-double geometric_mean(std::span<const double> values);
-
 /// How two latencies that were measured in pairs compare: the geometric mean of a / b over the pairs, with Student's 95
 /// % interval of the mean of log(a / b).
 struct PairedRatio {

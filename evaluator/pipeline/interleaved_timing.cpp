@@ -9,9 +9,9 @@
 #include <variant>
 
 #include "engine/base/error.h"
+#include "engine/base/mean.h"
 #include "engine/base/rng.h"
 #include "evaluator/base/random.h"
-#include "evaluator/base/statistics.h"
 
 namespace evo {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "evaluator/base/statistics.h"
+#include "engine/base/mean.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
 
