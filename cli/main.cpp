@@ -14,8 +14,6 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/sanitize.h"
-#include "cli/commands/vgpu.h"
 #include "cli/run/guarded_command.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/shell_words.h"
@@ -133,26 +131,10 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   return complain(fmt::format("{} ({})", error.what(), help), kWrongUsage);
 }
 
-void add_commands(CLI::App& app, Action& action, const std::string& command_line) {
-  add_run(app, action, command_line);
-  add_elites(app, action);
-  add_show(app, action);
-  add_export(app, action);
-  add_verify(app, action);
-  add_import(app, action, command_line);
-  add_lineage(app, action);
-  add_diff(app, action);
-  add_tasks(app, action);
-  add_space(app, action);
-  add_runs(app, action);
-  add_compare(app, action);
-  add_replay(app, action);
-  add_selftest(app, action);
-  add_db(app, action);
-  add_vgpu(app, action);
-  add_model(app, action);
-  add_sanitize(app, action);
-  add_doctor(app, action);
+void add_commands(CLI::App& app, Invocation& invocation) {
+#define EVO_ADD_COMMAND(name) add_##name(app, invocation);
+  EVO_COMMANDS(EVO_ADD_COMMAND)
+#undef EVO_ADD_COMMAND
   refuse_passing_databases(app);
 }
 
@@ -178,8 +160,8 @@ int run_command(std::vector<std::string> arguments) {
   app.set_version_flag("--version", "evo " EVO_VERSION, "Print the version");
   app.set_help_flag("-h,--help", "Print this help");
   app.get_formatter()->column_width(28);
-  Action action;
-  add_commands(app, action, command_line_of(arguments));
+  Invocation invocation{command_line_of(arguments), {}};
+  add_commands(app, invocation);
   // After the commands, which would inherit it.
   app.footer(kFooter);
   try {
@@ -188,8 +170,8 @@ int run_command(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return end_of_parsing(app, error);
   }
-  if (!action) return complain("name a command first: evo --help lists them", kWrongUsage);
-  return action();
+  if (!invocation.action) return complain("name a command first: evo --help lists them", kWrongUsage);
+  return invocation.action();
 }
 
 }  // namespace

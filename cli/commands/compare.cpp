@@ -5,32 +5,26 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <random>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
+#include "cli/subject/salt.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
-#include "engine/base/noticeable.h"
 
 namespace evo::cli {
 namespace {
 
 /// With pairs that scatter by 1 % these resolve 0.5 % with 95 % of 21, 0.8 % with those of 9.
 constexpr int kComparedRounds = 21;
-constexpr int kJudgedRounds = 9;
-/// After so many rounds a match over an elite's place is over, where its whole interval is so far from 1, or so near
-/// that the difference cannot be noticed. Of equals, whose pairs scatter by 1 %, one in 40 is then called faster, as
-/// after all rounds.
-constexpr std::size_t kPlainRounds = 3;
-constexpr double kPlainMargin = 0.01;
-
 struct Request {
   std::vector<std::string> ids;
   std::string device;
@@ -72,10 +66,6 @@ DeviceInfo device_for(const Request& request, const DeviceRecord& record) {
   throw machine_error(fmt::format("{} is not in this machine: --device names another device", record.name));
 }
 
-Candidate candidate_of(const Restored& one, const Target& target) {
-  return with_plans(one.task, one.family, one.row.genome, stored_programs(one.row), target, one.run.info.device.facts);
-}
-
 /// Candidates are source code for the architecture that they were found on: what fails elsewhere may do so for that
 /// alone.
 Error explained(const Error& error, const std::vector<Restored>& restored, const DeviceInfo& device) {
@@ -108,12 +98,12 @@ Comparison compare(const Request& request) {
   options.target = first.run.info.target;
   options.target.validated = options.target.timed;  // They were validated when they were found.
   options.device = device_for(request, first.run.info.device);
-  options.salt = std::random_device()();
+  options.salt = fresh_salt();
   options.dedup = false;
   std::vector<Candidate> candidates;
   std::vector<CandidateId> ids;
   for (const Restored& one : restored) {
-    candidates.push_back(candidate_of(one, options.target));
+    candidates.push_back(restored_candidate(one, options.target));
     ids.push_back(one.row.id);
   }
   const int rounds =
@@ -126,10 +116,6 @@ Comparison compare(const Request& request) {
   comparison.device = device;
   comparison.objective = first.run.info.objective;
   return comparison;
-}
-
-std::string ratio_text(const PairedRatio& ratio) {
-  return fmt::format("{:.4f} [{:.4f}, {:.4f}]", ratio.ratio, ratio.low, ratio.high);
 }
 
 std::string comparison_text(const Comparison& comparison, const Terminal& terminal) {
@@ -154,39 +140,41 @@ std::string comparison_text(const Comparison& comparison, const Terminal& termin
   return text;
 }
 
+using Json = nlohmann::ordered_json;
+
+std::string compare_document(const Comparison& comparison) {
+  Json json = json_document("compare");
+  json["task"] = comparison.task;
+  json["device"] = device_json(comparison.device);
+  json["objective"] = comparison.objective;
+  json["timing"] = timing_word(comparison.modelled);
+  json["rounds"] = comparison.rounds;
+  json["throttled"] = comparison.throttled;
+  json["candidates"] = Json::array();
+  for (const ComparisonRow& row : comparison.rows) {
+    Json entry = {
+        {"candidate", row.candidate}, {"median_us", row.failure.empty() ? Json(row.median_us) : Json(nullptr)},
+        {"rounds_us", row.rounds_us}, {"failure", row.failure.empty() ? Json(nullptr) : Json(row.failure)},
+        {"verdict", nullptr},         {"ratio", nullptr}};
+    if (row.against) {
+      entry["verdict"] = name_of(ranking(*row.against));
+      entry["ratio"] = {{"mean", row.against->ratio}, {"low", row.against->low}, {"high", row.against->high}};
+    }
+    json["candidates"].push_back(std::move(entry));
+  }
+  return json_text(json);
+}
+
 int run_compare(const Request& request) {
   if (request.ids.size() < 2) throw usage_error("name two candidates or more: evo compare A B [C...]");
   const Comparison comparison = compare(request);
-  fmt::print("{}", request.json ? compare_json(comparison) : comparison_text(comparison, terminal_of(stdout)));
+  fmt::print("{}", request.json ? compare_document(comparison) : comparison_text(comparison, terminal_of(stdout)));
   const bool failed =
       std::ranges::any_of(comparison.rows, [](const ComparisonRow& row) { return !row.failure.empty(); });
   return failed ? kNothingValid : kDone;
 }
 
-/// The first one's latency over the second one's.
-PairedRatio ratio_of_pair(const Turns& turns) {
-  return paired_ratio(turns.rounds_us[0], turns.rounds_us[1], turns.modelled);
-}
-
-EliteRuling rule(const Turns& turns, CandidateId incumbent) {
-  // An incumbent that does not run any more is no elite to keep; a challenger that does not is none to take.
-  if (turns.failures[1])
-    return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *turns.failures[1])};
-  if (turns.failures[0])
-    return {false, fmt::format("no elite: it failed beside elite {}: {}", incumbent, *turns.failures[0])};
-  const PairedRatio ratio = ratio_of_pair(turns);
-  const Ranking found = ranking(ratio);
-  return {found == Ranking::faster, fmt::format("{} beside elite {}: {} of its latency over {} rounds in turns",
-                                                name_of(found), incumbent, ratio_text(ratio), ratio.pairs)};
-}
-
 }  // namespace
-
-bool match_decided(const Turns& turns) {
-  if (turns.failures[0] || turns.failures[1]) return true;
-  const PairedRatio ratio = ratio_of_pair(turns);
-  return ratio.pairs >= kPlainRounds && (plainly_differ(ratio, kPlainMargin) || plainly_same(ratio, kNoticeable));
-}
 
 Comparison comparison_of(const std::vector<CandidateId>& ids, const Turns& turns) {
   Comparison comparison;
@@ -206,18 +194,7 @@ Comparison comparison_of(const std::vector<CandidateId>& ids, const Turns& turns
   return comparison;
 }
 
-EliteJudge elite_judge(const Store& store, const Task& task, const Target& target, DevicePipeline& pipeline,
-                       const DeviceInfo& device) {
-  if (device.kind == "vgpu") return {};
-  return [&](const Candidate& challenger, CandidateId incumbent) {
-    const Restored elite = restore(store, incumbent);
-    if (elite.task.hash != task.hash) throw machine_error("an elite of another task competes: please report this");
-    return rule(pipeline.time_in_turns({challenger, candidate_of(elite, target)}, kJudgedRounds, match_decided),
-                incumbent);
-  };
-}
-
-void add_compare(CLI::App& app, Action& action) {
+void add_compare(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
       app.add_subcommand("compare", "Time candidates in turns: is each FASTER or SLOWER than the first, or the SAME?");
@@ -228,9 +205,9 @@ void add_compare(CLI::App& app, Action& action) {
       ->type_name("DEVICE");
   command->add_option("--rounds", request->rounds, fmt::format("Turns of each (default: {})", kComparedRounds))
       ->type_name("N");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return run_compare(*request); }; });
+  add_database_option(*command, request->database);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return run_compare(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -3,12 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "engine/base/error.h"
 
 namespace evo::cli {
@@ -20,10 +22,19 @@ struct Request {
   bool json = false;
 };
 
+using Json = nlohmann::ordered_json;
+
+std::string db_check_document(const std::string& database, const std::vector<std::string>& problems) {
+  Json json = json_document("db check");
+  json["database"] = database;
+  json["problems"] = problems;
+  return json_text(json);
+}
+
 int check(const Request& request) {
   const std::vector<std::string> problems = Store::open(request.database, Store::Mode::read).check();
   if (request.json) {
-    fmt::print("{}", db_check_json(request.database, problems));
+    fmt::print("{}", db_check_document(request.database, problems));
   } else if (problems.empty()) {
     fmt::print("{} is sound\n", request.database);
   } else {
@@ -46,10 +57,21 @@ int compact(const Request& request) {
   return kDone;
 }
 
+std::string db_merge_document(const MergeCounts& counts) {
+  Json json = json_document("db merge");
+  json["runs"] = counts.runs;
+  json["known_runs"] = counts.known_runs;
+  json["continued_runs"] = counts.continued_runs;
+  json["contradicting_runs"] = counts.contradicting_runs;
+  json["candidates"] = counts.candidates;
+  json["elites"] = counts.elites;
+  return json_text(json);
+}
+
 int merge(const Request& request) {
   const MergeCounts counts = Store::open(request.database, Store::Mode::change).merge(request.other);
   if (request.json) {
-    fmt::print("{}", db_merge_json(counts));
+    fmt::print("{}", db_merge_document(counts));
     return kDone;
   }
   fmt::print("{} runs with {} candidates came from {}; {} of them are elites here\n", counts.runs, counts.candidates,
@@ -65,27 +87,28 @@ int merge(const Request& request) {
   return kDone;
 }
 
-CLI::App* add_part(CLI::App& db, Action& action, const std::shared_ptr<Request>& request, const char* name,
+CLI::App* add_part(CLI::App& db, Invocation& invocation, const std::shared_ptr<Request>& request, const char* name,
                    const char* help, int (*run)(const Request&)) {
   CLI::App* part = db.add_subcommand(name, help);
-  part->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  part->callback([request, run, &action] { action = [request, run] { return run(*request); }; });
+  add_database_option(*part, request->database);
+  part->callback([request, run, &invocation] { invocation.action = [request, run] { return run(*request); }; });
   return part;
 }
 
 }  // namespace
 
-void add_db(CLI::App& app, Action& action) {
+void add_db(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* db = app.add_subcommand("db", "Check, compact or merge databases");
   db->require_subcommand(1);
-  add_part(*db, action, request, "check", "Is the database sound? Problems, one a line, and exit code 1", check)
-      ->add_flag("--json", request->json, kJsonHelp);
-  add_part(*db, action, request, "compact", "Give back room that nothing takes any more", compact);
-  CLI::App* part = add_part(*db, action, request, "merge",
+  add_json_flag(*add_part(*db, invocation, request, "check",
+                          "Is the database sound? Problems, one a line, and exit code 1", check),
+                request->json);
+  add_part(*db, invocation, request, "compact", "Give back room that nothing takes any more", compact);
+  CLI::App* part = add_part(*db, invocation, request, "merge",
                             "Copy the runs of another database; its elites compete with those here", merge);
   part->add_option("OTHER", request->other, "The other database; it is not changed")->required()->type_name("");
-  part->add_flag("--json", request->json, kJsonHelp);
+  add_json_flag(*part, request->json);
 }
 
 }  // namespace evo::cli

@@ -2,14 +2,16 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/sources.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 #include "cli/text/text_diff.h"
 
@@ -56,6 +58,23 @@ std::string coloured(const std::string& diff, const Terminal& terminal) {
   return out;
 }
 
+using Json = nlohmann::ordered_json;
+
+std::string diff_document(const CandidateRow& a, const CandidateRow& b, const std::vector<GeneDifference>& genes,
+                          const std::string& source_diff) {
+  Json json = json_document("diff");
+  json["a"] = {{"candidate", a.id}, {"genome", genome_json(a.genome)}};
+  json["b"] = {{"candidate", b.id}, {"genome", genome_json(b.genome)}};
+  json["genes"] = Json::array();
+  for (const GeneDifference& difference : genes) {
+    json["genes"].push_back({{"gene", difference.gene},
+                             {"a", difference.a ? value_json(*difference.a) : Json(nullptr)},
+                             {"b", difference.b ? value_json(*difference.b) : Json(nullptr)}});
+  }
+  json["source_diff"] = source_diff;
+  return json_text(json);
+}
+
 int diff(const Request& request) {
   const CandidateId a_id = parse_id("candidate", request.a);
   const CandidateId b_id = parse_id("candidate", request.b);
@@ -65,7 +84,7 @@ int diff(const Request& request) {
   const std::vector<GeneDifference> genes = differences(a.genome, b.genome);
   const std::string sources = unified_diff(all_sources(a), all_sources(b), label(a), label(b));
   if (request.json) {
-    fmt::print("{}", diff_json(a, b, genes, sources));
+    fmt::print("{}", diff_document(a, b, genes, sources));
     return kDone;
   }
   const Terminal terminal = terminal_of(stdout);
@@ -76,14 +95,14 @@ int diff(const Request& request) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Action& action) {
+void add_diff(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("diff", "Show the genes and source lines in which two candidates differ");
   command->add_option("A", request->a, "A candidate")->required()->type_name("");
   command->add_option("B", request->b, "Another")->required()->type_name("");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return diff(*request); }; });
+  add_database_option(*command, request->database);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return diff(*request); }; });
 }
 
 }  // namespace evo::cli

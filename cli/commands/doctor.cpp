@@ -7,14 +7,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
-#include "cli/subject/listings.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
+#include "cli/subject/task_listing.h"
 #include "cli/subject/templates.h"
-#include "cli/text/atomic_file.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/files.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 
@@ -27,6 +29,13 @@ struct Request {
   std::string database = kDefaultDatabase;
   std::string templates;
   bool json = false;
+};
+
+/// What `evo doctor` found: of the machine, and of the templates and the database that were named.
+struct Diagnosis {
+  std::vector<Check> checks;
+  bool can_run = false;      ///< Some device can be searched on.
+  bool can_measure = false;  ///< It is a GPU.
 };
 
 std::vector<Check> check_templates(const std::string& wish) {
@@ -121,21 +130,37 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const Terminal& terminal)
          "\n";
 }
 
+using Json = nlohmann::ordered_json;
+
+std::string doctor_document(const Diagnosis& diagnosis) {
+  Json json = json_document("doctor");
+  json["can_run"] = diagnosis.can_run;
+  json["can_measure"] = diagnosis.can_measure;
+  json["checks"] = Json::array();
+  for (const Check& check : diagnosis.checks) {
+    json["checks"].push_back({{"name", check.name},
+                              {"ok", check.ok},
+                              {"found", check.found},
+                              {"fix", check.fix.empty() ? Json(nullptr) : Json(check.fix)}});
+  }
+  return json_text(json);
+}
+
 int doctor(const Request& request) {
   const Diagnosis diagnosis = diagnose(request);
-  fmt::print("{}", request.json ? doctor_json(diagnosis) : diagnosis_text(diagnosis, terminal_of(stdout)));
+  fmt::print("{}", request.json ? doctor_document(diagnosis) : diagnosis_text(diagnosis, terminal_of(stdout)));
   return diagnosis.can_run ? kDone : kMachine;
 }
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Action& action) {
+void add_doctor(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("doctor", "Say what works on this machine, what is missing and how to fix it");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return doctor(*request); }; });
+  add_database_option(*command, request->database);
+  add_templates_option(*command, request->templates);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return doctor(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -2,12 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
-#include "cli/commands/report.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/elite_table.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/json_text.h"
 
 namespace evo::cli {
 namespace {
@@ -30,17 +33,25 @@ std::string elites_text(const std::vector<EliteRow>& rows, const Terminal& termi
   return text;
 }
 
+using Json = nlohmann::ordered_json;
+
+std::string elites_document(const std::vector<EliteRow>& rows) {
+  Json json = json_document("elites");
+  json["elites"] = elites_json(rows);
+  return json_text(json);
+}
+
 int elites(const Request& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   std::vector<EliteRow> rows = find_elites(store, request.filter);
   if (!request.all) std::erase_if(rows, [](const EliteRow& row) { return !row.current; });
-  fmt::print("{}", request.json ? elites_json(rows) : elites_text(rows, terminal_of(stdout)));
+  fmt::print("{}", request.json ? elites_document(rows) : elites_text(rows, terminal_of(stdout)));
   return kDone;
 }
 
 }  // namespace
 
-void add_elites(CLI::App& app, Action& action) {
+void add_elites(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("elites", "List the three best for each task, device and objective");
   command->add_option("--task", request->filter.task, "Of this task")->type_name("TASK");
@@ -49,9 +60,9 @@ void add_elites(CLI::App& app, Action& action) {
   command->add_option("--objective", request->filter.objective,
                       "Of this objective, as listed, or its first words: accurate");
   command->add_flag("--all", request->all, "Also elites of tasks that have changed since");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return elites(*request); }; });
+  add_database_option(*command, request->database);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return elites(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -1,26 +1,30 @@
 #include "population/export/export.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <span>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/dispatch.h"
-#include "cli/commands/export_request.h"
-#include "cli/commands/export_results.h"
-#include "cli/commands/report.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/dispatch.h"
+#include "cli/subject/elite_table.h"
+#include "cli/subject/export_request.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/text/atomic_file.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/files.h"
 #include "cli/text/format.h"
+#include "cli/text/gzip.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/streams.h"
+#include "cli/text/suggest.h"
 #include "engine/base/error.h"
+#include "population/results/results.h"
 
 namespace evo::cli {
 namespace {
@@ -35,6 +39,8 @@ struct Request {
   bool dispatch = false;
   std::string database = kDefaultDatabase;
 };
+
+// ---- Kernels
 
 std::string filter_text(const EliteFilter& filter) {
   std::string text;
@@ -115,25 +121,85 @@ int export_several(const Request& request) {
   return kDone;
 }
 
-int export_format(const Request& request) {
+// ---- The results of runs
+
+using Writer = std::string (*)(const Results&);
+
+const std::map<std::string, Writer> kWriters = {{"csv", csv_text}, {"kerneltuner", kernel_tuner_text}, {"t4", t4_text}};
+
+Writer writer_of(const std::string& format) {
+  const auto found = kWriters.find(format);
+  if (found != kWriters.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [name, writer] : kWriters) names.push_back(name);
+  throw unknown_name("format", format, names);
+}
+
+bool ranks_alike(const RunInfo& a, const RunInfo& b) {
+  return a.task_hash == b.task_hash && a.objective == b.objective && device_key(a.device) == device_key(b.device);
+}
+
+bool matches(const RunInfo& info, const EliteFilter& filter) {
+  const std::string& device = filter.device;
+  return (filter.task.empty() || info.task == filter.task) &&
+         (filter.objective.empty() || (info.objective + " ").starts_with(filter.objective + " ")) &&
+         (device.empty() || info.device.id == device || info.device.kind == device ||
+          info.device.name.find(device) != std::string::npos);
+}
+
+/// The newest run that matches and all that rank by the same, or the one that is named.
+std::vector<RunId> runs_of(const Store& store, const Request& request) {
+  if (!request.run.empty()) return {find_run(store, parse_id("run", request.run)).id};
+  std::vector<RunRow> rows = store.runs();
+  std::erase_if(rows, [&](const RunRow& row) { return row.evaluated == 0 || !matches(row.info, request.filter); });
+  if (rows.empty()) {
+    throw usage_error(
+        fmt::format("no run in {} matches and has results: evo runs lists what there is", store.path().string()));
+  }
+  std::vector<RunId> runs;
+  for (const RunRow& row : rows) {
+    if (ranks_alike(row.info, rows.front().info)) runs.push_back(row.id);
+  }
+  return runs;
+}
+
+std::string results_text(const Results& results, const std::string& output) {
+  const auto failed = std::count_if(results.rows.begin(), results.rows.end(),
+                                    [](const ResultRow& row) { return row.verdict != Verdict::valid; });
+  return fmt::format("{}: {} candidates ({} failed) of {} on {}, {}, from {} {}\n", output,
+                     grouped(results.rows.size()), grouped(static_cast<std::uint64_t>(failed)), results.info.task,
+                     results.info.device.name, results.info.objective, results.runs.size() == 1 ? "run" : "runs",
+                     fmt::join(results.runs, ", "));
+}
+
+int export_results(const Request& request) {
   if (request.dispatch || !request.id.empty()) {
     throw usage_error("--format writes the results of runs: name a --run or a --task, not an ID or --dispatch");
   }
   const Store store = Store::open(request.database, Store::Mode::read);
-  return export_results(store, {request.format, request.run, request.filter, request.output});
+  const Writer writer = writer_of(request.format);
+  const Results results = results_of(store, runs_of(store, request));
+  const std::string text = writer(results);
+  if (request.output.empty() || request.output == "-") {
+    fmt::print("{}", text);
+    return kDone;
+  }
+  write_file(request.output, request.output.ends_with(".gz") ? gzipped(text) : text);
+  fmt::print("{}", results_text(results, request.output));
+  return kDone;
 }
 
 int export_any(const Request& request) {
   if (!request.options.empty() && !request.dispatch)
     throw usage_error("--option goes with --dispatch: name an --objective instead");
-  if (!request.format.empty()) return export_format(request);
+  if (!request.format.empty()) return export_results(request);
   if (!request.run.empty()) throw usage_error("--run goes with --format: it names the run whose results to write");
   return request.dispatch ? export_several(request) : export_kernel(request);
 }
 
 }  // namespace
 
-void add_export(CLI::App& app, Action& action) {
+void add_export(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("export", "Write one self-contained .cu file: kernel, launcher, provenance");
   command->add_option("ID", request->id, "A candidate (default: the best elite of the newest run's objective)")
@@ -159,8 +225,8 @@ void add_export(CLI::App& app, Action& action) {
       ->type_name("RUN");
   command->add_option("-o,--output", request->output, "The file; it is replaced as a whole (default: standard output)")
       ->type_name("FILE");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->callback([request, &action] { action = [request] { return export_any(*request); }; });
+  add_database_option(*command, request->database);
+  command->callback([request, &invocation] { invocation.action = [request] { return export_any(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands/commands.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
 #include "cli/text/exit_code.h"
@@ -29,16 +30,16 @@ int import_file(const Request& request, const std::string& command_line) {
 
 }  // namespace
 
-void add_import(CLI::App& app, Action& action, const std::string& command_line) {
+void add_import(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
       "import", "Take results that evo export --format wrote elsewhere into the database, as a run without sources");
   command->add_option("FILE", request->file, "A Kernel Tuner cache or T4 file of evo's; .gz is decompressed")
       ->required()
       ->type_name("");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->callback([request, &action, command_line] {
-    action = [request, command_line] { return import_file(*request, command_line); };
+  add_database_option(*command, request->database);
+  command->callback([request, &invocation] {
+    invocation.action = [request, &invocation] { return import_file(*request, invocation.command_line); };
   });
 }
 

@@ -4,13 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -62,24 +64,42 @@ std::string lineage_text(const std::vector<LineageRow>& rows, const Terminal& te
   return table.text(terminal);
 }
 
+using Json = nlohmann::ordered_json;
+
+std::string lineage_document(CandidateId candidate, const std::vector<LineageRow>& rows) {
+  Json json = json_document("lineage");
+  json["candidate"] = candidate;
+  json["ancestors"] = Json::array();
+  for (const LineageRow& row : rows) {
+    json["ancestors"].push_back({{"candidate", row.candidate},
+                                 {"distance", row.distance},
+                                 {"op", row.op},
+                                 {"parents", row.parents},
+                                 {"genome", genome_json(row.genome)},
+                                 {"verdict", name_of(row.verdict)},
+                                 {"latency_us", or_null(row.latency_us)}});
+  }
+  return json_text(json);
+}
+
 int lineage(const Request& request) {
   const CandidateId id = parse_id("candidate", request.id);
   const Store store = Store::open(request.database, Store::Mode::read);
   find_candidate(store, id);
   const std::vector<LineageRow> rows = store.lineage(id);
-  fmt::print("{}", request.json ? lineage_json(id, rows) : lineage_text(rows, terminal_of(stdout)));
+  fmt::print("{}", request.json ? lineage_document(id, rows) : lineage_text(rows, terminal_of(stdout)));
   return kDone;
 }
 
 }  // namespace
 
-void add_lineage(CLI::App& app, Action& action) {
+void add_lineage(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("lineage", "Show a candidate's ancestors and what each step changed");
   command->add_option("ID", request->id, "A candidate")->required()->type_name("");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return lineage(*request); }; });
+  add_database_option(*command, request->database);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return lineage(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/kernel_values.h"
 #include "cli/model/cost_report.h"
 #include "cli/model/model_fit.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "cli/subject/templates.h"
-#include "cli/text/atomic_file.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/files.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/scatter_svg.h"
@@ -104,7 +104,7 @@ Subject given_subject(const Request& request) {
   subject.tree = load_templates(request.templates);
   subject.task = find_task(subject.tree, request.task);
   const bool inlined = request.genome.find('{') != std::string::npos;
-  subject.genome = genome_from_json(inlined ? request.genome : read_whole_file(request.genome, kLargestGenomeBytes));
+  subject.genome = genome_from_json(inlined ? request.genome : read_file(request.genome, kLargestGenomeBytes));
   subject.device = resolve_device(request.device.empty() ? "vgpu" : request.device);
   subject.target = narrowed(
       subject.task, make_target(subject.task, "cuda", {}, parse_options(subject.task, request.options)), request);
@@ -158,13 +158,12 @@ std::string costs_text(const Subject& subject, const std::vector<ShapeCost>& cos
   return text;
 }
 
-std::string costs_json(const Subject& subject, const std::vector<ShapeCost>& costs) {
-  Json json = {{"evo", EVO_VERSION},
-               {"command", "model"},
-               {"task", subject.task.name},
-               {"device", subject.device.id},
-               {"genome", Json::parse(to_json(subject.genome))},
-               {"shapes", Json::array()}};
+std::string costs_document(const Subject& subject, const std::vector<ShapeCost>& costs) {
+  Json json = json_document("model");
+  json["task"] = subject.task.name;
+  json["device"] = subject.device.id;
+  json["genome"] = genome_json(subject.genome);
+  json["shapes"] = Json::array();
   for (const ShapeCost& cost : costs) {
     Json launches = Json::array();
     for (const vgpu::LaunchCost& launch : cost.modelled.cost.launches) {
@@ -173,7 +172,7 @@ std::string costs_json(const Subject& subject, const std::vector<ShapeCost>& cos
     }
     json["shapes"].push_back({{"shape", cost.shape},
                               {"modelled_us", cost.modelled.cost.latency_us},
-                              {"measured_us", cost.measured_us ? Json(*cost.measured_us) : Json(nullptr)},
+                              {"measured_us", or_null(cost.measured_us)},
                               {"registers", cost.modelled.build.registers},
                               {"spill_bytes", cost.modelled.build.spill_bytes},
                               {"launches", launches}});
@@ -184,7 +183,7 @@ std::string costs_json(const Subject& subject, const std::vector<ShapeCost>& cos
 int model_one(const Request& request) {
   const Subject subject = request.genome.empty() ? stored_subject(request) : given_subject(request);
   const std::vector<ShapeCost> costs = costs_of(subject, request);
-  fmt::print("{}", request.json ? costs_json(subject, costs)
+  fmt::print("{}", request.json ? costs_document(subject, costs)
                                 : costs_text(subject, costs, request.explained, terminal_of(stdout)));
   return kDone;
 }
@@ -212,8 +211,9 @@ std::string fits_text(const std::vector<Fit>& fits, const Terminal& terminal) {
          "within this factor of the median ratio\n";
 }
 
-std::string fits_json(const std::vector<Fit>& fits) {
-  Json json = {{"evo", EVO_VERSION}, {"command", "model"}, {"sweeps", Json::array()}};
+std::string fits_document(const std::vector<Fit>& fits) {
+  Json json = json_document("model");
+  json["sweeps"] = Json::array();
   for (const Fit& fit : fits) {
     json["sweeps"].push_back({{"name", fit.name},
                               {"device", fit.device},
@@ -258,7 +258,7 @@ int compare_with_sweeps(const Request& request) {
   for (const std::string& sweep : request.sweeps) fits.push_back(fit_of(tree, read_sweep(sweep), wanted));
   if (!request.csv.empty()) write_file(request.csv, fit_csv(fits));
   if (!request.svg.empty()) write_file(request.svg, fits_svg(fits));
-  fmt::print("{}", request.json ? fits_json(fits) : fits_text(fits, terminal_of(stdout)));
+  fmt::print("{}", request.json ? fits_document(fits) : fits_text(fits, terminal_of(stdout)));
   return kDone;
 }
 
@@ -282,7 +282,7 @@ int model(const Request& request, const CLI::App& command) {
 
 }  // namespace
 
-void add_model(CLI::App& app, Action& action) {
+void add_model(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("model", "Show where modelled time goes; compare the model with measurements");
   command->add_option("ID", request->id, "A candidate")->type_name("");
@@ -313,10 +313,12 @@ void add_model(CLI::App& app, Action& action) {
   command->add_option("--device", request->device, "vgpu:MODEL (default: like the GPU that measured, else vgpu)")
       ->type_name("DEVICE");
   command->add_option("--keep", request->kept, "Keep compiled programs there for the next time")->type_name("DIR");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action, command] { action = [request, command] { return model(*request, *command); }; });
+  add_database_option(*command, request->database);
+  add_templates_option(*command, request->templates);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation, command] {
+    invocation.action = [request, command] { return model(*request, *command); };
+  });
 }
 
 }  // namespace evo::cli

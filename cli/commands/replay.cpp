@@ -12,13 +12,13 @@
 #include <set>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/orders.h"
-#include "cli/model/modelled_recording.h"
+#include "cli/model/modelled_latencies.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/recordings.h"
-#include "cli/text/atomic_file.h"
+#include "cli/subject/visit_orders.h"
 #include "cli/text/curves_svg.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/files.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
@@ -91,7 +91,7 @@ void open_spaces(const Request& request, Spaces& spaces) {
 /// What a model predicts of each row, also that it is not built. Throws usage_error when it knows nothing of the
 /// space.
 std::vector<std::optional<double>> predicted_rows(const Recording& recording,
-                                                  const std::map<std::string, ModelledGenomes>& modelled,
+                                                  const std::map<std::string, ModelledLatencies>& modelled,
                                                   const ReplayLimits& limits) {
   std::vector<std::optional<double>> predicted(recording.rows.size());
   const auto space = modelled.find(recording.name);
@@ -254,8 +254,10 @@ Json figures_json(const std::string& strategy, const ReplayFigures& figures, con
           {"evaluations", figures.evaluations}};
 }
 
-std::string replay_json(const Spaces& spaces, const std::vector<std::size_t>& budgets) {
-  Json json = {{"evo", EVO_VERSION}, {"command", "replay"}, {"spaces", Json::array()}, {"mean", Json::array()}};
+std::string replay_document(const Spaces& spaces, const std::vector<std::size_t>& budgets) {
+  Json json = json_document("replay");
+  json["spaces"] = Json::array();
+  json["mean"] = Json::array();
   for (const Replayed& space : spaces) {
     Json strategies = Json::array();
     for (const auto& entry : space.entries)
@@ -311,7 +313,7 @@ int replay_spaces(const Request& request) {
     for (Recording& recording : open_recordings(file)) elsewhere.push_back(std::move(recording));
   }
 
-  const std::map<std::string, ModelledGenomes> modelled = read_modelled(request.modelled);
+  const std::map<std::string, ModelledLatencies> modelled = read_modelled_latencies(request.modelled);
 
   // The runs. Unless told otherwise they last as long as P is scored.
   for (Replayed& space : spaces) {
@@ -338,13 +340,13 @@ int replay_spaces(const Request& request) {
   }
   if (!request.out.empty()) write_orders(request.out, spaces, strategies);
   if (!request.svg.empty()) write_curves(request.svg, spaces, budgets.back());
-  fmt::print("{}", request.json ? replay_json(spaces, budgets) : replay_text(spaces, budgets, terminal_of(stdout)));
+  fmt::print("{}", request.json ? replay_document(spaces, budgets) : replay_text(spaces, budgets, terminal_of(stdout)));
   return kDone;
 }
 
 }  // namespace
 
-void add_replay(CLI::App& app, Action& action) {
+void add_replay(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
       app.add_subcommand("replay", "Run strategies on recorded spaces, without a device, and score them");
@@ -391,8 +393,8 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("--out", request->out, "Write the orders of visits, a JSON object for each run")
       ->type_name("FILE");
   command->add_option("--svg", request->svg, "Draw the convergence curves")->type_name("FILE");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return replay_spaces(*request); }; });
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return replay_spaces(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -8,23 +8,25 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/compare.h"
-#include "cli/commands/json_documents.h"
-#include "cli/run/disturbances.h"
-#include "cli/run/model_predictor.h"
+#include "cli/run/cost_model_predictor.h"
+#include "cli/run/elite_comparison.h"
+#include "cli/run/fixed_width_evaluator.h"
 #include "cli/run/progress.h"
 #include "cli/run/proposer_process.h"
 #include "cli/run/run_setup.h"
 #include "cli/run/run_summary.h"
-#include "cli/run/selftest_record.h"
+#include "cli/run/timing_disturbances.h"
 #include "cli/run/warm_start.h"
+#include "cli/selftest/selftest_record.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
-#include "cli/text/fixed_width.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/signals.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
@@ -77,7 +79,7 @@ Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished, std
   std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
   if (run.info.width == 0) run.info.width = pipeline->width();
   DevicePipeline* behind = pipeline.get();
-  return {behind, std::make_unique<FixedWidth>(std::move(pipeline), run.info.width)};
+  return {behind, std::make_unique<FixedWidthEvaluator>(std::move(pipeline), run.info.width)};
 }
 
 void make_parent_folder(const std::string& database) {
@@ -211,7 +213,7 @@ SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluat
                              EliteJudge judge) {
   const std::unique_ptr<Archive> archive = store.archive(id, std::move(judge));
   try {
-    DisturbanceWatch watch;
+    TimingDisturbances watch;
     const SearchResult result = search(strategy, evaluator, *archive, build, limits, [&](const SearchProgress& now) {
       progress.update(now);
       if (now.last_evaluation == nullptr || now.last == nullptr) return;
@@ -241,6 +243,22 @@ void try_family(const Space& space, const std::string& family, const Build& buil
   build(space.sample(rng, family));
 }
 
+using Json = nlohmann::ordered_json;
+
+std::string run_document(const RunSummary& summary) {
+  Json json = json_document("run");
+  json["run"] = run_json(summary.run);
+  json["interrupted"] = summary.result.interrupted;
+  json["exhausted"] = summary.result.exhausted;
+  json["verdicts"] = Json::object();
+  for (const auto& [verdict, count] : summary.verdicts) json["verdicts"][std::string(name_of(verdict))] = count;
+  json["first_valid"] = summary.first_valid ? outcome_json(*summary.first_valid) : Json(nullptr);
+  json["best"] = summary.best ? outcome_json(*summary.best) : Json(nullptr);
+  json["improvement"] = or_null(summary.improvement());
+  json["elites"] = elites_json(summary.elites);
+  return json_text(json);
+}
+
 int exit_code_of(const SearchResult& result) {
   if (result.interrupted) return kInterrupted;
   return result.valid > 0 ? kDone : kNothingValid;
@@ -267,7 +285,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   const auto binaries = std::make_shared<BinaryCache>();  // What is modelled first and then evaluated is compiled once.
   std::unique_ptr<LatencyPredictor> predictor;
   if (run.info.screen > 1 || run.presearch > 0)
-    predictor = std::make_unique<CachedPredictor>(std::make_unique<ModelLatencyPredictor>(
+    predictor = std::make_unique<CachedPredictor>(std::make_unique<CostModelPredictor>(
         run.task, run.info.target, run.device, build, binaries, interrupt.requested()));
   const SearchLimits limits = limits_of(run, interrupt.requested());
   const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space, limits);
@@ -302,13 +320,13 @@ int run(const RunRequest& request, const std::string& command_line) {
 
   // The report.
   const RunSummary summary = summarise(store, id, result);
-  fmt::print("{}", request.json ? run_json(summary) : run_text(summary, request.database, terminal_of(stdout)));
+  fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
 }
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& action, const std::string& command_line) {
+void add_run(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<RunRequest>();
   CLI::App* command = app.add_subcommand("run", "Evolve kernels for a task; the three best are kept as elites");
   command->add_option("--task", request->task, "What to compute (evo tasks lists them)")->type_name("TASK");
@@ -380,12 +398,13 @@ void add_run(CLI::App& app, Action& action, const std::string& command_line) {
       ->add_option("--resume", request->resume,
                    "Go on with this run (evo runs lists them) and its limits; --evals or --time set others")
       ->type_name("RUN");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
+  add_database_option(*command, request->database);
+  add_templates_option(*command, request->templates);
   command->add_flag("--quiet", request->quiet, "No progress");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback(
-      [request, &action, command_line] { action = [request, command_line] { return run(*request, command_line); }; });
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] {
+    invocation.action = [request, &invocation] { return run(*request, invocation.command_line); };
+  });
 }
 
 }  // namespace evo::cli

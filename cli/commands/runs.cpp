@@ -3,14 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
 #include "cli/run/warm_start.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -85,10 +87,27 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
   return text;
 }
 
+using Json = nlohmann::ordered_json;
+
+std::string runs_document(const std::vector<RunRow>& rows) {
+  Json json = json_document("runs");
+  json["runs"] = Json::array();
+  for (const RunRow& row : rows) json["runs"].push_back(run_json(row));
+  return json_text(json);
+}
+
+std::string runs_document(const RunRow& row, const std::vector<OutcomeRow>& outcomes) {
+  Json json = json_document("runs");
+  json["runs"] = Json::array({run_json(row)});
+  Json& listed = json["runs"][0]["outcomes"] = Json::array();
+  for (const OutcomeRow& outcome : outcomes) listed.push_back(outcome_json(outcome));
+  return json_text(json);
+}
+
 int one_run(const Request& request, const Store& store) {
   const RunRow row = find_run(store, parse_id("run", request.id));
   const std::vector<OutcomeRow> outcomes = store.outcomes(row.id);
-  fmt::print("{}", request.json ? runs_json(row, outcomes) : run_detail(store, row, outcomes, terminal_of(stdout)));
+  fmt::print("{}", request.json ? runs_document(row, outcomes) : run_detail(store, row, outcomes, terminal_of(stdout)));
   return kDone;
 }
 
@@ -96,19 +115,19 @@ int runs(const Request& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   if (!request.id.empty()) return one_run(request, store);
   const std::vector<RunRow> rows = store.runs();
-  fmt::print("{}", request.json ? runs_json(rows) : runs_text(rows, terminal_of(stdout)));
+  fmt::print("{}", request.json ? runs_document(rows) : runs_text(rows, terminal_of(stdout)));
   return kDone;
 }
 
 }  // namespace
 
-void add_runs(CLI::App& app, Action& action) {
+void add_runs(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("runs", "List past searches, or show one: verdicts and their reasons");
   command->add_option("ID", request->id, "A run")->type_name("");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return runs(*request); }; });
+  add_database_option(*command, request->database);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return runs(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -1,5 +1,3 @@
-#include "cli/commands/sanitize.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +9,9 @@
 #include <set>
 #include <variant>
 
-#include "cli/commands/vgpu.h"
+#include "cli/commands/commands.h"
+#include "cli/kernel/kernel_options.h"
+#include "cli/kernel/kernel_run.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
 #include "cli/subject/lookup.h"
@@ -19,20 +19,32 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/pipeline.h"
+#include "evaluator/vgpu/sanitiser/finding.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "evaluator/worker/device_server.h"
 
 namespace evo::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct Request {
   KernelRequest kernels;  ///< `file` is the subject, whatever it is.
   std::string database = kDefaultDatabase;
   std::vector<std::string> shapes;
+};
+
+/// What `evo sanitize` found.
+struct Sanitized {
+  std::string subject;
+  std::string device;
+  std::vector<std::string> ran;  ///< What was run: shapes, or kernels with their arguments.
+  std::vector<vgpu::Finding> findings;
 };
 
 std::string model_of(const std::string& device) {
@@ -159,7 +171,7 @@ std::vector<Claim> claims_of(const Request& request) {
 }
 
 void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
-  const VgpuRun run = run_kernels(request);
+  const KernelResults run = run_kernels(request);
   result.device = run.device.id;
   result.findings = run.findings;
   for (const LaunchResult& launch : run.launches) {
@@ -167,6 +179,35 @@ void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
     if (launch.failure && launch.failure->verdict == Verdict::launch_failed)
       throw usage_error(fmt::format("{}: {}", request.file, launch.failure->reason));
   }
+}
+
+std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
+  std::string text = fmt::format("{} on {}: {}\n", result.subject, result.device, fmt::join(result.ran, ", "));
+  for (const vgpu::Finding& finding : result.findings) {
+    text += fmt::format("  {}: {}{}\n", styled(terminal, Style::bad, std::string(name_of(finding.kind))),
+                        one_line(finding.text),
+                        finding.count > 1 ? fmt::format(" (and {} times more)", grouped(finding.count - 1)) : "");
+  }
+  if (result.findings.empty()) return text + fmt::format("  {}\n", styled(terminal, Style::good, "no finding"));
+  return text + fmt::format("  {} finding{}\n", result.findings.size(), result.findings.size() == 1 ? "" : "s");
+}
+
+std::string sanitize_document(const Sanitized& result) {
+  Json findings = Json::array();
+  for (const vgpu::Finding& finding : result.findings) {
+    findings.push_back({{"kind", name_of(finding.kind)},
+                        {"kernel", finding.kernel},
+                        {"line", finding.line},
+                        {"count", finding.count},
+                        {"text", finding.text}});
+  }
+  Json json = json_document("sanitize");
+  json["subject"] = result.subject;
+  json["device"] = result.device;
+  json["ran"] = result.ran;
+  json["clean"] = result.findings.empty();
+  json["findings"] = findings;
+  return json_text(json);
 }
 
 /// A candidate's plans say how it is compiled and launched.
@@ -183,40 +224,13 @@ int sanitize(const Request& request, const CLI::App& command) {
     refuse_options(command, {"--shapes"}, "a kernel that is no candidate's");
     sanitize_kernels(request.kernels, result);
   }
-  fmt::print("{}", request.kernels.json ? sanitize_json(result) : sanitize_text(result, terminal_of(stdout)));
+  fmt::print("{}", request.kernels.json ? sanitize_document(result) : sanitize_text(result, terminal_of(stdout)));
   return result.findings.empty() ? kDone : kNothingValid;
 }
 
 }  // namespace
 
-std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
-  std::string text = fmt::format("{} on {}: {}\n", result.subject, result.device, fmt::join(result.ran, ", "));
-  for (const vgpu::Finding& finding : result.findings) {
-    text += fmt::format("  {}: {}{}\n", styled(terminal, Style::bad, std::string(name_of(finding.kind))),
-                        one_line(finding.text),
-                        finding.count > 1 ? fmt::format(" (and {} times more)", grouped(finding.count - 1)) : "");
-  }
-  if (result.findings.empty()) return text + fmt::format("  {}\n", styled(terminal, Style::good, "no finding"));
-  return text + fmt::format("  {} finding{}\n", result.findings.size(), result.findings.size() == 1 ? "" : "s");
-}
-
-std::string sanitize_json(const Sanitized& result) {
-  using Json = nlohmann::ordered_json;
-  Json findings = Json::array();
-  for (const vgpu::Finding& finding : result.findings) {
-    findings.push_back({{"kind", name_of(finding.kind)},
-                        {"kernel", finding.kernel},
-                        {"line", finding.line},
-                        {"count", finding.count},
-                        {"text", finding.text}});
-  }
-  const Json json = {{"evo", EVO_VERSION},      {"command", "sanitize"}, {"subject", result.subject},
-                     {"device", result.device}, {"ran", result.ran},     {"clean", result.findings.empty()},
-                     {"findings", findings}};
-  return json_text(json);
-}
-
-void add_sanitize(CLI::App& app, Action& action) {
+void add_sanitize(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
       "sanitize", "Look for races, uninitialised reads, bad accesses and deadlocks, on the virtual GPU");
@@ -228,14 +242,14 @@ void add_sanitize(CLI::App& app, Action& action) {
       ->add_option("--shapes", request->shapes, "Of a candidate: these shapes (default: all that it was validated at)")
       ->allow_extra_args(false)
       ->type_name("A,B");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
+  add_database_option(*command, request->database);
   add_kernel_options(*command, request->kernels);
-  command->add_flag("--json", request->kernels.json, kJsonHelp);
+  add_json_flag(*command, request->kernels.json);
   command->footer(kArgumentsHelp);
-  command->callback([request, &action, command] {
+  command->callback([request, &invocation, command] {
     take_kernel_options(request->kernels, *command);
     request->kernels.sanitised = true;
-    action = [request, command] { return sanitize(*request, *command); };
+    invocation.action = [request, command] { return sanitize(*request, *command); };
   });
 }
 

@@ -4,14 +4,16 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/sources.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 
@@ -168,6 +170,32 @@ std::string samples_text(const Evaluation& evaluation) {
   return text;
 }
 
+using Json = nlohmann::ordered_json;
+
+std::string show_document(const CandidateRow& candidate, const RunRow& run) {
+  Json programs = Json::array();
+  for (const StoredProgram& program : candidate.programs) {
+    programs.push_back({{"specialisation", bindings_json(program.specialisation)},
+                        {"max_registers", program.max_registers},
+                        {"source_hash", program.source_hash},
+                        {"source", program.source}});
+  }
+  Json json = json_document("show");
+  json["candidate"] = candidate.id;
+  json["ticket"] = candidate.ticket;
+  json["recorded_at"] = candidate.recorded_at;
+  json["op"] = candidate.op;
+  json["parents"] = candidate.parents;
+  json["genome"] = genome_json(candidate.genome);
+  json["elite_rank"] = or_null(candidate.elite_rank);
+  json["source_hash"] = candidate.source_hash;
+  json["evaluation"] = evaluation_json(candidate.evaluation);
+  json["programs"] = programs;
+  json["files"] = candidate.files;
+  json["run"] = run_json(run);
+  return json_text(json);
+}
+
 int show(const Request& request) {
   if (request.source + request.log + request.samples + request.genome + request.json > 1) {
     throw usage_error("evo show prints one thing at a time: --source, --log, --samples, --genome or --json");
@@ -178,7 +206,7 @@ int show(const Request& request) {
   const RunRow run = find_run(store, row.run);
   std::string text;
   if (request.json)
-    text = show_json(row, run);
+    text = show_document(row, run);
   else if (request.source)
     text = all_sources(row);
   else if (request.log)
@@ -195,7 +223,7 @@ int show(const Request& request) {
 
 }  // namespace
 
-void add_show(CLI::App& app, Action& action) {
+void add_show(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("show", "Show one candidate: genome, verdict, builds, timings, errors");
   command->add_option("ID", request->id, "A candidate")->required()->type_name("");
@@ -203,9 +231,9 @@ void add_show(CLI::App& app, Action& action) {
   command->add_flag("--log", request->log, "Print its build log alone");
   command->add_flag("--samples", request->samples, "Print every timing sample, tab separated");
   command->add_flag("--genome", request->genome, "Print its genome as JSON");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_flag("--json", request->json, "Print everything as JSON (docs/json.md)");
-  command->callback([request, &action] { action = [request] { return show(*request); }; });
+  add_database_option(*command, request->database);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return show(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -1,20 +1,25 @@
+#include "engine/space/space.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
 #include "cli/subject/arguments.h"
-#include "cli/subject/listings.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
 #include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/text/suggest.h"
 #include "cli/text/table.h"
+#include "engine/base/error.h"
 #include "engine/space/t1.h"
 
 namespace evo::cli {
@@ -30,6 +35,66 @@ struct Request {
   std::string t1;
   bool json = false;
 };
+
+/// A family and how much of it there is to search on a device.
+struct FamilyListing {
+  Family family;
+  std::string left_out;     ///< Why the device or the options exclude it; empty when it takes part.
+  std::uint64_t legal = 0;  ///< Genomes.
+  double product = 0;       ///< Size of the product of all alleles.
+};
+
+struct SpaceListing {
+  Task task;
+  DeviceInfo device;
+  Target target;
+  std::vector<FamilyListing> families;
+
+  std::uint64_t legal() const;  ///< Over all families; saturates.
+};
+FamilyListing measure(const Family& family, const Bindings& known, const std::vector<Bindings>& specialisations) {
+  FamilyListing listing;
+  listing.family = family;
+  if (!family.requires_device.evaluate_bool(known)) {
+    listing.left_out = fmt::format("needs {}", family.requires_device.text());
+    return listing;
+  }
+  try {
+    const Space space({family}, known, specialisations);
+    listing.legal = space.size(family.name);
+    listing.product = space.product_size(family.name);
+  } catch (const Error& error) {
+    listing.left_out = error.what();
+  }
+  return listing;
+}
+
+std::uint64_t SpaceListing::legal() const {
+  std::uint64_t sum = 0;
+  for (const FamilyListing& listing : families) {
+    if (__builtin_add_overflow(sum, listing.legal, &sum)) return UINT64_MAX;
+  }
+  return sum;
+}
+
+/// `family`: only that one; empty: all.
+SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
+                        const std::string& family) {
+  SpaceListing listing{task, device, target, {}};
+  const Bindings known = known_to_space(device, target);
+  const std::vector<Bindings> specialisations = specialisations_of(task, target);
+  std::vector<std::string> names;
+  for (const Family& candidate : load_families(tree, task)) {
+    names.push_back(candidate.name);
+    if (family.empty() || candidate.name == family) {
+      listing.families.push_back(measure(candidate, known, specialisations));
+    }
+  }
+  if (listing.families.empty() && !family.empty()) {
+    throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
+  }
+  return listing;
+}
 
 std::string alleles_of(const Gene& gene) {
   std::vector<std::string> alleles;
@@ -71,6 +136,40 @@ std::string space_text(const SpaceListing& space, const Terminal& terminal) {
   return text;
 }
 
+using Json = nlohmann::ordered_json;
+
+Json gene_json(const Gene& gene) {
+  static constexpr const char* kKinds[] = {"number", "boolean", "category", "slot"};
+  Json alleles = Json::array();
+  for (const Value& allele : gene.alleles) alleles.push_back(value_json(allele));
+  return {{"name", gene.name},
+          {"kind", kKinds[static_cast<int>(gene.kind)]},
+          {"alleles", alleles},
+          {"when", gene.when.text()},
+          {"doc", gene.doc}};
+}
+
+std::string space_document(const SpaceListing& space) {
+  Json json = json_document("space");
+  json["task"] = space.task.name;
+  json["device"] = device_json(space.device);
+  json["target"] = target_json(space.target);
+  json["legal"] = space.legal();
+  json["families"] = Json::array();
+  for (const FamilyListing& listing : space.families) {
+    Json genes = Json::array();
+    for (const Gene& gene : listing.family.genes) genes.push_back(gene_json(gene));
+    json["families"].push_back({{"name", listing.family.name},
+                                {"summary", listing.family.summary},
+                                {"requires", listing.family.requires_device.text()},
+                                {"left_out", listing.left_out.empty() ? Json(nullptr) : Json(listing.left_out)},
+                                {"legal", listing.legal},
+                                {"product", listing.product},
+                                {"genes", genes}});
+  }
+  return json_text(json);
+}
+
 /// A tuning problem of another tuner: a family without a device.
 int t1_space(const Request& request) {
   const std::string name = std::filesystem::path(request.t1).filename().string();
@@ -82,7 +181,7 @@ int t1_space(const Request& request) {
   SpaceListing all;
   all.task.name = name;
   all.families.push_back(listing);
-  fmt::print("{}", request.json ? space_json(all) : family_text(listing, terminal_of(stdout)));
+  fmt::print("{}", request.json ? space_document(all) : family_text(listing, terminal_of(stdout)));
   return kDone;
 }
 
@@ -95,13 +194,13 @@ int space(const Request& request) {
   const DeviceInfo device = find_device(request.device);
   const Target target = make_target(task, device.kind, shapes, options);
   const SpaceListing listing = list_space(tree, task, device, target, request.family);
-  fmt::print("{}", request.json ? space_json(listing) : space_text(listing, terminal_of(stdout)));
+  fmt::print("{}", request.json ? space_document(listing) : space_text(listing, terminal_of(stdout)));
   return kDone;
 }
 
 }  // namespace
 
-void add_space(CLI::App& app, Action& action) {
+void add_space(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("space", "Show what there is to search: families, genes, legal genomes");
   command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");
@@ -115,10 +214,10 @@ void add_space(CLI::App& app, Action& action) {
   command->add_option("--option", request->options, "An option of the task, as out=bf16")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
-  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
+  add_templates_option(*command, request->templates);
   command->add_option("--t1", request->t1, "Instead of a task: a tuning problem in the T1 format")->type_name("FILE");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return space(*request); }; });
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return space(*request); }; });
 }
 
 }  // namespace evo::cli

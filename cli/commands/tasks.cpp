@@ -3,12 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
-#include "cli/subject/listings.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
+#include "cli/subject/task_listing.h"
 #include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -72,6 +75,50 @@ std::string task_text(const TaskListing& listing, const Terminal& terminal) {
                      facts.text(terminal, 2));
 }
 
+using Json = nlohmann::ordered_json;
+
+Json task_json(const TaskListing& listing) {
+  if (!listing.problem.empty()) return {{"name", listing.name}, {"problem", listing.problem}};
+  const Task& task = listing.task;
+  Json families = Json::array();
+  for (const Family& family : listing.families) {
+    families.push_back({{"name", family.name},
+                        {"summary", family.summary},
+                        {"requires", family.requires_device.text()},
+                        {"genes", family.genes.size()}});
+  }
+  Json options = Json::object();
+  for (const Option& option : task.options) {
+    for (const Value& value : option.values) options[option.name].push_back(value_json(value));
+  }
+  Json objectives = Json::array();
+  for (const Objective& objective : task.objectives) {
+    const Limits& limits = objective.limits;
+    objectives.push_back({{"name", objective.name},
+                          {"relative_l2", positive_or_null(limits.relative_l2)},
+                          {"cosine", positive_or_null(limits.cosine)},
+                          {"max_abs", positive_or_null(limits.max_abs)}});
+  }
+  Json sets = Json::object();
+  for (const auto& [kind, set] : task.shape_sets) sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};
+  return {{"name", task.name},
+          {"problem", nullptr},
+          {"summary", task.summary},
+          {"hash", task.hash},
+          {"options", options},
+          {"objectives", objectives},
+          {"shapes", shapes_json(task.shapes)},
+          {"shape_sets", sets},
+          {"families", families}};
+}
+
+std::string tasks_document(const std::vector<TaskListing>& tasks) {
+  Json json = json_document("tasks");
+  json["tasks"] = Json::array();
+  for (const TaskListing& listing : tasks) json["tasks"].push_back(task_json(listing));
+  return json_text(json);
+}
+
 int tasks(const Request& request) {
   const std::filesystem::path folder = find_templates(request.templates);
   const std::vector<TaskListing> listings = list_tasks(read_templates(folder));
@@ -82,18 +129,18 @@ int tasks(const Request& request) {
     malformed += listing.problem.empty() ? 0 : 1;
   }
   text += fmt::format("in {}; evo space --task NAME shows the genes\n", folder.string());
-  fmt::print("{}", request.json ? tasks_json(listings) : text);
+  fmt::print("{}", request.json ? tasks_document(listings) : text);
   return malformed == 0 ? kDone : kWrongUsage;
 }
 
 }  // namespace
 
-void add_tasks(CLI::App& app, Action& action) {
+void add_tasks(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("tasks", "List the tasks: families, options, shapes");
-  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return tasks(*request); }; });
+  add_templates_option(*command, request->templates);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return tasks(*request); }; });
 }
 
 }  // namespace evo::cli

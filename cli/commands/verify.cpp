@@ -4,21 +4,24 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/json_documents.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
 #include "cli/subject/contract.h"
-#include "cli/subject/held_out.h"
+#include "cli/subject/held_out_shapes.h"
+#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
+#include "cli/subject/salt.h"
 #include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "evaluator/pipeline/pipeline.h"
@@ -74,11 +77,6 @@ DeviceInfo device_like(const Claim& claim) {
                   claim.origin, record.name));
 }
 
-std::uint64_t fresh_salt() {
-  std::random_device source;
-  return (static_cast<std::uint64_t>(source()) << 32) | source();
-}
-
 Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   PipelineOptions options;
   options.task = claim.task;
@@ -98,17 +96,17 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
 }
 
 /// `templates`: of a claim that a file makes; null for a candidate's.
-Finding check(Claim claim, const std::string& device_name, const SourceTree* templates) {
-  Finding finding;
-  finding.device = device_name.empty() ? device_like(claim) : find_device(device_name);
-  if (templates != nullptr) judge_by_installed(claim, *templates, finding.device.kind);
-  finding.modelled = finding.device.kind == "vgpu";
-  finding.comparable = device_key(record_of(finding.device)) == device_key(claim.device);
-  finding.tolerance = finding.modelled ? 0 : kMeasuredTolerance;
-  finding.evaluation = evaluate(claim, finding.device);
-  finding.claim = std::move(claim);
-  judge(finding);
-  return finding;
+Verification check(Claim claim, const std::string& device_name, const SourceTree* templates) {
+  Verification verification;
+  verification.device = device_name.empty() ? device_like(claim) : find_device(device_name);
+  if (templates != nullptr) use_installed_task(claim, *templates, verification.device.kind);
+  verification.modelled = verification.device.kind == "vgpu";
+  verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);
+  verification.tolerance = verification.modelled ? 0 : kMeasuredTolerance;
+  verification.evaluation = evaluate(claim, verification.device);
+  verification.claim = std::move(claim);
+  decide(verification);
+  return verification;
 }
 
 const Timing* find_timing(const std::vector<Timing>& timings, const Timing& like) {
@@ -117,9 +115,18 @@ const Timing* find_timing(const std::vector<Timing>& timings, const Timing& like
   return found == timings.end() ? nullptr : &*found;
 }
 
-std::string finding_text(const Finding& finding, const Terminal& terminal) {
-  const Claim& claim = finding.claim;
-  const Evaluation& evaluation = finding.evaluation;
+// Exact means up to the digits that an exported file spells out.
+constexpr double kRounding = 1e-9;
+
+std::string change_text(double claimed_us, double found_us) {
+  const double change = found_us / claimed_us - 1;
+  if (std::abs(change) < 1e-9) return "the same";
+  return fmt::format("{:.1f} % {}", std::abs(change) * 100, change > 0 ? "slower" : "faster");
+}
+
+std::string verification_text(const Verification& verification, const Terminal& terminal) {
+  const Claim& claim = verification.claim;
+  const Evaluation& evaluation = verification.evaluation;
   using Align = Table::Align;
   Table table({{""}, {"claimed", Align::right}, {"found", Align::right}});
   for (const Timing& claimed : claim.timings) {
@@ -131,8 +138,9 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
   table.add({"objective, us", microseconds(claim.latency_us), valid ? microseconds(evaluation.latency_us) : "-"});
   table.add({"worst relative error", error_figure(claim.worst_relative_l2),
              evaluation.errors.empty() ? "-" : error_figure(evaluation.worst_relative_l2)});
-  std::string text = fmt::format("{}: {} on {} ({}), inputs from fresh seeds, also on shapes that no search has seen\n",
-                                 claim.origin, claim.task.name, finding.device.id, timing_word(finding.modelled));
+  std::string text =
+      fmt::format("{}: {} on {} ({}), inputs from fresh seeds, also on shapes that no search has seen\n", claim.origin,
+                  claim.task.name, verification.device.id, timing_word(verification.modelled));
   if (claim.edited) text += "the kernels in the file were edited after the export\n";
   if (claim.contract == Contract::installed)
     text += fmt::format("judged by the {} of the templates here: the one in the file is different\n", claim.task.name);
@@ -140,9 +148,60 @@ std::string finding_text(const Finding& finding, const Terminal& terminal) {
     text += fmt::format("judged by the {} that the file brings: the templates here have none\n", claim.task.name);
   text += table.text(terminal, 2);
   return text + fmt::format("{}: {}\n",
-                            finding.reproduced ? styled(terminal, Style::good, "reproduced")
-                                               : styled(terminal, Style::bad, "not reproduced"),
-                            one_line(finding.why));
+                            verification.reproduced ? styled(terminal, Style::good, "reproduced")
+                                                    : styled(terminal, Style::bad, "not reproduced"),
+                            one_line(verification.why));
+}
+
+using Json = nlohmann::ordered_json;
+
+const char* name_of(Contract contract) {
+  switch (contract) {
+    case Contract::same:
+      return "same";
+    case Contract::installed:
+      return "installed";
+    case Contract::brought:
+      return "brought";
+  }
+  return "";
+}
+
+Json verification_json(const Verification& verification) {
+  const Claim& claim = verification.claim;
+  Json json;
+  json["origin"] = claim.origin;
+  json["edited"] = claim.edited;
+  json["task"] = claim.task.name;
+  json["contract"] = name_of(claim.contract);
+  json["genome"] = genome_json(claim.genome);
+  json["device"] = device_json(verification.device);
+  json["reproduced"] = verification.reproduced;
+  json["why"] = verification.why;
+  json["comparable"] = verification.comparable;
+  json["tolerance"] = verification.tolerance;
+  json["claim"] = {{"device", device_json(claim.device)},
+                   {"latency_us", claim.latency_us},
+                   {"relative_l2", claim.worst_relative_l2},
+                   {"timings", timings_json(claim.timings, false)}};
+  json["found"] = evaluation_json(verification.evaluation);
+  return json;
+}
+
+std::string verify_document(const Verification& verification) {
+  Json json = json_document("verify");
+  json.update(verification_json(verification));
+  return json_text(json);
+}
+
+std::string verify_document(const std::string& origin, const std::vector<Verification>& verifications) {
+  Json json = json_document("verify");
+  json["origin"] = origin;
+  json["reproduced"] =
+      std::all_of(verifications.begin(), verifications.end(), [](const Verification& f) { return f.reproduced; });
+  json["kernels"] = Json::array();
+  for (const Verification& verification : verifications) json["kernels"].push_back(verification_json(verification));
+  return json_text(json);
 }
 
 int verify(const Request& request) {
@@ -155,20 +214,48 @@ int verify(const Request& request) {
     templates = installed_templates(request.templates);
   }
 
-  std::vector<Finding> findings;
+  std::vector<Verification> verifications;
   for (Claim& claim : claims) {
-    findings.push_back(check(std::move(claim), request.device, templates ? &*templates : nullptr));
-    if (!request.json) fmt::print("{}", finding_text(findings.back(), terminal_of(stdout)));
+    verifications.push_back(check(std::move(claim), request.device, templates ? &*templates : nullptr));
+    if (!request.json) fmt::print("{}", verification_text(verifications.back(), terminal_of(stdout)));
   }
   if (request.json)
-    fmt::print("{}", findings.size() == 1 ? verify_json(findings.front()) : verify_json(request.subject, findings));
-  const bool all = std::all_of(findings.begin(), findings.end(), [](const Finding& f) { return f.reproduced; });
+    fmt::print("{}", verifications.size() == 1 ? verify_document(verifications.front())
+                                               : verify_document(request.subject, verifications));
+  const bool all =
+      std::all_of(verifications.begin(), verifications.end(), [](const Verification& f) { return f.reproduced; });
   return all ? kDone : kNothingValid;
 }
 
 }  // namespace
 
-void add_verify(CLI::App& app, Action& action) {
+bool agrees(double claimed_us, double found_us, double tolerance) {
+  // Written so that a NaN disagrees.
+  return claimed_us > 0 && std::abs(found_us - claimed_us) <= std::max(tolerance, kRounding) * claimed_us;
+}
+
+void decide(Verification& verification) {
+  const Evaluation& evaluation = verification.evaluation;
+  if (evaluation.verdict != Verdict::valid) {
+    verification.reproduced = false;
+    verification.why = fmt::format("{}{}", name_of(evaluation.verdict),
+                                   evaluation.reason.empty() ? "" : fmt::format(": {}", evaluation.reason));
+    return;
+  }
+  if (!verification.comparable) {
+    verification.reproduced = true;
+    verification.why = fmt::format("correct; its latency was claimed for {} and cannot be compared with {}",
+                                   verification.claim.device.name, verification.device.name);
+    return;
+  }
+  verification.reproduced = agrees(verification.claim.latency_us, evaluation.latency_us, verification.tolerance);
+  verification.why = fmt::format(
+      "correct, and its latency is {} {}", change_text(verification.claim.latency_us, evaluation.latency_us),
+      verification.tolerance > 0 ? fmt::format("(within {:.0f} % counts as reproduced)", verification.tolerance * 100)
+                                 : "(modelled latencies must be equal)");
+}
+
+void add_verify(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
       app.add_subcommand("verify", "Compile, validate on fresh seeds and time again: does a claim hold?");
@@ -176,10 +263,10 @@ void add_verify(CLI::App& app, Action& action) {
   command
       ->add_option("--device", request->device, "Check on this device (default: the claim's own, or one of its model)")
       ->type_name("DEVICE");
-  command->add_option("--db", request->database, kDatabaseHelp)->capture_default_str()->type_name("FILE");
-  command->add_option("--templates", request->templates, kTemplatesHelp)->type_name("DIR");
-  command->add_flag("--json", request->json, kJsonHelp);
-  command->callback([request, &action] { action = [request] { return verify(*request); }; });
+  add_database_option(*command, request->database);
+  add_templates_option(*command, request->templates);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return verify(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -10,7 +10,7 @@
 namespace evo::cli {
 
 /// What checking it gave.
-struct Finding {
+struct Verification {
   Claim claim;
   DeviceInfo device;
   Evaluation evaluation;
@@ -26,6 +26,6 @@ struct Finding {
 bool agrees(double claimed_us, double found_us, double tolerance);
 
 /// Fills in reproduced and why from the rest.
-void judge(Finding& finding);
+void decide(Verification& verification);
 
 }  // namespace evo::cli

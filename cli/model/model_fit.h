@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/model/modelling.h"
+#include "cli/model/modeller.h"
 #include "cli/model/sweep.h"
 #include "engine/base/source_tree.h"
 #include "engine/task/genome.h"

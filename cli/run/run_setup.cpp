@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
-#include "cli/model/modelling.h"
+#include "cli/model/modeller.h"
 #include "cli/run/warm_start.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/restore.h"
+#include "cli/subject/salt.h"
 #include "cli/subject/templates.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
@@ -23,14 +23,9 @@
 namespace evo::cli {
 namespace {
 
-std::uint64_t random_number() {
-  std::random_device source;
-  return (static_cast<std::uint64_t>(source()) << 32) | source();
-}
-
 /// Seeds that were not given are short enough to type again.
 std::uint64_t random_seed() {
-  return random_number() >> 32;
+  return fresh_salt() >> 32;
 }
 
 /// The same seed must give the same inputs; drawn from a stream of its own, as the strategy uses the seed
@@ -137,7 +132,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   RunInfo& info = run.info;
   info.strategy = checked_strategy(request.strategy);
   info.seed = request.seed.empty() ? random_seed() : parse_number("--seed", request.seed);
-  info.salt = request.seed.empty() ? random_number() : salt_of(info.seed);
+  info.salt = request.seed.empty() ? fresh_salt() : salt_of(info.seed);
   const std::vector<std::string> shapes = parse_shapes(run.task, request.shapes);
   const Bindings options = parse_options(run.task, request.options);
   run.device = find_device(request.device.empty() ? "auto" : request.device, &run.notice);
@@ -156,7 +151,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.evo_version = EVO_VERSION;
   run.templates = tree;
   for (const std::string& from : request.seed_from) {
-    for (std::vector<Seed>& ranking : rankings_elsewhere(from, info.task, request.database))
+    for (std::vector<Seed>& ranking : warm_start_rankings(from, info.task, request.database))
       run.elsewhere.push_back(std::move(ranking));
   }
   return run;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands/report.h"
+#include "cli/subject/elite_table.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/format.h"
 #include "cli/text/shell_words.h"

@@ -103,8 +103,8 @@ Rankings read_rankings(const std::string& from, const std::string& task, const s
 
 }  // namespace
 
-std::vector<std::vector<Seed>> rankings_elsewhere(const std::string& from, const std::string& task,
-                                                  const std::string& database) {
+std::vector<std::vector<Seed>> warm_start_rankings(const std::string& from, const std::string& task,
+                                                   const std::string& database) {
   Rankings rankings = read_rankings(from, task, database);
   std::erase_if(rankings, [](const auto& ranking) { return ranking.empty(); });
   if (rankings.empty()) throw usage_error(fmt::format("--seed-from {}: nothing valid of task {}", from, task));

@@ -36,6 +36,20 @@ bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+void add_database_option(CLI::App& command, std::string& database) {
+  command.add_option("--db", database, "Database of runs and elites")->capture_default_str()->type_name("FILE");
+}
+
+void add_templates_option(CLI::App& command, std::string& templates) {
+  command
+      .add_option("--templates", templates, "Folder of tasks (default: $EVO_TEMPLATES, ./templates, the installed one)")
+      ->type_name("DIR");
+}
+
+void add_json_flag(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print JSON (docs/json.md)");
+}
+
 std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

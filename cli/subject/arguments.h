@@ -18,6 +18,11 @@ namespace evo::cli {
 /// Whether a text is a number as candidates and runs have them, and no name of a file.
 bool all_digits(std::string_view text);
 
+// Options that several commands have.
+void add_database_option(CLI::App& command, std::string& database);
+void add_templates_option(CLI::App& command, std::string& templates);
+void add_json_flag(CLI::App& command, bool& json);
+
 // Each throws usage_error that names the option, what was given and what is wanted.
 
 /// A whole number from `least` to `most`. `option` is for the message ("--evals").

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/commands/kernel_values.h"
 #include "cli/subject/arguments.h"
+#include "cli/text/files.h"
 #include "engine/base/error.h"
 #include "population/export/export.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uintmax_t kLargestFileBytes = 16 << 20;
 
-std::string read_file(const std::string& path) {
+std::string read_export_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     throw usage_error(fmt::format("'{}' is neither a candidate's number nor a file", path));
@@ -24,7 +24,7 @@ std::string read_file(const std::string& path) {
   if (std::filesystem::file_size(path, error) > kLargestFileBytes) {
     throw usage_error(fmt::format("{} is too large to be an exported kernel", path));
   }
-  return read_whole_file(path, kLargestFileBytes);
+  return read_file(path, kLargestFileBytes);
 }
 
 Claim exported_claim(Exported exported, std::string origin) {
@@ -68,7 +68,7 @@ Claim claim_of(const Restored& restored) {
 }
 
 std::vector<Claim> exported_claims(const std::string& path) {
-  std::vector<Exported> kernels = read_exports(read_file(path), path);
+  std::vector<Exported> kernels = read_exports(read_export_file(path), path);
   const bool several = kernels.size() > 1;
   std::vector<Claim> claims;
   for (Exported& kernel : kernels) {
@@ -80,7 +80,7 @@ std::vector<Claim> exported_claims(const std::string& path) {
 }
 
 bool looks_exported(const std::string& path) {
-  return holds_export(read_file(path));
+  return holds_export(read_export_file(path));
 }
 
 }  // namespace evo::cli

@@ -44,7 +44,7 @@ void require_same_shapes(const Target& target, const Task& task) {
 
 }  // namespace
 
-void judge_by_installed(Claim& claim, const SourceTree& templates, std::string_view device_kind) {
+void use_installed_task(Claim& claim, const SourceTree& templates, std::string_view device_kind) {
   const std::string name = claim.task.name;
   if (!templates.contains(name + "/task.json")) {
     claim.contract = Contract::brought;

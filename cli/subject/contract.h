@@ -10,6 +10,6 @@ namespace evo::cli {
 /// on a device kind beside the file's own: whoever wrote the file wrote the task in it, too. Where there is no such
 /// task the file's own stays. Sets claim.contract. Throws usage_error where the file's kernels cannot be those of the
 /// installed task.
-void judge_by_installed(Claim& claim, const SourceTree& templates, std::string_view device_kind);
+void use_installed_task(Claim& claim, const SourceTree& templates, std::string_view device_kind);
 
 }  // namespace evo::cli

@@ -89,6 +89,10 @@ Candidate with_plans(const Task& task, const Family& family, const Genome& genom
   return {genome, std::move(programs)};
 }
 
+Candidate restored_candidate(const Restored& one, const Target& target) {
+  return with_plans(one.task, one.family, one.row.genome, stored_programs(one.row), target, one.run.info.device.facts);
+}
+
 std::vector<Program> references_of(const SourceTree& tree, const Task& task, const Target& target,
                                    const std::vector<Program>& programs) {
   std::vector<Program> references;

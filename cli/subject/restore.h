@@ -33,6 +33,9 @@ std::vector<Program> stored_programs(const CandidateRow& row);
 Candidate with_plans(const Task& task, const Family& family, const Genome& genome, std::vector<Program> programs,
                      const Target& target, const Bindings& facts);
 
+/// A stored candidate with plans for the target's shapes, resolved with the facts of the device it was found on.
+Candidate restored_candidate(const Restored& restored, const Target& target);
+
 /// The oracle for each specialisation, in order, for the target's shapes.
 std::vector<Program> references_of(const SourceTree& tree, const Task& task, const Target& target,
                                    const std::vector<Program>& programs);

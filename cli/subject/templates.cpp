@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
+#include "cli/text/files.h"
 #include "engine/base/error.h"
 
 namespace evo::cli {
@@ -59,15 +58,6 @@ bool is_template(const fs::path& file) {
 bool is_inside(const fs::path& file, const fs::path& root) {
   const fs::path relative = file.lexically_relative(root);
   return !relative.empty() && *relative.begin() != "..";
-}
-
-std::string read_text(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  // An empty file sets failbit on `text`, not badbit on `in`.
-  if (!in || in.bad()) throw usage_error(fmt::format("cannot read {}: check its permissions", file.string()));
-  return std::move(text).str();
 }
 
 /// Throws when the file must not be read, whatever it holds.
@@ -126,7 +116,7 @@ SourceTree read_templates(const fs::path& folder) {
     if (tree.size() == kMostFiles) {
       throw usage_error(fmt::format("{} has more than {} templates", folder.string(), kMostFiles));
     }
-    tree.emplace(file.lexically_relative(root).generic_string(), read_text(file));
+    tree.emplace(file.lexically_relative(root).generic_string(), read_file(file, kLargestFileBytes));
   }
   if (error) throw usage_error(fmt::format("cannot read {}: {}", folder.string(), error.message()));
   return tree;

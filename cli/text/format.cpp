@@ -44,6 +44,10 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string ratio_text(const PairedRatio& ratio) {
+  return fmt::format("{:.4f} [{:.4f}, {:.4f}]", ratio.ratio, ratio.low, ratio.high);
+}
+
 std::string timing_word(bool modelled) {
   return modelled ? "modelled" : "measured";
 }

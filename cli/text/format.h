@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/task/evaluation.h"
+#include "evaluator/base/statistics.h"
 
 namespace evo::cli {
 
@@ -25,6 +26,9 @@ std::string percent(double share);
 
 /// "12 s", "3 min 05 s", "2 h 10 min".
 std::string duration_text(double seconds);
+
+/// "0.9812 [0.9790, 0.9833]": a ratio of latencies with its 95 % interval.
+std::string ratio_text(const PairedRatio& ratio);
 
 /// "measured" or "modelled".
 std::string timing_word(bool modelled);

@@ -4,6 +4,10 @@
 
 namespace evo::cli {
 
+nlohmann::ordered_json json_document(const std::string& command) {
+  return {{"evo", EVO_VERSION}, {"command", command}};
+}
+
 std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -1,12 +1,23 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 namespace evo::cli {
 
-/// A document as --json prints it: indented, with a newline at its end. Stored text may hold any bytes (a
-/// compiler's log): what is no UTF-8 is replaced.
+/// The beginning of a document that --json prints: the version of evo and the command. Each command adds its own
+/// members; docs/json.md describes them.
+nlohmann::ordered_json json_document(const std::string& command);
+
+/// The value, or null.
+template <typename T, typename Json = nlohmann::ordered_json>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// A whole document as text: indented, with a newline at its end. Bytes that are not UTF-8, as a compiler's log may
+/// hold them, are replaced.
 std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace evo::cli

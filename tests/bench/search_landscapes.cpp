@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/model/modelled_recording.h"
+#include "cli/model/modelled_latencies.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
 #include "cli/subject/templates.h"

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "bench.h"
+#include "cli/run/elite_comparison.h"
 
 using namespace evo::testing;
 
@@ -70,7 +71,7 @@ TEST_CASE("a match over an elite's place ends when its outcome is plain") {
     evo::Turns turns;
     turns.rounds_us = {challenger, elite};
     turns.failures.resize(2);
-    return evo::cli::match_decided(turns);
+    return evo::cli::comparison_decided(turns);
   };
   CHECK(decided({9.0, 9.02, 8.98}, {10, 10, 10}));                // Faster.
   CHECK(decided({11.0, 11.02, 10.98}, {10, 10, 10}));             // Slower.
@@ -81,7 +82,7 @@ TEST_CASE("a match over an elite's place ends when its outcome is plain") {
   evo::Turns failed;
   failed.rounds_us = {{9}, {}};
   failed.failures = {std::nullopt, "it broke"};
-  CHECK(evo::cli::match_decided(failed));
+  CHECK(evo::cli::comparison_decided(failed));
 }
 
 TEST_CASE("each candidate is judged against the first, and failures are said") {

@@ -1,0 +1,211 @@
+#include "cli/kernel/kernel_arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "cli/text/files.h"
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+
+namespace evo::cli {
+namespace {
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  throw usage_error(fmt::format("--arg '{}': {}; see evo vgpu --help", text, why));
+}
+
+Number parse_number(std::string_view argument, std::string_view text) {
+  const std::string copy(trim(text));
+  if (copy == "true") return std::int64_t{1};
+  if (copy == "false") return std::int64_t{0};
+  const bool hex = copy.find("0x") != std::string::npos && copy.find_first_of("pP.") == std::string::npos;
+  if (hex || copy.find_first_not_of("+-0123456789") == std::string::npos) {
+    const bool negative = copy.starts_with('-');
+    std::string_view digits = std::string_view(copy).substr(negative || copy.starts_with('+') ? 1 : 0);
+    if (hex && digits.starts_with("0x")) digits.remove_prefix(2);
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
+    constexpr std::uint64_t kMostNegative = std::uint64_t{1} << 63;
+    if (error != std::errc() || end != digits.data() + digits.size() || (negative && value > kMostNegative))
+      refuse(argument, fmt::format("'{}' is no number of 64 bits", copy));
+    if (negative) return static_cast<std::int64_t>(0 - value);
+    if (value >= kMostNegative) return value;
+    return static_cast<std::int64_t>(value);
+  }
+  char* end = nullptr;
+  const double value = std::strtod(copy.c_str(), &end);
+  if (copy.empty() || *end != '\0') refuse(argument, fmt::format("'{}' is no number", copy));
+  if (std::isinf(value) && copy.find_first_of("0123456789") != std::string::npos)
+    refuse(argument, fmt::format("'{}' is no number of 64 bits", copy));
+  return value;
+}
+
+std::vector<Number> parse_numbers(std::string_view argument, std::string_view text) {
+  std::vector<Number> numbers;
+  for (const std::string& part : split(text, ',')) numbers.push_back(parse_number(argument, part));
+  return numbers;
+}
+
+ValueType known_type(std::string_view argument, std::string_view name) {
+  if (const auto type = type_named(name)) return *type;
+  refuse(argument, fmt::format("'{}' is no type{}", name, suggestion(name, element_names())));
+}
+
+/// CUDA aligns vectors of 2 and 4 to their size, at most 16 bytes; those of 3 to an element.
+std::size_t alignment_of(const ValueType& type) {
+  return type.components == 3 ? size_of(type.element) : std::min<std::size_t>(type.bytes(), 16);
+}
+
+std::vector<std::byte> parse_scalar(std::string_view argument, std::string_view text, std::size_t& alignment) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) refuse(argument, fmt::format("'{}' is not TYPE:VALUE", text));
+  const ValueType type = known_type(argument, trim(text.substr(0, colon)));
+  const std::vector<Number> numbers = parse_numbers(argument, text.substr(colon + 1));
+  if (numbers.size() != type.components) {
+    refuse(argument, fmt::format("{} has {} values, {} were given", type.name(), type.components, numbers.size()));
+  }
+  alignment = alignment_of(type);
+  std::vector<std::byte> bytes(type.bytes());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (const std::string why = why_not_held(type.element, numbers[i]); !why.empty()) refuse(argument, why);
+    store(type.element, numbers[i], bytes.data() + i * size_of(type.element));
+  }
+  return bytes;
+}
+
+std::vector<std::byte> parse_struct(std::string_view argument) {
+  std::vector<std::byte> bytes;
+  std::size_t largest = 1;
+  const auto pad = [&](std::size_t unit) { bytes.resize((bytes.size() + unit - 1) / unit * unit); };
+  for (const std::string& field : split(argument.substr(1, argument.size() - 2), ';')) {
+    std::size_t alignment = 1;
+    const std::vector<std::byte> value = parse_scalar(argument, field, alignment);
+    pad(alignment);
+    bytes.insert(bytes.end(), value.begin(), value.end());
+    largest = std::max(largest, alignment);
+  }
+  pad(largest);
+  return bytes;
+}
+
+std::vector<std::byte> parse_bytes(std::string_view argument, std::string_view text) {
+  std::vector<std::byte> bytes;
+  if (text.starts_with('@')) {
+    const std::string content = read_file(std::string(text.substr(1)), 64 * 1024);
+    bytes.resize(content.size());
+    std::memcpy(bytes.data(), content.data(), content.size());
+    return bytes;
+  }
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data() + i, text.data() + std::min(i + 2, text.size()), value, 16);
+    if (error != std::errc() || end != text.data() + i + 2) refuse(argument, "bytes are pairs of hexadecimal digits");
+    bytes.push_back(static_cast<std::byte>(value));
+  }
+  return bytes;
+}
+
+Filling parse_filling(std::string_view argument, std::string_view text, bool floating) {
+  using Kind = Filling::Kind;
+  Filling filling;
+  if (text.starts_with('@')) {
+    filling.kind = Kind::file;
+    filling.path = text.substr(1);
+    return filling;
+  }
+  if (text.starts_with('{') && text.ends_with('}')) {
+    filling.kind = Kind::list;
+    filling.numbers = parse_numbers(argument, text.substr(1, text.size() - 2));
+    return filling;
+  }
+  const std::size_t bracket = text.find('(');
+  const std::string_view name = text.substr(0, bracket);
+  std::vector<Number> given;
+  if (bracket != std::string_view::npos) {
+    if (!text.ends_with(')')) refuse(argument, "a bracket is not closed");
+    given = parse_numbers(argument, text.substr(bracket + 1, text.size() - bracket - 2));
+  }
+  const auto with = [&](Kind kind, std::vector<Number> usual) {
+    if (given.size() > usual.size()) refuse(argument, fmt::format("{} takes {} numbers", name, usual.size()));
+    filling.kind = kind;
+    filling.numbers = std::move(usual);
+    std::copy(given.begin(), given.end(), filling.numbers.begin());
+    return filling;
+  };
+  if (name == "zeros") return with(Kind::constant, {});
+  if (name == "ones") return with(Kind::constant, {std::int64_t{1}});
+  if (name == "unset") return with(Kind::unset, {});
+  if (name == "iota") return with(Kind::iota, {std::int64_t{0}, std::int64_t{1}});
+  if (name == "uniform") return with(Kind::uniform, {std::int64_t{0}, std::int64_t{floating ? 1 : 100}});
+  if (name == "normal") return with(Kind::normal, {std::int64_t{0}, std::int64_t{1}});
+  if (name == "shuffle") return with(Kind::shuffle, {});
+  if (name == "bits") return with(Kind::bits, {});
+  if (text.find_first_of("0123456789") == std::string_view::npos && text != "nan" && text != "inf" && text != "-inf") {
+    refuse(argument, fmt::format("'{}' is no filling: there are zeros, ones, unset, iota, uniform, normal, shuffle, "
+                                 "bits, a number, {{list}} and @FILE",
+                                 text));
+  }
+  filling.kind = Kind::constant;
+  filling.numbers = {parse_number(argument, text)};
+  return filling;
+}
+
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
+
+std::vector<std::uint64_t> parse_dims(std::string_view argument, std::string_view text) {
+  std::vector<std::uint64_t> dims;
+  if (text.empty()) return dims;
+  std::uint64_t product = 1;
+  for (const std::string& part : split(text, ',')) {
+    const Number number = parse_number(argument, part);
+    const auto* dim = std::get_if<std::int64_t>(&number);
+    if (dim == nullptr || *dim < 0 || static_cast<std::uint64_t>(*dim) > kMostElements)
+      refuse(argument, fmt::format("'{}' is no number of elements", part));
+    dims.push_back(static_cast<std::uint64_t>(*dim));
+    const std::uint64_t factor = std::max<std::uint64_t>(dims.back(), 1);
+    if (factor > kMostElements / product) refuse(argument, "too many elements");
+    product *= factor;
+  }
+  return dims;
+}
+
+}  // namespace
+
+ArgumentSpec parse_argument(std::string_view text, std::size_t number) {
+  const std::string_view whole = trim(text);
+  if (whole.empty()) refuse(text, "nothing is given");
+  if (whole == "null" || whole == "nullptr") return BufferReference{};
+  if (whole.starts_with('{') && whole.ends_with('}')) return ByValue{std::string(whole), parse_struct(whole)};
+  if (whole.starts_with("bytes:")) return ByValue{std::string(whole), parse_bytes(whole, whole.substr(6))};
+  const std::size_t bracket = whole.find('[');
+  const std::size_t colon = whole.find(':');
+  if (bracket != std::string_view::npos && bracket < colon) {
+    BufferSpec buffer;
+    const std::size_t equals = whole.substr(0, bracket).find('=');
+    const bool named = equals != std::string_view::npos;
+    buffer.name = named ? std::string(trim(whole.substr(0, equals))) : fmt::format("arg{}", number);
+    if (!is_identifier(buffer.name)) refuse(whole, fmt::format("'{}' is no name", buffer.name));
+    const std::size_t type_at = named ? equals + 1 : 0;
+    buffer.type = known_type(whole, trim(whole.substr(type_at, bracket - type_at)));
+    const std::size_t close = whole.find(']', bracket);
+    if (close == std::string_view::npos) refuse(whole, "a bracket is not closed");
+    buffer.dims = parse_dims(whole, whole.substr(bracket + 1, close - bracket - 1));
+    const std::string_view rest = whole.substr(close + 1);
+    if (!rest.empty() && !rest.starts_with(':')) refuse(whole, "expected ':' behind ']'");
+    buffer.filling =
+        rest.empty() ? Filling{} : parse_filling(whole, trim(rest.substr(1)), is_floating(buffer.type.element));
+    if (buffer.dims.empty() && buffer.filling.kind != Filling::Kind::file) refuse(whole, "how many elements?");
+    return buffer;
+  }
+  if (colon == std::string_view::npos && is_identifier(whole)) return BufferReference{std::string(whole)};
+  std::size_t alignment = 1;
+  return ByValue{std::string(whole), parse_scalar(whole, whole, alignment)};
+}
+
+}  // namespace evo::cli

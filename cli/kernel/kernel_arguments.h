@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cli/kernel/kernel_values.h"
+
+/// The arguments of a user's kernel, as `evo vgpu --arg` describes them.
+namespace evo::cli {
+
+/// Where a buffer's first content comes from.
+struct Filling {
+  enum class Kind {
+    unset,     ///< As allocated: every byte 0xcb.
+    constant,  ///< numbers[0]
+    list,      ///< numbers, then zeros
+    iota,      ///< numbers[0] + i * numbers[1]
+    uniform,   ///< From numbers[0] up to, without it, numbers[1].
+    normal,    ///< Mean numbers[0], standard deviation numbers[1].
+    shuffle,   ///< 0 ... n-1 in random order.
+    bits,      ///< Every byte random.
+    file,      ///< `path`: .npy, or the bytes themselves.
+  };
+  Kind kind = Kind::constant;
+  std::vector<Number> numbers;
+  std::string path;
+};
+
+/// A scalar or struct by value.
+struct ByValue {
+  std::string text;  ///< The kernel argument as it was described.
+  std::vector<std::byte> bytes;
+};
+struct BufferSpec {
+  std::string name;
+  ValueType type;
+  std::vector<std::uint64_t> dims;  ///< Empty: from the file.
+  Filling filling;
+};
+/// A buffer named before, or null when the name is empty.
+struct BufferReference {
+  std::string name;
+};
+using ArgumentSpec = std::variant<ByValue, BufferSpec, BufferReference>;
+
+/// Parses `--arg`:
+///   TYPE:VALUE            a scalar; float4:1,2,3,4 a vector; null a null pointer
+///   {SCALAR;SCALAR...}    a struct with C's layout; bytes:HEX and bytes:@FILE its bytes
+///   [NAME=]TYPE[DIMS]:FILLING   a buffer; FILLING is zeros, ones, unset, a number, {list}, iota, uniform(a,b),
+///                               normal(mean,sd), shuffle, bits or @FILE
+///   NAME                  a buffer that an earlier argument described
+/// `number` is the argument's, for a buffer without a name. Throws usage_error.
+ArgumentSpec parse_argument(std::string_view text, std::size_t number);
+
+}  // namespace evo::cli

@@ -1,0 +1,262 @@
+#include "cli/kernel/kernel_buffers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "cli/text/files.h"
+#include "engine/base/error.h"
+#include "evaluator/base/random.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::uint64_t kMostBufferBytes = std::uint64_t{8} << 30;
+
+// ---- NumPy's format: magic, version, length of the header, header, data (NEP 1).
+
+constexpr std::string_view kMagic{"\x93NUMPY", 6};
+
+/// The type of a NumPy descriptor such as "<f4".
+struct NumpyType {
+  std::string_view code;
+  Element element;
+};
+constexpr NumpyType kNumpyTypes[] = {
+    {"b1", Element::boolean}, {"i1", Element::s8},  {"u1", Element::u8},  {"i2", Element::s16},
+    {"u2", Element::u16},     {"i4", Element::s32}, {"u4", Element::u32}, {"i8", Element::s64},
+    {"u8", Element::u64},     {"f2", Element::f16}, {"f4", Element::f32}, {"f8", Element::f64},
+};
+
+struct NumpyArray {
+  Element element = Element::f32;
+  std::vector<std::uint64_t> dims;
+  std::string_view data;
+};
+
+/// The text between `begin` and `end` behind `key`; empty when there is none.
+std::string_view between(std::string_view text, std::string_view key, char begin, char end) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return {};
+  const std::size_t from = text.find(begin, at + key.size());
+  const std::size_t to = from == std::string_view::npos ? from : text.find(end, from + 1);
+  return to == std::string_view::npos ? std::string_view{} : text.substr(from + 1, to - from - 1);
+}
+
+NumpyArray parse_numpy(const std::string& path, std::string_view file) {
+  const auto refuse = [&](const char* why) { throw usage_error(fmt::format("{}: {}", path, why)); };
+  if (!file.starts_with(kMagic) || file.size() < 12) refuse("not a .npy file");
+  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(file[i])); };
+  const bool first = byte(6) == 1;
+  const std::size_t begin = first ? 10 : 12;
+  const std::size_t length = first ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  if (length > file.size() - begin) refuse("the file ends in its header");
+  const std::string_view header = file.substr(begin, length);
+  if (header.find("'fortran_order': True") != std::string_view::npos)
+    refuse("stored in Fortran's order; save numpy.ascontiguousarray(array)");
+  NumpyArray array;
+  const std::string_view code = between(header, "'descr':", '\'', '\'');
+  const auto* found = std::find_if(std::begin(kNumpyTypes), std::end(kNumpyTypes), [&](const NumpyType& type) {
+    return code.size() == 3 && code[0] != '>' && code.substr(1) == type.code;
+  });
+  if (found == std::end(kNumpyTypes)) refuse("its element type is not one of bool, int, uint and float, little-endian");
+  array.element = found->element;
+  const std::string_view shape = between(header, "'shape':", '(', ')');
+  std::uint64_t product = 1;
+  for (std::size_t at = 0; at < shape.size();) {
+    const std::size_t digit = shape.find_first_of("0123456789", at);
+    if (digit == std::string_view::npos) break;
+    std::uint64_t dim = 0;
+    const auto [end, error] = std::from_chars(shape.data() + digit, shape.data() + shape.size(), dim);
+    if (error != std::errc() || dim > kMostBufferBytes) refuse("its shape is too large");
+    array.dims.push_back(dim);
+    const std::uint64_t factor = std::max<std::uint64_t>(dim, 1);
+    if (factor > kMostBufferBytes / product) refuse("its shape is too large");
+    product *= factor;
+    at = static_cast<std::size_t>(end - shape.data());
+  }
+  if (array.dims.empty()) array.dims = {1};
+  array.data = file.substr(begin + length);
+  return array;
+}
+
+std::uint64_t elements_of(const std::vector<std::uint64_t>& dims) {
+  std::uint64_t product = 1;
+  for (const std::uint64_t dim : dims) product *= dim;
+  return product;
+}
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  std::vector<std::byte> bytes(text.size());
+  if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+std::vector<std::byte> content_of_file(BufferSpec& spec) {
+  const std::string& path = spec.filling.path;
+  const std::string file = read_file(path, kMostBufferBytes);
+  std::string_view data = file;
+  if (path.ends_with(".npy")) {
+    const NumpyArray array = parse_numpy(path, file);
+    if (size_of(array.element) != size_of(spec.type.element)) {
+      throw usage_error(
+          fmt::format("{} holds {}, buffer '{}' is of {}", path, name_of(array.element), spec.name, spec.type.name()));
+    }
+    data = array.data;
+    if (spec.dims.empty()) {
+      spec.dims = array.dims;
+      // The last dimension of an array may hold the components of a vector.
+      if (spec.type.components > 1 && spec.dims.back() % spec.type.components == 0)
+        spec.dims.back() /= spec.type.components;
+    }
+  }
+  if (spec.dims.empty()) spec.dims = {data.size() / spec.type.bytes()};
+  const std::uint64_t wanted = elements_of(spec.dims) * spec.type.bytes();
+  if (data.size() != wanted) {
+    throw usage_error(fmt::format("{} has {} bytes of data, buffer '{}' of {} x {} has {}", path, data.size(),
+                                  spec.name, elements_of(spec.dims), spec.type.name(), wanted));
+  }
+  return bytes_of(data);
+}
+
+// ---- Random content: element i depends on seed, name and i alone.
+
+struct Draw {
+  std::uint64_t key;
+  std::array<std::uint32_t, 4> words(std::uint64_t i) const {
+    return philox(key, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), 0, 0});
+  }
+  std::uint64_t bits(std::uint64_t i) const {
+    const auto w = words(i);
+    return static_cast<std::uint64_t>(w[0]) << 32 | w[1];
+  }
+};
+
+double number_at(const Filling& filling, std::size_t i) {
+  return as_double(filling.numbers.at(i));
+}
+
+/// A whole number that 64 bits hold; beyond them as near as a double comes.
+Number whole(long double value) {
+  if (value < -0x1p63L || value >= 0x1p64L) return static_cast<double>(value);
+  if (value < 0x1p63L) return static_cast<std::int64_t>(value);
+  return static_cast<std::uint64_t>(value);
+}
+
+/// first + i * step
+Number progression(const Filling& filling, std::uint64_t i) {
+  const auto is_whole = [](Number number) { return !std::holds_alternative<double>(number); };
+  if (std::ranges::all_of(filling.numbers, is_whole))
+    return whole(exact(filling.numbers.at(0)) + static_cast<long double>(i) * exact(filling.numbers.at(1)));
+  return number_at(filling, 0) + static_cast<double>(i) * number_at(filling, 1);
+}
+
+Number element_at(const BufferSpec& spec, const Draw& draw, std::uint64_t i) {
+  const Filling& filling = spec.filling;
+  switch (filling.kind) {
+    case Filling::Kind::list:
+      return i < filling.numbers.size() ? filling.numbers[i] : Number{std::int64_t{0}};
+    case Filling::Kind::iota:
+      return progression(filling, i);
+    case Filling::Kind::uniform: {
+      const double low = number_at(filling, 0), width = number_at(filling, 1) - low;
+      const double share = static_cast<double>(draw.bits(i) >> 11) * 0x1p-53;
+      const double value = low + share * width;
+      return is_floating(spec.type.element) ? value : std::floor(value);
+    }
+    case Filling::Kind::normal: {
+      const double value = number_at(filling, 0) + normal_from_word(draw.words(i)[0]) * number_at(filling, 1);
+      return is_floating(spec.type.element) ? value : std::nearbyint(value);
+    }
+    default:
+      return filling.numbers.empty() ? Number{std::int64_t{0}} : filling.numbers[0];
+  }
+}
+
+void refuse_unheld(const BufferSpec& spec, Number number) {
+  const std::string why = why_not_held(spec.type.element, number);
+  if (!why.empty()) throw usage_error(fmt::format("buffer '{}': {}", spec.name, why));
+}
+
+void shuffle(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& bytes) {
+  const std::size_t size = size_of(spec.type.element);
+  if (!bytes.empty()) refuse_unheld(spec, static_cast<std::uint64_t>(bytes.size() / size - 1));
+  std::vector<std::uint64_t> order(bytes.size() / size);
+  for (std::uint64_t i = 0; i < order.size(); ++i) order[i] = i;
+  for (std::uint64_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw.bits(i) % i]);
+  for (std::uint64_t i = 0; i < order.size(); ++i)
+    store(spec.type.element, static_cast<std::int64_t>(order[i]), bytes.data() + i * size);
+}
+
+void fill(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& bytes) {
+  using Kind = Filling::Kind;
+  const std::size_t size = size_of(spec.type.element);
+  const std::size_t elements = bytes.size() / size;
+  if (spec.filling.kind == Kind::list && spec.filling.numbers.size() > elements) {
+    throw usage_error(fmt::format("buffer '{}' has {} elements, {} numbers were given", spec.name, elements,
+                                  spec.filling.numbers.size()));
+  }
+  // What is drawn may be rounded and saturated as the format does; what was typed is meant.
+  const bool rounded =
+      is_floating(spec.type.element) && (spec.filling.kind == Kind::uniform || spec.filling.kind == Kind::normal);
+  for (std::size_t i = 0; i < elements; ++i) {
+    const Number number = element_at(spec, draw, i);
+    if (!rounded) refuse_unheld(spec, number);
+    store(spec.type.element, number, bytes.data() + i * size);
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> content_of(BufferSpec& spec, std::uint64_t seed) {
+  if (spec.filling.kind == Filling::Kind::file) return content_of_file(spec);
+  const std::uint64_t elements = elements_of(spec.dims) * spec.type.components;
+  const std::size_t size = size_of(spec.type.element);
+  if (elements > kMostBufferBytes / size) throw usage_error(fmt::format("buffer '{}' is too large", spec.name));
+  std::vector<std::byte> bytes(elements * size);
+  const Draw draw{mix(seed, spec.name)};
+  switch (spec.filling.kind) {
+    case Filling::Kind::unset:
+      std::fill(bytes.begin(), bytes.end(), std::byte{0xcb});
+      break;
+    case Filling::Kind::shuffle:
+      shuffle(spec, draw, bytes);
+      break;
+    case Filling::Kind::bits:
+      for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(draw.bits(i / 8) >> (i % 8 * 8));
+      break;
+    default:
+      fill(spec, draw, bytes);
+  }
+  return bytes;
+}
+
+void write_buffer(const std::string& path, const BufferSpec& spec, std::span<const std::byte> bytes) {
+  std::string file;
+  if (path.ends_with(".npy")) {
+    // bf16 and the 8-bit formats have no type in NumPy: they are stored as their bits.
+    std::string_view code = size_of(spec.type.element) == 2 ? "u2" : "u1";
+    for (const NumpyType& type : kNumpyTypes) {
+      if (type.element == spec.type.element) code = type.code;
+    }
+    std::vector<std::uint64_t> dims = spec.dims;
+    if (spec.type.components > 1) dims.push_back(spec.type.components);
+    std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({},), }}",
+                                     code[1] == '1' ? "|" : "<", code, fmt::join(dims, ", "));
+    while ((10 + header.size() + 1) % 64 != 0) header += ' ';
+    header += '\n';
+    file = std::string(kMagic) + std::string("\x01\x00", 2);
+    file += static_cast<char>(header.size() & 0xff);
+    file += static_cast<char>(header.size() >> 8);
+    file += header;
+  }
+  file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  write_file(path, file);
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,280 @@
+#include "cli/kernel/kernel_run.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "cli/kernel/kernel_buffers.h"
+#include "cli/subject/arguments.h"
+#include "cli/text/files.h"
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "evaluator/base/parallel.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/compile/toolkit_headers.h"
+#include "evaluator/device/device_buffers.h"
+#include "evaluator/pipeline/pipeline.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::uint64_t kLargestSourceBytes = 64 << 20;
+
+// ---- Compiling
+
+/// "saxpy" and "reduce<float, 256>" from what the PTX calls them.
+std::string readable_name(const std::string& ptx_name) {
+  if (!ptx_name.starts_with("_Z")) return ptx_name;  // Of extern "C"; "f" would be a float.
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(ptx_name.c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0 || text == nullptr) return ptx_name;
+  std::string name = text.get();
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>') --depth;
+    if (depth != 0) continue;
+    if (name[i] == ' ') begin = i + 1;  // Templates come with their result: "void reduce<float>(...)".
+    if (name[i] == '(' && name.compare(i, 21, "(anonymous namespace)") != 0) return name.substr(begin, i - begin);
+    if (name[i] == '(') i += 20;
+  }
+  return name;
+}
+
+bool is_expression(const std::string& kernel) {
+  return kernel.find_first_of("<:&") != std::string::npos;
+}
+
+struct Program {
+  Binary binary;
+  std::map<std::string, std::string> kernel_of;  ///< PTX names of C++ expressions.
+  bool compiled = false;
+};
+
+Program compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
+  const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
+  const std::unique_ptr<SourceCompiler> compiler = make_compiler(load_nvrtc(environment));
+  SourceRequest wanted;
+  wanted.source = source;
+  wanted.name = request.file;
+  wanted.arch = arch;
+  const std::size_t slash = request.file.rfind('/');
+  wanted.include_folders.push_back(slash == std::string::npos ? "." : request.file.substr(0, slash + 1));
+  for (const std::string& folder : request.include_folders) wanted.include_folders.push_back(folder);
+  for (const auto& folder : toolkit_include_folders(environment, compiler->path()))
+    wanted.include_folders.push_back(folder.string());
+  for (const std::string& define : request.defines) wanted.options.push_back("-D" + define);
+  for (const LaunchRequest& launch : request.launches) {
+    if (is_expression(launch.kernel)) wanted.kernel_expressions.push_back(launch.kernel);
+  }
+  auto compiled = compiler->compile(wanted);
+  if (const auto* failure = std::get_if<Failure>(&compiled))
+    throw usage_error(fmt::format("{} does not compile for {}: {}", request.file, arch, failure->reason));
+  auto& done = std::get<CompiledSource>(compiled);
+  Program program;
+  program.compiled = true;
+  program.binary = std::move(done.binary);
+  for (std::size_t i = 0; i < wanted.kernel_expressions.size(); ++i)
+    program.kernel_of[wanted.kernel_expressions[i]] = done.kernels[i];
+  return program;
+}
+
+Program load_program(const KernelRequest& request, const std::string& arch) {
+  std::string text = read_file(request.file, kLargestSourceBytes);
+  if (!request.file.ends_with(".ptx")) return compile(request, arch, text);
+  Program program;
+  program.binary.arch = arch;
+  program.binary.ptx = std::move(text);
+  return program;
+}
+
+std::string find_kernel(const Program& program, const std::vector<std::string>& kernels, const std::string& wanted,
+                        const std::string& file) {
+  if (const auto found = program.kernel_of.find(wanted); found != program.kernel_of.end()) return found->second;
+  std::vector<std::string> matches, names;
+  for (const std::string& kernel : kernels) {
+    const std::string name = readable_name(kernel);
+    names.push_back(name);
+    if (wanted.empty() || kernel == wanted || name == wanted || name.ends_with("::" + wanted))
+      matches.push_back(kernel);
+  }
+  if (matches.size() == 1) return matches.front();
+  if (wanted.empty())
+    throw usage_error(fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of(names)));
+  if (!matches.empty())
+    throw usage_error(fmt::format("several kernels of {} are called {}: {}", file, wanted, list_of(matches)));
+  throw usage_error(fmt::format("{} has no kernel {}; there are: {} (a template needs its arguments: \"{}<float>\")",
+                                file, wanted, list_of(names), wanted));
+}
+
+// ---- Running
+
+/// The buffers of all launches, by name.
+class BufferPool {
+ public:
+  BufferPool(Device& device, std::uint64_t seed) : device_(device), seed_(seed) {}
+
+  DeviceAddress make(BufferSpec spec) {
+    if (find(spec.name) != nullptr)
+      throw usage_error(
+          fmt::format("--arg: there are two buffers '{}'; a buffer that an earlier argument described is "
+                      "passed by its name alone",
+                      spec.name));
+    Held held;
+    held.result.before = content_of(spec, seed_);
+    held.memory = std::make_unique<DeviceMemory>(device_, held.result.before.size(), spec.name);
+    if (spec.filling.kind != Filling::Kind::unset) device_.upload(held.memory->address(), held.result.before);
+    held.result.spec = std::move(spec);
+    buffers_.push_back(std::move(held));
+    return buffers_.back().memory->address();
+  }
+
+  DeviceAddress address_of(const std::string& name) const {
+    if (name.empty()) return 0;
+    if (const Held* held = find(name)) return held->memory->address();
+    throw usage_error(fmt::format("--arg {}: no earlier argument is a buffer of that name", name));
+  }
+
+  std::vector<BufferResult> download() {
+    std::vector<BufferResult> results;
+    for (Held& held : buffers_) {
+      held.result.after.resize(held.result.before.size());
+      device_.download(held.result.after, held.memory->address());
+      results.push_back(std::move(held.result));
+    }
+    return results;
+  }
+
+ private:
+  struct Held {
+    BufferResult result;
+    std::unique_ptr<DeviceMemory> memory;
+  };
+  const Held* find(const std::string& name) const {
+    for (const Held& held : buffers_) {
+      if (held.result.spec.name == name) return &held;
+    }
+    return nullptr;
+  }
+
+  Device& device_;
+  std::uint64_t seed_;
+  std::vector<Held> buffers_;
+};
+
+std::vector<std::byte> bytes_of(DeviceAddress address) {
+  std::vector<std::byte> bytes(sizeof address);
+  std::memcpy(bytes.data(), &address, sizeof address);
+  return bytes;
+}
+
+/// The bytes of one argument, and what it is called in reports.
+std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, std::vector<std::string>& names) {
+  if (const auto* value = std::get_if<ByValue>(&argument)) {
+    names.push_back(value->text);
+    return value->bytes;
+  }
+  if (const auto* reference = std::get_if<BufferReference>(&argument)) {
+    names.push_back(reference->name.empty() ? "null" : reference->name);
+    return bytes_of(buffers.address_of(reference->name));
+  }
+  const auto& spec = std::get<BufferSpec>(argument);
+  names.push_back(spec.name);
+  return bytes_of(buffers.make(spec));
+}
+
+/// "y=out.npy" for a buffer that some argument describes.
+std::pair<std::string, std::string> parse_output(const KernelRequest& request, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+    throw usage_error(fmt::format("--out {}: expected NAME=FILE", text));
+  const std::string name = text.substr(0, equals);
+  std::vector<std::string> names;
+  for (const LaunchRequest& launch : request.launches) {
+    for (const ArgumentSpec& argument : launch.arguments) {
+      if (const auto* spec = std::get_if<BufferSpec>(&argument)) names.push_back(spec->name);
+    }
+  }
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw usage_error(fmt::format("--out {}: no buffer '{}'{}", text, name, suggestion(name, names)));
+  return {name, text.substr(equals + 1)};
+}
+
+/// "sm_90", "sm_90a": whether there is such an architecture NVRTC knows.
+std::string checked_arch(const std::string& arch) {
+  std::string_view number = arch;
+  if (number.starts_with("sm_")) number.remove_prefix(3);
+  if (!number.empty() && std::string_view("af").find(number.back()) != std::string_view::npos) number.remove_suffix(1);
+  if (arch.starts_with("sm_") && all_digits(number)) return arch;
+  throw usage_error(fmt::format("--arch {}: write an architecture as sm_90 or sm_90a", arch));
+}
+
+std::unique_ptr<vgpu::VirtualGpu> open_virtual_gpu(const DeviceInfo& info) {
+  if (info.kind != "vgpu")
+    throw usage_error(fmt::format("evo vgpu runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
+  return vgpu::make_device(info.id.substr(std::string_view("vgpu:").size()), usable_cores());
+}
+
+}  // namespace
+
+bool succeeded(const KernelResults& run) {
+  return std::none_of(run.launches.begin(), run.launches.end(),
+                      [](const LaunchResult& result) { return result.failure.has_value(); });
+}
+
+KernelResults run_kernels(const KernelRequest& request) {
+  KernelResults run;
+  run.file = request.file;
+  run.device = resolve_device(request.device);
+  run.arch = request.arch.empty() ? run.device.arch : checked_arch(request.arch);
+  run.shown_values = parse_number("--print", request.shown_values);
+  const std::uint64_t seed = parse_number("--seed", request.seed);
+  std::vector<std::pair<std::string, std::string>> outputs;
+  for (const std::string& output : request.outputs) outputs.push_back(parse_output(request, output));
+
+  const Program program = load_program(request, run.arch);
+  run.compiled = program.compiled;
+  run.build = program.binary.build;
+  const std::unique_ptr<vgpu::VirtualGpu> gpu = open_virtual_gpu(run.device);
+  if (request.sanitised) gpu->sanitise();
+  std::optional<Failure> failure;
+  const std::unique_ptr<Module> module = gpu->load(program.binary, failure);
+  if (failure) throw usage_error(fmt::format("{}: {}", request.file, failure->reason));
+  const std::vector<std::string> kernels = gpu->kernels(*module);
+  if (kernels.empty()) throw usage_error(fmt::format("{} has no kernel", request.file));
+
+  BufferPool buffers(*gpu, seed);
+  for (const LaunchRequest& wanted : request.launches) {
+    LaunchResult& result = run.launches.emplace_back();
+    result.launch.kernel = find_kernel(program, kernels, wanted.kernel, request.file);
+    result.kernel = readable_name(result.launch.kernel);
+    result.launch.grid = wanted.grid;
+    result.launch.block = wanted.block;
+    result.launch.cluster = wanted.cluster;
+    result.launch.dynamic_smem_bytes = wanted.smem_bytes;
+    std::vector<std::vector<std::byte>> arguments;
+    for (const ArgumentSpec& argument : wanted.arguments)
+      arguments.push_back(bind(buffers, argument, result.arguments));
+    result.failure = gpu->run_kernel(*module, result.launch, arguments, result.run);
+    if (result.failure) break;
+  }
+  run.findings = gpu->findings();
+  run.buffers = buffers.download();
+  for (const auto& [name, path] : outputs) {
+    const auto buffer = std::find_if(run.buffers.begin(), run.buffers.end(),
+                                     [&](const BufferResult& held) { return held.spec.name == name; });
+    if (buffer != run.buffers.end()) write_buffer(path, buffer->spec, buffer->after);
+  }
+  return run;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,122 @@
+#include "cli/model/modeller.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "cli/text/files.h"
+#include "engine/base/error.h"
+#include "evaluator/device/guards.h"
+#include "evaluator/device/inputs.h"
+
+namespace evo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uintmax_t kLargestKeptBytes = 64 << 20;
+
+/// The part of a binary that the model needs: a line of JSON, then the PTX.
+std::string kept_text(const Binary& binary) {
+  const Json build = {{"arch", binary.arch},
+                      {"registers", binary.build.registers},
+                      {"spill_bytes", binary.build.spill_bytes},
+                      {"static_smem_bytes", binary.build.static_smem_bytes},
+                      {"stack_bytes", binary.build.stack_bytes}};
+  return build.dump() + "\n" + binary.ptx;
+}
+
+/// Nothing when the file is not what kept_text wrote: then it is written anew.
+std::optional<Binary> read_kept(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  const std::string text = read_file(path, kLargestKeptBytes);
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  const Json build = Json::parse(text.substr(0, end), nullptr, false);
+  if (!build.is_object()) return std::nullopt;
+  Binary binary;
+  binary.arch = build.value("arch", "");
+  binary.build.arch = binary.arch;
+  binary.build.registers = build.value("registers", 0);
+  binary.build.spill_bytes = build.value("spill_bytes", 0);
+  binary.build.static_smem_bytes = build.value("static_smem_bytes", 0);
+  binary.build.stack_bytes = build.value("stack_bytes", 0);
+  binary.ptx = text.substr(end + 1);
+  return binary;
+}
+
+}  // namespace
+
+std::optional<std::string> find_virtual_gpu_like(const std::string& gpu) {
+  for (const std::string& name : vgpu::model_names()) {
+    if (vgpu::model_info(name).name.starts_with(gpu)) return "vgpu:" + name;
+  }
+  return std::nullopt;
+}
+
+std::string virtual_gpu_like(const std::string& gpu) {
+  if (const auto like = find_virtual_gpu_like(gpu)) return *like;
+  throw usage_error(fmt::format("there is no virtual GPU like {}: name one with --device", gpu));
+}
+
+CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& shape) {
+  return make_recipe(task, target.options, shape, task.regimes.front(), 1, 0);
+}
+
+Modeller::Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept)
+    : task_(std::move(task)), target_(std::move(target)), info_(std::move(device)), kept_(std::move(kept)) {
+  if (info_.kind != "vgpu")
+    throw usage_error(fmt::format("{} cannot be modelled: there are models of the virtual GPUs only", info_.id));
+  compiler_ = make_nvrtc_compiler();
+  gpu_ = vgpu::make_device(info_.id.substr(std::string_view("vgpu:").size()));
+  if (kept_.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(kept_, error);
+  if (error) throw machine_error(fmt::format("cannot make the folder {}: {}", kept_.string(), error.message()));
+}
+
+std::variant<Binary, Failure> Modeller::compiled(const Program& program) {
+  const std::filesystem::path path =
+      kept_ / fmt::format("{}_{}_nvrtc{}.ptx", program.source_hash, info_.arch, compiler_->version());
+  if (!kept_.empty()) {
+    if (std::optional<Binary> binary = read_kept(path)) return *std::move(binary);
+  }
+  auto result = compiler_->compile(program.source, info_.arch, program.max_registers);
+  if (const auto* binary = std::get_if<Binary>(&result); binary != nullptr && !kept_.empty())
+    write_file(path, kept_text(*binary));
+  return result;
+}
+
+const PristineInputs& Modeller::inputs_of(const Shape& shape) {
+  const auto known = inputs_.find(shape.name);
+  if (known != inputs_.end()) return known->second;
+  return inputs_.try_emplace(shape.name, *gpu_, modelled_case(task_, target_, shape), guard_bytes_for(gpu_->info()))
+      .first->second;
+}
+
+std::variant<Modelled, Failure> Modeller::model(const Candidate& candidate, const Shape& shape, bool cold) {
+  const auto number = program_for(candidate, shape.name);
+  if (!number) throw usage_error(fmt::format("the candidate has no plan for the shape {}", shape.name));
+  const Program& program = candidate.programs[*number];
+  auto built = compiled(program);
+  if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
+  const auto& binary = std::get<Binary>(built);
+
+  std::optional<Failure> failure;
+  const std::unique_ptr<Module> module = gpu_->load(binary, failure);
+  if (failure) return *std::move(failure);
+  const Plan& plan = program.plans.at(shape.name);
+  BufferSet buffers(*gpu_, plan.tensors);
+  failure = buffers.attach_workspaces(plan.workspaces);
+  if (failure) return *std::move(failure);
+  buffers.prepare(inputs_of(shape), 0);
+  Modelled modelled{&program, binary.build, gpu_->model(*module, plan, buffers.addresses(), cold, failure)};
+  if (failure) return *std::move(failure);
+  return modelled;
+}
+
+}  // namespace evo::cli

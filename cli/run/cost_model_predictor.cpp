@@ -1,0 +1,99 @@
+#include "cli/run/cost_model_predictor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "cli/model/modeller.h"
+#include "engine/base/error.h"
+#include "engine/base/mean.h"
+#include "evaluator/base/parallel.h"
+#include "evaluator/pipeline/gates.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr double kFails = std::numeric_limits<double>::infinity();
+/// A model takes about a second.
+constexpr double kDeadline_s = 60;
+/// How often a wait looks whether it is to stop.
+constexpr std::chrono::milliseconds kPoll{50};
+
+DeviceInfo virtual_device_like(const DeviceInfo& device) {
+  return device.kind == "vgpu" ? device : resolve_device(virtual_gpu_like(device.name));
+}
+
+PipelineOptions options_for(const DeviceInfo& device, std::shared_ptr<BinaryCache> binaries) {
+  PipelineOptions options;
+  options.binaries = std::move(binaries);
+  options.device = device;
+  options.compile_deadline_s = options.run_deadline_s = kDeadline_s;
+  return options;
+}
+
+/// The virtual GPU's limit, or the machine's, is not the candidate's.
+bool says_nothing(Verdict verdict) {
+  return verdict == Verdict::unsupported || verdict == Verdict::harness_failed;
+}
+
+}  // namespace
+
+CostModelPredictor::CostModelPredictor(Task task, Target target, const DeviceInfo& device, Build build,
+                                       std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop)
+    : task_(std::move(task)),
+      target_(std::move(target)),
+      device_(virtual_device_like(device)),
+      build_(std::move(build)),
+      stop_(stop),
+      pool_(options_for(device_, std::move(binaries)), usable_cores()) {}
+
+std::vector<PredictedLatency> CostModelPredictor::predict(const std::vector<Genome>& genomes) {
+  std::vector<Pending> pending;
+  for (const Genome& genome : genomes) pending.push_back(start(genome));
+  std::vector<PredictedLatency> predicted;
+  for (Pending& one : pending) {
+    if (!wait_for(one)) return {};
+    predicted.push_back(finish(std::move(one)));
+  }
+  return predicted;
+}
+
+bool CostModelPredictor::wait_for(const Pending& pending) const {
+  for (const std::future<ModelPool::Result>& result : pending.results) {
+    while (result.wait_for(kPoll) != std::future_status::ready) {
+      if (stop_.load()) return false;
+    }
+  }
+  return true;
+}
+
+CostModelPredictor::Pending CostModelPredictor::start(const Genome& genome) {
+  Pending pending{build_(genome), {}, {}};
+  for (const Shape& shape : target_.timed) {
+    const auto number = program_for(pending.candidate, shape.name);
+    if (!number) throw usage_error("the candidate has no plan for the shape " + shape.name);
+    const Program& program = pending.candidate.programs[*number];
+    pending.programs.push_back(*number);
+    pending.results.push_back(pool_.model(program, program.plans.at(shape.name), modelled_case(task_, target_, shape)));
+  }
+  return pending;
+}
+
+PredictedLatency CostModelPredictor::finish(Pending pending) const {
+  std::vector<double> latencies_us;
+  std::vector<evo::Build> builds;
+  for (std::size_t i = 0; i < pending.results.size(); ++i) {
+    const ModelPool::Result result = pending.results[i].get();
+    if (const auto* failure = std::get_if<Failure>(&result)) {
+      return {says_nothing(failure->verdict) ? std::nullopt : std::optional(kFails), ""};
+    }
+    const auto& forecast = std::get<Forecast>(result);
+    if (check_resources(pending.candidate.programs[pending.programs[i]], forecast.build, device_)) return {kFails, ""};
+    latencies_us.push_back(forecast.latency_us);
+    builds.push_back(forecast.build);
+  }
+  return {geometric_mean(latencies_us), key_of_builds(pending.candidate, builds)};
+}
+
+}  // namespace evo::cli

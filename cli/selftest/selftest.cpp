@@ -1,0 +1,152 @@
+#include "cli/selftest/selftest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/subject/lookup.h"
+#include "cli/subject/salt.h"
+#include "cli/text/suggest.h"
+#include "engine/base/error.h"
+#include "engine/base/rng.h"
+#include "evaluator/pipeline/pipeline.h"
+
+namespace evo::cli {
+namespace {
+
+/// Endless loops are meant to be found: on a GPU each costs this.
+constexpr double kRunDeadlineS = 10;
+
+bool is_right(const SelftestRow& row, const std::string& kind) {
+  const std::vector<Verdict>& expected = row.mutant.expected.at(kind);
+  return std::ranges::find(expected, row.verdict) != expected.end() &&
+         row.reason.find(row.mutant.says) != std::string::npos;
+}
+
+/// The legal genome nearest to what a mutant wishes for; none where the device cannot run its family.
+std::optional<Genome> genome_of(const Space& space, const Mutant& mutant) {
+  const auto runs_here = [&](const Family& family) { return family.name == mutant.family; };
+  if (std::ranges::none_of(space.families(), runs_here)) return std::nullopt;
+  Rng rng(0);
+  std::optional<Genome> genome = space.complete({mutant.family, mutant.genes}, mutant.kept, rng);
+  if (!genome) {
+    throw usage_error(fmt::format("specimen {} of {}: no legal genome has its genes", mutant.name, mutant.family));
+  }
+  return genome;
+}
+
+/// Submits mutants and gathers their verdicts.
+class Selftest {
+ public:
+  Selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device, std::uint64_t salt)
+      : tree_(tree),
+        task_(task),
+        device_(device),
+        salt_(salt),
+        target_(make_target(task, device.kind, {}, task.default_options())),
+        space_(make_space(tree, task, device, target_, "")) {}
+
+  std::vector<SelftestRow> run(const std::vector<Mutant>& mutants) {
+    std::vector<SelftestRow> rows;
+    for (const Mutant& mutant : mutants) rows.push_back({.mutant = mutant, .reason = ""});
+    const std::unique_ptr<Evaluator> pipeline = open();
+    std::size_t in_flight = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (in_flight == pipeline->width()) in_flight -= finish(*pipeline, rows);
+      in_flight += submit(*pipeline, i, rows[i]);
+    }
+    while (in_flight > 0) in_flight -= finish(*pipeline, rows);
+    return rows;
+  }
+
+ private:
+  std::unique_ptr<Evaluator> open() const {
+    PipelineOptions options;
+    options.task = task_;
+    options.tree = tree_;
+    options.target = target_;
+    options.device = device_;
+    options.salt = salt_;
+    options.dedup = false;  // Each is judged by itself.
+    if (device_.kind == "cuda") options.run_deadline_s = kRunDeadlineS;
+    return make_pipeline(std::move(options));
+  }
+
+  std::size_t submit(Evaluator& pipeline, std::size_t number, SelftestRow& row) const {
+    const std::optional<Genome> genome = genome_of(space_, row.mutant);
+    if (!genome || !row.mutant.expected.contains(device_.kind)) return 0;
+    const SourceTree changed = edited(tree_, row.mutant.edits);
+    for (const Family& family : load_families(changed, task_)) {
+      if (family.name != genome->family) continue;
+      pipeline.submit(number, make_candidate(changed, task_, family, *genome, target_, facts_of(device_.limits)));
+      return 1;
+    }
+    throw usage_error(fmt::format("specimen {}: its edits take the family {} away", row.mutant.name, genome->family));
+  }
+
+  std::size_t finish(Evaluator& pipeline, std::vector<SelftestRow>& rows) const {
+    Evaluator::Done done = pipeline.wait();
+    SelftestRow& row = rows.at(done.ticket);
+    row.judged = true;
+    row.verdict = done.evaluation.verdict;
+    row.reason = std::move(done.evaluation.reason);
+    row.right = is_right(row, device_.kind);
+    return 1;
+  }
+
+  const SourceTree& tree_;
+  const Task& task_;
+  const DeviceInfo& device_;
+  std::uint64_t salt_;
+  Target target_;
+  Space space_;
+};
+
+std::vector<Mutant> chosen(std::vector<Mutant> mutants, const std::vector<std::string>& only) {
+  if (only.empty()) return mutants;
+  std::vector<std::string> names;
+  for (const Mutant& mutant : mutants) names.push_back(mutant.name);
+  for (const std::string& name : only) {
+    if (std::ranges::find(names, name) == names.end()) throw unknown_name("specimen", name, names);
+  }
+  std::erase_if(mutants, [&](const Mutant& mutant) { return std::ranges::find(only, mutant.name) == only.end(); });
+  return mutants;
+}
+
+}  // namespace
+
+std::size_t SelftestResult::judged() const {
+  return static_cast<std::size_t>(std::ranges::count(rows, true, &SelftestRow::judged));
+}
+
+std::size_t SelftestResult::wrong() const {
+  return static_cast<std::size_t>(std::ranges::count(rows, false, &SelftestRow::right));
+}
+
+bool SelftestResult::passed() const {
+  const auto shown = [&](bool valid) {
+    return std::ranges::any_of(rows, [&](const SelftestRow& row) {
+      return row.judged && row.right && (row.verdict == Verdict::valid) == valid;
+    });
+  };
+  return wrong() == 0 && shown(true) && shown(false);
+}
+
+SelftestResult run_selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device,
+                            const std::vector<std::string>& only) {
+  const std::vector<Mutant> mutants = load_mutants(tree, task);
+  if (mutants.empty()) {
+    throw usage_error(fmt::format("task {} has no mutants: put {}/mutants/FAMILY.json beside it (docs/trust.md)",
+                                  task.name, task.name));
+  }
+  const std::uint64_t salt = fresh_salt();
+  return {.task = task.name,
+          .task_hash = task.hash,
+          .device = device,
+          .salt = salt,
+          .rows = Selftest(tree, task, device, salt).run(chosen(mutants, only))};
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,77 @@
+#include "cli/subject/elite_table.h"
+
+#include <fmt/format.h>
+
+#include "cli/text/format.h"
+#include "cli/text/table.h"
+
+namespace evo::cli {
+namespace {
+
+bool same_key(const EliteRow& a, const EliteRow& b) {
+  return a.task == b.task && a.task_hash == b.task_hash && device_key(a.device) == device_key(b.device) &&
+         a.objective == b.objective;
+}
+
+/// The shapes of an objective over several, whose latency is the geometric mean of theirs; of one shape none,
+/// as its latency is the objective's.
+std::vector<std::string> timed_shapes(const std::vector<EliteRow>& rows) {
+  std::vector<std::string> shapes;
+  if (rows.empty()) return shapes;
+  for (const Timing& timing : rows.front().timings) {
+    if (!timing.cold) shapes.push_back(timing.shape);
+  }
+  return shapes.size() > 1 ? shapes : std::vector<std::string>();
+}
+
+std::string warm_latency(const EliteRow& row, const std::string& shape) {
+  for (const Timing& timing : row.timings) {
+    if (!timing.cold && timing.shape == shape) return microseconds(timing.median_us);
+  }
+  return "-";
+}
+
+}  // namespace
+
+std::string elite_heading(const EliteRow& row) {
+  return fmt::format("{} on {} ({}, {}): {}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
+                     row.objective, row.current ? "" : "  [the task has changed since]");
+}
+
+std::string alleles_text(const Genome& genome) {
+  std::string text;
+  for (const auto& [gene, allele] : genome.genes) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", gene, expr::to_string(allele));
+  }
+  return text;
+}
+
+std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal) {
+  using Align = Table::Align;
+  const std::string unit = rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
+  std::vector<Table::Column> columns = {{"rank", Align::right}, {"id", Align::right}, {unit, Align::right}};
+  const std::vector<std::string> shapes = timed_shapes(rows);
+  for (const std::string& shape : shapes) columns.push_back({shape, Align::right});
+  columns.insert(columns.end(), {{"error", Align::right}, {"registers", Align::right}, {"genome", Align::left}});
+  Table table(columns);
+  for (const EliteRow& row : rows) {
+    std::vector<std::string> cells = {std::to_string(row.rank), std::to_string(row.candidate),
+                                      microseconds(row.latency_us)};
+    for (const std::string& shape : shapes) cells.push_back(warm_latency(row, shape));
+    cells.insert(cells.end(),
+                 {error_figure(row.worst_relative_l2), std::to_string(row.registers), to_text(row.genome)});
+    table.add(cells, row.rank == 1 ? Style::good : Style::plain);
+  }
+  return table.text(terminal, 2);
+}
+
+std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows) {
+  std::vector<std::vector<EliteRow>> groups;
+  for (const EliteRow& row : rows) {
+    if (groups.empty() || !same_key(groups.back().front(), row)) groups.emplace_back();
+    groups.back().push_back(row);
+  }
+  return groups;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,62 @@
+#include "cli/subject/export_request.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "evaluator/compile/compiler.h"
+
+namespace evo::cli {
+namespace {
+
+/// Copies of a result may be marked duplicate.
+void refuse_invalid(const CandidateRow& row) {
+  const Evaluation& evaluation = row.evaluation;
+  if (evaluation.verdict == Verdict::valid) return;
+  throw usage_error(fmt::format("candidate {} is not valid ({}{}): export one that evo elites lists", row.id,
+                                name_of(evaluation.verdict),
+                                evaluation.reason.empty() ? "" : fmt::format(": {}", evaluation.reason)));
+}
+
+/// Of the compiler. The architecture and the register cap are told apart: they differ between programs.
+std::vector<std::string> common_flags(const Evaluation& evaluation, const std::string& arch) {
+  const bool known = !evaluation.builds.empty() && !evaluation.builds.front().flags.empty();
+  std::vector<std::string> flags = known ? split(evaluation.builds.front().flags, ' ') : compile_options(arch, 0);
+  std::erase_if(flags, [](const std::string& flag) {
+    return flag.starts_with("--gpu-architecture") || flag.starts_with("--maxrregcount");
+  });
+  return flags;
+}
+
+}  // namespace
+
+ExportRequest export_request(const Restored& restored) {
+  refuse_invalid(restored.row);
+  const RunInfo& info = restored.run.info;
+  const Evaluation& evaluation = restored.row.evaluation;
+  ExportRequest request;
+  request.files = restored.files;
+  request.task = restored.task;
+  request.family = restored.family;
+  request.programs = stored_programs(restored.row);
+  request.references = references_of(restored.files, restored.task, info.target, request.programs);
+  request.provenance = {.task = info.task,
+                        .task_hash = info.task_hash,
+                        .genome = restored.row.genome,
+                        .target = info.target,
+                        .device = info.device,
+                        .objective = info.objective,
+                        .latency_us = evaluation.latency_us,
+                        .worst_relative_l2 = evaluation.worst_relative_l2,
+                        .timings = evaluation.timings,
+                        .salt = info.salt,
+                        .run = restored.run.id,
+                        .candidate = restored.row.id,
+                        .evo_version = info.evo_version,
+                        .nvrtc_version = info.nvrtc_version,
+                        .compile_flags = common_flags(evaluation, info.device.arch)};
+  for (Timing& timing : request.provenance.timings) timing.samples_us.clear();
+  return request;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,194 @@
+#include "cli/subject/json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "cli/subject/lookup.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+
+namespace evo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// 64-bit numbers that are identities, not quantities: JSON readers that use doubles would round them.
+std::string hex(std::uint64_t number) {
+  return fmt::format("{:016x}", number);
+}
+
+Json count_or_null(int count) {
+  return count > 0 ? Json(count) : Json(nullptr);
+}
+
+Json timing_json(const Timing& timing, bool with_samples) {
+  Json json = {{"shape", timing.shape},        {"timing", timing_word(timing.modelled)},
+               {"cold", timing.cold},          {"median_us", timing.median_us},
+               {"low_us", timing.low_us},      {"high_us", timing.high_us},
+               {"throttled", timing.throttled}};
+  const Conditions& conditions = timing.conditions;
+  json["sm_mhz_low"] = count_or_null(conditions.sm_mhz_low);
+  json["sm_mhz_high"] = count_or_null(conditions.sm_mhz_high);
+  json["memory_mhz"] = count_or_null(conditions.memory_mhz);
+  json["other_processes"] = conditions.other_processes;
+  json["power_limited"] = conditions.power_limited;
+  if (with_samples) json["samples_us"] = timing.samples_us;
+  return json;
+}
+
+Json build_json(const Build& build) {
+  return {{"specialisation", build.specialisation},
+          {"arch", build.arch},
+          {"registers", build.registers},
+          {"spill_bytes", build.spill_bytes},
+          {"static_smem_bytes", build.static_smem_bytes},
+          {"stack_bytes", build.stack_bytes},
+          {"cubin_hash", build.cubin_hash},
+          {"compile_ms", build.compile_ms},
+          {"flags", build.flags},
+          {"log", build.log}};
+}
+
+Json case_json(const CaseError& error) {
+  return {{"shape", error.shape},
+          {"seed", error.seed},
+          {"regime", error.regime},
+          {"output", error.output},
+          {"relative_l2", error.relative_l2},
+          {"max_abs", error.max_abs},
+          {"cosine", error.cosine}};
+}
+
+Json elite_json(const EliteRow& row) {
+  return {{"rank", row.rank},
+          {"candidate", row.candidate},
+          {"run", row.run},
+          {"task", row.task},
+          {"task_hash", row.task_hash},
+          {"current", row.current},
+          {"device", device_json(row.device)},
+          {"objective", row.objective},
+          {"latency_us", row.latency_us},
+          {"timing", timing_word(row.modelled)},
+          {"timings", timings_json(row.timings, false)},
+          {"relative_l2", row.worst_relative_l2},
+          {"registers", row.registers},
+          {"spill_bytes", row.spill_bytes},
+          {"genome", genome_json(row.genome)},
+          {"source_hash", row.source_hash},
+          {"since", row.since}};
+}
+
+}  // namespace
+
+Json value_json(const Value& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+Json bindings_json(const Bindings& bindings) {
+  Json json = Json::object();
+  for (const auto& [name, value] : bindings) json[name] = value_json(value);
+  return json;
+}
+
+Json genome_json(const Genome& genome) {
+  return {{"family", genome.family}, {"genes", bindings_json(genome.genes)}};
+}
+
+Json device_json(const DeviceRecord& device) {
+  return {{"id", device.id},     {"kind", device.kind}, {"name", device.name},
+          {"arch", device.arch}, {"uuid", device.uuid}, {"driver", device.driver}};
+}
+
+Json device_json(const DeviceInfo& device) {
+  return device_json(record_of(device));
+}
+
+Json shapes_json(const std::vector<Shape>& shapes) {
+  Json json = Json::array();
+  for (const Shape& shape : shapes) json.push_back({{"name", shape.name}, {"sizes", bindings_json(shape.parameters)}});
+  return json;
+}
+
+Json target_json(const Target& target) {
+  return {{"objective", target.objective},
+          {"options", bindings_json(target.options)},
+          {"timed", shapes_json(target.timed)},
+          {"validated", shapes_json(target.validated)}};
+}
+
+Json positive_or_null(double limit) {
+  return limit > 0 ? Json(limit) : Json(nullptr);
+}
+
+Json timings_json(const std::vector<Timing>& timings, bool with_samples) {
+  Json json = Json::array();
+  for (const Timing& timing : timings) json.push_back(timing_json(timing, with_samples));
+  return json;
+}
+
+Json evaluation_json(const Evaluation& evaluation) {
+  const bool valid = evaluation.verdict == Verdict::valid;
+  Json json = {{"verdict", name_of(evaluation.verdict)},
+               {"reason", evaluation.reason},
+               {"latency_us", valid ? Json(evaluation.latency_us) : Json(nullptr)},
+               {"relative_l2", evaluation.worst_relative_l2},
+               {"salt", hex(evaluation.salt)}};
+  json["timings"] = timings_json(evaluation.timings, true);
+  json["builds"] = Json::array();
+  for (const Build& build : evaluation.builds) json["builds"].push_back(build_json(build));
+  json["cases"] = Json::array();
+  for (const CaseError& error : evaluation.errors) json["cases"].push_back(case_json(error));
+  json["profile"] = evaluation.sass_summary;
+  return json;
+}
+
+Json run_json(const RunRow& row) {
+  const RunInfo& info = row.info;
+  Json json = {{"id", row.id},
+               {"task", info.task},
+               {"task_hash", info.task_hash},
+               {"device", device_json(info.device)},
+               {"target", target_json(info.target)},
+               {"objective", info.objective},
+               {"family", info.family.empty() ? Json(nullptr) : Json(info.family)},
+               {"strategy", info.strategy},
+               {"seed", info.seed},
+               {"salt", hex(info.salt)},
+               {"width", info.width},
+               {"screen", info.screen}};
+  json["seeds"] = Json::array();
+  for (const Seed& seed : info.seeds)
+    json["seeds"].push_back({{"origin", seed.origin}, {"genome", genome_json(seed.genome)}});
+  json["evaluation_limit"] = info.evaluation_limit > 0 ? Json(info.evaluation_limit) : Json(nullptr);
+  json["time_limit_s"] = positive_or_null(info.time_limit_s);
+  json["status"] = name_of(row.status);
+  json["started_at"] = row.started_at;
+  json["finished_at"] = row.finished_at.empty() ? Json(nullptr) : Json(row.finished_at);
+  json["evaluated"] = row.evaluated;
+  json["valid"] = row.valid;
+  json["best_us"] = or_null(row.best_us);
+  json["command_line"] = info.command;
+  json["evo_version"] = info.evo_version;
+  json["nvrtc_version"] = info.nvrtc_version;
+  return json;
+}
+
+Json outcome_json(const OutcomeRow& row) {
+  return {{"candidate", row.candidate},
+          {"ticket", row.ticket},
+          {"op", row.op},
+          {"verdict", name_of(row.verdict)},
+          {"latency_us", or_null(row.latency_us)},
+          {"seconds", row.seconds}};
+}
+
+Json elites_json(const std::vector<EliteRow>& rows) {
+  Json json = Json::array();
+  for (const EliteRow& row : rows) json.push_back(elite_json(row));
+  return json;
+}
+
+}  // namespace evo::cli

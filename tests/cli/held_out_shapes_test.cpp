@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+#include <string>
+
+#include "bench.h"
+#include "cli/subject/held_out_shapes.h"
+#include "cli/subject/templates.h"
+#include "evaluator/pipeline/cases.h"
+
+using namespace evo;
+using namespace evo::testing;
+
+namespace {
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("held-out shapes are new, bounded, and of the specialisations that are there") {
+  const SourceTree tree = cli::read_templates(EVO_SOURCE_DIR "/templates");
+  for (const char* name : {"fp8_sdpa", "fp8_qkt"}) {
+    const Task task = load_task(tree, name);
+    const Target target = make_target(task, "vgpu", {}, {});
+    std::set<std::string> seen;
+    for (std::uint64_t salt = 1; salt <= 20; ++salt) {
+      const auto shapes = cli::held_out_shapes(task, target, "vgpu", salt);
+      REQUIRE(shapes.size() == 2);
+      for (const Shape& shape : shapes) {
+        CHECK(shape.parameters.at("D") == Value(std::int64_t{64}));
+        CHECK(work_of(task, target.options, shape) <= 1e8);
+        const auto same = [&](const Shape& known) { return known.parameters == shape.parameters; };
+        CHECK(std::ranges::none_of(task.shapes, same));
+        std::string text;
+        for (const auto& [parameter, value] : shape.parameters) text += expr::to_string(value) + " ";
+        seen.insert(text);
+      }
+    }
+    CHECK(seen.size() > 30);
+  }
+}
+
+TEST_CASE("a kernel that is right for the validated shapes alone does not verify") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string kernel = bench.read("templates/toy/plain/kernel.cu");
+  // Knows the sizes of the task's shapes.
+  kernel.replace(kernel.find("if (i${item} < N)"), 17, "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
+  bench.write("templates/toy/plain/kernel.cu", kernel);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+  const Outcome outcome = bench.evo({"verify", "best.cu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(holds(outcome.out, "not reproduced"));
+  CHECK(holds(outcome.out, "shape held_out_"));
+}

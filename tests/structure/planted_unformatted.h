@@ -1,3 +1,0 @@
-#pragma once
-
-inline int   needs_formatting( ) { return 0 ; }
