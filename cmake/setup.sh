@@ -54,6 +54,15 @@ evo_install_catch2() {
     apt-get install -y --no-install-recommends "${suite[@]}" catch2 libcatch2-dev
 }
 
+# The version that the sources are formatted with. Releases that do not have it skip the test of the format.
+evo_install_formatter() {
+  clang-format-14 --version >/dev/null 2>&1 && return
+  [ -n "$(apt-cache search --names-only '^clang-format-14$')" ] || return 0
+  evo_say "installing clang-format-14"
+  evo_quietly "installing clang-format-14" evo_as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends clang-format-14
+}
+
 # evo_prepare [tests]: the packages; other systems use what CMake finds and fetch the rest.
 evo_prepare() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
@@ -65,7 +74,10 @@ evo_prepare() {
     evo_quietly "installing packages" evo_as_root env DEBIAN_FRONTEND=noninteractive \
       apt-get install -y --no-install-recommends "${missing[@]}"
   fi
-  if [ "${1:-}" = tests ]; then evo_install_catch2; fi
+  if [ "${1:-}" = tests ]; then
+    evo_install_catch2
+    evo_install_formatter
+  fi
 }
 
 evo_check_toolkit() {

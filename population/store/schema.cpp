@@ -15,7 +15,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 6> kMigrations = {R"sql(
+constexpr std::array<const char*, 7> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -294,6 +294,12 @@ ALTER TABLE run ADD COLUMN screen INTEGER NOT NULL DEFAULT 1;
                                                     R"sql(
 -- Whether the GPU's power limit lowered its clocks meanwhile.
 ALTER TABLE timing ADD COLUMN power_limited INTEGER NOT NULL DEFAULT 0 CHECK (power_limited IN (0, 1));
+)sql",
+                                                    R"sql(
+-- A device may be of any kind. Only a constraint goes, nothing stored changes: sqlite.org/lang_altertable.html.
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, ' CHECK (kind IN (''cuda'', ''vgpu''))', '') WHERE name = 'device';
+PRAGMA writable_schema = RESET;
 )sql"};
 
 std::int64_t version_of(Database& database) {

@@ -65,6 +65,17 @@ TEST_CASE("a writer brings a database of an older evo up to date and loses nothi
   CHECK(Store::open(path, Store::Mode::read).runs().size() == 2);
 }
 
+TEST_CASE("a database of an older evo takes devices of kinds that it did not know") {
+  const TempFolder folder;
+  Store store = Store::open(old_database(folder), Store::Mode::write);
+  RunInfo info = run_info();
+  info.device.kind = "replayed";
+  info.device.id = "replayed:0";
+  store.archive(store.begin_run(info))->record(proposal(0), candidate(proposal(0), "source"), valid(20, "1"));
+  CHECK(store.run(2).value().info.device.kind == "replayed");
+  CHECK(store.check().empty());
+}
+
 TEST_CASE("to change a database it must be there, hold something, and may be an older one") {
   const TempFolder folder;
   CHECK_THAT(error_of([&] { Store::open(folder / "none.db", Store::Mode::change); }),

@@ -1,0 +1,3 @@
+#pragma once
+
+inline int   needs_formatting( ) { return 0 ; }
