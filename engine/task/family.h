@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/device_limits.h"
 #include "engine/expression/expression.h"
 #include "engine/task/plan.h"
 #include "engine/task/task.h"
@@ -90,17 +91,7 @@ struct Family {
 /// names in expressions, genes that read later genes, empty slots.
 std::vector<Family> load_families(const SourceTree& tree, const Task& task);
 
-/// What a family's expressions may read of the device: sm, smem_per_block, smem_per_sm, registers_per_sm,
-/// threads_per_block, sm_count, wgmma.
-struct DeviceLimits {
-  int sm = 0;                             ///< Compute capability times ten: 89, 90.
-  std::int64_t smem_per_block_bytes = 0;  ///< Opt-in maximum.
-  std::int64_t smem_per_sm_bytes = 0;
-  std::int64_t registers_per_sm = 0;
-  int threads_per_block = 1024;
-  int sm_count = 0;
-  bool wgmma = false;  ///< Runs wgmma, mbarrier and tensor-map copies: Hopper GPUs, real and virtual.
-};
+/// What a family's expressions may read of the device, by name.
 Bindings facts_of(const DeviceLimits& limits);
 
 }  // namespace evo

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/device/launch_rules.h"
 #include "engine/task/floor.h"
 #include "evaluator/compile/ptx_text.h"
 #include "evaluator/compile/ptxas_log.h"
@@ -19,17 +20,7 @@
 namespace evo {
 namespace {
 
-/// CUDA C++ Programming Guide, "Technical specifications for each compute capability".
-constexpr Dim3 kMaxGrid = {0x7fffffff, 65535, 65535};
-constexpr Dim3 kMaxBlock = {1024, 1024, 64};
 constexpr std::uint32_t kMaxTensorMapBox = 256;
-constexpr std::uint64_t kMaxCluster = 8;  ///< Portable; larger ones may not be schedulable.
-constexpr int kWarpLanes = 32;
-constexpr int kMaxBlocksPerSm = 32;
-/// Registers are given out to warps in pieces of this many.
-constexpr int kRegisterGranularity = 256;
-/// Shared memory that the system keeps for itself in each block since compute capability 8.0.
-constexpr int kReservedSmemBytes = 1024;
 
 /// Stack is set aside for every thread that the GPU can hold: on an H200 this much takes 4 GiB.
 constexpr int kMaxStackBytes = 16384;
@@ -43,34 +34,6 @@ Failure failure_of(Verdict verdict, std::string reason) {
 
 std::uint64_t product(const Dim3& dims) {
   return std::uint64_t{dims[0]} * dims[1] * dims[2];
-}
-
-std::string text_of(const Dim3& dims) {
-  return fmt::format("{} x {} x {}", dims[0], dims[1], dims[2]);
-}
-
-/// Why a dimension is outside [1, most].
-std::optional<std::string> outside(const char* what, const Dim3& dims, const Dim3& most) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (dims[axis] == 0 || dims[axis] > most[axis]) {
-      return fmt::format("{} {} ({} allowed)", what, text_of(dims), text_of(most));
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> illegal_cluster(const Launch& launch, const DeviceLimits& limits) {
-  if (product(launch.cluster) == 1) return std::nullopt;
-  if (limits.sm < 90) return fmt::format("a cluster of {} blocks needs sm_90", product(launch.cluster));
-  if (product(launch.cluster) == 0 || product(launch.cluster) > kMaxCluster) {
-    return fmt::format("cluster {} (1 to {} blocks)", text_of(launch.cluster), kMaxCluster);
-  }
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (launch.grid[axis] % launch.cluster[axis] != 0) {
-      return fmt::format("grid {} is no multiple of the cluster {}", text_of(launch.grid), text_of(launch.cluster));
-    }
-  }
-  return std::nullopt;
 }
 
 std::size_t count_of(const Plan& plan, Argument::Kind kind) {
@@ -91,19 +54,12 @@ bool dangles(const Plan& plan, const Argument& argument) {
 }
 
 std::optional<std::string> illegal_launch(const Plan& plan, const Launch& launch, const DeviceLimits& limits) {
-  if (auto reason = outside("grid", launch.grid, kMaxGrid)) return reason;
-  if (auto reason = outside("block", launch.block, kMaxBlock)) return reason;
-  if (product(launch.block) > static_cast<std::uint64_t>(limits.threads_per_block)) {
-    return fmt::format("{} threads in a block ({} allowed)", product(launch.block), limits.threads_per_block);
-  }
-  if (launch.dynamic_smem_bytes > limits.smem_per_block_bytes) {
-    return fmt::format("{} bytes of shared memory ({} allowed)", launch.dynamic_smem_bytes,
-                       limits.smem_per_block_bytes);
-  }
+  if (auto reason = evo::illegal_launch(limits, {launch.grid, launch.block, launch.cluster, launch.dynamic_smem_bytes}))
+    return reason;
   for (const Argument& argument : launch.arguments) {
     if (dangles(plan, argument)) return "an argument that names nothing";
   }
-  return illegal_cluster(launch, limits);
+  return std::nullopt;
 }
 
 /// The rules of cuTensorMapEncodeTiled that depend on the plan alone.
@@ -229,16 +185,10 @@ std::vector<KernelResources> kernel_resources(const Build& build) {
 }
 
 int resident_blocks(const KernelResources& resources, const Launch& launch, const DeviceLimits& limits) {
-  const auto threads = static_cast<std::int64_t>(product(launch.block));
-  const std::int64_t warps = (threads + kWarpLanes - 1) / kWarpLanes;
-  const std::int64_t registers_per_warp = (std::int64_t{resources.registers} * kWarpLanes + kRegisterGranularity - 1) /
-                                          kRegisterGranularity * kRegisterGranularity;
-  const std::int64_t smem = resources.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes} + kReservedSmemBytes;
-  const std::int64_t threads_per_sm = limits.sm == 80 || limits.sm == 90 || limits.sm == 100 ? 2048 : 1536;
-  std::int64_t blocks = std::min<std::int64_t>(kMaxBlocksPerSm, threads_per_sm / std::max<std::int64_t>(threads, 1));
-  blocks = std::min(blocks, limits.smem_per_sm_bytes / smem);
-  if (registers_per_warp > 0) blocks = std::min(blocks, limits.registers_per_sm / (warps * registers_per_warp));
-  return static_cast<int>(blocks);
+  return occupancy(limits, {.threads = static_cast<std::int64_t>(product(launch.block)),
+                            .registers_per_thread = resources.registers,
+                            .smem_bytes = resources.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes}})
+      .blocks;
 }
 
 std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/device/launch_rules.h"
 #include "evaluator/device/digest.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/device_models.h"
@@ -89,10 +90,9 @@ class VirtualDevice : public VirtualGpu {
   LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold, Blocks which,
                         std::int64_t footprint_bytes, Launch& launch) const;
   std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
-  std::optional<Failure> check_cluster(const Kernel& kernel, const evo::Launch& planned) const;
   std::optional<Failure> bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
                               const Buffers& buffers, std::vector<std::byte>& parameters) const;
-  std::uint32_t resident_blocks(const evo::Launch& planned) const;
+  Occupancy occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
   void watch_plan(const Plan& plan, const Buffers& buffers);
   void run_watched(Launch& launch, const Sampling& sampling = {}) const;
@@ -125,19 +125,19 @@ std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<
   }
 }
 
+/// A cluster that the kernel was built for counts when the launch has none.
+Dim3 cluster_of(const Kernel& kernel, const evo::Launch& planned) {
+  return kernel.required_cluster[0] != 0 && volume(planned.cluster) <= 1 ? kernel.required_cluster : planned.cluster;
+}
+
 /// What the driver would refuse on the model GPU.
 std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const evo::Launch& planned,
                                                    const Build& build) const {
   const std::uint64_t threads = volume(planned.block);
   const auto refuse = [&](const std::string& why) { return refusal(fmt::format("kernel {}: {}", kernel.name, why)); };
-  if (threads == 0 || volume(planned.grid) == 0) return refuse("an empty grid or block");
-  if (threads > static_cast<std::uint64_t>(info_.limits.threads_per_block))
-    return refuse(fmt::format("a block of {} threads", threads));
-  constexpr std::uint32_t kDeepestBlock = 64;
-  if (planned.block[2] > kDeepestBlock)
-    return refuse(fmt::format("a block of {} threads in z: 1 to {} are possible", planned.block[2], kDeepestBlock));
-  if (planned.grid[0] > 0x7fff'ffffu || planned.grid[1] > 65535 || planned.grid[2] > 65535)
-    return refuse("a grid too large");
+  const std::int64_t smem = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes;
+  if (auto reason = illegal_launch(info_.limits, {planned.grid, planned.block, cluster_of(kernel, planned), smem}))
+    return refuse(*reason);
   const std::uint64_t limit =
       std::uint64_t{kernel.maximum_block[0]} * kernel.maximum_block[1] * kernel.maximum_block[2];
   if (limit != 0 && threads > limit) return refuse(fmt::format("{} threads, built for at most {}", threads, limit));
@@ -145,39 +145,10 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
       !std::equal(planned.block.begin(), planned.block.end(), kernel.required_block.begin())) {
     return refuse("a block of another size than the kernel requires");
   }
-  const std::int64_t smem = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes;
-  if (smem > info_.limits.smem_per_block_bytes) {
-    return refuse(
-        fmt::format("{} bytes of shared memory, a block can have {}", smem, info_.limits.smem_per_block_bytes));
-  }
-  // Registers are given to warps in units of 256.
-  const std::int64_t registers = (std::int64_t{std::max(build.registers, 1)} * 32 + 255) / 256 * 256;
-  if (registers * static_cast<std::int64_t>((threads + 31) / 32) > info_.limits.registers_per_sm) {
-    return refuse(fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
-  }
-  return check_cluster(kernel, planned);
-}
-
-/// A cluster that the kernel was built for counts when the launch has none.
-Dim3 cluster_of(const Kernel& kernel, const evo::Launch& planned) {
-  return kernel.required_cluster[0] != 0 && volume(planned.cluster) <= 1 ? kernel.required_cluster : planned.cluster;
-}
-
-std::optional<Failure> VirtualDevice::check_cluster(const Kernel& kernel, const evo::Launch& planned) const {
-  // What every device takes; more needs an attribute of the kernel (CUDA C++ Programming Guide, "Thread Block
-  // Clusters").
-  constexpr std::uint64_t kPortableCluster = 8;
-  const Dim3 cluster = cluster_of(kernel, planned);
-  if (volume(cluster) == 1) return std::nullopt;
-  const auto refuse = [&](const std::string& why) { return refusal(fmt::format("kernel {}: {}", kernel.name, why)); };
-  if (model_.sm < 90) return refuse("clusters need sm_90");
-  if (volume(cluster) == 0 || volume(cluster) > kPortableCluster)
-    return refuse(fmt::format("a cluster of {} blocks: 1 to {} are possible", volume(cluster), kPortableCluster));
-  if (kernel.required_cluster[0] != 0 && cluster != kernel.required_cluster)
+  if (kernel.required_cluster[0] != 0 && cluster_of(kernel, planned) != kernel.required_cluster)
     return refuse("a cluster of another size than the kernel requires");
-  for (std::size_t i = 0; i < cluster.size(); ++i) {
-    if (planned.grid[i] % cluster[i] != 0)
-      return refuse(fmt::format("{} blocks do not make whole clusters of {}", planned.grid[i], cluster[i]));
+  if (occupancy_of(kernel, planned, build).blocks == 0) {
+    return refuse(fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
   }
   return std::nullopt;
 }
@@ -228,10 +199,10 @@ std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const Plan& pla
   return std::nullopt;
 }
 
-std::uint32_t VirtualDevice::resident_blocks(const evo::Launch& planned) const {
-  const auto warps = static_cast<std::uint32_t>((volume(planned.block) + 31) / 32);
-  const int blocks = std::clamp(model_.warps_per_sm / static_cast<int>(std::max(warps, 1u)), 1, model_.blocks_per_sm);
-  return static_cast<std::uint32_t>(blocks * model_.sm_count);
+Occupancy VirtualDevice::occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const {
+  return occupancy(info_.limits, {.threads = static_cast<std::int64_t>(volume(planned.block)),
+                                  .registers_per_thread = build.registers,
+                                  .smem_bytes = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes});
 }
 
 std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned, Launch& launch) {
@@ -253,7 +224,8 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.registers_per_thread = static_cast<std::uint32_t>(std::max(module.build().registers, 0));
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
-  launch.resident_blocks = resident_blocks(planned);
+  launch.resident_blocks =
+      static_cast<std::uint32_t>(occupancy_of(*kernel, planned, module.build()).blocks * model_.sm_count);
   launch.threads = threads_;
   if (kernel->cooperative && volume(planned.grid) > launch.resident_blocks)
     return refusal(fmt::format("kernel {} awaits the whole grid: of its {} blocks {} are resident together",

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "engine/base/error.h"
+#include "engine/device/launch_rules.h"
 #include "engine/expression/expression_cpp.h"
 #include "population/export/export_parts.h"
 
@@ -199,10 +200,9 @@ class LaunchWriter {
   std::string accept_launch(const LaunchSpec& launch) const {
     if (decide(launch.when) == Decided::no) return {};
     std::string conditions = fmt::format(
-        "within({{{}}}, 1, 2147483647LL) && within({{{}}}, 1, 65535) && within({{{}}}, 1, 1024) && within({{{}}}, 0, "
-        "2147483647LL)",
-        cpp(launch.grid[0]), listed(std::span(launch.grid).subspan(1)), listed(launch.block),
-        cpp(launch.dynamic_smem_bytes));
+        "within({{{}}}, 1, {}LL) && within({{{}}}, 1, {}) && within({{{}}}, 1, {}) && within({{{}}}, 0, 2147483647LL)",
+        cpp(launch.grid[0]), kMaxGrid[0], listed(std::span(launch.grid).subspan(1)), kMaxGrid[1], listed(launch.block),
+        kMaxThreadsPerBlock, cpp(launch.dynamic_smem_bytes));
     std::vector<std::string> scalars;
     for (const std::string& argument : launch.arguments) {
       if (!is_address(argument)) scalars.push_back(cpp(Expression::parse(argument)));

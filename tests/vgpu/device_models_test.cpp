@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "engine/device/launch_rules.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace evo::vgpu {
@@ -86,7 +87,8 @@ TEST_CASE("a model's facts are complete and consistent") {
     CHECK(info.kind == "vgpu");
     CHECK(info.arch.substr(3, 2) == std::to_string(info.limits.sm));
     CHECK(info.limits.sm_count > 0);
-    CHECK(info.limits.smem_per_block_bytes + model.smem_reserved_bytes <= info.limits.smem_per_sm_bytes);
+    CHECK(info.limits.smem_per_block_bytes + launch_rules(model.sm).smem_reserved_bytes <=
+          info.limits.smem_per_sm_bytes);
     CHECK(info.limits.smem_per_sm_bytes <= model.l1_and_smem_bytes);
     CHECK(info.limits.registers_per_sm == 65536);
     CHECK(info.l2_bytes >= 40'000'000);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/device/launch_rules.h"
 #include "evaluator/vgpu/cost/sm_simulation.h"
 #include "evaluator/vgpu/cost/trace_recording.h"
 
@@ -16,30 +17,12 @@ constexpr double kBusy = 0.6;
 /// Part of L2 that a working set can count on, hashing and other traffic considered.
 constexpr double kUsableL2 = 0.75;
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-struct Occupancy {
-  int blocks = 0;
-  std::string_view limit;
-};
-
-/// CUDA's rules: registers come in units of 256 for each warp and warps in fours, shared memory in units of 128 bytes.
 Occupancy occupancy_of(const DeviceModel& model, const LaunchConfig& config) {
-  const std::int64_t warps = std::max<std::int64_t>((config.threads_per_block + 31) / 32, 1);
-  const std::int64_t registers = round_up(std::int64_t{std::max(config.registers_per_thread, 1u)} * 32, 256);
-  const std::int64_t register_warps = model.registers_per_sm / registers / 4 * 4;
-  const std::int64_t smem = round_up(config.smem_bytes, 128) + model.smem_reserved_bytes;
-  Occupancy best{model.blocks_per_sm, "blocks"};
-  const auto limit = [&](std::int64_t blocks, std::string_view by) {
-    if (blocks < best.blocks) best = {static_cast<int>(blocks), by};
-  };
-  limit(model.warps_per_sm / warps, "threads");
-  limit(register_warps / warps, "registers");
-  limit(model.smem_per_sm_bytes / smem, "shared memory");
-  best.blocks = std::max(best.blocks, 1);
-  return best;
+  Occupancy most = occupancy(limits_of(model), {.threads = config.threads_per_block,
+                                                .registers_per_thread = config.registers_per_thread,
+                                                .smem_bytes = config.smem_bytes});
+  most.blocks = std::max(most.blocks, 1);
+  return most;
 }
 
 /// SMs that can work at once on clusters of that size: in each GPC as many as make whole clusters.
@@ -112,8 +95,9 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   LaunchCost cost;
   cost.kernel = config.kernel;
   cost.blocks_per_sm = occupancy.blocks;
-  cost.occupancy_limit = occupancy.limit;
-  cost.occupancy = share(occupancy.blocks * ((config.threads_per_block + 31) / 32), model.warps_per_sm);
+  cost.occupancy_limit = name_of(occupancy.limit);
+  cost.occupancy = share(occupancy.blocks * ((config.threads_per_block + kWarpSize - 1) / kWarpSize),
+                         launch_rules(model.sm).warps_per_sm);
   cost.waves = share(static_cast<double>(config.blocks), static_cast<double>(sms) * occupancy.blocks);
   count_block(cost, recording.telling());
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "engine/device/launch_rules.h"
 
 namespace evo::vgpu {
 namespace {
@@ -23,8 +24,6 @@ constexpr DeviceModel hopper() {
   model.clock_ghz = 1.98;
   model.sustained_clock_ghz = 1.83;
   model.l2_bytes_per_clock = 5120;
-  model.smem_per_block_bytes = 227 * kKiB;
-  model.smem_per_sm_bytes = 228 * kKiB;
   model.l1_and_smem_bytes = 256 * kKiB;
   model.launch_floor_us = 0.61;
   model.dependent_launch_us = 0.54;
@@ -75,8 +74,6 @@ constexpr DeviceModel a100() {
   model.l2_bytes = 40 * kMiB;
   model.memory_gbytes_per_s = 2039;
   model.l2_bytes_per_clock = 5120;
-  model.smem_per_block_bytes = 163 * kKiB;
-  model.smem_per_sm_bytes = 164 * kKiB;
   model.l1_and_smem_bytes = 192 * kKiB;
   model.launch_floor_us = 1.0;
   model.dependent_launch_us = 1.0;
@@ -96,11 +93,7 @@ constexpr DeviceModel ada() {
   DeviceModel model;
   model.arch = "sm_89";
   model.sm = 89;
-  model.smem_per_block_bytes = 99 * kKiB;
-  model.smem_per_sm_bytes = 100 * kKiB;
   model.l1_and_smem_bytes = 128 * kKiB;
-  model.warps_per_sm = 48;
-  model.blocks_per_sm = 24;
   model.launch_floor_us = 0.9;
   model.dependent_launch_us = 0.9;
   model.block_launch_clocks = 20;
@@ -174,19 +167,20 @@ bool runs_target(const DeviceModel& model, std::string_view target) {
   return suffix.empty() && model.sm >= sm;
 }
 
+DeviceLimits limits_of(const DeviceModel& model) {
+  DeviceLimits limits = evo::limits_of(launch_rules(model.sm));
+  limits.sm_count = model.sm_count;
+  limits.wgmma = model.sm == 90;
+  return limits;
+}
+
 DeviceInfo device_info(const DeviceModel& model) {
   DeviceInfo info;
   info.id = "vgpu:" + std::string(model.name);
   info.kind = "vgpu";
   info.name = std::string(model.title) + " (virtual)";
   info.arch = model.arch;
-  info.limits.sm = model.sm;
-  info.limits.smem_per_block_bytes = model.smem_per_block_bytes;
-  info.limits.smem_per_sm_bytes = model.smem_per_sm_bytes;
-  info.limits.registers_per_sm = model.registers_per_sm;
-  info.limits.threads_per_block = 1024;
-  info.limits.sm_count = model.sm_count;
-  info.limits.wgmma = model.sm == 90;
+  info.limits = limits_of(model);
   info.memory_bytes = model.memory_bytes;
   info.l2_bytes = model.l2_bytes;
   info.clock_ghz = model.clock_ghz;

@@ -76,21 +76,15 @@ struct DeviceModel {
   std::string_view name;   ///< "h200"
   std::string_view title;  ///< "NVIDIA H200"
   std::string_view arch;   ///< What NVRTC compiles for.
-  int sm = 0;              ///< Compute capability times ten.
+  int sm = 0;              ///< Compute capability times ten; its limits are in engine/device/launch_rules.h.
   int sm_count = 0;
   double clock_ghz = 0;            ///< Maximum.
   double sustained_clock_ghz = 0;  ///< What kernels run at; latencies are modelled at this one.
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
   double memory_gbytes_per_s = 0;
-  double l2_bytes_per_clock = 0;          ///< Of the whole chip.
-  std::int64_t smem_per_block_bytes = 0;  ///< Opt-in maximum.
-  std::int64_t smem_per_sm_bytes = 0;
-  std::int64_t smem_reserved_bytes = 1024;  ///< By the system, of each block.
-  std::int64_t l1_and_smem_bytes = 0;       ///< What L1 shares with shared memory.
-  std::int64_t registers_per_sm = 65536;
-  int warps_per_sm = 64;
-  int blocks_per_sm = 32;
+  double l2_bytes_per_clock = 0;       ///< Of the whole chip.
+  std::int64_t l1_and_smem_bytes = 0;  ///< What L1 shares with shared memory.
   /// SMs of each GPC, where there are clusters: all blocks of a cluster run in one GPC.
   std::array<int, 8> gpc_sms{};
   double launch_floor_us = 0;      ///< An empty kernel in a graph of many.
@@ -111,6 +105,9 @@ const DeviceModel& device_model(std::string_view name);
 /// Whether the GPU runs what was compiled for a target such as sm_80: plain ones run on this and newer GPUs, sm_90a
 /// only there, sm_100f in its family (PTX ISA 9.0, 11.1.2).
 bool runs_target(const DeviceModel& model, std::string_view target);
+
+/// What its compute capability allows, with its number of SMs.
+DeviceLimits limits_of(const DeviceModel& model);
 
 /// As `resolve_device` gives it: id "vgpu:h200".
 DeviceInfo device_info(const DeviceModel& model);
