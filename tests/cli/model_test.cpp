@@ -25,8 +25,8 @@ nlohmann::json fits(std::vector<std::string> arguments) {
 
 }  // namespace
 
-TEST_CASE("the model ranks kernels as an H200 did") {
-  const auto sweeps = fits({"--against", kWgmma, "--against", kMmaSync, "--limit", "48"});
+TEST_CASE("the model ranks kernels as an H200 did", "[long]") {
+  const auto sweeps = fits({"--against", kWgmma, "--against", kMmaSync, "--limit", "48", "--keep", EVO_TEST_KEPT});
   REQUIRE(sweeps.size() == 2);
   for (const auto& sweep : sweeps) {
     INFO(sweep.dump());

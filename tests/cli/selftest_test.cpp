@@ -26,7 +26,8 @@ const std::vector<std::string> kSelftest = {"selftest", "--task", "toy", "--devi
 
 }  // namespace
 
-TEST_CASE("the self-test of fp8_sdpa rejects every planted fault for the right reason and accepts honest kernels") {
+TEST_CASE("the self-test of fp8_sdpa rejects every planted fault for the right reason and accepts honest kernels",
+          "[long]") {
   const Bench bench;
   const nlohmann::json json =
       bench.json({"selftest", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates});
