@@ -125,7 +125,7 @@ Nvrtc load_chosen(const std::string& chosen) {
   std::error_code ignored;
   const bool is_folder = fs::is_directory(chosen, ignored);
   if (is_folder ? open_folder(chosen, nvrtc, tried) : open_file(chosen, nvrtc, tried)) return nvrtc;
-  if (tried.empty()) tried.push_back("no libnvrtc.so.13 or libnvrtc.so.12 in that folder");
+  if (tried.empty()) tried.emplace_back("no libnvrtc.so.13 or libnvrtc.so.12 in that folder");
   throw machine_error(fmt::format("NVRTC: EVO_NVRTC={}: {}; set it to libnvrtc.so.13 or its folder, or unset it",
                                   chosen, fmt::join(tried, "; ")));
 }
