@@ -38,27 +38,51 @@ again:
 })";
 }
 
-void run(benchmark::State& state, const std::string& instruction) {
-  GlobalMemory memory;
-  const LoadedModule module(memory, loop_of(instruction), Build{});
-  const Kernel* kernel = module.kernel("k");
-  const std::uint64_t buffer = memory.allocate(4096, "buffer");
-  std::uint64_t executed = 0;
-  for (auto _ : state) {
+/// The kernel `k` of a PTX text.
+class Program {
+ public:
+  explicit Program(const std::string& ptx) : module_(memory_, ptx, Build{}), kernel_(module_.kernel("k")) {}
+
+  std::uint64_t buffer() { return memory_.allocate(4096, "buffer"); }
+
+  /// A launch of one warp, with values for the kernel's parameters in their order.
+  vgpu::Launch launch(const auto&... arguments) {
     vgpu::Launch launch;
-    launch.kernel = kernel;
-    launch.memory = &memory;
+    launch.kernel = kernel_;
+    launch.memory = &memory_;
     launch.block = {32, 1, 1};
     launch.numerics = tensor_core_numerics(90);
-    launch.parameters.resize(kernel->parameter_bytes);
-    std::memcpy(launch.parameters.data() + kernel->parameters[0].offset, &buffer, sizeof buffer);
-    std::memcpy(launch.parameters.data() + kernel->parameters[1].offset, &kTrips, sizeof kTrips);
-    run_blocks(launch);
-    if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
+    launch.parameters.resize(kernel_->parameter_bytes);
+    auto parameter = kernel_->parameters.begin();
+    (std::memcpy(launch.parameters.data() + (parameter++)->offset, &arguments, sizeof arguments), ...);
+    return launch;
+  }
+
+ private:
+  GlobalMemory memory_;
+  LoadedModule module_;
+  const Kernel* kernel_;
+};
+
+void run_to_end(vgpu::Launch& launch, benchmark::State& state) {
+  run_blocks(launch);
+  if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
+}
+
+benchmark::Counter time_of_each(double count) {
+  return {count, benchmark::Counter::kIsRate | benchmark::Counter::kInvert};
+}
+
+void run(benchmark::State& state, const std::string& instruction) {
+  Program program(loop_of(instruction));
+  const std::uint64_t buffer = program.buffer();
+  std::uint64_t executed = 0;
+  for (auto _ : state) {
+    vgpu::Launch launch = program.launch(buffer, kTrips);
+    run_to_end(launch, state);
     executed += launch.executed;
   }
-  state.counters["per_instruction"] =
-      benchmark::Counter(static_cast<double>(executed), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_instruction"] = time_of_each(static_cast<double>(executed));
 }
 
 struct Case {
@@ -123,48 +147,30 @@ again:
 }
 
 void run_products(benchmark::State& state) {
-  GlobalMemory memory;
-  const LoadedModule module(memory, product_loop(), Build{});
-  const Kernel* kernel = module.kernel("k");
+  Program program(product_loop());
   constexpr std::uint32_t kGroups = 25;
   double products = 0;
   for (auto _ : state) {
-    vgpu::Launch launch;
-    launch.kernel = kernel;
-    launch.memory = &memory;
+    vgpu::Launch launch = program.launch(kGroups);
     launch.block = {128, 1, 1};
-    launch.numerics = tensor_core_numerics(90);
-    launch.parameters.resize(kernel->parameter_bytes);
-    std::memcpy(launch.parameters.data() + kernel->parameters[0].offset, &kGroups, sizeof kGroups);
-    run_blocks(launch);
-    if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
+    run_to_end(launch, state);
     products += 4 * kGroups;
   }
-  state.counters["per_product"] =
-      benchmark::Counter(products, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_product"] = time_of_each(products);
 }
 
 /// A launch of 256 independent blocks of 128 threads, 40 million warp instructions, on as many threads of the CPU as
 /// the argument says: wall-clock time.
 void run_blocks_on_threads(benchmark::State& state) {
-  GlobalMemory memory;
-  const LoadedModule module(memory, loop_of("fma.rn.f32 f0, f1, f2, f0;"), Build{});
-  const Kernel* kernel = module.kernel("k");
-  const std::uint64_t buffer = memory.allocate(4096, "buffer");
+  Program program(loop_of("fma.rn.f32 f0, f1, f2, f0;"));
+  const std::uint64_t buffer = program.buffer();
   const std::uint32_t trips = 600;
   for (auto _ : state) {
-    vgpu::Launch launch;
-    launch.kernel = kernel;
-    launch.memory = &memory;
+    vgpu::Launch launch = program.launch(buffer, trips);
     launch.grid = {256, 1, 1};
     launch.block = {128, 1, 1};
     launch.threads = static_cast<int>(state.range(0));
-    launch.numerics = tensor_core_numerics(90);
-    launch.parameters.resize(kernel->parameter_bytes);
-    std::memcpy(launch.parameters.data() + kernel->parameters[0].offset, &buffer, sizeof buffer);
-    std::memcpy(launch.parameters.data() + kernel->parameters[1].offset, &trips, sizeof trips);
-    run_blocks(launch);
-    if (launch.failure) state.SkipWithError(launch.failure->reason.c_str());
+    run_to_end(launch, state);
   }
 }
 
