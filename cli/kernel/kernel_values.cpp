@@ -121,13 +121,13 @@ void store(Element element, Number value, std::byte* to) {
     case Element::f32:
       return write_as(to, static_cast<float>(as_double(value)));
     case Element::f16:
-      return write_as(to, vgpu::f16_from_f64(as_double(value)));
+      return write_as(to, f16_from_f64(as_double(value)));
     case Element::bf16:
-      return write_as(to, vgpu::bf16_from_f64(as_double(value)));
+      return write_as(to, bf16_from_f64(as_double(value)));
     case Element::e4m3:
-      return write_as(to, vgpu::e4m3_from_f32(static_cast<float>(as_double(value))));
+      return write_as(to, e4m3_from_f32(static_cast<float>(as_double(value))));
     case Element::e5m2:
-      return write_as(to, vgpu::e5m2_from_f32(static_cast<float>(as_double(value))));
+      return write_as(to, e5m2_from_f32(static_cast<float>(as_double(value))));
     default: {
       const std::uint64_t bits = bits_of(value);
       std::memcpy(to, &bits, size_of(element));
@@ -142,13 +142,13 @@ Number load(Element element, const std::byte* from) {
     case Element::f32:
       return static_cast<double>(read_as<float>(from));
     case Element::f16:
-      return static_cast<double>(vgpu::f32_from_f16(read_as<std::uint16_t>(from)));
+      return static_cast<double>(f32_from_f16(read_as<std::uint16_t>(from)));
     case Element::bf16:
-      return static_cast<double>(vgpu::f32_from_bf16(read_as<std::uint16_t>(from)));
+      return static_cast<double>(f32_from_bf16(read_as<std::uint16_t>(from)));
     case Element::e4m3:
-      return static_cast<double>(vgpu::f32_from_e4m3(read_as<std::uint8_t>(from)));
+      return static_cast<double>(f32_from_e4m3(read_as<std::uint8_t>(from)));
     case Element::e5m2:
-      return static_cast<double>(vgpu::f32_from_e5m2(read_as<std::uint8_t>(from)));
+      return static_cast<double>(f32_from_e5m2(read_as<std::uint8_t>(from)));
     case Element::s8:
       return std::int64_t{read_as<std::int8_t>(from)};
     case Element::boolean:

@@ -136,9 +136,9 @@ float round_within(float value, float low, float high) {
 std::byte encode8(DType dtype, float value) {
   switch (dtype) {
     case DType::e4m3:
-      return std::byte{vgpu::e4m3_from_f32(value)};
+      return std::byte{e4m3_from_f32(value)};
     case DType::e5m2:
-      return std::byte{vgpu::e5m2_from_f32(value)};
+      return std::byte{e5m2_from_f32(value)};
     case DType::s8:
       return static_cast<std::byte>(static_cast<std::int8_t>(round_within(value, -128, 127)));
     default:
@@ -192,10 +192,10 @@ void convert_one(DType dtype, float value, std::byte* to, std::uint64_t index) {
       store(to, index, static_cast<std::int32_t>(std::nearbyint(value)));
       break;
     case DType::f16:
-      store(to, index, vgpu::f16_from_f32(value));
+      store(to, index, f16_from_f32(value));
       break;
     case DType::bf16:
-      store(to, index, vgpu::bf16_from_f32(value));
+      store(to, index, bf16_from_f32(value));
       break;
     case DType::f32:
       store(to, index, value);

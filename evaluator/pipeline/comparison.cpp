@@ -38,15 +38,15 @@ std::vector<float> widening_table(std::size_t size, Convert convert) {
 }
 
 const float* f16_table() {
-  static const std::vector<float> table = widening_table<std::uint16_t>(65536, vgpu::f32_from_f16);
+  static const std::vector<float> table = widening_table<std::uint16_t>(65536, f32_from_f16);
   return table.data();
 }
 const float* e4m3_table() {
-  static const std::vector<float> table = widening_table<std::uint8_t>(256, vgpu::f32_from_e4m3);
+  static const std::vector<float> table = widening_table<std::uint8_t>(256, f32_from_e4m3);
   return table.data();
 }
 const float* e5m2_table() {
-  static const std::vector<float> table = widening_table<std::uint8_t>(256, vgpu::f32_from_e5m2);
+  static const std::vector<float> table = widening_table<std::uint8_t>(256, f32_from_e5m2);
   return table.data();
 }
 
@@ -157,7 +157,7 @@ void widen(DType dtype, const std::byte* from, std::size_t count, float* to) {
       widen_each<std::int8_t>(from, count, to, [](std::int8_t v) { return static_cast<float>(v); });
       break;
     case DType::bf16:
-      widen_each<std::uint16_t>(from, count, to, vgpu::f32_from_bf16);
+      widen_each<std::uint16_t>(from, count, to, f32_from_bf16);
       break;
     case DType::f16:
       widen_each<std::uint16_t>(from, count, to, [table = f16_table()](std::uint16_t v) { return table[v]; });

@@ -34,7 +34,7 @@ std::vector<float> oracle(std::size_t count = 300000) {
 std::vector<std::byte> as_f16(const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * 2);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t half = vgpu::f16_from_f32(values[i]);
+    const std::uint16_t half = f16_from_f32(values[i]);
     std::memcpy(bytes.data() + 2 * i, &half, 2);
   }
   return bytes;
@@ -131,10 +131,10 @@ TEST_CASE("every dtype is read as its values") {
   std::iota(f64.begin(), f64.end(), 0);
   std::iota(u8.begin(), u8.end(), 0);
   for (const float value : want) {
-    f16.push_back(vgpu::f16_from_f32(value));
-    bf16.push_back(vgpu::bf16_from_f32(value));
-    e4m3.push_back(vgpu::e4m3_from_f32(value));
-    e5m2.push_back(vgpu::e5m2_from_f32(value));
+    f16.push_back(f16_from_f32(value));
+    bf16.push_back(bf16_from_f32(value));
+    e4m3.push_back(e4m3_from_f32(value));
+    e5m2.push_back(e5m2_from_f32(value));
   }
   CHECK(same(DType::s32, bytes_of(s32)));
   CHECK(same(DType::f64, bytes_of(f64)));

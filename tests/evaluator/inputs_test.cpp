@@ -188,7 +188,7 @@ TEST_CASE("quantised values are the codes nearest to value / scale, with the sca
     float most = 0, largest_code = 0;
     for (std::size_t i = group * 2048; i < (group + 1) * 2048; ++i) {
       most = std::max(most, std::fabs(values[i]));
-      const float real = vgpu::f32_from_e4m3(std::to_integer<std::uint8_t>(contents[0][i])) * scales[group];
+      const float real = f32_from_e4m3(std::to_integer<std::uint8_t>(contents[0][i])) * scales[group];
       largest_code = std::max(largest_code, std::fabs(real / scales[group]));
       // Three bits of fraction: half a step is 1/16 of the value, or of the smallest normal number.
       CHECK(std::fabs(real - values[i]) <= std::max(std::fabs(values[i]) / 16, scales[group] * 0x1.0p-10F) * 1.0001F);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "directed_rounding.h"
 #include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
@@ -239,9 +240,9 @@ TEST_CASE("conversions between f32, f64 and integers saturate and round as named
   const auto doubles = f64_inputs();
   check("cvt.f64.f32 d64, a32;", 64, singles, [](U64 a, U64, U64) { return bits_of(static_cast<double>(as_f32(a))); });
   check("cvt.rn.f32.f64 d32, a64;", 32, doubles,
-        [](U64 a, U64, U64) { return U64(std::bit_cast<U32>(f32_from_f64(as_f64(a)))); });
+        [](U64 a, U64, U64) { return U64(std::bit_cast<U32>(rounded_to_f32(as_f64(a), Rounding::rn))); });
   check("cvt.rz.f32.f64 d32, a64;", 32, doubles,
-        [](U64 a, U64, U64) { return U64(std::bit_cast<U32>(f32_from_f64(as_f64(a), Rounding::rz))); });
+        [](U64 a, U64, U64) { return U64(std::bit_cast<U32>(rounded_to_f32(as_f64(a), Rounding::rz))); });
   const auto to_s32 = [](double x) -> U64 {
     if (std::isnan(x)) return 0ull;
     return U64(U32(std::int32_t(std::min(std::max(x, -2147483648.0), 2147483647.0))));

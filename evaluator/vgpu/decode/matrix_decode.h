@@ -3,7 +3,7 @@
 #include <span>
 
 #include "evaluator/vgpu/decode/decoder.h"
-#include "evaluator/vgpu/numbers/tensor_core.h"
+#include "evaluator/vgpu/numbers/mma_form.h"
 
 namespace evo::vgpu {
 

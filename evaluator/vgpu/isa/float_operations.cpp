@@ -2,10 +2,10 @@
 #include <limits>
 
 #include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/rounded_lanes.h"
+#include "evaluator/vgpu/isa/row_functions.h"
 #include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
-#include "evaluator/vgpu/numbers/rounding.h"
-#include "evaluator/vgpu/numbers/row_functions.h"
 
 // PTX ISA 9.0, 9.7.3 "Floating Point Instructions".
 namespace evo::vgpu {

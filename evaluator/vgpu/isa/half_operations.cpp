@@ -1,7 +1,7 @@
 #include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/row_functions.h"
 #include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
-#include "evaluator/vgpu/numbers/row_functions.h"
 
 // PTX ISA 9.0, 9.7.4 "Half Precision Floating Point Instructions", with the packed pairs and bf16.
 namespace evo::vgpu {

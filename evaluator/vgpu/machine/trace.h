@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "evaluator/vgpu/numbers/tensor_core.h"
+#include "evaluator/vgpu/numbers/mma_form.h"
 
 /// What the interpreter tells the cost model about a block while it runs it. The interpreter runs a warp
 /// until it has to wait, then the next one: events of one warp come in program order, and every arrival that

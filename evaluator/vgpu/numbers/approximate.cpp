@@ -3,9 +3,9 @@
 #include <array>
 #include <bit>
 
-#include "evaluator/numbers/cpu_clones.h"
-#include "evaluator/numbers/float_formats.h"
 #include "evaluator/vgpu/numbers/approximate_tables.h"
+#include "evaluator/vgpu/numbers/cpu_clones.h"
+#include "evaluator/vgpu/numbers/row_conversions.h"
 
 namespace evo::vgpu {
 namespace {
@@ -31,8 +31,8 @@ std::uint32_t as_bits(float value) {
 
 // ---- The interpolator: value + slope x + curve x^2 within a segment.
 
-/// A table, field by field, so that a warp's lanes can gather from it. Scales turn the hardware's integers into common
-/// units, and the square's last column into units of the table.
+/// A table with one array for each field, so that a warp's lanes can gather from it. The scales turn the hardware's
+/// integers, and the square's last column, into the units of `value`.
 template <std::size_t Count>
 struct Table {
   std::array<std::int64_t, Count> value{};
@@ -58,7 +58,7 @@ constexpr Table kTanh(kTanhSegments, 1, 2);
 
 constexpr int kOffsetBits = 17;  ///< Of x within its segment.
 
-/// Partial products of bit Bit of x with those above it, as far as they reach column 19, in units of that column.
+/// The partial products of bit Bit of x with the bits above it that reach column 19, in units of that column.
 template <int Bit>
 [[gnu::always_inline]] inline std::uint32_t square_row(std::uint32_t x) {
   constexpr int kFirstColumn = 19;
@@ -69,8 +69,8 @@ template <int Bit>
   return row & (0u - ((x >> Bit) & 1u));
 }
 
-/// The hardware's squarer for 17 bits: partial products x_i x_j 2^(i + j + 1) and x_i 2^(2 i) below column 19 are left
-/// out, carries and all.
+/// The hardware's squarer for 17 bits. It leaves out the partial products x_i x_j 2^(i + j + 1) and x_i 2^(2 i) below
+/// column 19, and their carries.
 [[gnu::always_inline]] inline std::uint32_t square(std::uint32_t x) {
   return square_row<2>(x) + square_row<3>(x) + square_row<4>(x) + square_row<5>(x) + square_row<6>(x) +
          square_row<7>(x) + square_row<8>(x) + square_row<9>(x) + square_row<10>(x) + square_row<11>(x) +
@@ -91,13 +91,13 @@ template <std::size_t Count>
   return as_bits(static_cast<float>(std::bit_cast<double>(kept)));
 }
 
-// ---- One lane of each function of the multi-function unit, on bit patterns, subnormals flushed. No branches, so that
-// loops over lanes vectorise.
+// ---- One lane of each function of the multi-function unit, on bit patterns. Subnormals are flushed. There are no
+// branches, so that loops over lanes vectorise.
 
 [[gnu::always_inline]] inline std::uint32_t mufu_ex2(std::uint32_t bits) {
   const std::uint32_t magnitude = bits & kMagnitude;
-  // In fixed point with 23 fraction bits, cut; 2^160 is far beyond either end. Negative numbers are complemented
-  // without the carry unless their fraction is zero.
+  // Fixed point with 23 fraction bits, cut. 2^160 lies far beyond either end of the range. Negative numbers are
+  // complemented, without the carry unless their fraction is zero.
   const float size = as_float(magnitude > as_bits(160.f) ? as_bits(160.f) : magnitude);
   const std::int32_t fixed = static_cast<std::int32_t>(size * 0x1p23f);
   const std::int32_t complement = (fixed & static_cast<std::int32_t>(kFraction)) == 0 ? -fixed : ~fixed;
@@ -128,7 +128,7 @@ template <std::size_t Count>
   return magnitude > kInfinity ? kNan : result;
 }
 
-/// Where rsqrt and sqrt look: even exponents in the first half of their tables, odd ones in the second.
+/// Where rsqrt and sqrt look in their tables: even exponents in the first half, odd ones in the second.
 struct RootArgument {
   std::uint32_t segment;
   std::uint32_t offset;
@@ -169,7 +169,7 @@ struct RootArgument {
   const std::uint32_t magnitude = bits & kMagnitude;
   const std::int64_t exponent = static_cast<std::int32_t>(magnitude >> 23) - 127;
   const std::uint32_t fraction = magnitude & kFraction;
-  // In units of 2^-40; negative sums are complemented without the carry.
+  // In units of 2^-40. A negative sum is complemented without the carry.
   const std::int64_t sum =
       (exponent << 40) + interpolate(kLg2, fraction >> kOffsetBits, fraction & ((1u << kOffsetBits) - 1));
   std::uint32_t result = cut_to_f32(sum < 0 ? ~sum : sum, 0x1p-40) | (sum < 0 ? kSign : 0u);
@@ -201,7 +201,7 @@ struct RootArgument {
   return as_bits(static_cast<float>(std::bit_cast<double>(kept)));
 }
 
-/// How many segments a binade of tanh has (as a shift), and where they begin in the table; from 2^-8 to 2^2.
+/// The segments of tanh in each binade from 2^-8 to 2^2: their number (as a shift) and the first one's place.
 constexpr std::array<std::int32_t, 11> kTanhShift = {0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3};
 constexpr std::array<std::int32_t, 11> kTanhFirst = {0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
 
@@ -222,7 +222,7 @@ constexpr std::array<std::int32_t, 11> kTanhFirst = {0, 1, 2, 3, 5, 7, 11, 15, 1
   return magnitude > kInfinity ? kNan : result;
 }
 
-// ---- PTX instructions. Without .ftz, ptxas brings operands and results that the unit would flush into its range.
+// ---- PTX instructions. Without .ftz, ptxas scales operands and results that the unit would flush.
 
 [[gnu::always_inline]] inline std::uint32_t ex2_lane(std::uint32_t bits, bool flush) {
   const bool small = !flush && as_float(bits) < -126.f;
@@ -403,33 +403,7 @@ void tanh_approx_bf16x2(std::uint32_t* d, const std::uint32_t* a) {
 
 }  // namespace row
 
-float ex2_approx(float x, Subnormals s) {
-  return as_float(ex2_lane(as_bits(x), s == Subnormals::flush));
-}
-float lg2_approx(float x, Subnormals s) {
-  return as_float(lg2_lane(as_bits(x), s == Subnormals::flush));
-}
-float rcp_approx(float x, Subnormals s) {
-  return as_float(rcp_lane(as_bits(x), s == Subnormals::flush));
-}
-float rsqrt_approx(float x, Subnormals s) {
-  return as_float(rsqrt_lane(as_bits(x), s == Subnormals::flush));
-}
-float sqrt_approx(float x, Subnormals s) {
-  return as_float(sqrt_lane(as_bits(x), s == Subnormals::flush));
-}
-float sin_approx(float x, Subnormals s) {
-  return as_float(sin_lane(as_bits(x), 0, s == Subnormals::flush));
-}
-float cos_approx(float x, Subnormals s) {
-  return as_float(sin_lane(as_bits(x), 1, s == Subnormals::flush));
-}
-float tanh_approx(float x) {
-  return as_float(mufu_tanh(as_bits(x)));
-}
-
-// The upper words of doubles go through the tables of f32: 20 bits of fraction in, and what comes out is cut
-// to 20.
+// f64 uses the tables of f32: the upper word's 20 bits of fraction go in, and the result is cut to 20 bits.
 
 std::uint32_t rcp_approx_f64(std::uint32_t upper) {
   const std::uint32_t sign = upper & kSign, magnitude = upper & kMagnitude;
@@ -452,19 +426,6 @@ std::uint32_t rsqrt_approx_f64(std::uint32_t upper) {
   const std::uint32_t root = mufu_rsqrt((kOne + (odd << 23)) | (magnitude & kFractionF64) << 3);
   const std::int32_t result = static_cast<std::int32_t>(root >> 23) - 127 + 1023 - (exponent >> 1);
   return static_cast<std::uint32_t>(result) << 20 | (root & kFraction) >> 3;
-}
-
-std::uint16_t ex2_approx_f16(std::uint16_t x) {
-  return static_cast<std::uint16_t>(cut_to_f16(mufu_ex2(as_bits(f32_from_f16(x)))));
-}
-std::uint16_t tanh_approx_f16(std::uint16_t x) {
-  return static_cast<std::uint16_t>(cut_to_f16(mufu_tanh(as_bits(f32_from_f16(x)))));
-}
-std::uint16_t ex2_approx_bf16(std::uint16_t x) {
-  return static_cast<std::uint16_t>(cut_to_bf16(mufu_ex2(std::uint32_t{x} << 16)));
-}
-std::uint16_t tanh_approx_bf16(std::uint16_t x) {
-  return static_cast<std::uint16_t>(cut_to_bf16(mufu_tanh(std::uint32_t{x} << 16)));
 }
 
 }  // namespace evo::vgpu

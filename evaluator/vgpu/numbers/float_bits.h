@@ -3,8 +3,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
-#include "evaluator/vgpu/numbers/lanes.h"
+#include "evaluator/vgpu/numbers/cpu_clones.h"
 
 /// What PTX adds to IEEE arithmetic: flushing, saturation, canonical NaNs. All inline and free of branches,
 /// for loops over lanes.

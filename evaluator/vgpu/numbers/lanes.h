@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "evaluator/numbers/cpu_clones.h"
 #include "evaluator/vgpu/machine/warp.h"
+#include "evaluator/vgpu/numbers/cpu_clones.h"
 
 /// Element-wise instructions: one scalar function becomes a loop over a warp's lanes, compiled for several
 /// CPUs.
@@ -27,7 +27,6 @@ Simd best_simd();
 #define EVO_TARGET_AVX2
 #define EVO_TARGET_AVX512
 #endif
-#define EVO_INLINE inline __attribute__((always_inline))
 
 using Word = std::uint32_t;
 __extension__ using Int128 = __int128;

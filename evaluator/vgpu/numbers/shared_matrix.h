@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-#include "evaluator/vgpu/numbers/tensor_core_sum.h"
+#include "evaluator/vgpu/numbers/tiles.h"
 
 /// Operands of wgmma in shared memory (PTX ISA 9.0, 9.7.15.5.1).
 namespace evo::vgpu {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "evaluator/vgpu/numbers/tensor_core_sum.h"
+#include "evaluator/vgpu/numbers/tiles.h"
 
 namespace evo::vgpu {
 

@@ -6,8 +6,8 @@
 
 #include "evaluator/vgpu/numbers/half_lanes.h"
 #include "evaluator/vgpu/numbers/rounding.h"
+#include "evaluator/vgpu/numbers/row_conversions.h"
 #include "evaluator/vgpu/numbers/sparse_selection.h"
-#include "evaluator/vgpu/numbers/tensor_core_sum.h"
 #include "evaluator/vgpu/numbers/tile_fragments.h"
 
 namespace evo::vgpu {
@@ -17,24 +17,8 @@ using Row = std::array<std::uint32_t, kLanes>;
 
 constexpr int kMaxGroups = 8;  ///< Most words along k: the longest row (32 bytes) of a dense B.
 
-bool is_int4(MmaType type) {
-  return type == MmaType::s4 || type == MmaType::u4;
-}
 bool is_signed(MmaType type) {
   return type == MmaType::s8 || type == MmaType::s4;
-}
-
-std::string_view name_of(MmaType type) {
-  constexpr std::string_view kNames[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "f64", "s8",
-                                         "u8",  "s4",   "u4",   "f32",  "s32",  "b1"};
-  return kNames[static_cast<int>(type)];
-}
-
-std::string text_of(const MmaForm& form) {
-  std::string text = std::string(form.sparse ? "mma.sp.sync.m" : "mma.sync.m") + std::to_string(form.m) + "n" +
-                     std::to_string(form.n) + "k" + std::to_string(form.k);
-  for (MmaType type : {form.accumulator, form.a, form.b}) text.append(".").append(name_of(type));
-  return text;
 }
 
 /// Fragments as words along k (PTX ISA 9.7.14.5): A's registers come in pairs of rows 0-7 and 8-15, each next pair four
@@ -311,81 +295,7 @@ void multiply_sparse(const MmaForm& form, const TensorCoreNumerics& numerics, co
   halves ? store_halves(sums, operands.d.data()) : store_words(sums, operands.d.data());
 }
 
-/// The values of k that a form with these operand types has; empty when the types do not go together.
-struct Shapes {
-  std::array<int, 4> m16{};  ///< With m = 16.
-  int m8 = 0;                ///< With m = 8; 0: none.
-};
-
-Shapes sparse_shapes_of(const MmaForm& form) {
-  const bool to_float = form.accumulator == MmaType::f32 || form.accumulator == MmaType::f16;
-  if (is_fp8(form.a) && is_fp8(form.b) && to_float) return {{64}};
-  if (is_int8(form.a) && is_int8(form.b) && form.accumulator == MmaType::s32) return {{32, 64}};
-  if (is_int4(form.a) && is_int4(form.b) && form.accumulator == MmaType::s32) return {{64, 128}};
-  if (form.a != form.b) return {};
-  if (form.a == MmaType::f16 && to_float) return {{16, 32}};
-  if (form.a == MmaType::bf16 && form.accumulator == MmaType::f32) return {{16, 32}};
-  if (form.a == MmaType::tf32 && form.accumulator == MmaType::f32) return {{8, 16}};
-  return {};
-}
-
-Shapes shapes_of(const MmaForm& form) {
-  if (form.sparse) return sparse_shapes_of(form);
-  const bool to_float = form.accumulator == MmaType::f32 || form.accumulator == MmaType::f16;
-  if (is_fp8(form.a) && is_fp8(form.b) && to_float) return {{16, 32}};
-  if (is_int8(form.a) && is_int8(form.b) && form.accumulator == MmaType::s32) return {{16, 32}, 16};
-  if (is_int4(form.a) && is_int4(form.b) && form.accumulator == MmaType::s32) return {{32, 64}, 32};
-  if (form.a != form.b) return {};
-  if (form.a == MmaType::b1 && form.accumulator == MmaType::s32) return {{128, 256}, 128};
-  if (form.a == MmaType::f16 && to_float) return {{8, 16}, 4};
-  if (form.a == MmaType::bf16 && form.accumulator == MmaType::f32) return {{8, 16}};
-  if (form.a == MmaType::tf32 && form.accumulator == MmaType::f32) return {{4, 8}};
-  if (form.a == MmaType::f64 && form.accumulator == MmaType::f64) return {{4, 8, 16}, 4};
-  return {};
-}
-
 }  // namespace
-
-int width_of(MmaType type) {
-  switch (type) {
-    case MmaType::b1:
-      return 1;
-    case MmaType::s4:
-    case MmaType::u4:
-      return 4;
-    case MmaType::e4m3:
-    case MmaType::e5m2:
-    case MmaType::s8:
-    case MmaType::u8:
-      return 8;
-    case MmaType::f16:
-    case MmaType::bf16:
-      return 16;
-    case MmaType::f64:
-      return 64;
-    default:
-      return 32;
-  }
-}
-
-bool mma_supported(const MmaForm& form, std::string* why) {
-  const Shapes shapes = shapes_of(form);
-  const bool has_shape = form.n == 8 && ((form.m == 16 && form.k != 0 && std::ranges::count(shapes.m16, form.k) > 0) ||
-                                         (form.m == 8 && form.k != 0 && form.k == shapes.m8));
-  if (!has_shape && why) *why = text_of(form) + " is not modelled";
-  return has_shape;
-}
-
-MmaRegisters mma_registers(const MmaForm& form) {
-  const int register_bits = form.a == MmaType::f64 ? 64 : 32;
-  const int products = form.of_quad_pairs() ? 4 : 1;
-  const auto count = [&](int elements, int width) { return products * elements * width / (kLanes * register_bits); };
-  const auto sums = [&](bool half) {
-    return count(form.m * form.n, half || form.accumulator == MmaType::f16 ? 16 : register_bits);
-  };
-  return {count(form.m * form.k / (form.sparse ? 2 : 1), width_of(form.a)), count(form.k * form.n, width_of(form.b)),
-          sums(form.half_c), sums(form.half_d)};
-}
 
 TensorCoreNumerics tensor_core_numerics(int sm) {
   constexpr SumRule kAmpereHalf{8, 24, 23}, kAmpereTf32{4, 24, 23}, kAdaFp8{16, 13, 13}, kHopperFp8{32, 13, 13};

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "evaluator/numbers/cpu_clones.h"
-#include "evaluator/numbers/float_formats.h"
+#include "evaluator/vgpu/numbers/cpu_clones.h"
+#include "evaluator/vgpu/numbers/row_conversions.h"
 
 namespace evo::vgpu {
 namespace {

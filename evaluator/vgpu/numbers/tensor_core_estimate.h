@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "evaluator/vgpu/numbers/tensor_core_sum.h"
+#include "evaluator/vgpu/numbers/tiles.h"
 
 namespace evo::vgpu {
 

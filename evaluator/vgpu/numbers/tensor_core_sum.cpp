@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "evaluator/numbers/cpu_clones.h"
+#include "evaluator/vgpu/numbers/cpu_clones.h"
+#include "evaluator/vgpu/numbers/row_conversions.h"
 #include "evaluator/vgpu/numbers/tensor_core_estimate.h"
 
 // Vectors wider than the plain CPU's registers are passed between functions that are all inlined.

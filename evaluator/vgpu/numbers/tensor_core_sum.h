@@ -1,39 +1,28 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
-#include "evaluator/vgpu/numbers/tensor_core.h"
+#include "evaluator/vgpu/numbers/tiles.h"
 
-/// The floating-point arithmetic inside a tensor core, apart from how registers hold fragments.
+/// The floating-point sums of a tensor core.
 namespace evo::vgpu {
 
-/// Words side by side: one for each of 16 rows (or 8 columns; the others are then ignored).
-struct alignas(64) TileWord {
-  std::array<std::uint32_t, 16> row{};
+/// How a tensor core sums products in floating point. It takes `block_k` exact products and the running sum and aligns
+/// them to the largest exponent among them. A product's exponent is the sum of its factors' exponents; subnormals have
+/// the lowest normal exponent. Each term is cut to `fraction_bits` bits below the largest exponent; the cut terms are
+/// added exactly, and the sum is normalised. An f32 result is cut to `result_fraction_bits`, an f16 result is rounded
+/// to nearest even. A form with a larger k chains blocks in ascending k. Fasi et al. 2021, "Numerical behavior of
+/// NVIDIA tensor cores"; Xie et al. 2025, arXiv 2511.10909.
+struct SumRule {
+  int block_k = 16;
+  int fraction_bits = 25;         ///< At most 25.
+  int result_fraction_bits = 23;  ///< Of an f32 result.
+  bool estimated = false;         ///< Sums in the CPU's f32 instead (tensor_core_estimate.h).
 };
 
-/// The running sums of a 16 x 8 tile, column by column, as f32 or f16 bit patterns in the low bits.
-using TileSums = std::array<TileWord, 8>;
-
-/// One block of k. Each word of `a` holds, for each of 16 rows, as many elements that follow each other in k as fit
-/// 32 bits; `b` the same for 8 columns, tile after tile. Types: f16, bf16, tf32 (one in each word, its low 13 bits are
-/// ignored), e4m3, e5m2.
-struct BlockOperands {
-  std::span<const TileWord> a;
-  std::span<const TileWord> b;
-  MmaType type_a = MmaType::f16;
-  MmaType type_b = MmaType::f16;
-  int first_element = 0;  ///< Of each word; the ones before and after these take no part.
-  int elements = 2;
-  /// 8-bit floats count as the f16 numbers that they widen to: e4m3's subnormals have exponents of their own there.
-  bool widened = false;
-};
-
-/// sums = A . B + sums, where `sums` and `b` may be of several tiles side by side; the accumulator is f32 or f16. At
-/// most 32 elements of k, an even number. `b_step` is the number of words from a tile of `b` to the next.
+/// sums = A . B + sums. The accumulator is f32 or f16, and k is even and at most 32. With several tiles side by side,
+/// `b_step` is the number of words from a tile of `b` to the next.
 void add_block(std::span<TileSums> sums, const BlockOperands& operands, MmaType accumulator, const SumRule& rule,
                std::size_t b_step = 0);
 inline void add_block(TileSums& sums, const BlockOperands& operands, MmaType accumulator, const SumRule& rule) {

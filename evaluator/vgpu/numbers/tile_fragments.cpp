@@ -5,7 +5,7 @@
 #include <bit>
 #include <limits>
 
-#include "evaluator/numbers/cpu_clones.h"
+#include "evaluator/vgpu/numbers/cpu_clones.h"
 
 namespace evo::vgpu {
 

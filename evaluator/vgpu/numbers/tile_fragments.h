@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "evaluator/vgpu/numbers/tensor_core_sum.h"
+#include "evaluator/vgpu/numbers/tiles.h"
 
 /// Between rows of 32 lanes, as registers hold fragments, and tiles.
 namespace evo::vgpu {

@@ -6,8 +6,7 @@
 
 namespace evo::vgpu {
 
-/// An instruction made of a function over whole rows, `Function(d, a, ...)`: op[0] is d, op[1] on are the
-/// sources.
+/// An instruction made of a function over whole rows, `Function(d, a, ...)`: op[0] is d, the sources begin at op[1].
 template <auto Function, std::size_t kSources>
 struct RowFunction {
   static void execute(Warp& warp, const Instruction& in, std::uint32_t mask) {
