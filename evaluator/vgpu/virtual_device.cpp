@@ -12,6 +12,7 @@
 #include "evaluator/device/digest.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/device_models.h"
+#include "evaluator/vgpu/cost/trace_recorder.h"
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/tensor_map.h"
@@ -326,7 +327,7 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
   const std::vector<std::uint64_t> blocks = blocks_to_trace(config.blocks);
   run_watched(launch, {&recorder, blocks, which == Blocks::traced});
   if (launch.failure) return {};
-  return model_launch(model_, config, recorder);
+  return model_launch(model_, config, recorder.trace());
 }
 
 PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, const Buffers& buffers, bool cold,

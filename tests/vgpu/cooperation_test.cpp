@@ -10,6 +10,7 @@
 #include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/outside_kernels.h"
 
+using namespace evo;
 using namespace evo::vgpu;
 
 namespace {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/vgpu/cost/trace_recorder.h"
+
 namespace evo::vgpu {
 namespace {
 
@@ -145,7 +147,7 @@ Program additions(int count, int distance) {
 }
 
 LaunchCost cost_of(const Program& program, std::uint32_t warps, std::uint64_t blocks = 132) {
-  return model_launch(h200(), config(blocks, warps), program.traced(warps));
+  return model_launch(h200(), config(blocks, warps), program.traced(warps).trace());
 }
 
 TEST_CASE("an empty kernel costs the launch floor, and less when launched programmatically") {
@@ -156,7 +158,7 @@ TEST_CASE("an empty kernel costs the launch floor, and less when launched progra
   CHECK(plain.bound == "launch");
   LaunchConfig early = config(132, 4);
   early.programmatic = true;
-  CHECK(model_launch(h200(), early, program.traced(4)).latency_us < plain.latency_us);
+  CHECK(model_launch(h200(), early, program.traced(4).trace()).latency_us < plain.latency_us);
 }
 
 TEST_CASE("the same trace costs the same every time") {
@@ -290,7 +292,7 @@ TEST_CASE("8-bit products on Hopper pay for their conversion unless operands are
   CHECK(fresh > 1.5 * reused);
   // Ada's tensor cores take 8-bit floats: twice the rate of f16.
   const auto on_l4 = [&](MmaForm form) {
-    return model_launch(device_model("l4"), config(58, 8), products(form, true).traced(8)).sm_us;
+    return model_launch(device_model("l4"), config(58, 8), products(form, true).traced(8).trace()).sm_us;
   };
   CHECK(on_l4(kE4m3) == Approx(on_l4(kHalf)).epsilon(0.1));
 }
@@ -366,15 +368,15 @@ TEST_CASE("registers, shared memory and threads limit the blocks on an SM") {
   const TraceRecorder traces = additions(10, 1).traced(4);
   LaunchConfig launch = config(1000, 4);
   launch.registers_per_thread = 32;
-  CHECK(model_launch(h200(), launch, traces).blocks_per_sm == 16);
-  CHECK(model_launch(h200(), launch, traces).occupancy_limit == "threads");
+  CHECK(model_launch(h200(), launch, traces.trace()).blocks_per_sm == 16);
+  CHECK(model_launch(h200(), launch, traces.trace()).occupancy_limit == "threads");
   launch.registers_per_thread = 168;
-  CHECK(model_launch(h200(), launch, traces).blocks_per_sm == 3);
-  CHECK(model_launch(h200(), launch, traces).occupancy_limit == "registers");
+  CHECK(model_launch(h200(), launch, traces.trace()).blocks_per_sm == 3);
+  CHECK(model_launch(h200(), launch, traces.trace()).occupancy_limit == "registers");
   launch.smem_bytes = 100 * 1024;
-  CHECK(model_launch(h200(), launch, traces).blocks_per_sm == 2);
-  CHECK(model_launch(h200(), launch, traces).occupancy_limit == "shared memory");
-  CHECK(model_launch(device_model("l4"), launch, traces).blocks_per_sm == 1);
+  CHECK(model_launch(h200(), launch, traces.trace()).blocks_per_sm == 2);
+  CHECK(model_launch(h200(), launch, traces.trace()).occupancy_limit == "shared memory");
+  CHECK(model_launch(device_model("l4"), launch, traces.trace()).blocks_per_sm == 1);
 }
 
 TEST_CASE("blocks beyond what the SMs hold run in waves") {
@@ -402,11 +404,11 @@ TEST_CASE("traffic through L2 and memory sets a floor") {
   for (const auto& each : touched) program.run(load, {TracedSpace::global, ~0u, 16, 0, each});
   LaunchConfig launch = config(132 * 64, 1);
   launch.footprint_bytes = 132LL * 64 * 64 * 16 * 32;
-  const LaunchCost warm_but_large = model_launch(h200(), launch, program.traced(1));
+  const LaunchCost warm_but_large = model_launch(h200(), launch, program.traced(1).trace());
   CHECK(warm_but_large.memory_us == Approx(launch.footprint_bytes / 4800e3).epsilon(0.01));
   CHECK(warm_but_large.bound == "memory traffic");
   launch.footprint_bytes = 20 << 20;
-  const LaunchCost warm = model_launch(h200(), launch, program.traced(1));
+  const LaunchCost warm = model_launch(h200(), launch, program.traced(1).trace());
   CHECK(warm.memory_us == 0);
   CHECK(warm.l2_us > 0);
   CHECK(warm.latency_us < warm_but_large.latency_us);
@@ -420,9 +422,9 @@ TEST_CASE("a cold launch waits for memory where a warm one waits for L2") {
   program.run(program.add(OpClass::float_fma, {0}, {0}));
   LaunchConfig launch = config(132, 1);
   launch.footprint_bytes = 1 << 20;
-  const double warm = model_launch(h200(), launch, program.traced(1)).sm_us;
+  const double warm = model_launch(h200(), launch, program.traced(1).trace()).sm_us;
   launch.cold = true;
-  const double cold = model_launch(h200(), launch, program.traced(1)).sm_us;
+  const double cold = model_launch(h200(), launch, program.traced(1).trace()).sm_us;
   const double more = 3 * (h200().latencies.memory - h200().latencies.l2);
   CHECK((cold - warm) * h200().sustained_clock_ghz * 1e3 == Approx(more).epsilon(0.01));
 }
@@ -472,7 +474,7 @@ TEST_CASE("what a programmatic launch does before it waits for the one ahead is 
     return program;
   };
   LaunchConfig launch = config(132, 4);
-  const auto cost = [&](int before) { return model_launch(h200(), launch, waits_after(before).traced(4)); };
+  const auto cost = [&](int before) { return model_launch(h200(), launch, waits_after(before).traced(4).trace()); };
   CHECK(cost(1000).latency_us == Approx(cost(0).latency_us).epsilon(0.001));
   launch.programmatic = true;
   CHECK(cost(1000).sm_us == Approx(cost(0).sm_us).epsilon(0.001));
@@ -487,7 +489,7 @@ TEST_CASE("a kernel of clusters takes a round more when the GPCs do not hold all
   const auto cost = [&](std::uint64_t blocks, std::uint32_t cluster) {
     launch.blocks = blocks;
     launch.cluster = cluster;
-    return model_launch(h200(), launch, program.traced(4)).sm_us;
+    return model_launch(h200(), launch, program.traced(4).trace()).sm_us;
   };
   CHECK(cost(120, 4) == Approx(cost(120, 1)));
   CHECK(cost(124, 4) == Approx(2 * cost(120, 4)).epsilon(0.02));
@@ -516,7 +518,7 @@ TEST_CASE("a long block in the middle stands for all, a short one does not") {
   constexpr std::size_t kLong = 200'000;
   const Program program = additions(kLong, 1);
   const auto latency = [](const TraceRecorder& traces) {
-    return model_launch(h200(), config(3, 4), traces).latency_us;
+    return model_launch(h200(), config(3, 4), traces.trace()).latency_us;
   };
   const auto middle_first = [&](std::size_t steps) {
     TraceRecorder traces;

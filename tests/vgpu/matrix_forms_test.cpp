@@ -13,6 +13,7 @@
 #include "tests/vgpu/outside_kernels.h"
 #include "tests/vgpu/warp_snippet.h"
 
+using namespace evo;
 using namespace evo::vgpu;
 
 namespace {

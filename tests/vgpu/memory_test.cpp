@@ -7,6 +7,7 @@
 #include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
+using namespace evo;
 using namespace evo::vgpu;
 
 namespace {

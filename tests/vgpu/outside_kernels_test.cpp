@@ -15,6 +15,7 @@
 
 #include "evaluator/numbers/float_formats.h"
 
+using namespace evo;
 using namespace evo::vgpu;
 
 namespace {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/cost/trace_recording.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "tests/vgpu/gpu_for_tests.h"
 

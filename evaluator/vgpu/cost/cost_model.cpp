@@ -7,14 +7,13 @@
 
 #include "engine/device/launch_rules.h"
 #include "evaluator/vgpu/cost/sm_simulation.h"
-#include "evaluator/vgpu/cost/trace_recording.h"
 
 namespace evo::vgpu {
 namespace {
 
-/// A pipe busier than this is what holds the kernel up; below, latency does.
+/// A pipe busier than this fraction bounds the kernel; below, latency does.
 constexpr double kBusy = 0.6;
-/// Part of L2 that a working set can count on, hashing and other traffic considered.
+/// The fraction of L2 that a working set can use; hashing and other traffic take the rest.
 constexpr double kUsableL2 = 0.75;
 
 Occupancy occupancy_of(const DeviceModel& model, const LaunchConfig& config) {
@@ -25,7 +24,7 @@ Occupancy occupancy_of(const DeviceModel& model, const LaunchConfig& config) {
   return most;
 }
 
-/// SMs that can work at once on clusters of that size: in each GPC as many as make whole clusters.
+/// SMs that can work at once on clusters of a size: in each GPC as many as make whole clusters.
 int usable_sms(const DeviceModel& model, std::uint32_t cluster) {
   int sms = 0;
   for (const int gpc : model.gpc_sms) sms += gpc - gpc % static_cast<int>(cluster);
@@ -66,26 +65,7 @@ void count_block(LaunchCost& cost, std::span<const RecordedBlock> recorded) {
 
 }  // namespace
 
-std::string_view name_of(Stall stall) {
-  constexpr std::string_view kNames[kStalls] = {"issuing",       "dependence",  "shared memory",
-                                                "global memory", "tensor core", "MUFU",
-                                                "barrier",       "busy pipe",   "async copy"};
-  return kNames[static_cast<int>(stall)];
-}
-
-std::string_view name_of(Pipe pipe) {
-  constexpr std::string_view kNames[kPipes] = {"issue",       "FMA",           "ALU",           "MUFU", "conversion",
-                                               "tensor core", "shared memory", "global memory", "f64"};
-  return kNames[static_cast<int>(pipe)];
-}
-
-std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks) {
-  if (blocks <= 2) return blocks == 2 ? std::vector<std::uint64_t>{0, 1} : std::vector<std::uint64_t>(blocks, 0);
-  return {0, blocks / 2, blocks - 1};
-}
-
-LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const TraceRecorder& traces) {
-  const TraceRecorder::Recording& recording = traces.recording();
+LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const RecordedTrace& trace) {
   const Occupancy occupancy = occupancy_of(model, config);
   const auto sms = static_cast<std::uint64_t>(usable_sms(model, config.cluster));
   const bool from_memory =
@@ -99,11 +79,11 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   cost.occupancy = share(occupancy.blocks * ((config.threads_per_block + kWarpSize - 1) / kWarpSize),
                          launch_rules(model.sm).warps_per_sm);
   cost.waves = share(static_cast<double>(config.blocks), static_cast<double>(sms) * occupancy.blocks);
-  count_block(cost, recording.telling());
+  count_block(cost, trace.representative_blocks());
 
   // Blocks go to the SMs in turn: the busiest gets one more than the others.
   const SmWork work{(config.blocks + sms - 1) / sms, occupancy.blocks, from_memory};
-  const SmResult sm = simulate_sm(model, recording, work);
+  const SmResult sm = simulate_sm(model, trace, work);
   cost.sm_us = sm.clocks / clocks_per_us;
   for (int i = 0; i < kPipes; ++i) cost.pipe_use[i] = share(sm.busy[i], sm.clocks);
   for (int i = 0; i < kStalls; ++i) cost.stall_share[i] = share(sm.stalls[i], sm.warp_clocks);
@@ -118,7 +98,7 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
             config.footprint_bytes > 0 ? config.footprint_bytes : std::llround(l2_bytes), std::llround(l2_bytes))) /
         model.memory_gbytes_per_s * 1e-3;
   cost.launch_us = config.programmatic ? model.dependent_launch_us : model.launch_floor_us;
-  // What comes before the wait for the launch ahead runs beside it; a kernel that does not wait is wrong, not fast.
+  // The prologue overlaps the preceding launch. A kernel that does not wait for that launch hides nothing.
   if (config.programmatic) cost.hidden_us = sm.prologue.value_or(0) / clocks_per_us;
   cost.latency_us = cost.launch_us + std::max({cost.sm_us - cost.hidden_us, cost.l2_us, cost.memory_us});
   cost.bound = bound_of(cost);

@@ -5,13 +5,12 @@
 namespace evo::vgpu {
 namespace {
 
-/// How far ahead of its place an instruction may go. Further would keep more values in registers than there
-/// are.
+/// How many places an instruction may go ahead. Going further would need more registers than there are.
 constexpr std::size_t kWindow = 32;
 constexpr std::size_t kLongestStretch = 4096;
 constexpr std::uint32_t kNone = 0xffff'ffffu;
 
-/// What instructions do not move across.
+/// Whether no instruction moves across this one.
 bool stays(OpClass op_class) {
   switch (op_class) {
     case OpClass::nothing:
@@ -51,7 +50,7 @@ bool reads_memory(OpClass op_class) {
   return op_class == OpClass::load || op_class == OpClass::matrix_load;
 }
 
-/// In clocks, as ptxas reckons with them.
+/// The latencies that ptxas seems to assume, in clocks.
 std::uint32_t expected_latency(OpClass op_class) {
   switch (op_class) {
     case OpClass::nothing:
@@ -78,7 +77,7 @@ std::uint32_t expected_latency(OpClass op_class) {
   }
 }
 
-/// What an instruction has to come after.
+/// For each instruction those that must come before it.
 class Dependences {
  public:
   void add(std::uint32_t index, const RecordedInstruction& in, TracedSpace space) {
@@ -87,7 +86,7 @@ class Dependences {
       after(index, writer(reg));
       for (const std::uint32_t reader : readers_[reg]) after(index, reader);
     }
-    // Shared and global memory have nothing in common.
+    // Accesses to shared memory do not depend on accesses to other memory.
     Accesses& same = space == TracedSpace::shared || space == TracedSpace::remote_shared ? shared_ : others_;
     if (reads_memory(in.op_class)) {
       after(index, same.last_store);
@@ -136,7 +135,7 @@ std::vector<std::uint32_t> InstructionScheduler::order_of(std::span<const Event>
   dependences.begin(count);
   for (std::uint32_t i = 0; i < count; ++i) dependences.add(i, instructions_[stretch[i].instruction], stretch[i].space);
 
-  std::vector<std::uint32_t> order, left(count), ready(count, 0);  // `ready`: when the result is there.
+  std::vector<std::uint32_t> order, left(count), ready(count, 0);  // `ready`: when a result can be used.
   std::vector<char> issued(count, 0);
   for (std::uint32_t i = 0; i < count; ++i) left[i] = i;
   std::uint32_t now = 0;

@@ -5,18 +5,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "evaluator/vgpu/cost/trace_recording.h"
+#include "evaluator/vgpu/cost/recorded_trace.h"
 
-/// The order in which ptxas would put instructions of straight-line code: those whose operands are ready go
-/// ahead of those that would wait, as far as registers for what is then under way can be expected.
+/// An estimate of how ptxas orders straight-line code: an instruction whose operands are ready goes ahead of those that
+/// would wait, unless it would go so far ahead that registers run out.
 namespace evo::vgpu {
 
-/// Orders the events of warps. What repeats, as loops do, is worked out once.
+/// Orders the events of warps. A stretch of code that repeats, as in a loop, is ordered once.
 class InstructionScheduler {
  public:
   explicit InstructionScheduler(const std::vector<RecordedInstruction>& instructions) : instructions_(instructions) {}
 
-  /// One warp's events, in program order, into the order of issue.
+  /// Puts one warp's events from program order into the order of issue.
   void schedule(std::vector<Event>& events);
 
  private:
@@ -24,7 +24,7 @@ class InstructionScheduler {
   std::vector<std::uint32_t> order_of(std::span<const Event> stretch) const;
 
   const std::vector<RecordedInstruction>& instructions_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> known_;  ///< By hash of the instructions.
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> known_;  ///< Orders by hash of the instructions.
   std::vector<Event> moved_;
 };
 

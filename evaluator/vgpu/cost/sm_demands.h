@@ -2,22 +2,22 @@
 
 #include <array>
 
-#include "evaluator/vgpu/cost/cost_model.h"
+#include "evaluator/vgpu/cost/device_models.h"
+#include "evaluator/vgpu/cost/pipes.h"
+#include "evaluator/vgpu/machine/trace.h"
 
-/// What machine instructions ask of an SM.
+/// Which pipe a class of instructions occupies, and for how long.
 namespace evo::vgpu {
 
-inline constexpr int kPartitions = 4;  ///< Sub-partitions of an SM, each with a scheduler and pipes of its own.
-
-/// Of a warp's instruction of one class.
+/// The demand of one instruction of one warp.
 struct Demand {
   Pipe pipe = Pipe::issue;
-  double clocks = 1;   ///< That the pipe (of a sub-partition, or of the SM) is busy.
-  double latency = 4;  ///< From issue until the result can be read.
-  Stall cause = Stall::dependence;
+  double clocks = 1;                ///< How long the pipe (of a sub-partition, or of the SM) is busy.
+  double latency = 4;               ///< From issue until the result can be read.
+  Stall cause = Stall::dependence;  ///< What a warp that needs the result waits for.
 };
 
-/// The demands of all classes, looked up once.
+/// The demands of all classes on one GPU.
 class Demands {
  public:
   explicit Demands(const DeviceModel& model);
@@ -27,7 +27,7 @@ class Demands {
   std::array<Demand, kOpClasses> of_;
 };
 
-/// Clocks of a matrix product when all the tensor cores of the SM share it.
+/// Clocks of a matrix product when all tensor cores of the SM share it.
 double product_clocks(const MmaRates& rates, const MmaForm& form);
 
 }  // namespace evo::vgpu

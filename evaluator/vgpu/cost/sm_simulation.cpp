@@ -12,27 +12,27 @@ namespace {
 
 /// Simulated events of one launch: about a tenth of a second.
 constexpr std::uint64_t kEventBudget = 1'500'000;
-/// How far the queue in front of the shared-memory pipe may back up before issue stalls, in clocks.
+/// How many clocks of work may queue in front of the shared-memory pipe, and of MUFU, before issue stalls.
 constexpr double kMemoryQueueClocks = 32;
 constexpr double kSpecialQueueClocks = 8;
 
 struct Register {
   double ready = 0;
   Stall cause = Stall::dependence;
-  bool widened = false;  ///< 8-bit floats that have been converted to f16 since they were written.
+  bool widened = false;  ///< It holds 8-bit floats, converted to f16 since they were written.
 };
 
 /// Asynchronous work of a warp, committed in groups that end in order.
 struct AsyncGroups {
-  Stall cause;                        ///< Of a wait for them.
-  double open = 0;                    ///< When what has been issued since the last commit will have ended.
-  std::deque<double> committed = {};  ///< The same of each group that may be in flight.
+  Stall cause;                        ///< What a warp that waits for them waits for.
+  double open = 0;                    ///< When the work since the last commit ends.
+  std::deque<double> committed = {};  ///< When each group that may be in flight ends.
 
   void commit() {
     committed.push_back(open);
     open = 0;
   }
-  /// When all but the latest groups, as many as may stay pending, will have ended.
+  /// When all groups but the latest `pending` ones end.
   double end_of_all_but(std::size_t pending) const {
     double end = 0;
     for (std::size_t i = 0; i + pending < committed.size(); ++i) end = std::max(end, committed[i]);
@@ -46,19 +46,19 @@ struct AsyncGroups {
 struct Warp {
   const std::vector<Event>* events = nullptr;
   std::size_t at = 0;
-  int slot = 0;  ///< Of the block among the resident ones.
+  int slot = 0;  ///< The block's place among the resident ones.
   int partition = 0;
-  double next = 0;             ///< Earliest issue: after the instruction ahead.
-  double last = 0;             ///< When the instruction ahead issued.
-  Stall waited = Stall::none;  ///< Why `next` or the operands are late.
+  double next = 0;             ///< The earliest issue, after the preceding instruction.
+  double last = 0;             ///< When the preceding instruction issued.
+  Stall waited = Stall::none;  ///< Why the warp waits.
   std::vector<Register> registers;
   AsyncGroups copies{Stall::async_copy};
   AsyncGroups bulk_copies{Stall::async_copy};
   AsyncGroups products{Stall::tensor_core};
-  double product_end = 0;  ///< Of the latest one.
+  double product_end = 0;  ///< When the latest product ends.
 };
 
-/// A phase of an mbarrier: over when all that it awaits has been simulated, at the time of the last.
+/// A phase of an mbarrier. It is over at the time of its last contribution.
 struct PhaseState {
   std::uint32_t missing = 0;
   double over = 0;
@@ -88,8 +88,8 @@ struct Turn {
 
 class Simulation {
  public:
-  Simulation(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work)
-      : model_(model), recording_(recording), blocks_(recording.telling()), work_(work), demands_(model) {}
+  Simulation(const DeviceModel& model, const RecordedTrace& trace, const SmWork& work)
+      : model_(model), trace_(trace), blocks_(trace.representative_blocks()), work_(work), demands_(model) {}
 
   SmResult run(std::uint64_t blocks) {
     blocks_left_ = blocks;
@@ -105,6 +105,8 @@ class Simulation {
   }
 
  private:
+  Slot& slot_of(const Warp& warp) { return slots_[static_cast<std::size_t>(warp.slot)]; }
+
   void start_block(int slot, double time) {
     const RecordedBlock& block = blocks_[started_++ % blocks_.size()];
     --blocks_left_;
@@ -127,24 +129,24 @@ class Simulation {
       warp.slot = slot;
       warp.partition = index % kPartitions;
       warp.next = warp.last = time;
-      warp.registers.assign(recording_.registers.size(), Register{time, Stall::dependence, false});
+      warp.registers.assign(trace_.registers, Register{time, Stall::dependence, false});
       turns_.push({time, index});
     }
   }
 
   void end_warp(Warp& warp, double time) {
     result_.clocks = std::max(result_.clocks, time);
-    Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+    Slot& slot = slot_of(warp);
     if (--slot.running == 0 && blocks_left_ > 0) start_block(warp.slot, time + model_.block_launch_clocks);
   }
 
-  /// Tries to issue a warp's next instruction at `time`; when it cannot yet, comes back later.
+  /// Issues a warp's next instruction at `time`, or comes back when it can issue.
   void step(int index, double time) {
     Warp& warp = warps_[static_cast<std::size_t>(index)];
     skip_nothings(warp);
     if (warp.at == warp.events->size()) return end_warp(warp, std::max(time, warp.next));
     const Event& event = (*warp.events)[warp.at];
-    const RecordedInstruction& instruction = recording_.instructions[event.instruction];
+    const RecordedInstruction& instruction = trace_.instructions[event.instruction];
     Stall why = warp.waited == Stall::none ? Stall::dependence : warp.waited;
     double start = std::max(time, warp.next);
     const auto wait_until = [&](double then, Stall cause) {
@@ -153,17 +155,19 @@ class Simulation {
       why = cause;
     };
     for (std::uint16_t r : needed_at_issue(instruction)) wait_until(warp.registers[r].ready, warp.registers[r].cause);
-    if (const AsyncGroups* groups = groups_awaited(warp, instruction.op_class))
-      wait_until(groups->end_of_all_but(instruction.pending_groups), groups->cause);
+    if (waits_for_groups(instruction.op_class)) {
+      const AsyncGroups& groups = *groups_of(warp, instruction.op_class);
+      wait_until(groups.end_of_all_but(instruction.pending_groups), groups.cause);
+    }
     if (const std::uint32_t number = phase_awaited(warp, event, instruction)) {
-      Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+      Slot& slot = slot_of(warp);
       PhaseState& phase = slot.phases[number];
-      if (phase.missing > 0) return phase.waiting.push_back(index);  // The last to contribute wakes it.
+      if (phase.missing > 0) return phase.waiting.push_back(index);  // The last contribution wakes it.
       wait_until(phase.over + demands_[instruction.op_class].latency,
                  slot.block->phases[number].copies ? Stall::async_copy : Stall::barrier);
     }
     wait_until(free_at(warp, event, instruction), Stall::pipe_busy);
-    if (start > time) {  // Others may be first.
+    if (start > time) {  // Other warps may issue before.
       warp.waited = why;
       turns_.push({start, index});
       return;
@@ -194,10 +198,10 @@ class Simulation {
     return all.first(std::min(all.size(), static_cast<std::size_t>(counts.a + counts.b)));
   }
 
-  /// What ptxas removes takes no time: results are there when the operands are.
+  /// Instructions that ptxas removes take no time: results are ready when the operands are.
   void skip_nothings(Warp& warp) {
     for (; warp.at < warp.events->size(); ++warp.at) {
-      const RecordedInstruction& instruction = recording_.instructions[(*warp.events)[warp.at].instruction];
+      const RecordedInstruction& instruction = trace_.instructions[(*warp.events)[warp.at].instruction];
       if (instruction.op_class != OpClass::nothing) return;
       Register latest;
       for (std::uint16_t r : instruction.reads)
@@ -206,12 +210,16 @@ class Simulation {
     }
   }
 
-  AsyncGroups* groups_awaited(Warp& warp, OpClass op_class) const {
+  /// The groups that an instruction commits or waits for, if any.
+  AsyncGroups* groups_of(Warp& warp, OpClass op_class) const {
     switch (op_class) {
+      case OpClass::async_commit:
       case OpClass::async_wait:
         return &warp.copies;
+      case OpClass::bulk_commit:
       case OpClass::bulk_wait:
         return &warp.bulk_copies;
+      case OpClass::warpgroup_commit:
       case OpClass::warpgroup_wait:
         return &warp.products;
       default:
@@ -219,13 +227,17 @@ class Simulation {
     }
   }
 
-  const RecordedAction* action_of(const Warp& warp, const Event& event) const {
-    if (event.action == 0) return nullptr;
-    return &slots_[static_cast<std::size_t>(warp.slot)].block->actions[event.action - 1];
+  static bool waits_for_groups(OpClass op_class) {
+    return op_class == OpClass::async_wait || op_class == OpClass::bulk_wait || op_class == OpClass::warpgroup_wait;
   }
 
-  /// The number of the phase of an mbarrier, or of the cluster's barrier, that must be over first; 0: none.
-  std::uint32_t phase_awaited(const Warp& warp, const Event& event, const RecordedInstruction& instruction) const {
+  const RecordedAction* action_of(const Warp& warp, const Event& event) {
+    if (event.action == 0) return nullptr;
+    return &slot_of(warp).block->actions[event.action - 1];
+  }
+
+  /// The phase of an mbarrier, or of the cluster's barrier, that the instruction waits for; 0: none.
+  std::uint32_t phase_awaited(const Warp& warp, const Event& event, const RecordedInstruction& instruction) {
     if (instruction.op_class != OpClass::mbarrier_wait && instruction.op_class != OpClass::cluster_wait) return 0;
     const RecordedAction* action = action_of(warp, event);
     return action == nullptr ? 0 : action->phase;
@@ -241,7 +253,7 @@ class Simulation {
     phase.waiting.clear();
   }
 
-  /// The copy engine takes one request after another; its bytes come at the rate of the path to L2.
+  /// When a copy ends. The copy engine serves one request after another, at the rate of the path to L2.
   double copied(const RecordedAction& action, double start) {
     const Latencies& latencies = model_.latencies;
     const double bytes = action.bytes;
@@ -260,27 +272,16 @@ class Simulation {
   double free_at(const Warp& warp, const Event& event, const RecordedInstruction& instruction) {
     double free = pipe(Pipe::issue, warp.partition);
     const Demand& demand = demands_[instruction.op_class];
-    switch (instruction.op_class) {
-      case OpClass::matrix_product:
-        free = std::max(free, pipe(Pipe::tensor_core, warp.partition));
-        if (through_f16(instruction)) free = std::max(free, pipe(Pipe::convert, warp.partition));
-        break;
-      case OpClass::load:
-      case OpClass::store:
-      case OpClass::atomic:
-      case OpClass::reduction:
-      case OpClass::async_copy:
-      case OpClass::matrix_load:
-      case OpClass::matrix_store:
-      case OpClass::shuffle:
-        free = std::max(free, pipe(Pipe::shared_memory, 0) - kMemoryQueueClocks);
-        if (event.l2_sectors > 0 || event.space == TracedSpace::remote_shared)
-          free = std::max(free, pipe(Pipe::global_memory, 0) - 8 * kMemoryQueueClocks);
-        break;
-      default:
-        if (demand.pipe != Pipe::issue)
-          free = std::max(free,
-                          pipe(demand.pipe, warp.partition) - (demand.pipe == Pipe::special ? kSpecialQueueClocks : 0));
+    if (instruction.op_class == OpClass::matrix_product) {
+      free = std::max(free, pipe(Pipe::tensor_core, warp.partition));
+      if (through_f16(instruction)) free = std::max(free, pipe(Pipe::convert, warp.partition));
+    } else if (accesses_memory(instruction.op_class) || instruction.op_class == OpClass::shuffle) {
+      free = std::max(free, pipe(Pipe::shared_memory, 0) - kMemoryQueueClocks);
+      if (event.l2_sectors > 0 || event.space == TracedSpace::remote_shared)
+        free = std::max(free, pipe(Pipe::global_memory, 0) - 8 * kMemoryQueueClocks);
+    } else if (demand.pipe != Pipe::issue) {
+      const double queue = demand.pipe == Pipe::special ? kSpecialQueueClocks : 0;
+      free = std::max(free, pipe(demand.pipe, warp.partition) - queue);
     }
     return free;
   }
@@ -311,24 +312,17 @@ class Simulation {
       case OpClass::matrix_product:
         multiply(warp, instruction, start);
         break;
-      case OpClass::load:
-      case OpClass::store:
-      case OpClass::atomic:
-      case OpClass::reduction:
-      case OpClass::async_copy:
-      case OpClass::matrix_load:
-      case OpClass::matrix_store:
-        access(warp, event, instruction, start);
-        break;
       case OpClass::async_commit:
+      case OpClass::bulk_commit:
+      case OpClass::warpgroup_commit:
         occupy_issue(warp, start, 1);
-        warp.copies.commit();
+        groups_of(warp, instruction.op_class)->commit();
         break;
       case OpClass::async_wait:
       case OpClass::bulk_wait:
       case OpClass::warpgroup_wait:
         occupy_issue(warp, start, 1);
-        groups_awaited(warp, instruction.op_class)->forget_all_but(instruction.pending_groups);
+        groups_of(warp, instruction.op_class)->forget_all_but(instruction.pending_groups);
         break;
       case OpClass::barrier:
         occupy_issue(warp, start, 1);
@@ -341,12 +335,12 @@ class Simulation {
         write(warp, instruction, start + demands_[instruction.op_class].latency, Stall::shared_memory);
         if (const RecordedAction* action = action_of(warp, event);
             action != nullptr && action->kind == AsyncAction::Kind::arrive)
-          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, std::max(start, warp.copies.open));
+          contribute(slot_of(warp), action->phase, std::max(start, warp.copies.open));
         break;
       case OpClass::cluster_arrive:
         occupy_issue(warp, start, 1);
         if (const RecordedAction* action = action_of(warp, event); action != nullptr)
-          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, start);
+          contribute(slot_of(warp), action->phase, start);
         break;
       case OpClass::cluster_wait:
         occupy_issue(warp, start, 1);
@@ -359,20 +353,12 @@ class Simulation {
         occupy_issue(warp, start, 1);
         if (const RecordedAction* action = action_of(warp, event); action != nullptr) {
           const double done = copied(*action, start);
-          contribute(slots_[static_cast<std::size_t>(warp.slot)], action->phase, done);
+          contribute(slot_of(warp), action->phase, done);
           if (action->phase == 0) warp.bulk_copies.open = std::max(warp.bulk_copies.open, done);
         }
         break;
-      case OpClass::bulk_commit:
-        occupy_issue(warp, start, 1);
-        warp.bulk_copies.commit();
-        break;
       case OpClass::warpgroup_product:
         multiply_asynchronously(warp, instruction, start);
-        break;
-      case OpClass::warpgroup_commit:
-        occupy_issue(warp, start, 1);
-        warp.products.commit();
         break;
       case OpClass::fence:
         occupy_issue(warp, start, 1);
@@ -387,7 +373,10 @@ class Simulation {
         warp.next = start + model_.latencies.l2;
         break;
       default:
-        compute(warp, instruction, start);
+        if (accesses_memory(instruction.op_class))
+          access(warp, event, instruction, start);
+        else
+          compute(warp, instruction, start);
     }
     turns_.push({warp.next, index});
   }
@@ -400,7 +389,7 @@ class Simulation {
       const int partition = demand.pipe == Pipe::shared_memory ? 0 : warp.partition;
       begin = occupy(demand.pipe, partition, start, demand.clocks * instruction.count);
     }
-    // A sequence of several instructions is a chain of which each waits for the one ahead.
+    // Several instructions are a chain: each waits for the preceding one.
     const double chain = instruction.count > 2 ? demand.latency * (instruction.count - 1) : instruction.count - 1;
     write(warp, instruction, begin + demand.latency + chain, demand.cause);
   }
@@ -414,22 +403,22 @@ class Simulation {
     write(warp, instruction, begin + model_.latencies.mma + clocks, Stall::tensor_core);
   }
 
-  /// A warp's quarter of a warpgroup's product: its partition of the tensor core takes one after another.
+  /// A warp's quarter of a warpgroup's product. The tensor core of its sub-partition takes one product after another.
   void multiply_asynchronously(Warp& warp, const RecordedInstruction& instruction, double start) {
     const MmaForm& form = instruction.mma;
     const double clocks = product_clocks(model_.wgmma, form);
     occupy_issue(warp, start, 1);
     const double earliest = std::max(start, warp.product_end + model_.latencies.wgmma_gap);
     warp.product_end = occupy(Pipe::tensor_core, warp.partition, earliest, clocks) + clocks;
-    // Operands in shared memory pass its banks: the second for all warps of the group together.
+    // Operands in shared memory pass its banks. The warps of the group share the reads of B.
     const int shared_rows = form.n + (instruction.first_in_registers ? 0 : form.m);
     const double operands = shared_rows * form.k * width_of(form.a) / 8.0 / model_.rates.shared_bytes / kPartitions;
     warp.product_end = std::max(warp.product_end, occupy(Pipe::shared_memory, 0, start, operands) + operands);
     warp.products.open = warp.product_end + model_.latencies.wgmma;
   }
 
-  /// Operands that are not yet f16 are widened, two conversions for each register; two products follow each other on
-  /// the tensor core, and ordinary additions put C on top.
+  /// Operands that are not yet f16 are widened with two conversions for each register. Then the tensor core multiplies
+  /// twice, and ordinary additions add C.
   void multiply_through_f16(Warp& warp, const RecordedInstruction& instruction, double start) {
     const MmaForm& form = instruction.mma;
     int conversions = 0;
@@ -496,9 +485,9 @@ class Simulation {
       write(warp, instruction, ready, cause);
   }
 
-  /// False when the warp has to wait: whoever arrives last wakes it.
+  /// False when the warp has to wait. The last arrival wakes it.
   bool arrive(int index, Warp& warp, const Event& event, double start) {
-    Slot& slot = slots_[static_cast<std::size_t>(warp.slot)];
+    Slot& slot = slot_of(warp);
     BarrierState& barrier = slot.barriers[event.barrier % slot.barriers.size()];
     barrier.last_arrival = std::max(barrier.last_arrival, start);
     ++barrier.arrived;
@@ -516,7 +505,7 @@ class Simulation {
   }
 
   const DeviceModel& model_;
-  const TraceRecorder::Recording& recording_;
+  const RecordedTrace& trace_;
   const std::span<const RecordedBlock> blocks_;
   const SmWork& work_;
   const Demands demands_;
@@ -531,20 +520,20 @@ class Simulation {
 
 }  // namespace
 
-SmResult simulate_sm(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work) {
+SmResult simulate_sm(const DeviceModel& model, const RecordedTrace& trace, const SmWork& work) {
   std::uint64_t kept = 0, issued = 0;
-  const std::span<const RecordedBlock> blocks_told = recording.telling();
-  for (const RecordedBlock& block : blocks_told) {
+  const std::span<const RecordedBlock> blocks_traced = trace.representative_blocks();
+  for (const RecordedBlock& block : blocks_traced) {
     kept += block.kept;
     issued += block.issued;
   }
-  const double per_block = static_cast<double>(kept) / static_cast<double>(blocks_told.size());
-  // At least one full house, and all waves while they are cheap: then the tail of the last is exact.
+  const double per_block = static_cast<double>(kept) / static_cast<double>(blocks_traced.size());
+  // At least as many blocks as are resident, and all waves while they are cheap: then the tail of the last is exact.
   const auto resident = std::min<std::uint64_t>(work.blocks, static_cast<std::uint64_t>(work.resident));
   const auto affordable = static_cast<std::uint64_t>(static_cast<double>(kEventBudget) / std::max(per_block, 1.0));
   const std::uint64_t blocks = std::clamp(affordable / resident * resident, resident, std::max(work.blocks, resident));
   const std::uint64_t simulated = std::min(work.blocks, blocks);
-  SmResult result = Simulation(model, recording, work).run(simulated);
+  SmResult result = Simulation(model, trace, work).run(simulated);
   const double more = static_cast<double>(work.blocks) / static_cast<double>(simulated) *
                       (kept == 0 ? 1.0 : static_cast<double>(issued) / static_cast<double>(kept));
   result.clocks *= more;

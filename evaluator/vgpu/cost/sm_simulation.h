@@ -3,31 +3,31 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "evaluator/vgpu/cost/cost_model.h"
-#include "evaluator/vgpu/cost/trace_recording.h"
+#include "evaluator/vgpu/cost/device_models.h"
+#include "evaluator/vgpu/cost/pipes.h"
+#include "evaluator/vgpu/cost/recorded_trace.h"
 
-/// One SM of a model GPU that runs recorded blocks, clock by clock.
+/// A simulation of one SM that runs recorded blocks.
 namespace evo::vgpu {
 
 struct SmWork {
-  std::uint64_t blocks = 1;  ///< That the SM has to run in all.
-  int resident = 1;          ///< At a time.
+  std::uint64_t blocks = 1;  ///< Blocks that the SM runs in all.
+  int resident = 1;          ///< Blocks that it runs at a time.
   bool from_memory = false;  ///< Global loads miss L2.
 };
 
 struct SmResult {
-  double clocks = 0;                     ///< Until the last block has ended.
+  double clocks = 0;                     ///< Until the last block ends.
   double instructions = 0;               ///< Machine instructions issued.
-  std::array<double, kPipes> busy{};     ///< Clocks, averaged over the sub-partitions that have the pipe.
-  std::array<double, kStalls> stalls{};  ///< Clocks of warps.
-  /// When the first warp began to wait for the launch ahead; nothing: none does.
+  std::array<double, kPipes> busy{};     ///< Clocks that a pipe is busy, averaged over its sub-partitions.
+  std::array<double, kStalls> stalls{};  ///< Clocks that warps wait, summed over the warps.
+  /// When the first warp began to wait for the preceding launch; nothing if no warp does.
   std::optional<double> prologue;
   double warp_clocks = 0;  ///< Clocks of resident warps, the denominator of `stalls`.
 };
 
-/// Beyond a bound on simulated events the rest is extrapolated from whole blocks. Deterministic.
-SmResult simulate_sm(const DeviceModel& model, const TraceRecorder::Recording& recording, const SmWork& work);
+/// Deterministic. Beyond a bound on simulated events the rest is extrapolated from whole blocks.
+SmResult simulate_sm(const DeviceModel& model, const RecordedTrace& trace, const SmWork& work);
 
 }  // namespace evo::vgpu

@@ -12,22 +12,9 @@ constexpr std::size_t kTerms = 6;
 /// Of the search for values that stay the same; what is written before it is read needs one.
 constexpr int kPasses = 4;
 
-bool accesses_memory(OpClass op_class) {
-  switch (op_class) {
-    case OpClass::load:
-    case OpClass::store:
-    case OpClass::atomic:
-    case OpClass::reduction:
-    case OpClass::async_copy:
-    case OpClass::matrix_load:
-    case OpClass::matrix_store:
-    case OpClass::mbarrier:
-    case OpClass::mbarrier_wait:
-    case OpClass::bulk_copy:
-      return true;
-    default:
-      return false;
-  }
+bool touches_memory(OpClass op_class) {
+  return accesses_memory(op_class) || op_class == OpClass::mbarrier || op_class == OpClass::mbarrier_wait ||
+         op_class == OpClass::bulk_copy;
 }
 
 bool is_param_load(const PtxInstruction& in) {
@@ -145,7 +132,7 @@ class Folder {
       if (join_of(in) != Join::sum || in.opcode.starts_with("sub.") || writers_[in.writes[0]] != 1) continue;
       const auto& readers = readers_[in.writes[0]];
       address[i] = !readers.empty() && std::ranges::all_of(readers, [&](std::uint32_t r) {
-        return accesses_memory(instructions_[r].op_class) || address[r] != 0;
+        return touches_memory(instructions_[r].op_class) || address[r] != 0;
       });
     }
     std::set<std::vector<std::uint32_t>> computed;

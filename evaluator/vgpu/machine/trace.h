@@ -62,6 +62,22 @@ enum class OpClass : std::uint8_t {
 };
 inline constexpr int kOpClasses = 64;  ///< Room for more than there are.
 
+/// Loads, stores and the like of a warp's lanes.
+inline bool accesses_memory(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::load:
+    case OpClass::store:
+    case OpClass::atomic:
+    case OpClass::reduction:
+    case OpClass::async_copy:
+    case OpClass::matrix_load:
+    case OpClass::matrix_store:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// One instruction of a kernel; the same object every time it is issued.
 struct TracedInstruction {
   OpClass op_class = OpClass::nothing;

@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/cost/trace_recording.h"
+#include "evaluator/vgpu/cost/trace_recorder.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,6 +8,11 @@
 
 namespace evo::vgpu {
 namespace {
+
+/// Events kept of one block, about ten times the largest block that is usually searched; later ones only count.
+constexpr std::uint64_t kMaxEvents = 4'000'000;
+/// Sectors remembered as being in L1: 128 KiB.
+constexpr std::size_t kL1Sectors = 4096;
 
 std::uint16_t narrow(std::uint64_t value) {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::uint16_t>::max()));
@@ -19,28 +24,28 @@ bool reads_through_l1(OpClass op_class) {
 
 }  // namespace
 
-TraceRecorder::TraceRecorder() : recording_(std::make_unique<Recording>()) {}
-TraceRecorder::~TraceRecorder() = default;
-TraceRecorder::TraceRecorder(TraceRecorder&&) noexcept = default;
-TraceRecorder& TraceRecorder::operator=(TraceRecorder&&) noexcept = default;
+std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks) {
+  if (blocks <= 2) return blocks == 2 ? std::vector<std::uint64_t>{0, 1} : std::vector<std::uint64_t>(blocks, 0);
+  return {0, blocks / 2, blocks - 1};
+}
 
 void TraceRecorder::begin_block(const TracedBlock& block) {
-  RecordedBlock& recorded = recording_->blocks.emplace_back();
+  RecordedBlock& recorded = trace_.blocks.emplace_back();
   recorded.number = block.number;
   recorded.warps = block.warps;
   recorded.events.resize(block.warps);
   recorded.phases.resize(1);
-  recording_->touched.clear();
-  recording_->phases.clear();
-  recording_->kept_results.clear();
+  touched_.clear();
+  phases_.clear();
+  kept_results_.clear();
 }
 
-/// `again`: a warp issues an instruction whose results it has kept.
-RecordedInstruction TraceRecorder::Recording::recorded(const TracedInstruction& instruction, bool again) {
+/// An instruction with its registers renumbered. With `again` its results are there already, so it costs nothing.
+RecordedInstruction TraceRecorder::recorded(const TracedInstruction& instruction, bool again) {
   const auto renumbered = [&](std::span<const std::uint16_t> numbers) {
     std::vector<std::uint16_t> ours;
     for (const std::uint16_t number : numbers)
-      ours.push_back(registers.try_emplace(number, static_cast<std::uint16_t>(registers.size())).first->second);
+      ours.push_back(registers_.try_emplace(number, static_cast<std::uint16_t>(registers_.size())).first->second);
     return ours;
   };
   RecordedInstruction kept;
@@ -51,15 +56,16 @@ RecordedInstruction TraceRecorder::Recording::recorded(const TracedInstruction& 
   kept.first_in_registers = instruction.first_in_registers;
   kept.reads = renumbered(instruction.reads);
   kept.writes = renumbered(instruction.writes);
+  trace_.registers = registers_.size();
   return kept;
 }
 
-/// Keeps what an instruction asks of an mbarrier or of the copy engine; returns the event's number for it.
-std::uint32_t TraceRecorder::Recording::keep(const AsyncAction& action) {
-  RecordedBlock& block = blocks.back();
+/// Keeps an action of an mbarrier or of the copy engine and returns Event::action for it.
+std::uint32_t TraceRecorder::keep(const AsyncAction& action) {
+  RecordedBlock& block = trace_.blocks.back();
   RecordedAction kept{action.kind, 0, action.bytes, action.global};
   if (action.phase != 0) {
-    const auto [found, added] = phases.try_emplace(action.phase, static_cast<std::uint32_t>(block.phases.size()));
+    const auto [found, added] = phases_.try_emplace(action.phase, static_cast<std::uint32_t>(block.phases.size()));
     if (added) block.phases.emplace_back();
     kept.phase = found->second;
     RecordedPhase& phase = block.phases[kept.phase];
@@ -71,13 +77,13 @@ std::uint32_t TraceRecorder::Recording::keep(const AsyncAction& action) {
 }
 
 void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& issue) {
-  RecordedBlock& block = recording_->blocks.back();
+  RecordedBlock& block = trace_.blocks.back();
   ++block.issued;
   const bool again =
-      instruction.once && !recording_->kept_results.insert(std::uint64_t{issue.warp} << 32 | instruction.index).second;
-  const auto [found, added] = recording_->by_index.try_emplace(
-      2 * instruction.index + (again ? 1 : 0), static_cast<std::uint32_t>(recording_->instructions.size()));
-  if (added) recording_->instructions.push_back(recording_->recorded(instruction, again));
+      instruction.once && !kept_results_.insert(std::uint64_t{issue.warp} << 32 | instruction.index).second;
+  const auto [found, added] = by_index_.try_emplace(2 * instruction.index + (again ? 1 : 0),
+                                                    static_cast<std::uint32_t>(trace_.instructions.size()));
+  if (added) trace_.instructions.push_back(recorded(instruction, again));
 
   Event event;
   event.instruction = found->second;
@@ -92,8 +98,8 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
     if (memory.wavefronts > needed) block.conflicts += memory.wavefronts - needed;
     std::uint64_t known = 0;
     if (reads_through_l1(instruction.op_class)) {
-      if (recording_->touched.size() > Recording::kL1Sectors) recording_->touched.clear();
-      for (std::uint64_t sector : memory.sectors) known += recording_->touched.insert(sector).second ? 0 : 1;
+      if (touched_.size() > kL1Sectors) touched_.clear();
+      for (std::uint64_t sector : memory.sectors) known += touched_.insert(sector).second ? 0 : 1;
     }
     event.l1_sectors = narrow(known);
     event.l2_sectors = narrow(memory.sectors.size() - known);
@@ -105,30 +111,22 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
     event.waits = issue.barrier->waits;
   }
   if (issue.async != nullptr && issue.async->global) block.global_sectors += (issue.async->bytes + 31) / 32;
-  if (block.kept >= Recording::kMaxEvents || issue.warp >= block.events.size()) return;
-  if (issue.async != nullptr) event.action = recording_->keep(*issue.async);
+  if (block.kept >= kMaxEvents || issue.warp >= block.events.size()) return;
+  if (issue.async != nullptr) event.action = keep(*issue.async);
   ++block.kept;
   block.events[issue.warp].push_back(event);
 }
 
 void TraceRecorder::end_block() {
-  InstructionScheduler scheduler(recording_->instructions);
-  std::vector<RecordedBlock>& blocks = recording_->blocks;
+  InstructionScheduler scheduler(trace_.instructions);
+  std::vector<RecordedBlock>& blocks = trace_.blocks;
   for (std::vector<Event>& events : blocks.back().events) scheduler.schedule(events);
   std::ranges::sort(blocks, {}, &RecordedBlock::number);
 }
 
-/// Where only those run that are traced, the middle one comes first.
+/// Where only traced blocks run, the middle one comes first.
 bool TraceRecorder::has_enough() const {
-  return recording_->middle_is_long();
-}
-
-bool TraceRecorder::Recording::middle_is_long() const {
-  return !blocks.empty() && blocks[blocks.size() / 2].issued >= kLong;
-}
-
-std::span<const RecordedBlock> TraceRecorder::Recording::telling() const {
-  return middle_is_long() ? std::span(blocks).subspan(blocks.size() / 2, 1) : std::span(blocks);
+  return trace_.middle_is_long();
 }
 
 }  // namespace evo::vgpu
