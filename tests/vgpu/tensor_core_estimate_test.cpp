@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evaluator/numbers/float_formats.h"
+#include "evaluator/vgpu/numbers/tensor_core_sum.h"
 
 namespace evo::vgpu {
 namespace {
