@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "evaluator/numbers/narrowing.h"
+
 /// Conversions between floating-point formats. The results are the bits that PTX's `cvt` gives (PTX ISA 9.0, 9.7.9
 /// "cvt").
 ///
@@ -15,21 +17,6 @@
 ///
 /// f32 and f64 values are float and double. Values of the other formats are bit patterns in integers.
 namespace evo {
-
-enum class Rounding {
-  rn,   ///< To nearest, ties to even.
-  rz,   ///< Towards zero.
-  rm,   ///< Towards minus infinity.
-  rp,   ///< Towards plus infinity.
-  rna,  ///< To nearest, ties away from zero (tf32 only in PTX).
-};
-
-/// How a value is narrowed to a format of fewer bits.
-struct Narrowing {
-  Rounding rounding = Rounding::rn;
-  bool saturate_finite = false;  ///< .satfinite: larger values, infinity too, give the largest finite one.
-  bool relu = false;             ///< .relu: negative values and -0 give +0; a NaN stays one.
-};
 
 // ---- Widening is exact. A NaN becomes f32's canonical NaN 0x7fffffff, as in the hardware's F2F.
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "evaluator/numbers/float_formats.h"
+#include "evaluator/numbers/narrowing.h"
 
 /// Rounding and widening of the formats of float_formats.h, as inline functions on bit patterns. The scalar conversions
 /// and the virtual GPU's conversions of whole warps are made of them.
