@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ablation and leave-one-space-out from the JSON of `evo replay`.
-For each space, the variant with the best mean P over the *other* spaces is chosen; its P on the space left out is what
-choosing figures this way is worth on a space that took no part in it.
+For each space, the variant with the best mean P over the *other* spaces is chosen. Its P on the space left out shows how
+well such a choice does on a new space.
 usage: leave_one_out.py replay.json"""
 import json
 import sys

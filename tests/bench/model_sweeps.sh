@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Models every genome of the recorded sweeps of our own families: OUT_FOLDER/SWEEP.csv, for evo replay --screen.
 #   tests/bench/model_sweeps.sh OUT_FOLDER
-# Takes half an hour of a core; what OUT_FOLDER holds already is not modelled again.
+# Takes half an hour of a core. A sweep that OUT_FOLDER holds already is not modelled again.
 set -euo pipefail
 out=${1:?usage: tests/bench/model_sweeps.sh OUT_FOLDER}
 evo=${EVO:-build/release/cli/evo}

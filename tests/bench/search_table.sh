@@ -33,7 +33,7 @@ sweeps=$(dirname "$0")/../data/sweeps
 models=${MODELS:-runs/screen}
 "$(dirname "$0")/model_sweeps.sh" "$models"
 for screen in 1 4; do
-  echo "## ablation on landscapes learnt from sweeps, the best foretold of $screen"
+  echo "## ablation on landscapes learnt from sweeps, the best predicted of $screen"
   "$landscapes" "$sweeps"/fp8_sdpa_wgmma_*.json.gz --strategy "$variants,random" --screen "$screen" --runs "$(((runs + 1) / 2))" \
     --modelled "$models"/fp8_sdpa_wgmma_*.csv
 done

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What seeds of another shape save, on random halves of the sweeps that hold the same genomes at both (docs/results/search.md).
+"""Evaluations that a warm start from another shape saves (docs/results/search.md), on random halves of the sweeps that hold
+the same genomes at both shapes.
 
     tests/bench/seed_table.py [DRAWS] [SCREEN] [MODELS_FOLDER]
 
-Both shapes keep the same half, so an elite's genome can be evaluated; over DRAWS halves it does not matter how lucky the few seeds of
-one sweep are. MODELS_FOLDER: see model_sweeps.sh. ±: half of the 95 % interval over draws, of six runs each.
+Both shapes keep the same half, and the genome of an elite can be evaluated at both. Over DRAWS halves the luck of the few
+seeds of one sweep averages out. MODELS_FOLDER: see model_sweeps.sh. ±: half of the 95 % interval over draws, of six runs each.
 """
 
 import gzip
@@ -65,12 +66,12 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             for draw in range(draws):
                 files = halves(name, whole, draw, pathlib.Path(folder))
-                for shape, elsewhere in zip(SHAPES, reversed(SHAPES)):
+                for shape, source in zip(SHAPES, reversed(SHAPES)):
                     for seeded in means:
-                        results[shape, seeded].append(to_5_percent(files[shape], files[elsewhere] if seeded else None))
-        for shape, elsewhere in zip(SHAPES, reversed(SHAPES)):
+                        results[shape, seeded].append(to_5_percent(files[shape], files[source] if seeded else None))
+        for shape, source in zip(SHAPES, reversed(SHAPES)):
             cells = [results[shape, seeded] for seeded in means]
-            print(f"| {name}, S = {shape}, from S = {elsewhere} | {cell(cells[0])} | {cell(cells[1])} |", flush=True)
+            print(f"| {name}, S = {shape}, from S = {source} | {cell(cells[0])} | {cell(cells[1])} |", flush=True)
             for seeded, values in zip(means, cells):
                 means[seeded].append(statistics.mean(values))
     print(f"| mean | {statistics.mean(means[False]):.1f} | {statistics.mean(means[True]):.1f} |")

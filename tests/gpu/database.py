@@ -1,4 +1,4 @@
-"""What the scripts beside this read from evo's databases."""
+"""Queries of evo's databases, for the scripts of this folder."""
 
 import sqlite3
 
