@@ -1,10 +1,11 @@
+#include "cli/subject/held_out_shapes.h"
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 #include <string>
 
 #include "bench.h"
-#include "cli/subject/held_out_shapes.h"
 #include "cli/subject/templates.h"
 #include "evaluator/pipeline/cases.h"
 

@@ -1,6 +1,6 @@
-#include <catch2/catch_test_macros.hpp>
-
 #include "cli/run/timing_disturbances.h"
+
+#include <catch2/catch_test_macros.hpp>
 
 using namespace evo;
 using cli::TimingDisturbances;
