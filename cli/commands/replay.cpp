@@ -25,7 +25,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/replay/replay_report.h"
-#include "engine/strategy/strategy.h"
+#include "engine/strategy/strategies.h"
 #include "evaluator/base/parallel.h"
 
 namespace evo::cli {

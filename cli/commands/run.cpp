@@ -38,7 +38,7 @@
 #include "engine/search/proposer.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
-#include "engine/strategy/strategy.h"
+#include "engine/strategy/strategies.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/pipeline.h"

@@ -20,7 +20,7 @@
 #include "cli/text/suggest.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
-#include "engine/space/t1.h"
+#include "engine/task/t1.h"
 
 namespace evo::cli {
 namespace {
@@ -139,11 +139,10 @@ std::string space_text(const SpaceListing& space, const Terminal& terminal) {
 using Json = nlohmann::ordered_json;
 
 Json gene_json(const Gene& gene) {
-  static constexpr const char* kKinds[] = {"number", "boolean", "category", "slot"};
   Json alleles = Json::array();
   for (const Value& allele : gene.alleles) alleles.push_back(value_json(allele));
   return {{"name", gene.name},
-          {"kind", kKinds[static_cast<int>(gene.kind)]},
+          {"kind", name_of(gene.kind)},
           {"alleles", alleles},
           {"when", gene.when.text()},
           {"doc", gene.doc}};

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/search/evaluator.h"
 #include "engine/task/evaluation.h"
 
 namespace evo::cli {

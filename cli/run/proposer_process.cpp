@@ -48,7 +48,7 @@ Json genes_json(const Family& family) {
     for (const Value& allele : gene.alleles) std::visit([&](const auto& value) { alleles.push_back(value); }, allele);
     genes.push_back({{"name", gene.name},
                      {"alleles", alleles},
-                     {"slot", gene.kind == Gene::Kind::slot},
+                     {"slot", names_files(gene)},
                      {"when", gene.when.text()},
                      {"doc", gene.doc}});
   }

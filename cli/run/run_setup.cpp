@@ -16,7 +16,7 @@
 #include "engine/base/rng.h"
 #include "engine/search/presearch.h"
 #include "engine/search/surrogate_screening.h"
-#include "engine/strategy/strategy.h"
+#include "engine/strategy/strategies.h"
 #include "engine/task/candidate.h"
 #include "evaluator/pipeline/pipeline.h"
 

@@ -7,6 +7,7 @@
 
 #include "cli/subject/lookup.h"
 #include "cli/text/suggest.h"
+#include "engine/task/plan_resolution.h"
 #include "population/results/results_read.h"
 
 namespace evo::cli {

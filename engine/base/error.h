@@ -11,9 +11,9 @@ enum class Fault {
   machine,  ///< Something is missing or failing on this machine (exit code 3).
 };
 
-/// What the user or the machine did wrong, in one line: what, where, what to do.
-/// What a *candidate* does wrong is never an Error but a Verdict (engine/task/evaluation.h).
-/// Line breaks and other control characters in quoted input become blanks.
+/// A fault of the user or the machine, in one line: what is wrong, where, and what to do about it. A fault of a
+/// *candidate* is never an Error but a Verdict (engine/task/verdict.h). Line breaks and other control characters in
+/// quoted input become blanks.
 class Error : public std::runtime_error {
  public:
   Error(Fault fault, const std::string& message) : std::runtime_error(one_line(message)), fault_(fault) {}

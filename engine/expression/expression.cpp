@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <limits>
 #include <set>
 
 #include "engine/base/error.h"
@@ -12,216 +9,6 @@
 
 namespace evo::expr {
 namespace {
-
-std::string type_name(const Value& value) {
-  if (std::holds_alternative<std::string>(value)) return fmt::format("the string '{}'", std::get<std::string>(value));
-  return std::holds_alternative<bool>(value) ? "a boolean" : "an integer";
-}
-
-bool is_string(const Value& value) {
-  return std::holds_alternative<std::string>(value);
-}
-
-bool equal(const Value& a, const Value& b) {
-  if (is_string(a) != is_string(b)) {
-    throw Failure{fmt::format("compares {} with {}", type_name(a), type_name(b))};
-  }
-  return is_string(a) ? std::get<std::string>(a) == std::get<std::string>(b) : integer(a) == integer(b);
-}
-
-void require_fit(bool overflowed) {
-  if (overflowed) throw Failure{"exceeds 64 bits"};
-}
-
-std::int64_t nonzero(std::int64_t divisor) {
-  if (divisor == 0) throw Failure{"division by zero"};
-  return divisor;
-}
-
-std::int64_t quotient(std::int64_t a, std::int64_t b) {
-  require_fit(nonzero(b) == -1 && a == std::numeric_limits<std::int64_t>::min());
-  return a / b;
-}
-
-std::int64_t remainder(std::int64_t a, std::int64_t b) {
-  return nonzero(b) == -1 ? 0 : a % b;
-}
-
-std::int64_t shift_amount(std::int64_t bits) {
-  if (bits < 0 || bits > 62) throw Failure{fmt::format("shift by {}: must be 0 to 62", bits)};
-  return bits;
-}
-
-std::int64_t positive(std::int64_t value, std::string_view what) {
-  if (value <= 0) throw Failure{fmt::format("{} of {}: must be positive", what, value)};
-  return value;
-}
-
-std::int64_t floor_log2(std::int64_t value) {
-  return 63 - __builtin_clzll(static_cast<unsigned long long>(positive(value, "log2")));
-}
-
-std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
-  positive(b, "ceil_div by a divisor");
-  return a / b + (a > 0 && a % b != 0 ? 1 : 0);
-}
-
-Value arithmetic(Op op, std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  switch (op) {
-    case Op::add:
-      require_fit(__builtin_add_overflow(a, b, &result));
-      return result;
-    case Op::subtract:
-      require_fit(__builtin_sub_overflow(a, b, &result));
-      return result;
-    case Op::multiply:
-      require_fit(__builtin_mul_overflow(a, b, &result));
-      return result;
-    case Op::divide:
-      return quotient(a, b);
-    case Op::floor_divide: {
-      const bool inexact = remainder(a, b) != 0;
-      return quotient(a, b) - (inexact && (a < 0) != (b < 0) ? 1 : 0);
-    }
-    case Op::modulo:
-      return remainder(a, b);
-    case Op::shift_left:
-      require_fit(__builtin_mul_overflow(a, std::int64_t{1} << shift_amount(b), &result));
-      return result;
-    case Op::shift_right:
-      return a >> shift_amount(b);
-    case Op::bit_and:
-      return a & b;
-    case Op::bit_or:
-      return a | b;
-    case Op::less:
-      return a < b;
-    case Op::less_equal:
-      return a <= b;
-    case Op::greater:
-      return a > b;
-    case Op::greater_equal:
-      return a >= b;
-    case Op::ceil_divide:
-      return ceil_quotient(a, b);
-    default:
-      throw std::logic_error("not a binary operator");
-  }
-}
-
-Value extreme(Op op, std::span<const Value> operands) {
-  std::int64_t best = integer(operands.front());
-  for (const Value& operand : operands.subspan(1)) {
-    best = op == Op::minimum ? std::min(best, integer(operand)) : std::max(best, integer(operand));
-  }
-  return best;
-}
-
-// Evaluates with some names unknown: an empty result means "not decided yet". With every name known
-// (`complete`), an unknown name is a failure instead.
-class Evaluation {
- public:
-  Evaluation(const Bindings& known, bool complete) : known_(known), complete_(complete) {}
-
-  std::optional<Value> run(const Node& node) const {
-    switch (node.op) {
-      case Op::constant:
-        return node.value;
-      case Op::name:
-        return named(node);
-      case Op::logical_and:
-        return junction(node, false);
-      case Op::logical_or:
-        return junction(node, true);
-      case Op::conditional:
-        return conditional(node);
-      case Op::chain:
-        return chain(node);
-      case Op::in:
-        return membership(node);
-      default:
-        return strict(node);
-    }
-  }
-
- private:
-  std::optional<Value> named(const Node& node) const {
-    const auto found = known_.find(node.name);
-    if (found != known_.end()) return found->second;
-    if (complete_) throw Failure{fmt::format("unknown name '{}'", node.name)};
-    return std::nullopt;
-  }
-
-  // What may turn out never to be evaluated cannot fail yet.
-  std::optional<Value> guarded(const Node& node) const {
-    try {
-      return run(node);
-    } catch (const Failure&) {
-      return std::nullopt;
-    }
-  }
-
-  std::optional<Value> junction(const Node& node, bool absorbing) const {
-    const auto left = run(*node.children[0]);
-    if (left && truth(*left) == absorbing) return absorbing;
-    const auto right = left ? run(*node.children[1]) : guarded(*node.children[1]);
-    if (!right) return std::nullopt;
-    if (left) return truth(*right);
-    if (!is_string(*right) && truth(*right) == absorbing) return absorbing;
-    return std::nullopt;
-  }
-
-  std::optional<Value> conditional(const Node& node) const {
-    if (const auto condition = run(*node.children[0])) return run(*node.children[truth(*condition) ? 1 : 2]);
-    const auto yes = guarded(*node.children[1]);
-    const auto no = guarded(*node.children[2]);
-    return yes && yes == no ? yes : std::nullopt;
-  }
-
-  std::optional<Value> chain(const Node& node) const {
-    std::optional<Value> left = run(*node.children[0]);
-    bool decided = true;
-    for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
-      std::optional<Value> right = decided ? run(*node.children[i + 1]) : guarded(*node.children[i + 1]);
-      if (left && right) {
-        const std::array<Value, 2> pair = {*left, *right};
-        if (!truth(operate(node.comparisons[i], pair))) return false;
-      } else {
-        decided = false;
-      }
-      left = std::move(right);
-    }
-    return decided ? std::optional<Value>(true) : std::nullopt;
-  }
-
-  std::optional<Value> membership(const Node& node) const {
-    const auto needle = run(*node.children[0]);
-    bool decided = needle.has_value();
-    for (std::size_t i = 1; i < node.children.size(); ++i) {
-      const auto member = decided ? run(*node.children[i]) : guarded(*node.children[i]);
-      if (needle && member) {
-        if (equal(*needle, *member)) return true;
-      } else {
-        decided = false;
-      }
-    }
-    return decided ? std::optional<Value>(false) : std::nullopt;
-  }
-
-  std::optional<Value> strict(const Node& node) const {
-    std::vector<Value> operands;
-    operands.reserve(node.children.size());
-    for (const auto& child : node.children) {
-      if (auto value = run(*child)) operands.push_back(std::move(*value));
-    }
-    if (operands.size() != node.children.size()) return std::nullopt;
-    return operate(node.op, operands);
-  }
-
-  const Bindings& known_;
-  bool complete_;
-};
 
 void collect_names(const Node& node, std::set<std::string>& names) {
   if (node.op == Op::name) names.insert(node.name);
@@ -236,51 +23,6 @@ std::shared_ptr<const Node> constant_node(Value value) {
 
 }  // namespace
 
-bool truth(const Value& value) {
-  if (const bool* boolean = std::get_if<bool>(&value)) return *boolean;
-  return integer(value) != 0;
-}
-
-std::int64_t integer(const Value& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
-  if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
-  throw Failure{fmt::format("{} stands where a number is needed", type_name(value))};
-}
-
-Value operate(Op op, std::span<const Value> operands) {
-  switch (op) {
-    case Op::negate:
-      return arithmetic(Op::subtract, 0, integer(operands[0]));
-    case Op::logical_not:
-      return !truth(operands[0]);
-    case Op::equal:
-      return equal(operands[0], operands[1]);
-    case Op::not_equal:
-      return !equal(operands[0], operands[1]);
-    case Op::minimum:
-    case Op::maximum:
-      return extreme(op, operands);
-    case Op::is_pow2: {
-      const std::int64_t value = integer(operands[0]);
-      return value > 0 && (value & (value - 1)) == 0;
-    }
-    case Op::log2:
-      return floor_log2(integer(operands[0]));
-    default:
-      return arithmetic(op, integer(operands[0]), integer(operands[1]));
-  }
-}
-
-std::optional<Value> evaluate_partially(const Node& node, const Bindings& known) {
-  return Evaluation(known, false).run(node);
-}
-
-std::string to_string(const Value& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
-  if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
-  return std::get<std::string>(value);
-}
-
 Expression::Expression() {
   static const std::shared_ptr<const Node> kTrue = constant_node(true);
   text_ = "true";
@@ -289,14 +31,14 @@ Expression::Expression() {
 
 Expression Expression::constant(Value value) {
   Expression result;
-  result.text_ = is_string(value) ? fmt::format("'{}'", to_string(value)) : to_string(value);
+  result.text_ = std::holds_alternative<std::string>(value) ? fmt::format("'{}'", to_string(value)) : to_string(value);
   result.root_ = constant_node(std::move(value));
   return result;
 }
 
 Value Expression::evaluate(const Bindings& known) const {
   try {
-    return *Evaluation(known, true).run(*root_);
+    return expr::evaluate(*root_, known);
   } catch (const Failure& failure) {
     throw usage_error(fmt::format("'{}': {}", text_, failure.reason));
   }
@@ -316,13 +58,13 @@ bool Expression::evaluate_bool(const Bindings& known) const {
   try {
     return truth(value);
   } catch (const Failure&) {
-    throw usage_error(fmt::format("'{}': {} stands where true or false is needed", text_, type_name(value)));
+    throw usage_error(fmt::format("'{}': {} stands where true or false is needed", text_, description_of(value)));
   }
 }
 
 std::optional<Value> Expression::evaluate_partially(const Bindings& known) const {
   try {
-    return Evaluation(known, false).run(*root_);
+    return expr::evaluate_partially(*root_, known);
   } catch (const Failure& failure) {
     throw usage_error(fmt::format("'{}': {}", text_, failure.reason));
   }

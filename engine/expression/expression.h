@@ -1,24 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "engine/expression/value.h"
+
 namespace evo::expr {
-
-/// Integers are 64 bit and checked: overflow and division by zero are errors, never wrap-around.
-using Value = std::variant<std::int64_t, bool, std::string>;
-
-/// Values by name: genes, shape parameters, task options, device facts.
-using Bindings = std::map<std::string, Value, std::less<>>;
-
-/// The shortest text that parses back to the value ("64", "true", "xor"); strings come without quotes.
-std::string to_string(const Value& value);
 
 /// Words of the language, which cannot be names: true, false, and, or, not, in, and the functions.
 bool is_reserved(std::string_view name);
@@ -51,10 +42,6 @@ class Expression {
   /// The names that the expression reads, sorted, each once.
   std::vector<std::string> names() const;
 
-  /// The expression as C++ (64-bit arithmetic), with every known name folded into it. Host code of exported
-  /// kernels.
-  std::string to_cpp(const Bindings& known) const;
-
   const std::string& text() const { return text_; }
   const Node& root() const { return *root_; }
 
@@ -66,7 +53,5 @@ class Expression {
 }  // namespace evo::expr
 
 namespace evo {
-using expr::Bindings;
 using expr::Expression;
-using expr::Value;
 }  // namespace evo

@@ -209,8 +209,4 @@ std::string to_cpp(const Expression& expression, const Bindings& known, const Wr
   }
 }
 
-std::string Expression::to_cpp(const Bindings& known) const {
-  return expr::to_cpp(*this, known, {});
-}
-
 }  // namespace evo::expr

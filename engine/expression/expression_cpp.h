@@ -8,11 +8,12 @@
 
 namespace evo::expr {
 
-/// Names as the C++ around an expression has them, where those are others: {"bytes", "derived_bytes"}.
+/// Names of an expression that have another name in the C++ around it: {"bytes", "derived_bytes"}.
 using WrittenNames = std::map<std::string, std::string, std::less<>>;
 
-/// Expression::to_cpp with names that are not known written so. Operators, comparisons and `?:` are all that is asked
-/// of the names' type, and for log2 a static_cast to unsigned long long: it may be a class that checks its arithmetic.
-std::string to_cpp(const Expression& expression, const Bindings& known, const WrittenNames& written);
+/// The expression as C++ with 64-bit arithmetic, for the host code of exported kernels. Known names are folded into it;
+/// the others are written as `written` has them, else as they are. The C++ uses operators, comparisons and `?:`, and
+/// for log2 a static_cast to unsigned long long: the names may have a class type that checks its arithmetic.
+std::string to_cpp(const Expression& expression, const Bindings& known, const WrittenNames& written = {});
 
 }  // namespace evo::expr

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "engine/expression/expression.h"
+#include "engine/expression/value.h"
 
 /// The tree behind an Expression. For the engine's own passes over it (evaluation, C++ output, residual
 /// constraints).
@@ -65,12 +65,16 @@ struct Failure {
 /// Evaluates one operator up to `log2` in the list above. Throws Failure.
 Value operate(Op op, std::span<const Value> operands);
 
-/// The value as far as it follows from what is known. Throws Failure.
+/// Throws Failure, also for an unknown name.
+Value evaluate(const Node& node, const Bindings& known);
+/// The value as far as it follows from what is known; empty while undecided. Throws Failure.
 std::optional<Value> evaluate_partially(const Node& node, const Bindings& known);
 
 /// Truth of a value: integers are true unless zero. Throws Failure for a string.
 bool truth(const Value& value);
 /// The number of a value: booleans are 0 and 1. Throws Failure for a string.
 std::int64_t integer(const Value& value);
+/// "an integer", "a boolean", "the string 'xor'": for messages.
+std::string description_of(const Value& value);
 
 }  // namespace evo::expr

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/expression/expression.h"
 #include "engine/expression/expression_node.h"
 
 namespace evo::expr {

@@ -1,3 +1,5 @@
+#include "engine/replay/recording.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <unordered_set>
 
 #include "engine/base/error.h"
-#include "engine/replay/recording_read.h"
 
 namespace evo {
 namespace {
@@ -25,10 +26,7 @@ Gene gene_of(const std::string& name, bool fractional, const std::vector<Recorde
   Gene gene;
   gene.name = name;
   gene.alleles.assign(alleles.begin(), alleles.end());
-  const auto all = [&](auto is) { return std::all_of(gene.alleles.begin(), gene.alleles.end(), is); };
-  const bool numbers = all([](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
-  const bool booleans = all([](const Value& v) { return std::holds_alternative<bool>(v); });
-  gene.kind = numbers || fractional ? Gene::Kind::number : booleans ? Gene::Kind::boolean : Gene::Kind::category;
+  gene.kind = fractional ? Gene::Kind::number : kind_of(gene.alleles);
   if (fractional) {
     std::stable_sort(gene.alleles.begin(), gene.alleles.end(),
                      [](const Value& a, const Value& b) { return decimal(a) < decimal(b); });

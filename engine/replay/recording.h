@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/task/evaluation.h"
 #include "engine/task/family.h"
 #include "engine/task/genome.h"
 #include "engine/task/point.h"
+#include "engine/task/verdict.h"
 
 namespace evo {
 
@@ -27,6 +28,19 @@ struct Recording {
   Family family;  ///< Its genes; nothing else is known.
   std::vector<RecordedRow> rows;
 };
+
+/// One evaluated configuration by names, as files and databases have it. A gene that is absent is inactive.
+struct RecordedEntry {
+  std::map<std::string, Value> genes;
+  std::optional<double> latency_us;
+  Verdict verdict = Verdict::valid;
+  double cost_s = 0;
+};
+
+/// The recording of entries. `genes`: their order; numbers are ordered by value, also where they are no
+/// integers and stand as text (`fractional` names those genes). Throws usage_error when there are no entries.
+Recording make_recording(const std::string& name, const std::vector<std::string>& genes,
+                         const std::vector<std::string>& fractional, const std::vector<RecordedEntry>& entries);
 
 /// The genomes of the fastest rows, best first.
 std::vector<Genome> best_genomes(const Recording& recording, std::size_t count);

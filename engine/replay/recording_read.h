@@ -1,10 +1,7 @@
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "engine/replay/recording.h"
 
@@ -19,18 +16,5 @@ namespace evo {
 ///   - CSV: genes, then status (ok, compile, runtime, invalid, ...), time_ms, ..., compile_ms, bench_ms.
 /// Of entries with equal genes the first counts. Throws usage_error naming `name`, the entry and the reason.
 Recording read_recording(std::string_view text, const std::string& name);
-
-/// One evaluated configuration by names, as files and databases have it. A gene that is absent is inactive.
-struct RecordedEntry {
-  std::map<std::string, Value> genes;
-  std::optional<double> latency_us;
-  Verdict verdict = Verdict::valid;
-  double cost_s = 0;
-};
-
-/// The recording of entries. `genes`: their order; numbers are ordered by value, also where they are no
-/// integers and stand as text (`fractional` names those genes). Throws usage_error when there are no entries.
-Recording make_recording(const std::string& name, const std::vector<std::string>& genes,
-                         const std::vector<std::string>& fractional, const std::vector<RecordedEntry>& entries);
 
 }  // namespace evo

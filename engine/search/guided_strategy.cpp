@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/strategy/strategies.h"
+
 namespace evo {
 
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,

@@ -10,6 +10,7 @@
 
 #include "engine/base/rng.h"
 #include "engine/space/space.h"
+#include "engine/strategy/strategies.h"
 #include "engine/strategy/strategy.h"
 
 namespace evo {

@@ -158,8 +158,7 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
     const auto brought = files.lower_bound(folder);
     if (brought == files.end() || !brought->first.starts_with(folder)) continue;
     // The space knows every genome of a gene that is no slot: with a file it would be asked a second time.
-    if (gene.kind != Gene::Kind::slot)
-      throw usage_error(fmt::format("gene {} is no slot: it takes no new allele", gene.name));
+    if (!names_files(gene)) throw usage_error(fmt::format("gene {} is no slot: it takes no new allele", gene.name));
     // Where a gene is inactive it reads as its first allele, which must stay what it was.
     if (files.contains(fmt::format("{}{}.cu", folder, expr::to_string(gene.alleles.front()))))
       throw usage_error(fmt::format("a new allele of {} must not be the first by name", gene.name));

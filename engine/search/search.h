@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/search/evaluator.h"
 #include "engine/strategy/strategy.h"
 #include "engine/task/evaluation.h"
 

@@ -75,6 +75,7 @@ class ScreenedStrategy : public Strategy {
 
   void tell(const Answer& answer) override {
     const auto found = in_flight_.extract(answer.ticket);
+    if (found.empty()) throw unknown_ticket(answer.ticket);
     const auto& [ticket, settled, genome, predicted] = found.mapped();
     ++told_since_better_;
     if (answer.latency_us) note_measured(*answer.latency_us);

@@ -266,10 +266,10 @@ std::vector<Point> Space::neighbours(const Point& point, std::size_t gene, Step 
   const int present = point.alleles[gene];
   std::vector<Point> found;
   if (present == kInactive) return found;
-  const bool only_beside = step == Step::adjacent && changing.kind == Gene::Kind::number;
+  const bool only_adjacent = step == Step::adjacent && is_ordered(changing);
   Path changed = point.alleles;
   for (int allele = 0; allele < static_cast<int>(changing.alleles.size()); ++allele) {
-    if (allele == present || (only_beside && std::abs(allele - present) != 1)) continue;
+    if (allele == present || (only_adjacent && std::abs(allele - present) != 1)) continue;
     changed[gene] = allele;
     for (Path& legal : impl_->diagrams[point.family].matching(changed, kMaxCompletions))
       found.push_back({point.family, std::move(legal)});

@@ -108,15 +108,17 @@ Proposal EvolveClimb::founder() {
   return ledger_.propose(std::move(chosen), "random", {});
 }
 
-// The sum over genes: 1 from one end of the numbers to the other, or for any other difference.
+// The sum over the genes; a gene that only one of them has counts as 1.
 double EvolveClimb::distance(const Point& a, const Point& b) const {
   const std::vector<Gene>& genes = space_.families()[a.family].genes;
   if (a.family != b.family) return static_cast<double>(genes.size());
   double sum = 0;
   for (std::size_t i = 0; i < genes.size(); ++i) {
-    if (a.alleles[i] == b.alleles[i]) continue;
-    const bool ordered = genes[i].kind == Gene::Kind::number && a.alleles[i] != kInactive && b.alleles[i] != kInactive;
-    sum += ordered ? std::abs(a.alleles[i] - b.alleles[i]) / static_cast<double>(genes[i].alleles.size() - 1) : 1;
+    const bool both_active = a.alleles[i] != kInactive && b.alleles[i] != kInactive;
+    if (both_active)
+      sum += evo::distance(genes[i], a.alleles[i], b.alleles[i]);
+    else if (a.alleles[i] != b.alleles[i])
+      sum += 1;
   }
   return sum;
 }

@@ -11,20 +11,9 @@
 #include <utility>
 
 namespace evo {
-namespace {
-
-bool all_positive_numbers(const Gene& gene) {
-  return gene.kind == Gene::Kind::number && std::all_of(gene.alleles.begin(), gene.alleles.end(), [](const Value& v) {
-           const auto* number = std::get_if<std::int64_t>(&v);
-           return number && *number > 0;
-         });
-}
-
-}  // namespace
-
 Encoding::Encoding(const Space& space) {
   std::vector<const Gene*> owners;
-  columns_.push_back({true, {}});  // the family
+  columns_.emplace_back().unordered = true;  // the family
   owners.push_back(nullptr);
   for (std::size_t f = 0; f < space.families().size(); ++f) {
     columns_[0].values.push_back(static_cast<float>(f));
@@ -37,16 +26,9 @@ Encoding::Encoding(const Space& space) {
       column_of_.back().push_back(column);
       if (column < columns_.size()) continue;
       owners.push_back(&gene);
-      Column added;
-      added.unordered = gene.kind == Gene::Kind::category || gene.kind == Gene::Kind::slot;
-      const bool logarithms = all_positive_numbers(gene);
-      for (std::size_t i = 0; i < gene.alleles.size(); ++i) {
-        added.values.push_back(
-            logarithms ? static_cast<float>(std::log2(static_cast<double>(std::get<std::int64_t>(gene.alleles[i]))))
-                       : static_cast<float>(i));
-      }
-      if (logarithms && gene.alleles.size() > 1) logarithmic_.push_back(column);
-      columns_.push_back(std::move(added));
+      GeneEncoding encoding = encoding_of(gene);
+      if (encoding.logarithmic && gene.alleles.size() > 1) logarithmic_.push_back(column);
+      columns_.push_back(std::move(encoding));
     }
   }
   for (std::size_t column = 0; column < columns_.size(); ++column) {

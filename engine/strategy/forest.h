@@ -10,10 +10,8 @@
 
 namespace evo {
 
-/// Points as rows of numbers that trees can split. A gene of positive numbers stands as the logarithm of its
-/// allele, so that sums and differences of two genes are products and ratios (threads of a block, elements of
-/// a tile); any other gene as the index of its allele. Genes of equal name, kind and alleles share a column
-/// among families.
+/// Points as rows of numbers that trees can split: one column for each gene, encoded as engine/task/gene.h says, and
+/// one for the family. Genes of equal name, kind and alleles share a column among families.
 class Encoding {
  public:
   explicit Encoding(const Space& space);
@@ -30,11 +28,7 @@ class Encoding {
   const std::vector<std::size_t>& varying() const { return varying_; }
 
  private:
-  struct Column {
-    bool unordered = false;
-    std::vector<float> values;  // by allele
-  };
-  std::vector<Column> columns_;
+  std::vector<GeneEncoding> columns_;
   std::vector<std::vector<std::size_t>> column_of_;  // by family and gene
   std::vector<std::size_t> logarithmic_;
   std::vector<std::size_t> varying_;

@@ -1,7 +1,5 @@
 #include "engine/strategy/ledger.h"
 
-#include <stdexcept>
-
 namespace evo {
 
 Proposal Ledger::propose(Point point, std::string op, std::vector<std::uint64_t> parents) {
@@ -13,7 +11,7 @@ Proposal Ledger::propose(Point point, std::string op, std::vector<std::uint64_t>
 
 Point Ledger::settle(const Answer& answer) {
   auto found = in_flight_.extract(answer.ticket);
-  if (found.empty()) throw std::logic_error("told of a ticket that is not in flight");
+  if (found.empty()) throw unknown_ticket(answer.ticket);
   return std::move(found.mapped());
 }
 

@@ -2,11 +2,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/strategy/evolve_tuning.h"
 #include "engine/strategy/strategy.h"
 
 namespace evo {
+
+/// Names: those of strategy_names(), "evolve" being the default, and "evolve:NAME=VALUE:..." with other figures
+/// (engine/strategy/evolve_tuning.h). Throws usage_error listing them. `space` must outlive the strategy.
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed);
+std::vector<std::string> strategy_names();
 
 std::unique_ptr<Strategy> make_evolve(const Space& space, std::uint64_t seed, const EvolveTuning& tuning = {});
 // Baselines, as the literature has them, but never asking twice.

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/space/space.h"
@@ -22,29 +21,30 @@ struct Proposal {
   std::vector<std::uint64_t> parents;  ///< Tickets.
 };
 
-/// What a strategy is told: a latency, or that the genome failed.
+/// The result of a proposal: a latency, or none where the genome failed.
 struct Answer {
   std::uint64_t ticket = 0;
   std::optional<double> latency_us;
 };
 
-/// Ask / tell. Deterministic: the same space, seed and sequence of calls give the same proposals, so answers
-/// must be told in ask order.
+/// An answer to a ticket that is not in flight: the caller's bug.
+inline std::logic_error unknown_ticket(std::uint64_t ticket) {
+  return std::logic_error("an answer to ticket " + std::to_string(ticket) + ", which is not in flight");
+}
+
+/// A search strategy behind the ask/tell interface. It is deterministic: the same space, seed and sequence of calls
+/// give the same proposals. Answers must therefore come in ask order.
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// The next genome, never one asked before; empty when the space is exhausted, or who helps to choose was told that
-  /// the search is to end.
+  /// The next genome, never one that was asked before. Empty when the space is exhausted, or when a predictor or
+  /// proposer that helps to choose was interrupted.
   virtual std::optional<Proposal> ask() = 0;
-  /// The same for a legal genome that somebody else has chosen (a seed): from here on it is a proposal like its own.
-  /// Empty when it was asked before. `parents`: tickets that were told.
+  /// Makes a proposal of a legal genome that somebody else has chosen, such as a seed. From here on it is one of the
+  /// strategy's own. Empty when the genome was asked before. `parents`: tickets that were answered.
   virtual std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) = 0;
+  /// Throws logic_error for a ticket that is not in flight.
   virtual void tell(const Answer& answer) = 0;
 };
-
-/// Names: those of strategy_names(), "evolve" being the default, and "evolve:NAME=VALUE:..." with other figures
-/// (engine/strategy/evolve_tuning.h). Throws usage_error listing them. `space` must outlive the strategy.
-std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed);
-std::vector<std::string> strategy_names();
 
 }  // namespace evo

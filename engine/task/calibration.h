@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/base/source_tree.h"
-#include "engine/task/mutant.h"
+#include "engine/base/text_edit.h"
 #include "engine/task/task.h"
 
 namespace evo {

@@ -9,6 +9,7 @@
 #include "engine/task/family.h"
 #include "engine/task/genome.h"
 #include "engine/task/plan.h"
+#include "engine/task/target.h"
 #include "engine/task/task.h"
 
 namespace evo {
@@ -38,45 +39,17 @@ struct Candidate {
 /// The candidate's program that has a plan for the shape, by its place; empty when none has.
 std::optional<std::size_t> program_for(const Candidate& candidate, const std::string& shape);
 
-/// What a run aims at: the same for all of its candidates.
-struct Target {
-  Bindings options;  ///< Every option of the task has a value.
-  std::vector<Shape> timed;
-  std::vector<Shape> validated;       ///< Restricted to specialisations that occur in `timed`.
-  std::string objective = "latency";  ///< One of the task's: which limits its candidates keep.
-};
-
-/// What outputs may differ by, in every validated case. Throws usage_error when the task has no such objective.
-const Limits& limits_of(const Task& task, const Target& target);
-
-/// Resolves options and shape sets: `device_kind` is "cuda" or "vgpu"; empty `shapes` means the task's own
-/// for that kind, else each is anything parse_shape reads; `options` override defaults; an empty `objective`
-/// means the task's first. Timed shapes are validated too. Throws usage_error for unknown names.
-Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
-                   const Bindings& options, std::string_view objective = {});
-
-/// Adds what the task validates by default on a device kind: shapes of the specialisations among the timed ones, by
-/// their names.
-void add_default_validation(const Task& task, std::string_view device_kind, Target& target);
-
-/// The distinct values of the specialised parameters among the target's timed shapes.
-std::vector<Bindings> specialisations_of(const Task& task, const Target& target);
-
 /// Renders the sources and resolves the plans. Throws usage_error naming template file and line.
 Candidate make_candidate(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
                          const Target& target, const Bindings& facts);
 
-/// One specialisation's source alone, and one shape's plan alone (export, verify, show).
+/// One specialisation's source alone.
 std::string render_source(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
                           const Bindings& options, const Bindings& specialisation, const Bindings& facts);
-Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
-                  const Shape& shape, const Bindings& facts);
 
 /// The reference as a program and plans: the oracle in f32/f64 whose outputs are all f32 ("o" etc. are
 /// float*).
 Program reference_program(const SourceTree& tree, const Task& task, const Bindings& options,
                           const Bindings& specialisation, const std::vector<Shape>& shapes);
-
-Plan reference_plan(const Task& task, const Bindings& options, const Shape& shape);
 
 }  // namespace evo

@@ -3,33 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "engine/task/candidate.h"
+#include "engine/task/verdict.h"
 
 namespace evo {
-
-/// How far a candidate came. Everything but `valid` is a failure; each has a reason in words.
-enum class Verdict {
-  valid,
-  illegal,    ///< Exceeds a limit of the device before anything was built.
-  duplicate,  ///< Same source or same cubin as an earlier candidate of the run; its result is copied.
-  compile_failed,
-  over_resources,  ///< Built, but spills, cannot be resident, or ptxas warned that it serialises.
-  unsupported,     ///< The device cannot execute it (an instruction the virtual GPU does not know).
-  launch_failed,   ///< The driver refused the launch.
-  crashed,         ///< Illegal address, trap, sanitiser finding, or the worker died.
-  timed_out,
-  wrong_answer,
-  unrepeatable,     ///< Two runs on the same input differ bitwise.
-  impossible_time,  ///< Faster than the physical floor: a measurement error.
-  harness_failed,   ///< Our own failure; never held against the genome.
-};
-std::string_view name_of(Verdict verdict);
-Verdict parse_verdict(std::string_view name);
-/// Whether a candidate got as far as a program that a device can be given.
-bool was_built(Verdict verdict);
 
 /// One compiled program.
 struct Build {
@@ -97,25 +75,5 @@ struct Evaluation {
 
 /// The latency a strategy is told: that of a valid candidate, or of a duplicate of one; empty for failures.
 std::optional<double> latency_of(const Evaluation& evaluation);
-
-/// Evaluates candidates, several in flight. Implementations: the device pipeline, replay, fakes.
-class Evaluator {
- public:
-  virtual ~Evaluator() = default;
-  /// How many candidates keep it busy.
-  virtual std::size_t width() const = 0;
-  /// Starts one. `ticket` is the caller's; unique among those in flight.
-  virtual void submit(std::uint64_t ticket, const Candidate& candidate) = 0;
-  struct Done {
-    std::uint64_t ticket = 0;
-    Evaluation evaluation;
-  };
-  /// Blocks until one ends. At least one must be in flight. Throws machine_error only when no further
-  /// evaluation is possible.
-  virtual Done wait() = 0;
-  /// Forgets the candidates that have not begun to run and returns their tickets; wait() will not return them. For a
-  /// search that ends early.
-  virtual std::vector<std::uint64_t> withdraw() { return {}; }
-};
 
 }  // namespace evo

@@ -79,46 +79,8 @@ class Loader {
       gene.when = program_scope_.read(place, "when", true);
       declare(place.at("name"), gene.name, program_scope_);
       if (const auto doc = place.find("doc")) gene.doc = doc->text();
-      const auto slot = place.find("slot");
-      if (slot && slot->boolean()) {
-        if (place.find("values")) place.fail("a slot takes its values from the files in its folder");
-        slot_alleles(place, gene);
-      } else {
-        alleles(place.at("values"), gene);
-      }
+      read_alleles(place, tree_, folder_ + "/", gene);
       family_.genes.push_back(std::move(gene));
-    }
-  }
-
-  void slot_alleles(const JsonPlace& place, Gene& gene) const {
-    gene.kind = Gene::Kind::slot;
-    const std::string folder = folder_ + "/" + gene.name + "/";
-    for (auto file = tree_.lower_bound(folder); file != tree_.end() && file->first.starts_with(folder); ++file) {
-      const std::string name = file->first.substr(folder.size());
-      if (name.ends_with(".cu") && name.find('/') == std::string::npos)
-        gene.alleles.emplace_back(name.substr(0, name.size() - 3));
-    }
-    if (gene.alleles.empty()) place.fail(fmt::format("slot '{}' has no file {}*.cu", gene.name, folder));
-  }
-
-  static void alleles(const JsonPlace& place, Gene& gene) {
-    for (const JsonPlace& item : place.items()) {
-      const Value value = item.value();
-      if (!gene.alleles.empty() && value.index() != gene.alleles.front().index()) {
-        item.fail("values of one gene must be all integers, all booleans or all strings");
-      }
-      if (std::find(gene.alleles.begin(), gene.alleles.end(), value) != gene.alleles.end()) {
-        item.fail(fmt::format("value {} is given twice", expr::to_string(value)));
-      }
-      gene.alleles.push_back(value);
-    }
-    if (gene.alleles.empty()) place.fail("at least one value is needed");
-    if (std::holds_alternative<std::string>(gene.alleles.front())) {
-      gene.kind = Gene::Kind::category;
-    } else if (std::holds_alternative<bool>(gene.alleles.front())) {
-      gene.kind = Gene::Kind::boolean;
-    } else if (!std::is_sorted(gene.alleles.begin(), gene.alleles.end())) {
-      place.fail("numbers must ascend");
     }
   }
 

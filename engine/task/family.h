@@ -1,29 +1,16 @@
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/device/device_limits.h"
 #include "engine/expression/expression.h"
-#include "engine/task/plan.h"
+#include "engine/task/gene.h"
 #include "engine/task/task.h"
 
 namespace evo {
-
-/// One named choice of a family.
-struct Gene {
-  enum class Kind {
-    number,    ///< Ordered integers: neighbours are the values beside.
-    boolean,   ///< false, true.
-    category,  ///< Unordered strings.
-    slot,      ///< Strings: the stems of the files in the folder of the gene's name.
-  };
-  std::string name;
-  Kind kind = Kind::number;
-  std::vector<Value> alleles;  ///< In the file's order; numbers ascending; slots sorted by name.
-  Expression when;  ///< Inactive genes take no part in the genome. Reads only earlier genes, facts and options.
-  std::string doc;
-};
 
 struct Constraint {
   Expression condition;

@@ -122,10 +122,6 @@ class Loader {
 
 }  // namespace
 
-bool is_mutant_file(std::string_view path, std::string_view task) {
-  return path.starts_with(task) && path.substr(task.size()).starts_with("/mutants/");
-}
-
 std::vector<Mutant> load_mutants(const SourceTree& tree, const Task& task) {
   std::vector<Mutant> mutants;
   for (const auto& [path, content] : tree) {
@@ -135,21 +131,6 @@ std::vector<Mutant> load_mutants(const SourceTree& tree, const Task& task) {
     std::ranges::move(more, std::back_inserter(mutants));
   }
   return mutants;
-}
-
-SourceTree edited(const SourceTree& tree, const std::vector<TextEdit>& edits) {
-  SourceTree result = tree;
-  for (const TextEdit& edit : edits) {
-    const auto file = result.find(edit.file);
-    if (file == result.end()) throw usage_error(fmt::format("there is no file {}", edit.file));
-    const std::size_t at = edit.find.empty() ? std::string::npos : file->second.find(edit.find);
-    if (at == std::string::npos) throw usage_error(fmt::format("{} does not hold '{}'", edit.file, edit.find));
-    if (file->second.find(edit.find, at + 1) != std::string::npos) {
-      throw usage_error(fmt::format("{} holds '{}' more than once", edit.file, edit.find));
-    }
-    file->second.replace(at, edit.find.size(), edit.replace);
-  }
-  return result;
 }
 
 }  // namespace evo

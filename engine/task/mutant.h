@@ -6,18 +6,12 @@
 #include <vector>
 
 #include "engine/base/source_tree.h"
+#include "engine/base/text_edit.h"
 #include "engine/expression/expression.h"
-#include "engine/task/evaluation.h"
 #include "engine/task/task.h"
+#include "engine/task/verdict.h"
 
 namespace evo {
-
-/// A change of one template file: `find` occurs in it exactly once.
-struct TextEdit {
-  std::string file;  ///< Path in the tree.
-  std::string find;
-  std::string replace;
-};
 
 /// A kernel whose verdict is known beforehand: an honest control, or a mutant with a planted fault. What judges
 /// candidates is itself judged by them (docs/trust.md).
@@ -36,12 +30,5 @@ struct Mutant {
 /// What TASK/mutants/FAMILY.json describe, controls first within each family. Throws usage_error that names the file,
 /// the key and the reason; among these an edit that does not fit its file any more.
 std::vector<Mutant> load_mutants(const SourceTree& tree, const Task& task);
-
-/// The tree with the edits made.
-SourceTree edited(const SourceTree& tree, const std::vector<TextEdit>& edits);
-
-/// Whether a file of the tree belongs to a task's mutants: such files say nothing about what is computed or how, so
-/// they are no part of the task's hash.
-bool is_mutant_file(std::string_view path, std::string_view task);
 
 }  // namespace evo

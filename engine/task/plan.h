@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/base/dtype.h"
-#include "engine/expression/expression.h"
 
 namespace evo {
 

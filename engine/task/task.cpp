@@ -10,7 +10,6 @@
 #include "engine/base/text.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
-#include "engine/task/mutant.h"
 
 namespace evo {
 namespace {
@@ -435,6 +434,10 @@ Bindings Task::default_options() const {
   Bindings defaults;
   for (const Option& option : options) defaults[option.name] = option.values.front();
   return defaults;
+}
+
+bool is_mutant_file(std::string_view path, std::string_view task) {
+  return path.starts_with(task) && path.substr(task.size()).starts_with("/mutants/");
 }
 
 std::vector<std::string> task_names(const SourceTree& tree) {

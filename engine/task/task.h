@@ -109,6 +109,10 @@ struct Task {
 /// The names of the tasks in the tree, sorted.
 std::vector<std::string> task_names(const SourceTree& tree);
 
+/// Whether a file of the tree belongs to a task's mutants: such files say nothing about what is computed or how, so
+/// they are no part of the task's hash.
+bool is_mutant_file(std::string_view path, std::string_view task);
+
 /// Reads NAME/task.json. Throws usage_error that names the file, the key and the reason.
 Task load_task(const SourceTree& tree, std::string_view name);
 

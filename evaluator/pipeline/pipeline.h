@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/search/evaluator.h"
 #include "engine/task/evaluation.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"

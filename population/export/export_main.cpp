@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/expression/expression_cpp.h"
 #include "population/export/export_parts.h"
 
 namespace evo {
@@ -143,7 +144,7 @@ class MainWriter {
   std::string tensor_row(const Tensor& tensor, bool output) const {
     const Bindings& options = request_.provenance.target.options;
     std::vector<std::string> dims;
-    for (const Expression& dim : tensor.dims) dims.push_back(dim.to_cpp(options));
+    for (const Expression& dim : tensor.dims) dims.push_back(expr::to_cpp(dim, options));
     if (dims.empty()) dims.emplace_back("1LL");
     return fmt::format("      {{{}, DType::{}, {}, {}, {}, {}}},\n", c_literal(tensor.name),
                        name_of(dtype_of(tensor, options)), output, fmt::join(dims, " * "), index_of(tensor.scale),
@@ -159,8 +160,8 @@ class MainWriter {
     for (const Tensor& tensor : task_.inputs) code += tensor_row(tensor, false);
     for (const Tensor& tensor : task_.outputs) code += tensor_row(tensor, true);
     code += "  };\n}\n\ninline double flops(const long long* p) {\n" + parameters();
-    code +=
-        fmt::format("  return static_cast<double>({});\n}}\n", task_.flops.to_cpp(request_.provenance.target.options));
+    code += fmt::format("  return static_cast<double>({});\n}}\n",
+                        expr::to_cpp(task_.flops, request_.provenance.target.options));
     code += "\ninline bool supported(const long long* p) {\n" + parameters() + "  return ";
     std::vector<std::string> conditions;
     for (const Specialised& specialised : specialisations_) conditions.push_back("(" + condition_of(specialised) + ")");
@@ -214,7 +215,7 @@ class MainWriter {
       }
       const auto triple = [&](const Expression(&dims)[3]) {
         return fmt::format("static_cast<unsigned>({}), static_cast<unsigned>({}), static_cast<unsigned>({})",
-                           dims[0].to_cpp(known), dims[1].to_cpp(known), dims[2].to_cpp(known));
+                           expr::to_cpp(dims[0], known), expr::to_cpp(dims[1], known), expr::to_cpp(dims[2], known));
       };
       code += fmt::format("    void* arguments[] = {{{}}};\n", fmt::join(arguments, ", "));
       code += fmt::format(
@@ -235,7 +236,8 @@ class MainWriter {
         return fmt::format("void* argument_{} = oracle[{}];\n", position, task_.inputs.size() + i);
       }
     }
-    return fmt::format("int argument_{} = static_cast<int>({});\n", position, Expression::parse(name).to_cpp(known));
+    return fmt::format("int argument_{} = static_cast<int>({});\n", position,
+                       expr::to_cpp(Expression::parse(name), known));
   }
 
   const ExportRequest& request_;

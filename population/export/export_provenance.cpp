@@ -173,9 +173,8 @@ SourceTree exported_files(const ExportRequest& request) {
   const std::string stub = "// The kernel is in the exported file.\n";
   files.emplace(family.kernel_path, stub);
   for (const Gene& gene : family.genes) {
-    if (gene.kind != Gene::Kind::slot) continue;
-    for (const Value& allele : gene.alleles)
-      files.emplace(folder + gene.name + "/" + expr::to_string(allele) + ".cu", stub);
+    if (!names_files(gene)) continue;
+    for (const Value& allele : gene.alleles) files.emplace(folder + allele_file(gene, allele), stub);
   }
   return files;
 }

@@ -102,20 +102,6 @@ void add_value(std::vector<Value>& values, const Value& value) {
   if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
 }
 
-std::string_view name_of_kind(Gene::Kind kind) {
-  switch (kind) {
-    case Gene::Kind::number:
-      return "number";
-    case Gene::Kind::boolean:
-      return "boolean";
-    case Gene::Kind::category:
-      return "category";
-    case Gene::Kind::slot:
-      return "slot";
-  }
-  return "category";
-}
-
 bool is_number(const Value& value) {
   return std::holds_alternative<std::int64_t>(value);
 }
@@ -188,29 +174,6 @@ std::optional<Value> value_of(const Genome& genome, const Parameter& parameter) 
   return found == genome.genes.end() ? std::nullopt : std::optional<Value>(found->second);
 }
 
-Outcome outcome_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::valid:
-    case Verdict::duplicate:
-      return Outcome::ok;
-    case Verdict::illegal:
-      return Outcome::invalid;
-    case Verdict::compile_failed:
-    case Verdict::over_resources:
-    case Verdict::unsupported:
-      return Outcome::compile;
-    case Verdict::launch_failed:
-    case Verdict::crashed:
-    case Verdict::timed_out:
-    case Verdict::wrong_answer:
-    case Verdict::unrepeatable:
-    case Verdict::impossible_time:
-    case Verdict::harness_failed:
-      return Outcome::runtime;
-  }
-  return Outcome::runtime;
-}
-
 double milliseconds(double us) {
   return std::round(us * 1e6) / 1e9;
 }
@@ -246,7 +209,7 @@ std::string description_of(const Results& results, const std::vector<Parameter>&
     for (const auto& [name, value] : shape.parameters) shapes[shape.name][name] = json_of(value);
   }
   for (const Parameter& parameter : parameters) {
-    ordered_json gene = {{"name", parameter.name}, {"kind", name_of_kind(parameter.kind)}, {"when", parameter.when}};
+    ordered_json gene = {{"name", parameter.name}, {"kind", name_of(parameter.kind)}, {"when", parameter.when}};
     if (results.families.size() > 1) gene["families"] = parameter.families;
     genes.push_back(gene);
   }

@@ -19,6 +19,8 @@ const char* status_of(Outcome outcome) {
     case Outcome::compile:
       return "compile";
     case Outcome::runtime:
+    case Outcome::timeout:
+    case Outcome::correctness:
       break;
   }
   return "runtime";

@@ -25,6 +25,8 @@ const char* error_name(Outcome outcome) {
       return "CompilationFailedConfig";
     case Outcome::ok:
     case Outcome::runtime:
+    case Outcome::timeout:
+    case Outcome::correctness:
       break;
   }
   return "RuntimeFailedConfig";

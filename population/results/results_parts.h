@@ -10,15 +10,6 @@ namespace evo {
 
 /// Internal to population/: what the writers of results share.
 
-/// How far a configuration came, in the words of other tools.
-enum class Outcome {
-  ok,
-  invalid,  ///< Ruled out before anything was built.
-  compile,  ///< Did not build, or not into something that may run.
-  runtime,  ///< Failed, hung or was wrong.
-};
-Outcome outcome_of(Verdict verdict);
-
 /// Microseconds as milliseconds, to a picosecond: more digits would only make files larger.
 double milliseconds(double us);
 

@@ -12,21 +12,22 @@ ordered_json json_of(const Value& value) {
   return std::visit([](const auto& held) { return ordered_json(held); }, value);
 }
 
-/// T4 tells more failures apart than compile and runtime.
-const char* invalidity_of(Verdict verdict) {
-  switch (outcome_of(verdict)) {
+const char* invalidity_of(Outcome outcome) {
+  switch (outcome) {
     case Outcome::ok:
       return "correct";
     case Outcome::invalid:
       return "constraints";
     case Outcome::compile:
       return "compile";
+    case Outcome::timeout:
+      return "timeout";
+    case Outcome::correctness:
+      return "correctness";
     case Outcome::runtime:
       break;
   }
-  if (verdict == Verdict::timed_out) return "timeout";
-  const bool wrong = verdict == Verdict::wrong_answer || verdict == Verdict::unrepeatable;
-  return wrong ? "correctness" : "runtime";
+  return "runtime";
 }
 
 ordered_json measurement(const std::string& name, double us) {
@@ -57,7 +58,7 @@ ordered_json result_of(const ResultRow& row, const std::vector<Parameter>& param
             {"search_algorithm", 0},
             {"validation", 0},
             {"runtimes", objective_samples_ms(row)}}},
-          {"invalidity", invalidity_of(row.verdict)},
+          {"invalidity", invalidity_of(outcome_of(row.verdict))},
           {"correctness", ok ? 1 : 0},
           {"measurements", measurements}};
 }

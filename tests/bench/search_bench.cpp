@@ -11,8 +11,8 @@
 #include "cli/subject/templates.h"
 #include "engine/base/rng.h"
 #include "engine/space/space.h"
-#include "engine/space/t1.h"
-#include "engine/strategy/strategy.h"
+#include "engine/strategy/strategies.h"
+#include "engine/task/t1.h"
 #include "evaluator/pipeline/pipeline.h"
 
 // What the search itself costs: building spaces, and each ask and tell when much has been told. Arguments

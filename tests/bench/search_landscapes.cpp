@@ -24,7 +24,7 @@
 #include "engine/search/presearch.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
-#include "engine/strategy/strategy.h"
+#include "engine/strategy/strategies.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/pipeline/pipeline.h"
 

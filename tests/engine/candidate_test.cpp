@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "engine/task/floor.h"
+#include "engine/task/plan_resolution.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

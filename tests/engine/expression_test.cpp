@@ -238,7 +238,7 @@ TEST_CASE("partial evaluation never contradicts full evaluation") {
 TEST_CASE("expressions become C++ with the known names folded in") {
   const Bindings known = {
       {"tile", number(64)}, {"split", number(4)}, {"causal", false}, {"layout", std::string("xor")}};
-  const auto cpp = [&](std::string_view text) { return parse(text).to_cpp(known); };
+  const auto cpp = [&](std::string_view text) { return expr::to_cpp(parse(text), known); };
   CHECK(cpp("S") == "S");
   CHECK(cpp("tile * split") == "256LL");
   CHECK(cpp("B * H + tile") == "((B * H) + 64LL)");
@@ -282,6 +282,6 @@ TEST_CASE("an expression that would be too long as C++ is refused before it is w
   const std::string deep = "max(" + many + ") in (" + listed + ")";
   for (const std::string& text : {"min(" + many + ")", "max(" + many + ")", nested, deep}) {
     INFO(text);
-    CHECK_THAT(complaint_of([&] { parse(text).to_cpp({}); }), ContainsSubstring("too long as C++"));
+    CHECK_THAT(complaint_of([&] { expr::to_cpp(parse(text), {}); }), ContainsSubstring("too long as C++"));
   }
 }

@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/expression/expression_cpp.h"
 #include "engine/space/space.h"
 #include "engine/task/candidate.h"
 #include "engine/task/template.h"
@@ -67,7 +68,7 @@ TEST_CASE("damaged expressions lead to errors, or still work") {
     const std::string text = damaged(random_expression(rng, names, 3), rng);
     complaint_of([&] {
       const Expression expression = parse(text);
-      expression.to_cpp({{"a", number(1)}});
+      expr::to_cpp(expression, {{"a", number(1)}});
       expression.evaluate({{"a", number(1)}, {"b", number(2)}});
     });
   }

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <deque>
 
+#include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

@@ -14,7 +14,7 @@
 #include "engine/replay/methodology.h"
 #include "engine/replay/recording_read.h"
 #include "engine/replay/replay_report.h"
-#include "engine/strategy/strategy.h"
+#include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

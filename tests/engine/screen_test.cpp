@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/search/surrogate_screening.h"
+#include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -380,4 +381,15 @@ TEST_CASE("a screened search is the same each time") {
   std::int64_t best = order.front();
   for (const std::int64_t x : order) best = latencies.at(x) < latencies.at(best) ? x : best;
   CHECK(latencies.at(best) == 10);
+}
+
+TEST_CASE("an answer to a ticket that is not in flight is refused") {
+  const Space& space = line();
+  Table table({{0, 1.0}, {1, 2.0}});
+  const auto strategy = make_screened(make_strategy("exhaustive", space, 1), space, table, {.among = 2, .together = 2});
+  const auto proposal = strategy->ask();
+  REQUIRE(proposal);
+  CHECK_THROWS_AS(strategy->tell({proposal->ticket + 1, 1.0}), std::logic_error);
+  strategy->tell({proposal->ticket, 1.0});
+  CHECK_THROWS_AS(strategy->tell({proposal->ticket, 1.0}), std::logic_error);
 }

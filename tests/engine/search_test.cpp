@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/search/surrogate_screening.h"
+#include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

@@ -1,5 +1,3 @@
-#include "engine/strategy/strategy.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/search/seeds.h"
+#include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

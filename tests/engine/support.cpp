@@ -9,11 +9,6 @@
 namespace evo::test {
 namespace {
 
-Gene::Kind kind_of(const Value& allele) {
-  if (std::holds_alternative<std::string>(allele)) return Gene::Kind::category;
-  return std::holds_alternative<bool>(allele) ? Gene::Kind::boolean : Gene::Kind::number;
-}
-
 enum class Judgement { legal, illegal, fails };
 
 Judgement judge(const Family& family, const Genome& genome, const Bindings& facts,
@@ -57,7 +52,7 @@ void extend(const Family& family, const Bindings& facts, const std::vector<Bindi
 }  // namespace
 
 Gene gene(const std::string& name, std::vector<Value> alleles, std::string_view when) {
-  const Gene::Kind kind = kind_of(alleles.front());
+  const Gene::Kind kind = kind_of(alleles);
   return {name, kind, std::move(alleles), Expression::parse(when), ""};
 }
 

@@ -1,4 +1,4 @@
-#include "engine/space/t1.h"
+#include "engine/task/t1.h"
 
 #include <fmt/format.h>
 

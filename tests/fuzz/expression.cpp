@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "engine/expression/expression_cpp.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -21,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const evo::Expression expression = evo::Expression::parse(text);
     attempt([&] { expression.evaluate(known); });
     attempt([&] { expression.evaluate_partially({{"a", std::int64_t{INT64_MIN}}}); });
-    attempt([&] { expression.to_cpp(known); });
+    attempt([&] { expr::to_cpp(expression, known); });
     expression.names();
   });
   return 0;

@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
+#include "engine/task/plan_resolution.h"
 #include "population/export/export_parts.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"

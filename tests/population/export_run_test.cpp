@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/task/plan_resolution.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"
 #include "tests/population/fixture.h"

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/task/plan_resolution.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/fixture.h"
 

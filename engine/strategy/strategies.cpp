@@ -1,10 +1,9 @@
-#include "engine/strategy/strategy.h"
+#include "engine/strategy/strategies.h"
 
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/strategy/strategies.h"
 
 namespace evo {
 

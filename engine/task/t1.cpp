@@ -1,4 +1,4 @@
-#include "engine/space/t1.h"
+#include "engine/task/t1.h"
 
 #include <fmt/format.h>
 
@@ -128,11 +128,8 @@ double decimal(const Value& value) {
 Gene gene_of(const std::string& name, const std::string& type, std::vector<Value> values) {
   Gene gene;
   gene.name = name;
-  const auto all = [&](auto is) { return std::all_of(values.begin(), values.end(), is); };
-  const bool numbers = type == "float" || all([](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
-  const bool booleans = all([](const Value& v) { return std::holds_alternative<bool>(v); });
-  gene.kind = numbers ? Gene::Kind::number : booleans ? Gene::Kind::boolean : Gene::Kind::category;
-  if (numbers) {
+  gene.kind = type == "float" ? Gene::Kind::number : kind_of(values);
+  if (is_ordered(gene)) {
     std::stable_sort(values.begin(), values.end(),
                      [](const Value& a, const Value& b) { return decimal(a) < decimal(b); });
   } else {

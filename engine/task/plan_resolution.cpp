@@ -1,3 +1,5 @@
+#include "engine/task/plan_resolution.h"
+
 #include <fmt/format.h>
 
 #include <limits>
@@ -5,7 +7,6 @@
 #include <span>
 
 #include "engine/base/error.h"
-#include "engine/task/candidate.h"
 #include "engine/task/error_context.h"
 #include "engine/task/scope.h"
 

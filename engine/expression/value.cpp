@@ -1,0 +1,11 @@
+#include "engine/expression/value.h"
+
+namespace evo::expr {
+
+std::string to_string(const Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
+  return std::get<std::string>(value);
+}
+
+}  // namespace evo::expr

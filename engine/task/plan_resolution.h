@@ -1,0 +1,17 @@
+#pragma once
+
+#include "engine/task/family.h"
+#include "engine/task/genome.h"
+#include "engine/task/plan.h"
+#include "engine/task/task.h"
+
+namespace evo {
+
+/// The host side of a genome for one shape. Throws usage_error naming the part of family.json that cannot be evaluated.
+Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
+                  const Shape& shape, const Bindings& facts);
+
+/// The host side of the task's reference kernel, whose outputs are all f32.
+Plan reference_plan(const Task& task, const Bindings& options, const Shape& shape);
+
+}  // namespace evo

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/task/task.h"
+
+namespace evo {
+
+/// The goal of a run, the same for all of its candidates.
+struct Target {
+  Bindings options;  ///< Every option of the task has a value.
+  std::vector<Shape> timed;
+  std::vector<Shape> validated;       ///< Restricted to specialisations that occur in `timed`.
+  std::string objective = "latency";  ///< One of the task's: which limits its candidates keep.
+};
+
+/// The error limits of the target's objective, which every validated case must keep. Throws usage_error when the task
+/// has no such objective.
+const Limits& limits_of(const Task& task, const Target& target);
+
+/// Resolves options and shape sets. `device_kind` is "cuda" or "vgpu". Each of `shapes` is anything that parse_shape
+/// reads; without any, the task's own for that kind are timed. `options` override the task's defaults. An empty
+/// `objective` means the task's first. Timed shapes are validated too. Throws usage_error for unknown names.
+Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
+                   const Bindings& options, std::string_view objective = {});
+
+/// Adds the shapes that the task validates by default on this kind of device, as far as a timed shape has the same
+/// specialisation.
+void add_default_validation(const Task& task, std::string_view device_kind, Target& target);
+
+/// The distinct values of the specialised parameters among the target's timed shapes.
+std::vector<Bindings> specialisations_of(const Task& task, const Target& target);
+
+/// The target's shapes of one specialisation, timed ones first, each once.
+std::vector<Shape> shapes_of(const Task& task, const Target& target, const Bindings& specialisation);
+
+}  // namespace evo

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace evo {
+
+/// How the evaluation of a candidate ended. Everything but `valid` is a failure, which has a reason in words.
+/// A verdict is added here and in the table of verdict.cpp; harness_failed stays the last.
+enum class Verdict {
+  valid,
+  illegal,
+  duplicate,
+  compile_failed,
+  over_resources,
+  unsupported,
+  launch_failed,
+  crashed,
+  timed_out,
+  wrong_answer,
+  unrepeatable,
+  impossible_time,
+  harness_failed,
+};
+
+/// The coarser outcomes that results files of auto-tuners tell apart.
+enum class Outcome {
+  ok,
+  invalid,      ///< It breaks a constraint: nothing was built.
+  compile,      ///< There is no program that the device can run.
+  runtime,      ///< It failed while it ran.
+  timeout,      ///< It ran for too long.
+  correctness,  ///< It computed something else.
+};
+
+struct VerdictInfo {
+  Verdict verdict = Verdict::valid;
+  std::string_view name;  ///< As databases, files and reports have it.
+  bool built = false;     ///< There was a program that a device could be given.
+  Outcome outcome = Outcome::ok;
+  std::string_view meaning;  ///< One sentence, for people.
+};
+
+/// All verdicts, in the order of the enumeration.
+std::span<const VerdictInfo> verdicts();
+const VerdictInfo& info_of(Verdict verdict);
+
+std::string_view name_of(Verdict verdict);
+/// Throws usage_error for an unknown name.
+Verdict parse_verdict(std::string_view name);
+/// Whether there was a program that a device could be given.
+bool was_built(Verdict verdict);
+Outcome outcome_of(Verdict verdict);
+
+}  // namespace evo

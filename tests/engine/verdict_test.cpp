@@ -1,0 +1,39 @@
+#include "engine/task/verdict.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "tests/engine/support.h"
+
+using namespace evo;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a verdict is read back from its name") {
+  for (const VerdictInfo& info : verdicts()) {
+    CHECK(parse_verdict(info.name) == info.verdict);
+    CHECK(name_of(info.verdict) == info.name);
+    CHECK_FALSE(info.meaning.empty());
+  }
+  CHECK_THAT(test::complaint_of([] { parse_verdict("wrongish"); }), ContainsSubstring("unknown verdict 'wrongish'"));
+}
+
+TEST_CASE("only a valid candidate and a copy of one have a latency") {
+  for (const VerdictInfo& info : verdicts())
+    CHECK((info.outcome == Outcome::ok) == (info.verdict == Verdict::valid || info.verdict == Verdict::duplicate));
+}
+
+TEST_CASE("what the gates refuse was not built") {
+  for (const VerdictInfo& info : verdicts()) {
+    const bool refused = info.verdict == Verdict::illegal || info.verdict == Verdict::compile_failed ||
+                         info.verdict == Verdict::over_resources;
+    CHECK(was_built(info.verdict) == !refused);
+  }
+}
+
+TEST_CASE("the documented JSON names every verdict") {
+  std::ostringstream page;
+  page << std::ifstream(EVO_SOURCE_DIR "/docs/json.md").rdbuf();
+  for (const VerdictInfo& info : verdicts()) CHECK_THAT(page.str(), ContainsSubstring(std::string(info.name)));
+}
