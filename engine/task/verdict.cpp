@@ -14,19 +14,19 @@ constexpr std::size_t kCount = static_cast<std::size_t>(Verdict::harness_failed)
 
 // clang-format off
 constexpr std::array<VerdictInfo, kCount> kVerdicts = {{
-    {Verdict::valid, "valid", true, Outcome::ok, "It computes what the task asks for, and was timed."},
-    {Verdict::illegal, "illegal", false, Outcome::invalid, "It exceeds a limit of the device; nothing was built."},
-    {Verdict::duplicate, "duplicate", true, Outcome::ok, "It has the source or the cubin of an earlier candidate of the run, whose result is copied."},
-    {Verdict::compile_failed, "compile_failed", false, Outcome::compile, "The compiler refused it."},
-    {Verdict::over_resources, "over_resources", false, Outcome::compile, "It was compiled, but spills registers, cannot be resident, or ptxas warned that it serialises."},
-    {Verdict::unsupported, "unsupported", true, Outcome::compile, "The device cannot execute it: an instruction that the virtual GPU does not know."},
-    {Verdict::launch_failed, "launch_failed", true, Outcome::runtime, "The driver refused the launch."},
-    {Verdict::crashed, "crashed", true, Outcome::runtime, "An illegal address, a trap, a finding of the sanitiser, or the worker died."},
-    {Verdict::timed_out, "timed_out", true, Outcome::timeout, "It ran for longer than it may."},
-    {Verdict::wrong_answer, "wrong_answer", true, Outcome::correctness, "An output differs from the reference by more than the limits allow."},
-    {Verdict::unrepeatable, "unrepeatable", true, Outcome::correctness, "Two runs on the same input differ bitwise."},
-    {Verdict::impossible_time, "impossible_time", true, Outcome::runtime, "It was timed faster than the physical floor: a measurement error."},
-    {Verdict::harness_failed, "harness_failed", true, Outcome::runtime, "A failure of the harness, which is never held against the genome."},
+    {Verdict::valid, "valid", true, OutcomeClass::ok, "It computes what the task asks for, and was timed."},
+    {Verdict::illegal, "illegal", false, OutcomeClass::invalid, "It exceeds a limit of the device; nothing was built."},
+    {Verdict::duplicate, "duplicate", true, OutcomeClass::ok, "It has the source or the cubin of an earlier candidate of the run, whose result is copied."},
+    {Verdict::compile_failed, "compile_failed", false, OutcomeClass::compile, "The compiler refused it."},
+    {Verdict::over_resources, "over_resources", false, OutcomeClass::compile, "It was compiled, but spills registers, cannot be resident, or ptxas warned that it serialises."},
+    {Verdict::unsupported, "unsupported", true, OutcomeClass::compile, "The device cannot execute it: an instruction that the virtual GPU does not know."},
+    {Verdict::launch_failed, "launch_failed", true, OutcomeClass::runtime, "The driver refused the launch."},
+    {Verdict::crashed, "crashed", true, OutcomeClass::runtime, "An illegal address, a trap, a finding of the sanitiser, or the worker died."},
+    {Verdict::timed_out, "timed_out", true, OutcomeClass::timeout, "It ran for longer than it may."},
+    {Verdict::wrong_answer, "wrong_answer", true, OutcomeClass::correctness, "An output differs from the reference by more than the limits allow."},
+    {Verdict::unrepeatable, "unrepeatable", true, OutcomeClass::correctness, "Two runs on the same input differ bitwise."},
+    {Verdict::impossible_time, "impossible_time", true, OutcomeClass::runtime, "It was timed faster than the physical floor: a measurement error."},
+    {Verdict::harness_failed, "harness_failed", true, OutcomeClass::runtime, "A failure of the harness, which is never held against the genome."},
 }};
 // clang-format on
 
@@ -63,7 +63,7 @@ bool was_built(Verdict verdict) {
   return info_of(verdict).built;
 }
 
-Outcome outcome_of(Verdict verdict) {
+OutcomeClass outcome_class_of(Verdict verdict) {
   return info_of(verdict).outcome;
 }
 

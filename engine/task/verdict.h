@@ -24,7 +24,7 @@ enum class Verdict {
 };
 
 /// The coarser outcomes that results files of auto-tuners tell apart.
-enum class Outcome {
+enum class OutcomeClass {
   ok,
   invalid,      ///< It breaks a constraint: nothing was built.
   compile,      ///< There is no program that the device can run.
@@ -37,7 +37,7 @@ struct VerdictInfo {
   Verdict verdict = Verdict::valid;
   std::string_view name;  ///< As databases, files and reports have it.
   bool built = false;     ///< There was a program that a device could be given.
-  Outcome outcome = Outcome::ok;
+  OutcomeClass outcome = OutcomeClass::ok;
   std::string_view meaning;  ///< One sentence, for people.
 };
 
@@ -50,6 +50,6 @@ std::string_view name_of(Verdict verdict);
 Verdict parse_verdict(std::string_view name);
 /// Whether there was a program that a device could be given.
 bool was_built(Verdict verdict);
-Outcome outcome_of(Verdict verdict);
+OutcomeClass outcome_class_of(Verdict verdict);
 
 }  // namespace evo

@@ -10,17 +10,17 @@
 namespace evo {
 namespace {
 
-const char* status_of(Outcome outcome) {
+const char* status_of(OutcomeClass outcome) {
   switch (outcome) {
-    case Outcome::ok:
+    case OutcomeClass::ok:
       return "ok";
-    case Outcome::invalid:
+    case OutcomeClass::invalid:
       return "invalid";
-    case Outcome::compile:
+    case OutcomeClass::compile:
       return "compile";
-    case Outcome::runtime:
-    case Outcome::timeout:
-    case Outcome::correctness:
+    case OutcomeClass::runtime:
+    case OutcomeClass::timeout:
+    case OutcomeClass::correctness:
       break;
   }
   return "runtime";
@@ -57,8 +57,8 @@ std::vector<std::string> cells_of(const Results& results, const ResultRow& row,
                                   const std::vector<Parameter>& parameters) {
   std::vector<std::string> cells;
   for (const Parameter& parameter : parameters) cells.push_back(cell(expr::to_string(shown_value(row, parameter))));
-  const Outcome outcome = outcome_of(row.verdict);
-  const bool ok = outcome == Outcome::ok;
+  const OutcomeClass outcome = outcome_class_of(row.verdict);
+  const bool ok = outcome == OutcomeClass::ok;
   cells.emplace_back(status_of(outcome));
   cells.push_back(ok ? number(milliseconds(row.latency_us)) : "");
   // Six digits are more than the spread itself is known to.

@@ -17,16 +17,16 @@ ordered_json json_of(const Value& value) {
   return std::visit([](const auto& held) { return ordered_json(held); }, value);
 }
 
-const char* error_name(Outcome outcome) {
+const char* error_name(OutcomeClass outcome) {
   switch (outcome) {
-    case Outcome::invalid:
+    case OutcomeClass::invalid:
       return "InvalidConfig";
-    case Outcome::compile:
+    case OutcomeClass::compile:
       return "CompilationFailedConfig";
-    case Outcome::ok:
-    case Outcome::runtime:
-    case Outcome::timeout:
-    case Outcome::correctness:
+    case OutcomeClass::ok:
+    case OutcomeClass::runtime:
+    case OutcomeClass::timeout:
+    case OutcomeClass::correctness:
       break;
   }
   return "RuntimeFailedConfig";
@@ -58,8 +58,8 @@ std::string entry_line(const ResultRow& row, const std::vector<Parameter>& param
     entry[parameter.name] = json_of(value);
     if (!value_of(row.genome, parameter)) inactive.push_back(parameter.name);
   }
-  const Outcome outcome = outcome_of(row.verdict);
-  if (outcome == Outcome::ok) {
+  const OutcomeClass outcome = outcome_class_of(row.verdict);
+  if (outcome == OutcomeClass::ok) {
     entry["time"] = milliseconds(row.latency_us);
     if (const std::vector<double> samples = objective_samples_ms(row); !samples.empty()) entry["times"] = samples;
     for (const Timing& timing : row.timings) {

@@ -12,19 +12,19 @@ ordered_json json_of(const Value& value) {
   return std::visit([](const auto& held) { return ordered_json(held); }, value);
 }
 
-const char* invalidity_of(Outcome outcome) {
+const char* invalidity_of(OutcomeClass outcome) {
   switch (outcome) {
-    case Outcome::ok:
+    case OutcomeClass::ok:
       return "correct";
-    case Outcome::invalid:
+    case OutcomeClass::invalid:
       return "constraints";
-    case Outcome::compile:
+    case OutcomeClass::compile:
       return "compile";
-    case Outcome::timeout:
+    case OutcomeClass::timeout:
       return "timeout";
-    case Outcome::correctness:
+    case OutcomeClass::correctness:
       return "correctness";
-    case Outcome::runtime:
+    case OutcomeClass::runtime:
       break;
   }
   return "runtime";
@@ -40,7 +40,7 @@ ordered_json result_of(const ResultRow& row, const std::vector<Parameter>& param
     if (const std::optional<Value> value = value_of(row.genome, parameter))
       configuration[parameter.name] = json_of(*value);
   }
-  const bool ok = outcome_of(row.verdict) == Outcome::ok;
+  const bool ok = outcome_class_of(row.verdict) == OutcomeClass::ok;
   if (ok) {
     measurements.push_back(measurement("time", row.latency_us));
     for (const Timing& timing : row.timings) {
@@ -58,7 +58,7 @@ ordered_json result_of(const ResultRow& row, const std::vector<Parameter>& param
             {"search_algorithm", 0},
             {"validation", 0},
             {"runtimes", objective_samples_ms(row)}}},
-          {"invalidity", invalidity_of(outcome_of(row.verdict))},
+          {"invalidity", invalidity_of(outcome_class_of(row.verdict))},
           {"correctness", ok ? 1 : 0},
           {"measurements", measurements}};
 }

@@ -21,7 +21,7 @@ TEST_CASE("a verdict is read back from its name") {
 
 TEST_CASE("only a valid candidate and a copy of one have a latency") {
   for (const VerdictInfo& info : verdicts())
-    CHECK((info.outcome == Outcome::ok) == (info.verdict == Verdict::valid || info.verdict == Verdict::duplicate));
+    CHECK((info.outcome == OutcomeClass::ok) == (info.verdict == Verdict::valid || info.verdict == Verdict::duplicate));
 }
 
 TEST_CASE("what the gates refuse was not built") {
