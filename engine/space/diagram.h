@@ -28,7 +28,6 @@ class Diagram {
   /// Exact below 2^63, else saturated there.
   std::uint64_t size() const { return nodes_[root_].count; }
   double approximate_size() const { return nodes_[root_].weight; }
-  std::size_t node_count() const { return nodes_.size(); }
 
   /// Uniform over the genomes. The diagram must not be empty.
   Path sample(Rng& rng) const;

@@ -147,7 +147,7 @@ template <class To>
   return magnitude == 0x7fu ? 0x7fffu : widened;
 }
 
-/// e5m2 to f16, of which it is the upper byte.
+/// e5m2 to f16: e5m2 is f16's upper byte.
 [[gnu::always_inline]] inline std::uint32_t widen_e5m2(std::uint32_t bits) {
   return (bits & 0x7fu) > 0x7cu ? 0x7fffu : (bits & 0xffu) << 8;
 }

@@ -1,5 +1,5 @@
-// Inputs at the edge of what fp8_sdpa promises: tiny and zero scales, rows that see nothing of a tile, padding that
-// holds anything, heads of more than 2^31 codes.
+// Inputs at the limits of fp8_sdpa: tiny and zero scales, tiles that are masked for a row, arbitrary padding, heads of
+// more than 2^31 codes.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <functional>
@@ -77,7 +77,7 @@ const Bindings kCausal = {{"mask", std::string("causal")}};
 
 }  // namespace
 
-TEST_CASE("scores that are next to nothing weigh all keys in sight alike, whatever the kernel computes them in") {
+TEST_CASE("tiny scores weigh all visible keys alike, in every arithmetic of the kernel") {
   for (const auto& [shape, options, gain] : {
            std::tuple{"1,2,77,64", Bindings{}, 1e-3},
            std::tuple{"1,2,77,64", kCausal, 1e-17},  // the product of two scales is no f32 value
@@ -91,7 +91,7 @@ TEST_CASE("scores that are next to nothing weigh all keys in sight alike, whatev
   }
 }
 
-TEST_CASE("a scale of zero weighs all keys in sight alike") {
+TEST_CASE("a scale of zero weighs all visible keys alike") {
   for (const auto& [zeroed, options] : {std::tuple{"q_scale", Bindings{}}, std::tuple{"k_scale", kCausal}}) {
     const Aimed aimed("fp8_sdpa", hopper(), {"1,2,77,64"}, options);
     Operands operands = draw(aimed, normal());
@@ -101,7 +101,7 @@ TEST_CASE("a scale of zero weighs all keys in sight alike") {
   }
 }
 
-TEST_CASE("a row's weights are right where the first tile of its keys is out of its sight") {
+TEST_CASE("a row's weights are right where the first tile of keys is masked") {
   const Aimed aimed("fp8_sdpa", hopper(), {"1,1,130,64"}, kCausal);
   const Operands operands = draw(aimed, normal());
   // Rows 0 to 63 see nothing of the tile that comes first.
@@ -138,7 +138,7 @@ TEST_CASE("the padding of transposed values may hold anything") {
   }
 }
 
-TEST_CASE("queries are read where they lie in heads of more than 2^31 codes") {
+TEST_CASE("queries are read at the right address in heads of more than 2^31 codes") {
   const Aimed aimed("fp8_sdpa", hopper(), {"1,1,64,64"});
   const Space space = aimed.space();
   const Genome genome = sample(space, "wgmma", 1, [](const Genome& one) {

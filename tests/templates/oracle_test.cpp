@@ -66,7 +66,7 @@ TEST_CASE("the references agree with an independent double-precision implementat
   }
 }
 
-TEST_CASE("random genomes compute what an independent double-precision implementation computes") {
+TEST_CASE("random genomes agree with an independent double-precision implementation") {
   for (const auto& [task, gpu, model, shapes] : {
            std::tuple{"fp8_sdpa", l4(), "l4", std::vector<std::string>{"one", "tail77_d128"}},
            std::tuple{"fp8_sdpa", h200(), "h200", std::vector<std::string>{"tail77", "one_d128"}},
@@ -77,7 +77,7 @@ TEST_CASE("random genomes compute what an independent double-precision implement
   }
 }
 
-TEST_CASE("random genomes of every option and head dimension compute what an independent implementation computes") {
+TEST_CASE("random genomes of every option and head dimension agree with an independent implementation") {
   const Bindings causal = {{"mask", std::string("causal")}};
   const Bindings transposed = {{"v_layout", std::string("transposed")}};
   const Bindings all = {

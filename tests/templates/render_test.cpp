@@ -7,7 +7,7 @@
 using namespace evo;
 using namespace evo::test;
 
-TEST_CASE("random genomes of every task render to kernels without a directive or an include left") {
+TEST_CASE("random genomes of every task render to kernels without directives or includes") {
   for (const std::string& task : task_names(shipped_templates())) {
     for (const Gpu& gpu : {l4(), h200()}) {
       const Aimed aimed(task, gpu, {"mission", "d128"});

@@ -52,14 +52,14 @@ void check_clean(const char* task, const char* family, const char* shape) {
 
 }  // namespace
 
-TEST_CASE("random kernels of fp8_sdpa's mma_sync family have no race and read nothing that nobody wrote") {
+TEST_CASE("random kernels of fp8_sdpa's mma_sync family have no races and no uninitialised reads") {
   check_clean("fp8_sdpa", "mma_sync", "tail77");
 }
 
-TEST_CASE("random kernels of fp8_sdpa's wgmma family have no race and read nothing that nobody wrote") {
+TEST_CASE("random kernels of fp8_sdpa's wgmma family have no races and no uninitialised reads") {
   check_clean("fp8_sdpa", "wgmma", "tail129");
 }
 
-TEST_CASE("random kernels of fp8_qkt's family have no race and read nothing that nobody wrote") {
+TEST_CASE("random kernels of fp8_qkt's family have no races and no uninitialised reads") {
   check_clean("fp8_qkt", "mma_sync", "tail77");
 }

@@ -23,7 +23,7 @@ Clock knows(std::uint32_t of, std::uint32_t until) {
 
 }  // namespace
 
-TEST_CASE("a read conflicts with another thread's write unless the reader knows that it is over") {
+TEST_CASE("a read conflicts with another thread's write unless they are ordered") {
   AccessHistory history(1024, 32);
   CHECK(!history.write(16, 4, thread(1)));
   CHECK(!history.read(16, 4, thread(1)));
@@ -55,13 +55,13 @@ TEST_CASE("cells become as fine as the accesses need: neighbouring bytes do not 
   CHECK(!history.write(17, 1, thread(3)));
   CHECK(!history.write(18, 2, thread(4)));
   CHECK(history.read(16, 2, thread(2)));
-  // What was written as a whole is still known of each of its parts.
+  // The parts of a cell keep its last write.
   CHECK(history.read(15, 1, thread(5)));
   CHECK(history.write(1020, 8, thread(6)) == std::nullopt);
   CHECK(history.read(1024, 4, thread(7)));
 }
 
-TEST_CASE("nobody knows that a copy under way is over, not even its own thread") {
+TEST_CASE("a copy in flight is ordered before no access, not even its own thread's") {
   AccessHistory history(1024, 32);
   CHECK(!history.begin_write(32, 16, thread(1)));
   const auto conflict = history.read(32, 4, thread(1));
@@ -86,7 +86,7 @@ TEST_CASE("strong accesses conflict with weak ones only, and with strong ones of
   CHECK(history.read(0, 4, strong));
 }
 
-TEST_CASE("an asynchronous read sees what threads have written only behind a proxy fence") {
+TEST_CASE("an asynchronous read sees threads' writes only after a proxy fence") {
   AccessHistory history(1024, 32);
   CHECK(!history.write(0, 16, thread(1)));
   const Clock known = knows(1, 1);
@@ -109,5 +109,5 @@ TEST_CASE("clocks join to the later of each time") {
   CHECK(a.time_of(0, 2) == 7);
   CHECK(a.time_of(3, 0) == 2);
   a.raise(0, 2, 9);
-  CHECK(b.time_of(0, 2) == 7);  // What was shared is cloned before it changes.
+  CHECK(b.time_of(0, 2) == 7);  // A shared clock is cloned before it changes.
 }

@@ -1,4 +1,4 @@
-// Outside kernels that lean on the compiler's library: tests/vgpu/kernels/arithmetic.cu.
+// Outside kernels that use the compiler's library: tests/vgpu/kernels/arithmetic.cu.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
@@ -61,7 +61,7 @@ TEST_CASE("outside kernels: integers of 128 bits divide and multiply") {
   }
 }
 
-TEST_CASE("outside kernels: a scan whose blocks await their predecessors ends right") {
+TEST_CASE("outside kernels: a scan whose blocks wait for their predecessors is right") {
   Outside gpu("arithmetic.cu");
   std::vector<std::int32_t> in(32 * 128);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i * 7919 % 2001) - 1000;

@@ -119,7 +119,7 @@ std::uint32_t element(int row, int column) {
 
 }  // namespace
 
-TEST_CASE("a bulk copy into shared memory has landed when its mbarrier says so, not before") {
+TEST_CASE("a bulk copy into shared memory is complete when its mbarrier's phase ends, not before") {
   const BulkRun result = run(R"(
     if (t == 0) { expect(b, 512); load(at(data), in + 4, 256, b); load(at(data + 64), in + 128, 256, b); }
     __syncwarp();
@@ -151,7 +151,7 @@ TEST_CASE("a bulk store reads its source until it is waited for") {
   for (std::uint32_t i = 0; i < 16; ++i) CHECK(result.out[64 + i] == 7064 + i);  // The thread's end ends it.
 }
 
-TEST_CASE("bulk reductions combine with what memory holds") {
+TEST_CASE("bulk reductions combine with the values in memory") {
   const BulkRun result = run(R"(
     if (t == 0) {
       asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 64;" :: "l"(in), "r"(at(data)) : "memory");
@@ -179,7 +179,7 @@ TEST_CASE("bulk reductions combine with what memory holds") {
   }
 }
 
-TEST_CASE("bulk copies that cannot be are findings") {
+TEST_CASE("impossible bulk copies are findings") {
   CHECK(contains(run("if (t == 0) load(at(data), in, 20, b);").reason, "no multiple of 16"));
   CHECK(contains(run("if (t == 0) load(at(data), in + 1, 16, b);").reason, "not aligned to 16 bytes"));
   CHECK(contains(run("if (t == 0) load(at(data), in + 128, 1024, b);").reason, "'in'"));
@@ -195,7 +195,7 @@ TEST_CASE("a tensor load brings the box, row after row") {
   CHECK(box[48] == 0xeeeeeeee);
 }
 
-TEST_CASE("what lies outside of the tensor is zero, or NaN for floats when the map says so") {
+TEST_CASE("elements outside the tensor are zero, or NaN for floats if the map asks for it") {
   for (const bool nan : {false, true}) {
     TensorMapObject map = map_2d(0, nan ? TensorElement::f32 : TensorElement::u32, 40, 20, 176, 8, 6);
     map.fills_with_nan = nan ? 1 : 0;
@@ -238,7 +238,7 @@ TEST_CASE("traversal strides skip rows") {
   CHECK(box[24] == 0xeeeeeeee);
 }
 
-TEST_CASE("tensor maps that the driver would refuse, and tensors that are no memory, are findings") {
+TEST_CASE("tensor maps that the driver would refuse, and tensors outside memory, are findings") {
   std::string reason;
   TensorMapObject map = map_2d(0, TensorElement::u32, 40, 20, 176, 8, 6);
   map.last[1] = 30;
@@ -264,7 +264,7 @@ TEST_CASE("tensor maps that the driver would refuse, and tensors that are no mem
   CHECK(contains(reason, "no tensor map"));
 }
 
-TEST_CASE("a tensor store writes what lies inside, a tensor reduction adds there") {
+TEST_CASE("tensor stores write and tensor reductions add only inside the tensor") {
   TestGpu gpu;
   gpu.load_cuda(kHelpers + R"(extern "C" __global__ void k(const __grid_constant__ Map m, int x, int y, int adds) {
     __shared__ __align__(1024) u32 data[256];

@@ -31,7 +31,7 @@ int path_sum(const int* of_caller, int depth) {
   return depth == 0 ? own[0] + own[3] : path_sum(own, depth - 1) + own[1];
 }
 
-/// Functions f0, f1 ... of which each calls the one before it twice, and a kernel that calls the last.
+/// Functions f0, f1 ... that each call the preceding one twice, and a kernel that calls the last.
 std::string doubling_calls(int functions) {
   std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n.func f0() { ret; }\n";
   for (int i = 1; i < functions; ++i) {
@@ -43,13 +43,13 @@ std::string doubling_calls(int functions) {
 
 }  // namespace
 
-TEST_CASE("each lane calls the function that its pointer leads to") {
+TEST_CASE("each lane calls the function that its pointer holds") {
   Outside gpu("calls.cu");
   const Ints got = ints(gpu, "call_table", 64);
   for (int t = 0; t < 64; ++t) CHECK(got[t] == (t % 3 == 0 ? t + 7 : t % 3 == 1 ? t * 7 : t - 7));
 }
 
-TEST_CASE("recursion of different depth in each lane ends right, alone, mutual and with arrays in its frames") {
+TEST_CASE("recursion of different depth in each lane is right: direct, mutual and with arrays in its frames") {
   Outside gpu("calls.cu");
   const Ints fibonacci{0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89};
   const Ints numbers = ints(gpu, "fibonacci_numbers", 64);
@@ -83,7 +83,7 @@ TEST_CASE("virtual calls and delete of allocated objects work") {
   for (int t = 0; t < 64; ++t) CHECK(areas[t] == static_cast<float>(t % 2 == 0 ? t * t : 3 * t));
 }
 
-TEST_CASE("lists of allocated nodes hold what was put into them, and the heap ends where a GPU's does") {
+TEST_CASE("lists of allocated nodes keep their values, and the heap is as large as a GPU's") {
   Outside gpu("calls.cu");
   const Ints got = ints(gpu, "linked_list", 40);
   for (int t = 0; t < 40; ++t) {
@@ -96,13 +96,13 @@ TEST_CASE("lists of allocated nodes hold what was put into them, and the heap en
   CHECK(gpu.download<std::int32_t>(out, 1).front() == 7);  // 8 MiB, and each block costs something.
 }
 
-TEST_CASE("what a function allocates on the stack is gone when it returns") {
+TEST_CASE("a function's stack allocations are freed when it returns") {
   Outside gpu("calls.cu");
   const Ints got = ints(gpu, "sum_in_room_on_stack", 40);
   for (int t = 0; t < 40; ++t) CHECK(got[t] == 200 * (t * 128 * 127 / 2));  // 200 times 512 bytes of 16 KiB.
 }
 
-TEST_CASE("calls that lead nowhere, endless recursion and misuse of the heap are named") {
+TEST_CASE("calls of no function, endless recursion and misuse of the heap are reported") {
   Outside gpu("calls.cu");
   const auto out = gpu.upload("out", Ints(32, 0));
   const auto reason = [&](std::string_view kernel, auto... arguments) {
@@ -123,10 +123,10 @@ TEST_CASE("calls that double with each function are not inlined without end") {
   const auto failure = gpu.launch("k", {});
   REQUIRE(failure);
   CHECK(failure->verdict == evo::Verdict::timed_out);
-  CHECK(gpu.executed() <= 10'001);  // A budget ends a warp at once, not after its turn.
+  CHECK(gpu.executed() <= 10'001);  // The budget ends a warp at once, not when it would yield.
 }
 
-TEST_CASE("a guarded call is made by the lanes of its guard alone") {
+TEST_CASE("only the lanes of a call's guard make the call") {
   TestGpu gpu;
   gpu.load_ptx(R"(.version 9.0
 .target sm_90a

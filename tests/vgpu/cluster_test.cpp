@@ -76,7 +76,7 @@ TEST_CASE("registers describe cluster and rank") {
   }
 }
 
-TEST_CASE("blocks of a cluster read, write and count in each other's shared memory") {
+TEST_CASE("blocks of a cluster read, write and use atomics in each other's shared memory") {
   const auto result = run(R"(
     data[t] = blockIdx.x * 100 + t;
     data[32 + t] = 0;
@@ -100,7 +100,7 @@ TEST_CASE("blocks of a cluster read, write and count in each other's shared memo
   }
 }
 
-TEST_CASE("who arrives at another block's mbarrier wakes its waiters") {
+TEST_CASE("an arrival at another block's mbarrier wakes its waiters") {
   const auto result = run(R"(
     if (t == 0) init(b, 3);
     cluster_sync();
@@ -170,7 +170,7 @@ TEST_CASE("misuse of clusters is found") {
   CHECK(contains(stuck, "for the cluster"));
 }
 
-TEST_CASE("reductions in shared memory that are told to an mbarrier need a launch in clusters") {
+TEST_CASE("reductions in shared memory that complete on an mbarrier need a launch in clusters") {
   const std::string begin =
       "mov.u32 t0, smem; mov.b32 t1, 1; mov.b32 t2, 16; setp.eq.u32 p, lane, 0; @p mbarrier.init.shared.b64 [t0+512], "
       "1; bar.warp.sync -1;";
@@ -194,7 +194,7 @@ TEST_CASE("a kernel may be built for a cluster") {
   CHECK(gpu.module().kernel("k")->required_cluster == std::array<std::uint32_t, 3>{2, 1, 1});
 }
 
-TEST_CASE("warps take registers that others have given back") {
+TEST_CASE("warps take registers that other warps have released") {
   const std::string body = R"(
     if (t < 128) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     else asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

@@ -13,7 +13,7 @@
 
 namespace evo::vgpu {
 
-/// What a case left, or why it could not.
+/// The output of a case, or why it failed.
 struct RunCase {
   std::vector<std::uint32_t> words;
   std::optional<Failure> failure;
@@ -33,7 +33,7 @@ inline RunCase run_case(const conformance::TensorCase& each) {
   TestGpu gpu;
   gpu.load_ptx(test.ptx);
   const std::uint64_t in = gpu.upload("in", test.in);
-  // Stores write whole 16 bytes, of the last row too.
+  // Stores write 16 bytes at a time, also in the last row.
   const std::uint64_t out = gpu.allocate("out", (test.out_words * 4 + 15) / 16 * 16);
   const auto map = map_of(each.tensor, each.written ? out : in);
   const auto failure = gpu.launch("k", {{test.blocks, 1, 1}, {test.threads, 1, 1}}, in, out, map);
@@ -47,7 +47,7 @@ inline const std::string& name_of(const conformance::TensorCase& each) {
   return each.test.name;
 }
 
-/// Each of the cases gives the bits that `file` has of it.
+/// Checks that each case gives the bits recorded in `file`.
 template <class SomeCase>
 void check_cases(const std::vector<SomeCase>& cases, const std::string& file) {
   const RecordedCases recorded = recorded_conformance(file);

@@ -121,7 +121,7 @@ TEST_CASE("brx.idx jumps through its table, diverging") {
   CHECK(got == std::vector<std::uint64_t>{101, 202, 301, 101, 206, 301});
 }
 
-TEST_CASE("a brx.idx beyond its table is a failure of the kernel") {
+TEST_CASE("a brx.idx beyond its table fails the kernel") {
   TestGpu gpu;
   gpu.load_ptx(R"(.version 9.0
 .target sm_90
@@ -153,7 +153,7 @@ TEST_CASE("device functions are called, also by diverged lanes, with structs and
 }
 
 TEST_CASE("lanes of one warp can wait for each other's stores") {
-  // A lock taken by one lane at a time: without independent scheduling of diverged lanes this never ends.
+  // One lane at a time takes the lock. Without independent scheduling of diverged lanes this never ends.
   const auto out = run_ints(R"(
     __device__ int lock = 0; __device__ int total = 0;
     )" + std::string(kHead) + R"(
@@ -192,7 +192,7 @@ TEST_CASE("a spin on another warp's flag ends, as does one on another block's") 
   for (const int arrived : blocks) CHECK(arrived == 4);
 }
 
-TEST_CASE("blocks meet again and again at a grid barrier of the kernel's own") {
+TEST_CASE("blocks meet repeatedly at a grid barrier that the kernel implements") {
   constexpr int kRounds = 6, kCount = 256;
   TestGpu gpu;
   gpu.load_cuda(R"(
@@ -236,7 +236,7 @@ TEST_CASE("post-dominators ignore paths that trap") {
   CHECK(meets[3] == -1);
 }
 
-TEST_CASE("what NVRTC makes of double precision mathematics agrees with the host's") {
+TEST_CASE("NVRTC's double precision mathematics agrees with the host's") {
   TestGpu gpu;
   gpu.load_cuda(R"(extern "C" __global__ void k(double* out, const double* in, int n) {
     const int i = threadIdx.x;

@@ -39,7 +39,7 @@ TEST_CASE("a tile of four warps reduces through the memory that cooperative grou
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == (i < 128 ? 127 * 64 : 383 * 64));
 }
 
-TEST_CASE("atomics of 128 bits compare, exchange and lose no step") {
+TEST_CASE("atomics of 128 bits compare, exchange and lose no update") {
   Outside gpu("cooperation.cu");
   const auto pair = gpu.upload("pair", Longs{0, 0});
   gpu.run("count_pairs", {{2, 1, 1}, {64, 1, 1}}, pair);

@@ -136,7 +136,7 @@ const DeviceModel& h200() {
   return device_model("h200");
 }
 
-/// `count` additions, each of which needs the one `distance` before it.
+/// `count` additions. Each needs the result of the one `distance` before it.
 Program additions(int count, int distance) {
   Program program;
   std::vector<int> adds;
@@ -166,7 +166,7 @@ TEST_CASE("the same trace costs the same every time") {
   CHECK(cost_of(program, 8).latency_us == cost_of(program, 8).latency_us);
 }
 
-TEST_CASE("a chain of dependent additions takes a latency each; independent ones one clock each") {
+TEST_CASE("dependent additions take a latency each, independent ones one clock each") {
   const double chain = cost_of(additions(4000, 1), 1).sm_us;
   const double independent = cost_of(additions(4000, 4), 1).sm_us;
   const double clocks_per_us = h200().sustained_clock_ghz * 1e3;
@@ -319,7 +319,7 @@ TEST_CASE("a warpgroup's products wait for the banks that bring their operands")
   CHECK(cost_of(products(false, bits), 8).sm_us == Approx(cost_of(products(true, bits), 8).sm_us).epsilon(0.01));
 }
 
-TEST_CASE("a wait for a warpgroup's products is the tensor core's, one for copies the copies'") {
+TEST_CASE("waits for products stall on the tensor core, waits for copies on async copy") {
   Program products;
   const int product =
       products.multiply_as_warpgroup({64, 256, 32, MmaType::e4m3, MmaType::e4m3, MmaType::f32, false}, true);
@@ -379,7 +379,7 @@ TEST_CASE("registers, shared memory and threads limit the blocks on an SM") {
   CHECK(model_launch(device_model("l4"), launch, traces.trace()).blocks_per_sm == 1);
 }
 
-TEST_CASE("blocks beyond what the SMs hold run in waves") {
+TEST_CASE("blocks that the SMs cannot hold run in further waves") {
   const Program program = additions(2000, 1);
   const LaunchCost one = cost_of(program, 4, 132), full = cost_of(program, 4, 132 * 8),
                    twice = cost_of(program, 4, 132 * 16);
@@ -464,7 +464,7 @@ TEST_CASE("a plan's launches follow each other") {
   CHECK(model_plan({cost, cost}).latency_us == Approx(2 * cost.latency_us));
 }
 
-TEST_CASE("what a programmatic launch does before it waits for the one ahead is hidden behind that one") {
+TEST_CASE("the prologue of a programmatic launch overlaps the preceding launch") {
   const auto waits_after = [](int additions) {
     Program program;
     const int add = program.add(OpClass::float_fma, {0}, {0});
@@ -481,7 +481,7 @@ TEST_CASE("what a programmatic launch does before it waits for the one ahead is 
   CHECK(cost(1000).latency_us == Approx(cost(0).latency_us - cost(0).sm_us / 4).epsilon(0.01));
 }
 
-TEST_CASE("a kernel of clusters takes a round more when the GPCs do not hold all of them") {
+TEST_CASE("a kernel of clusters takes another wave when the GPCs cannot hold all of them") {
   // GPCs of 18, 18, 18, 18, 16, 16, 14 and 14 SMs have room for 30 clusters of four, one block on an SM.
   const Program program = additions(4000, 1);
   LaunchConfig launch = config(120, 4);
@@ -497,7 +497,7 @@ TEST_CASE("a kernel of clusters takes a round more when the GPCs do not hold all
   CHECK(cost(132, 2) == Approx(cost(120, 1)));
 }
 
-TEST_CASE("another block's shared memory is farther away and comes more slowly than one's own") {
+TEST_CASE("another block's shared memory has a longer latency and a lower bandwidth") {
   const auto loads = [](TracedSpace space, int independent) {
     Program program;
     std::vector<int> all;

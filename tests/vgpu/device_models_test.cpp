@@ -28,7 +28,7 @@ TEST_CASE("the models are h200 by default, h100, a100, l4 and rtx4090") {
   CHECK(names == "h200 h100 a100 l4 rtx4090 ");
 }
 
-TEST_CASE("an unknown model is refused with the names that there are") {
+TEST_CASE("an unknown model is refused with the list of names") {
   try {
     device_model("b200");
     FAIL("accepted");
@@ -47,7 +47,7 @@ TEST_CASE("each model compiles for its own architecture") {
   CHECK(info_of("rtx4090").arch == "sm_89");
 }
 
-TEST_CASE("plain targets run on newer models, those with an a only on theirs, those with an f in their family") {
+TEST_CASE("plain targets run on newer models, those with suffix a on their own, those with suffix f in their family") {
   const auto runs = [](std::string_view model, std::string_view target) {
     return runs_target(device_model(model), target);
   };

@@ -1,4 +1,4 @@
-// The kernel that takes digests on a GPU, on the virtual one.
+// The kernel that computes digests on a GPU, run on the virtual one.
 #include "evaluator/cuda/digest_kernel.h"
 
 #include <catch2/catch_test_macros.hpp>

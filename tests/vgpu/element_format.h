@@ -7,14 +7,14 @@
 
 #include "tests/vgpu/recorded_case.h"
 
-/// Elements of the operands of matrix products, to make inputs of.
+/// Elements of the operands of matrix products.
 namespace evo::conformance {
 
 /// An element type by its fields; integers have no exponent.
 struct Format {
   int width, exponent_bits, fraction_bits;
   bool infinity;  ///< The top exponent holds infinity and NaN; e4m3 has numbers there and NaN only as all ones.
-  int skip = 0;   ///< Low bits that are no part of the number (tf32).
+  int skip = 0;   ///< Low bits that do not belong to the number (tf32).
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int low() const { return 1 - bias() - fraction_bits; }  ///< Exponent of the smallest subnormal.
@@ -26,7 +26,7 @@ struct Format {
   }
   std::uint32_t mask() const { return width == 32 ? ~0u : (1u << width) - 1; }
 
-  /// +-1.fraction * 2^exponent; a subnormal, zero or the largest number where it does not fit.
+  /// +-1.fraction * 2^exponent, or a subnormal, zero or the largest number where that does not fit.
   std::uint32_t make(bool negative, int exponent, std::uint32_t fraction) const {
     const std::uint32_t below = (1u << fraction_bits) - 1;
     std::uint32_t bits;
@@ -47,7 +47,7 @@ struct Format {
     const std::uint32_t kind = kinds[random.below(6)];
     return (kind | (random.coin() ? sign() : 0)) << skip;
   }
-  /// Of what a normal distribution gives, cut.
+  /// A normally distributed number, cut.
   std::uint32_t normal(Random& random) const {
     double sum = 0;
     for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.next() >> 11) * 0x1p-53;
@@ -69,7 +69,7 @@ inline Format format_of(const std::string& type) {
   return {8, 0, 0, false};
 }
 
-/// Random valid metadata: of each four elements two in ascending order, of each two tf32 one.
+/// Random valid metadata: two of each four elements in ascending order, or one of each two for tf32.
 inline std::uint32_t random_metadata(Random& r, const std::string& type) {
   constexpr std::uint32_t kPairs[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
   constexpr std::uint32_t kSingles[] = {0x4, 0xe};

@@ -190,7 +190,8 @@ TEST_CASE("f64 arithmetic is IEEE") {
 TEST_CASE("f32 minimum and maximum drop a NaN, keep it with .NaN, and order the zeros") {
   const auto inputs = f32_inputs();
   const auto least = [](float x, float y) {
-    if (std::isnan(x) || std::isnan(y)) return std::isnan(x) ? y : x;  // A signaling NaN too: fmin treats it otherwise.
+    if (std::isnan(x) || std::isnan(y))
+      return std::isnan(x) ? y : x;  // A signalling NaN too, which std::fmin treats differently.
     if (x == 0 && y == 0) return std::signbit(x) || std::signbit(y) ? -0.0f : 0.0f;
     return std::fmin(x, y);
   };
@@ -468,7 +469,7 @@ TEST_CASE("approximate functions stay near the truth and follow special values")
   const auto huge =
       run_snippet("div.approx.f32 d32, a32, b32;", 32,
                   {{bits_of(0x1p127f), bits_of(0x1p127f), 0}, {bits_of(0x1p-130f), bits_of(0x1p-130f), 0}});
-  CHECK(as_f32(huge[0]) == 0.0f);  // PTX says so of divisors beyond 2^126.
+  CHECK(as_f32(huge[0]) == 0.0f);  // As PTX specifies for divisors beyond 2^126.
   CHECK(as_f32(huge[1]) == 1.0f);
   CHECK(as_f32(run_snippet("ex2.approx.f32 d32, a32;", 32, {{0xff800000u, 0, 0}})[0]) == 0.0f);
 }

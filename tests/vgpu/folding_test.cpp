@@ -61,7 +61,7 @@ TEST_CASE("a number added to an address is the offset of the access") {
                ptx("mul.f32", OpClass::float_fma, {3}, {1, 1})})[0] == Fate::issues);
 }
 
-TEST_CASE("the same registers are added up once for addresses that differ by a number") {
+TEST_CASE("addresses that differ by a number share the sum of their registers") {
   const auto all =
       fates({ptx("add.s32", OpClass::integer, {1}, {100, 101}), load(2, 1),
              ptx("add.s32", OpClass::integer, {3}, {101}, 640), ptx("add.s32", OpClass::integer, {4}, {100, 3}),
@@ -72,7 +72,7 @@ TEST_CASE("the same registers are added up once for addresses that differ by a n
   CHECK(all[5] == Fate::issues);
 }
 
-TEST_CASE("pairs of operations become one instruction of three operands, chains do not vanish") {
+TEST_CASE("pairs of operations become one instruction of three operands, longer chains remain") {
   const auto all =
       fates({ptx("shl.b32", OpClass::integer, {1}, {100}, 8), ptx("or.b32", OpClass::integer, {2}, {1, 101}),
              ptx("xor.b32", OpClass::integer, {3}, {102, 103}), ptx("and.b32", OpClass::integer, {4}, {3, 104}),
@@ -87,14 +87,14 @@ TEST_CASE("pairs of operations become one instruction of three operands, chains 
   CHECK(fates({guarded, ptx("and.b32", OpClass::integer, {4}, {3, 104})})[0] == Fate::issues);
 }
 
-TEST_CASE("what depends on the thread and the parameters alone is computed once") {
+TEST_CASE("values that depend only on the thread and the parameters are computed once") {
   const auto all = fates(
       {ptx("and.b32", OpClass::integer, {1}, {50}, 31), ptx("mul.lo.s32", OpClass::integer_multiply, {2}, {1}, 160),
        ptx("and.b32", OpClass::integer, {3}, {100}, 31), ptx("fma.rn.f32", OpClass::float_fma, {4}, {50, 50})});
   CHECK(all == std::vector<Fate>{Fate::once, Fate::once, Fate::issues, Fate::issues});
 }
 
-TEST_CASE("independent chains are issued in turn, and nothing passes what it depends on") {
+TEST_CASE("independent chains are interleaved, and no instruction passes one that it depends on") {
   const std::vector<RecordedInstruction> code = {
       recorded(OpClass::float_fma, {0}, {1}), recorded(OpClass::float_fma, {1}, {2}),
       recorded(OpClass::float_fma, {2}, {3}), recorded(OpClass::float_fma, {4}, {5}),
@@ -104,7 +104,7 @@ TEST_CASE("independent chains are issued in turn, and nothing passes what it dep
   CHECK(scheduled(code, {event(0), event(1), event(2), event(5), event(6)}) == Order{0, 1, 2, 5, 6});
 }
 
-TEST_CASE("loads pass stores to other memory only") {
+TEST_CASE("loads pass only stores to other memory") {
   const std::vector<RecordedInstruction> code = {
       recorded(OpClass::load, {0}, {1}), recorded(OpClass::store, {0, 1}, {}), recorded(OpClass::load, {0}, {2})};
   CHECK(scheduled(code, {event(0, TracedSpace::global), event(1, TracedSpace::shared),

@@ -17,7 +17,7 @@
 
 namespace evo::vgpu {
 
-/// A virtual GPU one layer below Device: kernels take any arguments, and vectors and budget can be chosen.
+/// A virtual GPU without Device: kernels take any arguments, and tests choose the CPU's vectors and the budget.
 class TestGpu {
  public:
   explicit TestGpu(Simd simd = best_simd()) { options_.simd = simd; }
@@ -89,7 +89,7 @@ class TestGpu {
   std::uint64_t executed_ = 0;
 };
 
-/// PTX from NVRTC. Skips the test where there is none.
+/// Compiles to PTX with NVRTC. Skips the test where there is no NVRTC.
 std::string ptx_of(std::string_view source, std::string_view arch = "sm_90a");
 
 /// The operands of one thread of a snippet.
@@ -105,7 +105,7 @@ struct Inputs {
 std::vector<std::uint64_t> run_snippet(const std::string& instructions, int result_bits,
                                        const std::vector<Inputs>& inputs, Simd simd = best_simd());
 
-/// The vectors that this CPU has, for tests that all of them give the same bits.
+/// The vector instruction sets of this CPU. All must give the same bits.
 std::vector<Simd> all_simd();
 
 }  // namespace evo::vgpu

@@ -119,7 +119,7 @@ void add_halves(Forms& f) {
   }
 }
 
-/// Every value of the integer type `from` is one of `to`: there is nothing to saturate, and PTX refuses .sat.
+/// Whether `to` holds every value of the integer type `from`: PTX then refuses .sat.
 bool holds(const string& to, const string& from) {
   const int to_bits = std::stoi(to.substr(1)), from_bits = std::stoi(from.substr(1));
   return to[0] == from[0] ? to_bits >= from_bits : to[0] == 's' && to_bits > from_bits;
@@ -291,7 +291,7 @@ void add_bits(Forms& f) {
   f.add("cnot.b32 d32, a32", Kind::i32);
 }
 
-/// Scalar and packed video instructions, which the compiler makes of others.
+/// Scalar and packed video instructions, which ptxas emulates with others.
 void add_video(Forms& f) {
   for (const string op : {"vadd", "vsub", "vabsdiff", "vmin", "vmax"})
     for (const string type : {".s32.s32.s32", ".u32.u32.s32", ".s32.s32.u32.sat"}) {

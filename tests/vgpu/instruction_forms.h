@@ -8,7 +8,7 @@
 #include "tests/vgpu/operand_values.h"
 #include "tests/vgpu/recorded_case.h"
 
-/// Forms of PTX instructions to record and to compare: each is applied by one thread to each tuple of operands.
+/// Forms of PTX instructions to record and to compare. One thread applies each form to one tuple of operands.
 namespace evo::conformance {
 
 struct InstructionForm {
@@ -20,7 +20,7 @@ struct InstructionForm {
 
 std::vector<InstructionForm> instruction_forms();
 
-/// A kernel that leaves d, zero-extended to 64 bits, for each tuple.
+/// A kernel that stores d, zero-extended to 64 bits, for each tuple.
 Case case_of(const InstructionForm& form);
 
 }  // namespace evo::conformance

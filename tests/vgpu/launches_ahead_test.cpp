@@ -1,4 +1,4 @@
-// Programmatic dependent launches: what the sanitiser finds where a kernel does not wait for those ahead of it.
+// Programmatic dependent launches: the sanitiser's findings for kernels that do not wait for the preceding launch.
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <optional>
@@ -91,7 +91,7 @@ struct Bench {
     return plan;
   }
 
-  /// The reason of the failure; empty where nothing was found.
+  /// The reason of the failure; empty if there is no finding.
   std::string found(std::vector<Launch> launches, bool zeroed = false) {
     const auto failure = device->run_sanitised(*module, plan_of(std::move(launches), zeroed), buffers);
     return failure ? failure->reason : "";
@@ -104,7 +104,7 @@ bool holds(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("the first launch of a plan waits before it touches what others may still use") {
+TEST_CASE("the first launch of a plan waits before it touches memory that a previous call may still use") {
   Bench bench;
   const std::vector<Argument> copy = {tensor(0), tensor(1)};
   CHECK(bench.found({launch("hasty", false, copy)}).empty());
@@ -118,13 +118,13 @@ TEST_CASE("the first launch of a plan waits before it touches what others may st
   CHECK(holds(bench.found({launch("deferred", true, copy)}), "whatever was launched ahead"));
 }
 
-TEST_CASE("one thread's wait counts for those that a barrier tells of it, and for no others") {
+TEST_CASE("one thread's wait counts only for threads that a barrier orders after it") {
   Bench bench;
   CHECK(bench.found({launch("one_waits", true, {tensor(0), tensor(1), number(1)})}).empty());
   CHECK(holds(bench.found({launch("one_waits", true, {tensor(0), tensor(1), number(0)})}), "thread (1, 0, 0)"));
 }
 
-TEST_CASE("a launch waits for what the one ahead writes, and before it overwrites what that reads") {
+TEST_CASE("a launch waits before it reads what the preceding launch writes or overwrites what that reads") {
   Bench bench;
   const Launch first = launch("hasty", false, {tensor(0), scratch()});
   CHECK(bench.found({first, launch("patient", true, {scratch(), tensor(1)})}).empty());
@@ -132,7 +132,7 @@ TEST_CASE("a launch waits for what the one ahead writes, and before it overwrite
   INFO(reads);
   CHECK(holds(reads, "reads 4 bytes"));
   CHECK(holds(reads, "a race with the launch ahead: no griddepcontrol.wait lies before it"));
-  // The launch behind a copy of `in` to `scratch` copies `out`, which that leaves alone, over what it still reads.
+  // The second launch copies `out` over `in`, which the first one still copies to `scratch`.
   const Launch fill = launch("hasty", false, {tensor(0), tensor(1)});
   const std::string writes = bench.found({fill, first, launch("hasty", true, {tensor(1), tensor(0)})});
   INFO(writes);
@@ -141,22 +141,22 @@ TEST_CASE("a launch waits for what the one ahead writes, and before it overwrite
   CHECK(bench.found({first, launch("hasty", false, {scratch(), tensor(1)})}).empty());
 }
 
-TEST_CASE("what the launch ahead leaves alone may be read early once that has waited itself") {
+TEST_CASE("memory that the preceding launch does not touch may be read early if that launch has waited") {
   Bench bench;
   const Launch last = launch("sum", true, {tensor(0), scratch(), tensor(1)});
   CHECK(bench.found({launch("hasty", false, {tensor(0), scratch()}), last}).empty());
   CHECK(bench.found({launch("patient", true, {tensor(0), scratch()}), last}).empty());
   CHECK(bench.found({launch("settled", true, {tensor(0), scratch()}), last}).empty());
-  // Where that lets go before its own wait, the call before may still be running.
+  // If the preceding launch triggers before its own wait, the call before it may still be running.
   CHECK(holds(bench.found({launch("eager", true, {tensor(0), scratch()}), last}), "whatever was launched ahead"));
 }
 
-TEST_CASE("a workspace that is zeroed ahead of a launch orders it after all before") {
+TEST_CASE("zeroing a workspace before a launch orders that launch after all preceding ones") {
   Bench bench;
   CHECK(bench.found({launch("flag", true, {scratch(), tensor(1)})}, true).empty());
 }
 
-TEST_CASE("a kernel that does not wait for the launch ahead gains nothing by it") {
+TEST_CASE("a kernel that does not wait for the preceding launch gains nothing by programmatic launch") {
   Bench bench;
   std::optional<Failure> failure;
   const auto modelled_us = [&](const std::string& kernel, bool programmatic) {

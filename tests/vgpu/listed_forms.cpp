@@ -39,7 +39,7 @@ int width_of(char letter) {
   return letter == 'h' ? 16 : letter == 'r' || letter == 'f' ? 32 : 64;
 }
 
-/// What `type` reads out of a register of that width.
+/// The part of a register of that width that `type` reads.
 Kind kind_of(const string& type, int width) {
   if (type == "f32") return Kind::f32;
   if (type == "f64") return Kind::f64;
@@ -132,7 +132,7 @@ class Rewriting {
     return string(1, "abc"[index]) + std::to_string(width);
   }
 
-  /// Predicates and the carry that the form reads come out of c.
+  /// Predicates and the carry that the form reads come from c.
   string before() {
     const bool takes_carry = is_one_of({"addc", "subc", "madc"});
     if ((takes_carry || questions_ > 0) && kinds_[2] == Kind::none) kinds_[2] = Kind::any32;
@@ -143,7 +143,7 @@ class Rewriting {
     return text;
   }
 
-  /// Predicates and the carry that it leaves go into d.
+  /// Predicates and the carry that it writes go into d.
   string after() {
     string text;
     if (answers_ > 0) text += writes_register_ ? "@r add.u32 d32, d32, 1; " : "selp.u32 d32, 1, 0, r; ";

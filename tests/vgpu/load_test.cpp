@@ -35,7 +35,7 @@ std::string refusal(const std::string& ptx) {
 
 }  // namespace
 
-TEST_CASE("an unknown instruction is named with its line of source") {
+TEST_CASE("an unknown instruction is refused with its line of source") {
   const std::string reason = refusal(
       kernel_text(".reg .b32 r;\n.file 1 \"k.cu\"\n.loc 1 42 3\ntcgen05.alloc.cta_group::1.sync.aligned.b32 [r], 32;"));
   CHECK(reason == "unsupported instruction tcgen05.alloc.cta_group::1.sync.aligned.b32 at line 42 (PTX line 9)");
@@ -114,7 +114,7 @@ TEST_CASE("registers narrower and wider than the instruction are converted where
   CHECK(run_snippet("cvt.s8.s32 d16, a32;", 16, {{0x1f0, 0, 0}})[0] == 0xfff0);
 }
 
-TEST_CASE("a guarded write keeps what the other lanes hold") {
+TEST_CASE("a guarded write keeps the other lanes' values") {
   const std::vector<Inputs> inputs = {{0, 5, 0}, {3, 5, 0}, {0, 9, 0}, {1, 0, 0}};
   CHECK(run_snippet("mov.u32 d32, b32; @p add.u32 d32, d32, 100; @!p mul.lo.u32 d32, d32, 2;", 32, inputs) ==
         std::vector<std::uint64_t>{10, 105, 18, 100});
@@ -149,7 +149,7 @@ TEST_CASE("docs/vgpu.md has the instruction table that the code prints") {
   CHECK(text.substr(from + begin.size(), to - from - begin.size()) == instruction_table());
 }
 
-TEST_CASE("damaged PTX never does worse than being refused") {
+TEST_CASE("damaged PTX loads or is refused") {
   const std::string sound = kernel_text(R"(.reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .pred %p<3>; .reg .f32 %f<4>;
 .shared .align 16 .b8 s[64];
 ld.param.u64 %rd1, [p];

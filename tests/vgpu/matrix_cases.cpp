@@ -32,12 +32,12 @@ string registers(const string& name, int first, int count, int step = 1) {
 
 // ---- Elements of operands, wherever they lie.
 
-/// Which numbers a block's operands are.
+/// The numbers of a block's operands.
 enum class Probe : std::uint8_t {
   near_one,
   wide,         ///< Exponents over the whole range.
-  cancelling,   ///< A few big products, some of which cancel, among tiny ones.
-  big_c,        ///< The accumulator above tiny products, by ever more.
+  cancelling,   ///< Tiny products and a few big ones, some of them cancelling.
+  big_c,        ///< The accumulator exceeds tiny products more and more.
   cancelled_c,  ///< The accumulator cancels a product.
   smallest,
   largest,
@@ -188,7 +188,7 @@ void append_elements(Words& to, int words, Matrix matrix, const string& type, Pr
   }
 }
 
-// ---- What a listed form says.
+// ---- The fields of a listed form.
 
 struct Types {
   string d, a, b, c;
@@ -289,7 +289,7 @@ Case mma_case(const string& text) {
   return make_case(title, body, in_words, out_words, std::move(words));
 }
 
-// ---- wmma: which thread holds what is the hardware's affair, so matrices come from memory and go back there.
+// ---- wmma: the hardware decides which thread holds which element, therefore matrices go through memory.
 
 Case wmma_case(const string& text) {
   const string name = text.substr(0, text.find(' '));
@@ -300,7 +300,7 @@ Case wmma_case(const string& text) {
   std::smatch layouts;
   std::regex_search(name, layouts, kLayouts);
   Random random{seed_of(name)};
-  // C and D lie either way whatever A and B do.
+  // C and D may have either layout, independently of A and B.
   const string c_layout = random.coin() ? "row" : "col", d_layout = random.coin() ? "row" : "col";
 
   const auto words_of = [](int rows, int columns, const string& type) { return rows * columns * width_of(type) / 32; };

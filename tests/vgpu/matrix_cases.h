@@ -8,7 +8,7 @@
 /// tests/data/ptx_forms.txt.
 namespace evo::conformance {
 
-/// Operands that probe how sums are made, each block another way.
+/// Operands that probe how sums are computed, each block in another way.
 std::vector<Case> matrix_cases();
 
 }  // namespace evo::conformance

@@ -146,7 +146,7 @@ void check_quad_pairs(bool a_by_columns, bool b_by_columns, const std::string& d
 
 }  // namespace
 
-TEST_CASE("products of single bits count the bits that both have, or that differ, and wrap") {
+TEST_CASE("products of single bits count common or differing bits, and wrap") {
   for (const std::string operation : {"and", "xor"}) {
     check_bits(8, 128, operation);
     check_bits(16, 128, operation);
@@ -163,7 +163,7 @@ TEST_CASE("m8n8k4 of f16 is a product for each quad pair, in four layouts") {
     }
 }
 
-TEST_CASE("products of doubles round as they are told") {
+TEST_CASE("products of doubles round in the named mode") {
   // (1 + 2^-52)^2 lies between 1 + 2^-51 and the next double, close to the former.
   const auto below = std::bit_cast<std::uint64_t>(1 + 0x1p-51), above = below + 1;
   const auto factor = std::bit_cast<std::uint64_t>(1 + 0x1p-52);

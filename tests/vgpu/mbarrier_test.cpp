@@ -5,7 +5,7 @@
 
 #include "tests/vgpu/gpu_for_tests.h"
 
-// What PTX ISA 9.0, 9.7.13.15 says of mbarrier objects.
+// mbarrier objects (PTX ISA 9.0, 9.7.13.15).
 using namespace evo::vgpu;
 
 namespace {
@@ -61,7 +61,7 @@ using Values = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("arrivals count down, the state tells the count before, the phase turns over") {
+TEST_CASE("arrivals count down, return the state before them and complete the phase") {
   CHECK(outputs(R"(
     init(b, 3);
     const u64 first = arrive(b), second = arrive(b);
@@ -98,7 +98,7 @@ TEST_CASE("a phase ends when arrivals and bytes have both come, in any order") {
                 1, 6) == Values{0, 0, 1, 0, 0, 1});
 }
 
-TEST_CASE("who drops out is not awaited in later phases") {
+TEST_CASE("a phase after arrive_drop expects one arrival less") {
   CHECK(outputs(R"(
     init(b, 3);
     out[0] = pending(drop(b)); sink(b); sink(b);
@@ -108,7 +108,7 @@ TEST_CASE("who drops out is not awaited in later phases") {
                 1, 4) == Values{3, 1, 2, 1});
 }
 
-TEST_CASE("warps that wait let those run that they wait for") {
+TEST_CASE("waiting warps let the warps run that they wait for") {
   // A ring of two stages: warp 0 fills, the others take and give back.
   const auto out = outputs(R"(
     __shared__ u32 data[2];
@@ -143,7 +143,7 @@ TEST_CASE("lanes of one warp may wait for each other through an mbarrier") {
   CHECK(out[0] == 7);
 }
 
-TEST_CASE("try_wait gives up after a while: who tries only so often goes on") {
+TEST_CASE("try_wait gives up after a while") {
   CHECK(outputs(R"(
     init(b, 1);
     u32 tries = 0;
@@ -152,7 +152,7 @@ TEST_CASE("try_wait gives up after a while: who tries only so often goes on") {
                 1, 1) == Values{50});
 }
 
-TEST_CASE("an mbarrier whose phase never ends is a deadlock that says what is lacking") {
+TEST_CASE("an mbarrier whose phase never ends is a deadlock with the missing arrivals and bytes") {
   const std::string found = finding("if (t == 0) init(b, 33);\n__syncwarp();\nsink(b);\nwait(b, 0);");
   CHECK(contains(found, "deadlock"));
   CHECK(contains(found, "try_wait"));

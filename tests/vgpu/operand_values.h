@@ -6,10 +6,10 @@
 
 #include "tests/vgpu/recorded_case.h"
 
-/// Operands to try instructions on: edge values and random ones.
+/// Operands of instructions: edge values and random ones.
 namespace evo::conformance {
 
-/// What kind of number an operand is: which values are edges and what random ones look like.
+/// The kind of number that an operand is. It decides the edge values and the random ones.
 enum class Kind : std::uint8_t {
   none,
   f32,
@@ -28,13 +28,13 @@ enum class Kind : std::uint8_t {
   any32,  ///< Random bits.
 };
 
-/// A third edges, a third of moderate size, a third any bits.
+/// One third edge values, one third of moderate size, one third random bits.
 std::uint64_t random_value(Random& random, Kind kind);
 
 struct Tuple {
   std::uint64_t a = 0, b = 0, c = 0;
 };
-/// Edge values against each other, then random ones; the same 512 for the same kinds.
+/// Pairs of edge values, then random ones; always the same 512 for the same kinds.
 std::vector<Tuple> tuples_of(const std::array<Kind, 3>& kinds);
 
 }  // namespace evo::conformance

@@ -13,7 +13,7 @@
 
 namespace evo::vgpu {
 
-/// A file of kernels, compiled with the toolkit's headers.
+/// A file of kernels, compiled with the CUDA toolkit's headers.
 class Outside : public TestGpu {
  public:
   explicit Outside(const std::string& name, Simd simd = best_simd()) : TestGpu(simd) {

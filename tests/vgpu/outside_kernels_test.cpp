@@ -1,4 +1,4 @@
-// Kernels that have nothing to do with this project's tasks, written as people write them: tests/vgpu/kernels/*.cu.
+// Ordinary CUDA kernels that do not belong to this project's tasks: tests/vgpu/kernels/*.cu.
 #include "tests/vgpu/outside_kernels.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Floats random_floats(std::size_t count, float low, float high, unsigned seed = 1
   return values;
 }
 
-/// C = A B in double, each value rounded as `rounded` says before.
+/// C = A B in double, of values that `rounded` has rounded.
 std::vector<double> product(const Floats& a, const Floats& b, int m, int n, int k, float (*rounded)(float)) {
   std::vector<double> c(static_cast<std::size_t>(m * n));
   for (int i = 0; i < m; ++i) {

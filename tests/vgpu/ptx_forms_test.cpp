@@ -28,7 +28,7 @@ std::string refusal_of(const PtxForm& form) {
   return "";
 }
 
-/// What no kernel here can be handed: docs/vgpu.md, "Limits".
+/// Arguments that no kernel here can have: docs/vgpu.md, "Limits".
 bool is_out_of_reach(const PtxForm& form) {
   return form.text.find(".im2col") != std::string::npos;
 }
@@ -47,7 +47,7 @@ TEST_CASE("every form of every instruction of the PTX ISA loads") {
   CHECK(loaded > 8500);
 }
 
-TEST_CASE("an instruction that needs what no kernel here can be handed is refused by its name") {
+TEST_CASE("an instruction that needs an argument no kernel here can have is refused by its name") {
   for (const std::string text :
        {"tex.2d.v4.f32.s32 {f0, f1, f2, f3}, [d0, {r0, r1}];", "tld4.r.2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, {f4, f5}];",
         "txq.width.b32 r0, [d0];", "suld.b.1d.b32.trap {r0}, [d0, {r1}];", "sust.b.1d.b32.trap [d0, {r1}], {r0};",
@@ -62,7 +62,7 @@ TEST_CASE("an instruction that needs what no kernel here can be handed is refuse
   }
 }
 
-/// ptxas, where there is one.
+/// The path of ptxas, where there is one.
 std::filesystem::path ptxas() {
   for (const std::filesystem::path folder : {"/usr/local/cuda/bin", "/usr/local/bin", "/usr/bin", "/opt/cuda/bin"})
     if (std::filesystem::exists(folder / "ptxas")) return folder / "ptxas";

@@ -1,4 +1,4 @@
-// Forms that compilers rarely emit. What is expected is the text of the PTX ISA 9.0.
+// Forms that compilers rarely emit. Expectations follow the text of the PTX ISA 9.0.
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 #include <string>
@@ -56,7 +56,7 @@ TEST_CASE("cp.async whose source is ignored writes zeros and reads nothing") {
   }
 }
 
-TEST_CASE("registers tell of reserved shared memory, and what nobody has set is zero") {
+TEST_CASE("special registers report reserved shared memory, and unset ones are zero") {
   const Words got = run_warp(
       "mov.u32 o0, %aggr_smem_size; mov.u32 o1, %total_smem_size; mov.u32 t0, %reserved_smem_offset_begin;"
       "mov.u32 o2, %reserved_smem_offset_end; sub.u32 o2, o2, t0; mov.u32 o3, %reserved_smem_offset_cap; mov.u32 t0, "
@@ -71,7 +71,7 @@ TEST_CASE("registers tell of reserved shared memory, and what nobody has set is 
   for (std::size_t i = 4; i < 8; ++i) CHECK(got[i] == 0);
 }
 
-TEST_CASE("what a thread allocates on its stack is aligned, its own, and given back by stackrestore") {
+TEST_CASE("a thread's stack allocations are aligned, private, and freed by stackrestore") {
   // Lane i takes i + 1 bytes, then 16 at an alignment of 64, twice from the same place.
   const Words got = run_warp(
       "add.u32 t0, lane, 1; cvt.u64.u32 d0, t0; alloca.u64 d1, d0; st.local.u8 [d1], lane; stacksave.u64 d2; mov.b64 "
@@ -87,7 +87,7 @@ TEST_CASE("what a thread allocates on its stack is aligned, its own, and given b
   }
 }
 
-TEST_CASE("a stack that is full, and one that would be restored to where it never was, are findings") {
+TEST_CASE("a full stack, and a restore to where the stack never was, are findings") {
   CHECK(
       failure_of_warp("mov.b64 d0, 16385; alloca.u64 d1, d0;").find("16385 bytes do not fit into the thread's stack") !=
       std::string::npos);

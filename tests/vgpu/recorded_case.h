@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-/// What both sides of a conformance check share: tests/gpu/record_conformance.cpp runs a case on a GPU, the tests of
-/// the virtual GPU run the same PTX on the same inputs. Inputs follow from seeds, so that only outputs are recorded.
+/// A case of a conformance check. tests/gpu/record_conformance.cpp runs it on a GPU, and the tests of the virtual GPU
+/// run the same PTX on the same inputs. Inputs follow from seeds, therefore only outputs are recorded.
 namespace evo::conformance {
 
 /// One launch of the kernel `k(.param .u64 in, .param .u64 out)` with a one-dimensional grid.
@@ -14,7 +14,7 @@ struct Case {
   std::string ptx;
   std::uint32_t blocks = 1;
   std::uint32_t threads = 128;
-  std::uint32_t cluster = 1;  ///< Blocks of a cluster; the PTX says so too.
+  std::uint32_t cluster = 1;  ///< Blocks of a cluster, as in the PTX.
   std::vector<std::uint32_t> in;
   std::size_t out_words = 0;
 };

@@ -11,7 +11,7 @@
 
 #include "tests/vgpu/recorded_numerics.h"
 
-/// What an H200 computed for the cases of instruction_forms.h, listed_forms.h, matrix_cases.h, warp_cases.h and
+/// The results of an H200 for the cases of instruction_forms.h, listed_forms.h, matrix_cases.h, warp_cases.h and
 /// wgmma_cases.h: files of tests/data/numerics made by tests/gpu/record_conformance.cpp and select_conformance.py,
 /// which documents the format.
 namespace evo::vgpu {
@@ -23,7 +23,7 @@ struct RecordedCase {
   std::vector<std::uint64_t> kept;
 };
 
-/// By seed_of the cases' names.
+/// The records by seed_of() of the cases' names.
 using RecordedCases = std::map<std::uint64_t, RecordedCase>;
 
 inline RecordedCases recorded_conformance(const std::string& file) {
@@ -51,7 +51,7 @@ inline RecordedCases recorded_conformance(const std::string& file) {
   return cases;
 }
 
-/// Where packed outputs differ from the recorded ones; empty when they are equal.
+/// The first difference between packed outputs and the recorded ones; empty when they are equal.
 inline std::string difference_of(const std::vector<std::uint32_t>& words, const RecordedCase& recorded) {
   const auto bits = static_cast<std::size_t>(recorded.bits);
   Checksum all = checksum_of(words);

@@ -1,4 +1,4 @@
-// Which of the listed forms are compared with an H200, and those that threads do together.
+// Coverage of the comparison with an H200, and the forms that several threads execute together.
 #include <catch2/catch_test_macros.hpp>
 #include <cctype>
 #include <map>
@@ -23,11 +23,11 @@ TEST_CASE("products of a warp equal an H200's bit for bit, and lie in the same r
   check_cases(conformance::matrix_cases(), "matrices.bin");
 }
 
-TEST_CASE("exchanges, atomics, copies, barriers and clusters leave what they leave on an H200") {
+TEST_CASE("exchanges, atomics, copies, barriers and clusters give an H200's results") {
   check_cases(conformance::warp_cases(), "warps.bin");
 }
 
-/// An H200 calls these illegal instructions.
+/// An H200 reports these as illegal instructions.
 bool is_refused(const conformance::TensorCase& each) {
   return each.test.name.starts_with("store before");
 }
@@ -48,9 +48,9 @@ TEST_CASE("no box is stored that begins before its tensor") {
   }
 }
 
-// ---- What is compared
+// ---- Coverage
 
-/// Nothing to compare, or nothing that a GPU promises.
+/// Opcodes without a result, or whose result no GPU guarantees.
 const std::map<std::string, std::string> kWithoutResult{
     {"alloca", "addresses of a stack that is laid out otherwise"},
     {"stacksave", "addresses of a stack that is laid out otherwise"},
@@ -72,7 +72,7 @@ const std::map<std::string, std::string> kWithoutResult{
     {"{", "jumps and calls"},
 };
 
-/// Only some of these opcodes' forms are compared; `what` says what the others have besides.
+/// Opcodes with some forms that are not compared; `what` names the feature of those.
 const std::map<std::string, std::string> kInPart{
     {"mov", "types: moves of the same bits"},
     {"cvta", "spaces"},
@@ -134,7 +134,7 @@ std::set<std::string> recorded_words() {
   return words;
 }
 
-TEST_CASE("every listed form that computes is compared with an H200, but for what is named") {
+TEST_CASE("every listed form that computes is compared with an H200, except those named here") {
   const std::set<std::string> words = recorded_words();
   std::map<std::string, int> compared, missing;
   std::string unknown;
@@ -146,7 +146,7 @@ TEST_CASE("every listed form that computes is compared with an H200, but for wha
   }
   INFO("not compared:\n" << unknown);
   CHECK(unknown.empty());
-  // What is named has to be so.
+  // Every exception that is named must still be one.
   for (const auto& [opcode, why] : kWithoutResult) {
     INFO(opcode << ": " << why);
     CHECK(missing[opcode] > 0);

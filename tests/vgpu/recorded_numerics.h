@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-/// What an H200 computed: the fixtures of tests/data/numerics, made by tests/gpu/record_numerics.cu and
+/// The results of an H200: the fixtures of tests/data/numerics, made by tests/gpu/record_numerics.cu and
 /// select_numerics.py, which document the formats.
 namespace evo::vgpu {
 
@@ -79,7 +79,7 @@ inline Checksum checksum_of(const std::vector<std::uint32_t>& words) {
 
 using WarpRow = std::array<std::uint32_t, 32>;
 
-/// row_function(d, a) over all inputs, 32 at a time.
+/// Applies row_function(d, a) to all inputs, 32 at a time.
 template <class RowFunction>
 std::vector<std::uint32_t> map_rows(const std::vector<std::uint32_t>& inputs, RowFunction row_function) {
   std::vector<std::uint32_t> outputs(inputs.size());

@@ -45,7 +45,7 @@ Words random_elements(Random& random, const Element& element, std::size_t bytes)
   return words;
 }
 
-/// Of the whole tensor, with what lies between its rows.
+/// Bytes of the whole tensor, gaps between its rows included.
 std::uint64_t bytes_of(const TensorSpec& t) {
   if (t.extents.size() == 1) return t.extents[0] * static_cast<std::uint64_t>(element_of(t.element).bytes);
   return t.extents.back() * t.strides_bytes.back();
@@ -61,12 +61,12 @@ std::uint64_t rows_of_box(const TensorSpec& t) {
   return rows;
 }
 
-/// What arrives.
+/// Bytes that a copy moves.
 std::uint64_t box_bytes(const TensorSpec& t) {
   return row_bytes(t) * rows_of_box(t);
 }
 
-/// Of shared memory: rows that are narrower than a swizzle may lie as far apart as it is wide.
+/// Bytes of a box in shared memory. Rows narrower than the swizzle may lie as far apart as it is wide.
 std::uint64_t room_of(const TensorSpec& t) {
   return std::max(row_bytes(t), static_cast<std::uint64_t>(t.swizzle_bytes)) * rows_of_box(t);
 }
@@ -82,7 +82,7 @@ string begin_of(std::uint64_t shared_bytes) {
          "mov.u32 lane, %tid.x; setp.eq.u32 first, lane, 0;\n";
 }
 
-/// `body` for each word of `bytes`, whose offset is t0, by all threads together.
+/// All threads together run `body` for each word of `bytes`; t0 is the word's offset.
 string for_words(const string& label, std::uint64_t bytes, const string& body) {
   const string end = "end_of_" + label;
   return "shl.b32 t0, lane, 2;\n" + label + ": setp.ge.u32 p, t0, " + number(bytes) + "; @p bra " + end + ";\n" + body +
@@ -96,7 +96,7 @@ string coordinate_registers(std::size_t rank) {
   return list + "}";
 }
 
-/// The boxes at the given coordinates, one for each block, `offset` bytes into shared memory.
+/// Loads the boxes at the given coordinates, one in each block, to `offset` bytes into shared memory.
 TensorCase load_case(const string& name, const TensorSpec& t, const std::vector<Coordinates>& coordinates,
                      std::uint64_t offset = 0) {
   Random random{seed_of(name)};
@@ -109,7 +109,7 @@ TensorCase load_case(const string& name, const TensorSpec& t, const std::vector<
   string ptx = begin_of(whole) + "mov.u32 t2, %ctaid.x; mad.wide.u32 d0, t2, 20, from;\n";
   for (std::size_t i = 0; i < rank; ++i)
     ptx += "ld.global.b32 c" + number(i) + ", [d0+" + number(4 * (test.in.size() + i)) + "];\n";
-  // A wait that does not end would tell nothing; the last word says whether it did.
+  // The wait is bounded, and the last word records whether it ended.
   ptx +=
       "mov.u32 t3, box; mov.u32 t4, arrived; mad.wide.u32 to, t2, " + number(whole + 128) + ", to;\n" +
       for_words("fill", whole, "add.u32 t5, t0, t3; st.shared.b32 [t5], 0x5a5a5a5a;\n") +
@@ -136,7 +136,7 @@ TensorCase load_case(const string& name, const TensorSpec& t, const std::vector<
   return result;
 }
 
-/// A box of shared memory to the given coordinates, one after another. `reduction`: ".add", or nothing for a store.
+/// Stores a box of shared memory to the given coordinates, one after another. `reduction` is ".add" or empty.
 TensorCase store_case(const string& name, const TensorSpec& t, const std::vector<Coordinates>& coordinates,
                       const string& reduction = "") {
   Random random{seed_of(name)};
@@ -178,7 +178,7 @@ TensorSpec rows_of(const Element& element) {
           .element_strides = {1, 1}};
 }
 
-/// The box has to begin at a multiple of 16 bytes; a GPU calls another coordinate an illegal instruction.
+/// A box must begin at a multiple of 16 bytes; a GPU reports any other coordinate as an illegal instruction.
 std::vector<Coordinates> from_sixteen_bytes(std::vector<Coordinates> all, const string& element) {
   for (Coordinates& at : all) at[0] *= 16 / element_of(element).bytes;
   return all;
@@ -214,7 +214,7 @@ std::vector<Coordinates> coordinates_of(std::size_t rank) {
   return all;
 }
 
-/// Those without a negative one: stores there are cases of their own.
+/// The coordinates without negative ones: stores to those are separate cases.
 std::vector<Coordinates> not_negative(std::vector<Coordinates> all) {
   std::erase_if(all,
                 [](const Coordinates& at) { return std::ranges::any_of(at, [](std::int32_t c) { return c < 0; }); });

@@ -10,12 +10,12 @@
 /// and to compare.
 namespace evo::conformance {
 
-/// What a tensor map says; innermost dimension first.
+/// The fields of a tensor map; innermost dimension first.
 struct TensorSpec {
   std::string element =
       "f16";  ///< As tensormap.replace names them: u8 u16 u32 s32 u64 s64 f16 f32 f32_ftz f64 bf16 tf32 tf32_ftz.
   std::vector<std::uint64_t> extents;
-  std::vector<std::uint64_t> strides_bytes;  ///< Of the dimensions above the innermost.
+  std::vector<std::uint64_t> strides_bytes;  ///< Of all dimensions but the innermost.
   std::vector<std::uint32_t> box;
   std::vector<std::uint32_t> element_strides;
   int swizzle_bytes = 0;

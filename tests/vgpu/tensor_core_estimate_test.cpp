@@ -43,7 +43,7 @@ float number(std::uint32_t bits, T accumulator) {
   return accumulator == T::f16 ? f32_from_f16(static_cast<std::uint16_t>(bits)) : std::bit_cast<float>(bits);
 }
 
-/// The largest difference between estimated and exact sums of some tiles, beside the magnitude of what is summed.
+/// The largest difference between estimated and exact sums of some tiles, relative to the magnitude of the terms.
 double difference(T type, T accumulator, std::size_t words) {
   constexpr std::size_t kTiles = 3;
   std::mt19937 random(7);
@@ -76,7 +76,7 @@ double difference(T type, T accumulator, std::size_t words) {
   return worst;
 }
 
-TEST_CASE("estimated sums of products are those of a tensor core but for the last bits") {
+TEST_CASE("estimated sums of products differ from a tensor core's only in the last bits") {
   constexpr double kF32 = 1e-6, kF16 = 5e-4;
   for (const T type : {T::e4m3, T::e5m2}) {
     CHECK(difference(type, T::f32, 8) < kF32);

@@ -38,7 +38,7 @@ const std::map<std::string, MmaForm> kRecordedForms = {
     {"mma.m8n8k4.f64", {8, 8, 4, T::f64, T::f64, T::f64, false}},
 };
 
-/// The registers of one mma.sync, as rows; D starts as rubbish.
+/// The registers of one mma.sync, as rows; D starts with arbitrary values.
 struct Registers {
   int row_words = 32;
   MmaRegisters counts;
@@ -62,7 +62,7 @@ struct Registers {
   }
 };
 
-/// Puts element (row, k) of A, (k, column) of B or (row, column) of C where PTX wants it (PTX ISA 9.7.14.5).
+/// Sets element (row, k) of A, (k, column) of B or (row, column) of C in its register (PTX ISA 9.7.14.5).
 void set(std::vector<std::uint32_t>& rows, int reg, int lane, int element, int width, std::uint32_t bits) {
   std::uint32_t& word = rows[static_cast<std::size_t>(reg * 32 + lane)];
   const std::uint32_t mask = width == 32 ? ~0u : ((1u << width) - 1) << (element * width);
@@ -95,7 +95,7 @@ void check_records(const TensorCoreNumerics& numerics, bool wgmma) {
   for (const auto& [name, section] : recorded_sections("mma.bin")) {
     const MmaForm& form = kRecordedForms.at(name);
     Registers registers(form);
-    // wgmma has no forms of half the k; its D stands behind that of mma.sync.
+    // wgmma has no forms of half the k; the record has its D after that of mma.sync.
     if (wgmma && (registers.counts.b == 1 || form.a == T::f64)) continue;
     ++sections;
     for (std::size_t record = 0; record < section.records(); ++record) {
@@ -215,7 +215,7 @@ float e4m3_sum(const std::vector<float>& a, float c, const TensorCoreNumerics& n
 TEST_CASE("tensor cores that take 8-bit floats keep thirteen bits of the accumulator, Hopper's mma.sync all of them") {
   const float c = 1000.f + 1.f / 64;
   CHECK(e4m3_sum({1}, c, tensor_core_numerics(90)) == c + 1);
-  // 1000 needs ten bits, so the last of thirteen behind the leading one is worth 1/16.
+  // 1000 needs ten bits, and the last of thirteen fraction bits after the leading one is worth 1/16.
   CHECK(e4m3_sum({1}, c, tensor_core_numerics(89)) == 1001.f);
   CHECK(e4m3_sum({1}, 1000.f + 1.f / 16, tensor_core_numerics(89)) == 1001.f + 1.f / 16);
 }

@@ -197,7 +197,7 @@ TEST_CASE("e4m3 and s8 products run with the fragments of PTX") {
   }
 }
 
-TEST_CASE("cp.async data are not there before the wait, and are zero beyond the source size") {
+TEST_CASE("cp.async data arrive only with the wait, and are zero beyond the source size") {
   TestGpu gpu;
   gpu.load_cuda(R"(
     extern "C" __global__ void k(unsigned* out, const unsigned* in, int n) {

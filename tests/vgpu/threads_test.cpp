@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::uint32_t>;
 
-/// Enough instructions that threads are worth their start.
+/// Enough instructions to make several threads worthwhile.
 constexpr const char* kLong = R"(
 extern "C" __global__ void hash(unsigned* out, int rounds) {
   __shared__ unsigned tile[64];
@@ -68,14 +68,14 @@ Outcome run(int threads, const char* kernel, std::uint32_t blocks, std::uint32_t
 
 }  // namespace
 
-TEST_CASE("what a launch writes and counts does not depend on the number of threads") {
+TEST_CASE("a launch's results and counts do not depend on the number of threads") {
   const Outcome one = run(1, "hash", 200, 64, 200 * 64, 400);
   CHECK(one.failure.empty());
   CHECK(one.executed > 500'000);
   for (const int threads : {2, 3, 16}) CHECK(run(threads, "hash", 200, 64, 200 * 64, 400) == one);
 }
 
-TEST_CASE("of several blocks that fail the lowest is reported, whatever the number of threads") {
+TEST_CASE("if several blocks fail, the lowest is reported for any number of threads") {
   // The traced block would be the first, so it must not fail: blocks 96, 144, 192 ... do.
   for (const int rounds : {10, 2000}) {
     const Outcome one = run(1, "fall_over", 400, 32, 400 * 32, rounds, 50, 48);
@@ -97,7 +97,7 @@ TEST_CASE("a launch's budget ends it on several threads too") {
   CHECK(failure->reason == "kernel hash has not ended after 300000 warp instructions");
 }
 
-TEST_CASE("kernels whose blocks may notice each other are told from those whose blocks cannot") {
+TEST_CASE("kernels whose blocks may communicate are distinguished from those whose blocks cannot") {
   TestGpu gpu;
   gpu.load_cuda(kLong);
   for (const char* name : {"hash", "fall_over", "count_in_shared"})

@@ -117,7 +117,7 @@ TEST_CASE("global accesses touch distinct sectors of 32 bytes") {
   CHECK(stores[0].sectors == 1);
 }
 
-TEST_CASE("arrivals at a barrier come before what follows it in any warp") {
+TEST_CASE("arrivals at a barrier come before the events that follow it in any warp") {
   const auto recorder =
       traced("p[threadIdx.x] = 1;\n__syncthreads();\np[63 - threadIdx.x] += 2;\nasm volatile(\"bar.sync 3, 64;\");");
   const auto arrivals = recorder->of(OpClass::barrier);
@@ -136,7 +136,7 @@ TEST_CASE("arrivals at a barrier come before what follows it in any warp") {
   }
 }
 
-TEST_CASE("branches tell when they divide the warp, products and waits what they are") {
+TEST_CASE("traces record divergent branches, the forms of products and the groups of waits") {
   const auto recorder = traced(R"(
     float d[4] = {0, 0, 0, 0};
     unsigned a = __float_as_uint(p[threadIdx.x]);
@@ -160,7 +160,7 @@ TEST_CASE("branches tell when they divide the warp, products and waits what they
   CHECK(recorder->of(OpClass::fence)[0].active == 0xaaaaaaaau);
 }
 
-TEST_CASE("a cluster's barrier has a phase for each time it is passed, and loads tell whose shared memory they read") {
+TEST_CASE("a cluster's barrier has a phase for each use, and traces record loads from another block's shared memory") {
   Recorder recorder;
   recorder.gpu.load_cuda(R"(
     typedef unsigned u32;

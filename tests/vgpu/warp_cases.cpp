@@ -67,7 +67,7 @@ void add_shuffles(Cases& cases) {
     }
 }
 
-/// r0, the thread's value; r1, whether it takes part; r2, the mask of those that do.
+/// r0: the thread's value; r1: whether it takes part; r2: the mask of the threads that do.
 constexpr int kMemberWords = 3;
 Fill members(const std::function<std::uint32_t(Random&, int block)>& value) {
   return [value](Words& words, Random& random, int block, int lane) {
@@ -78,7 +78,7 @@ Fill members(const std::function<std::uint32_t(Random&, int block)>& value) {
     words.push_back(mask);
   };
 }
-/// Those outside of the mask leave ~0.
+/// Threads outside the mask output ~0.
 string of_members(const string& instructions) {
   return "mov.b32 o0, -1; mov.b32 o1, -1; setp.ne.u32 q, r0, 0; setp.eq.u32 s, r1, 0; @s bra done;\n" + instructions +
          "\ndone:";
@@ -166,7 +166,7 @@ void add_matrices(Cases& cases) {
     }
 }
 
-// ---- Atomics: each thread has a place of its own, so that the order of threads does not matter.
+// ---- Atomics. Each thread has its own location, so the order of threads does not matter.
 
 struct AtomicType {
   string name;  ///< "add.u32", "add.noftz.v2.bf16".
@@ -175,7 +175,7 @@ struct AtomicType {
   int count = 1;  ///< Elements of a vector.
 };
 
-/// What atomics and bulk reductions alike do on one number of 32 or 64 bits.
+/// The operations on one number of 32 or 64 bits that atomics and bulk reductions have in common.
 std::vector<AtomicType> whole_types() {
   std::vector<AtomicType> types;
   for (const string name : {"and.b32", "or.b32", "xor.b32", "add.u32", "add.s32", "inc.u32", "dec.u32", "min.u32",
@@ -254,7 +254,7 @@ struct Operands {
   string prepare;
 };
 
-/// The thread's place: 32 bytes of shared memory, or its words of the output.
+/// The thread's location: 32 bytes of shared memory, or its words of the output.
 string place_in(const string& space) {
   if (space != ".shared") return "mov.b64 d20, to; mov.b64 d21, d20; ";
   return "mov.u32 t0, smem; mad.lo.u32 t0, lane, 32, t0; cvt.u64.u32 d20, t0; cvta.shared.u64 d21, d20; ";
@@ -265,7 +265,7 @@ void add_atomic(Cases& cases, const string& name, const AtomicType& type, const 
   const Operands o(type);
   const int words = std::max(1, type.bits * type.count / 32);
   const string target = space == "" ? "d21" : "d20";
-  // The output: what is there in the end, then what was there before.
+  // The output: the final values, then the old ones.
   const int old = type.count * (operands > 2 ? 3 : 2);
   string body = o.prepare + place_in(space) + o.store("d21", 0);
   body += name + (returns ? " " + o.list(old) + ", [" : " [") + target + "]" + arguments + ";\n";
@@ -276,7 +276,7 @@ void add_atomic(Cases& cases, const string& name, const AtomicType& type, const 
                     : "mov.b32 o" + number(words + i) + ", 0; ";
   const int out_words = std::max(2 * words, 4);
   for (int i = 2 * words; i < out_words; ++i) body += "mov.b32 o" + number(i) + ", 0; ";
-  // Where 16 bits are stored the others of the word are what memory was.
+  // A store of 16 bits keeps the rest of the word.
   if (type.bits * type.count == 16) body += "and.b32 o0, o0, 0xffff; and.b32 o1, o1, 0xffff;";
   const int in_words = operands * type.count * std::max(1, type.bits / 32);
   cases.add(name, body, in_words, out_words, pairs_of(type, operands));
@@ -349,8 +349,8 @@ Fill thirty_two_bytes(Kind kind, int bits) {
   };
 }
 
-/// What blocks of a cluster of two need to write to each other: `fill` fills the thread's 32 bytes of smem at t1 and of
-/// sums at t2; t0, t3 and t4 are smem, sums and the barrier of this block, t5 and t6 sums and the barrier of the
+/// The set-up of blocks of a cluster of two that write to each other. `fill` fills the thread's 32 bytes of smem at t1
+/// and of sums at t2; t0, t3 and t4 are smem, sums and the barrier of this block, t5 and t6 sums and the barrier of the
 /// `other` one (1) or of this one too (0); p says which thread is the first.
 string to_a_block(const string& fill, int other) {
   return ".shared .align 128 .b8 sums[1024]; .shared .align 8 .b64 arrived; mov.u32 t0, smem; mov.u32 t3, sums; "
@@ -368,7 +368,7 @@ string to_the_other_block(const string& fill) {
 string expects(int bytes) {
   return "@p mbarrier.arrive.expect_tx.shared.b64 _, [t4], " + number(bytes) + ";\n";
 }
-/// A wait that ended tells more than one that does not.
+/// Cases whose waits end: a wait that does not end has no result to compare.
 string arrival() {
   return "mov.b32 t7, 0;\nwait: mbarrier.test_wait.parity.shared.b64 q, [t4], 0; add.u32 t7, t7, 1; setp.lt.u32 s, t7, "
          "20000; @q bra done; @s bra wait;\n"
@@ -402,7 +402,7 @@ void add_bulk_reductions(Cases& cases) {
               16, 8, thirty_two_bytes(r.kind, r.bits));
     const bool to_shared = (r.bits == 32 && r.kind == Kind::i32) || r.name == "add.u64";
     if (!to_shared) continue;
-    // To the other block of a cluster of two: a GPU calls these illegal instructions outside of clusters.
+    // To the other block of a cluster of two: outside clusters a GPU reports illegal instructions.
     const string to_other =
         to_the_other_block(eight("st.shared.b32", "t2", "r", 0) + eight("st.shared.b32", "t1", "r", 8));
     const string shared = "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes." + r.name;
@@ -456,7 +456,7 @@ void add_stores_to_other_blocks(Cases& cases) {
             8, 4, any_words(8), 2);
 }
 
-// ---- Copies that are waited for.
+// ---- Copies and waits for them.
 
 /// A byte count of at most `most`, then the thread's data.
 Fill counted(int most) {
@@ -485,7 +485,7 @@ void add_copies(Cases& cases) {
   }
 }
 
-// ---- Barriers in memory: what pending counts and waits answer.
+// ---- mbarriers: pending counts and the results of waits.
 
 void add_mbarriers(Cases& cases) {
   // Each thread has a barrier of its own, for 4 to 11 arrivals.
@@ -500,7 +500,7 @@ void add_mbarriers(Cases& cases) {
   const string arrive = "mbarrier.arrive.shared.b64 d0, [t0];\n";
   string body = begin + arrive + pending(3) + "mov.b64 d1, d0;\nmbarrier.arrive.noComplete.shared.b64 d0, [t0], 2;\n" +
                 pending(2) + waits("0", 1) + waits("1", 0);
-  // The last ones of the first phase, one of which leaves.
+  // The last arrivals of the first phase; one of them drops out.
   body += "mbarrier.arrive_drop.shared.b64 d0, [t0];\n" + pending(8) +
           "sub.u32 t2, t1, 4;\nmore: setp.eq.u32 p, t2, 0; @p bra enough; sub.u32 t2, t2, 1;\n" + arrive +
           "bra more;\nenough:\n" + waits("0", 7) + waits("1", 6) + "mbarrier.test_wait.shared.b64 p, [t0], d1" +

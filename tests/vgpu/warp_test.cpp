@@ -16,7 +16,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Runs `__global__ void k(unsigned* out, int n)`; `count` words come back.
+/// Runs `__global__ void k(unsigned* out, int n)` and returns `count` words.
 std::vector<U32> run(const std::string& body, std::size_t count, std::uint32_t block = 32, int n = 0) {
   TestGpu gpu;
   gpu.load_cuda("extern \"C\" __global__ void k(unsigned* out, int n) {\n" + body + "\n}");
@@ -38,7 +38,7 @@ std::string failure_of_kernel(const std::string& body, std::uint32_t block = 32,
 
 }  // namespace
 
-TEST_CASE("shuffles move values as their mode and width say") {
+TEST_CASE("shuffles move values according to their mode and width") {
   const auto out = run(R"(
     const int t = threadIdx.x;
     out[t] = __shfl_sync(~0u, t * 3, 5);
@@ -182,7 +182,7 @@ TEST_CASE("a producer arrives without waiting, barriers reduce predicates") {
   }
 }
 
-TEST_CASE("lanes that a warp does not have vote with everybody at a barrier with a count") {
+TEST_CASE("lanes that a warp does not have vote with all others at a barrier with a count") {
   const auto out = run(R"(
     const int t = threadIdx.x;
     int all, none, any, count;
@@ -202,7 +202,7 @@ TEST_CASE("threads that have returned do not hold up a barrier of the whole bloc
   for (U32 t = 0; t < 64; ++t) CHECK(out[t] == (t < 40 ? 9 : 0xdeadbeef));
 }
 
-TEST_CASE("a barrier that some warps never reach is a deadlock that says who waits") {
+TEST_CASE("a barrier that some warps never reach is a deadlock that names the waiting ones") {
   const std::string reason = failure_of_kernel(
       "if (threadIdx.x < 32) asm volatile(\"bar.sync 5, 64;\");\nelse { while (*(volatile unsigned*)out == "
       "0) {} }",
@@ -223,7 +223,7 @@ TEST_CASE("an endless loop runs out of its budget") {
   CHECK(contains(reason, "timed out: kernel k: warp 0 of block (0, 0, 0) has not ended after"));
 }
 
-TEST_CASE("impossible barriers are failures of the kernel") {
+TEST_CASE("impossible barriers fail the kernel") {
   CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync %0, 32;\" :: \"r\"(n));", 32, 16),
                  "barrier 16 does not exist"));
   CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync 1, %0;\" :: \"r\"(n));", 32, 40), "no multiple of 32"));

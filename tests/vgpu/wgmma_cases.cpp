@@ -27,7 +27,7 @@ enum class Probe : std::uint8_t {
   wide,         ///< Exponents over the whole range.
   one_big,      ///< One product above tiny ones, the gap growing from row to row.
   cancelling,   ///< Two big products cancel; the rest was aligned to them or was not.
-  big_c,        ///< The accumulator above tiny products, by ever more.
+  big_c,        ///< The accumulator exceeds tiny products more and more.
   cancelled_c,  ///< The accumulator cancels a product.
   smallest,
   largest,
@@ -371,7 +371,7 @@ std::uint32_t distinct_f16(std::size_t index) {
   return 0x0400u + static_cast<std::uint32_t>(index);
 }
 
-/// The unit matrix beside the probed operand: A's fragments, or B's core matrices behind the image.
+/// The unit matrix that the probed operand is multiplied with: A's fragments, or B's core matrices after the image.
 Case layout_case(const std::string& name, Product p, const SharedLayout& probed, bool of_a) {
   p.a = p.b = "f16";
   p.a_in_registers = !of_a;

@@ -9,7 +9,7 @@
 /// Products of a warpgroup (wgmma.mma_async, PTX ISA 9.0, 9.7.15) to record and to compare.
 namespace evo::conformance {
 
-/// How a matrix lies in shared memory, as a descriptor says it (9.7.15.5.1). Offsets in bytes.
+/// The layout of a matrix in shared memory, as in a descriptor (9.7.15.5.1). Offsets in bytes.
 struct SharedLayout {
   std::uint32_t start = 0;    ///< Within the image.
   std::uint32_t leading = 0;  ///< Leading dimension byte offset.
@@ -35,17 +35,17 @@ struct Product {
   int steps = 1;           ///< Products chained in one commit group.
   int tiles = 1;           ///< Different operands; step s takes tile s % tiles.
 
-  /// "m64n8k32.f32.e4m3.e4m3.rs", with what differs from the defaults behind it.
+  /// "m64n8k32.f32.e4m3.e4m3.rs", followed by the fields that differ from their defaults.
   std::string name() const;
   int k() const;             ///< Summed elements of one step.
   int accumulators() const;  ///< 32-bit registers of D in each thread.
 };
 
-/// Random operands that probe how sums are made: each record another way. Without swizzle, K-major.
+/// Random operands that probe how sums are computed, each record in another way. K-major, without swizzle.
 std::vector<Case> numerics_cases();
 
-/// One operand is the unit matrix, so D shows which elements of the other one the descriptor names. Elements of the
-/// image are f16 and all different.
+/// One operand is the unit matrix, therefore D shows which elements of the other one the descriptor selects. Elements
+/// of the image are f16 and all different.
 std::vector<Case> layout_cases();
 
 }  // namespace evo::conformance

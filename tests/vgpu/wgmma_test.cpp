@@ -88,7 +88,7 @@ TEST_CASE("an accumulator read, written or moved and read before its product was
       "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {d0,d1,d2,d3}, {moved,a1,a2,a3}, desc, p, 1, 1;\n";
   CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 moved, d0;\n" + of_result + kWait).finding,
              ContainsSubstring("A is the accumulator"));
-  // Waiting ends committed groups only, and leaves as many as it says.
+  // A wait covers committed groups only, and leaves as many pending as it names.
   CHECK_THAT(run_body(kFence + kProduct + kWait).finding, ContainsSubstring(early));
   CHECK_THAT(run_body(kFence + kProduct + kCommit + "wgmma.wait_group.sync.aligned 1;\n").finding,
              ContainsSubstring(early));
@@ -122,7 +122,7 @@ TEST_CASE("the four warps of a warpgroup issue the same products, and all of the
              ContainsSubstring("scale-d differs between lanes"));
 }
 
-TEST_CASE("a descriptor that leads out of shared memory is found") {
+TEST_CASE("a descriptor that points outside shared memory is found") {
   const std::string far = "mov.b64 desc, far;\n";
   CHECK_THAT(run_body(far + kFence + kProduct + kCommit + kWait).finding,
              ContainsSubstring("B reads 16 bytes at shared address") && ContainsSubstring("outside"));

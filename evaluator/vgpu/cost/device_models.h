@@ -7,10 +7,10 @@
 
 #include "evaluator/device/device.h"
 
-/// The GPUs that the virtual one can be, as data.
+/// The GPUs that the virtual GPU can model: their limits, rates and latencies.
 namespace evo::vgpu {
 
-/// Throughput of one SM in lanes (threads' results) per clock, unless it says otherwise.
+/// Throughput of one SM, in results of threads per clock where no other unit is given.
 struct PipeRates {
   double issue = 4;  ///< Warp instructions per clock: one for each sub-partition.
   double float_fma = 128;
@@ -27,7 +27,7 @@ struct PipeRates {
   double vote = 64;
   double shared_bytes = 128;        ///< Bytes per clock through the shared-memory banks: one wavefront.
   double l1_bytes = 64;             ///< Bytes per clock between an SM and L2.
-  double remote_shared_bytes = 16;  ///< Bytes per clock that an SM reads of the other shared memories of a cluster.
+  double remote_shared_bytes = 16;  ///< Bytes per clock that an SM reads from other blocks' shared memory.
 };
 
 /// mma.sync throughput of one SM in flop (or integer op) per clock. 0: the types are not supported.
@@ -35,7 +35,7 @@ struct MmaRates {
   double half = 0;      ///< f16 and bf16 operands, f32 accumulator.
   double half_f16 = 0;  ///< f16 accumulator.
   double tf32 = 0;
-  double fp8 = 0;  ///< Where the tensor core takes 8-bit floats; unused when they go through f16.
+  double fp8 = 0;  ///< Unused where 8-bit floats are converted to f16 first.
   double fp8_f16 = 0;
   double int8 = 0;
   double f64 = 0;
@@ -61,13 +61,13 @@ struct Latencies {
   double atomic = 300;
   double mma = 18;       ///< Fixed part; the occupied clocks of the tensor core are added.
   double wgmma = 60;     ///< From the last product of a group until its wait ends.
-  double wgmma_gap = 8;  ///< Of the tensor core between products of one warpgroup.
+  double wgmma_gap = 8;  ///< Gap in the tensor core between products of one warpgroup.
   double barrier = 22;
-  double mbarrier = 20;          ///< From the end of a phase until its waiters go on.
-  double bulk_copy = 170;        ///< Of the copy engine, beside the way to memory.
+  double mbarrier = 20;          ///< From the end of a phase until its waiters continue.
+  double bulk_copy = 170;        ///< Of the copy engine, in addition to the path to memory.
   double remote_shared = 190;    ///< Of another block of the cluster.
-  double cluster_barrier = 190;  ///< From the last arrival at a cluster's barrier until the waiters go on.
-  double fence = 20;             ///< Of the block; wider ones cost a trip to L2.
+  double cluster_barrier = 190;  ///< From the last arrival at a cluster's barrier until the waiters continue.
+  double fence = 20;             ///< Of a fence at block scope.
   double branch = 8;
   double special_register = 18;
 };
@@ -75,31 +75,31 @@ struct Latencies {
 struct DeviceModel {
   std::string_view name;   ///< "h200"
   std::string_view title;  ///< "NVIDIA H200"
-  std::string_view arch;   ///< What NVRTC compiles for.
+  std::string_view arch;   ///< The architecture that NVRTC compiles for.
   int sm = 0;              ///< Compute capability times ten; its limits are in engine/device/launch_rules.h.
   int sm_count = 0;
   double clock_ghz = 0;            ///< Maximum.
-  double sustained_clock_ghz = 0;  ///< What kernels run at; latencies are modelled at this one.
+  double sustained_clock_ghz = 0;  ///< The clock under load, at which latencies are modelled.
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
   double memory_gbytes_per_s = 0;
   double l2_bytes_per_clock = 0;       ///< Of the whole chip.
-  std::int64_t l1_and_smem_bytes = 0;  ///< What L1 shares with shared memory.
+  std::int64_t l1_and_smem_bytes = 0;  ///< L1 and shared memory together.
   /// SMs of each GPC, where there are clusters: all blocks of a cluster run in one GPC.
   std::array<int, 8> gpc_sms{};
-  double launch_floor_us = 0;      ///< An empty kernel in a graph of many.
+  double launch_floor_us = 0;      ///< Latency of an empty kernel in a graph of many.
   double dependent_launch_us = 0;  ///< The same launched programmatically.
   double block_launch_clocks = 0;  ///< Between blocks that one SM starts.
   PipeRates rates;
   MmaRates mma;
-  MmaRates wgmma;  ///< Of warpgroups, where there is wgmma.
+  MmaRates wgmma;  ///< Rates of wgmma.
   Latencies latencies;
 };
 
-/// h200 first: the default.
+/// The first one, h200, is the default.
 std::span<const DeviceModel> device_models();
 
-/// Throws usage_error for an unknown name, listing the names.
+/// Throws usage_error, which lists the names, for an unknown one.
 const DeviceModel& device_model(std::string_view name);
 
 /// Whether the GPU runs what was compiled for a target such as sm_80: plain ones run on this and newer GPUs, sm_90a
@@ -109,7 +109,7 @@ bool runs_target(const DeviceModel& model, std::string_view target);
 /// What its compute capability allows, with its number of SMs.
 DeviceLimits limits_of(const DeviceModel& model);
 
-/// As `resolve_device` gives it: id "vgpu:h200".
+/// The device that `resolve_device` returns for a model: its id is "vgpu:h200".
 DeviceInfo device_info(const DeviceModel& model);
 
 }  // namespace evo::vgpu

@@ -7,11 +7,11 @@
 
 #include "evaluator/vgpu/numbers/cpu_clones.h"
 
-/// What PTX adds to IEEE arithmetic: flushing, saturation, canonical NaNs. All inline and free of branches,
-/// for loops over lanes.
+/// The parts of PTX arithmetic that IEEE does not have: flushing, saturation, canonical NaNs. All functions are inline
+/// and free of branches, for loops over lanes.
 namespace evo::vgpu {
 
-constexpr std::uint32_t kNanF32 = 0x7fff'ffffu;  ///< What f32 arithmetic returns for every NaN.
+constexpr std::uint32_t kNanF32 = 0x7fff'ffffu;  ///< The NaN that f32 arithmetic returns.
 
 template <bool kFlush>
 EVO_INLINE float flushed(float x) {
@@ -34,7 +34,7 @@ EVO_INLINE T saturated(T x) {
 EVO_INLINE float canonical(float x) {
   return x == x ? x : std::bit_cast<float>(kNanF32);
 }
-/// The f64 units hand a NaN's payload on, as the CPU's do.
+/// f64 units keep a NaN's payload, as CPUs do.
 EVO_INLINE double canonical(double x) {
   return x;
 }
@@ -58,7 +58,7 @@ EVO_INLINE BitsOf<T> bits_in(T x) {
   return std::bit_cast<BitsOf<T>>(x);
 }
 
-/// min (or max): a NaN operand loses, -0 < +0.
+/// min or max. The other operand wins over a NaN, and -0 < +0.
 template <class T, bool kMax>
 EVO_INLINE T smaller_or_larger(T a, T b) {
   const bool a_first = kMax ? a > b : a < b;

@@ -5,8 +5,8 @@
 
 #include "evaluator/vgpu/numbers/float_bits.h"
 
-/// f16 and bf16 values inside loops over lanes: conversions that the compiler can vectorise, and arithmetic
-/// on them with one rounding. The same bits as float_formats.h, which has the complete set.
+/// f16 and bf16 inside loops over lanes: conversions that the compiler can vectorise, and arithmetic that rounds once.
+/// float_formats.h has the complete set of conversions; numbers convert to the same bits.
 namespace evo::vgpu {
 
 /// value + error is the sum, exactly, and value its nearest T (Knuth's two-sum).
@@ -23,8 +23,8 @@ EVO_INLINE ExactSum<T> exact_sum(T a, T b) {
   return {sum, (a - a_part) + (b - b_part)};
 }
 
-/// Rounds to odd instead of to nearest: rounding once more, to a format at least two bits narrower, is then
-/// as if there had been one rounding (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
+/// Rounds a sum to odd instead of to nearest. A second rounding, to a format at least two bits narrower, then gives the
+/// result of a single rounding (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums").
 template <class T>
 EVO_INLINE T to_odd(ExactSum<T> sum) {
   const BitsOf<T> bits = bits_in(sum.value);
@@ -60,7 +60,7 @@ struct F16 {
     result = size >= 0x477f'f000u ? kInfinity : result;
     return size > 0x7f80'0000u ? kNan : sign | result;
   }
-  // The product of two is exact in f32; a sum rounds twice without harm, for f32 has 2 * 11 + 2 bits.
+  // A product of two is exact in f32. A sum may be rounded twice because f32 has 2 * 11 + 2 bits.
   static EVO_INLINE std::uint32_t add(std::uint32_t a, std::uint32_t b) { return narrow(widen(a) + widen(b)); }
   static EVO_INLINE std::uint32_t mul(std::uint32_t a, std::uint32_t b) { return narrow(widen(a) * widen(b)); }
   static EVO_INLINE std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
@@ -80,13 +80,13 @@ struct BF16 {
     const std::uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
     return (bits & 0x7fff'ffffu) > 0x7f80'0000u ? kNan : rounded;
   }
-  /// A double that was rounded to odd.
+  /// Narrows a double that was rounded to odd.
   static EVO_INLINE std::uint32_t narrow_odd(double x) {
     const auto single = static_cast<float>(x);
     const double error = x - static_cast<double>(single);
     return narrow(to_odd(ExactSum<float>{single, error > 0 ? 1.0f : (error < 0 ? -1.0f : static_cast<float>(error))}));
   }
-  // bf16 has f32's exponents: products and sums that f32 would round first go through double.
+  // bf16 has f32's exponents. Products and sums use double because f32 would round them.
   static EVO_INLINE double wide(std::uint32_t bits) { return static_cast<double>(widen(bits)); }
   static EVO_INLINE std::uint32_t add(std::uint32_t a, std::uint32_t b) {
     return narrow_odd(to_odd(exact_sum(wide(a), wide(b))));
@@ -108,7 +108,7 @@ EVO_INLINE std::uint32_t flushed_half(std::uint32_t bits) {
   return bits;
 }
 
-/// Orders halves as integers: negative ones mirrored. NaNs must not come here.
+/// An integer that orders halves; not for NaNs.
 EVO_INLINE std::int32_t ordered_half(std::uint32_t bits) {
   const auto size = static_cast<std::int32_t>(bits & 0x7fffu);
   return (bits & 0x8000u) != 0 ? -size - 1 : size;

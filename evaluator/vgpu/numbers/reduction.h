@@ -8,7 +8,7 @@
 #include "evaluator/vgpu/numbers/float_bits.h"
 #include "evaluator/vgpu/ptx/ptx.h"
 
-/// The reductions that the copy engine does in memory: cp.reduce.async.bulk, red.async.
+/// The reductions of the copy engine in memory: cp.reduce.async.bulk and red.async.
 namespace evo::vgpu {
 
 /// Combines `count` values in memory with others.
@@ -18,17 +18,16 @@ struct Reduction {
   std::uint32_t bytes = 0;  ///< Of a value.
 };
 
-/// How global memory adds doubles: a NaN stays as it is, also a signalling one, and the added one goes before
-/// the old one.
+/// How global memory adds doubles. A NaN keeps its bits, even a signalling one, and the NaN in `b` wins.
 double added_in_memory(double old, double b);
-/// How memory adds f32, with and without flushing subnormals.
+/// How memory adds f32.
 template <bool kFlush>
 float added_in_memory(float old, float b) {
   return finished<kFlush, false>(flushed<kFlush>(old) + flushed<kFlush>(b));
 }
 
-/// "add", "min", "max", "inc", "dec", "and", "or", "xor". Nothing for a type that the operation does not have.
-/// `flush`: additions of f32 flush subnormals.
+/// `operation` is "add", "min", "max", "inc", "dec", "and", "or" or "xor". Nothing for a type that the operation does
+/// not have. With `flush`, additions of f32 flush subnormals.
 std::optional<Reduction> reduction_of(std::string_view operation, ptx::Type type, bool flush = false);
 
 }  // namespace evo::vgpu

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t kChunkBytes = 16;
 
-/// Moves a chunk within its 128-byte line by where the line is in the pattern of eight (four, two) lines.
+/// Swizzles the address of a chunk within its 128-byte line. The pattern repeats after eight (four, two) lines.
 std::uint32_t swizzled(const SharedMatrix& matrix, std::uint32_t address) {
   const std::uint32_t chunks = matrix.row_bytes / kChunkBytes;
   return address ^ ((((address >> 7) - matrix.base) & (chunks - 1)) << 4);
@@ -32,7 +32,8 @@ std::uint32_t chunk_across(const SharedMatrix& matrix, int block, int k) {
                               k_block * matrix.stride + k_inside * matrix.row_bytes);
 }
 
-/// body(address of the chunk, row or block of rows, chunk along k or k) for every chunk of the part.
+/// Calls body(address, row, chunk along k) for every chunk of a part, or body(address, block of rows, k) where the part
+/// is transposed.
 template <class Body>
 void for_each_chunk(const SharedPart& part, Body body) {
   if (part.transposed) {

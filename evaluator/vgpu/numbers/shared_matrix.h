@@ -16,13 +16,13 @@ struct SharedMatrix {
   std::uint32_t start = 0;
   std::uint32_t leading = 0;     ///< Leading dimension byte offset.
   std::uint32_t stride = 0;      ///< Stride dimension byte offset.
-  std::uint32_t base = 0;        ///< Matrix base offset: where the swizzle's pattern starts, in units of 128 bytes.
-  std::uint32_t row_bytes = 16;  ///< Of a swizzle atom: 16 (no swizzle), 32, 64 or 128.
+  std::uint32_t base = 0;        ///< Matrix base offset: where the swizzle pattern starts, in units of 128 bytes.
+  std::uint32_t row_bytes = 16;  ///< Bytes of a swizzle atom's row: 16 (no swizzle), 32, 64 or 128.
 };
 
 SharedMatrix decode_descriptor(std::uint64_t descriptor);
 
-/// Where a part of an operand lies: `rows` (of A) or columns (of B) from `first`, `chunks` of 16 bytes along k.
+/// A part of an operand: `rows` rows of A (or columns of B) from `first`, and `chunks` of 16 bytes along k.
 struct SharedPart {
   SharedMatrix matrix;
   int first = 0;
@@ -31,17 +31,17 @@ struct SharedPart {
   bool transposed = false;  ///< M- or N-major, 16-bit elements.
 };
 
-/// The shared address of the first chunk that does not lie inside `shared`, or 0 when all do. Address 0 is reserved.
+/// The address of the first chunk that is not inside `shared`, or 0 if all are inside. Address 0 is reserved.
 std::uint32_t first_outside(const SharedPart& part, std::span<const std::byte> shared);
 
-/// Reads a part as words along k. `to` gets, for each `rows_per_tile` (8 or 16) rows, 4 * chunks words. All must be
-/// inside.
+/// Reads a part as words along k: 4 * chunks words for each `rows_per_tile` (8 or 16) rows. The part must lie inside
+/// `shared`.
 void read_part(const SharedPart& part, std::span<const std::byte> shared, int rows_per_tile, TileWord* to);
 
 /// Calls chunk(shared address) for each 16 bytes of a part.
 void each_chunk(const SharedPart& part, const std::function<void(std::uint32_t)>& chunk);
 
-/// Of a part's bytes, to see whether they change.
+/// A checksum of a part's bytes, to detect changes.
 std::uint64_t checksum(const SharedPart& part, std::span<const std::byte> shared);
 
 }  // namespace evo::vgpu

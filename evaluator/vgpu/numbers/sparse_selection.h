@@ -8,9 +8,9 @@
 
 namespace evo::vgpu {
 
-/// Of a sparse A half is stored: two units of each group of four along k, or (tf32) one of two. Metadata, 4 bits for
-/// each group of each row, says which (PTX ISA 9.0, 9.7.14.6.1 and 9.7.15.6.1). A unit is an element, or a pair of
-/// 4-bit ones.
+/// A sparse A stores half of its units: two of each group of four along k, or one of two for tf32. Metadata names them
+/// with 4 bits for each group of each row (PTX ISA 9.0, 9.7.14.6.1 and 9.7.15.6.1). A unit is an element, or a pair of
+/// 4-bit elements.
 struct SparseSelection {
   int unit_bits = 16;
   bool one_of_two = false;

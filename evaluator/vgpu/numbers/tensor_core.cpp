@@ -21,8 +21,8 @@ bool is_signed(MmaType type) {
   return type == MmaType::s8 || type == MmaType::s4;
 }
 
-/// Fragments as words along k (PTX ISA 9.7.14.5): A's registers come in pairs of rows 0-7 and 8-15, each next pair four
-/// words further along k; B's registers follow each other along k.
+/// Fragments as words along k (PTX ISA 9.7.14.5). A's registers come in pairs for rows 0-7 and 8-15; each pair is four
+/// words further along k than the one before. B's registers follow each other along k.
 struct TileWords {
   std::array<TileWord, kMaxGroups> a;
   std::array<TileWord, kMaxGroups> b;
@@ -58,7 +58,7 @@ void add_blocks(TileSums& sums, const TileWords& words, const MmaForm& form, con
 
 // ---- 8-bit floats on Hopper: two products of f16 operands, then an addition.
 
-/// sums += c with one rounding to nearest; NaN comes out canonical. Works on rows of 32 lanes: two columns.
+/// sums += c, rounded once to nearest, with canonical NaNs. Two columns are one row of 32 lanes.
 void add_c(TileSums& sums, const TileSums& c, MmaType accumulator) {
   for (int column = 0; column < 8; column += 2) {
     Row x, y;
@@ -72,7 +72,8 @@ void add_c(TileSums& sums, const TileSums& c, MmaType accumulator) {
       const float sum = std::bit_cast<float>(x[lane]) + std::bit_cast<float>(y[lane]);
       x[lane] = sum != sum ? 0x7fffffffu : std::bit_cast<std::uint32_t>(sum);
     }
-    if (accumulator == MmaType::f16) row::cvt_f16_f32(x.data(), x.data());  // A sum of two f16 is exact enough in f32.
+    if (accumulator == MmaType::f16)
+      row::cvt_f16_f32(x.data(), x.data());  // f32 has enough bits for a second rounding.
     std::copy_n(x.data(), kLanes, sums[column].row.data());
   }
 }
@@ -101,7 +102,7 @@ void add_float(TileSums& sums, const TileWords& words, const MmaForm& form, cons
                                        : numerics.half);
 }
 
-/// Columns of a tile, two by two as a row of 32 lanes, through a function over rows.
+/// Applies a function over rows of 32 lanes to a tile, two columns at a time.
 template <class Function>
 void convert_columns(TileSums& sums, Function function) {
   for (std::size_t column = 0; column < sums.size(); column += 2) {
@@ -139,8 +140,7 @@ struct Element {
   int column = 0;
 };
 
-/// Which element of A (rows and k) a lane of a quad pair holds as its i-th; of B likewise (columns and k) with the
-/// other layout.
+/// The i-th element of A (row and k) that a lane of a quad pair holds, or of B (column and k) with the other layout.
 Element factor_of(int lane, int i, bool by_columns) {
   const int quad = lane / 16 * 4, place = lane % 4;
   return by_columns ? Element{quad + i, place} : Element{quad + place, i};
@@ -152,7 +152,7 @@ Element word_sum_of(int lane, int i) {
   return {lane / 16 * 4 + (lane & 1) + (i & 2), (i & 4) + (lane & 2) + (i & 1)};
 }
 
-/// The lanes of a quad pair and the elements that each holds.
+/// Visits the lanes of a quad pair and the elements that each holds.
 template <class Visit>
 void each_element(int pair, int elements, Visit visit) {
   for (const int upper : {0, 16})
@@ -164,8 +164,8 @@ std::uint32_t half_in(const std::uint32_t* word, int i) {
   return word[0] >> 16 * (i % 2) & 0xffffu;
 }
 
-/// Since Ampere ptxas makes these of ordinary instructions, each of which rounds to the nearest f32: products
-/// are added in ascending k, and C to the sum of all four, or, where sums are f16, of the first two.
+/// Since Ampere ptxas emits ordinary instructions that each round to the nearest f32. Products are added in ascending
+/// k. C is added to the sum of all four, or of the first two where sums are f16.
 std::uint32_t quad_pair_sum(const std::array<float, 4>& a, const std::array<float, 4>& b, float c, bool halves) {
   const std::size_t before_c = halves ? 2 : 4;
   float sum = a[0] * b[0];
@@ -223,7 +223,7 @@ void multiply_integer(const MmaForm& form, const MmaOperands& operands, const Mm
 
 // ---- f64: fused multiply-adds in ascending k.
 
-/// Of several NaNs the tensor core hands on B's, then the sum's, then A's.
+/// If several operands are NaN, the result is B's NaN before the sum's, and the sum's before A's.
 double fused(double a, double b, double sum) {
   for (const double operand : {b, sum, a})
     if (operand != operand)

@@ -12,12 +12,11 @@ namespace {
 
 constexpr std::size_t kRows = 16, kColumns = 8, kMaxK = 32;
 
-/// A column of A, a row of B (of which 8 count) or a column of the sums.
+/// A column of A, a row of B (8 elements count) or a column of the sums.
 typedef float Numbers __attribute__((vector_size(4 * kRows)));
 typedef std::uint32_t Bits __attribute__((vector_size(4 * kRows)));
 
-/// How elements of a type become f32: their magnitude moves up to f32's place, which leaves an exponent that is too
-/// low.
+/// How elements of a type become f32: their magnitude moves to f32's place, and `scale` corrects the exponent.
 struct Widening {
   int width = 32;  ///< Of an element.
   std::uint32_t magnitude = 0x7fffffff;

@@ -7,9 +7,9 @@
 
 namespace evo::vgpu {
 
-/// What add_block computes as a CPU multiplies and adds in f32: a multiple faster, the last bits differ, and infinities
-/// and NaNs among the operands count as large numbers. The same bits on every CPU. For a cost model, which follows a
-/// kernel's branches but asks for no results.
+/// add_block in the CPU's f32 arithmetic, which is several times faster. The last bits differ, and infinities and NaNs
+/// among the operands count as large numbers. The bits are the same on every CPU. The cost model uses it: products
+/// matter there only where they decide a branch.
 void estimate_block(std::span<TileSums> sums, const BlockOperands& operands, MmaType accumulator, std::size_t b_step);
 
 }  // namespace evo::vgpu

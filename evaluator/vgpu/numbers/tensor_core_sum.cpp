@@ -6,7 +6,7 @@
 #include "evaluator/vgpu/numbers/row_conversions.h"
 #include "evaluator/vgpu/numbers/tensor_core_estimate.h"
 
-// Vectors wider than the plain CPU's registers are passed between functions that are all inlined.
+// GCC warns of wide vectors as parameters. These functions are all inlined.
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
@@ -17,25 +17,25 @@ namespace {
 constexpr int kRows = 16;
 constexpr int kColumns = 8;
 constexpr int kMaxK = 32;
-/// Exponent of a zero: below that of any product, so that zeros never set the alignment.
+/// Exponent of a zero. It is below that of any product, so zeros never set the alignment.
 constexpr int kZeroExponent = -512;
 constexpr int kLowestExponent = -300;
-/// Factors are scaled so that a product has this many bits behind the point before it is cut.
+/// Fraction bits of a product before it is cut.
 constexpr int kProductFractionBits = 25;
 
-/// What a type's fields look like within a word.
+/// The fields of a type within a word.
 struct Layout {
   int width;
   int fraction_bits;
   int exponent_bits;
-  bool infinity;            ///< The top exponent is infinity and NaN; without, only all ones are NaN.
-  int skip;                 ///< Low bits that are not looked at.
+  bool infinity;            ///< The top exponent is infinity and NaN; otherwise only all ones are NaN.
+  int skip;                 ///< Low bits that are ignored.
   bool normalised = false;  ///< Subnormals (of three fraction bits) get exponents of their own.
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   constexpr std::uint32_t sign() const { return 1u << (exponent_bits + fraction_bits); }
   constexpr std::uint32_t infinity_bits() const { return ((1u << exponent_bits) - 1) << fraction_bits; }
-  /// Magnitudes from here on are not numbers.
+  /// Magnitudes from here on are infinity or NaN.
   constexpr std::uint32_t first_special() const { return infinity ? infinity_bits() : sign() - 1; }
 };
 
@@ -63,18 +63,18 @@ std::uint32_t element(std::uint32_t word, int index, const Layout& layout) {
   return (word >> (index * layout.width + layout.skip)) & (2 * layout.sign() - 1);
 }
 
-/// What one block needs; unpacked so that the inner loop only loads.
+/// One block of k, unpacked.
 struct Block {
   BlockOperands operands;
   Layout a, b, c;
   int k = 0;
   int fraction_bits = 0;
   int result_fraction_bits = 0;
-  bool round_to_odd = false;                 ///< Keep inexactness in the last bit, for a later rounding to f16.
-  alignas(64) std::uint32_t numbers[kRows];  ///< Out: zero in some lane when an infinity or a NaN takes part.
+  bool round_to_odd = false;                 ///< The last bit records inexactness, for a later rounding to f16.
+  alignas(64) std::uint32_t numbers[kRows];  ///< Output: a lane is zero if an infinity or a NaN takes part.
 };
 
-/// (-1)^sign * magnitude * 2^exponent (but for a common scale); infinities and NaNs count as zeros.
+/// (-1)^sign * magnitude * 2^exponent, up to a common scale. Infinities and NaNs count as zeros.
 struct alignas(64) Factors {
   std::uint32_t magnitude[kRows];
   std::int32_t sign[kRows];  ///< All ones where negative.
@@ -88,7 +88,7 @@ struct Vectors {
   typedef float F __attribute__((vector_size(4 * Lanes)));
 };
 
-/// Lanes' worth of numbers from their bits; `numbers` loses its bits where one is infinite or NaN.
+/// Decodes a vector of numbers. Lanes of `numbers` become zero where a number is infinite or NaN.
 template <int Lanes>
 [[gnu::always_inline]] inline void decode(Factors& to, int at, const typename Vectors<Lanes>::U& bits,
                                           const Layout& layout, int scale, typename Vectors<Lanes>::U& numbers) {
@@ -158,9 +158,9 @@ template <int Lanes>
   bits |= (U)(bits != 0) & (U)sign & 0x80000000u;
 }
 
-/// Sums one column of the tile for Lanes rows from `at`. Even and odd products are summed apart, so that each sum fits
-/// 32 signed bits: at most 16 products of 8-bit factors (below 3.6) or 8 of wider ones (below 4) with 25 bits behind
-/// the point, and the running sum (below 2). The whole fits 32 bits and a sign.
+/// Sums one column of the tile for Lanes rows from `at`. Even and odd products are summed separately, so that each sum
+/// fits 32 signed bits: at most 16 products of 8-bit factors (below 3.6) or 8 of wider ones (below 4) with 25 fraction
+/// bits, and the running sum (below 2). The total fits 32 bits and a sign.
 template <int Lanes>
 [[gnu::always_inline]] inline void sum_column(std::uint32_t* column, const Factors* a, const Factors* b, int at, int j,
                                               Block& block) {
@@ -178,7 +178,7 @@ template <int Lanes>
     top = exponents[k] > top ? exponents[k] : top;
   }
 
-  // A term that is e below the top keeps what lies above 2^(top - fraction_bits).
+  // Of every term only the bits above 2^(top - fraction_bits) are kept.
   const I base = top + (kProductFractionBits - block.fraction_bits);
   const auto add = [&](I & total, const U& magnitude, const I& exponent, const I& sign) __attribute__((always_inline)) {
     I shift = base - exponent;
@@ -196,7 +196,7 @@ template <int Lanes>
   }
   add(even, *(const U*)(running.magnitude + at), running_exponent, *(const I*)(running.sign + at));
 
-  const I negative = ((even & odd) + ((even ^ odd) >> 1)) >> 31;  // Sign of the sum, which may need 33 bits.
+  const I negative = ((even & odd) + ((even ^ odd) >> 1)) >> 31;  // Sign of the sum, which may have 33 bits.
   const U magnitude = (((U)even + (U)odd) ^ (U)negative) - (U)negative;
   U bits;
   to_f32<Lanes>(bits, magnitude, top - block.fraction_bits, negative, block);
@@ -268,14 +268,14 @@ bool is_negative(std::uint32_t bits, const Layout& layout) {
   return (bits & layout.sign()) != 0;
 }
 
-/// Puts infinities and NaNs where a sum with one belongs; finite sums stay as computed.
+/// Replaces sums that are infinite or NaN; finite sums stay as computed.
 void fix_special(TileSums& sums, const TileSums& before, const Block& block) {
   const int first = block.operands.first_element, per_word = block.operands.elements;
   for (int column = 0; column < kColumns; ++column)
     for (int row = 0; row < kRows; ++row) {
       const std::uint32_t start = before[column].row[row];
       bool nan = is_nan(start, block.c);
-      bool infinite[2] = {false, false};  // Of each sign.
+      bool infinite[2] = {false, false};  // By sign.
       if (is_infinite(start, block.c)) infinite[is_negative(start, block.c)] = true;
       for (int k = 0; k < block.k; ++k) {
         const std::uint32_t x = element(block.operands.a[k / per_word].row[row], first + k % per_word, block.a);
@@ -292,7 +292,7 @@ void fix_special(TileSums& sums, const TileSums& before, const Block& block) {
     }
 }
 
-/// From f32 rounded to odd, which has bits enough for one more rounding. Underflow gives +0.
+/// Rounds sums from f32, rounded to odd, to f16. Underflow gives +0.
 void round_to_f16(TileSums& sums) {
   for (int column = 0; column < kColumns; column += 2) {
     std::uint32_t* words = sums[column].row.data();  // Two columns are one row of 32 lanes.

@@ -4,13 +4,13 @@
 
 #include "evaluator/vgpu/numbers/tiles.h"
 
-/// Between rows of 32 lanes, as registers hold fragments, and tiles.
+/// Conversions between fragments in registers (rows of 32 lanes) and tiles.
 namespace evo::vgpu {
 
-/// The lanes' words as a tile's rows: lane 4 i + t holds row i (of `low`, row 8 + i of `high`) and the t-th word along
-/// k, or (accumulators) the t-th pair of columns. words[t * stride] gets the t-th.
+/// Fills a tile from registers. Lane 4 i + t of `low` holds row i, of `high` row 8 + i. Its word is the t-th along k
+/// (or the t-th pair of columns of an accumulator) and goes to words[t * stride].
 void to_rows(TileWord* words, int stride, const std::uint32_t* low, const std::uint32_t* high);
-/// The way back.
+/// The inverse of to_rows.
 void from_rows(const TileWord* words, int stride, std::uint32_t* low, std::uint32_t* high);
 
 // Accumulators of 16 rows and 8 columns. f32 and s32: four registers, 2 p + q holds rows 8 p + i and columns 2 t + q.

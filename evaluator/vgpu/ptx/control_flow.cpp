@@ -58,7 +58,7 @@ std::vector<BasicBlock> basic_blocks(const std::vector<Flow>& flows) {
 
 std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock>& blocks,
                                                     const std::vector<Flow>& flows) {
-  const std::size_t exit = blocks.size();  // A virtual block behind every end.
+  const std::size_t exit = blocks.size();  // A virtual block after every end.
   std::vector<std::vector<std::uint32_t>> predecessors(blocks.size() + 1);
   const std::vector<char> reachable = reachable_blocks(blocks);
   bool leaves = false;

@@ -12,7 +12,7 @@ struct Flow {
     branch,  ///< To `targets` or, for some lanes, to the following instruction.
     jump,    ///< To one of `targets`, for all lanes.
     leave,   ///< Nowhere: the thread ends.
-    trap,    ///< Nowhere: the launch ends, or lanes leave in the middle of a kernel.
+    trap,    ///< Nowhere: the launch fails, or lanes exit in the middle of a kernel.
   };
   Kind kind = Kind::next;
   std::vector<std::uint32_t> targets;
@@ -25,12 +25,12 @@ struct BasicBlock {
   std::vector<std::uint32_t> successors;  ///< Blocks.
 };
 
-/// `flows` has one entry for each instruction; the last must not continue.
+/// `flows` has one entry for each instruction. The last one must not be `next` or `branch`.
 std::vector<BasicBlock> basic_blocks(const std::vector<Flow>& flows);
 
-/// For each block, the block where all paths from it that end in `leave` meet first; -1 where they meet only
-/// at the end of the kernel. Paths that trap do not count, for their lanes never arrive. (Cooper, Harvey and
-/// Kennedy, "A simple, fast dominance algorithm", on the reversed graph.)
+/// For each block, the block where all paths from it that end in `leave` meet first; -1 where they meet only at the end
+/// of the kernel. Paths that trap do not count because their lanes never arrive. The algorithm is that of Cooper,
+/// Harvey and Kennedy, "A simple, fast dominance algorithm", on the reversed graph.
 std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock>& blocks,
                                                     const std::vector<Flow>& flows);
 

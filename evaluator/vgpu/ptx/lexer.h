@@ -12,13 +12,13 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   bool at_end();
-  char peek();             ///< Next character that is no blank; 0 at the end.
-  bool take(char wanted);  ///< Consumes it when it is next.
+  char peek();             ///< The next character that is not blank; 0 at the end.
+  bool take(char wanted);  ///< Consumes `wanted` if it is the next character.
   void expect(char wanted);
   bool starts_identifier();
   std::string_view identifier();   ///< Letters, digits, _ $ %; throws when there is none.
-  std::string_view directive();    ///< What follows a '.': "reg", "f32", "shared::cta".
-  std::string_view take_suffix();  ///< Directly adjoining ".f32", without the dot; empty when there is none.
+  std::string_view directive();    ///< A dot and a name, without the dot: "reg", "f32", "shared::cta".
+  std::string_view take_suffix();  ///< The same directly after the last token; empty when there is none.
   std::string_view string_literal();
   bool starts_number();
 

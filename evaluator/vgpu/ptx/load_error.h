@@ -5,8 +5,8 @@
 
 namespace evo::vgpu {
 
-/// A module that the virtual GPU cannot load: malformed PTX or something it does not know. Caught at the
-/// device's door and handed on as a Failure (Verdict::unsupported).
+/// A module that the virtual GPU cannot load: malformed or unknown PTX. The device catches it and returns a Failure
+/// (Verdict::unsupported).
 class LoadError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

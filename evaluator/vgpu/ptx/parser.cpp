@@ -8,7 +8,7 @@
 namespace evo::vgpu::ptx {
 namespace {
 
-// Far above what a compiler writes; they keep hostile text from exhausting memory.
+// Limits far above what a compiler emits. They keep hostile text from exhausting memory.
 constexpr std::uint64_t kMaxVariableBytes = 1ull << 30;
 constexpr int kMaxNesting = 64;
 
@@ -107,7 +107,7 @@ Variable Parser::variable_properties(Space space) {
           lexer_.starts_number() ? void(lexer_.number()) : void(lexer_.identifier());
       }
     } else if (name == "ptr") {
-      // What a pointer parameter points to: a hint.
+      // A hint at what a pointer parameter points to.
       while (lexer_.peek() == '.') {
         if (lexer_.directive() == "align") lexer_.unsigned_integer();
       }

@@ -7,8 +7,8 @@
 
 namespace evo::vgpu::ptx {
 
-/// Reads a PTX module. Throws LoadError naming the PTX line for anything malformed or unknown. Whether an
-/// instruction exists is not looked at here.
+/// Parses a PTX module. Throws LoadError with the PTX line for anything malformed or unknown. It does not check that
+/// instructions exist.
 std::unique_ptr<Module> parse(std::string text);
 
 }  // namespace evo::vgpu::ptx

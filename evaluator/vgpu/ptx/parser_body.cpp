@@ -121,7 +121,7 @@ void Parser::location() {
   const std::string_view rest = lexer_.rest_of_line();
   if (main_file_ == 0) main_file_ = static_cast<std::uint32_t>(file);
   if (file == main_file_) {
-    // Line 0 marks code that the compiler moved; the line before is a better guide.
+    // Line 0 marks code that the compiler moved; the preceding line is a better guess.
     if (line != 0) line_ = static_cast<std::uint32_t>(line);
     return;
   }
@@ -327,7 +327,7 @@ Operand Parser::named() {
     result.index = variable->second;
     return result;
   }
-  // A label, perhaps of further down, or a function: decided when the function is complete.
+  // A label (perhaps a later one) or a function: resolved when the function is complete.
   result.kind = Operand::Kind::label;
   result.name = name;
   result.bits = static_cast<std::uint64_t>(scope_);

@@ -11,13 +11,13 @@
 #include "evaluator/vgpu/ptx/lexer.h"
 #include "evaluator/vgpu/ptx/ptx.h"
 
-/// The recursive-descent parser behind parse(). Module level in parser.cpp, function bodies in
-/// parser_body.cpp.
+/// The recursive-descent parser that parse() uses. parser.cpp has the module level, parser_body.cpp the function
+/// bodies.
 namespace evo::vgpu::ptx {
 
 Space parse_space(std::string_view name);
 
-/// What a name means inside a function.
+/// The register, variable or label that a name means inside a function.
 struct Binding {
   enum class Kind : std::uint8_t { reg, variable, label } kind = Kind::reg;
   std::uint32_t index = 0;
@@ -53,7 +53,7 @@ class Parser {
   void body(Function& function);
 
   // Variables.
-  /// What a declaration says before its names, of which there may be several.
+  /// The properties that all names of a declaration share.
   Variable variable_properties(Space space);
   Variable named_variable(const Variable& properties);
   void array_dimensions(Variable& variable);

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-/// PTX as a syntax tree: names resolved to registers, variables and labels, nothing interpreted yet.
+/// PTX as a syntax tree. Names are resolved to registers, variables and labels; instructions are not decoded.
 /// Grammar: PTX ISA 9.0, chapters 4 "Syntax", 5 "State Spaces, Types, and Variables", 11 "Directives".
 namespace evo::vgpu::ptx {
 
@@ -45,13 +45,13 @@ enum class Type : std::uint8_t {
 int bits_of(Type type);
 bool is_signed(Type type);
 bool is_float(Type type);  ///< f16 to f64 and the packed forms.
-/// `none` for a suffix that is no type.
+/// `none` for a suffix that is not a type.
 Type parse_type(std::string_view suffix);
 std::string_view name_of(Type type);
 
 enum class Space : std::uint8_t { none, reg, sreg, constant, global, local, param, shared, generic };
 
-/// A variable in memory: of the module, of a function, or a parameter.
+/// A variable in memory of a module or a function, or a parameter.
 struct Variable {
   std::string_view name;
   Space space = Space::none;
@@ -60,7 +60,7 @@ struct Variable {
   std::uint64_t bytes = 0;         ///< 0 with `unsized` for extern arrays.
   bool unsized = false;            ///< `extern .shared .b8 x[];`
   std::vector<std::uint8_t> data;  ///< Initial bytes; shorter than `bytes` means zeros.
-  /// Addresses of other variables inside the initial bytes: patched when the module is loaded.
+  /// The address of another variable inside the initial bytes. It is patched when the module is loaded.
   struct Relocation {
     std::uint64_t offset = 0;
     std::string_view target;
@@ -81,7 +81,7 @@ constexpr int kSinkRegister = -2;  ///< `_`
 struct Operand {
   enum class Kind : std::uint8_t {
     none,
-    reg,       ///< `index`: register of the function; `name`: the part of it that is meant (.b0, .h1), mostly none.
+    reg,       ///< `index`: register of the function; `name`: a part of it (.b0, .h1) or empty.
     special,   ///< %tid.x: `name`.
     integer,   ///< `bits`.
     f32,       ///< `bits`: 0fXXXXXXXX.
@@ -111,7 +111,8 @@ struct Statement {
   std::vector<Operand> operands;
   std::int32_t guard = kNoRegister;
   bool guard_negated = false;
-  std::uint32_t line = 0;  ///< Of the CUDA source, from .loc; 0: unknown. Code inlined from a header has its caller's.
+  std::uint32_t line =
+      0;  ///< Of the CUDA source, from .loc; 0: unknown. Code inlined from a header has its caller's line.
   std::uint32_t ptx_line = 0;
 
   std::string opcode() const;  ///< "add.rn.f32"
@@ -121,7 +122,7 @@ struct Function {
   std::string_view name;
   bool entry = false;
   bool defined = false;
-  std::vector<Variable> variables;  ///< Results of a .func, then parameters, then what the body declares.
+  std::vector<Variable> variables;  ///< Results of a .func, then parameters, then the body's variables.
   std::size_t result_count = 0;
   std::size_t parameter_count = 0;
   std::vector<Register> registers;
@@ -133,7 +134,7 @@ struct Function {
   std::array<std::uint32_t, 3> required_cluster{0, 0, 0};                       ///< .reqnctapercluster.
 };
 
-/// All views point into `text`: a module stays where it was made.
+/// All views point into `text`, so a module cannot be copied or moved.
 struct Module {
   Module() = default;
   Module(const Module&) = delete;

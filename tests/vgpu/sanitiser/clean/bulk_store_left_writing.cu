@@ -1,5 +1,5 @@
 // run: --grid 2 --block 64 --arg out=int[128]:unset
-// A store whose source has been read writes by itself; its thread may end.
+// A thread may end when the source of its bulk store has been read; the writes complete without it.
 __global__ void store(int* out) {
   __shared__ alignas(128) int tile[64];
   tile[threadIdx.x] = threadIdx.x;

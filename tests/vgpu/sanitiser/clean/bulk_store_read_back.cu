@@ -1,5 +1,5 @@
 // run: --block 64 --arg out=int[64]:unset --arg copy=int[64]:unset
-// The first store is only waited for until its source may be written again, the last until what both wrote is there.
+// The wait for the first store ends when its source has been read, the wait for the last when both have written.
 __global__ void store(int* out, int* copy) {
   __shared__ alignas(128) int tile[32];
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(tile));

@@ -1,5 +1,5 @@
 // run: --grid 2 --cluster 2 --block 64 --arg out=int[128]:unset
-// The source is written again when both copies have come.
+// The source is written again after both copies have completed.
 #include <cooperative_groups.h>
 __device__ unsigned at(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 __global__ void exchange(int* out) {

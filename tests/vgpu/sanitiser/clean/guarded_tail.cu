@@ -1,5 +1,5 @@
 // run: --block 64 --arg out=float[64]:unset --arg in=float[64]:iota --arg int:40
-// The lanes behind the end load what nobody has written, and their guard keeps them from storing it.
+// Lanes past the end load unwritten values, and their guard keeps them from storing these.
 __global__ void reverse(float* out, const float* in, int n) {
   __shared__ float tile[64];
   const int i = threadIdx.x;

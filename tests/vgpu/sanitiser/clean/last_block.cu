@@ -1,5 +1,5 @@
 // run: --grid 8 --block 64 --arg out=float[1]:unset --arg partial=float[8]:unset --arg ticket=unsigned[1]:zeros --arg in=float[512]:normal
-// The block that draws the last ticket adds what the others have left.
+// The block that draws the last ticket adds the partial sums of the others.
 __global__ void sum(float* out, float* partial, unsigned* ticket, const float* in) {
   __shared__ float tile[64];
   __shared__ bool last;

@@ -1,5 +1,5 @@
 // run: --grid 4 --block 64 --arg out=float[64]:unset --arg partial=float[256]:unset --arg ticket=unsigned[1]:zeros --arg in=float[256]:normal
-// Every thread fences its own part; the ticket is drawn behind a barrier.
+// Every thread fences its own part; the ticket is drawn after a barrier.
 __global__ void sum(float* out, float* partial, unsigned* ticket, const float* in) {
   __shared__ bool last;
   const int i = threadIdx.x;

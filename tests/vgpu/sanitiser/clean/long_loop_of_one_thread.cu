@@ -1,5 +1,5 @@
 // run: --block 64 --arg out=int[64]:unset --arg in=int[64]:iota --arg int:100000
-// The other lanes of the warp come to the barrier first, and wait.
+// The other lanes of the warp arrive at the barrier first and wait.
 __global__ void fold(int* out, const int* in, int n) {
   __shared__ int folded;
   if (threadIdx.x == 0) {

@@ -1,5 +1,5 @@
 // run: --block 64 --arg keys=int[256]:bits
-// CUB's merges load the element behind their end and leave it out of every comparison.
+// CUB's merges load the element past their end and use it in no comparison.
 #include <cub/block/block_merge_sort.cuh>
 
 __global__ void sort(int* keys) {

@@ -1,5 +1,5 @@
 // run: --block 32 --arg out=int[32]:unset --arg in=int[32]:iota
-// The slot behind the last value is loaded, and chosen by no lane.
+// The slot after the last value is loaded, and no lane selects it.
 __global__ void larger_neighbour(int* out, const int* in) {
   __shared__ int tile[33];
   const int lane = threadIdx.x;

@@ -1,5 +1,5 @@
 // run: --block 256 --arg out=int[256]:unset --arg in=int[256]:iota
-// Cooperative groups: one lane acquires what other warps have released, a shuffle tells its warp.
+// Cooperative groups: one lane acquires what other warps have released, and a shuffle orders its warp after it.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>

@@ -1,5 +1,5 @@
 // run: --grid 4 --block 64 --arg out=float[64]:unset --arg parts=float[256]:unset --arg ready=int[1]:zeros --arg in=float[256]:iota
-// One thread spins until the other blocks have written their parts; the others of its warp are at the barrier long before.
+// One thread spins until the other blocks have written their parts, while the rest of its warp waits at the barrier.
 __global__ void sum_parts(float* out, float* parts, int* ready, const float* in) {
   const int at = blockIdx.x * 64 + threadIdx.x;
   float sum = in[at];

@@ -1,6 +1,6 @@
 // run: --block 64 --arg out=int[32]:unset
 // finds: race line 20: a race with thread
-// One lane sees that the other warp has written; nothing tells the lanes beside it.
+// One lane acquires the other warp's write; nothing orders the other lanes after it.
 #include <cuda/atomic>
 
 __global__ void hand_over(int* out) {

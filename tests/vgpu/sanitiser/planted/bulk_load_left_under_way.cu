@@ -1,6 +1,6 @@
 // run: --block 64 --arg out=int[64]:unset --arg in=int[64]:iota
 // finds: unwaited_copy line 14: the block that it goes to has ended, and nobody has waited for this copy
-// The bytes may come when the shared memory is another block's.
+// The bytes may arrive when the shared memory belongs to another block.
 __device__ unsigned at(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 __global__ void load(int* out, const int* in) {
   __shared__ alignas(128) int tile[64];

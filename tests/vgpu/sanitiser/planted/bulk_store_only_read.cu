@@ -1,6 +1,6 @@
 // run: --block 64 --arg out=int[64]:unset --arg copy=int[1]:unset
 // finds: unwaited_copy line 13: while its own cp.async.bulk.global.shared::cta.bulk_group in line 10 is under way there
-// That the store has read shared memory says nothing of what it writes.
+// The wait covers the store's reads of shared memory, not its writes.
 __global__ void store(int* out, int* copy) {
   __shared__ alignas(128) int tile[64];
   tile[threadIdx.x] = threadIdx.x;

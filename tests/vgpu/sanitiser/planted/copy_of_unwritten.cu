@@ -1,6 +1,6 @@
 // run: --block 32 --arg out=float[32]:unset --arg in=float[32]:unset
 // finds: uninitialised line 9: of 'tile'
-// The copy itself is no use of what nobody has written; the load behind it is.
+// Copying unwritten bytes is no use of them; the load after it is.
 __global__ void stage(float* out, const float* in) {
   __shared__ float tile[32];
   const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(&tile[threadIdx.x]));

@@ -1,6 +1,6 @@
 // run: --block 32 --arg scores=float[32]:unset --arg q=float[32,64]:normal --arg k=float[32,64]:normal
 // finds: race line 14: line 11
-// Each lane has a row of its own; the reduction over the warp then sums what belongs to 32 different rows.
+// Each lane has its own row, but the reduction over the warp sums values of 32 different rows.
 __global__ void row_dots(float* scores, const float* q, const float* k) {
   __shared__ float partial[32];
   const int lane = threadIdx.x;

@@ -1,6 +1,6 @@
 // run: --block 64 --arg out=float[64]:unset
 // finds: race line 10: line 8
-// The other warp may use the mbarrier before it is one.
+// The other warp may use the mbarrier before it is initialised.
 #include <cstdint>
 __device__ unsigned at(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 __global__ void meet(float* out) {

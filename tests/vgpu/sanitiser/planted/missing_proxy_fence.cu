@@ -1,6 +1,6 @@
 // run: --block 32 --arg out=float[32]:unset
 // finds: race line 10: without a fence.proxy.async
-// What threads write, the copy engine sees only behind a fence.
+// The copy engine sees threads' writes only after a proxy fence.
 __global__ void store(float* out) {
   __shared__ alignas(128) float tile[32];
   tile[threadIdx.x] = threadIdx.x;

@@ -1,6 +1,6 @@
 // run: --block 128 --arg out=float[128]:unset
 // finds: unwaited_copy line 16: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16: its warp ends without having waited for this product
-// The tensor cores may still read shared memory when it is another block's.
+// The tensor cores may still read shared memory when it belongs to another block.
 __device__ unsigned long long descriptor(const void* matrix) {
   const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(matrix));
   return (at & 0x3ffff) >> 4 | 8ull << 16 | 16ull << 32;

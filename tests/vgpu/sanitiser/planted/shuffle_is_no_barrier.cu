@@ -1,6 +1,6 @@
 // run: --block 32 --arg out=int[32]:unset
 // finds: race line 7: a race with thread
-// The shuffle tells that lane 0 has written, and orders nothing: __syncwarp does.
+// A shuffle does not order memory accesses; only __syncwarp does.
 __global__ void reverse(int* out) {
   __shared__ int tile[32];
   tile[threadIdx.x] = threadIdx.x;

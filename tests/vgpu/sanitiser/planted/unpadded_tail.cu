@@ -1,6 +1,6 @@
 // run: --block 64 --arg out=float[64]:unset --arg v=float[100]:normal --arg int:100
 // finds: uninitialised line 12: of 'last' (shared memory, 256 bytes)
-// The last tile has 36 keys; nobody fills the rest of it with zeros.
+// The last tile has 36 keys; the rest is not filled with zeros.
 __global__ void sum_tiles(float* out, const float* v, int n) {
   __shared__ float tile[64];
   float sum = 0;

@@ -1,6 +1,6 @@
 // run: --block 32 --arg out=int[1]:zeros --arg in=int[32]:iota
 // finds: uninitialised line 8: which nobody has written
-// Nothing of the value is kept, but a store depends on it.
+// The value is not stored, but a store depends on it.
 __global__ void some(int* out, const int* in) {
   __shared__ int tile[64];
   tile[threadIdx.x] = in[threadIdx.x];

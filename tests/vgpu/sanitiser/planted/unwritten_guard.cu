@@ -1,6 +1,6 @@
 // run: --block 32 --arg out=int[32]:zeros --arg in=int[32]:iota
 // finds: uninitialised line 8: which nobody has written
-// What nobody has written says which lanes store, also where it says that they do not.
+// An unwritten value decides which lanes store; lanes that it keeps from storing count too.
 __global__ void mark(int* out, const int* in) {
   __shared__ int tile[33];
   tile[threadIdx.x] = in[threadIdx.x];

@@ -1,6 +1,6 @@
 // run: --block 32 --arg out=float[16,16]:unset --arg a=half[16,16]:normal
 // finds: uninitialised line 14: byte 
-// Rows are 24 elements apart where they were written and 32 where the fragment is loaded.
+// Rows are written 24 elements apart and loaded 32 elements apart.
 #include <mma.h>
 __global__ void load_fragment(float* out, const half* a) {
   __shared__ __align__(32) half tile[16 * 32];

@@ -1,5 +1,5 @@
 // run: --block 64 --arg out=int[32]:unset --arg in=int[768]:iota
-// The first warp's copies tell mbarriers of their end, and the warp waits for the last of them by itself, too.
+// The first warp's copies complete on mbarriers, and the warp also waits for the last copies directly.
 __device__ unsigned at(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 __device__ void wait(const unsigned long long* barrier, unsigned parity) {
   asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }" ::"r"(at(barrier)), "r"(parity) : "memory");
