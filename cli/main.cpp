@@ -22,6 +22,7 @@
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {

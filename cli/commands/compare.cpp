@@ -13,12 +13,13 @@
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/subject/salt.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
+#include "evaluator/base/random.h"
 
 namespace evo::cli {
 namespace {
@@ -56,12 +57,12 @@ std::vector<Restored> restore_all(const Request& request) {
   return restored;
 }
 
-/// The GPU on which the first one was found, where it is here; else one that was named.
+/// The device that was named, else the one on which the first candidate was found, else one of its model.
 DeviceInfo device_for(const Request& request, const DeviceRecord& record) {
   if (!request.device.empty()) return find_device(request.device);
-  if (record.kind == "vgpu") return resolve_device(record.id);
-  for (const DeviceInfo& device : all_devices()) {
-    if (device_key(record_of(device)) == device_key(record)) return device;
+  if (const std::optional<FoundDevice> found = find_again(record)) {
+    if (const std::string notice = notice_of(*found, record); !notice.empty()) write_to_stderr(notice + "\n");
+    return found->device;
   }
   throw machine_error(fmt::format("{} is not in this machine: --device names another device", record.name));
 }
@@ -78,12 +79,12 @@ Error explained(const Error& error, const std::vector<Restored>& restored, const
   return error;
 }
 
-Turns time_in_turns(PipelineOptions options, const std::vector<Candidate>& candidates, int rounds,
-                    const std::vector<Restored>& restored) {
+InterleavedTimings time_interleaved(PipelineOptions options, const std::vector<Candidate>& candidates, int rounds,
+                                    const std::vector<Restored>& restored) {
   const DeviceInfo device = options.device;
   const std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
   try {
-    return pipeline->time_in_turns(candidates, rounds);
+    return pipeline->time_interleaved(candidates, rounds);
   } catch (const Error& error) {
     throw explained(error, restored, device);
   }
@@ -111,7 +112,7 @@ Comparison compare(const Request& request) {
           ? kComparedRounds
           : static_cast<int>(std::min<std::uint64_t>(parse_number("--rounds", request.rounds, 3), 10'000));
   const DeviceInfo device = options.device;
-  Comparison comparison = comparison_of(ids, time_in_turns(std::move(options), candidates, rounds, restored));
+  Comparison comparison = comparison_of(ids, time_interleaved(std::move(options), candidates, rounds, restored));
   comparison.task = first.task.name;
   comparison.device = device;
   comparison.objective = first.run.info.objective;
@@ -176,17 +177,17 @@ int run_compare(const Request& request) {
 
 }  // namespace
 
-Comparison comparison_of(const std::vector<CandidateId>& ids, const Turns& turns) {
+Comparison comparison_of(const std::vector<CandidateId>& ids, const InterleavedTimings& timings) {
   Comparison comparison;
-  comparison.modelled = turns.modelled;
-  comparison.throttled = turns.throttled;
+  comparison.modelled = timings.modelled;
+  comparison.throttled = timings.throttled;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    ComparisonRow row{.candidate = ids[i], .failure = turns.failures[i].value_or("")};
-    const std::vector<double>& own = turns.rounds_us[i];
+    ComparisonRow row{.candidate = ids[i], .failure = timings.failures[i].value_or("")};
+    const std::vector<double>& own = timings.rounds_us[i];
     row.rounds_us = own;
     if (!own.empty()) row.median_us = median_interval(own).median;
-    if (i > 0 && !turns.failures[0] && row.failure.empty()) {
-      row.against = paired_ratio(own, turns.rounds_us[0], turns.modelled);
+    if (i > 0 && !timings.failures[0] && row.failure.empty()) {
+      row.against = paired_ratio(own, timings.rounds_us[0], timings.modelled);
     }
     comparison.rounds = std::max(comparison.rounds, static_cast<int>(own.size()));
     comparison.rows.push_back(std::move(row));
@@ -203,7 +204,7 @@ void add_compare(CLI::App& app, Invocation& invocation) {
       ->add_option("--device", request->device,
                    "Time on this device (default: the first one's own, or one of its model)")
       ->type_name("DEVICE");
-  command->add_option("--rounds", request->rounds, fmt::format("Turns of each (default: {})", kComparedRounds))
+  command->add_option("--rounds", request->rounds, fmt::format("Timings of each (default: {})", kComparedRounds))
       ->type_name("N");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);

@@ -33,6 +33,6 @@ struct Comparison {
 };
 
 /// Each candidate against the first one.
-Comparison comparison_of(const std::vector<CandidateId>& ids, const Turns& turns);
+Comparison comparison_of(const std::vector<CandidateId>& ids, const InterleavedTimings& timings);
 
 }  // namespace evo::cli

@@ -19,6 +19,7 @@
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 
 namespace evo::cli {
 namespace {
@@ -107,12 +108,14 @@ Diagnosis diagnose(const Request& request) {
   };
   append(check_templates(request.templates));
   append({check_database(request.database)});
-  const auto works = [&](std::string_view name) {
-    return std::any_of(diagnosis.checks.begin(), diagnosis.checks.end(),
-                       [&](const Check& check) { return check.ok && check.name.starts_with(name); });
+  const auto works = [&](const auto& is_it) {
+    return std::ranges::any_of(diagnosis.checks, [&](const Check& check) { return check.ok && is_it(check); });
   };
-  diagnosis.can_measure = works("cuda:") && works("templates");
-  diagnosis.can_run = diagnosis.can_measure || (works("virtual GPU") && works("templates"));
+  const bool templates = works([](const Check& check) { return check.name == "templates"; });
+  diagnosis.can_run = templates && works([](const Check& check) { return !check.device_kind.empty(); });
+  diagnosis.can_measure = templates && works([](const Check& check) {
+                            return !check.device_kind.empty() && !kind_named(check.device_kind).modelled;
+                          });
   return diagnosis;
 }
 

@@ -24,6 +24,7 @@
 #include "cli/text/streams.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "population/results/results.h"
 
 namespace evo::cli {
@@ -86,7 +87,7 @@ int export_kernel(const Request& request) {
   const RunInfo& info = restored.run.info;
   fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output, restored.row.id,
              info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
-             timing_word(info.device.kind == "vgpu"), compile_hint(request.output, {&kernel, 1}));
+             timing_word(kind_named(info.device.kind).modelled), compile_hint(request.output, {&kernel, 1}));
   return kDone;
 }
 

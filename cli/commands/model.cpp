@@ -24,6 +24,8 @@
 #include "cli/text/scatter_svg.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
@@ -72,10 +74,16 @@ struct ShapeCost {
   std::optional<double> measured_us;
 };
 
+/// The kind whose shapes are modelled: not the virtual GPU's own small ones, but those that a GPU is timed at.
+std::string_view modelled_kind(const DeviceInfo& device) {
+  const DeviceKind& kind = kind_named(device.kind);
+  return kind.models.empty() ? kind.name : kind.models;
+}
+
 /// The shapes that were named, else the target's own.
-Target narrowed(const Task& task, Target target, const Request& request) {
+Target narrowed(const Task& task, std::string_view device_kind, Target target, const Request& request) {
   if (!request.shapes.empty())
-    target = make_target(task, "cuda", parse_shapes(task, request.shapes), target.options, target.objective);
+    target = make_target(task, device_kind, parse_shapes(task, request.shapes), target.options, target.objective);
   target.validated = target.timed;
   return target;
 }
@@ -87,11 +95,12 @@ Subject stored_subject(const Request& request) {
   const RunInfo& run = restored.run.info;
   Subject subject;
   subject.origin = fmt::format("candidate {}", id);
-  subject.device = resolve_device(!request.device.empty()     ? request.device
-                                  : run.device.kind == "vgpu" ? run.device.id
-                                                              : virtual_gpu_like(run.device.name));
-  subject.target = narrowed(restored.task, run.target, request);
-  if (run.device.kind == "cuda") subject.timings = restored.row.evaluation.timings;
+  const bool modelled = kind_named(run.device.kind).modelled;
+  subject.device = resolve_device(!request.device.empty() ? request.device
+                                  : modelled              ? run.device.id
+                                                          : virtual_gpu_like(run.device.name));
+  subject.target = narrowed(restored.task, modelled_kind(subject.device), run.target, request);
+  if (!modelled) subject.timings = restored.row.evaluation.timings;
   subject.genome = restored.row.genome;
   subject.tree = std::move(restored.files);
   subject.task = std::move(restored.task);
@@ -105,9 +114,10 @@ Subject given_subject(const Request& request) {
   subject.task = find_task(subject.tree, request.task);
   const bool inlined = request.genome.find('{') != std::string::npos;
   subject.genome = genome_from_json(inlined ? request.genome : read_file(request.genome, kLargestGenomeBytes));
-  subject.device = resolve_device(request.device.empty() ? "vgpu" : request.device);
-  subject.target = narrowed(
-      subject.task, make_target(subject.task, "cuda", {}, parse_options(subject.task, request.options)), request);
+  subject.device = resolve_device(request.device.empty() ? vgpu::kKind : request.device);
+  const std::string_view kind = modelled_kind(subject.device);
+  subject.target = narrowed(subject.task, kind,
+                            make_target(subject.task, kind, {}, parse_options(subject.task, request.options)), request);
   const Space space = make_space(subject.tree, subject.task, subject.device, subject.target, subject.genome.family);
   if (const auto why = space.why_illegal(subject.genome)) throw usage_error(fmt::format("--genome: {}", *why));
   return subject;

@@ -32,6 +32,7 @@
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/base/text.h"
+#include "engine/device/device_kind.h"
 #include "engine/search/guided_strategy.h"
 #include "engine/search/latency_predictor.h"
 #include "engine/search/presearch.h"
@@ -40,6 +41,7 @@
 #include "engine/search/seeds.h"
 #include "engine/strategy/strategies.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "population/store/store.h"
@@ -310,7 +312,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // The search.
   ProgressReport progress({.terminal = terminal_of(stderr),
                            .quiet = request.quiet,
-                           .modelled = run.device.kind == "vgpu",
+                           .modelled = kind_named(run.device.kind).modelled,
                            .evaluations = run.info.evaluation_limit,
                            .time_limit = run.time_limit,
                            .recalled = run.recalled});
@@ -322,6 +324,15 @@ int run(const RunRequest& request, const std::string& command_line) {
   const RunSummary summary = summarise(store, id, result);
   fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
+}
+
+/// "200 on a GPU, 40 on the virtual GPU"
+std::string default_evaluations() {
+  std::vector<std::string> defaults;
+  for (const std::string_view name : kind_names()) {
+    defaults.push_back(fmt::format("{} on {}", kind_named(name).evaluations, kind_named(name).title));
+  }
+  return fmt::format("{}", fmt::join(defaults, ", "));
 }
 
 }  // namespace
@@ -343,8 +354,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->type_name("A,B");
   command
       ->add_option("--evals", request->evaluations,
-                   fmt::format("Candidates to evaluate (default: {} on a GPU, {} on a virtual one)", kEvaluationsOnCuda,
-                               kEvaluationsOnVgpu))
+                   fmt::format("Candidates to evaluate (default: {})", default_evaluations()))
       ->type_name("N");
   command->add_option("--time", request->time, "Stop after this long: 90s, 10m, 1h")->type_name("DURATION");
   command->add_option("--seed", request->seed, "Repeat the same search (default: random, and printed)")->type_name("S");

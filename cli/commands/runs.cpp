@@ -14,6 +14,7 @@
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
+#include "engine/device/device_kind.h"
 
 namespace evo::cli {
 namespace {
@@ -25,7 +26,8 @@ struct Request {
 };
 
 std::string best_text(const RunRow& row) {
-  return row.best_us ? fmt::format("{} us {}", microseconds(*row.best_us), timing_word(row.info.device.kind == "vgpu"))
+  return row.best_us ? fmt::format("{} us {}", microseconds(*row.best_us),
+                                   timing_word(kind_named(row.info.device.kind).modelled))
                      : "-";
 }
 

@@ -22,6 +22,7 @@
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/vgpu/sanitiser/finding.h"
@@ -47,28 +48,21 @@ struct Sanitized {
   std::vector<vgpu::Finding> findings;
 };
 
-std::string model_of(const std::string& device) {
-  const DeviceInfo info = find_device(device);
-  if (info.kind != "vgpu")
-    throw usage_error(
-        fmt::format("evo sanitize runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
-  return info.id.substr(std::string_view("vgpu:").size());
-}
-
-/// The model that a candidate was made for, unless another was asked for.
-std::string model_for(const Claim& claim, const std::string& device) {
-  if (device != "vgpu") return model_of(device);
-  if (claim.device.kind == "vgpu") return model_of(claim.device.id);
-  for (const DeviceInfo& model : all_devices())
-    if (model.kind == "vgpu" && model.arch == claim.device.arch) return model_of(model.id);
-  return model_of(device);
+/// The virtual GPU that was asked for. Unless one was named: the candidate's own, or one of its architecture.
+DeviceInfo device_for(const Claim& claim, const std::string& asked) {
+  if (asked != vgpu::kKind) return find_device(asked);
+  if (claim.device.kind == vgpu::kKind) return find_device(claim.device.id);
+  for (const std::string& name : vgpu::model_names()) {
+    if (DeviceInfo model = vgpu::model_info(name); model.arch == claim.device.arch) return model;
+  }
+  return find_device(asked);
 }
 
 /// One case of each shape: the first regime's, whose inputs are the task's usual ones.
 std::vector<Case> cases_of(const Claim& claim, const Target& target) {
   std::vector<Case> chosen;
   std::set<std::string> seen;
-  CasePlan plan = plan_cases(claim.task, target, "vgpu", 1);
+  CasePlan plan = plan_cases(claim.task, target, vgpu::kKind, 1);
   std::ranges::stable_sort(plan.cases, {},
                            [&](const Case& one) { return work_of(claim.task, target.options, one.shape); });
   for (Case& one : plan.cases)
@@ -79,8 +73,8 @@ std::vector<Case> cases_of(const Claim& claim, const Target& target) {
 /// Every shape of the claim that was asked for, or all that it was validated at.
 Target target_of(const Claim& claim, const std::vector<std::string>& shapes) {
   if (shapes.empty()) return claim.target;
-  Target target =
-      make_target(claim.task, "vgpu", parse_shapes(claim.task, shapes), claim.target.options, claim.target.objective);
+  Target target = make_target(claim.task, vgpu::kKind, parse_shapes(claim.task, shapes), claim.target.options,
+                              claim.target.objective);
   target.validated = target.timed;
   return target;
 }
@@ -127,7 +121,7 @@ void refuse_unwatched(const std::vector<Subject>& subjects, const std::string& n
 
 void sanitize_claim(const Subject& subject, const Request& request, Sanitized& result) {
   const Claim& claim = *subject.claim;
-  const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(model_for(claim, request.kernels.device));
+  const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(device_for(claim, request.kernels.device));
   gpu->sanitise();
   result.device = gpu->info().id;
   const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();

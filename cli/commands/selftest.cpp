@@ -24,6 +24,7 @@
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {

@@ -16,6 +16,7 @@
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 
 namespace evo::cli {
 namespace {
@@ -57,7 +58,7 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Termina
       evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
   if (evaluation.verdict == Verdict::valid) {
     facts.add({"latency", fmt::format("{} us {}{}", microseconds(evaluation.latency_us),
-                                      timing_word(run.info.device.kind == "vgpu"),
+                                      timing_word(kind_named(run.info.device.kind).modelled),
                                       row.elite_rank ? fmt::format(", elite {}", *row.elite_rank) : "")});
   }
   facts.add({"task hash", run.info.task_hash});

@@ -17,13 +17,15 @@
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/subject/salt.h"
 #include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
+#include "evaluator/base/random.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
@@ -63,14 +65,10 @@ Claim stored_claim(const Request& request) {
 /// The claim's own GPU, else one of its model.
 DeviceInfo device_like(const Claim& claim) {
   const DeviceRecord& record = claim.device;
-  if (record.kind == "vgpu") return resolve_device(record.id);
-  std::optional<DeviceInfo> alike;
-  for (const DeviceInfo& device : all_devices()) {
-    if (device.kind != "cuda") continue;
-    if (device.uuid == record.uuid) return device;
-    if (!alike && device_key(record_of(device)) == device_key(record)) alike = device;
+  if (const std::optional<FoundDevice> found = find_again(record)) {
+    if (const std::string notice = notice_of(*found, record); !notice.empty()) write_to_stderr(notice + "\n");
+    return found->device;
   }
-  if (alike) return *alike;
   throw machine_error(
       fmt::format("{} was measured on {}, which this machine does not have: --device vgpu checks its answers "
                   "without timing it",
@@ -100,7 +98,7 @@ Verification check(Claim claim, const std::string& device_name, const SourceTree
   Verification verification;
   verification.device = device_name.empty() ? device_like(claim) : find_device(device_name);
   if (templates != nullptr) use_installed_task(claim, *templates, verification.device.kind);
-  verification.modelled = verification.device.kind == "vgpu";
+  verification.modelled = kind_named(verification.device.kind).modelled;
   verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);
   verification.tolerance = verification.modelled ? 0 : kMeasuredTolerance;
   verification.evaluation = evaluate(claim, verification.device);

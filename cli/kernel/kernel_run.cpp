@@ -20,6 +20,7 @@
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/compile/toolkit_headers.h"
 #include "evaluator/device/device_buffers.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
@@ -218,12 +219,6 @@ std::string checked_arch(const std::string& arch) {
   throw usage_error(fmt::format("--arch {}: write an architecture as sm_90 or sm_90a", arch));
 }
 
-std::unique_ptr<vgpu::VirtualGpu> open_virtual_gpu(const DeviceInfo& info) {
-  if (info.kind != "vgpu")
-    throw usage_error(fmt::format("evo vgpu runs kernels on a virtual GPU, not on {}: --device vgpu:MODEL", info.id));
-  return vgpu::make_device(info.id.substr(std::string_view("vgpu:").size()), usable_cores());
-}
-
 }  // namespace
 
 bool succeeded(const KernelResults& run) {
@@ -244,7 +239,7 @@ KernelResults run_kernels(const KernelRequest& request) {
   const Program program = load_program(request, run.arch);
   run.compiled = program.compiled;
   run.build = program.binary.build;
-  const std::unique_ptr<vgpu::VirtualGpu> gpu = open_virtual_gpu(run.device);
+  const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(run.device, usable_cores());
   if (request.sanitised) gpu->sanitise();
   std::optional<Failure> failure;
   const std::unique_ptr<Module> module = gpu->load(program.binary, failure);

@@ -28,7 +28,7 @@ struct LaunchRequest {
 struct KernelRequest {
   std::string file;
   std::vector<LaunchRequest> launches{LaunchRequest{}};
-  std::string device = "vgpu";
+  std::string device = std::string(vgpu::kKind);
   std::string arch;
   std::vector<std::string> defines;
   std::vector<std::string> include_folders;

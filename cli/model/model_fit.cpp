@@ -15,6 +15,7 @@
 #include "engine/task/candidate.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/base/statistics.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {

@@ -9,6 +9,7 @@
 
 #include "cli/text/files.h"
 #include "engine/base/error.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
 
@@ -53,7 +54,7 @@ std::optional<Binary> read_kept(const std::filesystem::path& path) {
 
 std::optional<std::string> find_virtual_gpu_like(const std::string& gpu) {
   for (const std::string& name : vgpu::model_names()) {
-    if (vgpu::model_info(name).name.starts_with(gpu)) return "vgpu:" + name;
+    if (const DeviceInfo model = vgpu::model_info(name); model.name.starts_with(gpu)) return model.id;
   }
   return std::nullopt;
 }
@@ -69,10 +70,8 @@ CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& sh
 
 Modeller::Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept)
     : task_(std::move(task)), target_(std::move(target)), info_(std::move(device)), kept_(std::move(kept)) {
-  if (info_.kind != "vgpu")
-    throw usage_error(fmt::format("{} cannot be modelled: there are models of the virtual GPUs only", info_.id));
+  gpu_ = vgpu::make_device(info_);
   compiler_ = make_nvrtc_compiler();
-  gpu_ = vgpu::make_device(info_.id.substr(std::string_view("vgpu:").size()));
   if (kept_.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(kept_, error);

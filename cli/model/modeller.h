@@ -34,8 +34,8 @@ CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& sh
 /// model looks at. Not for several threads at once: each has its own.
 class Modeller {
  public:
-  /// `device`: a virtual one. `kept`: a folder where compiled programs are kept for the next time; empty:
-  /// nowhere. Throws machine_error when there is no compiler, or the folder cannot be made.
+  /// `device`: a virtual GPU; usage_error otherwise. `kept`: a folder where compiled programs are kept for the next
+  /// time; empty: nowhere. Throws machine_error when there is no compiler, or the folder cannot be made.
   Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept = {});
 
   const DeviceInfo& device() const { return info_; }

@@ -8,8 +8,11 @@
 #include "cli/model/modeller.h"
 #include "engine/base/error.h"
 #include "engine/base/mean.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/gates.h"
+#include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
 namespace {
@@ -21,7 +24,7 @@ constexpr double kDeadline_s = 60;
 constexpr std::chrono::milliseconds kPoll{50};
 
 DeviceInfo virtual_device_like(const DeviceInfo& device) {
-  return device.kind == "vgpu" ? device : resolve_device(virtual_gpu_like(device.name));
+  return kind_named(device.kind).modelled ? device : resolve_device(virtual_gpu_like(device.name));
 }
 
 PipelineOptions options_for(const DeviceInfo& device, std::shared_ptr<BinaryCache> binaries) {

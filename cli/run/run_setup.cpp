@@ -9,15 +9,16 @@
 #include "cli/run/warm_start.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/restore.h"
-#include "cli/subject/salt.h"
 #include "cli/subject/templates.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/device/device_kind.h"
 #include "engine/search/presearch.h"
 #include "engine/search/surrogate_screening.h"
 #include "engine/strategy/strategies.h"
 #include "engine/task/candidate.h"
+#include "evaluator/base/random.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
@@ -53,7 +54,7 @@ std::string checked_objective(const Task& task, const std::string& name) {
 std::uint64_t evaluation_limit(const RunRequest& request, const DeviceInfo& device) {
   if (!request.evaluations.empty()) return parse_number("--evals", request.evaluations, 1);
   if (!request.time.empty()) return 0;
-  return device.kind == "cuda" ? kEvaluationsOnCuda : kEvaluationsOnVgpu;
+  return kind_named(device.kind).evaluations;
 }
 
 std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
@@ -63,7 +64,7 @@ std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
 
 /// On a GPU a model spares time that is measured. A baseline is taken as it is.
 bool models_help(std::string_view strategy, const DeviceInfo& device) {
-  return strategy.starts_with("evolve") && device.kind == "cuda" && find_virtual_gpu_like(device.name);
+  return strategy.starts_with("evolve") && !kind_named(device.kind).modelled && find_virtual_gpu_like(device.name);
 }
 
 std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
@@ -98,13 +99,11 @@ void refuse_other_arguments(const RunRequest& request) {
   refuse("--rehearse", !request.presearch.empty());
 }
 
-/// The GPU that a run was made on may have another number by now; another GPU may have its number.
+/// A run measures on one GPU alone.
 DeviceInfo same_device(const RunRow& row) {
   const DeviceRecord& record = row.info.device;
-  if (record.kind == "vgpu") return resolve_device(record.id);
-  for (const DeviceInfo& device : all_devices()) {
-    if (device.kind == record.kind && device.uuid == record.uuid) return device;
-  }
+  const std::optional<FoundDevice> found = find_again(record);
+  if (found && found->same) return found->device;
   throw machine_error(fmt::format("run {} was made on {} ({}), which is not in this machine: start a new run instead",
                                   row.id, record.name, record.uuid));
 }

@@ -13,8 +13,6 @@
 
 namespace evo::cli {
 
-inline constexpr std::uint64_t kEvaluationsOnCuda = 200;
-inline constexpr std::uint64_t kEvaluationsOnVgpu = 40;
 /// Proposals are held in memory until the best modelled is known.
 inline constexpr std::uint64_t kMostScreened = 1024;
 inline constexpr std::uint64_t kMostPresearched = 1'000'000;

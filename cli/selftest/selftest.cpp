@@ -7,10 +7,11 @@
 #include <optional>
 
 #include "cli/subject/lookup.h"
-#include "cli/subject/salt.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/device/device_kind.h"
+#include "evaluator/base/random.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
@@ -70,7 +71,7 @@ class Selftest {
     options.device = device_;
     options.salt = salt_;
     options.dedup = false;  // Each is judged by itself.
-    if (device_.kind == "cuda") options.run_deadline_s = kRunDeadlineS;
+    if (!kind_named(device_.kind).on_host) options.run_deadline_s = kRunDeadlineS;
     return make_pipeline(std::move(options));
   }
 

@@ -8,6 +8,7 @@
 #include "cli/subject/lookup.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "engine/expression/json_place.h"
 #include "engine/task/mutant.h"
 
@@ -68,7 +69,7 @@ std::string selftest_warning(const Store& store, const SourceTree& tree, const T
                        task.name);
   }
   return fmt::format("{} has not passed its self-test on {}, or has changed since: {} does it", task.name,
-                     device.kind == "cuda" ? "a GPU" : "the virtual GPU", command);
+                     kind_named(device.kind).title, command);
 }
 
 }  // namespace evo::cli

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 
 namespace evo::cli {
 namespace {

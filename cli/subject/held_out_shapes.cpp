@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/rng.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/pipeline/cases.h"
 
 namespace evo::cli {
@@ -12,9 +13,6 @@ namespace {
 
 constexpr int kShapesEach = 2;
 constexpr int kAttempts = 200;
-/// A case of this much work takes the virtual GPU a tenth of a second, and a GPU's reference kernel one.
-constexpr double kWorkVgpu = 1e8;
-constexpr double kWorkCuda = 1e11;
 
 bool is_known(const Task& task, const Target& target, const Shape& shape) {
   const auto same = [&](const Shape& known) { return known.parameters == shape.parameters; };
@@ -37,7 +35,7 @@ Shape vary(const Task& task, const Shape& base, Rng& rng) {
 
 std::vector<Shape> held_out_shapes(const Task& task, const Target& target, std::string_view device_kind,
                                    std::uint64_t salt) {
-  const double most = device_kind == "vgpu" ? kWorkVgpu : kWorkCuda;
+  const double most = kind_named(device_kind).held_out_work;
   Rng rng(salt);
   std::vector<Shape> shapes;
   for (const Bindings& specialisation : specialisations_of(task, target)) {

@@ -8,9 +8,9 @@
 
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "engine/task/candidate.h"
-#include "evaluator/cuda/cuda_device.h"
-#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/pipeline/devices.h"
 
 namespace evo::cli {
 
@@ -23,9 +23,9 @@ Task find_task(const SourceTree& tree, const std::string& name) {
 
 DeviceInfo find_device(const std::string& name, std::string* notice) {
   DeviceInfo device = resolve_device(name);
-  if (notice != nullptr && name == "auto" && device.kind == "vgpu") {
-    std::string reason;
-    cuda::list_devices(&reason);
+  if (notice != nullptr && name == "auto" && kind_named(device.kind).modelled) {
+    std::string reason;  // Of the kind that would have come first.
+    device_backends().front().list(&reason);
     *notice = fmt::format("no CUDA GPU{}: using the virtual GPU {}; latencies are modelled",
                           reason.empty() ? "" : fmt::format(" ({})", reason), device.id);
   }
@@ -61,6 +61,23 @@ DeviceRecord record_of(const DeviceInfo& device) {
           .facts = facts_of(device.limits)};
 }
 
+std::optional<FoundDevice> find_again(const DeviceRecord& record) {
+  if (kind_named(record.kind).on_host) return FoundDevice{resolve_device(record.id)};
+  std::optional<FoundDevice> alike;
+  for (const DeviceInfo& device : all_devices()) {
+    if (device_key(record_of(device)) != device_key(record)) continue;
+    if (device.uuid == record.uuid) return FoundDevice{device};
+    if (!alike) alike = FoundDevice{device, false};
+  }
+  return alike;
+}
+
+std::string notice_of(const FoundDevice& found, const DeviceRecord& record) {
+  if (found.same || record.uuid.empty()) return "";
+  return fmt::format("{} ({}) is not in this machine: using {}, another {}", record.name, record.uuid, found.device.id,
+                     record.name);
+}
+
 namespace {
 
 /// Refuses a name that was given but is not among those in use.
@@ -88,7 +105,7 @@ bool begins_one(const std::string& text, const std::vector<std::string>& objecti
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter) {
   std::vector<std::string> tasks, devices, objectives;
   // No run of a kind of device is an answer, not a slip.
-  bool device_known = filter.device == "cuda" || filter.device == "vgpu";
+  bool device_known = find_kind(filter.device) != nullptr;
   for (const RunRow& run : store.runs()) {
     tasks.push_back(run.info.task);
     devices.push_back(run.info.device.id);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,18 @@ Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& dev
 Bindings known_to_space(const DeviceInfo& device, const Target& target);
 
 DeviceRecord record_of(const DeviceInfo& device);
+
+/// The device that a record is about, on this machine.
+struct FoundDevice {
+  DeviceInfo device;
+  bool same = true;  ///< The very device; otherwise another one of its model.
+};
+
+/// The device of a record: the very one, or else the first of the same model; empty when there is neither. A GPU is
+/// known by its uuid, because its number may have changed; a device that computes on the CPU by its id.
+std::optional<FoundDevice> find_again(const DeviceRecord& record);
+/// One line for people when `found` is another device than the record's; empty when it is the same.
+std::string notice_of(const FoundDevice& found, const DeviceRecord& record);
 
 /// Elites that a filter selects. Throws usage_error when it names a task, device or objective that no run in the
 /// database has, as an empty list would hide a slip of the finger; a database without runs has no elites,

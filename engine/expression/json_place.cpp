@@ -85,7 +85,7 @@ void JsonPlace::wrong_type(std::string_view expected) const {
   fail(fmt::format("expected {}, not {}", expected, found));
 }
 
-void JsonPlace::allow_only(std::initializer_list<std::string_view> keys) const {
+void JsonPlace::allow_only(const std::vector<std::string_view>& keys) const {
   if (!here_->value->is_object()) wrong_type("an object");
   for (const auto& [key, value] : here_->value->items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {

@@ -24,7 +24,7 @@ class JsonPlace {
   [[noreturn]] void fail(const std::string& reason) const;
 
   /// This must be an object with no other keys than these.
-  void allow_only(std::initializer_list<std::string_view> keys) const;
+  void allow_only(const std::vector<std::string_view>& keys) const;
   JsonPlace at(std::string_view key) const;
   std::optional<JsonPlace> find(std::string_view key) const;
   /// The object's members, in the file's order.

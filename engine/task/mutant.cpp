@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/device/device_kind.h"
 #include "engine/expression/json_place.h"
 
 namespace evo {
 namespace {
-
-constexpr std::array<std::string_view, 2> kDeviceKinds = {"cuda", "vgpu"};
 
 std::vector<Verdict> read_verdicts(const JsonPlace& place) {
   std::vector<Verdict> verdicts;
@@ -51,7 +49,7 @@ class Loader {
   Mutant control(const JsonPlace& place) {
     place.allow_only({"name", "about", "genes"});
     Mutant mutant = common(place);
-    for (const std::string_view kind : kDeviceKinds) mutant.expected.emplace(kind, std::vector{Verdict::valid});
+    for (const std::string_view kind : kind_names()) mutant.expected.emplace(kind, std::vector{Verdict::valid});
     return mutant;
   }
 
@@ -100,9 +98,9 @@ class Loader {
   static std::map<std::string, std::vector<Verdict>, std::less<>> expected(const JsonPlace& place) {
     std::map<std::string, std::vector<Verdict>, std::less<>> expected;
     if (!place.is_object()) {
-      for (const std::string_view kind : kDeviceKinds) expected.emplace(kind, read_verdicts(place));
+      for (const std::string_view kind : kind_names()) expected.emplace(kind, read_verdicts(place));
     } else {
-      place.allow_only({"cuda", "vgpu"});
+      place.allow_only(kind_names());
       for (const auto& [kind, verdicts] : place.members()) expected.emplace(kind, read_verdicts(verdicts));
       if (expected.empty()) place.fail("no device kind is named");
     }

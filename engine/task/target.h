@@ -20,7 +20,7 @@ struct Target {
 /// has no such objective.
 const Limits& limits_of(const Task& task, const Target& target);
 
-/// Resolves options and shape sets. `device_kind` is "cuda" or "vgpu". Each of `shapes` is anything that parse_shape
+/// Resolves options and shape sets. `device_kind` is the name of one. Each of `shapes` is anything that parse_shape
 /// reads; without any, the task's own for that kind are timed. `options` override the task's defaults. An empty
 /// `objective` means the task's first. Timed shapes are validated too. Throws usage_error for unknown names.
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/base/text.h"
+#include "engine/device/device_kind.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
 
@@ -224,7 +225,7 @@ class Loader {
   void shape_sets() {
     const auto sets = root_.find("sets");
     if (!sets) return;
-    sets->allow_only({"cuda", "vgpu"});
+    sets->allow_only(kind_names());
     for (const auto& [kind, place] : sets->members()) {
       place.allow_only({"timed", "validated"});
       task_.shape_sets[kind] = {shape_names(place.at("timed")), shape_names(place.at("validated"))};

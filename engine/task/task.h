@@ -82,7 +82,7 @@ struct Task {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<Shape> shapes;
-  std::map<std::string, ShapeSets> shape_sets;  ///< By device kind: "cuda", "vgpu".
+  std::map<std::string, ShapeSets> shape_sets;  ///< By the name of a device kind.
   std::vector<Regime> regimes;
   int seeds = 3;
   Limits limits;

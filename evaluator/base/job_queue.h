@@ -8,7 +8,7 @@
 
 namespace evo {
 
-/// Jobs between threads that hand them over and threads that work them off, first come, first served.
+/// Hands jobs from some threads to others, first come, first served.
 template <typename Job>
 class JobQueue {
  public:
@@ -20,7 +20,7 @@ class JobQueue {
     changed_.notify_one();
   }
 
-  /// Waits for the next one; empty once the queue is closed, whatever is left in it.
+  /// Waits for the next job. Empty once the queue is closed, even where jobs are left in it.
   std::optional<Job> next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || !jobs_.empty(); });

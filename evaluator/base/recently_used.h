@@ -9,14 +9,14 @@
 
 namespace evo {
 
-/// Values by key within a budget of bytes: those that were not asked for longest go first. One that exceeds the budget
-/// alone stays until the next is put in.
+/// Values by key within a budget of bytes. The least recently used goes first. A value larger than the budget stays
+/// until the next one is put in.
 template <class Value>
 class RecentlyUsed {
  public:
   explicit RecentlyUsed(std::size_t budget) : budget_(budget) {}
 
-  /// Null where it is not, or not any more. Valid until it goes.
+  /// Null when there is none. Valid until the value goes.
   const Value* find(std::string_view key) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return nullptr;
@@ -24,7 +24,7 @@ class RecentlyUsed {
     return &found->second->value;
   }
 
-  /// Lets values go until `bytes` more fit, or none is left.
+  /// Drops values until `bytes` more fit, or none is left.
   void make_room(std::size_t bytes) {
     while (!entries_.empty() && bytes_ + bytes > budget_) {
       const Entry& oldest = entries_.back();
@@ -34,7 +34,7 @@ class RecentlyUsed {
     }
   }
 
-  /// Puts in a value of so many bytes, for which it makes room. A key that is there keeps its value.
+  /// Puts in a value of so many bytes and drops others where it needs the room. A key that is there keeps its value.
   void put(std::string key, Value value, std::size_t bytes) {
     if (by_key_.contains(key)) return;
     make_room(bytes);
@@ -52,7 +52,7 @@ class RecentlyUsed {
 
   std::size_t budget_;
   std::size_t bytes_ = 0;
-  std::list<Entry> entries_;                                                          // the latest asked for first
+  std::list<Entry> entries_;                                                          // the most recently used first
   std::unordered_map<std::string_view, typename std::list<Entry>::iterator> by_key_;  // keys are those of entries_
 };
 

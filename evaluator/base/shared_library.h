@@ -4,13 +4,12 @@
 
 namespace evo {
 
-/// A library loaded at run time. Its code stays in the process when the object ends: NVRTC and the driver
-/// keep state of their own that cannot be unloaded.
+/// A library loaded at run time. It is never unloaded, because NVRTC and the driver keep state of their own.
 class SharedLibrary {
  public:
   enum class Symbols {
-    local,   ///< Seen through this object only.
-    global,  ///< Later libraries resolve against it too.
+    local,   ///< Its symbols are found through this object only.
+    global,  ///< Libraries loaded later find its symbols too.
   };
 
   SharedLibrary() = default;

@@ -31,11 +31,11 @@ struct PairedRatio {
   double high = 1;
   std::size_t pairs = 0;
 };
-/// Pairs beyond the shorter list, and those without two positive numbers, are left out. With a single pair there is no
-/// interval but where the device repeats itself exactly (`exact`).
+/// Leaves out pairs beyond the shorter list, and those without two positive numbers. A single pair gives an interval
+/// only where the latencies are `exact`: a device that repeats itself.
 PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b, bool exact);
 
-/// What can be said of a against b at 95 %.
+/// How a ranks against b at 95 % confidence.
 enum class Ranking { faster, same, slower };
 Ranking ranking(const PairedRatio& ratio);
 /// Whether the whole interval differs from 1 by more than `margin`, so that further pairs would not change the ranking.
@@ -48,7 +48,7 @@ std::string_view name_of(Ranking ranking);  ///< "FASTER", "SAME", "SLOWER".
 /// same order, -1 when the opposite, 0 when one of them is constant.
 double rank_correlation(std::span<const double> a, std::span<const double> b);
 
-/// Samples of a timing, each marked when the GPU had lowered its clocks meanwhile.
+/// Samples of a timing. Those taken while the GPU had lowered its clocks are marked.
 class ThrottledSamples {
  public:
   void add(double sample_us) { taken_.push_back({sample_us, false}); }
@@ -58,7 +58,7 @@ class ThrottledSamples {
   std::size_t taken() const { return taken_.size(); }
   /// Samples at full clocks.
   std::vector<double> unthrottled() const;
-  /// Samples at full clocks where there are at least `minimum`, else all of them: never none.
+  /// The samples at full clocks if there are at least `minimum`, else all samples.
   std::vector<double> kept(std::size_t minimum) const;
 
  private:

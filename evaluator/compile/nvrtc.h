@@ -33,7 +33,7 @@ struct NvrtcApi {
 struct Nvrtc {
   NvrtcApi api;
   std::string path;
-  SharedLibrary builtins;  ///< Must outlive the library: NVRTC looks for it by name only.
+  SharedLibrary builtins;  ///< NVRTC looks for it by name only, so it must outlive the library.
   SharedLibrary library;
 };
 
@@ -51,7 +51,7 @@ struct NvrtcEnvironment {
 /// The folders that may hold libnvrtc.so.*, in order, existing ones only.
 std::vector<std::filesystem::path> nvrtc_folders(const NvrtcEnvironment& environment);
 
-/// Throws machine_error that says where it looked and how to install NVRTC.
+/// Throws machine_error with the places searched and how to install NVRTC.
 Nvrtc load_nvrtc(const NvrtcEnvironment& environment);
 
 }  // namespace evo

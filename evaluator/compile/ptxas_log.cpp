@@ -65,6 +65,22 @@ PtxasUsage parse_ptxas_usage(std::string_view log) {
   return usage;
 }
 
+std::vector<KernelResources> kernel_resources(std::string_view log) {
+  constexpr std::string_view kEntry = "Compiling entry function '";
+  std::vector<KernelResources> found;
+  for_each_line(log, [&](std::string_view line) {
+    if (const std::size_t at = line.find(kEntry); at != std::string_view::npos) {
+      const std::string_view name = line.substr(at + kEntry.size());
+      found.push_back({std::string(name.substr(0, name.find('\''))), 0, 0});
+    } else if (!found.empty() && contains(line, "Used ")) {
+      found.back().registers = number_before(line, " registers");
+      found.back().static_smem_bytes = number_before(line, " bytes smem");
+    }
+    return true;
+  });
+  return found;
+}
+
 std::string repeatable_log(std::string_view log) {
   std::string kept;
   for_each_line(log, [&](std::string_view line) {

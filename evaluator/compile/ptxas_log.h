@@ -3,10 +3,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace evo {
 
-/// What ptxas -v says of a program. Maxima over its entry functions: the worst one limits the candidate.
+/// What ptxas -v reports for a program: maxima over its kernels.
 struct PtxasUsage {
   int entries = 0;
   int registers = 0;
@@ -15,19 +16,28 @@ struct PtxasUsage {
   int static_smem_bytes = 0;
 };
 
-/// Reads the resource lines of a compiler log; zeros where ptxas said nothing.
+/// Reads the resource lines of a compiler log; zeros where there are none.
 PtxasUsage parse_ptxas_usage(std::string_view log);
+
+/// What one kernel needs of an SM.
+struct KernelResources {
+  std::string kernel;
+  int registers = 0;
+  int static_smem_bytes = 0;
+};
+
+/// Reads the resource lines of each kernel, in the order of the log.
+std::vector<KernelResources> kernel_resources(std::string_view log);
 
 /// The log without lines that differ from one compilation of the same source to the next ("Compile time = 2.8
 /// ms").
 std::string repeatable_log(std::string_view log);
 
-/// The first line that reports an error ("kernel.cu(12): error: ..."), else the first line, else a phrase
-/// that says that the log is empty.
+/// The first line that reports an error ("kernel.cu(12): error: ..."), else the first line; never empty.
 std::string first_error(std::string_view log);
 
-/// The first ptxas message after which the kernel runs, but as a shadow of what was asked for: wgmma
-/// serialised, setmaxnreg ignored ("Potential Performance Loss", C7508 to C7516). Empty when there is none.
+/// The first ptxas warning that costs a kernel its point, such as a serialised wgmma or an ignored setmaxnreg
+/// ("Potential Performance Loss", C7508 to C7516). Empty when there is none.
 std::optional<std::string> performance_warning(std::string_view log);
 
 }  // namespace evo

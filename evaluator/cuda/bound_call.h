@@ -11,17 +11,16 @@
 
 namespace evo::cuda {
 
-/// One call of a plan, bound to loaded code and to one set of buffers: everything that can be prepared is, so
-/// that validation and timing put exactly the same work into a stream. Driver and module must outlive it.
+/// One call of a plan, bound to loaded code and one set of buffers. It is prepared as far as possible: validation and
+/// timing put exactly the same work into a stream. Driver and module must outlive it.
 class BoundCall {
  public:
-  /// Finds the kernels, encodes the tensor maps, opts into large shared memory. Sets `failure` where the
-  /// candidate asks for what there is not: an unknown kernel, arguments that do not fit its signature, too
-  /// much shared memory.
+  /// Finds the kernels, encodes the tensor maps, opts into large shared memory. Sets `failure` for an unknown kernel,
+  /// arguments that do not fit its signature, or too much shared memory.
   BoundCall(const Driver& driver, CUmodule module, const Plan& plan, const Buffers& buffers,
             std::optional<Failure>& failure);
 
-  /// Puts one call into the stream (or into the graph being captured): zeroes what must be zero, then
+  /// Puts one call into the stream, or into the graph being captured: zeroes workspaces that must be zero, then
   /// launches.
   std::optional<Failure> enqueue(CUstream stream) const;
 

@@ -182,10 +182,10 @@ std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int or
                                     std::unique_ptr<GpuMonitor> monitor, std::function<double()> seconds) {
   std::string why_none;
   const int count = count_devices(*driver, &why_none);
-  if (count == 0) throw machine_error(fmt::format("cuda:{}: {}", ordinal, why_none));
+  if (count == 0) throw machine_error(fmt::format("{}:{}: {}", kKind, ordinal, why_none));
   if (ordinal < 0 || ordinal >= count) {
-    throw machine_error(fmt::format("cuda:{}: there {}; the last is cuda:{}", ordinal,
-                                    count == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", count), count - 1));
+    throw machine_error(fmt::format("{}:{}: there {}; the last is {}:{}", kKind, ordinal,
+                                    count == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", count), kKind, count - 1));
   }
   DeviceInfo info = query_device(*driver, ordinal);
   CUdevice device = 0;
@@ -197,7 +197,7 @@ std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int or
 std::unique_ptr<Device> make_device(int ordinal) {
   std::string why_not;
   std::shared_ptr<const Driver> driver = load_driver(&why_not);
-  if (!driver) throw machine_error(fmt::format("cuda:{}: {}", ordinal, why_not));
+  if (!driver) throw machine_error(fmt::format("{}:{}: {}", kKind, ordinal, why_not));
   std::string why_none;
   const std::vector<DeviceInfo> devices = list_devices(*driver, &why_none);
   std::unique_ptr<GpuMonitor> monitor;

@@ -43,8 +43,8 @@ int count_devices(const Driver& driver, std::string* why_none) {
 
 DeviceInfo query_device(const Driver& driver, int ordinal) {
   DeviceInfo info;
-  info.id = fmt::format("cuda:{}", ordinal);
-  info.kind = "cuda";
+  info.id = fmt::format("{}:{}", kKind, ordinal);
+  info.kind = kKind;
   CUdevice device = 0;
   require(driver, driver.device_get(&device, ordinal), info.id + ": cuDeviceGet");
   const auto attribute = [&](CUdevice_attribute which) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "evaluator/cuda/driver.h"
@@ -8,14 +9,17 @@
 
 namespace evo::cuda {
 
-/// What NVRTC compiles for: the architecture with its specific instructions where it has any (wgmma and
-/// tcgen05 need the "a" of sm_90a and newer).
+/// The kind of a CUDA GPU: begins the ids ("cuda:0").
+inline constexpr std::string_view kKind = "cuda";
+
+/// The architecture that NVRTC compiles for, with its specific instructions where it has any: wgmma and tcgen05 need
+/// the "a" of sm_90a and newer.
 std::string arch_name(int major, int minor);
 
 /// "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi writes it.
 std::string uuid_text(const CUuuid& uuid);
 
-/// Starts the driver and counts its GPUs; zero with the reason in one line.
+/// Starts the driver and counts its GPUs. For zero, `why_none` gives the reason in one line.
 int count_devices(const Driver& driver, std::string* why_none);
 
 /// Reads one GPU's attributes. The driver must have been started. Throws machine_error.

@@ -5,8 +5,8 @@
 
 namespace evo::cuda {
 
-/// The PTX of sm_70 that every driver here translates: kernel evo_digest(words, count, key, result), which adds the
-/// digest of `count` 64-bit words to *result.
+/// PTX for sm_70, which every supported driver translates: kernel evo_digest(words, count, key, result) adds the digest
+/// of `count` 64-bit words to *result.
 const char* digest_ptx();
 
 /// digest_of (evaluator/device/digest.h) on the GPU.

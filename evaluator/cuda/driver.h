@@ -12,7 +12,7 @@
 namespace evo::cuda {
 
 /// The CUDA driver's functions, bound at run time by their versioned names. Tests fill it with fakes.
-/// Needs a driver of CUDA 12.0 or newer; what came later may be null.
+/// Needs a driver of CUDA 12.0 or newer. Functions that came later may be null.
 struct Driver {
   decltype(&cuInit) init = nullptr;
   decltype(&cuDriverGetVersion) driver_version = nullptr;
@@ -65,7 +65,7 @@ struct Driver {
   SharedLibrary library;  ///< Keeps the functions valid; empty with fakes.
 };
 
-/// Loads libcuda.so.1. Null when there is none or it is too old; `why_not` then says which, in one line.
+/// Loads libcuda.so.1. Null when there is none or it is too old; `why_not` then gives the reason, in one line.
 std::shared_ptr<const Driver> load_driver(std::string* why_not);
 
 /// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
@@ -75,9 +75,9 @@ std::string describe(const Driver& driver, CUresult result);
 /// make fail.
 void require(const Driver& driver, CUresult result, const std::string& what);
 
-/// What a failed launch or wait says of the candidate: a fault on the device poisons the context
-/// (device_lost), anything else was refused before it ran. Throws machine_error where the GPU itself failed
-/// (memory error, lost from the bus).
+/// The candidate's failure when a launch or wait has failed. A fault on the device breaks the context (device_lost);
+/// anything else was refused before it ran. Throws machine_error when the GPU itself failed (memory error, lost from
+/// the bus).
 Failure candidate_failure(const Driver& driver, CUresult result, const std::string& what);
 
 }  // namespace evo::cuda

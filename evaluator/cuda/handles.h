@@ -6,8 +6,7 @@
 
 namespace evo::cuda {
 
-/// Notes a release that failed, at debug level: after a fault every release does, and there is nobody to
-/// tell.
+/// Logs a release that failed, at debug level only: after a fault on the device every release fails.
 void note_release(const Driver& driver, CUresult result) noexcept;
 
 /// Owns one handle of the driver. `release` is the member of Driver that ends it. The driver must outlive it.

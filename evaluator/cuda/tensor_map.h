@@ -10,8 +10,7 @@
 namespace evo::cuda {
 
 /// Encodes a TMA descriptor over a buffer at `address`: elements beyond the edge read as zero, no interleave.
-/// `failure` is set, with the reason, when the driver or a rank refuses it (cuTensorMapEncodeTiled's
-/// requirements).
+/// Sets `failure`, with the reason, when the map does not meet the requirements of cuTensorMapEncodeTiled.
 CUtensorMap encode_tensor_map(const Driver& driver, const TensorMap& map, DeviceAddress address,
                               std::optional<Failure>& failure);
 

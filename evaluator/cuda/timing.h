@@ -14,11 +14,11 @@
 
 namespace evo::cuda {
 
-/// What a timing works with. All must outlive it.
+/// The means of a timing. All must outlive it.
 struct TimingContext {
   const Driver& driver;
   CUstream stream;
-  GpuMonitor* monitor = nullptr;    ///< May be null: no sample is dropped then, and clocks are unknown.
+  GpuMonitor* monitor = nullptr;    ///< May be null: then no sample is dropped, and clocks are unknown.
   std::function<double()> seconds;  ///< A steady clock.
 };
 
@@ -28,17 +28,16 @@ struct FlushBuffer {
   std::size_t bytes = 0;
 };
 
-/// How many calls one graph holds: 20, more where 20 are done in less than 50 us (the events' resolution is
-/// 0.5 us), fewer where they take more than 4 ms, and a multiple of the sets of buffers, so that each is used
-/// equally often.
+/// How many calls one graph holds: 20; more where 20 take less than 50 us, because events resolve 0.5 us; fewer where
+/// they take more than 4 ms. A multiple of the number of buffer sets, so that each is used equally often.
 std::size_t calls_per_graph(double call_us, std::size_t buffer_sets);
 
-/// Time of one call, warm: a CUDA graph of calls over the sets of buffers in turn, replayed between two
-/// events; each sample is a replay's time divided by its calls, nothing subtracted.
+/// Time of one call with warm caches. A CUDA graph of calls, which alternate between the sets of buffers, is replayed
+/// between two events. A sample is the time of a replay over its number of calls; nothing is subtracted.
 Timing time_warm(const TimingContext& context, std::span<const BoundCall> calls, const TimingRequest& request,
                  std::optional<Failure>& failure);
 
-/// Time of one call, cold: `flush` is written, so that L2 holds none of the inputs, then one call runs
+/// Time of one call with cold caches. `flush` is written, so that L2 holds none of the inputs. Then one call runs
 /// between two events.
 Timing time_cold(const TimingContext& context, std::span<const BoundCall> calls, const FlushBuffer& flush,
                  const TimingRequest& request, std::optional<Failure>& failure);

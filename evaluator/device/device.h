@@ -9,16 +9,17 @@
 #include <vector>
 
 #include "engine/base/dtype.h"
+#include "engine/base/error.h"
 #include "engine/task/evaluation.h"
 #include "engine/task/family.h"
 #include "engine/task/plan.h"
 
 namespace evo {
 
-/// What is known of a device, measured or modelled.
+/// The facts of one device.
 struct DeviceInfo {
-  std::string id;    ///< "cuda:0", "vgpu:h200".
-  std::string kind;  ///< "cuda" or "vgpu".
+  std::string id;    ///< KIND:NAME, as --device takes it: "cuda:0", "vgpu:h200".
+  std::string kind;  ///< A registered DeviceKind's name.
   std::string name;  ///< "NVIDIA H200".
   std::string arch;  ///< What NVRTC compiles for: "sm_90a", "sm_89".
   std::string uuid;  ///< Empty for a virtual GPU.
@@ -28,12 +29,12 @@ struct DeviceInfo {
   std::int64_t l2_bytes = 0;
   double clock_ghz = 0;            ///< Maximum SM clock.
   double memory_gbytes_per_s = 0;  ///< Theoretical.
-  double launch_floor_us = 0;      ///< No launch in a graph is faster.
+  double launch_floor_us = 0;      ///< The shortest launch in a graph.
   /// Dense peak of the tensor cores in TFLOP/s for a dtype; 0 when the device has none.
   double peak_tflops(DType dtype) const;
 };
 
-/// A compiled program: NVRTC gives both forms from one compilation. CUDA devices load the cubin, virtual ones the PTX.
+/// A compiled program. One compilation gives both forms: GPUs load the cubin, virtual GPUs interpret the PTX.
 struct Binary {
   std::string arch;
   std::vector<std::byte> cubin;
@@ -41,12 +42,12 @@ struct Binary {
   Build build;
 };
 
-/// What went wrong while a candidate was loaded or ran. A value: bad candidates are data.
+/// What went wrong when a candidate was compiled, loaded or run. A value, because bad candidates are data.
 struct Failure {
   Verdict verdict = Verdict::crashed;
   std::string reason;
-  bool device_lost = false;  ///< The context is poisoned: only a new process helps.
-  std::string log;           ///< The compiler's whole output, where a compilation failed.
+  bool device_lost = false;  ///< The device's context is broken, and only a new process gets another.
+  std::string log = {};      ///< The compiler's whole output, where a compilation failed.
 };
 
 using DeviceAddress = std::uint64_t;
@@ -64,16 +65,17 @@ struct Buffers {
 };
 
 struct TimingRequest {
-  bool cold = false;  ///< L2 flushed before single launches; else a graph of repeated launches.
+  bool cold = false;  ///< Single launches after the L2 cache was flushed; otherwise a graph of repeated launches.
   int min_samples = 20;
   int max_samples = 200;
-  double min_seconds = 0.05;  ///< Of samples, but for max_samples: under a power limit clocks swing for as long.
+  double min_seconds =
+      0.05;  ///< Of sampling, unless max_samples come first. Under a power limit clocks swing for so long.
   double max_seconds = 0.5;
-  double warm_up_seconds = 0.1;     ///< Of calls before the first sample: docs/decisions/0003-sustained-clocks.md.
+  double warm_up_seconds = 0.1;     ///< Of calls before the first sample (docs/decisions/0003-sustained-clocks.md).
   double relative_interval = 0.01;  ///< Stop once the 95 % interval of the median is this tight.
 };
 
-/// Something that runs plans: a CUDA GPU or a virtual one. Used by one thread, inside a worker process.
+/// Runs plans: a GPU, or what stands for one. Used by one thread, inside a worker process.
 /// Methods throw machine_error for failures of the machine and return Failure for failures of the candidate.
 class Device {
  public:
@@ -88,24 +90,31 @@ class Device {
   virtual void fill(DeviceAddress to, std::byte value, std::size_t bytes) = 0;
   /// From one buffer to another, without the bytes leaving the device.
   virtual void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) = 0;
-  /// evaluator/device/digest.h of what lies there, with this process's key. `from` is a multiple of 8.
+  /// The digest of those bytes under this process's key (evaluator/device/digest.h). `from` is a multiple of 8.
   virtual std::uint64_t digest(DeviceAddress from, std::size_t bytes) = 0;
 
-  /// Null and `failure` set when the code does not load (an instruction the virtual GPU does not know, a bad image).
+  /// Null, with `failure` set, when the code does not load: a bad image, an instruction that the device does not know.
   virtual std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) = 0;
 
   /// Runs every launch of the plan once and waits for the end.
   virtual std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) = 0;
 
-  /// The same, watched for races and reads of unwritten memory where the device can: a finding is a failure.
+  /// As `run`, but a race or a read of unwritten memory is a failure too, on devices whose kind sanitises.
   virtual std::optional<Failure> run_sanitised(const Module& module, const Plan& plan, const Buffers& buffers) {
     return run(module, plan, buffers);
   }
 
-  /// Times one call of the plan. `rotation` holds one or more sets of buffers used in turn. The same launch path as
-  /// `run`.
+  /// Times one call of the plan, launched as `run` does. `rotation` holds one or more sets of buffers; call after call
+  /// uses the next one.
   virtual Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
                       const TimingRequest& request, std::optional<Failure>& failure) = 0;
+
+  /// The latency of one warm call after the device's cost model, in microseconds. Only the blocks that the model looks
+  /// at run: what outputs and workspaces hold afterwards means nothing. Throws machine_error on a device without model.
+  virtual double predict_us(const Module& /*module*/, const Plan& /*plan*/, const Buffers& /*buffers*/,
+                            std::optional<Failure>& /*failure*/) {
+    throw machine_error(info().id + " is not modelled: only virtual GPUs have a cost model");
+  }
 };
 
 }  // namespace evo

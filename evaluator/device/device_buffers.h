@@ -13,7 +13,7 @@
 
 namespace evo {
 
-/// The surroundings of one run: what unwritten memory holds. Poison 0 (0xff) is a NaN in every floating-point format.
+/// What unwritten memory holds in one run. Poison 0 (0xff) is a NaN in every floating-point format.
 std::byte poison_byte(unsigned variant);
 
 /// One set of a plan's buffers. Every tensor and every workspace lies between two guards (evaluator/device/guards.h).
@@ -22,16 +22,17 @@ class BufferSet {
   /// Throws machine_error when the memory for the tensors is exhausted.
   BufferSet(Device& device, const std::vector<PlanTensor>& tensors);
 
-  /// Allocates the workspaces of a plan for these tensors; empty the ones of the plan before.
+  /// Allocates the workspaces of a plan for these tensors, in place of an earlier plan's. A failure when they do not
+  /// fit.
   std::optional<Failure> attach_workspaces(const std::vector<Workspace>& workspaces);
 
-  /// Inputs in their places, outputs poisoned, guards written, workspaces poisoned or zeroed.
+  /// Places the inputs, poisons the outputs, writes the guards, poisons or zeroes the workspaces.
   void prepare(const PristineInputs& inputs, unsigned poison_variant);
 
-  /// Other inputs for another run, in surroundings that stay as they are.
+  /// Places other inputs and leaves everything else as it is.
   void replace_inputs(const PristineInputs& inputs);
 
-  /// Overwrites the outputs: no answer lies about for others to find.
+  /// Overwrites the outputs, so that no candidate finds an answer in memory.
   void forget_outputs();
 
   /// A failure when a guard or an input was written.
@@ -39,7 +40,7 @@ class BufferSet {
 
   /// Appends the outputs, in the plan's order.
   void read_outputs(std::vector<std::byte>& outputs);
-  /// Of each output, in the plan's order.
+  /// The digest of each output, in the plan's order.
   std::vector<std::uint64_t> output_digests();
 
   const Buffers& addresses() const { return addresses_; }

@@ -18,7 +18,7 @@ class DeviceMemory {
     try {
       device_->free(address_);
     } catch (...) {
-      // A lost device has no memory left to give back; the process is about to be replaced.
+      // A lost device has no memory to free, and the process is about to be replaced.
     }
   }
   DeviceMemory(DeviceMemory&& other) noexcept

@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <random>
 #include <span>
+
+#include "evaluator/base/random.h"
 
 /// A fingerprint of memory, so that large buffers can be compared where they are: the sum, modulo 2^64, of each
 /// little-endian 64-bit word (the last one filled up with zeros) mixed with what its position and a key are mixed to.
@@ -49,10 +50,7 @@ inline std::uint64_t digest_of(std::span<const std::byte> content, std::uint64_t
 
 /// This process's own key, drawn once.
 inline std::uint64_t digest_key() {
-  static const std::uint64_t key = [] {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32) | device();
-  }();
+  static const std::uint64_t key = fresh_salt();
   return key;
 }
 

@@ -11,7 +11,7 @@
 
 namespace evo {
 
-/// How one input is made: everything resolved to numbers, so that a worker needs no task.
+/// How one input is made. Everything is resolved to numbers: a worker needs no task.
 struct InputRecipe {
   std::string name;
   DType dtype = DType::f32;
@@ -22,7 +22,7 @@ struct InputRecipe {
   Distribution distribution = Distribution::normal;
   double gain = 1.0;
   std::uint64_t stream = 0;  ///< Key of its random numbers.
-  /// The input that receives the scales of this one; its own values are computed, not drawn.
+  /// The input that receives the scales of this one. That input's values are computed, not drawn.
   std::optional<std::uint32_t> scale;
   bool is_scale = false;
 };

@@ -12,19 +12,18 @@
 
 namespace evo {
 
-/// The inputs of one case as no candidate has touched them: in host memory, and on the device as they are laid into
-/// buffers, with a guard before and behind each. Copies on the device cost less than uploads, but lie where a candidate
-/// may write by accident, so each is looked at (by its digest) before it is used, and uploaded again where it has
-/// changed.
+/// The inputs of one case, untouched by candidates: in host memory, and on the device with a guard before and behind
+/// each. To fill a buffer from the device costs less than an upload. But a candidate may write there by accident: the
+/// digest of each is checked before it is used, and one that has changed is uploaded again.
 class PristineInputs {
  public:
   /// Throws machine_error when the device has no room.
   PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes);
 
   const std::vector<std::byte>& content(std::size_t number) const { return contents_.at(number); }
-  /// Lays an input and its guards at `to`.
+  /// Copies an input and its guards to `to`.
   void place(std::size_t number, DeviceAddress to) const;
-  /// Whether what `place` laid there has not changed.
+  /// Whether the bytes that `place` copied there are unchanged.
   bool intact(std::size_t number, DeviceAddress at) const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace evo {
 
-/// Decides when a timing has samples enough. The minimum always holds, whatever the time: a candidate that
-/// slows down while it is measured must not shrink its own sample.
+/// Decides when a timing has enough samples. The minimum holds whatever the time: a candidate that slows down while it
+/// is measured must not shrink its own sample.
 class StoppingCriterion {
  public:
   explicit StoppingCriterion(const TimingRequest& request);

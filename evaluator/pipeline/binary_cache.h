@@ -10,9 +10,8 @@
 
 namespace evo {
 
-/// Programs that were compiled and may be asked for again soon: what the cost model ranks first is evaluated next, and
-/// elites are timed again. Known by their whole request, so that no two are taken for each other. Safe for several
-/// threads.
+/// Compiled programs that may be needed again soon: the cost model compiles a program before it is evaluated, and
+/// elites are timed again. The key is the whole request. Safe for several threads.
 class BinaryCache {
  public:
   /// `bytes`: of sources, PTX and cubins together.

@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "engine/base/rng.h"
+#include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
 #include "evaluator/base/random.h"
 
 namespace evo {
 namespace {
 
-/// Inputs of this size no cache holds from one call to the next: a second set of buffers would only be another copy.
+/// No cache holds inputs of this size from one call to the next, so a second set of buffers is of no use.
 constexpr std::uint64_t kRotatedBytes = 128 << 20;
 
 /// Regime and seed of one case of a shape.
@@ -91,7 +92,7 @@ std::size_t index_of(const std::vector<Case>& cases, const Shape& shape, const R
   return static_cast<std::size_t>(found - cases.begin());
 }
 
-/// A case with other inputs than those that are timed first: of the rotation where it turns.
+/// A case with other inputs than those that are timed first: one of the rotation where it has several.
 std::optional<std::size_t> other_case(const std::vector<Case>& cases, const TimedShape& timed) {
   if (timed.rotation.size() > 1) return timed.rotation.back();
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -103,7 +104,7 @@ std::optional<std::size_t> other_case(const std::vector<Case>& cases, const Time
 class Planner {
  public:
   Planner(const Task& task, const Target& target, std::string_view kind, std::uint64_t salt)
-      : task_(task), target_(target), on_vgpu_(kind == "vgpu"), salt_(salt), shapes_(shapes_of(target)) {
+      : task_(task), target_(target), kind_(kind_named(kind)), salt_(salt), shapes_(shapes_of(target)) {
     for (const Shape& shape : shapes_) work_.push_back(work_of(task, target.options, shape));
     cheapest_ = static_cast<std::size_t>(std::ranges::min_element(work_) - work_.begin());
   }
@@ -119,9 +120,9 @@ class Planner {
       for (std::uint64_t seed = 0; seed < sets(shape); ++seed) {
         timed.rotation.push_back(index_of(plan.cases, shape, task_.regimes.front(), seed));
       }
-      // The interpreter repeats itself exactly; only what it reads from earlier runs can differ, and the cheapest
-      // case shows that. A GPU schedules anew each time, best shown at the size that is timed.
-      plan.repeated.push_back(on_vgpu_ ? plan.smoke : timed.rotation.front());
+      // On a repeatable device only what a kernel reads from earlier runs can differ, and the cheapest case shows that.
+      // A GPU schedules blocks anew each time, and the size that is timed shows that best.
+      plan.repeated.push_back(kind_.repeatable ? plan.smoke : timed.rotation.front());
       timed.afterwards = other_case(plan.cases, timed);
       plan.timed.push_back(std::move(timed));
     }
@@ -132,16 +133,16 @@ class Planner {
   }
 
  private:
-  /// Sets of buffers that timing uses in turn. Modelled times do not depend on them.
+  /// How many sets of buffers timing alternates between. Modelled times do not depend on them.
   std::uint64_t sets(const Shape& shape) const {
     const CaseRecipe one = make_recipe(task_, target_.options, shape, task_.regimes.front(), 0, salt_);
-    if (on_vgpu_ || input_bytes(one) > kRotatedBytes) return 1;
+    if (kind_.modelled || input_bytes(one) > kRotatedBytes) return 1;
     return std::min<std::uint64_t>(2, static_cast<std::uint64_t>(task_.seeds));
   }
 
   void add_shape(std::vector<Case>& cases, std::size_t number) {
     std::vector<Draw> order = covering_order(task_, number);
-    const double part = (on_vgpu_ ? kGridWorkVgpu : kGridWorkCuda) / static_cast<double>(shapes_.size());
+    const double part = kind_.grid_work / static_cast<double>(shapes_.size());
     std::size_t count = affordable(work_[number], part, order.size());
     const std::size_t covering = std::max(task_.regimes.size(), static_cast<std::size_t>(task_.seeds));
     if (number == cheapest_) count = std::max(count, std::min(covering, order.size()));
@@ -164,7 +165,7 @@ class Planner {
 
   const Task& task_;
   const Target& target_;
-  bool on_vgpu_;
+  const DeviceKind& kind_;
   std::uint64_t salt_;
   std::vector<Shape> shapes_;
   std::vector<double> work_;

@@ -14,7 +14,7 @@ namespace evo {
 
 /// How far an output is from the oracle, over all of its elements.
 struct Difference {
-  double relative_l2 = 0;  ///< ||got - want|| / ||want||; kIncomparable where that is not finite.
+  double relative_l2 = 0;  ///< ||got - want|| / ||want||, or kIncomparable where that is not finite.
   double cosine = 1;       ///< 1 when both are zero, 0 when one is.
   double max_abs = 0;      ///< max |got - want|.
   double want_rms = 0;
@@ -22,7 +22,7 @@ struct Difference {
   std::uint64_t first_not_finite = 0;
 };
 
-/// Stands for an infinite error in what is stored: finite, so that every format can hold it.
+/// Stands for an infinite error. It is finite, so that every stored format can hold it.
 inline constexpr double kIncomparable = 1e30;
 
 /// Compares `got` (dense, of `dtype`) with the oracle. Sums are in double, over fixed chunks, so the result does not
@@ -33,8 +33,8 @@ Difference compare(DType dtype, std::span<const std::byte> got, std::span<const 
 /// nothing, but a value that is not finite never passes, and a reference that is all zero wants zeros.
 std::optional<std::string> why_wrong(const Difference& difference, const Limits& limits);
 
-/// How much of what the limits allow an accepted difference takes: 1 at a limit. (An angle's cosine falls with its
-/// square, so its root is taken: twice the error is twice as close.)
+/// How much of the limits a difference takes up: 1 at a limit. A cosine falls with the square of its angle, so the root
+/// is taken: twice the error is twice as close.
 double closeness(const Difference& difference, const Limits& limits);
 
 /// Reads `count` elements as f32 (f64 and s32 are rounded).

@@ -4,21 +4,20 @@
 
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace evo {
 namespace {
 
-/// What a lost compile worker means for the candidate that it was compiling.
-Failure failure_of(const Lost& lost) {
+std::string reason_of(const Lost& lost) {
   switch (lost.how) {
     case Lost::How::timed_out:
-      return {Verdict::timed_out, "compiling: " + lost.reason, false, ""};
+      return "compiling: " + lost.reason;
     case Lost::How::crashed:
-      return {lost.blameless ? Verdict::harness_failed : Verdict::crashed, "the compiler was " + lost.reason, false,
-              ""};
+      return "the compiler was " + lost.reason;
     default:
-      return {Verdict::harness_failed, "the compile worker broke the protocol: " + lost.reason, false, ""};
+      return "the compile worker broke the protocol: " + lost.reason;
   }
 }
 
@@ -80,19 +79,18 @@ void CompilePool::work() {
 
 CompilePool::Result CompilePool::compile_one(WorkerClient& worker, const protocol::Compile& request) const {
   for (int attempt = 0;; ++attempt) {
-    auto answer = worker.call(request, deadline_s_);
-    if (const auto* lost = std::get_if<Lost>(&answer)) {
-      if (lost->blameless && attempt == 0) continue;
-      return failure_of(*lost);
-    }
-    auto& reply = std::get<protocol::Reply>(answer);
-    if (auto* compiled = std::get_if<protocol::Compiled>(&reply)) {
+    auto answer = worker.ask<protocol::Compiled>(request, deadline_s_);
+    if (auto* compiled = std::get_if<protocol::Compiled>(&answer)) {
       binaries_->keep(request, compiled->binary);
       return std::move(compiled->binary);
     }
-    if (auto* failed = std::get_if<protocol::Failed>(&reply)) return std::move(failed->failure);
+    if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+    if (const auto* lost = std::get_if<Lost>(&answer)) {
+      if (lost->blameless && attempt == 0) continue;
+      return Failure{verdict_of(*lost), reason_of(*lost)};
+    }
     worker.stop();
-    return Failure{Verdict::harness_failed, "compiling: " + protocol::complaint_of(reply), false, ""};
+    return Failure{Verdict::harness_failed, "compiling: " + std::get<protocol::Broken>(answer).message};
   }
 }
 

@@ -17,21 +17,21 @@
 
 namespace evo {
 
-/// Compiles in several worker processes at once, first come, first served, what `binaries` does not hold yet.
+/// Compiles in several worker processes at once, first come, first served. What `binaries` holds is not compiled again.
 class CompilePool {
  public:
   using Result = std::variant<Binary, Failure>;
 
   CompilePool(const WorkerOptions& worker, int workers, double deadline_s, std::shared_ptr<BinaryCache> binaries);
-  /// The stop signal of the worker options must have been raised, or nothing be under way.
+  /// Either the stop signal of the worker options must have been raised, or no program may be under way.
   ~CompilePool();
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
-  /// Waits until the first worker has opened its compiler. Throws what it says when there is none.
+  /// Waits until the first worker has opened its compiler. Throws the worker's message when it finds none.
   void wait_until_open();
 
-  /// A failure of the machine comes out of the future as the exception it is.
+  /// The future throws when the machine has failed.
   std::shared_future<Result> compile(std::string source, std::string arch, int max_registers);
 
  private:

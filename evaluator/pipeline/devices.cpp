@@ -1,76 +1,82 @@
 #include "evaluator/pipeline/devices.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <charconv>
-#include <optional>
-#include <string_view>
-#include <vector>
+#include <algorithm>
+#include <utility>
 
 #include "engine/base/error.h"
-#include "evaluator/cuda/cuda_device.h"
-#include "evaluator/pipeline/pipeline.h"
-#include "evaluator/vgpu/virtual_device.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/cuda/cuda_backend.h"
+#include "evaluator/vgpu/virtual_backend.h"
 #include "evaluator/worker/worker.h"
 
 namespace evo {
 namespace {
 
-constexpr std::string_view kCudaPrefix = "cuda:";
-constexpr std::string_view kVirtualPrefix = "vgpu:";
-
-/// The number after "cuda:"; empty when there is none.
-std::optional<int> ordinal_of(std::string_view name) {
-  const std::string_view digits = name.substr(kCudaPrefix.size());
-  int ordinal = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
-  if (error != std::errc() || end != digits.data() + digits.size() || ordinal < 0) return std::nullopt;
-  return ordinal;
+/// The kinds of devices that evo ships. A kind is its folder and its line here.
+std::vector<DeviceBackend> shipped_backends() {
+  std::vector<DeviceBackend> backends = {cuda::device_backend(), vgpu::device_backend()};
+  for (const DeviceBackend& backend : backends) register_device_kind(backend.kind);
+  return backends;
 }
 
-[[noreturn]] void refuse(std::string_view name) {
-  throw usage_error(fmt::format(
-      "'{}' is no device: there are auto, cuda:N, vgpu and vgpu:MODEL (h200, h100, a100, l4, rtx4090)", name));
+std::vector<DeviceBackend>& registry() {
+  static std::vector<DeviceBackend> backends = shipped_backends();
+  return backends;
 }
 
-DeviceInfo cuda_info(std::string_view name) {
-  const std::optional<int> ordinal = ordinal_of(name);
-  if (!ordinal) refuse(name);
-  std::string why_none;
-  const std::vector<DeviceInfo> gpus = cuda::list_devices(&why_none);
-  if (gpus.empty()) throw machine_error(fmt::format("{}: {}; --device vgpu works without a GPU", name, why_none));
-  if (static_cast<std::size_t>(*ordinal) >= gpus.size()) {
-    throw machine_error(fmt::format("{}: this machine has {} CUDA GPU{}; the last is cuda:{}", name, gpus.size(),
-                                    gpus.size() == 1 ? "" : "s", gpus.size() - 1));
-  }
-  return gpus[static_cast<std::size_t>(*ordinal)];
+/// "cuda:0" is the kind "cuda" and the name "0"; "vgpu" has an empty name.
+struct DeviceId {
+  std::string_view kind;
+  std::string_view name;
+};
+
+DeviceId parts_of(std::string_view id) {
+  const std::size_t colon = id.find(':');
+  if (colon == std::string_view::npos) return {id, ""};
+  return {id.substr(0, colon), id.substr(colon + 1)};
+}
+
+const DeviceBackend& backend_of(std::string_view id) {
+  const auto found = std::ranges::find(
+      registry(), parts_of(id).kind, [](const DeviceBackend& backend) { return std::string_view(backend.kind.name); });
+  if (found != registry().end()) return *found;
+  std::vector<std::string> usages = {"auto"};
+  for (const DeviceBackend& backend : registry()) usages.push_back(backend.usage);
+  throw usage_error(fmt::format("'{}' is no device: there are {}", id, fmt::join(usages, ", ")));
 }
 
 }  // namespace
 
+void register_device_backend(DeviceBackend backend) {
+  std::vector<DeviceBackend>& backends = registry();  // The shipped kinds come first.
+  register_device_kind(backend.kind);
+  backends.push_back(std::move(backend));
+}
+
+const std::vector<DeviceBackend>& device_backends() {
+  return registry();
+}
+
 std::vector<DeviceInfo> all_devices() {
-  std::vector<DeviceInfo> devices = cuda::list_devices();
-  for (const std::string& model : vgpu::model_names()) devices.push_back(vgpu::model_info(model));
+  std::vector<DeviceInfo> devices;
+  for (const DeviceBackend& backend : registry()) std::ranges::move(backend.list(nullptr), std::back_inserter(devices));
   return devices;
 }
 
 DeviceInfo resolve_device(std::string_view name) {
   if (name == "auto") {
-    const std::vector<DeviceInfo> gpus = cuda::list_devices();
-    return gpus.empty() ? vgpu::model_info("h200") : gpus.front();
+    for (const DeviceBackend& backend : registry()) {
+      if (const std::vector<DeviceInfo> devices = backend.list(nullptr); !devices.empty()) return devices.front();
+    }
   }
-  if (name == "vgpu") return vgpu::model_info("h200");
-  if (name.starts_with(kVirtualPrefix)) return vgpu::model_info(name.substr(kVirtualPrefix.size()));
-  if (name.starts_with(kCudaPrefix)) return cuda_info(name);
-  refuse(name);
+  return backend_of(name).find(parts_of(name).name);
 }
 
 std::unique_ptr<Device> open_device(const std::string& id, int threads) {
-  if (id.starts_with(kVirtualPrefix)) return vgpu::make_device(id.substr(kVirtualPrefix.size()), threads);
-  if (id.starts_with(kCudaPrefix)) {
-    if (const auto ordinal = ordinal_of(id)) return cuda::make_device(*ordinal);
-  }
-  refuse(id);
+  return backend_of(id).open(parts_of(id).name, threads);
 }
 
 int worker_main(const std::vector<std::string>& arguments) {
@@ -78,3 +84,10 @@ int worker_main(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace evo
+
+/// Registers them before main begins. C linkage, because the linker is given this name: every program that links the
+/// evaluator has them, whatever else of this file it uses (evaluator/CMakeLists.txt).
+extern "C" {
+extern const bool evo_ships_device_kinds;
+const bool evo_ships_device_kinds = !evo::device_backends().empty();
+}

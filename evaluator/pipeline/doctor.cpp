@@ -1,8 +1,9 @@
 #include "evaluator/pipeline/doctor.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,10 +11,8 @@
 #include <variant>
 
 #include "engine/base/error.h"
-#include "evaluator/cuda/cuda_device.h"
-#include "evaluator/cuda/driver.h"
-#include "evaluator/cuda/gpu_monitor.h"
-#include "evaluator/vgpu/virtual_device.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/pipeline/devices.h"
 
 namespace evo {
 namespace {
@@ -24,9 +23,6 @@ constexpr const char* kProbe = R"(extern "C" __global__ void evo_probe(int* out,
 )";
 constexpr std::uint32_t kProbeThreads = 64;
 constexpr std::int32_t kProbeFactor = 3;
-
-constexpr const char* kInstallDriver =
-    "install NVIDIA's driver (CUDA 12.0 or newer); without one, runs use the virtual GPU";
 
 Plan probe_plan() {
   Plan plan;
@@ -67,28 +63,15 @@ std::string limits_text(const DeviceInfo& info) {
       info.memory_gbytes_per_s);
 }
 
-Check check_driver(const std::vector<DeviceInfo>& gpus, const std::string& why_none) {
-  if (gpus.empty()) return {"NVIDIA driver", false, why_none, kInstallDriver};
-  const std::string version = cuda::nvml_driver_version();
-  return {"NVIDIA driver", true, version.empty() ? gpus[0].driver : fmt::format("{}, {}", version, gpus[0].driver), ""};
-}
-
-Check check_nvml(const DeviceInfo& gpu) {
-  std::string why_not;
-  if (cuda::make_nvml_monitor(gpu.uuid, &why_not)) return {"NVML", true, "watches the clocks of " + gpu.id, ""};
-  return {"NVML", false, why_not,
-          "install libnvidia-ml.so.1 (part of the driver): samples under lowered clocks are not dropped"};
-}
-
-/// Opens a device and probes it; a device that cannot be opened is a failed check.
-template <typename Open>
-Check check_opened(const DeviceInfo& info, Compiler* compiler, Open open) {
-  if (compiler == nullptr) return {info.id, false, limits_text(info), "NVRTC is missing, so nothing can be run on it"};
+/// Opens a device and probes it. A device that does not open is a failed check.
+Check check_opened(const DeviceInfo& info, Compiler* compiler, const DeviceOpener& open) {
+  if (compiler == nullptr) {
+    return {info.id, false, limits_text(info), "NVRTC is missing, so nothing can be run on it", info.kind};
+  }
   try {
-    const std::unique_ptr<Device> device = open();
-    return check_device(*device, *compiler);
+    return check_device(*open(), *compiler);
   } catch (const Error& error) {
-    return {info.id, false, error.what(), "end other programs that hold it, or reset it"};
+    return {info.id, false, error.what(), "end other programs that hold it, or reset it", info.kind};
   }
 }
 
@@ -103,46 +86,39 @@ std::pair<Check, std::unique_ptr<Compiler>> check_nvrtc() {
   }
 }
 
-Check check_virtual_gpus(Compiler* compiler) {
-  const std::vector<std::string> models = vgpu::model_names();
-  const std::string model = models.front();
-  Check check = check_opened(vgpu::model_info(model), compiler, [&] { return vgpu::make_device(model); });
-  check.name = "virtual GPU";
-  if (check.ok) check.found = fmt::format("models {}", fmt::join(models, ", "));
-  return check;
-}
-
 }  // namespace
 
 Check check_device(Device& device, Compiler& compiler) {
   const DeviceInfo& info = device.info();
+  Check check{info.id, false, "", "", info.kind};
   try {
     auto compiled = compiler.compile(kProbe, info.arch, 0);
     if (const Failure* failure = std::get_if<Failure>(&compiled)) {
-      return {info.id, false, "the test kernel does not compile: " + failure->reason, "install another NVRTC"};
+      check.found = "the test kernel does not compile: " + failure->reason;
+      check.fix = "install another NVRTC";
+      return check;
     }
-    const std::string wrong = run_probe(device, std::get<Binary>(compiled));
-    if (wrong.empty()) return {info.id, true, limits_text(info), ""};
-    return {info.id, false, wrong, "check the GPU with nvidia-smi, reset it or restart the machine"};
+    check.found = run_probe(device, std::get<Binary>(compiled));
+    check.ok = check.found.empty();
+    if (check.ok) check.found = limits_text(info);
+    if (!check.ok) check.fix = "check the GPU with nvidia-smi, reset it or restart the machine";
   } catch (const Error& error) {
-    return {info.id, false, error.what(), "mend what is named, or choose another device"};
+    check.found = error.what();
+    check.fix = "mend what is named, or choose another device";
   }
+  return check;
 }
 
 DoctorReport examine_machine() {
   DoctorReport report;
-  std::string why_none;
-  const std::vector<DeviceInfo> gpus = cuda::list_devices(&why_none);
-  report.checks.push_back(check_driver(gpus, why_none));
   auto [nvrtc, compiler] = check_nvrtc();
   report.checks.push_back(nvrtc);
-  int ordinal = 0;
-  for (const DeviceInfo& gpu : gpus) {
-    report.checks.push_back(check_opened(gpu, compiler.get(), [&] { return cuda::make_device(ordinal); }));
-    ++ordinal;
+  const DeviceProbe probe = [&compiler = compiler](const DeviceInfo& info, const DeviceOpener& open) {
+    return check_opened(info, compiler.get(), open);
+  };
+  for (const DeviceBackend& backend : device_backends()) {
+    std::ranges::move(backend.examine(probe), std::back_inserter(report.checks));
   }
-  if (!gpus.empty()) report.checks.push_back(check_nvml(gpus[0]));
-  report.checks.push_back(check_virtual_gpus(compiler.get()));
   return report;
 }
 

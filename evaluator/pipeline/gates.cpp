@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -27,10 +26,6 @@ constexpr int kMaxStackBytes = 16384;
 
 /// A boost clock above the specified one, and the timer's resolution: 5 % below the floor is still believed.
 constexpr double kFloorTolerance = 0.95;
-
-Failure failure_of(Verdict verdict, std::string reason) {
-  return {verdict, std::move(reason), false, ""};
-}
 
 std::uint64_t product(const Dim3& dims) {
   return std::uint64_t{dims[0]} * dims[1] * dims[2];
@@ -111,23 +106,6 @@ std::optional<std::string> illegal_plan(const Plan& plan, const DeviceInfo& devi
   return std::nullopt;
 }
 
-/// The number before `unit` in a ptxas line ("Used 40 registers, 34816 bytes smem"); 0 when there is none.
-int number_before(std::string_view line, std::string_view unit) {
-  const std::size_t at = line.find(unit);
-  if (at == std::string_view::npos || at == 0) return 0;
-  const std::size_t begin = line.find_last_not_of("0123456789", at - 1);
-  int number = 0;
-  std::from_chars(line.data() + (begin == std::string_view::npos ? 0 : begin + 1), line.data() + at, number);
-  return number;
-}
-
-std::string_view next_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return line;
-}
-
 KernelResources resources_for(const std::vector<KernelResources>& known, const Build& build,
                               const std::string& kernel) {
   const auto found = std::ranges::find(known, kernel, &KernelResources::kernel);
@@ -136,7 +114,7 @@ KernelResources resources_for(const std::vector<KernelResources>& known, const B
 }
 
 std::optional<std::string> too_large(const Program& program, const Build& build, const DeviceLimits& limits) {
-  const std::vector<KernelResources> known = kernel_resources(build);
+  const std::vector<KernelResources> known = kernel_resources(build.log);
   for (const auto& [shape, plan] : program.plans) {
     for (const Launch& launch : plan.launches) {
       const KernelResources needs = resources_for(known, build, launch.kernel);
@@ -156,32 +134,15 @@ std::optional<std::string> too_large(const Program& program, const Build& build,
 }  // namespace
 
 std::optional<Failure> check_legality(const Candidate& candidate, const DeviceInfo& device) {
-  if (candidate.programs.empty()) return failure_of(Verdict::illegal, "it has no program");
+  if (candidate.programs.empty()) return Failure{Verdict::illegal, "it has no program"};
   for (const Program& program : candidate.programs) {
     for (const auto& [shape, plan] : program.plans) {
       if (auto reason = illegal_plan(plan, device)) {
-        return failure_of(Verdict::illegal, fmt::format("shape {}: {}", shape, *reason));
+        return Failure{Verdict::illegal, fmt::format("shape {}: {}", shape, *reason)};
       }
     }
   }
   return std::nullopt;
-}
-
-std::vector<KernelResources> kernel_resources(const Build& build) {
-  constexpr std::string_view kEntry = "Compiling entry function '";
-  std::vector<KernelResources> found;
-  std::string_view log = build.log;
-  while (!log.empty()) {
-    const std::string_view line = next_line(log);
-    if (const std::size_t at = line.find(kEntry); at != std::string_view::npos) {
-      const std::string_view name = line.substr(at + kEntry.size());
-      found.push_back({std::string(name.substr(0, name.find('\''))), 0, 0});
-    } else if (!found.empty() && line.find("Used ") != std::string_view::npos) {
-      found.back().registers = number_before(line, " registers");
-      found.back().static_smem_bytes = number_before(line, " bytes smem");
-    }
-  }
-  return found;
 }
 
 int resident_blocks(const KernelResources& resources, const Launch& launch, const DeviceLimits& limits) {
@@ -193,15 +154,15 @@ int resident_blocks(const KernelResources& resources, const Launch& launch, cons
 
 std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device) {
   if (build.spill_bytes > 0) {
-    return failure_of(Verdict::over_resources, fmt::format("{} bytes of register spills", build.spill_bytes));
+    return Failure{Verdict::over_resources, fmt::format("{} bytes of register spills", build.spill_bytes)};
   }
   if (build.stack_bytes > kMaxStackBytes) {
-    return failure_of(Verdict::over_resources,
-                      fmt::format("{} bytes of stack for each thread ({} allowed)", build.stack_bytes, kMaxStackBytes));
+    return Failure{Verdict::over_resources,
+                   fmt::format("{} bytes of stack for each thread ({} allowed)", build.stack_bytes, kMaxStackBytes)};
   }
-  if (const auto warning = performance_warning(build.log)) return failure_of(Verdict::over_resources, *warning);
+  if (const auto warning = performance_warning(build.log)) return Failure{Verdict::over_resources, *warning};
   if (auto reason = too_large(program, build, device.limits)) {
-    return failure_of(Verdict::over_resources, std::move(*reason));
+    return Failure{Verdict::over_resources, std::move(*reason)};
   }
   return std::nullopt;
 }
@@ -218,10 +179,10 @@ std::optional<Failure> check_waits(const Program& program, std::string_view ptx)
   const std::set<std::string> waiting = ptx_text::waiting_kernels(ptx);
   for (const std::string& kernel : programmatic) {
     if (waiting.contains(kernel)) continue;
-    return failure_of(Verdict::illegal,
-                      fmt::format("kernel {} is launched programmatically and never waits for the launches "
-                                  "ahead (griddepcontrol.wait)",
-                                  kernel));
+    return Failure{Verdict::illegal,
+                   fmt::format("kernel {} is launched programmatically and never waits for the launches "
+                               "ahead (griddepcontrol.wait)",
+                               kernel)};
   }
   return std::nullopt;
 }
@@ -230,15 +191,15 @@ std::optional<Failure> check_build(const Program& program, const Binary& binary,
   if (auto failure = check_resources(program, binary.build, device)) return failure;
   if (auto failure = check_waits(program, binary.ptx)) return failure;
   if (const auto globals = writable_globals(binary.ptx); !globals.empty()) {
-    return failure_of(Verdict::illegal, fmt::format("global variable {} would outlive a launch: use a workspace of the "
-                                                    "plan, or __constant__ for tables",
-                                                    globals.front()));
+    return Failure{Verdict::illegal, fmt::format("global variable {} would outlive a launch: use a workspace of the "
+                                                 "plan, or __constant__ for tables",
+                                                 globals.front())};
   }
   return std::nullopt;
 }
 
 std::string describe_occupancy(const Program& program, const Build& build, const DeviceLimits& limits) {
-  const std::vector<KernelResources> known = kernel_resources(build);
+  const std::vector<KernelResources> known = kernel_resources(build.log);
   std::string text;
   if (program.plans.empty()) return text;
   for (const Launch& launch : program.plans.begin()->second.launches) {
@@ -266,12 +227,12 @@ double physical_floor_us(const Task& task, const Bindings& options, const Shape&
 
 std::optional<Failure> check_timing(const Timing& timing, double floor_us) {
   if (!std::isfinite(timing.median_us) || timing.median_us <= 0 || timing.samples_us.empty()) {
-    return failure_of(Verdict::harness_failed, fmt::format("the timing of {} has no usable sample", timing.shape));
+    return Failure{Verdict::harness_failed, fmt::format("the timing of {} has no usable sample", timing.shape)};
   }
   if (timing.median_us < kFloorTolerance * floor_us) {
-    return failure_of(Verdict::impossible_time,
-                      fmt::format("{:.3f} us at {}: the hardware cannot do it in less than {:.3f} us", timing.median_us,
-                                  timing.shape, floor_us));
+    return Failure{Verdict::impossible_time,
+                   fmt::format("{:.3f} us at {}: the hardware cannot do it in less than {:.3f} us", timing.median_us,
+                               timing.shape, floor_us)};
   }
   return std::nullopt;
 }

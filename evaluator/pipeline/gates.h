@@ -6,22 +6,15 @@
 
 #include "engine/task/candidate.h"
 #include "engine/task/task.h"
+#include "evaluator/compile/ptxas_log.h"
 #include "evaluator/device/device.h"
 
 namespace evo {
 
-/// The gates that need no device: each says why a candidate stops there, or nothing.
+// The gates that need no device. Each returns why a candidate stops there, or nothing.
 
 /// Launches, workspaces and tensor maps against the limits of the device, before anything is built (verdict illegal).
 std::optional<Failure> check_legality(const Candidate& candidate, const DeviceInfo& device);
-
-/// What one kernel of a build needs of an SM, from the compiler's log.
-struct KernelResources {
-  std::string kernel;
-  int registers = 0;
-  int static_smem_bytes = 0;
-};
-std::vector<KernelResources> kernel_resources(const Build& build);
 
 /// Blocks of one launch that an SM holds at once; 0: the launch cannot run.
 int resident_blocks(const KernelResources& resources, const Launch& launch, const DeviceLimits& limits);
@@ -29,14 +22,15 @@ int resident_blocks(const KernelResources& resources, const Launch& launch, cons
 /// Spills, ptxas warnings that cost the kernel its point, blocks that do not fit (verdict over_resources).
 std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device);
 
-/// The same, and global data that would outlive a launch, or a programmatic launch that never waits (verdict illegal).
+/// The same; and global data that would outlive a launch, or a programmatic launch that never waits (verdict illegal).
 std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device);
 
 /// Occupancy of each launch of a shape, for people: "fp8_sdpa: 128 registers, 34816 B, 4 blocks/SM".
 std::string describe_occupancy(const Program& program, const Build& build, const DeviceLimits& limits);
 
-/// No correct run of the shape is faster: arithmetic at the peak of the task's math, compulsory traffic beyond what L2
-/// may hold at the memory's bandwidth, the launch floor. Microseconds.
+/// The time in microseconds that no correct run of the shape can beat. It is the largest of three: the arithmetic at
+/// the peak rate of the task's math, the compulsory traffic beyond the L2 cache at the memory's bandwidth, the launch
+/// floor.
 double physical_floor_us(const Task& task, const Bindings& options, const Shape& shape, const DeviceInfo& device,
                          bool cold);
 

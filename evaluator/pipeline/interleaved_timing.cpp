@@ -11,27 +11,31 @@
 #include "engine/base/error.h"
 #include "engine/base/mean.h"
 #include "engine/base/rng.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/base/random.h"
 
 namespace evo {
 namespace {
 
-/// Modules of candidates, out of the way of those that are validated.
+/// The number of the first module. Those of candidates that are validated are smaller.
 constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 
-/// Clocks that are lower by no more than this part are the same.
+/// Clocks that differ by no more than this part are the same.
 constexpr double kClockTolerance = 0.01;
 
-/// A turn under a power limit: after a pause clocks rise beyond what lasts, and then they swing.
-TimingRequest limited_turn() {
+/// Names the stream of random numbers that the orders come from. Another name would be another order.
+constexpr const char* kOrderStream = "turns";
+
+/// One timing under a power limit. After a pause clocks rise above what they can keep, and then they swing.
+TimingRequest limited_timing() {
   TimingRequest request;
   request.min_samples = 5;
   request.max_seconds = 0.1;
   return request;
 }
 
-/// A turn at the GPU's full clock is short: many rounds say more than long ones.
-TimingRequest free_turn() {
+/// One timing at the GPU's full clock. It is short, because many short rounds resolve more than few long ones.
+TimingRequest full_clock_timing() {
   TimingRequest request;
   request.min_samples = 5;
   request.max_samples = 20;
@@ -41,25 +45,29 @@ TimingRequest free_turn() {
   return request;
 }
 
-class Match {
+class InterleavedRun {
  public:
-  Match(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
-        const std::vector<BuiltCandidate>& candidates)
-      : options_(options), plan_(plan), device_(device), candidates_(candidates), rng_(mix(options.salt, "turns")) {}
+  InterleavedRun(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
+                 const std::vector<BuiltCandidate>& candidates)
+      : options_(options),
+        plan_(plan),
+        device_(device),
+        candidates_(candidates),
+        rng_(mix(options.salt, kOrderStream)) {}
 
-  Turns run(int rounds, const TurnsEnd& end) {
-    const bool modelled = options_.device.kind == "vgpu";
-    turns_.modelled = modelled;
-    turns_.rounds_us.resize(candidates_.size());
-    turns_.failures.resize(candidates_.size());
+  InterleavedTimings run(int rounds, const EnoughRounds& enough) {
+    const bool modelled = kind_named(options_.device.kind).modelled;
+    timings_.modelled = modelled;
+    timings_.rounds_us.resize(candidates_.size());
+    timings_.failures.resize(candidates_.size());
     for (std::size_t i = 0; i < candidates_.size(); ++i) load(i);
     for (int i = 0; i < (modelled ? 1 : rounds); ++i) {
       round();
-      if (end && end(turns_)) break;
-      turn_ = at_full_clock() ? free_turn() : limited_turn();
+      if (enough && enough(timings_)) break;
+      request_ = at_full_clock() ? full_clock_timing() : limited_timing();
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) unload(i);
-    return std::move(turns_);
+    return std::move(timings_);
   }
 
  private:
@@ -72,19 +80,19 @@ class Match {
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
     for (const std::size_t number : order) {
-      if (turns_.failures[number]) continue;
+      if (timings_.failures[number]) continue;
       const double us = objective(number);
-      if (!turns_.failures[number]) turns_.rounds_us[number].push_back(us);
+      if (!timings_.failures[number]) timings_.rounds_us[number].push_back(us);
     }
   }
 
-  /// Geometric mean over the timed shapes, as candidates are ranked by.
+  /// The geometric mean over the timed shapes, by which candidates are ranked.
   double objective(std::size_t number) {
     std::vector<double> medians_us;
     for (const TimedShape& timed : plan_.timed) {
       const auto timing = time(number, timed);
       if (!timing) return 0;
-      turns_.throttled += timing->throttled;
+      timings_.throttled += timing->throttled;
       lowest_sm_mhz_ = std::min(lowest_sm_mhz_, timing->conditions.sm_mhz_low);
       medians_us.push_back(timing->median_us);
     }
@@ -94,20 +102,20 @@ class Match {
   std::optional<Timing> time(std::size_t number, const TimedShape& timed) {
     const Candidate& candidate = *candidates_[number].candidate;
     const auto program = program_for(candidate, timed.shape.name);
-    if (!program) throw machine_error("a contestant has no program for shape " + timed.shape.name);
+    if (!program) throw machine_error("a candidate has no program for shape " + timed.shape.name);
     const Plan& plan = candidate.programs[*program].plans.at(timed.shape.name);
-    protocol::Time request{first_module(number) + *program, plan, {}, turn_};
+    protocol::Time request{first_module(number) + *program, plan, {}, request_};
     for (const std::size_t one : timed.rotation) request.rotation.push_back(plan_.cases[one].recipe);
-    request.answered = false;  // They were judged when the candidates were validated.
+    request.answered = false;  // The outputs were compared when the candidates were validated.
     auto timed_reply = ask<protocol::Timed>(number, std::move(request));
     if (timed_reply && timed_reply->timing.median_us <= 0) fail(number, "its timing has no usable sample");
-    if (!timed_reply || turns_.failures[number]) return std::nullopt;
+    if (!timed_reply || timings_.failures[number]) return std::nullopt;
     return std::move(timed_reply->timing);
   }
 
   void load(std::size_t number) {
     const std::vector<Binary>& binaries = candidates_[number].binaries;
-    for (std::size_t i = 0; i < binaries.size() && !turns_.failures[number]; ++i) {
+    for (std::size_t i = 0; i < binaries.size() && !timings_.failures[number]; ++i) {
       ask<protocol::Done>(number, protocol::Load{first_module(number) + i, binaries[i]});
     }
   }
@@ -118,34 +126,27 @@ class Match {
     }
   }
 
-  /// The answer if it is a T; else the candidate has failed, and the others go on with a worker that holds them all.
+  /// The answer if it is a T. Otherwise the candidate has failed, and a worker that holds all others serves them.
   template <typename T>
   std::optional<T> ask(std::size_t number, protocol::Request request) {
-    auto answer = device_.call(std::move(request), options_.run_deadline_s);
-    if (const auto* lost = std::get_if<Lost>(&answer)) {
-      fail(number, "the worker was lost: " + lost->reason);
-      reload();
-      return std::nullopt;
-    }
-    auto& reply = std::get<protocol::Reply>(answer);
-    if (auto* good = std::get_if<T>(&reply)) return std::move(*good);
-    const auto* failed = std::get_if<protocol::Failed>(&reply);
-    if (std::holds_alternative<protocol::Broken>(reply)) throw machine_error(protocol::complaint_of(reply));
-    fail(number, failed != nullptr ? failed->failure.reason : protocol::complaint_of(reply));
-    if (failed != nullptr && failed->failure.device_lost) {
-      device_.stop();
-      reload();
-    }
+    auto answer = device_.ask<T>(std::move(request), options_.run_deadline_s);
+    if (auto* good = std::get_if<T>(&answer)) return std::move(*good);
+    if (const auto* broken = std::get_if<protocol::Broken>(&answer)) throw machine_error(broken->message);
+    const auto* failure = std::get_if<Failure>(&answer);
+    fail(number, failure != nullptr ? failure->reason : "the worker was lost: " + std::get<Lost>(answer).reason);
+    if (failure != nullptr && !failure->device_lost) return std::nullopt;
+    device_.stop();
+    reload();
     return std::nullopt;
   }
 
   void reload() {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (!turns_.failures[i]) load(i);
+      if (!timings_.failures[i]) load(i);
     }
   }
 
-  void fail(std::size_t number, std::string reason) { turns_.failures[number] = std::move(reason); }
+  void fail(std::size_t number, std::string reason) { timings_.failures[number] = std::move(reason); }
 
   std::uint64_t first_module(std::size_t number) const { return kFirstModule + number * 1024; }
 
@@ -154,16 +155,17 @@ class Match {
   WorkerClient& device_;
   const std::vector<BuiltCandidate>& candidates_;
   Rng rng_;
-  TimingRequest turn_ = limited_turn();
-  int lowest_sm_mhz_ = std::numeric_limits<int>::max();  ///< Of all turns so far; 0: nobody could tell.
-  Turns turns_;
+  TimingRequest request_ = limited_timing();
+  int lowest_sm_mhz_ = std::numeric_limits<int>::max();  ///< In all timings so far; 0: unknown.
+  InterleavedTimings timings_;
 };
 
 }  // namespace
 
-Turns time_in_turns(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
-                    const std::vector<BuiltCandidate>& candidates, int rounds, const TurnsEnd& end) {
-  return Match(options, plan, device, candidates).run(rounds, end);
+InterleavedTimings time_interleaved(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
+                                    const std::vector<BuiltCandidate>& candidates, int rounds,
+                                    const EnoughRounds& enough) {
+  return InterleavedRun(options, plan, device, candidates).run(rounds, enough);
 }
 
 }  // namespace evo

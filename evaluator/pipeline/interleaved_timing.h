@@ -1,13 +1,13 @@
 #pragma once
 
-#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/task/candidate.h"
 #include "evaluator/pipeline/cases.h"
-#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/pipeline/pipeline_options.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {
@@ -18,12 +18,28 @@ struct BuiltCandidate {
   std::vector<Binary> binaries;
 };
 
-/// Times candidates in turns with one worker: round after round each once, in an order that is drawn anew, so that what
-/// changes on the machine meanwhile (heat, neighbours) meets all alike. In the first round, and in the others where the
-/// GPU has not kept its full clock (a power limit slows each as it needs), every turn warms up until the clocks are
-/// those of its candidate, and lasts longer than they swing. Ends after `rounds`, or after the one that `end` says was
-/// the last. On a virtual device one round says all. Throws Stopped and machine_error as Validation does.
-Turns time_in_turns(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
-                    const std::vector<BuiltCandidate>& candidates, int rounds, const TurnsEnd& end);
+/// Latencies of candidates that were timed interleaved.
+struct InterleavedTimings {
+  bool modelled = false;
+  /// By candidate: the objective in each round. Round i of one candidate pairs with round i of another: they were
+  /// measured one after the other.
+  std::vector<std::vector<double>> rounds_us;
+  std::vector<std::optional<std::string>> failures;  ///< By candidate: why it could not be timed.
+  int throttled = 0;                                 ///< Samples taken under lowered clocks.
+};
+
+/// Asked after each round, on a thread of the pipeline, whether it was the last. Empty: every round is run.
+using EnoughRounds = std::function<bool(const InterleavedTimings& so_far)>;
+
+/// Times each candidate once in each round, with one worker, in an order that is drawn anew for every round. What
+/// changes on the machine meanwhile (heat, neighbours) then changes the latencies of all candidates alike.
+///
+/// In the first round each timing first runs until the clocks have settled, and lasts longer than they swing. The same
+/// holds in later rounds while a power limit lowers the clocks, because each kernel lowers them as much as it draws.
+/// Once the GPU keeps its full clock, timings are short. A device that models its latencies gets one round, since all
+/// rounds would be equal. Throws Stopped and machine_error as Validation does.
+InterleavedTimings time_interleaved(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
+                                    const std::vector<BuiltCandidate>& candidates, int rounds,
+                                    const EnoughRounds& enough);
 
 }  // namespace evo

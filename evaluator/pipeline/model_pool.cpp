@@ -7,19 +7,11 @@
 #include <utility>
 
 #include "evaluator/pipeline/binary_cache.h"
-#include "evaluator/pipeline/oracle.h"
 
 namespace evo {
 namespace {
 
 constexpr std::uint64_t kModule = 1;
-
-Failure failure_of(const Lost& lost, const std::string& doing) {
-  const Verdict verdict = lost.how == Lost::How::timed_out                    ? Verdict::timed_out
-                          : lost.how == Lost::How::crashed && !lost.blameless ? Verdict::crashed
-                                                                              : Verdict::harness_failed;
-  return {verdict, doing + ": " + lost.reason, false, ""};
-}
 
 }  // namespace
 
@@ -58,13 +50,12 @@ class ModelPool::Pair {
   template <typename T>
   std::variant<T, Failure> ask(WorkerClient& worker, protocol::Request request, double deadline_s,
                                const std::string& doing) {
-    auto answer = worker.call(std::move(request), deadline_s);
-    if (const auto* lost = std::get_if<Lost>(&answer)) return failure_of(*lost, doing);
-    auto& reply = std::get<protocol::Reply>(answer);
-    if (auto* good = std::get_if<T>(&reply)) return std::move(*good);
-    if (auto* failed = std::get_if<protocol::Failed>(&reply)) return std::move(failed->failure);
+    auto answer = worker.ask<T>(std::move(request), deadline_s);
+    if (auto* good = std::get_if<T>(&answer)) return std::move(*good);
+    if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+    if (const auto* lost = std::get_if<Lost>(&answer)) return Failure{verdict_of(*lost), doing + ": " + lost->reason};
     worker.stop();
-    return Failure{Verdict::harness_failed, doing + ": " + protocol::complaint_of(reply), false, ""};
+    return Failure{Verdict::harness_failed, doing + ": " + std::get<protocol::Broken>(answer).message};
   }
 
   const PipelineOptions& options_;

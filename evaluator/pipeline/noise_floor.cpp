@@ -25,16 +25,16 @@ NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calib
       options_(emulated(options, calibration)),
       emulation_(options_, plan, stop) {}
 
-double NoiseFloor::strain(const Case& one, const Expected& exact) {
+double NoiseFloor::ill_conditioning(const Case& one, const Expected& exact) {
   if (!calibrated_) return 1;
   const std::string key = protocol::fingerprint(one.recipe);
-  if (const auto known = strains_.find(key); known != strains_.end()) return known->second;
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
   if (!ordinary_) {
     const std::size_t first = plan_.timed.front().rotation.front();
     ordinary_ = floor(plan_.cases[first], *oracles_.get(first));
   }
   const double here = floor(one, exact);
-  return strains_[key] = *ordinary_ > 0 ? std::max(1.0, here / *ordinary_) : 1;
+  return known_[key] = *ordinary_ > 0 ? std::max(1.0, here / *ordinary_) : 1;
 }
 
 double NoiseFloor::floor(const Case& one, const Expected& exact) {

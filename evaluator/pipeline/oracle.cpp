@@ -17,10 +17,10 @@
 namespace evo {
 namespace {
 
-/// A plain kernel in double precision takes this many times as long as the kernels it judges.
+/// A plain kernel in double precision takes this many times as long as the candidates.
 constexpr double kPatience = 10;
 
-/// Oracles beyond the plan that are kept, in bytes.
+/// How many bytes of oracles beyond the plan are kept.
 constexpr std::size_t kMostExtraBytes = std::size_t{2} << 30;
 
 std::size_t bytes_of(const Expected& expected) {
@@ -64,15 +64,11 @@ class OracleRun {
     const Reference& reference = reference_for(one);
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
-    protocol::Reply reply =
-        ask(device_, protocol::Run{reference.module, plan, one.recipe, 1}, kPatience * options_.run_deadline_s, bytes);
-    if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
-      blame_task(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, failed->failure.reason));
-    }
-    const auto* ran = std::get_if<protocol::Ran>(&reply);
-    if (ran == nullptr) throw machine_error("running the reference: " + protocol::complaint_of(reply));
-    if (ran->outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
-    return split(one, plan, ran->outputs);
+    const auto ran = ask<protocol::Ran>(device_, protocol::Run{reference.module, plan, one.recipe, 1},
+                                        kPatience * options_.run_deadline_s, bytes, "running the reference",
+                                        fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
+    if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
+    return split(one, plan, ran.outputs);
   }
 
  private:
@@ -80,12 +76,17 @@ class OracleRun {
     throw usage_error(fmt::format("task {}: {}: {}", options_.task.name, options_.task.reference, what));
   }
 
-  /// Asks again when the worker was lost through no fault of the reference.
-  protocol::Reply ask(WorkerClient& worker, const protocol::Request& request, double deadline_s,
-                      std::uint64_t payload) {
+  /// Asks again when the worker was lost through no fault of the reference. `doing` and `where` are for messages: what
+  /// the machine failed to do, and where the reference is at fault.
+  template <typename T>
+  T ask(WorkerClient& worker, const protocol::Request& request, double deadline_s, std::uint64_t payload,
+        const std::string& doing, const std::string& where) {
     for (int attempt = 0;; ++attempt) {
-      auto answer = worker.call(request, deadline_s, payload);
-      if (auto* reply = std::get_if<protocol::Reply>(&answer)) return std::move(*reply);
+      auto answer = worker.ask<T>(request, deadline_s, payload);
+      if (auto* good = std::get_if<T>(&answer)) return std::move(*good);
+      if (const auto* failure = std::get_if<Failure>(&answer)) blame_task(where + ": " + failure->reason);
+      if (const auto* broken = std::get_if<protocol::Broken>(&answer))
+        throw machine_error(doing + ": " + broken->message);
       const Lost& lost = std::get<Lost>(answer);
       if (!lost.blameless || attempt > 0) blame_task("the worker was lost: " + lost.reason);
       if (&worker == &device_) reload();
@@ -105,26 +106,20 @@ class OracleRun {
   }
 
   Binary compile(const Program& program) {
-    protocol::Reply reply =
-        ask(compiler_, protocol::Compile{program.source, options_.device.arch, program.max_registers},
-            options_.compile_deadline_s, 0);
-    if (auto* compiled = std::get_if<protocol::Compiled>(&reply)) return std::move(compiled->binary);
-    if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
-      blame_task("it does not compile: " + failed->failure.reason);
-    }
-    throw machine_error("compiling the reference: " + protocol::complaint_of(reply));
+    return ask<protocol::Compiled>(compiler_,
+                                   protocol::Compile{program.source, options_.device.arch, program.max_registers},
+                                   options_.compile_deadline_s, 0, "compiling the reference", "it does not compile")
+        .binary;
   }
 
   void reload() {
     for (std::size_t i = 0; i < references_.size(); ++i) {
-      auto answer = device_.call(protocol::Load{references_[i].module, binaries_[i]}, options_.run_deadline_s);
+      const auto answer =
+          device_.ask<protocol::Done>(protocol::Load{references_[i].module, binaries_[i]}, options_.run_deadline_s);
+      if (const auto* failure = std::get_if<Failure>(&answer)) blame_task("it does not load: " + failure->reason);
       if (const auto* lost = std::get_if<Lost>(&answer)) throw machine_error("loading the reference: " + lost->reason);
-      const auto& reply = std::get<protocol::Reply>(answer);
-      if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
-        blame_task("it does not load: " + failed->failure.reason);
-      }
-      if (!std::holds_alternative<protocol::Done>(reply))
-        throw machine_error("loading the reference: " + protocol::complaint_of(reply));
+      if (const auto* broken = std::get_if<protocol::Broken>(&answer))
+        throw machine_error("loading the reference: " + broken->message);
     }
   }
 
@@ -229,16 +224,6 @@ std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
 
 void ExtraOracles::rest() {
   impl_->run.reset();
-}
-
-WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
-                             const StopSignal* stop) {
-  WorkerOptions worker;
-  worker.command = options.worker_command;
-  if (worker.command.empty()) worker.command = {"/proc/self/exe", "worker"};
-  worker.command.insert(worker.command.end(), role.begin(), role.end());
-  worker.stop = stop;
-  return worker;
 }
 
 }  // namespace evo

@@ -9,27 +9,27 @@
 #include <vector>
 
 #include "evaluator/pipeline/cases.h"
-#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/pipeline/pipeline_options.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {
 
-/// Every output of one case as the reference computes it.
+/// Every output of one case, as the reference computes it.
 using Expected = std::vector<std::vector<float>>;
 
-/// Expected outputs by case, filled by one thread and read by another. They never enter a process that runs candidates.
+/// Expected outputs by case. One thread fills it, another reads. They never enter a process that runs candidates.
 class OracleStore {
  public:
   explicit OracleStore(std::size_t cases) : expected_(cases) {}
 
   void put(std::size_t number, Expected expected);
-  /// All are there, and the worker that computed them is gone.
+  /// To be called when all are there and the worker that computed them has ended.
   void finish();
-  /// No further oracle will come; readers that wait get this.
+  /// To be called when no further oracle will come: readers that wait get this error.
   void fail(std::exception_ptr error);
-  /// Waits for it. Throws what `fail` was given.
+  /// Waits for one case's. Throws the error that `fail` was given.
   std::shared_ptr<const Expected> get(std::size_t number);
-  /// Waits for `finish`: nothing else may run on a GPU while a candidate is timed. Throws what `fail` was given.
+  /// Waits for `finish`, because nothing else may run on a GPU while a candidate is timed. Throws as `get` does.
   void wait_until_finished();
 
  private:
@@ -40,11 +40,11 @@ class OracleStore {
   bool finished_ = false;
 };
 
-/// Compiles the reference and runs it on every case, in worker processes of its own; the smoke case comes first. Throws
-/// usage_error for a reference that does not compile, fails or gives values that are not finite.
+/// Compiles the reference and runs it on every case, the smoke case first, in worker processes of its own. Throws
+/// usage_error for a reference that does not compile, fails, or gives values that are not finite.
 void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store);
 
-/// Oracles of cases beyond the plan, for the shapes of the plan, computed when they are asked for. Used by one thread.
+/// Oracles of further cases of the plan's shapes, computed when they are asked for. Used by one thread.
 class ExtraOracles {
  public:
   /// Everything referred to must outlive it. `stop` may be null.
@@ -52,16 +52,12 @@ class ExtraOracles {
   ~ExtraOracles();
   /// Throws as compute_oracles does.
   std::shared_ptr<const Expected> get(const Case& one);
-  /// Ends the worker: nothing else may run on a GPU while a candidate is timed.
+  /// Ends the worker, because nothing else may run on a GPU while a candidate is timed.
   void rest();
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// The command of a worker: the configured one, or this executable, with the role appended.
-WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
-                             const StopSignal* stop);
 
 }  // namespace evo

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/cases.h"
@@ -31,15 +32,11 @@
 namespace evo {
 namespace {
 
-/// Failures of the machine in a row after which more of them are only a waste of time.
+/// So many failures of the machine in a row end the run.
 constexpr int kMaxHarnessFailures = 5;
 
-/// Candidates in flight on the virtual GPU. A constant, because what a strategy asks next depends on how many answers
-/// it lacks: the same seed then gives the same run on machines with any number of cores.
-constexpr std::size_t kVirtualWidth = 4;
-
-/// Candidates in flight that keep a GPU busy: some are compiled while it validates and times one. No more than that, as
-/// a strategy asks the better the more it has been told.
+/// Candidates in flight that keep a GPU busy: some are compiled while one is validated and timed. There are no more,
+/// because a strategy proposes better the more answers it has.
 std::size_t enough_in_flight(const CasePlan& plan) {
   constexpr double kCompileSeconds = 1.0;  // of one candidate
   constexpr double kTimingSeconds = 0.12;
@@ -54,14 +51,14 @@ int compile_workers(const PipelineOptions& options) {
   return usable_cores();
 }
 
-/// A virtual GPU's: as many cores as there are for each compile worker. A search has one: its verdicts do not depend on
-/// how blocks meet. Where somebody waits for a few candidates, with few compile workers, there are more.
+/// Threads of a device that computes on the CPU: the cores that there are for each compile worker. In a search that is
+/// one. With few compile workers, where somebody waits for a few candidates, there are more.
 int threads_of_device(int compile_workers) {
   return std::max(usable_cores() / compile_workers, 1);
 }
 
 PipelineOptions with_defaults(PipelineOptions options) {
-  if (options.run_deadline_s <= 0) options.run_deadline_s = options.device.kind == "vgpu" ? 60 : 15;
+  if (options.run_deadline_s <= 0) options.run_deadline_s = kind_named(options.device.kind).run_deadline_s;
   if (!options.binaries) options.binaries = std::make_shared<BinaryCache>();
   return options;
 }
@@ -83,14 +80,14 @@ struct Job {
   std::vector<std::shared_future<CompilePool::Result>> compiled;  ///< One for each program; empty until asked for.
 };
 
-/// What is remembered of a finished candidate for those that turn out to be the same.
+/// A finished candidate, remembered for later ones that turn out to be the same.
 struct Known {
   std::uint64_t ticket = 0;
   Evaluation evaluation;
 };
 
-/// What a duplicate is told: the figures, without the lists behind them. Those are stored with the original, and a
-/// run of many thousand candidates would hold them all in memory.
+/// The result that a duplicate gets: the figures, without the lists behind them. Those are stored with the original,
+/// and a run of many thousand candidates would hold them all in memory.
 Evaluation abridged(Evaluation evaluation) {
   evaluation.errors = {};
   for (Timing& timing : evaluation.timings) timing.samples_us = {};
@@ -141,7 +138,7 @@ class Pipeline final : public DevicePipeline {
   }
 
   std::size_t width() const override {
-    if (options_.device.kind == "vgpu") return kVirtualWidth;
+    if (const std::size_t width = kind_named(options_.device.kind).width; width > 0) return width;
     return std::min(enough_in_flight(plan_), static_cast<std::size_t>(compile_workers_) + 2);
   }
 
@@ -152,7 +149,7 @@ class Pipeline final : public DevicePipeline {
     job.source_key = candidate.source_hash();
     job.illegal = check_legality(candidate, options_.device);
     const std::lock_guard lock(mutex_);
-    // The copy of an earlier one waits for its result instead of being compiled.
+    // A copy of an earlier candidate waits for that one's result and is not compiled.
     const bool fresh = !options_.dedup || submitted_sources_.insert(job.source_key).second;
     if (fresh && !job.illegal) start_compiling(job);
     jobs_.push_back(std::move(job));
@@ -168,13 +165,14 @@ class Pipeline final : public DevicePipeline {
     return done;
   }
 
-  Turns time_in_turns(const std::vector<Candidate>& candidates, int rounds, const TurnsEnd& end) override {
-    Match match{&candidates, rounds, &end, {}};
-    std::future<Turns> result = match.result.get_future();
+  InterleavedTimings time_interleaved(const std::vector<Candidate>& candidates, int rounds,
+                                      const EnoughRounds& enough) override {
+    Comparison comparison{&candidates, rounds, &enough, {}};
+    std::future<InterleavedTimings> result = comparison.result.get_future();
     {
       const std::lock_guard lock(mutex_);
       if (fatal_) std::rethrow_exception(fatal_);
-      match_ = &match;
+      comparison_ = &comparison;
     }
     changed_.notify_all();
     return result.get();
@@ -189,13 +187,14 @@ class Pipeline final : public DevicePipeline {
   }
 
  private:
-  /// A call of time_in_turns that waits.
-  struct Match {
+  /// A call of time_interleaved that waits.
+  struct Comparison {
     const std::vector<Candidate>* candidates = nullptr;
     int rounds = 0;
-    const TurnsEnd* end = nullptr;
-    std::promise<Turns> result;
+    const EnoughRounds* enough = nullptr;
+    std::promise<InterleavedTimings> result;
   };
+
   void start_compiling(Job& job) {
     for (const Program& program : job.candidate.programs) {
       job.compiled.push_back(pool_.compile(program.source, options_.device.arch, program.max_registers));
@@ -233,7 +232,7 @@ class Pipeline final : public DevicePipeline {
     } catch (...) {
       const std::lock_guard lock(mutex_);
       fatal_ = std::current_exception();
-      if (match_ != nullptr) std::exchange(match_, nullptr)->result.set_exception(fatal_);
+      if (comparison_ != nullptr) std::exchange(comparison_, nullptr)->result.set_exception(fatal_);
       changed_.notify_all();
     }
   }
@@ -244,28 +243,29 @@ class Pipeline final : public DevicePipeline {
     changed_.notify_all();
   }
 
-  /// The next candidate; a match that is asked for meanwhile is played first.
+  /// The next candidate. An interleaved comparison that is asked for meanwhile comes first.
   std::optional<Job> next_job(WorkerClient& device) {
     std::unique_lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [this] { return closing_ || match_ != nullptr || !jobs_.empty(); });
+      changed_.wait(lock, [this] { return closing_ || comparison_ != nullptr || !jobs_.empty(); });
       if (closing_) return std::nullopt;
-      if (match_ == nullptr) break;
+      if (comparison_ == nullptr) break;
       lock.unlock();
-      Turns turns = play(*match_, device);
+      InterleavedTimings timings = compare(*comparison_, device);
       lock.lock();
-      std::exchange(match_, nullptr)->result.set_value(std::move(turns));
+      std::exchange(comparison_, nullptr)->result.set_value(std::move(timings));
     }
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     return job;
   }
 
-  Turns play(const Match& match, WorkerClient& device) {
+  InterleavedTimings compare(const Comparison& comparison, WorkerClient& device) {
     std::vector<BuiltCandidate> candidates;
-    for (const Candidate& candidate : *match.candidates) candidates.push_back({&candidate, binaries_of(candidate)});
+    for (const Candidate& candidate : *comparison.candidates)
+      candidates.push_back({&candidate, binaries_of(candidate)});
     oracles_.wait_until_finished();  // Nothing else runs on the device.
-    return evo::time_in_turns(options_, plan_, device, candidates, match.rounds, *match.end);
+    return evo::time_interleaved(options_, plan_, device, candidates, comparison.rounds, *comparison.enough);
   }
 
   std::vector<Binary> binaries_of(const Candidate& candidate) {
@@ -311,8 +311,7 @@ class Pipeline final : public DevicePipeline {
     return remember(by_source_, job.source_key, job, std::move(evaluation));
   }
 
-  /// Waits for the programs and checks each. The evaluation's verdict is `valid` if nothing speaks against running
-  /// them.
+  /// Waits for the programs and checks each. The evaluation's verdict is `valid` when all may be run.
   std::vector<Binary> build(Job& job, Evaluation& evaluation) {
     if (job.compiled.empty()) start_compiling(job);  // Its duplicate ended without a result.
     std::vector<Binary> binaries;
@@ -343,7 +342,7 @@ class Pipeline final : public DevicePipeline {
     return binaries;
   }
 
-  /// Puts a candidate of a former pipeline where this one would have remembered it.
+  /// Remembers a candidate of an earlier pipeline as if this one had evaluated it.
   void recall(const Finished& finished) {
     const Verdict verdict = finished.evaluation.verdict;
     if (verdict == Verdict::duplicate || verdict == Verdict::harness_failed) return;
@@ -370,7 +369,7 @@ class Pipeline final : public DevicePipeline {
     return found == table.end() ? nullptr : &found->second;
   }
 
-  /// Our own failures are not remembered: a duplicate gets its own chance.
+  /// Failures of the machine are not remembered: a duplicate of such a candidate is evaluated.
   Evaluation remember(std::map<std::string, Known>& table, const std::string& key, const Job& job,
                       Evaluation evaluation) {
     if (options_.dedup && evaluation.verdict != Verdict::harness_failed) {
@@ -401,7 +400,7 @@ class Pipeline final : public DevicePipeline {
   std::deque<Done> done_;
   std::set<std::string> submitted_sources_;
   std::exception_ptr fatal_;
-  Match* match_ = nullptr;
+  Comparison* comparison_ = nullptr;
   bool device_open_ = false;
   bool closing_ = false;
 

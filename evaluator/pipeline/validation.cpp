@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "engine/base/mean.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
 
@@ -20,32 +21,28 @@ namespace {
 
 /// Runs of a case whose outputs must agree bitwise.
 constexpr std::uint32_t kRepeats = 3;
-/// Requests on their way: while one case is compared here, the next one runs there.
+/// Requests on their way: while one case is compared here, the next one runs in the worker.
 constexpr std::size_t kInFlight = 2;
-/// An error of more than this part of its limit is looked at again, in so many cases.
+/// An error of more than this part of its limit is checked on further seeds, in so many cases.
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
-/// A relative error that no ill-conditioned draw excuses.
+/// A relative error that is never put down to an ill-conditioned draw.
 constexpr double kHopeless = 0.5;
-/// Cold launches flush L2 each time; they are reported, not searched for, so fewer do.
+/// Each cold launch needs a flush of L2. Cold latencies are reported, not searched for, so few samples are enough.
 constexpr int kColdSamples = 50;
 constexpr double kColdShare = 0.25;
-/// They are single ones, as of a GPU that has little to do: its clocks only have to rise.
+/// Cold launches leave the GPU mostly idle: its clocks only have to rise.
 constexpr double kColdWarmUpSeconds = 0.01;
-
-Failure failure_of(Verdict verdict, std::string reason) {
-  return {verdict, std::move(reason), false, ""};
-}
 
 std::string name_of_case(const Case& one) {
   return fmt::format("shape {}, regime {}, seed {}", one.shape.name, one.regime.name, one.seed);
 }
 
-/// Seeds with which a case whose error came close is looked at again. Over tens of millions of outputs an error is a
-/// mean that seeds hardly move, and each look costs a tenth of a second and more: there one is enough.
+/// How many further seeds a case gets whose error came close to a limit. Over tens of millions of outputs the error
+/// hardly depends on the seed, and each run costs a tenth of a second or more: there one seed is enough.
 int more_seeds(std::uint64_t output_bytes) {
   constexpr std::uint64_t kMost = 4;
-  constexpr std::uint64_t kBytes = 32 << 20;  // of outputs, all looks together
+  constexpr std::uint64_t kBytes = 32 << 20;  // of outputs, all seeds together
   return static_cast<int>(std::clamp<std::uint64_t>(kBytes / output_bytes, 1, kMost));
 }
 
@@ -56,6 +53,7 @@ class Trial {
         OracleStore& oracles, ExtraOracles& extra, NoiseFloor& floor, WorkerClient& device, const Candidate& candidate,
         std::uint64_t first_module)
       : options_(options),
+        kind_(kind_named(options.device.kind)),
         calibration_(calibration),
         plan_(plan),
         oracles_(oracles),
@@ -111,18 +109,18 @@ class Trial {
       auto ran = expect<protocol::Ran>(options_.run_deadline_s);
       const Case& one = plan_.cases[order[done]];
       if (ran.failure) return at(one, std::move(*ran.failure));
-      const Judgement judgement = judge(one, *oracles_.get(order[done]), ran.reply.outputs);
-      if (judgement.failure) return judgement.failure;
-      if (judgement.closeness > kClose) close_.push_back({order[done], judgement.closeness});
+      const OutputCheck check = check_outputs(one, *oracles_.get(order[done]), ran.reply.outputs);
+      if (check.failure) return check.failure;
+      if (check.closeness > kClose) close_.push_back({order[done], check.closeness});
       if (ran.reply.unrepeatable) return at(one, std::move(*ran.reply.unrepeatable));
     }
     return std::nullopt;
   }
 
-  /// A virtual GPU can tell races and unwritten memory from luck. What it looks for does not depend on the numbers, so
-  /// one case of the cheapest shape and of each timed one is enough.
+  /// Races and reads of unwritten memory do not depend on the numbers, so one case of the cheapest shape and of each
+  /// timed one is enough.
   std::optional<Failure> sanitise() {
-    if (options_.device.kind != "vgpu") return std::nullopt;
+    if (!kind_.sanitises) return std::nullopt;
     std::vector<std::size_t> watched = {plan_.smoke};
     for (const TimedShape& timed : plan_.timed)
       if (!timed.rotation.empty() && timed.rotation.front() != plan_.smoke) watched.push_back(timed.rotation.front());
@@ -135,8 +133,8 @@ class Trial {
     return std::nullopt;
   }
 
-  /// How far one draw of a case lies below its limit is partly luck. Where the worst ones came close, seeds that the
-  /// search did not choose by must hold too, and wherever a draw was set aside.
+  /// How far one draw of a case lies below its limit is partly luck. Where the worst draws came close to a limit, and
+  /// wherever an ill-conditioned draw was set aside, other seeds are checked too.
   std::optional<Failure> confirm() {
     std::ranges::stable_sort(close_, std::ranges::greater(), &Close::closeness);
     std::vector<std::pair<std::string, std::string>> confirmed;  // shape and regime
@@ -161,7 +159,7 @@ class Trial {
     auto ran = expect<protocol::Ran>(options_.run_deadline_s);
     if (ran.failure) return at(one, std::move(*ran.failure));
     const std::shared_ptr<const Expected> expected = extra_.get(one);
-    auto failure = judge(one, *expected, ran.reply.outputs).failure;
+    auto failure = check_outputs(one, *expected, ran.reply.outputs).failure;
     if (failure) failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
     return failure;
   }
@@ -173,8 +171,7 @@ class Trial {
     for (const TimedShape& timed : plan_.timed) {
       if (auto failure = measure(timed, false)) return failure;
     }
-    // A modelled device has no cold run of its own.
-    if (options_.device.kind == "vgpu") return std::nullopt;
+    if (!kind_.cold_timing) return std::nullopt;
     for (const TimedShape& timed : plan_.timed) {
       if (auto failure = measure(timed, true)) return failure;
     }
@@ -195,8 +192,8 @@ class Trial {
     if (answer.failure) return at_timing(timed, std::move(*answer.failure));
     Timing timing = std::move(answer.reply.timing);
     timing.shape = timed.shape.name;
-    if (timing.cold != cold || timing.modelled != (options_.device.kind == "vgpu")) {
-      return failure_of(Verdict::harness_failed, "the device timed something else than it was asked to");
+    if (timing.cold != cold || timing.modelled != kind_.modelled) {
+      return Failure{Verdict::harness_failed, "the device timed something else than it was asked to"};
     }
     const double floor_us =
         physical_floor_us(options_.task, options_.target.options, timed.shape, options_.device, cold);
@@ -205,18 +202,18 @@ class Trial {
     return recheck(timed, answer.reply, set_bytes);
   }
 
-  /// What the timed launches left behind is compared like any other output, where it is not what was compared before.
+  /// The outputs of the timed launches are compared like any other, unless they are bit for bit an earlier answer.
   std::optional<Failure> recheck(const TimedShape& timed, const protocol::Timed& reply, std::uint64_t set_bytes) {
     std::vector<std::size_t> cases = timed.rotation;
     if (timed.afterwards) cases.push_back(*timed.afterwards);
     const auto sent = static_cast<std::uint64_t>(std::ranges::count(reply.as_before, false));
     if (reply.as_before.size() != cases.size() || reply.outputs.size() != set_bytes * sent) {
-      return failure_of(Verdict::harness_failed, "the timing returned outputs of the wrong size");
+      return Failure{Verdict::harness_failed, "the timing returned outputs of the wrong size"};
     }
     std::span<const std::byte> outputs(reply.outputs);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (reply.as_before[i]) continue;
-      auto failure = judge(cases[i], outputs.first(set_bytes));
+      auto failure = check_outputs(cases[i], outputs.first(set_bytes));
       outputs = outputs.subspan(set_bytes);
       if (failure && i == timed.rotation.size()) {
         failure->reason = "with new inputs after timing (an earlier answer reused?): " + failure->reason;
@@ -240,11 +237,11 @@ class Trial {
     return request;
   }
 
-  std::optional<Failure> judge(std::size_t number, std::span<const std::byte> outputs) {
-    return judge(plan_.cases[number], *oracles_.get(number), outputs).failure;
+  std::optional<Failure> check_outputs(std::size_t number, std::span<const std::byte> outputs) {
+    return check_outputs(plan_.cases[number], *oracles_.get(number), outputs).failure;
   }
 
-  /// The objective's, or what was measured for the regime where an objective asks for no more than the task does.
+  /// The limits measured for the regime, tightened by those of the objective where they are tighter than the task's.
   Limits limits_in(const std::string& regime) const {
     if (!calibration_ || calibration_->limits.empty()) return limits_;
     const Limits& usual = options_.task.limits;
@@ -256,25 +253,25 @@ class Trial {
     return measured;
   }
 
-  /// Whether rounding alone does so much more than usual on this draw that its error tells nothing of the candidate.
+  /// Whether rounding alone explains this error: the draw is so ill-conditioned that it says nothing of the candidate.
   bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits) {
     if (difference.not_finite > 0 || difference.relative_l2 > kHopeless) return false;
-    return !why_wrong(difference, widened(limits, floor_.strain(one, expected)));
+    return !why_wrong(difference, widened(limits, floor_.ill_conditioning(one, expected)));
   }
 
-  struct Judgement {
+  struct OutputCheck {
     std::optional<Failure> failure;
-    double closeness =
-        0;  ///< Of the output that is closest to a limit; above 1 without a failure: the draw is set aside.
+    /// Of the output that is closest to a limit. Above 1 without a failure: the case is ill-conditioned and set aside.
+    double closeness = 0;
   };
 
   /// Compares every output of one case with its oracle.
-  Judgement judge(const Case& one, const Expected& expected, std::span<const std::byte> outputs) {
+  OutputCheck check_outputs(const Case& one, const Expected& expected, std::span<const std::byte> outputs) {
     const Plan& plan = plan_of(one);
     if (outputs.size() != protocol::output_bytes(plan)) {
-      return {failure_of(Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size")};
+      return {Failure{Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size"}};
     }
-    Judgement judgement;
+    OutputCheck check;
     std::size_t offset = 0, output = 0;
     for (const PlanTensor& tensor : plan.tensors) {
       if (!tensor.output) continue;
@@ -282,16 +279,16 @@ class Trial {
       offset += tensor.bytes;
       const Limits limits = limits_in(one.regime.name);
       const auto wrong = why_wrong(difference, limits);
-      judgement.closeness = std::max(judgement.closeness, closeness(difference, limits));
+      check.closeness = std::max(check.closeness, closeness(difference, limits));
       if (wrong && ill_conditioned(one, expected, difference, limits)) continue;
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, tensor.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
       if (wrong) {
-        return {failure_of(Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), tensor.name, *wrong))};
+        return {Failure{Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), tensor.name, *wrong)}};
       }
     }
-    return judgement;
+    return check;
   }
 
   // ---- Talking to the worker
@@ -316,47 +313,45 @@ class Trial {
   }
 
   template <typename T>
-  struct Answer {
+  struct Received {
     T reply;
     std::optional<Failure> failure;
   };
 
   /// The answer to the oldest request, which is good only if it is a T.
   template <typename T>
-  Answer<T> expect(double deadline_s) {
+  Received<T> expect(double deadline_s) {
     const std::uint64_t payload = payloads_.front();
     payloads_.pop_front();
-    auto answer = device_.receive(deadline_s, payload);
-    if (const auto* lost = std::get_if<Lost>(&answer)) return {{}, failure_of_loss(*lost)};
-    auto& reply = std::get<protocol::Reply>(answer);
-    if (auto* good = std::get_if<T>(&reply)) return {std::move(*good), std::nullopt};
-    return {{}, failure_of_reply(reply)};
+    auto answer = answer_as<T>(device_.receive(deadline_s, payload));
+    if (auto* good = std::get_if<T>(&answer)) return {std::move(*good), std::nullopt};
+    if (const auto* lost = std::get_if<Lost>(&answer)) return {{}, after_loss(*lost)};
+    if (auto* failure = std::get_if<Failure>(&answer)) {
+      if (failure->device_lost) abandon_worker();
+      return {{}, std::move(*failure)};
+    }
+    abandon_worker();
+    return {{}, Failure{Verdict::harness_failed, std::get<protocol::Broken>(answer).message}};
   }
 
-  Failure failure_of_loss(const Lost& lost) {
+  Failure after_loss(const Lost& lost) {
     payloads_.clear();
     lost_without_blame_ = lost.blameless && lost.how == Lost::How::crashed;
+    return {verdict_of(lost), reason_of(lost)};
+  }
+
+  static std::string reason_of(const Lost& lost) {
     switch (lost.how) {
       case Lost::How::timed_out:
-        return failure_of(Verdict::timed_out, lost.reason);
+        return lost.reason;
       case Lost::How::crashed:
-        return failure_of(lost.blameless ? Verdict::harness_failed : Verdict::crashed,
-                          "the worker " + was(lost.reason));
+        return "the worker " + was(lost.reason);
       default:
-        return failure_of(Verdict::harness_failed, "the worker broke the protocol: " + lost.reason);
+        return "the worker broke the protocol: " + lost.reason;
     }
   }
 
   static std::string was(const std::string& reason) { return reason.starts_with("killed") ? "was " + reason : reason; }
-
-  Failure failure_of_reply(const protocol::Reply& reply) {
-    if (const auto* failed = std::get_if<protocol::Failed>(&reply)) {
-      if (failed->failure.device_lost) abandon_worker();
-      return failed->failure;
-    }
-    abandon_worker();
-    return failure_of(Verdict::harness_failed, protocol::complaint_of(reply));
-  }
 
   void abandon_worker() {
     device_.stop();
@@ -380,7 +375,7 @@ class Trial {
   }
 
   static Failure missing_program(const std::string& shape) {
-    return failure_of(Verdict::harness_failed, "the candidate has no program for shape " + shape);
+    return {Verdict::harness_failed, "the candidate has no program for shape " + shape};
   }
 
   static Failure at(const Case& one, Failure failure) {
@@ -403,6 +398,7 @@ class Trial {
   }
 
   const PipelineOptions& options_;
+  const DeviceKind& kind_;
   const std::optional<Calibration>& calibration_;
   const CasePlan& plan_;
   OracleStore& oracles_;

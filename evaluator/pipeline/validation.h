@@ -10,13 +10,14 @@
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/noise_floor.h"
 #include "evaluator/pipeline/oracle.h"
-#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/pipeline/pipeline_options.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {
 
-/// The gates that run a candidate on the device: smoke case, grid, repeatability, more seeds where an error came close
-/// to its limit, the sanitiser on a virtual GPU, timing, recheck. Used by one thread.
+/// The gates that run a candidate on the device, in this order: smoke case, all cases with repeatability, further seeds
+/// where an error came close to its limit, the sanitiser where the device has one, timing, the outputs of the timed
+/// launches. Used by one thread.
 class Validation {
  public:
   /// Everything referred to must outlive it.

@@ -80,6 +80,10 @@ class VirtualDevice : public VirtualGpu {
                  std::optional<Failure>& failure) override {
     return cost_of(dynamic_cast<const LoadedModule&>(module), plan, buffers, cold, Blocks::traced, failure);
   }
+  double predict_us(const Module& module, const Plan& plan, const Buffers& buffers,
+                    std::optional<Failure>& failure) override {
+    return model(module, plan, buffers, false, failure).latency_us;
+  }
 
  private:
   enum class Blocks { all, traced };  ///< Which of them run.
@@ -409,6 +413,13 @@ DeviceInfo model_info(std::string_view model) {
 
 std::unique_ptr<VirtualGpu> make_device(std::string_view model, int threads) {
   return std::make_unique<VirtualDevice>(device_model(model), threads);
+}
+
+std::unique_ptr<VirtualGpu> make_device(const DeviceInfo& info, int threads) {
+  if (info.kind != kKind) {
+    throw usage_error(fmt::format("{} is not a virtual GPU, and this needs one: --device {}:MODEL", info.id, kKind));
+  }
+  return make_device(std::string_view(info.id).substr(kKind.size() + 1), threads);
 }
 
 }  // namespace evo::vgpu

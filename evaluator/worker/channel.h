@@ -12,7 +12,7 @@ namespace evo {
 
 using Clock = std::chrono::steady_clock;
 
-/// Set once, from any thread; whoever waits on a channel stops waiting.
+/// Raised once, from any thread. It ends every wait on a channel.
 class StopSignal {
  public:
   StopSignal();  ///< Throws machine_error when the system has no descriptors left.
@@ -24,7 +24,7 @@ class StopSignal {
   UniqueFd event_;
 };
 
-/// Why a transfer did not happen.
+/// How a transfer ended.
 enum class TransferEnd { complete, closed, deadline, stopped };
 
 /// Frames over a stream socket. Used by one thread.

@@ -8,18 +8,23 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
-#include "evaluator/vgpu/virtual_device.h"
 
 namespace evo {
 namespace {
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
-/// What may lie unused on the device for the next candidate.
-std::size_t memory_share(const DeviceInfo& info) {
+/// Buffers that may lie unused on the device until the next candidate, in bytes.
+std::size_t idle_bytes(const DeviceInfo& info) {
   return std::min<std::size_t>(static_cast<std::size_t>(info.memory_bytes) / 8, 4 * kGiB);
+}
+
+/// Inputs that are kept on the device, in bytes. They take little of this machine's own memory.
+std::size_t input_bytes_kept(const DeviceInfo& info) {
+  return kind_named(info.kind).on_host ? kGiB / 4 : idle_bytes(info);
 }
 
 bool same_layout(const std::vector<PlanTensor>& a, const std::vector<PlanTensor>& b) {
@@ -49,9 +54,7 @@ Failure unrepeatable(const Plan& plan, std::size_t offset) {
 }  // namespace
 
 DeviceServer::DeviceServer(Device& device)
-    : device_(device),
-      inputs_(device.info().kind == "vgpu" ? kGiB / 4 : memory_share(device.info())),
-      idle_budget_(memory_share(device.info())) {}
+    : device_(device), inputs_(input_bytes_kept(device.info())), idle_budget_(idle_bytes(device.info())) {}
 
 const Module& DeviceServer::module(std::uint64_t number) const {
   const auto found = modules_.find(number);
@@ -195,19 +198,16 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
 }
 
 protocol::Reply DeviceServer::model(const protocol::Model& request) {
-  auto* gpu = dynamic_cast<vgpu::VirtualGpu*>(&device_);
-  if (gpu == nullptr)
-    throw machine_error(device_.info().id + " is not modelled: there are models of the virtual GPUs only");
   std::unique_ptr<BufferSet> set = acquire(request.plan);
   if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
   set->prepare(*inputs_of(request.recipe), 0);
   std::optional<Failure> failure;
-  const vgpu::PlanCost cost = gpu->model(module(request.module), request.plan, set->addresses(), false, failure);
+  const double latency_us = device_.predict_us(module(request.module), request.plan, set->addresses(), failure);
   if (failure) return failed(std::move(*failure));
   release(std::move(set));
   protocol::Timed timed;
   timed.timing.modelled = true;
-  timed.timing.median_us = timed.timing.low_us = timed.timing.high_us = cost.latency_us;
+  timed.timing.median_us = timed.timing.low_us = timed.timing.high_us = latency_us;
   return timed;
 }
 

@@ -15,7 +15,7 @@
 
 namespace evo {
 
-/// What a device worker does with its device. Knows no expected outputs: those stay in the parent.
+/// Answers the requests of a device worker. It knows no expected outputs: those stay in the parent.
 class DeviceServer {
  public:
   explicit DeviceServer(Device& device);
@@ -39,10 +39,10 @@ class DeviceServer {
 
   Device& device_;
   std::map<std::uint64_t, std::unique_ptr<Module>> modules_;
-  /// The answers given so far, by module and case: an answer that comes again need not be sent again.
+  /// The answers given so far, by module and case. An answer that comes again is not sent again.
   std::map<std::pair<std::uint64_t, std::string>, Digests> answers_;
-  /// By case. They are copied for every run, always to the same addresses: a kernel that remembers an answer by its
-  /// address gives a wrong one.
+  /// By case. Every run gets a copy, always at the same addresses: a kernel that remembers an answer by the address of
+  /// its input gives a wrong one.
   RecentlyUsed<std::shared_ptr<const PristineInputs>> inputs_;
   std::vector<std::unique_ptr<BufferSet>> idle_sets_;
   std::size_t idle_bytes_ = 0;

@@ -36,7 +36,7 @@ SocketPair make_socket_pair();
 
 /// How a process ended.
 struct ExitStatus {
-  int signal = 0;  ///< 0: it exited by itself.
+  int signal = 0;  ///< The one that killed it; 0: it exited by itself.
   int code = 0;
 };
 /// "killed by SIGSEGV", "exited with code 3".
@@ -58,7 +58,7 @@ class Process {
   Process& operator=(Process&&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// SIGKILL; harmless when it has ended.
+  /// Sends SIGKILL; harmless when it has ended.
   void kill() noexcept;
   /// How it ended; empty when it has not within `patience`.
   std::optional<ExitStatus> wait(std::chrono::milliseconds patience) noexcept;
@@ -68,7 +68,7 @@ class Process {
   std::optional<ExitStatus> ended_;
 };
 
-/// What a worker does first: dies with its parent, gains no rights, leaves no core, ignores SIGINT.
+/// To be called first in a worker: it will die with its parent, gain no rights, leave no core file, and ignore SIGINT.
 void become_worker();
 
 }  // namespace evo

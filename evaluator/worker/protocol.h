@@ -14,8 +14,8 @@
 #include "evaluator/device/device.h"
 #include "evaluator/device/inputs.h"
 
-/// What the pipeline and its worker processes say to each other. Requests carry an id; every reply repeats the id of
-/// the request that it answers. A request is answered by `Started` and then by exactly one other reply.
+/// The messages between the pipeline and its worker processes. A request carries an id, and every reply repeats the id
+/// of its request. A request is answered by `Started` and then by exactly one other reply.
 namespace evo::protocol {
 
 /// A message that cannot be read: truncated, of an unknown kind, a missing or ill-typed field, an impossible size.
@@ -32,7 +32,7 @@ struct Compile {
   std::int32_t max_registers = 0;
 };
 
-/// Makes code known under a number of the parent's choice.
+/// Loads code under a number that the parent chooses.
 struct Load {
   std::uint64_t module = 0;
   Binary binary;
@@ -42,13 +42,13 @@ struct Unload {
   std::uint64_t module = 0;
 };
 
-/// Runs a plan on the inputs of one case, with poisoned outputs, guarded buffers and inputs compared afterwards.
+/// Runs a plan on the inputs of one case. Outputs are poisoned before; guards and inputs are checked afterwards.
 struct Run {
   std::uint64_t module = 0;
   Plan plan;
   CaseRecipe recipe;
-  std::uint32_t repeats = 1;  ///< More than one: each time in other surroundings; outputs must agree bitwise.
-  bool sanitised = false;     ///< Watched for races and reads of unwritten memory where the device can.
+  std::uint32_t repeats = 1;  ///< Each with another poison. The outputs must agree bitwise.
+  bool sanitised = false;     ///< By Device::run_sanitised.
 };
 
 /// Times a plan; each recipe of `rotation` fills one set of buffers.
@@ -57,14 +57,13 @@ struct Time {
   Plan plan;
   std::vector<CaseRecipe> rotation;
   TimingRequest timing;
-  /// Of the same shape: its inputs then replace those of the first set, whose outputs and workspaces stay as timing
-  /// left them, and the plan runs once more. A kernel that lives on an earlier launch's work is wrong there.
+  /// A case of the same shape. After timing its inputs replace those of the first set, and the plan runs once more.
+  /// Outputs and workspaces stay as they were: a kernel that reuses an earlier launch's work gives a wrong answer.
   std::optional<CaseRecipe> afterwards = std::nullopt;
-  bool answered = true;  ///< Whether the outputs are asked for; else only the time.
+  bool answered = true;  ///< Whether the reply has the outputs; otherwise only the time.
 };
 
-/// What a virtual GPU's cost model makes of a plan, warm: only the blocks that it looks at run, nothing is checked.
-/// Answered by Timed without outputs.
+/// Predicts the latency of a plan (Device::predict_us). Nothing is checked. Answered by Timed without outputs.
 struct Model {
   std::uint64_t module = 0;
   Plan plan;
@@ -75,7 +74,7 @@ using Request = std::variant<Compile, Load, Unload, Run, Time, Model>;
 
 // ---- Replies
 
-struct Ready {  ///< Unasked, id 0: the worker has opened its device or compiler.
+struct Ready {  ///< The first message, with id 0: the worker has opened its device or compiler.
   std::string what;
 };
 struct Started {};
@@ -84,16 +83,16 @@ struct Compiled {
 };
 struct Done {};  ///< To Load and Unload.
 struct Ran {
-  std::vector<std::byte> outputs;  ///< Every output of the plan, one after another: of the first repeat.
-  /// A later repeat gave other bits. Beside the outputs, because whether those are right is the better reason.
+  std::vector<std::byte> outputs;  ///< Of the first repeat: every output of the plan, one after another.
+  /// Set when a later repeat gave other bits. The outputs are compared first: a wrong answer is the better reason.
   std::optional<Failure> unrepeatable;
 };
 struct Timed {
   Timing timing;
-  /// For each set of the rotation, then for `afterwards`: the outputs are bit for bit those of an earlier answer on the
-  /// same case by the same module.
+  /// For each set of the rotation, then for `afterwards`: whether the outputs are bit for bit an earlier answer of the
+  /// same module on the same case.
   std::vector<bool> as_before;
-  std::vector<std::byte> outputs;  ///< As in Ran, in the same order, of those that are not.
+  std::vector<std::byte> outputs;  ///< As in Ran, of those that are not, in the same order.
 };
 struct Failed {  ///< The candidate's fault.
   Failure failure;
@@ -104,7 +103,7 @@ struct Broken {  ///< The machine's fault.
 
 using Reply = std::variant<Ready, Started, Compiled, Done, Ran, Timed, Failed, Broken>;
 
-/// One message as it travels: a small CBOR text, then bytes as they are (outputs).
+/// One message on the wire: a small CBOR text, then raw bytes (outputs).
 struct Frame {
   std::vector<std::uint8_t> control;
   std::vector<std::byte> payload;
@@ -141,8 +140,8 @@ std::string fingerprint(const CaseRecipe& recipe);
 
 /// The bytes of all outputs of a plan.
 std::uint64_t output_bytes(const Plan& plan);
-/// What is wrong with a reply that is neither the one asked for nor Failed: what the machine lacks, or that the worker
-/// does not keep to the protocol.
+/// What is wrong with a reply that is neither the expected one nor Failed: the worker's own message when it is Broken,
+/// else that the worker does not keep to the protocol.
 std::string complaint_of(const Reply& reply);
 
 }  // namespace evo::protocol

@@ -1,16 +1,16 @@
 #include "evaluator/worker/worker.h"
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/device_server.h"
 #include "evaluator/worker/process.h"
@@ -72,30 +72,23 @@ class DeviceRole final : public Role {
   DeviceServer server_;
 };
 
-/// A number from 1; empty for anything else.
-std::optional<int> count_in(const std::string& text) {
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc{} || end != text.data() + text.size() || count < 1) return std::nullopt;
-  return count;
-}
-
 /// Null for unknown arguments.
 std::unique_ptr<Role> open_role(const std::vector<std::string>& arguments, const WorkerTools& tools) {
   if (arguments.size() == 1 && arguments[0] == "compile") {
     return std::make_unique<CompileRole>(tools.open_compiler());
   }
   if ((arguments.size() == 2 || arguments.size() == 3) && arguments[0] == "device") {
-    const auto threads = arguments.size() == 3 ? count_in(arguments[2]) : 1;
-    return threads ? std::make_unique<DeviceRole>(tools.open_device(arguments[1], *threads)) : nullptr;
+    const auto threads = arguments.size() == 3 ? number_in<int>(arguments[2]) : 1;
+    return threads && *threads > 0 ? std::make_unique<DeviceRole>(tools.open_device(arguments[1], *threads)) : nullptr;
   }
   return nullptr;
 }
 
-/// "device cuda:0" is the only worker that needs a driver.
+/// Only a worker with a device outside of this machine's CPU needs a driver.
 WorkerKind kind_of(const std::vector<std::string>& arguments) {
-  const bool gpu = arguments.size() >= 2 && arguments[0] == "device" && arguments[1].starts_with("cuda");
-  return gpu ? WorkerKind::gpu : WorkerKind::host_only;
+  if (arguments.size() < 2 || arguments[0] != "device") return WorkerKind::host_only;
+  const DeviceKind* kind = find_kind(arguments[1].substr(0, arguments[1].find(':')));
+  return kind != nullptr && !kind->on_host ? WorkerKind::gpu : WorkerKind::host_only;
 }
 
 bool send(Channel& channel, std::uint64_t id, protocol::Reply reply) {

@@ -10,16 +10,16 @@
 
 namespace evo {
 
-/// Opens what a worker works with; tests give fakes.
+/// Opens the device or the compiler of a worker; tests give fakes.
 struct WorkerTools {
-  /// `threads` of the CPU are a virtual GPU's.
+  /// `threads` of the CPU are for devices that compute there.
   std::function<std::unique_ptr<Device>(const std::string& id, int threads)> open_device;
   std::function<std::unique_ptr<Compiler>()> open_compiler;
 };
 
 /// Serves requests on kWorkerSocket until the parent closes it. `arguments`: "compile", or "device", a device's id and
-/// perhaps a virtual GPU's number of threads. Returns the exit code: 0 when the parent is done, 2 for unknown
-/// arguments, 3 when a message could not be understood or the device could not be opened (the parent is told why).
+/// optionally a number of threads. Returns the exit code: 0 when the parent is done, 2 for unknown arguments, 3 when a
+/// message is not understood or the device does not open; the parent then gets the reason.
 int serve_worker(const std::vector<std::string>& arguments, const WorkerTools& tools);
 
 }  // namespace evo

@@ -39,6 +39,11 @@ std::string last_line(const std::string& text) {
 
 }  // namespace
 
+Verdict verdict_of(const Lost& lost) {
+  if (lost.how == Lost::How::timed_out) return Verdict::timed_out;
+  return lost.how == Lost::How::crashed && !lost.blameless ? Verdict::crashed : Verdict::harness_failed;
+}
+
 struct WorkerClient::Link {
   Process process;
   Channel channel;

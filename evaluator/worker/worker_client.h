@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,7 +15,7 @@
 
 namespace evo {
 
-/// Thrown where a raised stop signal ends the wait: unwinds a thread whose pipeline is being shut down.
+/// Thrown by a wait that a raised stop signal ends. It unwinds a thread whose pipeline is being shut down.
 struct Stopped {};
 
 /// A request that got no answer.
@@ -30,15 +31,32 @@ struct Lost {
   bool blameless = false;
 };
 
+/// What the loss of a worker means for the candidate that it was working on.
+Verdict verdict_of(const Lost& lost);
+
+/// The answer to a request: the reply that was asked for, or why there is none. Failure is the candidate's fault,
+/// Broken the machine's. A reply of another kind is Broken too.
+template <typename T>
+using WorkerAnswer = std::variant<T, Failure, Lost, protocol::Broken>;
+
+template <typename T>
+WorkerAnswer<T> answer_as(std::variant<protocol::Reply, Lost> answer) {
+  if (auto* lost = std::get_if<Lost>(&answer)) return std::move(*lost);
+  auto& reply = std::get<protocol::Reply>(answer);
+  if (auto* good = std::get_if<T>(&reply)) return std::move(*good);
+  if (auto* failed = std::get_if<protocol::Failed>(&reply)) return std::move(failed->failure);
+  return protocol::Broken{protocol::complaint_of(reply)};
+}
+
 struct WorkerOptions {
   std::vector<std::string> command;  ///< Program and arguments.
   double start_deadline_s = 60;      ///< Until it says that its device or compiler is open.
   const StopSignal* stop = nullptr;
 };
 
-/// The parent's end of one worker process. Every call throws Stopped once the stop signal is raised. The process starts
-/// with the first request and again after it was lost. Requests are answered in order; several may be on their way.
-/// Used by one thread, which must live as long as the client (a worker dies with the thread that started it).
+/// The parent's end of one worker process. The process starts with the first request, and again after it was lost.
+/// Several requests may be on their way; they are answered in order. Every call throws Stopped once the stop signal is
+/// raised. Used by one thread, which must live as long as the client: a worker dies with the thread that started it.
 class WorkerClient {
  public:
   explicit WorkerClient(WorkerOptions options);
@@ -47,25 +65,30 @@ class WorkerClient {
   /// Starts the worker if there is none. Throws machine_error as send does.
   void start();
 
-  /// Starts the worker if there is none and sends. Gives the request's id. A worker that dies before it answers is
-  /// reported by receive. Throws machine_error when no worker can be started, with what it said.
+  /// Starts the worker if there is none and sends. Returns the request's id. receive() reports a worker that dies
+  /// before it answers. Throws machine_error, with the worker's own message, when none can be started.
   std::uint64_t send(protocol::Request request);
 
-  /// The answer to the oldest request that has none, Started aside. `max_payload`: more bytes are a protocol error.
-  /// After Lost every request on its way is lost too.
+  /// The answer to the oldest request on its way. `max_payload`: more bytes are a protocol error. After Lost every
+  /// request on its way is lost too.
   std::variant<protocol::Reply, Lost> receive(double deadline_s, std::uint64_t max_payload);
 
   /// send + receive.
   std::variant<protocol::Reply, Lost> call(protocol::Request request, double deadline_s, std::uint64_t max_payload = 0);
+  /// The same, for a request that a T answers.
+  template <typename T>
+  WorkerAnswer<T> ask(protocol::Request request, double deadline_s, std::uint64_t max_payload = 0) {
+    return answer_as<T>(call(std::move(request), deadline_s, max_payload));
+  }
 
   /// Ends the process; what is on its way is forgotten.
   void stop();
   bool running() const { return link_ != nullptr; }
-  /// SIGKILL to the running process, as from outside: the client learns of it like of any other end.
+  /// Sends SIGKILL to the running process. The client then finds it dead, as if somebody else had killed it.
   void kill_process() noexcept;
   /// How many processes were started.
   int starts() const { return starts_; }
-  /// What the worker said it had opened.
+  /// What the worker has opened: a device's id, or the compiler's name.
   const std::string& opened() const { return opened_; }
   std::size_t pending() const { return pending_.size(); }
 

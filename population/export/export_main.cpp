@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/device/device_kind.h"
 #include "engine/expression/expression_cpp.h"
 #include "population/export/export_parts.h"
 
@@ -36,7 +37,7 @@ class MainWriter {
     const std::string rank = std::to_string(task_.shape_parameters.size());
     const Provenance& provenance = request_.provenance;
     const Limits& limits = limits_of(task_, provenance.target);
-    const std::string modelled = provenance.device.kind == "vgpu" ? "modelled, " : "";
+    const std::string modelled = kind_named(provenance.device.kind).modelled ? "modelled, " : "";
     const std::vector<std::pair<std::string_view, std::string>> values = {
         {"@RANK@", rank},
         {"@TASK@", task_.name},

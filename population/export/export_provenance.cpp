@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/base/hash.h"
+#include "engine/device/device_kind.h"
 #include "population/export/export_parts.h"
 #include "population/store/codec.h"
 
@@ -57,7 +58,7 @@ std::string origin_line(const Provenance& p, const std::string& what) {
 }
 
 std::string measured_word(const Provenance& p) {
-  return p.device.kind == "vgpu" ? "MODELLED, not measured" : "measured";
+  return kind_named(p.device.kind).modelled ? "MODELLED, not measured" : "measured";
 }
 
 /// How to compile, check and verify the file.

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "population/results/results_parts.h"
 
 namespace evo {
@@ -225,7 +226,7 @@ std::string description_of(const Results& results, const std::vector<Parameter>&
       {"shapes", shapes},
       {"device",
        {{"id", info.device.id}, {"kind", info.device.kind}, {"name", info.device.name}, {"arch", info.device.arch}}},
-      {"timing", info.device.kind == "vgpu" ? "modelled" : "measured"},
+      {"timing", kind_named(info.device.kind).modelled ? "modelled" : "measured"},
       {"runs", results.runs},
       {"genes", genes}};
   return description.dump(-1, ' ', false, ordered_json::error_handler_t::replace);

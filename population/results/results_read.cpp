@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "engine/expression/json_place.h"
 
 namespace evo {
@@ -81,7 +82,7 @@ double positive(const JsonPlace& place) {
 }
 
 Timing timing_of(const RunInfo& info, const std::string& shape, double us) {
-  return {shape, info.device.kind == "vgpu", false, us, us, us, 0, {}};
+  return {shape, kind_named(info.device.kind).modelled, false, us, us, us, 0, {}};
 }
 
 std::vector<double> read_samples(const std::optional<JsonPlace>& list) {

@@ -16,9 +16,11 @@
 #include "engine/space/space.h"
 #include "engine/task/candidate.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/vgpu/virtual_device.h"
 

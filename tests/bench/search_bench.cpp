@@ -13,6 +13,7 @@
 #include "engine/space/space.h"
 #include "engine/strategy/strategies.h"
 #include "engine/task/t1.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 // What the search itself costs: building spaces, and each ask and tell when much has been told. Arguments

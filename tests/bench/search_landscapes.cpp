@@ -26,6 +26,7 @@
 #include "engine/search/seeds.h"
 #include "engine/strategy/strategies.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 // Strategies on landscapes over a space that no recording can hold, all 34 million genomes of fp8_sdpa's

@@ -68,7 +68,7 @@ TEST_CASE("candidates that do not compile for another architecture are said to b
 
 TEST_CASE("a match over an elite's place ends when its outcome is plain") {
   const auto decided = [](const std::vector<double>& challenger, const std::vector<double>& elite) {
-    evo::Turns turns;
+    evo::InterleavedTimings turns;
     turns.rounds_us = {challenger, elite};
     turns.failures.resize(2);
     return evo::cli::comparison_decided(turns);
@@ -79,14 +79,14 @@ TEST_CASE("a match over an elite's place ends when its outcome is plain") {
   CHECK_FALSE(decided({9.0, 9.02}, {10, 10}));                    // Too few rounds.
   CHECK_FALSE(decided({9.93, 9.92, 9.94}, {10, 10, 10}));         // Faster by what more rounds may take back.
   CHECK_FALSE(decided({9.0, 10.0, 9.5, 9.1}, {10, 10, 10, 10}));  // They scatter.
-  evo::Turns failed;
+  evo::InterleavedTimings failed;
   failed.rounds_us = {{9}, {}};
   failed.failures = {std::nullopt, "it broke"};
   CHECK(evo::cli::comparison_decided(failed));
 }
 
 TEST_CASE("each candidate is judged against the first, and failures are said") {
-  evo::Turns turns;
+  evo::InterleavedTimings turns;
   turns.rounds_us = {{10, 11, 10, 11, 10}, {9, 9.9, 9.1, 9.8, 9}, {}};
   turns.failures = {std::nullopt, std::nullopt, "it broke"};
   const evo::cli::Comparison comparison = evo::cli::comparison_of({4, 5, 6}, turns);

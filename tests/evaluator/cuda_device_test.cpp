@@ -16,6 +16,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/cuda/gpu_monitor.h"
 
 using namespace evo;

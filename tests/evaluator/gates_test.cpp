@@ -143,7 +143,7 @@ TEST_CASE("a kernel that is launched programmatically must wait for the launches
 TEST_CASE("the log gives the resources of each kernel") {
   Build build;
   build.log = kLog;
-  const auto resources = kernel_resources(build);
+  const auto resources = kernel_resources(build.log);
   REQUIRE(resources.size() == 2);
   CHECK(resources[0].kernel == "attention");
   CHECK(resources[0].registers == 168);

@@ -418,10 +418,11 @@ TEST_CASE("a pipeline can be destroyed while candidates hang, and leaves no proc
 TEST_CASE("candidates timed in turns meet the same drift") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const Turns turns = pipeline->time_in_turns({toy_candidate(options, "honest us=10 drift=0.01 noise=0.002 first"),
-                                               toy_candidate(options, "honest us=9.9 drift=0.01 noise=0.002"),
-                                               toy_candidate(options, "honest us=10 drift=0.01 noise=0.002")},
-                                              21);
+  const InterleavedTimings turns =
+      pipeline->time_interleaved({toy_candidate(options, "honest us=10 drift=0.01 noise=0.002 first"),
+                                  toy_candidate(options, "honest us=9.9 drift=0.01 noise=0.002"),
+                                  toy_candidate(options, "honest us=10 drift=0.01 noise=0.002")},
+                                 21);
   REQUIRE(turns.rounds_us.size() == 3);
   CHECK(turns.rounds_us[0].size() == 21);
   CHECK_FALSE(turns.modelled);
@@ -435,7 +436,7 @@ TEST_CASE("candidates timed in turns meet the same drift") {
 TEST_CASE("a candidate that a power limit slows is timed at its own clock, not at that of the turn before") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const Turns turns = pipeline->time_in_turns(
+  const InterleavedTimings turns = pipeline->time_interleaved(
       {toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=9 clock=1500")}, 5);
   REQUIRE(turns.rounds_us[0].size() == 5);
   for (const double us : turns.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
@@ -446,7 +447,7 @@ TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each tu
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   const auto second_of = [&](const std::string& first, const std::string& second) {
-    return pipeline->time_in_turns({toy_candidate(options, first), toy_candidate(options, second)}, 2)
+    return pipeline->time_interleaved({toy_candidate(options, first), toy_candidate(options, second)}, 2)
         .rounds_us[1]
         .at(1);
   };
@@ -460,8 +461,8 @@ TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each tu
 TEST_CASE("turns end after the round that decides") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const TurnsEnd third = [](const Turns& so_far) { return so_far.rounds_us[0].size() == 3; };
-  const Turns turns = pipeline->time_in_turns(
+  const EnoughRounds third = [](const InterleavedTimings& so_far) { return so_far.rounds_us[0].size() == 3; };
+  const InterleavedTimings turns = pipeline->time_interleaved(
       {toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=9")}, 21, third);
   CHECK(turns.rounds_us[0].size() == 3);
   CHECK(turns.rounds_us[1].size() == 3);
@@ -470,10 +471,10 @@ TEST_CASE("turns end after the round that decides") {
 TEST_CASE("one that fails in its turn does not take the others along") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const Turns turns =
-      pipeline->time_in_turns({toy_candidate(options, "honest us=10"), toy_candidate(options, "unsupported"),
-                               toy_candidate(options, "honest us=8 exit_when_timed")},
-                              5);
+  const InterleavedTimings turns =
+      pipeline->time_interleaved({toy_candidate(options, "honest us=10"), toy_candidate(options, "unsupported"),
+                                  toy_candidate(options, "honest us=8 exit_when_timed")},
+                                 5);
   REQUIRE(turns.rounds_us[0].size() == 5);
   for (const double us : turns.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
   CHECK_FALSE(turns.failures[0]);

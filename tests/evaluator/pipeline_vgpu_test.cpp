@@ -7,6 +7,8 @@
 
 #include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "toy_task.h"
 

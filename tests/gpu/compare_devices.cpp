@@ -20,6 +20,7 @@
 #include "engine/space/space.h"
 #include "engine/task/candidate.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/cuda/cuda_device.h"
 #include "evaluator/device/inputs.h"
 #include "evaluator/vgpu/virtual_device.h"

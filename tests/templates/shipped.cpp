@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 
 namespace evo::test {
 namespace {

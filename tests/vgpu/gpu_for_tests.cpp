@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 
 namespace evo::vgpu {
 

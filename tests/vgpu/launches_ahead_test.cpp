@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 using namespace evo;

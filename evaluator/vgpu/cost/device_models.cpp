@@ -176,8 +176,8 @@ DeviceLimits limits_of(const DeviceModel& model) {
 
 DeviceInfo device_info(const DeviceModel& model) {
   DeviceInfo info;
-  info.id = "vgpu:" + std::string(model.name);
-  info.kind = "vgpu";
+  info.kind = kKind;
+  info.id = info.kind + ":" + std::string(model.name);
   info.name = std::string(model.title) + " (virtual)";
   info.arch = model.arch;
   info.limits = limits_of(model);

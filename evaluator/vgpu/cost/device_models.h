@@ -96,6 +96,9 @@ struct DeviceModel {
   Latencies latencies;
 };
 
+/// The kind of a virtual GPU: begins the ids ("vgpu:h200").
+inline constexpr std::string_view kKind = "vgpu";
+
 /// The first one, h200, is the default.
 std::span<const DeviceModel> device_models();
 

@@ -1,5 +1,6 @@
 // The worker process of the tests. `evo_test_worker fake ROLE...` serves with fake tools, `real ROLE...` with the real
-// ones; the other modes break the protocol, each in its own way.
+// ones, `recorded ROLE...` with registered devices and the fake compiler. Every other mode breaks the protocol in its
+// own way.
 
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/process.h"
@@ -92,6 +94,7 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const std::vector<std::string> role(argv + std::min(argc, 2), argv + argc);
   if (mode == "fake") return evo::serve_worker(role, evo::testing::fake_tools());
+  if (mode == "recorded") return evo::serve_worker(role, {open_device, evo::testing::fake_tools().open_compiler});
   if (mode == "real") return evo::worker_main(role);
   return misbehave(mode);
 }

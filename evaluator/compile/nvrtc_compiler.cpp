@@ -1,4 +1,4 @@
-#include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,6 @@
 #include "engine/base/error.h"
 #include "evaluator/compile/cubin.h"
 #include "evaluator/compile/nvrtc.h"
-#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/compile/ptxas_log.h"
 #include "evaluator/compile/toolkit_headers.h"
 

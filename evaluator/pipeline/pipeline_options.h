@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/task/candidate.h"
+#include "engine/task/evaluation.h"
+#include "engine/task/task.h"
+#include "evaluator/device/device.h"
+#include "evaluator/worker/worker_client.h"
+
+namespace evo {
+
+class BinaryCache;
+
+/// A candidate that an earlier pipeline of the same run evaluated.
+struct Finished {
+  std::uint64_t ticket = 0;
+  Candidate candidate;
+  Evaluation evaluation;
+};
+
+/// What a pipeline evaluates candidates of, on which device, and how much it may spend.
+struct PipelineOptions {
+  Task task;
+  SourceTree tree;  ///< Holds the reference.
+  Target target;
+  DeviceInfo device;
+  std::uint64_t salt = 0;   ///< Mixed into every seed.
+  int compile_workers = 0;  ///< 0: one for each core.
+  double compile_deadline_s = 60;
+  double run_deadline_s = 0;  ///< For each case and each timing on the device; 0: the device kind's.
+  bool dedup = true;          ///< Whether a copy of an earlier candidate gets that one's result instead of its own.
+  std::vector<Finished> finished = {};  ///< Of a resumed run: copies of these are recognised too.
+  double timing_seconds = 0.5;          ///< Budget of one timing.
+  /// Compiled programs, shared with a ModelPool: none is compiled twice. Null: one of the pipeline's own.
+  std::shared_ptr<BinaryCache> binaries = nullptr;
+  /// The program and first arguments of a worker, before its role. Empty: this executable with the argument "worker".
+  std::vector<std::string> worker_command;
+};
+
+/// How a worker of this role ("compile", or "device" and an id) is started. `stop` may be null.
+WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
+                             const StopSignal* stop);
+
+}  // namespace evo

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace evo::testing {
+
+/// A kind of device of the tests alone, called "recorded:FILE". It takes every latency from a recording; what it
+/// computes, the fake device computes. evo knows nothing of it: recorded_device.cpp registers it, as evo's own kinds
+/// are registered, in the suite and in its worker process.
+inline constexpr const char* kRecorded = "recorded";
+
+/// Latencies in microseconds by the source of the program.
+using LatencyRecording = std::map<std::string, double>;
+void write_recording(const std::filesystem::path& file, const LatencyRecording& recording);
+
+}  // namespace evo::testing
