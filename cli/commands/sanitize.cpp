@@ -25,7 +25,7 @@
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/pipeline.h"
-#include "evaluator/vgpu/sanitiser/finding.h"
+#include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "evaluator/worker/device_server.h"
 

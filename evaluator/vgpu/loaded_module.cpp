@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "evaluator/vgpu/isa/instruction_set.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser.h"
 
@@ -18,7 +19,7 @@ LoadedModule::LoadedModule(GlobalMemory& memory, std::string ptx, Build build, c
     for (const ptx::Function& function : module->functions) {
       if (!function.entry || !function.defined) continue;
       try {
-        kernels_[std::string(function.name)] = decode_kernel(*module, function, layout_, options);
+        kernels_[std::string(function.name)] = decode_kernel(*module, function, layout_, find_operation, options);
       } catch (const LoadError& error) {
         refused_[std::string(function.name)] = error.what();
       }

@@ -14,7 +14,7 @@
 #include "evaluator/vgpu/cost/device_models.h"
 #include "evaluator/vgpu/cost/trace_recorder.h"
 #include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/block_scheduler.h"
 #include "evaluator/vgpu/machine/tensor_map.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
@@ -267,7 +267,7 @@ void VirtualDevice::watch_plan(const Plan& plan, const Buffers& buffers) {
 }
 
 void VirtualDevice::run_watched(Launch& launch, const Sampling& sampling) const {
-  launch.sanitiser = sanitiser_.get();
+  launch.observer = sanitiser_.get();
   if (sanitiser_) sanitiser_->begin_launch(launch);
   run_blocks(launch, sampling);
   if (sanitiser_) sanitiser_->end_launch(launch);

@@ -10,7 +10,7 @@
 
 #include "evaluator/device/device.h"
 #include "evaluator/vgpu/cost/cost_model.h"
-#include "evaluator/vgpu/sanitiser/finding.h"
+#include "evaluator/vgpu/machine/finding.h"
 
 namespace evo::vgpu {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/block_scheduler.h"
 
 // How long the virtual GPU takes for a warp instruction. Each kernel is a loop of one instruction, repeated;
 // the time is that of the whole loop over the instructions that it executed.

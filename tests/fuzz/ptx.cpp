@@ -11,7 +11,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/block_scheduler.h"
 #include "evaluator/vgpu/machine/tensor_map.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser.h"
@@ -74,8 +74,8 @@ void run(const Kernel& kernel, GlobalMemory& memory, const std::vector<std::uint
   launch.resident_blocks = 2;
   launch.budget = {.warp_instructions = 500, .launch_instructions = 3000};
   launch.parameters = arguments_of(kernel, buffers);
-  launch.sanitiser = sanitiser;
-  if (sanitiser != nullptr) sanitiser->begin_launch();
+  launch.observer = sanitiser;
+  if (sanitiser != nullptr) sanitiser->begin_launch(launch);
   run_blocks(launch);
   if (sanitiser != nullptr) sanitiser->end_launch(launch);
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/block_scheduler.h"
 #include "evaluator/vgpu/machine/memory.h"
 
 namespace evo::vgpu {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/isa/instruction_set.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser.h"
 #include "tests/vgpu/gpu_for_tests.h"

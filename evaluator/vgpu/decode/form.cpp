@@ -1,8 +1,9 @@
+#include "evaluator/vgpu/decode/form.h"
+
 #include <bit>
 #include <utility>
 
-#include "evaluator/vgpu/decode/decoder.h"
-#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/machine/lanes.h"
 #include "evaluator/vgpu/machine/special_registers.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 
@@ -356,9 +357,7 @@ void Form::emit(Execute execute, OpClass op_class, int count) {
   draft.pending_groups = pending_groups_;
   draft.predicate_reads = std::move(predicate_reads_);
   draft.predicate_writes = std::move(predicate_writes_);
-  std::vector<KernelBuilder::Use> uses;
-  for (const PlaceUse& use : uses_) uses.push_back({use.reg, use.slot, use.write, use.in_list});
-  builder_.add(std::move(draft), uses);
+  builder_.add(std::move(draft), uses_);
 
   for (const Widening& widening : widenings_) {
     Form extension(builder_, statement_);

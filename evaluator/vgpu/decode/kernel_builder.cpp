@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "evaluator/vgpu/isa/control_operations.h"
+#include "evaluator/vgpu/decode/row_allocation.h"
+#include "evaluator/vgpu/machine/control_transfer.h"
 #include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/ptx/independence.h"
 #include "evaluator/vgpu/ptx/load_error.h"
@@ -43,8 +44,13 @@ void module_variables_used(const ptx::Operand& operand, std::set<std::uint32_t>&
 }  // namespace
 
 KernelBuilder::KernelBuilder(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
-                             const DecodeOptions& options)
-    : module_(module), entry_(entry), layout_(layout), options_(options), kernel_(std::make_unique<Kernel>()) {}
+                             const DecodeOptions& options, DecodeStatement decode_statement)
+    : module_(module),
+      entry_(entry),
+      layout_(layout),
+      options_(options),
+      decode_statement_(std::move(decode_statement)),
+      kernel_(std::make_unique<Kernel>()) {}
 
 std::unique_ptr<Kernel> KernelBuilder::build() {
   kernel_->name = entry_.name;
@@ -288,10 +294,7 @@ void KernelBuilder::decode_body() {
   frames_.back().statement_start.reserve(function.body.size());
   for (const ptx::Statement& statement : function.body) {
     frames_.back().statement_start.push_back(static_cast<std::uint32_t>(drafts_.size()));
-    Form form(*this, statement);
-    const DecodeFunction decode = find_operation(statement);
-    if (decode == nullptr) form.unsupported();
-    decode(form);
+    decode_statement_(*this, statement);
   }
 }
 
@@ -321,13 +324,8 @@ void KernelBuilder::jump_to_return() {
   waiting_return_ = true;
 }
 
-void KernelBuilder::call(Form& form, const ptx::Operand* results, const ptx::Function& callee,
-                         const ptx::Operand* arguments) {
-  CallSite site = call_site(&callee, results, arguments);
-  if (form.statement().guard != ptx::kNoRegister || must_be_real(callee)) {
-    site.procedure = procedure_of(callee);
-    return emit_call(form, std::move(site), nullptr);
-  }
+void KernelBuilder::inline_call(const ptx::Function& callee, const ptx::Operand* results,
+                                const ptx::Operand* arguments) {
   ++inlined_;
   Frame frame;
   frame.function = &callee;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,17 +9,33 @@
 #include <utility>
 #include <vector>
 
-#include "evaluator/vgpu/decode/decoder.h"
 #include "evaluator/vgpu/decode/folding.h"
+#include "evaluator/vgpu/machine/kernel.h"
+#include "evaluator/vgpu/machine/lanes.h"
+#include "evaluator/vgpu/ptx/control_flow.h"
+#include "evaluator/vgpu/ptx/ptx.h"
 
 namespace evo::vgpu {
+
+/// Addresses of a module's variables, given out when it is loaded.
+struct ModuleLayout {
+  std::vector<std::uint64_t> address;  ///< Of each ptx::Module variable in global or constant memory; else 0.
+};
+
+struct DecodeOptions {
+  Simd simd = best_simd();
+};
+
+class KernelBuilder;
+/// Adds a statement's instructions to the kernel.
+using DecodeStatement = std::function<void(KernelBuilder& builder, const ptx::Statement& statement)>;
 
 /// Grows a kernel instruction by instruction. Registers are numbered without limit here and get their rows at
 /// the end.
 class KernelBuilder {
  public:
   KernelBuilder(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,
-                const DecodeOptions& options);
+                const DecodeOptions& options, DecodeStatement decode_statement);
   std::unique_ptr<Kernel> build();
 
   const ptx::Module& module() const { return module_; }
@@ -56,10 +73,16 @@ class KernelBuilder {
   void branch_to(const ptx::Operand& label);     ///< For the instruction emitted next.
   void branch_table(const ptx::Operand& table);  ///< Likewise; sets its table.
   void jump_to_return();                         ///< Likewise.
-  /// Inlines the call, or emits a real one.
-  void call(Form& form, const ptx::Operand* results, const ptx::Function& callee, const ptx::Operand* arguments);
-  void call_through_pointer(Form& form, const ptx::Operand* results, const ptx::Operand& pointer,
-                            const ptx::Operand* arguments);
+
+  // Calls.
+  /// Where the results and arguments of a call are: .param variables. Those of `callee`, where it is known, must fit.
+  CallSite call_site(const ptx::Function* callee, const ptx::Operand* results, const ptx::Operand* arguments) const;
+  bool can_inline(const ptx::Function& callee) const;
+  void inline_call(const ptx::Function& callee, const ptx::Operand* results, const ptx::Operand* arguments);
+  /// The number of the procedure that is the function with code of its own.
+  std::uint32_t procedure_of(const ptx::Function& function);
+  /// Gives code of their own to all functions that a pointer may lead to.
+  void make_procedures_of_pointers();
   /// The address of a function of the module.
   std::uint64_t address_of(std::string_view function) const;
 
@@ -100,11 +123,7 @@ class KernelBuilder {
     std::uint32_t carry = kNowhere;
   };
 
-  // procedures.cpp
-  bool must_be_real(const ptx::Function& callee) const;
-  std::uint32_t procedure_of(const ptx::Function& function);
-  CallSite call_site(const ptx::Function* callee, const ptx::Operand* results, const ptx::Operand* arguments) const;
-  void emit_call(Form& form, CallSite site, const ptx::Operand* pointer);
+  // kernel_builder_procedures.cpp
   void decode_procedures();
   void decode_procedure(std::uint32_t number);
   void write_procedures();
@@ -125,6 +144,7 @@ class KernelBuilder {
   const ptx::Function& entry_;
   const ModuleLayout& layout_;
   DecodeOptions options_;
+  DecodeStatement decode_statement_;
   std::unique_ptr<Kernel> kernel_;
   std::vector<Frame> frames_;
   std::vector<Draft> drafts_;

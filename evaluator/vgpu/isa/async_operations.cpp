@@ -1,12 +1,13 @@
-#include "evaluator/vgpu/isa/async_operations.h"
-
 #include <algorithm>
 #include <cstring>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
+#include "evaluator/vgpu/isa/bulk_operations.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/mbarrier_operations.h"
+#include "evaluator/vgpu/isa/operations.h"
+#include "evaluator/vgpu/isa/pending_copies.h"
 #include "evaluator/vgpu/machine/access.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9.25 "Data Movement and Conversion Instructions: Asynchronous copy" (non-bulk). A copy
 // reads its source when it is issued and writes its target when it is waited for, the latest moment that the
@@ -66,10 +67,10 @@ struct AsyncCopy {
     const std::byte* shared = warp.block->shared.data();
     for (std::size_t lane = 0; lane < 32; ++lane) copy.target[lane] = static_cast<std::uint32_t>(to.at[lane] - shared);
     if (whole != 0) copy_lanes(copy, whole, source_bytes, from, kBytes);
-    Sanitiser* const sanitiser = warp.launch->sanitiser;
-    if (sanitiser != nullptr) {
-      sanitiser->begin_copy_read(warp, in, whole, source_mode, source_bytes, from, copy);
-      sanitiser->begin_copy_write(warp, in, mask, copy);
+    Observer* const observer = warp.launch->observer;
+    if (observer != nullptr) {
+      observer->begin_copy_read(warp, in, whole, source_mode, source_bytes, from, copy);
+      observer->begin_copy_write(warp, in, mask, copy);
     }
     for (std::uint32_t left = none; left != 0; left &= left - 1) {
       std::memset(copy.data[static_cast<std::size_t>(std::countr_zero(left))].data(), 0, kBytes);
@@ -86,7 +87,7 @@ struct AsyncCopy {
         return;
       if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset, 1, from)) return;
       copy_lanes(copy, 1u << lane, source_bytes, from, kBytes);
-      if (sanitiser != nullptr) sanitiser->begin_copy_read(warp, in, 1u << lane, source_mode, source_bytes, from, copy);
+      if (observer != nullptr) observer->begin_copy_read(warp, in, 1u << lane, source_mode, source_bytes, from, copy);
     }
     split_by_group(warp);
   }
@@ -114,36 +115,15 @@ void commit_group(Warp& warp, const Instruction&, std::uint32_t mask) {
   for (std::size_t lane = 0; lane < 32; ++lane) warp.committed_groups[lane] += mask >> lane & 1u;
 }
 
-/// Lands, for the lanes of `mask`, all copies of groups that `lands(lane, group)` names.
-template <class Lands>
-void land(Warp& warp, std::uint32_t mask, Lands lands) {
-  std::byte* shared = warp.block->shared.data();
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < warp.copies.size(); ++i) {
-    PendingCopy& copy = warp.copies[i];
-    for (std::uint32_t left = copy.lanes & mask; left != 0; left &= left - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(left));
-      if (!lands(lane, copy.group)) continue;
-      std::memcpy(shared + copy.target[lane], copy.data[lane].data(), copy.bytes);
-      if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->end_copy(warp, copy, static_cast<int>(lane));
-      copy.lanes &= ~(1u << lane);
-    }
-    if (copy.lanes == 0) continue;
-    if (kept != i) warp.copies[kept] = copy;
-    ++kept;
-  }
-  warp.copies.resize(kept);
-}
-
 /// immediate: how many of a lane's latest groups may stay in flight.
 void wait_group(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  land(warp, mask, [&](std::size_t lane, std::uint32_t group) {
+  land_copies(warp, mask, [&](std::size_t lane, std::uint32_t group) {
     return std::int64_t{group} < std::int64_t{warp.committed_groups[lane]} - in.immediate;
   });
 }
 
 void wait_all(Warp& warp, const Instruction&, std::uint32_t mask) {
-  land(warp, mask, [](std::size_t, std::uint32_t) { return true; });
+  land_copies(warp, mask);
 }
 
 void decode_copy(Form& form) {
@@ -212,10 +192,6 @@ void decode_cp(Form& form) {
 constexpr Operation kOperations[] = {{"cp", Operands::any, decode_cp}};
 
 }  // namespace
-
-void land_copies(Warp& warp, std::uint32_t lanes) {
-  land(warp, lanes, [](std::size_t, std::uint32_t) { return true; });
-}
 
 std::span<const Operation> async_operations() {
   return kOperations;

@@ -5,9 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
+#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/cluster_operations.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
 #include "evaluator/vgpu/numbers/reduction.h"
@@ -109,7 +110,7 @@ template <class T, class Op, std::size_t kBytes = sizeof(T)>
 void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
   Touched touched;
   if (!resolve(warp, in, mask, in.op[1], kBytes, touched)) return;
-  watch_atomic(warp, in, mask, kBytes, touched);
+  observe_atomic(warp, in, mask, kBytes, touched);
   Slot<T>* d = own_row<T>(warp, in.op[0]);
   const Slot<T>* b = source_row<T>(warp, in.op[2]);
   const Slot<T>* c = source_row<T>(warp, in.op[3]);
@@ -223,7 +224,7 @@ void execute_wide_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) 
   using Value = std::array<std::uint64_t, 2>;
   Touched touched;
   if (!resolve(warp, in, mask, in.op[2], sizeof(Value), touched)) return;
-  watch_atomic(warp, in, mask, sizeof(Value), touched);
+  observe_atomic(warp, in, mask, sizeof(Value), touched);
   const Place* places = warp.launch->kernel->places.data() + in.more;
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);

@@ -1,13 +1,12 @@
-#include "evaluator/vgpu/isa/barrier_operations.h"
-
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/cluster_operations.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/isa/warp_operations.h"
 #include "evaluator/vgpu/machine/block.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 // PTX ISA 9.0, 9.7.13.1 "bar, barrier" and 9.7.13.2 "bar.warp.sync".
 namespace evo::vgpu {
@@ -15,8 +14,7 @@ namespace {
 
 using ptx::Type;
 
-/// Instruction::aux0.
-enum class Kind : std::uint32_t { sync, arrive, popc, logical_and, logical_or };
+using Kind = BarrierKind;
 
 /// op: result, barrier number, thread count (0: the whole block), predicate. aux1: the warp must be together.
 void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
@@ -36,7 +34,7 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t votes =
       reduces ? static_cast<std::uint32_t>(std::popcount(get_predicate(warp, in.op[3]) & mask)) : 0;
   Block& block = *warp.block;
-  if (in.aux1 != 0 && warp.launch->sanitiser != nullptr) warp.launch->sanitiser->arrive_aligned(warp, in, id, mask);
+  if (in.aux1 != 0 && warp.launch->observer != nullptr) warp.launch->observer->arrive_aligned(warp, in, id, mask);
   const bool waits = kind != Kind::arrive;
   if (waits) warp.wait_at_barrier(in, mask, id);
   block.arrive(warp, id, threads, mask, votes, waits);
@@ -46,7 +44,7 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
 void execute_warp_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[0], Meet::anywhere);
   while (groups.next(mask)) {
-    if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->warp_barrier(warp, mask);
+    if (warp.launch->observer != nullptr) warp.launch->observer->warp_barrier(warp, mask);
   }
 }
 
@@ -99,25 +97,6 @@ constexpr Operation kOperations[] = {
 };
 
 }  // namespace
-
-void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes, std::uint32_t voters) {
-  switch (static_cast<Kind>(in.aux0)) {
-    case Kind::popc: {
-      Word* d = warp.own(in.op[0]);
-      for (std::uint32_t left = mask; left != 0; left &= left - 1) d[std::countr_zero(left)] = votes;
-      break;
-    }
-    case Kind::logical_and:
-      put_predicate(warp, in.op[0], votes == voters ? kAllLanes : 0, mask);
-      break;
-    case Kind::logical_or:
-      put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
-      break;
-    case Kind::sync:
-    case Kind::arrive:
-      break;
-  }
-}
 
 std::span<const Operation> barrier_operations() {
   return kOperations;

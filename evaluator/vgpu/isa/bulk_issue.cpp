@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "evaluator/vgpu/decode/memory_decode.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 namespace evo::vgpu {
 namespace {
@@ -15,13 +15,13 @@ bool tell(Warp& warp, const Instruction& in, int lane, SharedPlace barrier, std:
           const BulkTraffic& traffic, std::function<void()> perform) {
   const Mbarrier* told = mbarrier_at(warp, in, lane, barrier);
   if (told == nullptr) return false;
-  if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
-    sanitiser->mbarrier_use(warp, in, lane, barrier, false);
-    sanitiser->begin_bulk_write(warp, in, lane, *barrier.block, target, traffic.bytes);
-    perform = [sanitiser, &warp, &in, block = barrier.block, target, bytes = traffic.bytes,
+  if (Observer* const observer = warp.launch->observer) {
+    observer->mbarrier_use(warp, in, lane, barrier, false);
+    observer->begin_bulk_write(warp, in, lane, *barrier.block, target, traffic.bytes);
+    perform = [observer, &warp, &in, block = barrier.block, target, bytes = traffic.bytes,
                perform = std::move(perform)] {
       perform();
-      sanitiser->end_bulk_write(warp, in, *block, target, bytes);
+      observer->end_bulk_write(warp, in, *block, target, bytes);
     };
   }
   if (barrier.block == warp.block) note_copy(warp, traffic, told);

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/numbers/reduction.h"
@@ -56,9 +56,5 @@ void take_told_barrier(Form& form, std::size_t barrier, std::size_t block_mask);
 std::uint32_t take_reduction(Form& form);
 /// op[5] for a reduction of one type.
 std::uint32_t encoded_reduction(Form& form, std::uint32_t number, ptx::Type type);
-
-/// cp.async.bulk.tensor and its prefetch, once "tensor" has been taken.
-void decode_tensor_copy(Form& form);
-void decode_tensor_prefetch(Form& form);
 
 }  // namespace evo::vgpu

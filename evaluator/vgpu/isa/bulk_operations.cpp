@@ -1,13 +1,15 @@
+#include "evaluator/vgpu/isa/bulk_operations.h"
+
 #include <bit>
 #include <cstring>
 #include <utility>
 
-#include "evaluator/vgpu/decode/memory_decode.h"
-#include "evaluator/vgpu/isa/async_operations.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/bulk_issue.h"
+#include "evaluator/vgpu/isa/tensor_operations.h"
 #include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/numbers/reduction.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9.25.4 "Data Movement and Conversion Instructions: Bulk copy". Operands are checked when a copy is
 // issued; it reads and writes when its end is waited for, the latest moment that the ISA allows.
@@ -57,16 +59,16 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
     if (grouped) {
       std::function<void()> perform = [=] { copy(target); };
       std::function<void()> settle;
-      if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+      if (Observer* const observer = warp.launch->observer) {
         const auto origin = shared_place(warp, in, lane, from_mode, from, bytes, kBulkUnit);
         if (!origin) return;
-        sanitiser->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
+        observer->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
         perform = [=, &warp, &in, perform = std::move(perform)] {
           perform();
-          sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
-          sanitiser->bulk_stored(warp, in, lane, *origin, to, bytes, reduction.combine != nullptr);
+          observer->end_bulk_read(warp, in, lane, from_mode, from, bytes);
+          observer->bulk_stored(warp, in, lane, *origin, to, bytes, reduction.combine != nullptr);
         };
-        settle = [=, &warp, &in] { sanitiser->bulk_settled(warp, in, lane, to, bytes); };
+        settle = [=, &warp, &in] { observer->bulk_settled(warp, in, lane, to, bytes); };
       }
       add_to_group(warp, in, lane, std::move(perform), std::move(settle));
       note_copy(warp, traffic, nullptr);
@@ -75,20 +77,20 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const auto place = shared_place(warp, in, lane, to_mode, to, bytes, kBulkUnit);
     if (!place) return;
     const bool from_global = from_mode.where == Where::global;
-    if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
-      from_global ? sanitiser->bulk_source(warp, in, lane, from_mode, from, bytes)
-                  : sanitiser->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
+    if (Observer* const observer = warp.launch->observer) {
+      from_global ? observer->bulk_source(warp, in, lane, from_mode, from, bytes)
+                  : observer->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
     }
     const auto deliver = [&](Block& block) -> std::function<void()> {
       return [=, &block, &warp, &in] {
         copy(block.shared.data() + place->offset);
-        Sanitiser* const sanitiser = warp.launch->sanitiser;
-        if (sanitiser == nullptr) return;
-        sanitiser->bulk_loaded({&block, place->offset}, bytes);
+        Observer* const observer = warp.launch->observer;
+        if (observer == nullptr) return;
+        observer->bulk_loaded({&block, place->offset}, bytes);
         if (from_global) {
-          sanitiser->pass_state(warp, from, {&block, place->offset}, bytes);
+          observer->pass_state(warp, from, {&block, place->offset}, bytes);
         } else {
-          sanitiser->end_bulk_read(warp, in, lane, from_mode, from, bytes);
+          observer->end_bulk_read(warp, in, lane, from_mode, from, bytes);
         }
       };
     };
@@ -116,7 +118,7 @@ void execute_bulk_commit(Warp& warp, const Instruction&, std::uint32_t mask) {
 /// aux0: only for the reads. They and the writes happen together, but the sanitiser tells whether the writes were
 /// waited for.
 void execute_bulk_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  land_bulk_groups(warp, mask, static_cast<std::uint32_t>(in.immediate), in.aux0 != 0);
+  warp.land_bulk_groups(mask, static_cast<std::uint32_t>(in.immediate), in.aux0 != 0);
 }
 
 void decode_bulk_wait(Form& form) {

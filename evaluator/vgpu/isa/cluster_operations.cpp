@@ -4,11 +4,12 @@
 #include <bit>
 #include <cstring>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/bulk_issue.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/cluster.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 // PTX ISA 9.0, 9.7.9 "mapa, getctarank, st.async", 9.7.13 "barrier.cluster, red.async", 9.7.19.5 "setmaxnreg".
 namespace evo::vgpu {
@@ -90,7 +91,7 @@ void cluster_arrive(Warp& warp, const Instruction& in, std::uint32_t mask) {
   Cluster& cluster = *warp.block->cluster;
   note(warp, AsyncAction::Kind::arrive, cluster.phase);
   warp.at_cluster_barrier |= mask;
-  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->arrive_at_cluster(warp, mask);
+  if (warp.launch->observer != nullptr) warp.launch->observer->arrive_at_cluster(warp, mask);
   for (std::uint32_t left = mask; left != 0; left &= left - 1)
     warp.cluster_generation[static_cast<std::size_t>(std::countr_zero(left))] = cluster.generation;
   cluster.arrive(static_cast<std::uint32_t>(std::popcount(mask)));
@@ -107,7 +108,7 @@ void cluster_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   }
   warp.at_cluster_barrier &= ~mask;
   note(warp, AsyncAction::Kind::wait, cluster.phase_before);
-  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->pass_cluster(warp, mask);
+  if (warp.launch->observer != nullptr) warp.launch->observer->cluster_passed(warp, mask);
 }
 
 // ---- setmaxnreg
@@ -178,9 +179,9 @@ void async_store(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const std::uint32_t offset = place->offset;
     // Delivered later, maybe when this warp has ended.
     const auto deliver = [offset, bytes, reduction, values,
-                          sanitiser = warp.launch->sanitiser](Block& block) -> std::function<void()> {
+                          observer = warp.launch->observer](Block& block) -> std::function<void()> {
       return [=, &block] {
-        if (sanitiser != nullptr) sanitiser->bulk_loaded({&block, offset}, bytes);
+        if (observer != nullptr) observer->bulk_loaded({&block, offset}, bytes);
         std::byte* there = block.shared.data() + offset;
         if (reduction.combine != nullptr) {
           reduction.combine(there, values.data(), 1);

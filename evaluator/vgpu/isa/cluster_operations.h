@@ -1,6 +1,6 @@
 #pragma once
 
-#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/decode/form.h"
 
 namespace evo::vgpu {
 

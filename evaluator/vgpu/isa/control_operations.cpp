@@ -1,13 +1,12 @@
-#include "evaluator/vgpu/isa/control_operations.h"
-
 #include <algorithm>
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/kernel_builder.h"
-#include "evaluator/vgpu/decode/provided_functions.h"
+#include "evaluator/vgpu/decode/calls.h"
+#include "evaluator/vgpu/isa/operations.h"
+#include "evaluator/vgpu/isa/provided_functions.h"
 #include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/control_transfer.h"
 
 // PTX ISA 9.0, 9.7.12 "Control Flow Instructions" and 9.7.19 "Miscellaneous Instructions".
 namespace evo::vgpu {
@@ -129,8 +128,7 @@ void decode_call(Form& form) {
   const std::string_view name = callee.name;
   const ptx::Operand* arguments =
       at < operands.size() && operands[at].kind == ptx::Operand::Kind::group ? &operands[at] : nullptr;
-  if (callee.kind == ptx::Operand::Kind::reg)
-    return form.builder().call_through_pointer(form, results, callee, arguments);
+  if (callee.kind == ptx::Operand::Kind::reg) return emit_call_through_pointer(form, callee, results, arguments);
   if (callee.kind != ptx::Operand::Kind::function) form.unsupported("a function is expected");
   const ptx::Module& module = form.builder().module();
   const auto found = module.function_index.find(name);
@@ -139,7 +137,7 @@ void decode_call(Form& form) {
   }
   const ptx::Function& function = module.functions[found->second];
   if (function.entry) form.unsupported("a call of a kernel");
-  form.builder().call(form, results, function, arguments);
+  emit_call(form, function, results, arguments);
 }
 
 constexpr Operation kOperations[] = {
@@ -149,14 +147,6 @@ constexpr Operation kOperations[] = {
 };
 
 }  // namespace
-
-void execute_reconverge(Warp& warp, const Instruction& instruction, std::uint32_t) {
-  warp.reconverge(&instruction);
-}
-
-void execute_exit(Warp& warp, const Instruction&, std::uint32_t mask) {
-  warp.exit_lanes(mask);
-}
 
 std::span<const Operation> control_operations() {
   return kOperations;

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "evaluator/vgpu/isa/convert.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/isa/rounded_lanes.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"

@@ -1,7 +1,8 @@
 #include <cmath>
 #include <limits>
 
-#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/isa/rounded_lanes.h"
 #include "evaluator/vgpu/isa/row_functions.h"
 #include "evaluator/vgpu/numbers/approximate.h"

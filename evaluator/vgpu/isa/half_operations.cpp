@@ -1,4 +1,5 @@
-#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/isa/row_functions.h"
 #include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"

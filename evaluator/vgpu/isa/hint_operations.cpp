@@ -1,5 +1,7 @@
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
+#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 // Instructions that order or hint: the interpreter's memory is sequentially consistent and has no caches,
 // launches run in stream order. PTX ISA 9.0, 9.7.13.4 "membar, fence", 9.7.9 "prefetch, discard,
@@ -22,7 +24,7 @@ void take_everything(Form& form) {
 
 /// Memory is in order; only the sanitiser asks who has fenced. aux0: the order.
 void execute_fence(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->fence(warp, in, mask);
+  if (warp.launch->observer != nullptr) warp.launch->observer->fence(warp, in, mask);
 }
 
 void decode_fence(Form& form) {
@@ -44,11 +46,11 @@ void decode_hint(Form& form) {
 
 /// Launches run one after another; only the sanitiser asks what a GPU may do beside each other.
 void execute_grid_wait(Warp& warp, const Instruction&, std::uint32_t mask) {
-  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->wait_for_launches_ahead(warp, mask);
+  if (warp.launch->observer != nullptr) warp.launch->observer->wait_for_launches_ahead(warp, mask);
 }
 
 void execute_launch_dependents(Warp& warp, const Instruction&, std::uint32_t mask) {
-  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->let_dependents_go(warp, mask);
+  if (warp.launch->observer != nullptr) warp.launch->observer->let_dependents_go(warp, mask);
 }
 
 void decode_grid_dependency(Form& form) {

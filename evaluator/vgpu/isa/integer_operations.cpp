@@ -1,8 +1,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "evaluator/vgpu/decode/choose.h"
 #include "evaluator/vgpu/isa/carry_operations.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
 
 // PTX ISA 9.0, 9.7.1 "Integer Arithmetic Instructions".
 namespace evo::vgpu {

@@ -1,14 +1,16 @@
+#include "evaluator/vgpu/isa/matrix_operations.h"
+
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <optional>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/kernel_builder.h"
-#include "evaluator/vgpu/decode/matrix_decode.h"
-#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/decode/form.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 // PTX ISA 9.0, 9.7.14.5: mma.sync, ldmatrix, stmatrix.
 namespace evo::vgpu {
@@ -42,7 +44,7 @@ struct LoadMatrix {
     constexpr std::uint32_t kAddressing = kMatrices == 4 ? kAllLanes : (1u << 8 * kMatrices) - 1;
     Touched touched;
     if (!resolve(warp, in, kAddressing, in.op[kMatrices], 16, touched)) return;
-    watch_load(warp, in, kAddressing, 16, touched, true);
+    observe_load(warp, in, kAddressing, 16, touched, true);
     for (int m = 0; m < kMatrices; ++m) {
       Word* d = warp.own(in.op[static_cast<std::size_t>(m)]);
       if constexpr (kTransposed) {
@@ -79,7 +81,7 @@ struct StoreMatrix {
       }
       for (int r = 0; r < 8; ++r) std::memcpy(touched.at[8 * m + r], rows[r], 16);
     }
-    watch_store(warp, in, kAddressing, 16, touched);
+    observe_store(warp, in, kAddressing, 16, touched);
   }
 };
 

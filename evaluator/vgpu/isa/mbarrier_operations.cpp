@@ -1,10 +1,13 @@
+#include "evaluator/vgpu/isa/mbarrier_operations.h"
+
 #include <array>
 #include <bit>
 #include <cstring>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/memory_decode.h"
-#include "evaluator/vgpu/isa/async_operations.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
+#include "evaluator/vgpu/isa/pending_copies.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/cluster.h"
 
@@ -70,7 +73,7 @@ void initialise(Warp& warp, const Instruction& in, std::uint32_t mask) {
     barrier.phase_before = 0;
     barrier.word = MbarrierState{count[lane], count[lane], 0, 0}.encoded();
     std::memcpy(bytes, &barrier.word, sizeof barrier.word);
-    if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->mbarrier_init(warp, in, lane, *place);
+    if (warp.launch->observer != nullptr) warp.launch->observer->mbarrier_init(warp, in, lane, *place);
   }
 }
 
@@ -118,9 +121,9 @@ void change(Warp& warp, const Instruction& in, std::uint32_t mask) {
     change.may_complete = (kind & kMayNotComplete) == 0;
     before[lane] = barrier->word;
     note(warp, AsyncAction::Kind::arrive, place, barrier->phase);
-    if (warp.launch->sanitiser != nullptr)
-      warp.launch->sanitiser->mbarrier_use(warp, in, lane, place, change.arrivals > 0);
-    if (const std::string wrong = change_mbarrier(*place.block, *barrier, change); !wrong.empty()) {
+    if (warp.launch->observer != nullptr)
+      warp.launch->observer->mbarrier_use(warp, in, lane, place, change.arrivals > 0);
+    if (const std::string wrong = place.block->change_mbarrier(*barrier, change); !wrong.empty()) {
       warp.fail(in, wrong + ", at the mbarrier at byte " + std::to_string(place.offset), lane);
       return;
     }
@@ -170,7 +173,7 @@ void wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   }
   if (over != mask && !expired) return park(warp, in, mask, several ? kSeveralBarriers : awaited);
   put_predicate(warp, in.op[0], over, mask);
-  if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->mbarrier_waited(warp, in, over, places);
+  if (warp.launch->observer != nullptr) warp.launch->observer->mbarrier_waited(warp, in, over, places);
 }
 
 // ---- pending_count
@@ -191,15 +194,15 @@ void arrive_after_copies(Warp& warp, const Instruction& in, std::uint32_t mask) 
     Mbarrier* barrier = existing(warp, in, lane, place);
     if (barrier == nullptr) return;
     note(warp, AsyncAction::Kind::arrive, place, barrier->phase);
-    if (warp.launch->sanitiser != nullptr) {
-      warp.launch->sanitiser->copies_told(warp, lane);
-      warp.launch->sanitiser->mbarrier_use(warp, in, lane, place, true);
+    if (warp.launch->observer != nullptr) {
+      warp.launch->observer->copies_signal(warp, lane);
+      warp.launch->observer->mbarrier_use(warp, in, lane, place, true);
     }
     MbarrierChange change;
     change.more_pending = in.aux1;
     change.may_complete = false;
     if (change.more_pending != 0) {
-      if (const std::string wrong = change_mbarrier(*place.block, *barrier, change); !wrong.empty()) {
+      if (const std::string wrong = place.block->change_mbarrier(*barrier, change); !wrong.empty()) {
         warp.fail(in, wrong, lane);
         return;
       }

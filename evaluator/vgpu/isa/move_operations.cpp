@@ -1,5 +1,6 @@
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/decode/form.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/machine/special_registers.h"

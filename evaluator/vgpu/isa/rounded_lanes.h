@@ -1,6 +1,6 @@
 #pragma once
 
-#include "evaluator/vgpu/numbers/lanes.h"
+#include "evaluator/vgpu/machine/lanes.h"
 #include "evaluator/vgpu/numbers/rounding.h"
 
 /// Element-wise instructions in a directed rounding mode. Kernels hardly use them, so they run one lane at a time.

@@ -1,9 +1,10 @@
 #include <bit>
 
-#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/decode/form.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/block.h"
-#include "evaluator/vgpu/machine/calls.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/machine/procedure.h"
 
 // PTX ISA 9.0, 9.7.17 "Stack Manipulation Instructions". What a thread allocates lies behind its frame, where the
 // frames of called functions begin (calls.h), and is gone when the function returns.
@@ -30,8 +31,7 @@ void allocate_on_stack(Warp& warp, const Instruction& in, std::uint32_t mask) {
                            std::to_string(kStackBytes) + " bytes",
                        lane);
     }
-    if (BlockWatch* const watch = warp.block->watch.get())
-      watch->local_written.set(std::size_t{kernel.local_bytes} * warp.thread(lane) + begin, bytes, false);
+    if (Observer* const observer = warp.launch->observer) observer->local_defined(warp, lane, begin, bytes, false);
     stack[lane] = static_cast<Word>((begin + bytes + kFrameAlignment - 1) / kFrameAlignment * kFrameAlignment);
     own_row<T>(warp, in.op[0])[lane] = static_cast<Slot<T>>(begin);
   }

@@ -1,3 +1,5 @@
+#include "evaluator/vgpu/isa/tensor_operations.h"
+
 #include <fmt/core.h>
 
 #include <bit>
@@ -6,11 +8,12 @@
 #include <memory>
 #include <optional>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/bulk_issue.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
+#include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/machine/tensor_copy.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.9.27 "Data Movement and Conversion Instructions: Tensor copy" in tile mode, and tensormap.replace.
 namespace evo::vgpu {
@@ -89,17 +92,17 @@ void execute_tensor_load(Warp& warp, const Instruction& in, std::uint32_t mask) 
     const auto deliver = [&](Block& block) -> std::function<void()> {
       return [box, offset, &block, &warp] {
         box->load(block.shared.data(), offset);
-        Sanitiser* const sanitiser = warp.launch->sanitiser;
-        if (sanitiser == nullptr) return;
-        sanitiser->bulk_loaded({&block, offset}, box->map().room_bytes());
+        Observer* const observer = warp.launch->observer;
+        if (observer == nullptr) return;
+        observer->bulk_loaded({&block, offset}, box->map().room_bytes());
         box->each_piece(offset, [&](std::uint32_t at, std::uint64_t from, std::uint32_t count) {
-          sanitiser->pass_state(warp, from, {&block, at}, count);
+          observer->pass_state(warp, from, {&block, at}, count);
         });
       };
     };
-    if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+    if (Observer* const observer = warp.launch->observer) {
       box->each_piece(offset, [&](std::uint32_t, std::uint64_t from, std::uint32_t count) {
-        sanitiser->bulk_source(warp, in, lane, {Where::global, true, false}, from, count);
+        observer->bulk_source(warp, in, lane, {Where::global, true, false}, from, count);
       });
     }
     if (!issue_to_blocks(warp, in, lane, *place, {box->map().box_bytes(), true, false}, deliver)) return;
@@ -162,23 +165,23 @@ void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask)
       }
     };
     std::function<void()> settle;
-    if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+    if (Observer* const observer = warp.launch->observer) {
       const AccessMode mode{Where::shared, false, false};
       const std::uint32_t bytes = box->map().box_bytes();
       // Rows that lie outside of the tensor are not stored: nobody needs to have written them.
       // What lies between rows that are narrower than the swizzle is not read.
       if (box->inside_bytes() == bytes && box->map().room_bytes() == bytes)
-        sanitiser->begin_bulk_read(warp, in, lane, mode, offset, bytes);
+        observer->begin_bulk_read(warp, in, lane, mode, offset, bytes);
       perform = [=, &warp, &in, perform = std::move(perform)] {
         perform();
-        sanitiser->end_bulk_read(warp, in, lane, mode, offset, bytes);
+        observer->end_bulk_read(warp, in, lane, mode, offset, bytes);
         box->each_piece(offset, [&](std::uint32_t at, std::uint64_t address, std::uint32_t count) {
-          sanitiser->bulk_stored(warp, in, lane, {block, at}, address, count, reduction.combine != nullptr);
+          observer->bulk_stored(warp, in, lane, {block, at}, address, count, reduction.combine != nullptr);
         });
       };
       settle = [=, &warp, &in] {
         box->each_piece(offset, [&](std::uint32_t, std::uint64_t address, std::uint32_t count) {
-          sanitiser->bulk_settled(warp, in, lane, address, count);
+          observer->bulk_settled(warp, in, lane, address, count);
         });
       };
     }

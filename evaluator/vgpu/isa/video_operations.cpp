@@ -1,10 +1,9 @@
-#include "evaluator/vgpu/isa/video_operations.h"
-
 #include <algorithm>
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/decode/choose.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
 
 // PTX ISA 9.0, 9.7.18 "Scalar Video Instructions" and 9.7.19 "Video Instructions". GPUs of sm_80 to sm_90a
 // have no such instructions: ptxas 13.0 writes routines in their place, which do other than the ISA's text in

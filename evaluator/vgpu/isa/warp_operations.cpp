@@ -4,8 +4,10 @@
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
+#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 // PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
 namespace evo::vgpu {
@@ -28,7 +30,7 @@ bool MemberGroups::next(std::uint32_t& mask) {
     }
     mask = group;
     if (!complete && !warp_.gather(in_, mask, members, meet_)) return false;
-    if (warp_.launch->sanitiser != nullptr) warp_.launch->sanitiser->meet(warp_, mask);
+    if (warp_.launch->observer != nullptr) warp_.launch->observer->meet(warp_, mask);
     return true;
   }
   return postpone_incomplete();

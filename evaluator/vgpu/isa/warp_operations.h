@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "evaluator/vgpu/numbers/lanes.h"
+#include "evaluator/vgpu/machine/lanes.h"
 
 namespace evo::vgpu {
 

@@ -4,11 +4,12 @@
 #include <array>
 #include <charconv>
 
-#include "evaluator/vgpu/decode/choose.h"
-#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/decode/form.h"
+#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/block.h"
+#include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/numbers/tile_fragments.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // PTX ISA 9.0, 9.7.15: wgmma.mma_async, fence, commit_group, wait_group.
 namespace evo::vgpu {
@@ -154,9 +155,9 @@ void execute_product(Warp& warp, const Instruction& in, std::uint32_t mask) {
                      .metadata = form.sparse ? warp.row(in.op[3]) : nullptr,
                      .accumulators = accumulators.data(),
                      .accumulate = scale != 0});
-  if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
-    if (!a_in_registers) sanitiser->begin_product_read(warp, in, product.a, 'A');
-    sanitiser->begin_product_read(warp, in, product.b, 'B');
+  if (Observer* const observer = warp.launch->observer) {
+    if (!a_in_registers) observer->begin_product_read(warp, in, product.a, 'A');
+    observer->begin_product_read(warp, in, product.b, 'B');
   }
   product.checksum = checksum(product.a, shared) + checksum(product.b, shared);
   watch.products.push_back(product);
@@ -185,13 +186,13 @@ void execute_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
                      "an operand in shared memory was written while the product was reading it: it had been issued, "
                      "but not waited for (wgmma.wait_group)");
   }
-  if (Sanitiser* const sanitiser = warp.launch->sanitiser) {
+  if (Observer* const observer = warp.launch->observer) {
     for (const ProductWatch::Product& product : watch.products) {
       if (product.group >= done) continue;
-      sanitiser->end_product_read(warp, *product.issued_in, product.a);
-      sanitiser->end_product_read(warp, *product.issued_in, product.b);
+      observer->end_product_read(warp, *product.issued_in, product.a);
+      observer->end_product_read(warp, *product.issued_in, product.b);
     }
-    sanitiser->products_waited(warp);
+    observer->products_waited(warp);
   }
   std::erase_if(watch.products, [&](const ProductWatch::Product& product) { return product.group < done; });
   for (auto* groups : {&watch.group_of, &watch.read_by})

@@ -1,16 +1,15 @@
-#include "evaluator/vgpu/isa/wmma_operations.h"
-
 #include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
 #include <string>
 
-#include "evaluator/vgpu/decode/kernel_builder.h"
-#include "evaluator/vgpu/decode/matrix_decode.h"
-#include "evaluator/vgpu/decode/memory_decode.h"
+#include "evaluator/vgpu/decode/form.h"
+#include "evaluator/vgpu/decode/memory_operands.h"
+#include "evaluator/vgpu/isa/matrix_operations.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 // PTX ISA 9.0, 9.7.14.4: wmma.load, wmma.mma, wmma.store. The ISA leaves open which thread holds which element. Here a
 // fragment is one or two fragments of mma.sync side by side, so that a wmma.mma is one or two mma.sync.
@@ -150,8 +149,8 @@ void execute_transfer(Warp& warp, const Instruction& in, std::uint32_t mask) {
         addresses[lane] = bases[lane] + (major * strides[lane] + minor) * static_cast<std::uint64_t>(fragment.bits) / 8;
       }
       if (!resolve_at(warp, in, mask, mode, in.op[2], static_cast<std::uint64_t>(in.immediate), bytes, touched)) return;
-      if (!kStore) watch_load(warp, in, mask, bytes, touched, true);
-      if (kStore) watch_store(warp, in, mask, bytes, touched);
+      if (!kStore) observe_load(warp, in, mask, bytes, touched, true);
+      if (kStore) observe_store(warp, in, mask, bytes, touched);
       for (int copy = reg; copy < fragment.registers; copy += fragment.distinct_registers()) {
         if (kStore && copy != reg) break;
         for (int lane = 0; lane < 32; ++lane) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "evaluator/vgpu/machine/cluster.h"
@@ -150,6 +151,28 @@ bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask,
     if ((mask >> lane & 1u) == 0) touched.at[lane] = any;
   }
   return true;
+}
+
+std::optional<SharedPlace> shared_place(Warp& warp, const Instruction& in, int lane, AccessMode mode,
+                                        std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment) {
+  if (resolve_lane(warp, in, lane, mode, address, bytes) == nullptr) return std::nullopt;
+  if (mode.where == Where::generic) {
+    if (address - kSharedWindow >= kWindowBytes) {
+      warp.fail(in, fmt::format("{:#x} is not in shared memory", address), lane);
+      return std::nullopt;
+    }
+    address -= kSharedWindow;
+  }
+  if (address % alignment != 0) {
+    warp.fail(in,
+              fmt::format("byte {} of shared memory is not aligned to {} bytes", address & ((1u << kRankShift) - 1),
+                          alignment),
+              lane);
+    return std::nullopt;
+  }
+  const auto rank = static_cast<std::uint32_t>(address >> kRankShift);
+  Block* block = rank == 0 ? warp.block : warp.block->cluster->blocks[rank - 1].get();
+  return SharedPlace{block, static_cast<std::uint32_t>(address) & ((1u << kRankShift) - 1)};
 }
 
 std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t address) {

@@ -3,36 +3,17 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "evaluator/vgpu/machine/access_mode.h"
 #include "evaluator/vgpu/machine/block.h"
+#include "evaluator/vgpu/machine/lanes.h"
 #include "evaluator/vgpu/machine/memory.h"
-#include "evaluator/vgpu/numbers/lanes.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 /// From a warp's addresses to bytes of this process, every access checked.
 namespace evo::vgpu {
-
-enum class Where : std::uint8_t { generic, global, shared, local, parameter, cluster };
-
-/// Instruction::aux0 of memory instructions.
-struct AccessMode {
-  Where where = Where::generic;
-  bool wide_base = true;  ///< The address register has 64 bits.
-  bool writes = false;
-
-  constexpr std::uint32_t encoded() const {
-    return static_cast<std::uint32_t>(where) | (wide_base ? 8u : 0u) | (writes ? 16u : 0u);
-  }
-  static EVO_INLINE AccessMode decoded(std::uint32_t bits) {
-    return {static_cast<Where>(bits & 7u), (bits & 8u) != 0, (bits & 16u) != 0};
-  }
-};
-
-/// Where each lane's access leads. Lanes outside the mask have the bytes of one inside it.
-struct Touched {
-  alignas(64) std::uint64_t address[32];
-  alignas(64) std::byte* at[32];
-};
 
 /// The complete check, lane by lane; fills `touched.at` or fails the warp. For what the fast path does not
 /// settle.
@@ -43,10 +24,14 @@ bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask,
 std::byte* resolve_lane(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t address,
                         std::uint32_t bytes);
 
+/// Where a shared-memory address of `bytes` bytes leads, checked. Nothing when the warp has failed.
+std::optional<SharedPlace> shared_place(Warp& warp, const Instruction& in, int lane, AccessMode mode,
+                                        std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment);
+
 /// "byte 12 of 'tile' (shared memory, 512 bytes)": for reports.
 std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t address);
 
-/// Tells the tracer. `touched.address` must be filled.
+/// Notes the access for the tracer. `touched.address` must be filled.
 void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes, const Touched& touched);
 
 /// The bytes that accesses of one mode can reach without a closer look: `host` is where address `begin` is.
@@ -126,7 +111,7 @@ EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, P
 /// else null. The commonest case, settled with one comparison of rows.
 EVO_INLINE std::byte* contiguous_bytes(Warp& warp, const Instruction& in, std::uint32_t mask, Place base,
                                        std::uint32_t bytes) {
-  if (mask != kAllLanes || warp.launch->tracer != nullptr || warp.launch->sanitiser != nullptr) return nullptr;
+  if (mask != kAllLanes || warp.launch->tracer != nullptr || warp.launch->observer != nullptr) return nullptr;
   const AccessMode mode = AccessMode::decoded(in.aux0);
   std::uint64_t first = 0;
   std::uint64_t differs = 0;
@@ -145,6 +130,24 @@ EVO_INLINE std::byte* contiguous_bytes(Warp& warp, const Instruction& in, std::u
   const bool inside = first >= reach.begin && first < reach.end && reach.end - first >= 32 * bytes;
   if (differs != 0 || !inside || first % bytes != 0) return nullptr;
   return reach.host + (first - reach.begin);
+}
+
+// What instructions call once their addresses are resolved.
+
+EVO_INLINE void observe_load(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                             const Touched& touched, bool collective = false) {
+  if (warp.launch->observer == nullptr) return;
+  warp.launch->observer->load(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched, collective);
+}
+EVO_INLINE void observe_store(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                              const Touched& touched, std::uint32_t changed = kAllLanes) {
+  if (warp.launch->observer == nullptr) return;
+  warp.launch->observer->store(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched, changed);
+}
+EVO_INLINE void observe_atomic(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                               const Touched& touched) {
+  if (warp.launch->observer == nullptr) return;
+  warp.launch->observer->atomic(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched);
 }
 
 }  // namespace evo::vgpu

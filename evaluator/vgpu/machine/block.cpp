@@ -6,9 +6,8 @@
 #include <bit>
 #include <cstring>
 
-#include "evaluator/vgpu/isa/barrier_operations.h"
-#include "evaluator/vgpu/machine/cluster.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/lanes.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 namespace evo::vgpu {
 namespace {
@@ -54,7 +53,7 @@ Block::Block(Launch& owner, Cluster& its_cluster, std::uint32_t its_rank)
     warp.existing = lanes_below(threads - static_cast<std::uint32_t>(i) * 32);
     warp.local = local_.data() + static_cast<std::size_t>(kernel.local_bytes) * 32 * i;
   }
-  if (owner.sanitiser != nullptr) watch = std::make_unique<BlockWatch>(*this);
+  if (owner.observer != nullptr) observed = owner.observer->observe(*this);
 }
 
 Block::~Block() = default;
@@ -74,13 +73,11 @@ void Block::start(std::array<std::uint32_t, 3> block_index) {
   // Registers start as zero: what an uninitialised one holds is undefined, but two runs must agree.
   std::memset(rows_.data(), 0, static_cast<std::size_t>(kernel.rows) * kRowWords * 4 * warps.size());
   std::memset(predicates_.data(), 0, static_cast<std::size_t>(kernel.predicates) * 4 * warps.size());
-  if (watch != nullptr) {
-    watch->start(*this);
-    watch->shared_written.set(reserved, kernel.reserved_smem_bytes, true);
-  }
+  if (launch->observer != nullptr) launch->observer->begin_block(*this);
   for (Warp& warp : warps) {
     warp.predicates[0] = kAllLanes;
     fill_specials(warp);
+    warp.block_index = index;
     warp.start(kernel.code.data());
   }
 }
@@ -203,8 +200,7 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
     ++warp.executed;
     const std::uint32_t mask = warp.active & (warp.predicates[instruction.guard] ^ instruction.guard_flip);
     if constexpr (kWatched) {
-      if (watch != nullptr && !watch->warps[warp.index].unwritten.empty())
-        launch->sanitiser->follow_unwritten(warp, instruction, mask);
+      if (launch->observer != nullptr) launch->observer->before_instruction(warp, instruction, mask);
     }
     if (mask == 0) continue;
     if constexpr (kTraced) {
@@ -214,10 +210,13 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
       launch->paths = 1;
     }
     if constexpr (kWatched) {
-      const auto& first_use = launch->kernel->product_registers.first_use;
-      const std::uint32_t at = launch->kernel->index_of(instruction);
-      if (!first_use.empty() && first_use[at] != first_use[at + 1]) watch_registers(warp, instruction);
-      if (warp.stop == Stop::failed) return;
+      const Kernel& kernel = *launch->kernel;
+      const auto& first_use = kernel.product_registers.first_use;
+      const std::uint32_t at = kernel.index_of(instruction);
+      if (!first_use.empty() && first_use[at] != first_use[at + 1]) {
+        const char* wrong = warp.products.touch(kernel.product_registers, at, kernel.trace.traced[at].op_class);
+        if (wrong != nullptr) return warp.fail(instruction, wrong);
+      }
     }
     instruction.execute(warp, instruction, mask);
     if constexpr (kTraced) {
@@ -241,7 +240,7 @@ bool Block::run_warp(Warp& warp) {
   const std::uint64_t before = warp.executed;
   const std::uint64_t limit = std::min(before + kTurn, launch->budget.warp_instructions + 1);
   while (true) {
-    const bool watched = watch != nullptr || !launch->kernel->warpgroup_forms.empty();
+    const bool watched = launch->observer != nullptr || !launch->kernel->warpgroup_forms.empty();
     if (launch->tracer != nullptr) {
       watched ? run_split<true, true>(warp, limit) : run_split<true, false>(warp, limit);
     } else {
@@ -299,7 +298,7 @@ void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint3
   barrier.voters += static_cast<std::uint32_t>(std::popcount(lanes));
   barrier.votes += votes;
   barrier.waited_for |= waits;
-  if (watch != nullptr) launch->sanitiser->arrive(warp, id, lanes);
+  if (launch->observer != nullptr) launch->observer->arrive(warp, id, lanes);
   if (launch->tracer != nullptr) {
     launch->arrival = {id, count != 0 ? count / 32 : static_cast<std::uint32_t>(warps.size()), waits};
   }
@@ -309,11 +308,34 @@ void Block::arrive(Warp& warp, std::uint32_t id, std::uint32_t count, std::uint3
 void Block::lanes_exited(std::uint32_t count) {
   live -= count;
   ++launch->progress;
-  cluster->release_if_complete();
   for (std::uint32_t id = 0; id < kBarriers; ++id) {
     if (barriers[id].warps != 0 && barriers[id].expected == 0) release_if_complete(id);
   }
 }
+
+namespace {
+
+/// bar.red writes its result to the lanes of `mask`. `votes` of the `voters` that executed it had a true predicate.
+void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t votes, std::uint32_t voters) {
+  switch (static_cast<BarrierKind>(in.aux0)) {
+    case BarrierKind::popc: {
+      Word* d = warp.own(in.op[0]);
+      for (std::uint32_t left = mask; left != 0; left &= left - 1) d[std::countr_zero(left)] = votes;
+      break;
+    }
+    case BarrierKind::logical_and:
+      put_predicate(warp, in.op[0], votes == voters ? kAllLanes : 0, mask);
+      break;
+    case BarrierKind::logical_or:
+      put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
+      break;
+    case BarrierKind::sync:
+    case BarrierKind::arrive:
+      break;
+  }
+}
+
+}  // namespace
 
 void Block::release_if_complete(std::uint32_t id) {
   Barrier& barrier = barriers[id];
@@ -322,17 +344,50 @@ void Block::release_if_complete(std::uint32_t id) {
   const Barrier complete = barrier;
   barrier = {};
   ++launch->progress;
-  Knowledge knowledge;
-  if (watch != nullptr) knowledge = launch->sanitiser->complete(*this, id, complete.expected == 0);
+  if (launch->observer != nullptr) launch->observer->barrier_complete(*this, id, complete.expected == 0);
   for (Warp& warp : warps) {
     if ((complete.warps >> warp.index & 1u) == 0) continue;
     for (Split& split : warp.splits) {
       if (split.state != Split::State::waits_at_barrier || split.barrier != id) continue;
       finish_barrier(warp, *split.waits_in, split.waiting, complete.votes, complete.voters);
       split.state = Split::State::ready;
-      if (watch != nullptr) watch->warps[warp.index].assign(split.waiting, knowledge);
+      if (launch->observer != nullptr) launch->observer->barrier_passed(warp, split.waiting);
     }
   }
+}
+
+// ---- mbarriers
+
+std::string Block::change_mbarrier(Mbarrier& barrier, const MbarrierChange& change) {
+  MbarrierState state = MbarrierState::decoded(barrier.word);
+  bool ends = false;
+  if (std::string wrong = state.apply(change, ends); !wrong.empty()) return wrong;
+  if (ends) {
+    barrier.phase_before = barrier.phase;
+    barrier.phase = ++launch->phases;
+    if (launch->observer != nullptr) launch->observer->end_phase(*this, barrier.address);
+    wake(Split::State::waits_at_mbarrier, barrier.address);
+  }
+  barrier.word = state.encoded();
+  std::memcpy(shared.data() + barrier.address, &barrier.word, sizeof barrier.word);
+  ++launch->progress;
+  return {};
+}
+
+Mbarrier* mbarrier_at(Warp& warp, const Instruction& in, int lane, const SharedPlace& place) {
+  Mbarrier* barrier = place.block->mbarriers.find(place.offset);
+  if (barrier == nullptr) {
+    warp.fail(in, fmt::format("no mbarrier has been initialised at byte {} of shared memory", place.offset), lane);
+    return nullptr;
+  }
+  if (std::memcmp(place.block->shared.data() + place.offset, &barrier->word, sizeof barrier->word) != 0) {
+    warp.fail(in,
+              fmt::format("the mbarrier at byte {} of shared memory has been overwritten{}", place.offset,
+                          barrier->line == 0 ? "" : fmt::format(" since its initialisation in line {}", barrier->line)),
+              lane);
+    return nullptr;
+  }
+  return barrier;
 }
 
 }  // namespace evo::vgpu

@@ -14,10 +14,13 @@
 
 namespace evo::vgpu {
 
-struct BlockWatch;
 struct Cluster;
+struct ObservedBlock;
 
 constexpr std::uint32_t kBarriers = 16;
+
+/// What a barrier instruction does; Instruction::aux0.
+enum class BarrierKind : std::uint32_t { sync, arrive, popc, logical_and, logical_or };
 
 /// One of a block's named barriers.
 struct Barrier {
@@ -70,6 +73,8 @@ struct Block {
   void arrive(Warp& warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes, std::uint32_t votes,
               bool waits);
   void lanes_exited(std::uint32_t count);
+  /// When the phase ends, those who wait for it are made ready. Returns what is wrong, or nothing.
+  std::string change_mbarrier(Mbarrier& barrier, const MbarrierChange& change);
   void wake(Split::State state, std::uint32_t barrier);
 
   Launch* launch;
@@ -85,7 +90,7 @@ struct Block {
   std::uint32_t free_registers = 0;  ///< Of each thread of a warp: given back by setmaxnreg.
   Tracer* tracer = nullptr;          ///< Set while the block is sampled.
   std::vector<WarpgroupLog> warpgroups;
-  std::unique_ptr<BlockWatch> watch;  ///< Null: the launch has no sanitiser.
+  std::unique_ptr<ObservedBlock> observed;  ///< The observer's own; null: there is none.
 
  private:
   void fill_specials(Warp& warp);
@@ -98,5 +103,13 @@ struct Block {
   AlignedWords predicates_;
   std::vector<std::byte> local_;
 };
+
+/// A place in some block's shared memory.
+struct SharedPlace {
+  Block* block = nullptr;
+  std::uint32_t offset = 0;
+};
+/// The mbarrier there. Null when there is none, and the warp has failed.
+Mbarrier* mbarrier_at(Warp& warp, const Instruction& in, int lane, const SharedPlace& place);
 
 }  // namespace evo::vgpu

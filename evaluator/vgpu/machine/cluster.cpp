@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 namespace evo::vgpu {
 namespace {
@@ -23,6 +22,41 @@ constexpr int kPatience = 1000;
 std::array<std::uint32_t, 3> at(const std::array<std::uint32_t, 3>& size, std::uint64_t linear) {
   return {static_cast<std::uint32_t>(linear % size[0]), static_cast<std::uint32_t>(linear / size[0] % size[1]),
           static_cast<std::uint32_t>(linear / size[0] / size[1])};
+}
+
+/// What the waiting lanes of a warp wait for. Empty when the warp has ended.
+std::string describe_wait(const Warp& warp) {
+  const Kernel& kernel = *warp.launch->kernel;
+  const Block& block = *warp.block;
+  std::string text;
+  for (const Split& split : warp.splits) {
+    if (split.state == Split::State::free || split.state == Split::State::ready) continue;
+    if (!text.empty()) text += "; ";
+    const std::uint32_t line = kernel.line_of(*split.waits_in);
+    const std::string& opcode = kernel.opcode_at(kernel.index_of(*split.waits_in));
+    const std::string place = line != 0 ? fmt::format("{} (line {})", opcode, line) : opcode;
+    if (split.state == Split::State::waits_at_mbarrier) {
+      text += fmt::format("warp {} lanes {:#010x} wait in {} {}", warp.index, split.waiting, place,
+                          block.mbarriers.describe_wait(split.barrier));
+    } else if (split.state == Split::State::waits_for_cluster) {
+      text += fmt::format("warp {} lanes {:#010x} wait in {} for the cluster, of whose {} threads {} have arrived",
+                          warp.index, split.waiting, place, block.cluster->live(), block.cluster->arrived);
+    } else if (split.state == Split::State::waits_for_registers) {
+      text += fmt::format(
+          "warp {} waits in {} for registers: the other warps have given back {} for each thread "
+          "of a warp",
+          warp.index, place, block.free_registers);
+    } else if (split.state == Split::State::waits_at_barrier) {
+      const Barrier& barrier = block.barriers[split.barrier];
+      text += fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived",
+                          warp.index, split.waiting, place, split.barrier, barrier.arrived,
+                          barrier.expected != 0 ? barrier.expected : block.live);
+    } else {
+      text += fmt::format("warp {} lanes {:#010x} wait in {} for lanes {:#010x}", warp.index, split.waiting, place,
+                          split.required & warp.live() & ~split.waiting);
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -79,8 +113,8 @@ Cluster::State Cluster::run() {
       return State::suspended;
     }
   }
-  if (launch->sanitiser != nullptr)
-    for (const BulkOperation& operation : under_way_) launch->sanitiser->left_under_way(operation);
+  if (launch->observer != nullptr)
+    for (const BulkOperation& operation : under_way_) launch->observer->left_under_way(operation);
   return State::finished;
 }
 
@@ -103,9 +137,9 @@ void Cluster::deadlock() {
   for (const auto& block : blocks) {
     if (block->live == 0) continue;
     if (first == nullptr) first = block.get();
-    if (block->watch != nullptr) launch->sanitiser->stuck(*block);
+    if (launch->observer != nullptr) launch->observer->stuck(*block);
     for (const Warp& warp : block->warps) {
-      const std::string text = warp.describe_wait();
+      const std::string text = describe_wait(warp);
       if (text.empty()) continue;
       if (++told > 4) break;
       if (!waits.empty()) waits += "; ";
@@ -134,7 +168,7 @@ void Cluster::release_if_complete() {
   ++generation;
   phase_before = phase;
   phase = ++launch->phases;
-  if (launch->sanitiser != nullptr) launch->sanitiser->complete_cluster(*this);
+  if (launch->observer != nullptr) launch->observer->cluster_complete(*this);
   ++launch->progress;
   for (const auto& block : blocks) block->wake(Split::State::waits_for_cluster, 0);
 }
@@ -157,93 +191,21 @@ bool Cluster::land_for(Block& block, std::uint32_t barrier) {
     }
     const BulkOperation operation = std::move(under_way_[i]);
     under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (block.watch != nullptr) launch->sanitiser->begin_landing(block, barrier);
+    if (launch->observer != nullptr) launch->observer->begin_landing(block, barrier);
     operation.perform();
-    if (block.watch != nullptr) launch->sanitiser->end_landing();
-    Mbarrier* told = mbarrier_at(*operation.issued_by, *operation.issued_in, operation.lane, {&block, barrier});
-    if (told == nullptr) return false;
+    if (launch->observer != nullptr) launch->observer->end_landing();
+    Mbarrier* barrier_then = mbarrier_at(*operation.issued_by, *operation.issued_in, operation.lane, {&block, barrier});
+    if (barrier_then == nullptr) return false;
     MbarrierChange change;
     change.bytes = -std::int64_t{operation.bytes};
     change.arrivals = operation.arrivals;
-    if (const std::string wrong = change_mbarrier(block, *told, change); !wrong.empty()) {
+    if (const std::string wrong = block.change_mbarrier(*barrier_then, change); !wrong.empty()) {
       operation.issued_by->fail(*operation.issued_in, wrong + " at the end of the copy", operation.lane);
       return false;
     }
-    if (told->phase != phase) return true;
+    if (barrier_then->phase != phase) return true;
   }
   return true;
-}
-
-namespace {
-
-void perform_once(Warp& warp, BulkOperation& operation) {
-  if (std::exchange(operation.performed, true)) return;
-  operation.perform();
-  ++warp.launch->progress;
-}
-
-}  // namespace
-
-void abandon_bulk_groups(Warp& warp, std::uint32_t lanes) {
-  const auto ends = [&](const BulkOperation& operation) { return (lanes >> operation.lane & 1u) != 0; };
-  for (BulkOperation& operation : warp.bulk_operations)
-    if (ends(operation)) perform_once(warp, operation);
-  std::erase_if(warp.bulk_operations, ends);
-}
-
-void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay, bool reads_only) {
-  const auto ends = [&](const BulkOperation& operation) {
-    const auto lane = static_cast<std::size_t>(operation.lane);
-    return (lanes >> lane & 1u) != 0 &&
-           std::int64_t{operation.group} < std::int64_t{warp.committed_bulk_groups[lane]} - std::int64_t{stay};
-  };
-  for (BulkOperation& operation : warp.bulk_operations) {
-    if (!ends(operation)) continue;
-    perform_once(warp, operation);
-    if (operation.settle && !reads_only) operation.settle();
-  }
-  std::erase_if(warp.bulk_operations,
-                [&](const BulkOperation& operation) { return ends(operation) && !(operation.settle && reads_only); });
-}
-
-// ---- Places in shared memory
-
-std::optional<SharedPlace> shared_place(Warp& warp, const Instruction& in, int lane, AccessMode mode,
-                                        std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment) {
-  if (resolve_lane(warp, in, lane, mode, address, bytes) == nullptr) return std::nullopt;
-  if (mode.where == Where::generic) {
-    if (address - kSharedWindow >= kWindowBytes) {
-      warp.fail(in, fmt::format("{:#x} is not in shared memory", address), lane);
-      return std::nullopt;
-    }
-    address -= kSharedWindow;
-  }
-  if (address % alignment != 0) {
-    warp.fail(in,
-              fmt::format("byte {} of shared memory is not aligned to {} bytes", address & ((1u << kRankShift) - 1),
-                          alignment),
-              lane);
-    return std::nullopt;
-  }
-  const auto rank = static_cast<std::uint32_t>(address >> kRankShift);
-  Block* block = rank == 0 ? warp.block : warp.block->cluster->blocks[rank - 1].get();
-  return SharedPlace{block, static_cast<std::uint32_t>(address) & ((1u << kRankShift) - 1)};
-}
-
-Mbarrier* mbarrier_at(Warp& warp, const Instruction& in, int lane, const SharedPlace& place) {
-  Mbarrier* barrier = place.block->mbarriers.find(place.offset);
-  if (barrier == nullptr) {
-    warp.fail(in, fmt::format("no mbarrier has been initialised at byte {} of shared memory", place.offset), lane);
-    return nullptr;
-  }
-  if (std::memcmp(place.block->shared.data() + place.offset, &barrier->word, sizeof barrier->word) != 0) {
-    warp.fail(in,
-              fmt::format("the mbarrier at byte {} of shared memory has been overwritten{}", place.offset,
-                          barrier->line == 0 ? "" : fmt::format(" since its initialisation in line {}", barrier->line)),
-              lane);
-    return nullptr;
-  }
-  return barrier;
 }
 
 }  // namespace evo::vgpu

@@ -3,10 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/block.h"
 
 /// Thread block clusters (PTX ISA 9.0, 2.2.2 and 5.1.6): blocks that run together and reach each other's shared
@@ -63,23 +61,5 @@ struct Cluster {
 
   std::vector<BulkOperation> under_way_;
 };
-
-/// Ends the bulk groups of lanes that end: nobody can wait for them any more.
-void abandon_bulk_groups(Warp& warp, std::uint32_t lanes);
-/// Ends the bulk groups of lanes of which as many of the latest may stay under way; with `reads_only` they end but for
-/// what they write, which is there and not yet to be relied on.
-void land_bulk_groups(Warp& warp, std::uint32_t lanes, std::uint32_t stay, bool reads_only);
-
-/// A place in some block's shared memory.
-struct SharedPlace {
-  Block* block = nullptr;
-  std::uint32_t offset = 0;
-};
-/// Where a shared-memory address of `bytes` bytes leads, checked. Nothing when the warp has failed.
-std::optional<SharedPlace> shared_place(Warp& warp, const Instruction& in, int lane, AccessMode mode,
-                                        std::uint64_t address, std::uint32_t bytes, std::uint32_t alignment);
-
-/// The mbarrier there. Null when there is none, and the warp has failed.
-Mbarrier* mbarrier_at(Warp& warp, const Instruction& in, int lane, const SharedPlace& place);
 
 }  // namespace evo::vgpu

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/machine/calls.h"
+#include "evaluator/vgpu/machine/instruction.h"
+#include "evaluator/vgpu/machine/procedure.h"
 #include "evaluator/vgpu/machine/product_watch.h"
 #include "evaluator/vgpu/machine/trace.h"
 #include "evaluator/vgpu/machine/warpgroup_product.h"
@@ -15,37 +16,6 @@
 /// A kernel ready to run: PTX decoded into an array of instructions whose operands are places in a warp's
 /// registers.
 namespace evo::vgpu {
-
-struct Warp;
-struct Instruction;
-
-/// Executes one instruction for the lanes of `mask`, which is never 0.
-using Execute = void (*)(Warp& warp, const Instruction& instruction, std::uint32_t mask);
-
-/// A *row* is one 32-bit register of all 32 lanes; a 64-bit register is two rows holding 32 64-bit values,
-/// lane by lane. A place is a row's offset in 32-bit words; with the top bit set it is one of the kernel's
-/// constants.
-using Place = std::uint32_t;
-constexpr Place kConstantBit = 0x8000'0000u;
-constexpr int kRowWords = 32;
-constexpr std::uint32_t kAllLanes = 0xffff'ffffu;
-
-constexpr std::size_t kInlineOperands = 6;
-
-struct Instruction {
-  Execute execute = nullptr;
-  std::array<Place, kInlineOperands> op{};  ///< What each means is the business of `execute`.
-  std::uint32_t guard = 0;                  ///< Predicate; number 0 is always true.
-  std::uint32_t guard_flip = 0;             ///< All ones for @!p.
-  std::uint32_t more = 0;                   ///< First of this instruction's places in Kernel::places, if it has many.
-  std::uint32_t cache = 0;                  ///< Of memory instructions: entry of the launch's allocation cache.
-  std::int64_t immediate = 0;               ///< Address offset, table, mode ...
-  std::uint32_t aux0 = 0;                   ///< Branches: index of the target instruction.
-  std::uint32_t aux1 = 0;                   ///< Branches: index of the reconvergence point, or kNowhere.
-};
-static_assert(sizeof(Instruction) == 64, "one instruction, one cache line");
-
-constexpr std::uint32_t kNowhere = 0xffff'ffffu;
 
 /// Values that differ between warps or blocks, most of them not during a block: kept in rows that are filled when it
 /// starts.
@@ -165,8 +135,10 @@ struct Kernel {
   std::array<std::uint32_t, 3> maximum_block{0, 0, 0};
   std::array<std::uint32_t, 3> required_cluster{0, 0, 0};  ///< 0: whatever the launch says.
 
-  /// Of an instruction of `code`.
+  // Of an instruction of `code`.
   std::uint32_t index_of(const Instruction& in) const { return static_cast<std::uint32_t>(&in - code.data()); }
+  std::uint32_t line_of(const Instruction& in) const { return lines[index_of(in)]; }
+  const std::string& opcode_at(std::uint32_t index) const { return opcodes[opcode_of[index]]; }
 };
 
 }  // namespace evo::vgpu

@@ -4,19 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evaluator/device/device.h"
+#include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/machine/kernel.h"
 #include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/machine/trace.h"
-#include "evaluator/vgpu/sanitiser/finding.h"
 
 namespace evo::vgpu {
 
-class Sanitiser;
+class Observer;
 
 /// When to call a kernel runaway. An honest warp of the longest kernels here executes some ten million
 /// instructions.
@@ -54,7 +54,7 @@ struct Launch {
   std::uint32_t failure_line = 0;  ///< Of the CUDA source; 0: unknown.
   std::string printed;             ///< What printf wrote.
 
-  Sanitiser* sanitiser = nullptr;  ///< Null: nobody asked.
+  Observer* observer = nullptr;  ///< Null: nobody watches.
 
   Tracer* tracer = nullptr;  ///< Set while a sampled block has its turn.
   MemoryAccess access;       ///< Filled by memory instructions while traced.
@@ -64,18 +64,11 @@ struct Launch {
   std::uint32_t paths = 1;  ///< Filled by branches while traced.
 };
 
-Failure failure_of(Verdict verdict, std::string reason);
-
-/// Blocks that a tracer wants to see while they run.
-struct Sampling {
-  Tracer* tracer = nullptr;
-  std::span<const std::uint64_t> blocks;  ///< Linear indices.
-  bool alone = false;  ///< Only these run, with the clusters they are in: for a model, which asks for no results.
-};
-
-/// Runs every block, in ascending order. On return `failure` says what went wrong, if anything. With several threads,
-/// blocks that are independent run side by side: what they write, count, trace and report does not depend on how many
-/// threads there are, unless the kernel has a race between blocks. Of several failures the lowest block's is kept.
-void run_blocks(Launch& launch, const Sampling& sampling = {});
+inline Failure failure_of(Verdict verdict, std::string reason) {
+  Failure failure;
+  failure.verdict = verdict;
+  failure.reason = std::move(reason);
+  return failure;
+}
 
 }  // namespace evo::vgpu

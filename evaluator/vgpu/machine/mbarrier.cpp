@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
-
-#include "evaluator/vgpu/machine/block.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include <cstdlib>
+#include <string_view>
 
 namespace evo::vgpu {
 namespace {
@@ -16,22 +14,13 @@ namespace {
 constexpr std::uint64_t kMark = 1;
 constexpr std::int64_t kByteBias = kMaxMbarrierCount;
 
-auto position(std::vector<Mbarrier>& barriers, std::uint32_t address) {
+auto position(auto& barriers, std::uint32_t address) {
   return std::lower_bound(barriers.begin(), barriers.end(), address,
                           [](const Mbarrier& barrier, std::uint32_t at) { return barrier.address < at; });
 }
 
 std::string too_many(std::string_view what, std::int64_t value) {
   return fmt::format("{} would be {}, beyond the limit of {}", what, value, kMaxMbarrierCount);
-}
-
-void end_phase(Block& block, Mbarrier& barrier, MbarrierState& state) {
-  state.parity ^= 1u;
-  state.pending = state.expected;
-  barrier.phase_before = barrier.phase;
-  barrier.phase = ++block.launch->phases;
-  if (block.watch != nullptr) block.launch->sanitiser->end_phase(block, barrier.address);
-  block.wake(Split::State::waits_at_mbarrier, barrier.address);
 }
 
 }  // namespace
@@ -48,6 +37,26 @@ MbarrierState MbarrierState::decoded(std::uint64_t word) {
   state.bytes = static_cast<std::int32_t>(static_cast<std::int64_t>(word >> 42 & 0x1f'ffffu) - kByteBias);
   state.parity = static_cast<std::uint32_t>(word >> 63);
   return state;
+}
+
+std::string MbarrierState::apply(const MbarrierChange& change, bool& ends) {
+  ends = false;
+  const std::int64_t bytes_then = bytes + change.bytes;
+  if (std::abs(bytes_then) > std::int64_t{kMaxMbarrierCount}) return too_many("the transaction count", bytes_then);
+  const std::uint32_t most_pending = pending + change.more_pending;
+  if (most_pending > kMaxMbarrierCount) return too_many("the pending count", most_pending);
+  if (change.arrivals > most_pending)
+    return fmt::format("{} arrive, but the phase awaits only {} of its {}", change.arrivals, most_pending, expected);
+  if (change.drop > expected) return fmt::format("{} drop out of {}", change.drop, expected);
+  bytes = static_cast<std::int32_t>(bytes_then);
+  expected -= change.drop;
+  pending = most_pending - change.arrivals;
+  if (pending != 0 || bytes != 0) return {};
+  if (!change.may_complete) return "an arrival with .noComplete ends the phase";
+  parity ^= 1u;
+  pending = expected;
+  ends = true;
+  return {};
 }
 
 Mbarrier* MbarrierTable::find(std::uint32_t address) {
@@ -68,33 +77,11 @@ void MbarrierTable::erase(std::uint32_t address) {
   if (at != barriers_.end() && at->address == address) barriers_.erase(at);
 }
 
-std::string change_mbarrier(Block& block, Mbarrier& barrier, const MbarrierChange& change) {
-  MbarrierState state = MbarrierState::decoded(barrier.word);
-  const std::int64_t bytes = state.bytes + change.bytes;
-  if (std::abs(bytes) > std::int64_t{kMaxMbarrierCount}) return too_many("the transaction count", bytes);
-  const std::uint32_t pending = state.pending + change.more_pending;
-  if (pending > kMaxMbarrierCount) return too_many("the pending count", pending);
-  if (change.arrivals > pending) {
-    return fmt::format("{} arrive, but the phase awaits only {} of its {}", change.arrivals, pending, state.expected);
-  }
-  if (change.drop > state.expected) return fmt::format("{} drop out of {}", change.drop, state.expected);
-  state.bytes = static_cast<std::int32_t>(bytes);
-  state.expected -= change.drop;
-  state.pending = pending - change.arrivals;
-  if (state.pending == 0 && state.bytes == 0) {
-    if (!change.may_complete) return "an arrival with .noComplete ends the phase";
-    end_phase(block, barrier, state);
-  }
-  barrier.word = state.encoded();
-  std::memcpy(block.shared.data() + barrier.address, &barrier.word, sizeof barrier.word);
-  ++block.launch->progress;
-  return {};
-}
-
-std::string describe_mbarrier(Block& block, std::uint32_t address) {
+std::string MbarrierTable::describe_wait(std::uint32_t address) const {
   if (address == kSeveralBarriers) return "for several mbarriers";
-  const Mbarrier* barrier = block.mbarriers.find(address);
-  if (barrier == nullptr) return fmt::format("for an mbarrier at byte {} that is gone", address);
+  const auto barrier = position(barriers_, address);
+  if (barrier == barriers_.end() || barrier->address != address)
+    return fmt::format("for an mbarrier at byte {} that is gone", address);
   const MbarrierState state = MbarrierState::decoded(barrier->word);
   std::string text = fmt::format("for the mbarrier at byte {} of shared memory", address);
   if (barrier->line != 0) text += fmt::format(" (initialised in line {})", barrier->line);

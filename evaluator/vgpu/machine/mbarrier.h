@@ -8,10 +8,20 @@
 /// the 64-bit word itself; a table beside it knows where objects are, so that what is none is noticed.
 namespace evo::vgpu {
 
-struct Block;
-
 /// Counts are limited to 2^20 - 1.
 constexpr std::uint32_t kMaxMbarrierCount = (1u << 20) - 1;
+
+/// Split::barrier of lanes that wait at different mbarriers.
+constexpr std::uint32_t kSeveralBarriers = 0xffff'ffffu;
+
+/// The changes that instructions and copies make: added to the state in this order, then the phase may end.
+struct MbarrierChange {
+  std::int64_t bytes = 0;          ///< expect_tx adds, complete_tx takes away.
+  std::uint32_t more_pending = 0;  ///< cp.async.mbarrier.arrive without .noinc.
+  std::uint32_t drop = 0;          ///< Taken off the arrivals of later phases.
+  std::uint32_t arrivals = 0;
+  bool may_complete = true;  ///< False for .noComplete, whose arrivals must not end the phase.
+};
 
 /// What an mbarrier's word says.
 struct MbarrierState {
@@ -22,6 +32,8 @@ struct MbarrierState {
 
   std::uint64_t encoded() const;
   static MbarrierState decoded(std::uint64_t word);
+  /// Returns what is wrong, or nothing. `ends`: the phase has ended, and the state is the next one's.
+  std::string apply(const MbarrierChange& change, bool& ends);
 };
 
 struct Mbarrier {
@@ -39,24 +51,11 @@ class MbarrierTable {
   Mbarrier& put(std::uint32_t address);
   void erase(std::uint32_t address);
   void clear() { barriers_.clear(); }
+  /// "for the mbarrier at ...": what the phase lacks that lanes wait for.
+  std::string describe_wait(std::uint32_t address) const;
 
  private:
   std::vector<Mbarrier> barriers_;  ///< By ascending address.
 };
-
-/// The changes that instructions and copies make: added to the state in this order, then the phase may end.
-struct MbarrierChange {
-  std::int64_t bytes = 0;          ///< expect_tx adds, complete_tx takes away.
-  std::uint32_t more_pending = 0;  ///< cp.async.mbarrier.arrive without .noinc.
-  std::uint32_t drop = 0;          ///< Taken off the arrivals of later phases.
-  std::uint32_t arrivals = 0;
-  bool may_complete = true;  ///< False for .noComplete, whose arrivals must not end the phase.
-};
-
-/// Applies a change; when the phase ends, those who wait for it are made ready. Returns what is wrong, or nothing.
-std::string change_mbarrier(Block& block, Mbarrier& barrier, const MbarrierChange& change);
-
-/// "for an mbarrier at ...": what the phase that lanes wait for lacks, for reports.
-std::string describe_mbarrier(Block& block, std::uint32_t address);
 
 }  // namespace evo::vgpu

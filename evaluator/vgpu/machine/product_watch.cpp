@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "evaluator/vgpu/machine/block.h"
-
 namespace evo::vgpu {
 
 void ProductWatch::start(std::uint32_t registers) {
@@ -16,13 +14,8 @@ void ProductWatch::start(std::uint32_t registers) {
   fenced = false;
 }
 
-void watch_registers(Warp& warp, const Instruction& instruction) {
-  const Kernel& kernel = *warp.launch->kernel;
-  const ProductRegisters& registers = kernel.product_registers;
-  const auto index = static_cast<std::size_t>(&instruction - kernel.code.data());
-  const OpClass op_class = kernel.trace.traced[index].op_class;
-  if (op_class == OpClass::warpgroup_product) return;  // Looks for itself.
-  ProductWatch& watch = warp.products;
+const char* ProductWatch::touch(const ProductRegisters& registers, std::uint32_t index, OpClass op_class) {
+  if (op_class == OpClass::warpgroup_product) return nullptr;  // Looks for itself.
   // The compiler moves accumulators about while products are under way; ptxas removes the moves.
   const bool moves = op_class == OpClass::nothing;
   std::uint32_t moved_group = 0;
@@ -30,25 +23,22 @@ void watch_registers(Warp& warp, const Instruction& instruction) {
   for (std::uint32_t u = registers.first_use[index]; u < registers.first_use[index + 1]; ++u) {
     const auto [reg, write] = registers.uses[u];
     if (moves && !write) {
-      moved_group = std::max(moved_group, watch.group_of[reg]);
-      moved_written |= watch.written[reg];
-    } else if (!moves && watch.group_of[reg] != 0) {
-      warp.fail(instruction, write ? "writes an accumulator of a wgmma that has not been waited for (wgmma.wait_group)"
-                                   : "reads an accumulator of a wgmma that has not been waited for (wgmma.wait_group)");
-      return;
+      moved_group = std::max(moved_group, group_of[reg]);
+      moved_written |= written[reg];
+    } else if (!moves && group_of[reg] != 0) {
+      return write ? "writes an accumulator of a wgmma that has not been waited for (wgmma.wait_group)"
+                   : "reads an accumulator of a wgmma that has not been waited for (wgmma.wait_group)";
     }
   }
   for (std::uint32_t u = registers.first_use[index]; u < registers.first_use[index + 1]; ++u) {
     const auto [reg, write] = registers.uses[u];
     if (!write) continue;
-    if (watch.read_by[reg] != 0) {
-      warp.fail(instruction,
-                "writes a register of A while a wgmma that has not been waited for reads it (wgmma.wait_group)");
-      return;
-    }
-    watch.group_of[reg] = moved_group;
-    watch.written[reg] = moves ? moved_written : 1;
+    if (read_by[reg] != 0)
+      return "writes a register of A while a wgmma that has not been waited for reads it (wgmma.wait_group)";
+    group_of[reg] = moved_group;
+    written[reg] = moves ? moved_written : 1;
   }
+  return nullptr;
 }
 
 }  // namespace evo::vgpu

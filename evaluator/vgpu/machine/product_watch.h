@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "evaluator/vgpu/machine/trace.h"
 #include "evaluator/vgpu/numbers/shared_matrix.h"
 
 /// Asynchrony of wgmma (PTX ISA 9.0, 9.7.15.1 and 9.7.15.7). A product is computed when it is issued; what makes it
@@ -11,7 +12,6 @@
 /// it has been waited for.
 namespace evo::vgpu {
 
-struct Warp;
 struct Instruction;
 
 /// Which instructions of a kernel read or write registers that a product may be using: operands of wgmma itself, and
@@ -44,10 +44,8 @@ struct ProductWatch {
   bool fenced = false;
 
   void start(std::uint32_t registers);
+  /// An ordinary instruction is about to run. What is wrong when it touches a product's registers too early; else null.
+  const char* touch(const ProductRegisters& registers, std::uint32_t index, OpClass op_class);
 };
-
-/// Looks at an ordinary instruction that is about to run. Fails the warp when it touches a product's registers too
-/// early.
-void watch_registers(Warp& warp, const Instruction& instruction);
 
 }  // namespace evo::vgpu

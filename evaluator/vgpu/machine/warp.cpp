@@ -5,25 +5,11 @@
 #include <bit>
 #include <utility>
 
-#include "evaluator/vgpu/machine/block.h"
-#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/mbarrier.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 namespace evo::vgpu {
-namespace {
-
-std::uint32_t line_of(const Warp& warp, const Instruction& instruction) {
-  const Kernel& kernel = *warp.launch->kernel;
-  return kernel.lines[kernel.index_of(instruction)];
-}
-
-std::string_view opcode_of(const Warp& warp, const Instruction& instruction) {
-  const Kernel& kernel = *warp.launch->kernel;
-  return kernel.opcodes[kernel.opcode_of[kernel.index_of(instruction)]];
-}
-
-}  // namespace
 
 void Warp::start(const Instruction* first) {
   splits = {};
@@ -151,9 +137,8 @@ void Warp::exit_lanes(std::uint32_t lanes) {
     current = -1;
     stop = Stop::switch_split;
   }
-  if (block->watch != nullptr) launch->sanitiser->exit(*this, lanes);
-  abandon_bulk_groups(*this, lanes);
-  block->lanes_exited(static_cast<std::uint32_t>(std::popcount(lanes)));
+  if (launch->observer != nullptr) launch->observer->exit(*this, lanes);
+  abandon_bulk_groups(lanes);
 }
 
 bool Warp::meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const {
@@ -292,7 +277,7 @@ bool Warp::release_joins() {
   bool released = false;
   for (Join& join : joins) {
     if (!join.used || join.arrived == 0 || join.at == nullptr) continue;
-    if (block->watch != nullptr) launch->sanitiser->go_ahead(*this, join.arrived, join.pending, join.onwards());
+    if (launch->observer != nullptr) launch->observer->go_ahead(*this, join.arrived, join.pending, join.onwards());
     // They go on as a split of the parent's; the lanes still pending will find nobody to meet.
     new_split(join.arrived, join.onwards(), join.parent);
     join.arrived = 0;
@@ -307,19 +292,19 @@ void Warp::fail(const Instruction& instruction, const std::string& what, int lan
   launch->failure =
       failure_of(Verdict::crashed, fmt::format("{}: {}", describe_thread(*this, instruction, lane), what));
   launch->failure_kind = kind;
-  launch->failure_line = line_of(*this, instruction);
+  launch->failure_line = launch->kernel->line_of(instruction);
 }
 
 std::string describe_thread(const Warp& warp, const Instruction& instruction, int lane) {
   const Kernel& kernel = *warp.launch->kernel;
   std::string where = fmt::format("kernel {}", kernel.name);
-  const std::uint32_t line = line_of(warp, instruction);
+  const std::uint32_t line = kernel.line_of(instruction);
   if (line != 0) {
     where += fmt::format(", line {}", line);
   } else {
     where += fmt::format(", PTX line {}", kernel.ptx_lines[kernel.index_of(instruction)]);
   }
-  const auto& index = warp.block->index;
+  const auto& index = warp.block_index;
   where += fmt::format(", block ({}, {}, {})", index[0], index[1], index[2]);
   if (lane >= 0) {
     const std::uint32_t thread = warp.thread(lane);
@@ -329,39 +314,37 @@ std::string describe_thread(const Warp& warp, const Instruction& instruction, in
   } else {
     where += fmt::format(", warp {}", warp.index);
   }
-  return fmt::format("{}: {}", where, opcode_of(warp, instruction));
+  return fmt::format("{}: {}", where, kernel.opcode_at(kernel.index_of(instruction)));
 }
 
-std::string Warp::describe_wait() const {
-  std::string text;
-  for (const Split& split : splits) {
-    if (split.state == Split::State::free || split.state == Split::State::ready) continue;
-    if (!text.empty()) text += "; ";
-    const std::uint32_t line = line_of(*this, *split.waits_in);
-    const auto place = line != 0 ? fmt::format("{} (line {})", opcode_of(*this, *split.waits_in), line)
-                                 : std::string(opcode_of(*this, *split.waits_in));
-    if (split.state == Split::State::waits_at_mbarrier) {
-      text += fmt::format("warp {} lanes {:#010x} wait in {} {}", index, split.waiting, place,
-                          describe_mbarrier(*block, split.barrier));
-    } else if (split.state == Split::State::waits_for_cluster) {
-      text += fmt::format("warp {} lanes {:#010x} wait in {} for the cluster, of whose {} threads {} have arrived",
-                          index, split.waiting, place, block->cluster->live(), block->cluster->arrived);
-    } else if (split.state == Split::State::waits_for_registers) {
-      text += fmt::format(
-          "warp {} waits in {} for registers: the other warps have given back {} for each thread "
-          "of a warp",
-          index, place, block->free_registers);
-    } else if (split.state == Split::State::waits_at_barrier) {
-      const Barrier& barrier = block->barriers[split.barrier];
-      text += fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived", index,
-                          split.waiting, place, split.barrier, barrier.arrived,
-                          barrier.expected != 0 ? barrier.expected : block->live);
-    } else {
-      text += fmt::format("warp {} lanes {:#010x} wait in {} for lanes {:#010x}", index, split.waiting, place,
-                          split.required & live() & ~split.waiting);
-    }
+// ---- Bulk groups
+
+void Warp::perform_once(BulkOperation& operation) {
+  if (std::exchange(operation.performed, true)) return;
+  operation.perform();
+  ++launch->progress;
+}
+
+void Warp::abandon_bulk_groups(std::uint32_t lanes) {
+  const auto ends = [&](const BulkOperation& operation) { return (lanes >> operation.lane & 1u) != 0; };
+  for (BulkOperation& operation : bulk_operations)
+    if (ends(operation)) perform_once(operation);
+  std::erase_if(bulk_operations, ends);
+}
+
+void Warp::land_bulk_groups(std::uint32_t lanes, std::uint32_t stay, bool reads_only) {
+  const auto ends = [&](const BulkOperation& operation) {
+    const auto lane = static_cast<std::size_t>(operation.lane);
+    return (lanes >> lane & 1u) != 0 &&
+           std::int64_t{operation.group} < std::int64_t{committed_bulk_groups[lane]} - std::int64_t{stay};
+  };
+  for (BulkOperation& operation : bulk_operations) {
+    if (!ends(operation)) continue;
+    perform_once(operation);
+    if (operation.settle && !reads_only) operation.settle();
   }
-  return text;
+  std::erase_if(bulk_operations,
+                [&](const BulkOperation& operation) { return ends(operation) && !(operation.settle && reads_only); });
 }
 
 }  // namespace evo::vgpu

@@ -8,18 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/machine/kernel.h"
+#include "evaluator/vgpu/machine/finding.h"
+#include "evaluator/vgpu/machine/instruction.h"
 #include "evaluator/vgpu/machine/product_watch.h"
-#include "evaluator/vgpu/sanitiser/finding.h"
 
 namespace evo::vgpu {
 
 struct Block;
 struct Launch;
-struct Warp;
 
-/// Split::barrier of lanes that wait at different mbarriers.
-constexpr std::uint32_t kSeveralBarriers = 0xffff'ffffu;
 constexpr int kMaxSplits = 40;  ///< At most one for each lane, and room for those being made.
 
 /// Why a warp's instruction loop must look up.
@@ -86,17 +83,17 @@ struct PendingCopy {
   std::uint32_t bytes = 0;                 ///< Of each lane: 4, 8 or 16.
   std::array<std::uint32_t, 32> target{};  ///< Offset in shared memory.
   std::array<std::array<std::byte, 16>, 32> data{};
-  // For the sanitiser:
+  // For the observer:
   const Instruction* issued_in = nullptr;
-  std::uint32_t told = 0;                     ///< Lanes whose mbarrier hears of the end: who knows that
-  std::array<std::uint32_t, 32> told_at{};    ///< they had come to this time.
-  std::array<std::uint16_t, 32> unwritten{};  ///< Bytes of each lane that nobody has written.
+  std::uint32_t signalled = 0;                   ///< Lanes that have an mbarrier signalled at the end, and
+  std::array<std::uint32_t, 32> signalled_at{};  ///< their time when they asked for it.
+  std::array<std::uint16_t, 32> unwritten{};     ///< Bytes of each lane that nobody has written.
 };
 
 /// A bulk copy, reduction or store under way. What it reads and writes has been checked when it was issued.
 struct BulkOperation {
   std::function<void()> perform;
-  std::function<void()> settle;  ///< For the sanitiser: what a group's operation writes is there.
+  std::function<void()> settle;  ///< For the observer: what a group's operation writes is there.
   bool performed = false;        ///< Somebody has waited until its source was read.
   const Instruction* issued_in = nullptr;
   Warp* issued_by = nullptr;
@@ -117,6 +114,7 @@ struct Warp {
   Block* block = nullptr;
   Launch* launch = nullptr;
   std::uint32_t index = 0;  ///< In the block.
+  std::array<std::uint32_t, 3> block_index{0, 0, 0};
   /// The number of a lane's thread in the block.
   std::uint32_t thread(int lane) const { return index * 32 + static_cast<std::uint32_t>(lane); }
   std::uint32_t existing = 0;  ///< Lanes that are threads of the block.
@@ -150,6 +148,7 @@ struct Warp {
   void diverge(std::uint32_t taken, const Instruction* target, const Instruction* reconverge);
   /// The running split is at a reconvergence point: it waits there when other lanes are still to come.
   void reconverge(const Instruction* here);
+  /// Ends lanes, and the bulk groups that nobody can wait for any more. execute_exit() tells block and cluster of it.
   void exit_lanes(std::uint32_t lanes);
   /// Divides the running split among the functions that its lanes call; all meet again at `back`.
   void call(std::span<const Callees> groups, const Instruction* back);
@@ -180,8 +179,10 @@ struct Warp {
 
   void fail(const Instruction& instruction, const std::string& what, int lane = -1,
             FindingKind kind = FindingKind::fault);
-  /// What the waiting lanes wait for, for the report of a deadlock. Empty when the warp has ended.
-  std::string describe_wait() const;
+
+  /// Ends the bulk groups of lanes but for the latest `stay`, which may stay under way. With `reads_only` what they
+  /// write is there, but not yet to be relied on.
+  void land_bulk_groups(std::uint32_t lanes, std::uint32_t stay, bool reads_only);
 
  private:
   std::int32_t new_split(std::uint32_t active, const Instruction* next, std::int32_t join);
@@ -189,6 +190,8 @@ struct Warp {
   void load(std::int32_t split);
   void save();
   void arrive(std::int32_t join, std::uint32_t lanes);
+  void abandon_bulk_groups(std::uint32_t lanes);
+  void perform_once(BulkOperation& operation);
 };
 
 /// "kernel k, line 12, block (0, 0, 0), thread (3, 0, 0): ld.global.f32": the start of every report. Lane -1: the warp.

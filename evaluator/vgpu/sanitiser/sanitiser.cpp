@@ -6,8 +6,8 @@
 #include <bit>
 #include <utility>
 
-#include "evaluator/vgpu/isa/control_operations.h"
-#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/control_transfer.h"
 
 namespace evo::vgpu {
 namespace {
@@ -33,26 +33,6 @@ std::string bytes_text(bool writes, std::uint32_t bytes) {
 }
 
 }  // namespace
-
-std::string_view name_of(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::bad_access:
-      return "bad_access";
-    case FindingKind::uninitialised:
-      return "uninitialised";
-    case FindingKind::race:
-      return "race";
-    case FindingKind::unwaited_copy:
-      return "unwaited_copy";
-    case FindingKind::divergent_barrier:
-      return "divergent_barrier";
-    case FindingKind::deadlock:
-      return "deadlock";
-    case FindingKind::fault:
-      break;
-  }
-  return "fault";
-}
 
 // ---- Gathering
 
@@ -113,7 +93,29 @@ void BlockWatch::start(const Block& block) {
   of_cluster = {};
 }
 
+std::unique_ptr<ObservedBlock> Sanitiser::observe(const Block& block) {
+  return std::make_unique<BlockWatch>(block);
+}
+
+void Sanitiser::begin_block(Block& block) {
+  const Kernel& kernel = *block.launch->kernel;
+  BlockWatch& watch = block_watch(block);
+  watch.start(block);
+  watch.shared_written.set(kReservedSmemBytes + kernel.reserved_smem, kernel.reserved_smem_bytes, true);
+}
+
 // ---- Memory
+
+void Sanitiser::local_defined(Warp& warp, int lane, std::size_t offset, std::size_t bytes, bool written) {
+  const std::size_t begin = std::size_t{warp.launch->kernel->local_bytes} * warp.thread(lane);
+  block_watch(*warp.block).local_written.set(begin + offset, bytes, written);
+}
+
+void Sanitiser::local_copied(Warp& warp, int lane, std::size_t to, std::size_t from, std::size_t bytes) {
+  const std::size_t begin = std::size_t{warp.launch->kernel->local_bytes} * warp.thread(lane);
+  ByteFlags& written = block_watch(*warp.block).local_written;
+  for (std::size_t i = 0; i < bytes; ++i) written.set(begin + to + i, 1, written.at(begin + from + i));
+}
 
 void Sanitiser::allocated(std::uint64_t address, std::size_t bytes) {
   BufferWatch& watch = buffers_[address];
@@ -206,12 +208,12 @@ Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, s
     const std::uint64_t rank = offset >> kRankShift;
     Block& block = rank == 0 ? *warp.block : *warp.block->cluster->blocks[rank - 1];
     offset &= (1u << kRankShift) - 1;
-    BlockWatch& watch = *block.watch;
+    BlockWatch& watch = block_watch(block);
     return {&watch.shared_written, &watch.shared, offset, 1ull << 63 | std::uint64_t{watch.number} << 24 | offset};
   };
   const auto in_local = [&](std::uint64_t offset) -> Spot {
     const std::size_t thread = warp.thread(lane);
-    return {&warp.block->watch->local_written, nullptr, warp.launch->kernel->local_bytes * thread + offset, 0};
+    return {&block_watch(*warp.block).local_written, nullptr, warp.launch->kernel->local_bytes * thread + offset, 0};
   };
   switch (mode.where) {
     case Where::shared:
@@ -241,7 +243,7 @@ Sanitiser::Spot Sanitiser::locate(const Warp& warp, AccessMode mode, int lane, s
 // ---- Accesses
 
 Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane, const MemoryOrder& order) const {
-  const BlockWatch& watch = *warp.block->watch;
+  const BlockWatch& watch = block_watch(*warp.block);
   const WarpWatch& mine = watch.warps[warp.index];
   Accessor by;
   by.block = watch.number;
@@ -261,8 +263,8 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   Accessor by = accessor(warp, in, std::countr_zero(mask), order);
   by.collective = collective;
   std::uint32_t unwritten = 0;
-  warp.block->watch->warps[warp.index].has_read = true;
-  const bool alike = warp.block->watch->warps[warp.index].groups.size() == 1;
+  block_watch(*warp.block).warps[warp.index].has_read = true;
+  const bool alike = block_watch(*warp.block).warps[warp.index].groups.size() == 1;
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
@@ -271,7 +273,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     if (spot.history != nullptr) {
       by.thread = warp.thread(lane);
       if (order.strong) acquire(warp, lane, spot.key);
-      if (!alike || order.strong) by.known = warp.block->watch->warps[warp.index].of(lane).known.get();
+      if (!alike || order.strong) by.known = block_watch(*warp.block).warps[warp.index].of(lane).known.get();
       look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
       conflict = spot.history->read(spot.at, bytes, by);
       if (conflict) report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
@@ -311,7 +313,7 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
       report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
     if (order.strong) release(warp, lane, spot.key, order, true);
   }
-  if (order.releases) ++warp.block->watch->warps[warp.index].now;
+  if (order.releases) ++block_watch(*warp.block).warps[warp.index].now;
 }
 
 void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
@@ -335,14 +337,14 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
       report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
     release(warp, lane, spot.key, order, false);
   }
-  if (order.releases) ++warp.block->watch->warps[warp.index].now;
+  if (order.releases) ++block_watch(*warp.block).warps[warp.index].now;
 }
 
 // ---- Order
 
 /// What the lanes did until now becomes known to whoever takes it from `into`.
 void Sanitiser::gather(Warp& warp, std::uint32_t lanes, Gathering& into) {
-  BlockWatch& watch = *warp.block->watch;
+  BlockWatch& watch = block_watch(*warp.block);
   WarpWatch& mine = watch.warps[warp.index];
   for (const WarpWatch::Group& group : mine.groups)
     if ((group.lanes & lanes) != 0) into.add(group.knowledge);
@@ -354,7 +356,7 @@ void Sanitiser::gather(Warp& warp, std::uint32_t lanes, Gathering& into) {
 void Sanitiser::warp_barrier(Warp& warp, std::uint32_t lanes) {
   Gathering all;
   gather(warp, lanes, all);
-  warp.block->watch->warps[warp.index].assign(lanes, all.take());
+  block_watch(*warp.block).warps[warp.index].assign(lanes, all.take());
 }
 
 void WarpWatch::meet(std::uint32_t lanes) {
@@ -369,7 +371,7 @@ void WarpWatch::meet(std::uint32_t lanes) {
 }
 
 void Sanitiser::meet(Warp& warp, std::uint32_t lanes) {
-  WarpWatch& mine = warp.block->watch->warps[warp.index];
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
   mine.meet(lanes);
   ClockPtr acquired;
   for (const WarpWatch::Group& group : mine.groups)
@@ -386,12 +388,12 @@ void Sanitiser::meet(Warp& warp, std::uint32_t lanes) {
 }
 
 void Sanitiser::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes) {
-  gather(warp, lanes, warp.block->watch->barriers[barrier]);
+  gather(warp, lanes, block_watch(*warp.block).barriers[barrier]);
 }
 
 void Sanitiser::arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes) {
   if (lanes == warp.live()) return;
-  auto& partial = warp.block->watch->partial_arrivals;
+  auto& partial = block_watch(*warp.block).partial_arrivals;
   const auto earlier = std::ranges::find_if(partial, [&](const BlockWatch::PartialArrival& arrival) {
     return arrival.barrier == barrier && arrival.warp == &warp && arrival.in == &in;
   });
@@ -405,7 +407,7 @@ void Sanitiser::arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t 
 /// Forgets those that where(arrival) names; a finding if lanes of their warp have not come.
 template <class Where>
 void Sanitiser::end_partial_arrivals(Block& block, Where where) {
-  std::erase_if(block.watch->partial_arrivals, [&](const BlockWatch::PartialArrival& arrival) {
+  std::erase_if(block_watch(block).partial_arrivals, [&](const BlockWatch::PartialArrival& arrival) {
     if (!where(arrival)) return false;
     if (arrival.missing() != 0) {
       report(FindingKind::divergent_barrier, *arrival.warp, *arrival.in, std::countr_zero(arrival.lanes),
@@ -430,20 +432,25 @@ void Sanitiser::stuck(Block& block) {
   end_partial_arrivals(block, [](const BlockWatch::PartialArrival&) { return true; });
 }
 
-Knowledge Sanitiser::complete(Block& block, std::uint32_t barrier, bool whole) {
+void Sanitiser::barrier_complete(Block& block, std::uint32_t barrier, bool whole) {
   end_partial_arrivals(block, [&](const BlockWatch::PartialArrival& arrival) { return arrival.barrier == barrier; });
-  Gathering& all = block.watch->barriers[barrier];
-  if (whole && !block.watch->exited.empty()) {
-    const Knowledge gone = block.watch->exited.take();
+  Gathering& all = block_watch(block).barriers[barrier];
+  if (whole && !block_watch(block).exited.empty()) {
+    const Knowledge gone = block_watch(block).exited.take();
     all.add(gone);
-    block.watch->exited.add(gone);
+    block_watch(block).exited.add(gone);
   }
-  return all.take();
+  block_watch(block).of_barrier = all.take();
+}
+
+void Sanitiser::barrier_passed(Warp& warp, std::uint32_t lanes) {
+  BlockWatch& watch = block_watch(*warp.block);
+  watch.warps[warp.index].assign(lanes, watch.of_barrier);
 }
 
 void Sanitiser::exit(Warp& warp, std::uint32_t lanes) {
   for (const PendingCopy& copy : warp.copies) {
-    const std::uint32_t left = copy.lanes & lanes & ~copy.told;
+    const std::uint32_t left = copy.lanes & lanes & ~copy.signalled;
     if (left == 0) continue;
     report(FindingKind::unwaited_copy, warp, *copy.issued_in, std::countr_zero(left),
            "its thread ends without having waited for this copy");
@@ -456,7 +463,7 @@ void Sanitiser::exit(Warp& warp, std::uint32_t lanes) {
   for (const ProductWatch::Product& product : std::exchange(warp.products.products, {}))
     report(FindingKind::unwaited_copy, warp, *product.issued_in, -1,
            "its warp ends without having waited for this product");
-  gather(warp, lanes, warp.block->watch->exited);
+  gather(warp, lanes, block_watch(*warp.block).exited);
 }
 
 // ---- Launches ahead
@@ -469,7 +476,7 @@ void Sanitiser::wait_for_launches_ahead(Warp& warp, std::uint32_t lanes) {
 }
 
 void Sanitiser::let_dependents_go(Warp& warp, std::uint32_t lanes) {
-  for (const WarpWatch::Group& group : warp.block->watch->warps[warp.index].groups) {
+  for (const WarpWatch::Group& group : block_watch(*warp.block).warps[warp.index].groups) {
     const ClockPtr& known = group.knowledge.known;
     const bool settled = known != nullptr && known->time_of(kLaunchesAhead, 0) > 0;
     if ((group.lanes & lanes) != 0 && !settled) lets_go_early_ = true;
@@ -496,14 +503,14 @@ void Sanitiser::look_ahead(const Warp& warp, const Instruction& in, int lane, Ac
 
 void Sanitiser::fence(Warp& warp, const Instruction& in, std::uint32_t lanes) {
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
-  WarpWatch& mine = warp.block->watch->warps[warp.index];
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
   const std::vector<WarpWatch::Group> groups = mine.groups;
   for (const WarpWatch::Group& group : groups) {
     if ((group.lanes & lanes) == 0) continue;
     Clock all = group.knowledge.known != nullptr ? *group.knowledge.known : Clock{};
     // Lanes that fence together share what they fence: they stay one group.
     for (std::uint32_t left = group.lanes & lanes; left != 0; left &= left - 1)
-      all.raise(warp.block->watch->number, warp.thread(std::countr_zero(left)), mine.now);
+      all.raise(block_watch(*warp.block).number, warp.thread(std::countr_zero(left)), mine.now);
     Knowledge knowledge = group.knowledge;
     const auto fenced = std::make_shared<const Clock>(std::move(all));
     if (order.proxy) {
@@ -518,7 +525,7 @@ void Sanitiser::fence(Warp& warp, const Instruction& in, std::uint32_t lanes) {
 }
 
 void Sanitiser::learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge) {
-  WarpWatch& mine = warp.block->watch->warps[warp.index];
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
   const std::vector<WarpWatch::Group> groups = mine.groups;
   for (const WarpWatch::Group& group : groups) {
     if ((group.lanes & lanes) == 0) continue;
@@ -529,21 +536,21 @@ void Sanitiser::learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledg
 }
 
 void Sanitiser::arrive_at_cluster(Warp& warp, std::uint32_t lanes) {
-  gather(warp, lanes, warp.block->cluster->blocks.front()->watch->arriving_at_cluster);
+  gather(warp, lanes, block_watch(*warp.block->cluster->blocks.front()).arriving_at_cluster);
 }
 
-void Sanitiser::complete_cluster(Cluster& cluster) {
-  BlockWatch& first = *cluster.blocks.front()->watch;
+void Sanitiser::cluster_complete(Cluster& cluster) {
+  BlockWatch& first = block_watch(*cluster.blocks.front());
   first.of_cluster = first.arriving_at_cluster.take();
 }
 
-void Sanitiser::pass_cluster(Warp& warp, std::uint32_t lanes) {
-  learn(warp, lanes, warp.block->cluster->blocks.front()->watch->of_cluster);
+void Sanitiser::cluster_passed(Warp& warp, std::uint32_t lanes) {
+  learn(warp, lanes, block_watch(*warp.block->cluster->blocks.front()).of_cluster);
 }
 
 /// A strong write tells what the thread's fences have released, or, when it releases itself, all.
 void Sanitiser::release(Warp& warp, int lane, std::uint64_t key, const MemoryOrder& order, bool replaces) {
-  const BlockWatch& watch = *warp.block->watch;
+  const BlockWatch& watch = block_watch(*warp.block);
   const WarpWatch& mine = watch.warps[warp.index];
   const Knowledge& knowledge = mine.of(lane);
   ClockPtr to_all = knowledge.released, to_block = knowledge.released_to_block;
@@ -570,7 +577,7 @@ void Sanitiser::acquire(Warp& warp, int lane, std::uint64_t key) {
   if (released_.empty()) return;
   const auto found = released_.find(key);
   if (found == released_.end()) return;
-  BlockWatch& watch = *warp.block->watch;
+  BlockWatch& watch = block_watch(*warp.block);
   WarpWatch& mine = watch.warps[warp.index];
   Knowledge knowledge = mine.of(lane);
   ClockPtr brought = found->second.to_all;
@@ -605,7 +612,7 @@ std::string describe_other(const Warp& warp, int lane, const Conflict& conflict)
   const auto at = [](const std::array<std::uint32_t, 3>& size, std::uint32_t linear) {
     return fmt::format("({}, {}, {})", linear % size[0], linear / size[0] % size[1], linear / size[0] / size[1]);
   };
-  const BlockWatch& watch = *warp.block->watch;
+  const BlockWatch& watch = block_watch(*warp.block);
   const bool own_block = conflict.block == watch.number;
   std::string who = fmt::format("thread {}'s", at(warp.launch->block, conflict.thread));
   if (own_block && conflict.thread == warp.thread(lane)) who = "its own";
@@ -622,7 +629,7 @@ void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, A
                             std::uint64_t address, const Conflict& conflict) {
   const Kernel& kernel = *warp.launch->kernel;
   if (reported(conflict.under_way ? FindingKind::unwaited_copy : FindingKind::race, warp, in, conflict.code)) return;
-  const bool own_block = conflict.block == warp.block->watch->number;
+  const bool own_block = conflict.block == block_watch(*warp.block).number;
   const std::string who = describe_other(warp, lane, conflict);
   const std::uint32_t line = kernel.lines[conflict.code];
   const std::string other = fmt::format("{}{}", kernel.opcodes[kernel.opcode_of[conflict.code]],

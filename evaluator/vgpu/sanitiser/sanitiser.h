@@ -12,33 +12,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/machine/finding.h"
+#include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/sanitiser/access_history.h"
 #include "evaluator/vgpu/sanitiser/byte_flags.h"
-#include "evaluator/vgpu/sanitiser/finding.h"
 
 /// Watches launches for reads of memory that nobody has written and for races. docs/sanitiser.md says what
 /// counts as one.
 namespace evo::vgpu {
-
-/// How an instruction orders memory; in the upper bits of aux0 of loads, stores, atomics and fences.
-struct MemoryOrder {
-  bool strong = false;
-  bool acquires = false;
-  bool releases = false;
-  bool block_scope = false;
-  bool proxy = false;  ///< fence.proxy.async
-
-  constexpr std::uint32_t encoded() const {
-    return (strong ? 1u << 8 : 0) | (acquires ? 1u << 9 : 0) | (releases ? 1u << 10 : 0) |
-           (block_scope ? 1u << 11 : 0) | (proxy ? 1u << 12 : 0);
-  }
-  static MemoryOrder decoded(std::uint32_t bits) {
-    return {(bits & 1u << 8) != 0, (bits & 1u << 9) != 0, (bits & 1u << 10) != 0, (bits & 1u << 11) != 0,
-            (bits & 1u << 12) != 0};
-  }
-};
 
 /// What several threads bring to a place where others take it from.
 class Gathering {
@@ -93,7 +75,7 @@ struct WarpWatch {
 };
 
 /// A block while it is watched.
-struct BlockWatch {
+struct BlockWatch : ObservedBlock {
   explicit BlockWatch(const Block& block);
   void start(const Block& block);
 
@@ -130,20 +112,25 @@ struct BlockWatch {
     std::uint32_t missing() const { return warp->live() & ~lanes; }
   };
   std::vector<PartialArrival> partial_arrivals;
-  Gathering exited;  ///< What threads that have ended did.
+  Knowledge of_barrier;  ///< What those know who pass the barrier that has been completed last.
+  Gathering exited;      ///< What threads that have ended did.
   std::map<std::uint32_t, MbarrierWatch> mbarriers;
   Gathering arriving_at_cluster;  ///< Of the cluster's first block, for all.
   Knowledge of_cluster;           ///< What those know who have passed its barrier.
 };
 
-class Sanitiser {
+/// The watch of a block of a sanitised launch.
+inline BlockWatch& block_watch(const Block& block) {
+  return static_cast<BlockWatch&>(*block.observed);
+}
+
+class Sanitiser : public Observer {
  public:
-  // ---- Memory, as the host sees it. What is not told counts as written.
-  void allocated(std::uint64_t address, std::size_t bytes);
-  void freed(std::uint64_t address);
+  // ---- Global memory, as the host writes it. What nobody has allocated() here counts as written.
   void written(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory) {
     mark(address, bytes, memory, true);
   }
+  /// The bytes lose their values.
   void poisoned(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory) {
     mark(address, bytes, memory, false);
   }
@@ -156,91 +143,66 @@ class Sanitiser {
   void end_launch(const Launch& launch);
   const std::vector<Finding>& findings() const { return findings_; }
 
-  // ---- Accesses, each before or after it has been performed; `touched.address` is filled.
+  // ---- Observer
+  void allocated(std::uint64_t address, std::size_t bytes) override;
+  void freed(std::uint64_t address) override;
+  std::unique_ptr<ObservedBlock> observe(const Block& block) override;
+  void begin_block(Block& block) override;
+  void before_instruction(Warp& warp, const Instruction& in, std::uint32_t mask) override;
+  void exit(Warp& warp, std::uint32_t lanes) override;
+  void stuck(Block& block) override;
   void load(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
-            const Touched& touched, bool collective = false);
-  /// `changed`: lanes that wrote other bytes than were there.
+            const Touched& touched, bool collective) override;
   void store(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
-             const Touched& touched, std::uint32_t changed);
+             const Touched& touched, std::uint32_t changed) override;
   void atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
-              const Touched& touched);
-
-  /// A load has brought what nobody has written: a finding once something depends on it.
-  void loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t lanes, std::string what);
-  /// Before each instruction of a warp that holds such values.
-  void follow_unwritten(Warp& warp, const Instruction& in, std::uint32_t mask);
-
-  // ---- Order
-  void fence(Warp& warp, const Instruction& in, std::uint32_t lanes);
-  void warp_barrier(Warp& warp, std::uint32_t lanes);
-  /// The lanes of a shuffle or vote: what they have read until now comes before what they write from now on, and all
-  /// learn what any of them has acquired. What they have written themselves they do not learn.
-  void meet(Warp& warp, std::uint32_t lanes);
-  void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes);
-  /// To a barrier that all lanes of a warp that have not ended must come to in the same instruction.
-  void arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes);
-  /// Lanes go on from where they were to meet `awaited`: if those wait at an aligned barrier, these have passed it by.
-  void go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards);
-  /// No warp of the block can advance.
-  void stuck(Block& block);
-  /// Everybody has come to a block's barrier; `whole`: it is one of all threads.
-  Knowledge complete(Block& block, std::uint32_t barrier, bool whole);
-  void exit(Warp& warp, std::uint32_t lanes);
-  /// griddepcontrol.wait: the launches ahead are over.
-  void wait_for_launches_ahead(Warp& warp, std::uint32_t lanes);
-  /// griddepcontrol.launch_dependents: the launch behind may begin.
-  void let_dependents_go(Warp& warp, std::uint32_t lanes);
-  void arrive_at_cluster(Warp& warp, std::uint32_t lanes);
-  void complete_cluster(Cluster& cluster);
-  void pass_cluster(Warp& warp, std::uint32_t lanes);
-
-  // ---- mbarriers
-  void mbarrier_init(Warp& warp, const Instruction& in, int lane, const SharedPlace& place);
-  /// Every other use; `arrives`: it tells what the lane did before.
-  void mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place, bool arrives);
-  void end_phase(Block& block, std::uint32_t barrier);
+              const Touched& touched) override;
+  void local_defined(Warp& warp, int lane, std::size_t offset, std::size_t bytes, bool written) override;
+  void local_copied(Warp& warp, int lane, std::size_t to, std::size_t from, std::size_t bytes) override;
+  void fence(Warp& warp, const Instruction& in, std::uint32_t lanes) override;
+  void warp_barrier(Warp& warp, std::uint32_t lanes) override;
+  void meet(Warp& warp, std::uint32_t lanes) override;
+  void go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards) override;
+  void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes) override;
+  void arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes) override;
+  void barrier_complete(Block& block, std::uint32_t barrier, bool whole) override;
+  void barrier_passed(Warp& warp, std::uint32_t lanes) override;
+  void arrive_at_cluster(Warp& warp, std::uint32_t lanes) override;
+  void cluster_complete(Cluster& cluster) override;
+  void cluster_passed(Warp& warp, std::uint32_t lanes) override;
+  void wait_for_launches_ahead(Warp& warp, std::uint32_t lanes) override;
+  void let_dependents_go(Warp& warp, std::uint32_t lanes) override;
+  void mbarrier_init(Warp& warp, const Instruction& in, int lane, const SharedPlace& place) override;
+  void mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place, bool arrives) override;
+  void end_phase(Block& block, std::uint32_t barrier) override;
   void mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t lanes,
-                       const std::array<SharedPlace, 32>& places);
-
-  // ---- Copies: cp.async, from its issue to its landing
-  void begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode, const Word* bytes,
-                       const Touched& from, PendingCopy& copy);
-  void begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy);
-  void end_copy(Warp& warp, const PendingCopy& copy, int lane);
-  /// An mbarrier is about to hear of the end of a lane's copies under way.
-  void copies_told(Warp& warp, int lane);
-
-  // ---- Copies by the engine. What lands between begin_landing and end_landing is known to those who wait
-  // for the phase.
-  void begin_landing(Block& block, std::uint32_t barrier);
-  void end_landing() { landing_ = nullptr; }
+                       const std::array<SharedPlace, 32>& places) override;
+  void begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode,
+                       const std::uint32_t* bytes, const Touched& from, PendingCopy& copy) override;
+  void begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy) override;
+  void end_copy(Warp& warp, const PendingCopy& copy, int lane) override;
+  void copies_signal(Warp& warp, int lane) override;
+  void begin_landing(Block& block, std::uint32_t barrier) override;
+  void end_landing() override { landing_ = nullptr; }
   void begin_bulk_write(Warp& warp, const Instruction& in, int lane, Block& target, std::uint32_t offset,
-                        std::uint32_t bytes);
-  void end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset, std::uint32_t bytes);
+                        std::uint32_t bytes) override;
+  void end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
+                      std::uint32_t bytes) override;
   void begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
-                       std::uint32_t bytes);
+                       std::uint32_t bytes) override;
   void end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
-                     std::uint32_t bytes);
-  /// What an mbarrier's copy reads of global memory, when it is issued.
+                     std::uint32_t bytes) override;
   void bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
-                   std::uint32_t bytes);
-  /// A copy has come; then pass_state() says which of its bytes nobody had written at their source.
-  void bulk_loaded(const SharedPlace& to, std::uint32_t bytes);
-  void pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes);
-  /// A store or reduction writes global memory: under way until it settles, as far as anybody can know.
+                   std::uint32_t bytes) override;
+  void bulk_loaded(const SharedPlace& to, std::uint32_t bytes) override;
+  void pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes) override;
   void bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from, std::uint64_t to,
-                   std::uint32_t bytes, bool reduces);
-  void bulk_settled(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes);
-  /// The cluster has ended with a copy under way that an mbarrier would have been told of.
-  void left_under_way(const BulkOperation& operation);
-
-  // ---- wgmma's operands in shared memory, from the issue to the wait
-  void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand);
-  void end_product_read(Warp& warp, const Instruction& in, const SharedPart& part);
-  void products_waited(Warp& warp);
-
-  void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
-              std::uint32_t other_code = kNowhere);
+                   std::uint32_t bytes, bool reduces) override;
+  void bulk_settled(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes) override;
+  void left_under_way(const BulkOperation& operation) override;
+  void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand) override;
+  void end_product_read(Warp& warp, const Instruction& in, const SharedPart& part) override;
+  void products_waited(Warp& warp) override;
 
  private:
   struct BufferWatch {
@@ -270,6 +232,10 @@ class Sanitiser {
     std::uint32_t block = 0;
   };
 
+  /// A load has brought bytes that nobody has written: a finding once something depends on them.
+  void loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t lanes, std::string what);
+  void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
+              std::uint32_t other_code = kNowhere);
   BufferWatch& watch_of(const Allocation& allocation);
   void mark(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory, bool value);
   Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);
@@ -306,23 +272,5 @@ class Sanitiser {
   /// By kind and instructions, of the current launch.
   std::map<std::tuple<FindingKind, std::uint32_t, std::uint32_t>, std::optional<std::size_t>> reported_;
 };
-
-// What operations call once their addresses have been resolved: nothing unless somebody asked.
-
-EVO_INLINE void watch_load(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
-                           const Touched& touched, bool collective = false) {
-  if (warp.launch->sanitiser == nullptr) return;
-  warp.launch->sanitiser->load(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched, collective);
-}
-EVO_INLINE void watch_store(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
-                            const Touched& touched, std::uint32_t changed = kAllLanes) {
-  if (warp.launch->sanitiser == nullptr) return;
-  warp.launch->sanitiser->store(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched, changed);
-}
-EVO_INLINE void watch_atomic(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
-                             const Touched& touched) {
-  if (warp.launch->sanitiser == nullptr) return;
-  warp.launch->sanitiser->atomic(warp, in, mask, AccessMode::decoded(in.aux0), bytes, touched);
-}
 
 }  // namespace evo::vgpu

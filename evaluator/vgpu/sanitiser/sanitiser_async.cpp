@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // mbarriers, copies and products that go on beside the threads: what the sanitiser makes of them.
@@ -17,7 +17,7 @@ constexpr AccessMode kIntoShared{Where::shared, false, true};
 // ---- mbarriers
 
 void Sanitiser::mbarrier_init(Warp& warp, const Instruction& in, int lane, const SharedPlace& place) {
-  BlockWatch& watch = *place.block->watch;
+  BlockWatch& watch = block_watch(*place.block);
   BlockWatch::MbarrierWatch fresh;
   const auto known = watch.mbarriers.find(place.offset);
   fresh.slot = known != watch.mbarriers.end() ? known->second.slot : watch.barrier_thread(watch.mbarriers.size());
@@ -30,7 +30,7 @@ void Sanitiser::mbarrier_init(Warp& warp, const Instruction& in, int lane, const
 }
 
 void Sanitiser::mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place, bool arrives) {
-  BlockWatch& watch = *place.block->watch;
+  BlockWatch& watch = block_watch(*place.block);
   MemoryOrder order;
   order.strong = true;
   if (const auto conflict = watch.shared.check(place.offset, 8, accessor(warp, in, lane, order), false))
@@ -39,8 +39,8 @@ void Sanitiser::mbarrier_use(Warp& warp, const Instruction& in, int lane, const 
 }
 
 void Sanitiser::end_phase(Block& block, std::uint32_t barrier) {
-  BlockWatch::MbarrierWatch& watch = block.watch->mbarriers[barrier];
-  watch.arriving.raise(block.watch->number, watch.slot, watch.phase);
+  BlockWatch::MbarrierWatch& watch = block_watch(block).mbarriers[barrier];
+  watch.arriving.raise(block_watch(block).number, watch.slot, watch.phase);
   watch.completed = watch.arriving.take();
   ++watch.phase;
 }
@@ -56,14 +56,14 @@ void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t
     }
     lanes &= ~same;
     mbarrier_use(warp, in, static_cast<int>(first), places[first], false);
-    learn(warp, same, places[first].block->watch->mbarriers[places[first].offset].completed);
+    learn(warp, same, block_watch(*places[first].block).mbarriers[places[first].offset].completed);
   }
 }
 
 // ---- cp.async
 
 void Sanitiser::begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode,
-                                const Word* bytes, const Touched& from, PendingCopy& copy) {
+                                const std::uint32_t* bytes, const Touched& from, PendingCopy& copy) {
   for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const Spot spot = locate(warp, mode, lane, from.address[lane]);
@@ -83,22 +83,23 @@ void Sanitiser::begin_copy_write(Warp& warp, const Instruction& in, std::uint32_
   for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const std::uint32_t target = copy.target[static_cast<std::size_t>(lane)];
-    if (const auto conflict = warp.block->watch->shared.begin_write(target, copy.bytes, accessor(warp, in, lane, {})))
+    if (const auto conflict =
+            block_watch(*warp.block).shared.begin_write(target, copy.bytes, accessor(warp, in, lane, {})))
       report_race(warp, in, lane, kIntoShared, copy.bytes, target, *conflict);
   }
 }
 
-void Sanitiser::copies_told(Warp& warp, int lane) {
+void Sanitiser::copies_signal(Warp& warp, int lane) {
   const std::uint32_t bit = 1u << lane;
   for (PendingCopy& copy : warp.copies) {
-    if ((copy.lanes & bit) == 0 || (copy.told & bit) != 0) continue;
-    copy.told |= bit;
-    copy.told_at[static_cast<std::size_t>(lane)] = warp.block->watch->warps[warp.index].now;
+    if ((copy.lanes & bit) == 0 || (copy.signalled & bit) != 0) continue;
+    copy.signalled |= bit;
+    copy.signalled_at[static_cast<std::size_t>(lane)] = block_watch(*warp.block).warps[warp.index].now;
   }
 }
 
 void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
-  BlockWatch& watch = *warp.block->watch;
+  BlockWatch& watch = block_watch(*warp.block);
   const auto index = static_cast<std::size_t>(lane);
   const std::uint32_t target = copy.target[index];
   const std::uint16_t unwritten = copy.unwritten[index];
@@ -107,19 +108,19 @@ void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
     if ((unwritten >> i & 1u) != 0) watch.shared_written.set(target + i, 1, false);
   const std::uint32_t code = warp.launch->kernel->index_of(*copy.issued_in);
   if (landing_ != nullptr) {
-    watch.shared.end_write(target, copy.bytes, code, landing_in_->watch->number, landing_->slot, landing_->phase);
+    watch.shared.end_write(target, copy.bytes, code, block_watch(*landing_in_).number, landing_->slot, landing_->phase);
   } else {
     // Whoever sees the mbarrier's phase over knows of the copy as well as who meets the thread behind its own wait.
-    const bool told = (copy.told >> lane & 1u) != 0;
+    const bool told = (copy.signalled >> lane & 1u) != 0;
     watch.shared.end_write(target, copy.bytes, code, watch.number, warp.thread(lane),
-                           told ? copy.told_at[index] : watch.warps[warp.index].now);
+                           told ? copy.signalled_at[index] : watch.warps[warp.index].now);
   }
 }
 
 // ---- Bulk copies
 
 void Sanitiser::begin_landing(Block& block, std::uint32_t barrier) {
-  landing_ = &block.watch->mbarriers[barrier];
+  landing_ = &block_watch(block).mbarriers[barrier];
   landing_in_ = &block;
 }
 
@@ -127,7 +128,7 @@ void Sanitiser::begin_landing(Block& block, std::uint32_t barrier) {
 Accessor Sanitiser::proxy_accessor(const Warp& warp, const Instruction& in, int lane) const {
   Accessor by = accessor(warp, in, lane, {});
   by.flags.asynchronous = true;
-  by.proxied = warp.block->watch->warps[warp.index].of(lane).proxied.get();
+  by.proxied = block_watch(*warp.block).warps[warp.index].of(lane).proxied.get();
   return by;
 }
 
@@ -135,15 +136,15 @@ void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Bl
                                  std::uint32_t bytes) {
   Accessor by = accessor(warp, in, lane, {});
   by.flags.asynchronous = true;
-  if (const auto conflict = target.watch->shared.begin_write(offset, bytes, by))
+  if (const auto conflict = block_watch(target).shared.begin_write(offset, bytes, by))
     report_race(warp, in, lane, kIntoShared, bytes, offset, *conflict);
 }
 
 void Sanitiser::end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
                                std::uint32_t bytes) {
   if (landing_ == nullptr) return;
-  target.watch->shared.end_write(offset, bytes, warp.launch->kernel->index_of(in), landing_in_->watch->number,
-                                 landing_->slot, landing_->phase);
+  block_watch(target).shared.end_write(offset, bytes, warp.launch->kernel->index_of(in),
+                                       block_watch(*landing_in_).number, landing_->slot, landing_->phase);
 }
 
 void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
@@ -162,7 +163,7 @@ void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, Acces
   if (spot.history == nullptr) return;
   const Accessor by = accessor(warp, in, lane, {});
   if (landing_ != nullptr) {
-    spot.history->end_read(spot.at, bytes, by, landing_in_->watch->number, landing_->slot, landing_->phase);
+    spot.history->end_read(spot.at, bytes, by, block_watch(*landing_in_).number, landing_->slot, landing_->phase);
   } else {
     spot.history->end_read(spot.at, bytes, by);
   }
@@ -179,14 +180,14 @@ void Sanitiser::bulk_source(Warp& warp, const Instruction& in, int lane, AccessM
 }
 
 void Sanitiser::bulk_loaded(const SharedPlace& to, std::uint32_t bytes) {
-  to.block->watch->shared_written.set(to.offset, bytes, true);
+  block_watch(*to.block).shared_written.set(to.offset, bytes, true);
 }
 
 void Sanitiser::pass_state(const Warp& warp, std::uint64_t from, const SharedPlace& to, std::uint32_t bytes) {
   const Spot spot = locate(warp, {Where::global, true, false}, 0, from);
   if (spot.written == nullptr || spot.written->all(spot.at, bytes)) return;
   for (std::uint32_t i = 0; i < bytes; ++i)
-    if (!spot.written->at(spot.at + i)) to.block->watch->shared_written.set(to.offset + i, 1, false);
+    if (!spot.written->at(spot.at + i)) block_watch(*to.block).shared_written.set(to.offset + i, 1, false);
 }
 
 void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from, std::uint64_t to,
@@ -194,7 +195,7 @@ void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const S
   const AccessMode mode{Where::global, true, true};
   const Spot spot = locate(warp, mode, lane, to);
   if (spot.written == nullptr) return;
-  const ByteFlags& source = from.block->watch->shared_written;
+  const ByteFlags& source = block_watch(*from.block).shared_written;
   spot.written->set(spot.at, bytes, true);
   for (std::uint32_t i = 0; i < bytes && !source.all(from.offset, bytes); ++i)
     if (!source.at(from.offset + i)) spot.written->set(spot.at + i, 1, false);
@@ -228,7 +229,7 @@ void Sanitiser::left_under_way(const BulkOperation& operation) {
 // ---- wgmma
 
 void Sanitiser::begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand) {
-  BlockWatch& watch = *warp.block->watch;
+  BlockWatch& watch = block_watch(*warp.block);
   Accessor by = proxy_accessor(warp, in, 0);
   by.thread = watch.product_thread(warp.index);
   each_chunk(part, [&](std::uint32_t address) {
@@ -243,7 +244,7 @@ void Sanitiser::begin_product_read(Warp& warp, const Instruction& in, const Shar
 }
 
 void Sanitiser::end_product_read(Warp& warp, const Instruction& in, const SharedPart& part) {
-  BlockWatch& watch = *warp.block->watch;
+  BlockWatch& watch = block_watch(*warp.block);
   Accessor by = accessor(warp, in, 0, {});
   by.thread = watch.product_thread(warp.index);
   by.now = watch.warps[warp.index].products;
@@ -251,7 +252,7 @@ void Sanitiser::end_product_read(Warp& warp, const Instruction& in, const Shared
 }
 
 void Sanitiser::products_waited(Warp& warp) {
-  BlockWatch& watch = *warp.block->watch;
+  BlockWatch& watch = block_watch(*warp.block);
   WarpWatch& mine = watch.warps[warp.index];
   Clock over;
   over.raise(watch.number, watch.product_thread(warp.index), mine.products++);

@@ -1,6 +1,7 @@
 #include <bit>
 #include <utility>
 
+#include "evaluator/vgpu/machine/lanes.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // Values that nobody has written, from the load that finds them to what depends on them. Kernels may load padding and
@@ -37,7 +38,7 @@ void WarpWatch::forget_unwritten(std::span<const std::uint16_t> registers, std::
 
 void Sanitiser::loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t lanes, std::string what) {
   const TracedInstruction& traced = warp.launch->kernel->trace.traced[warp.launch->kernel->index_of(in)];
-  WarpWatch& mine = warp.block->watch->warps[warp.index];
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
   const auto origin =
       std::make_shared<const UnwrittenLoad>(UnwrittenLoad{&in, std::countr_zero(lanes), std::move(what)});
   for (const std::uint16_t number : traced.writes) mine.unwritten.push_back({number, lanes, origin});
@@ -74,8 +75,9 @@ std::uint32_t left_out(const Warp& warp, const Instruction& in, const TracedInst
 
 }  // namespace
 
-void Sanitiser::follow_unwritten(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  WarpWatch& mine = warp.block->watch->warps[warp.index];
+void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
+  if (mine.unwritten.empty()) return;
   const Kernel& kernel = *warp.launch->kernel;
   const TracedInstruction& traced = kernel.trace.traced[kernel.index_of(in)];
   const std::uint32_t read = mine.unwritten_lanes(traced.reads);

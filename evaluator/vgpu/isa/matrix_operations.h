@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/numbers/mma_form.h"
 
 namespace evo::vgpu {

@@ -1,18 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/machine/memory.h"
-
-/// Calls that are not inlined: of recursive functions and through pointers. What a call needs of the caller
-/// is kept apart from the warp's rows, lane by lane: every row that the callee may write, its frame and where
-/// to go on.
+/// Functions that are called and not inlined: recursive ones, and those that are called through pointers. This is what
+/// the decoder finds out about them; control_transfer.h calls them.
 namespace evo::vgpu {
-
-struct Warp;
-struct Instruction;
 
 /// The address of a module's function, by its number: a table of them is the same for all kernels.
 constexpr std::uint64_t kCodeBegin = 0x7800'0000'0000ull;
@@ -55,11 +50,5 @@ struct CallSite {
   std::vector<FramePart> results;
   std::vector<FramePart> arguments;
 };
-
-/// in.immediate is the CallSite. The instruction behind it is where lanes meet again.
-void execute_call(Warp& warp, const Instruction& in, std::uint32_t mask);
-/// op[0] is the function's address.
-void execute_call_through_pointer(Warp& warp, const Instruction& in, std::uint32_t mask);
-void execute_return(Warp& warp, const Instruction& in, std::uint32_t mask);
 
 }  // namespace evo::vgpu

@@ -2,12 +2,11 @@
 #include <set>
 
 #include "evaluator/vgpu/decode/kernel_builder.h"
-#include "evaluator/vgpu/isa/control_operations.h"
+#include "evaluator/vgpu/machine/control_transfer.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/reachable.h"
 
-// Calls: most are inlined; recursive ones, those through pointers and those of very many become real
-// (calls.h).
+// Functions that get code of their own, and what their calls need (machine/procedure.h).
 namespace evo::vgpu {
 namespace {
 
@@ -25,12 +24,12 @@ std::uint32_t aligned(std::uint32_t bytes) {
 
 }  // namespace
 
-bool KernelBuilder::must_be_real(const ptx::Function& callee) const {
+bool KernelBuilder::can_inline(const ptx::Function& callee) const {
   const bool recursive = std::ranges::any_of(frames_, [&](const Frame& frame) { return frame.function == &callee; });
   // What a function allocates on the stack goes with its frame.
   const bool allocates =
       std::ranges::any_of(callee.body, [](const ptx::Statement& statement) { return statement.parts[0] == "alloca"; });
-  return recursive || allocates || frames_.size() >= kMaxInlinedDepth || inlined_ >= kMaxInlinedCalls;
+  return !recursive && !allocates && frames_.size() < kMaxInlinedDepth && inlined_ < kMaxInlinedCalls;
 }
 
 std::uint32_t KernelBuilder::procedure_of(const ptx::Function& function) {
@@ -42,7 +41,6 @@ std::uint32_t KernelBuilder::procedure_of(const ptx::Function& function) {
   return found->second;
 }
 
-/// The .param variables of a call; those of `callee`, where it is known, must fit into them.
 CallSite KernelBuilder::call_site(const ptx::Function* callee, const ptx::Operand* results,
                                   const ptx::Operand* arguments) const {
   const std::string name = callee == nullptr ? "a function" : quoted(callee->name);
@@ -71,32 +69,12 @@ CallSite KernelBuilder::call_site(const ptx::Function* callee, const ptx::Operan
   return site;
 }
 
-void KernelBuilder::emit_call(Form& form, CallSite site, const ptx::Operand* pointer) {
-  special(Special::frame);
-  special(Special::stack);
-  form.begin_another();
-  if (pointer != nullptr) form.source(*pointer, ptx::Type::u64);
-  form.instruction().immediate = static_cast<std::int64_t>(kernel_->call_sites.size());
-  kernel_->call_sites.push_back(std::move(site));
-  form.emit(pointer != nullptr ? execute_call_through_pointer : execute_call, OpClass::branch, 4);
-  Draft back;
-  back.instruction.execute = execute_reconverge;
-  back.line = form.statement().line;
-  back.ptx_line = form.statement().ptx_line;
-  back.opcode = opcode_number("(return)");
-  add(std::move(back), {});
-}
-
-void KernelBuilder::call_through_pointer(Form& form, const ptx::Operand* results, const ptx::Operand& pointer,
-                                         const ptx::Operand* arguments) {
-  CallSite site = call_site(nullptr, results, arguments);
-  if (kernel_->procedure_of_function.empty()) {
-    kernel_->procedure_of_function.assign(module_.functions.size(), kNowhere);
-    for (const ptx::Function* function : address_taken(module_))
-      kernel_->procedure_of_function[static_cast<std::size_t>(function - module_.functions.data())] =
-          procedure_of(*function);
-  }
-  emit_call(form, std::move(site), &pointer);
+void KernelBuilder::make_procedures_of_pointers() {
+  if (!kernel_->procedure_of_function.empty()) return;
+  kernel_->procedure_of_function.assign(module_.functions.size(), kNowhere);
+  for (const ptx::Function* function : address_taken(module_))
+    kernel_->procedure_of_function[static_cast<std::size_t>(function - module_.functions.data())] =
+        procedure_of(*function);
 }
 
 std::uint64_t KernelBuilder::address_of(std::string_view function) const {

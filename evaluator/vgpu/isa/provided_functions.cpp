@@ -1,14 +1,14 @@
-#include "evaluator/vgpu/decode/provided_functions.h"
+#include "evaluator/vgpu/isa/provided_functions.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
 
-#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/machine/printf.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // CUDA C++ Programming Guide, "Assertion", "Formatted Output", "Dynamic Global Memory Allocation and
 // Operations".
@@ -50,7 +50,7 @@ void execute_malloc(Warp& warp, const Instruction& in, std::uint32_t mask) {
   each_lane(mask, [&](int lane) {
     const std::uint64_t size = bytes[lane];
     d[lane] = warp.launch->memory->allocate_from_heap(size);
-    if (d[lane] != 0 && warp.launch->sanitiser != nullptr) warp.launch->sanitiser->allocated(d[lane], size);
+    if (d[lane] != 0 && warp.launch->observer != nullptr) warp.launch->observer->allocated(d[lane], size);
   });
 }
 
@@ -69,7 +69,7 @@ void execute_free(Warp& warp, const Instruction& in, std::uint32_t mask) {
       return;
     }
     std::ranges::replace(warp.launch->caches, block, nullptr);
-    if (warp.launch->sanitiser != nullptr) warp.launch->sanitiser->freed(address);
+    if (warp.launch->observer != nullptr) warp.launch->observer->freed(address);
     warp.launch->memory->free(address);
   });
 }
@@ -93,8 +93,7 @@ void store_result(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::size_t stride = warp.launch->kernel->local_bytes, bytes = static_cast<std::size_t>(in.immediate);
   each_lane(mask, [&](int lane) {
     std::memcpy(warp.local + stride * static_cast<std::size_t>(lane) + at[lane], &value[lane], bytes);
-    if (warp.block->watch != nullptr)
-      warp.block->watch->local_written.set(stride * warp.thread(lane) + at[lane], bytes, true);
+    if (Observer* const observer = warp.launch->observer) observer->local_defined(warp, lane, at[lane], bytes, true);
   });
 }
 

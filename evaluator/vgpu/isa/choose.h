@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "evaluator/vgpu/decode/decoder.h"
-#include "evaluator/vgpu/numbers/lanes.h"
+#include "evaluator/vgpu/decode/form.h"
+#include "evaluator/vgpu/machine/lanes.h"
 
 /// Choosing the instance of a templated operation for an instruction's type.
 namespace evo::vgpu {

@@ -1,11 +1,11 @@
-#include "evaluator/vgpu/machine/calls.h"
+#include "evaluator/vgpu/machine/control_transfer.h"
 
 #include <bit>
 #include <cstring>
 
-#include "evaluator/vgpu/machine/block.h"
-#include "evaluator/vgpu/numbers/lanes.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/machine/lanes.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 namespace evo::vgpu {
 namespace {
@@ -32,7 +32,8 @@ class Lane {
     kept.insert(kept.end(), {frame(), stack(), procedure, call});
     frame() = stack();
     stack() += callee.frame_bytes;
-    if (ByteFlags* written = flags()) written->set(first_flag() + frame(), callee.frame_bytes, false);
+    if (Observer* observer = warp_.launch->observer)
+      observer->local_defined(warp_, lane_, frame(), callee.frame_bytes, false);
   }
 
   std::uint32_t call() const { return warp_.calls[static_cast<std::size_t>(lane_)].back(); }
@@ -61,19 +62,14 @@ class Lane {
     }
   }
 
-  /// Copies bytes of local memory, and what the sanitiser knows of them.
+  /// Copies bytes of local memory.
   void copy(std::uint32_t to, std::uint32_t from, std::uint32_t bytes) {
     std::byte* local = warp_.local + std::size_t{kernel_.local_bytes} * static_cast<std::size_t>(lane_);
     std::memmove(local + to, local + from, bytes);
-    if (ByteFlags* written = flags())
-      for (std::uint32_t i = 0; i < bytes; ++i)
-        written->set(first_flag() + to + i, 1, written->at(first_flag() + from + i));
+    if (Observer* observer = warp_.launch->observer) observer->local_copied(warp_, lane_, to, from, bytes);
   }
 
  private:
-  ByteFlags* flags() { return warp_.block->watch == nullptr ? nullptr : &warp_.block->watch->local_written; }
-  std::size_t first_flag() const { return std::size_t{kernel_.local_bytes} * warp_.thread(lane_); }
-
   Warp& warp_;
   const Kernel& kernel_;
   int lane_;
@@ -145,6 +141,16 @@ std::uint32_t procedure_at(Warp& warp, const Instruction& in, int lane, std::uin
 }
 
 }  // namespace
+
+void execute_reconverge(Warp& warp, const Instruction& in, std::uint32_t) {
+  warp.reconverge(&in);
+}
+
+void execute_exit(Warp& warp, const Instruction&, std::uint32_t mask) {
+  warp.exit_lanes(mask);
+  warp.block->lanes_exited(static_cast<std::uint32_t>(std::popcount(mask)));
+  warp.block->cluster->release_if_complete();
+}
 
 void execute_call(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t procedure = site_of(warp, in).procedure;

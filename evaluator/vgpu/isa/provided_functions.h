@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "evaluator/vgpu/decode/decoder.h"
+#include "evaluator/vgpu/decode/form.h"
 
 namespace evo::vgpu {
 

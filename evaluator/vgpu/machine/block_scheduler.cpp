@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/block_scheduler.h"
 
 #include <fmt/core.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "evaluator/vgpu/machine/cluster.h"
-#include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/machine/observer.h"
 
 namespace evo::vgpu {
 namespace {
@@ -41,7 +41,7 @@ class Prepared {
   ~Prepared() {
     launch_.constants = nullptr;
     if (!launch_.kernel->cooperative) return;
-    if (launch_.sanitiser != nullptr) launch_.sanitiser->freed(launch_.grid_workspace);
+    if (launch_.observer != nullptr) launch_.observer->freed(launch_.grid_workspace);
     launch_.memory->free(launch_.grid_workspace);
   }
   Prepared(const Prepared&) = delete;
@@ -51,17 +51,6 @@ class Prepared {
   Launch& launch_;
   AlignedWords constants_;
 };
-
-}  // namespace
-
-Failure failure_of(Verdict verdict, std::string reason) {
-  Failure failure;
-  failure.verdict = verdict;
-  failure.reason = std::move(reason);
-  return failure;
-}
-
-namespace {
 
 /// Begins to trace the first of a cluster's blocks that is wanted, unless another is being traced.
 Block* begin_trace(Cluster& cluster, std::uint64_t first, const Sampling& sampling) {
@@ -295,7 +284,7 @@ void run_blocks(Launch& launch, const Sampling& sampling) {
   const Prepared prepared(launch);
   const std::uint64_t count =
       std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / blocks_of_cluster(launch);
-  const bool watched = launch.sanitiser != nullptr || sampling.alone;
+  const bool watched = launch.observer != nullptr || sampling.alone;
   if (launch.threads > 1 && launch.kernel->independent_blocks && !watched)
     return run_on_threads(launch, sampling, count);
   Queue queue = sampling.alone ? Queue(middle_first(sampled_clusters(launch, sampling))) : Queue(count, {});
