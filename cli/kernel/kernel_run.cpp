@@ -1,6 +1,5 @@
 #include "cli/kernel/kernel_run.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
+#include "evaluator/vgpu/ptx/demangled.h"
 
 namespace evo::cli {
 namespace {
@@ -32,12 +32,8 @@ constexpr std::uint64_t kLargestSourceBytes = 64 << 20;
 
 /// "saxpy" and "reduce<float, 256>" from what the PTX calls them.
 std::string readable_name(const std::string& ptx_name) {
-  if (!ptx_name.starts_with("_Z")) return ptx_name;  // Of extern "C"; "f" would be a float.
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(ptx_name.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || text == nullptr) return ptx_name;
-  std::string name = text.get();
+  if (!ptx_name.starts_with("_Z")) return ptx_name;
+  const std::string name = vgpu::demangled(ptx_name);
   int depth = 0;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {

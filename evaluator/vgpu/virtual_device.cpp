@@ -106,7 +106,7 @@ class VirtualDevice : public VirtualGpu {
   DeviceInfo info_;
   int threads_ = 1;
   GlobalMemory memory_;
-  std::unique_ptr<Sanitiser> sanitiser_;  ///< Null: nobody asked.
+  std::unique_ptr<Sanitiser> sanitiser_;  ///< Null: launches are not sanitised.
 };
 
 Failure refusal(const std::string& reason) {

@@ -17,10 +17,10 @@ namespace evo::vgpu {
 /// The models' names: h200 (the default), h100, a100, l4, rtx4090.
 std::vector<std::string> model_names();
 
-/// What is known of a model without making a device. Throws usage_error for an unknown name, listing the names.
+/// The properties of a model, without making a device. Throws usage_error for an unknown name, listing the names.
 DeviceInfo model_info(std::string_view model);
 
-/// What one launch told.
+/// The results of one launch, apart from memory.
 struct KernelRun {
   std::string printed;  ///< By printf.
   std::uint64_t warp_instructions = 0;
@@ -32,7 +32,7 @@ class VirtualGpu : public Device {
  public:
   /// The kernels of a module, sorted.
   virtual std::vector<std::string> kernels(const Module& module) const = 0;
-  /// From now on every launch is watched; what is wrong is in findings(). What was uploaded or filled before counts as
+  /// From now on every launch is sanitised, and findings() has the errors. Memory that was written before counts as
   /// written.
   virtual void sanitise() = 0;
   virtual std::vector<Finding> findings() const = 0;

@@ -6,7 +6,7 @@ using namespace evo::vgpu;
 
 namespace {
 
-Accessor thread(std::uint32_t number, std::uint32_t now = 1, const Clock* known = nullptr) {
+Accessor thread(std::uint32_t number, std::uint32_t now = 1, const VectorClock* known = nullptr) {
   Accessor by;
   by.thread = number;
   by.now = now;
@@ -15,8 +15,8 @@ Accessor thread(std::uint32_t number, std::uint32_t now = 1, const Clock* known 
   return by;
 }
 
-Clock knows(std::uint32_t of, std::uint32_t until) {
-  Clock clock;
+VectorClock knows(std::uint32_t of, std::uint32_t until) {
+  VectorClock clock;
   clock.raise(0, of, until);
   return clock;
 }
@@ -31,7 +31,7 @@ TEST_CASE("a read conflicts with another thread's write unless they are ordered"
   REQUIRE(conflict);
   CHECK(conflict->with_write);
   CHECK(conflict->thread == 1);
-  const Clock now = knows(1, 1), before = knows(1, 0);
+  const VectorClock now = knows(1, 1), before = knows(1, 0);
   CHECK(!history.read(16, 4, thread(2, 1, &now)));
   CHECK(history.read(16, 4, thread(3, 1, &before)));
 }
@@ -39,7 +39,7 @@ TEST_CASE("a read conflicts with another thread's write unless they are ordered"
 TEST_CASE("a write conflicts with each read since the last write") {
   AccessHistory history(1024, 32);
   for (const std::uint32_t reader : {1u, 40u, 80u}) CHECK(!history.read(0, 16, thread(reader)));
-  Clock two = knows(1, 1);
+  VectorClock two = knows(1, 1);
   two.raise(0, 80, 1);
   const auto conflict = history.write(0, 16, thread(2, 1, &two));
   REQUIRE(conflict);
@@ -89,7 +89,7 @@ TEST_CASE("strong accesses conflict with weak ones only, and with strong ones of
 TEST_CASE("an asynchronous read sees threads' writes only after a proxy fence") {
   AccessHistory history(1024, 32);
   CHECK(!history.write(0, 16, thread(1)));
-  const Clock known = knows(1, 1);
+  const VectorClock known = knows(1, 1);
   Accessor engine = thread(2, 1, &known);
   engine.flags.asynchronous = true;
   const auto conflict = history.begin_read(0, 16, engine);
@@ -100,7 +100,7 @@ TEST_CASE("an asynchronous read sees threads' writes only after a proxy fence") 
 }
 
 TEST_CASE("clocks join to the later of each time") {
-  Clock a = knows(1, 5), b = knows(2, 7);
+  VectorClock a = knows(1, 5), b = knows(2, 7);
   b.raise(3, 0, 2);
   CHECK(!a.covers(b));
   a.join(b);

@@ -7,7 +7,7 @@ namespace evo::vgpu {
 namespace {
 
 constexpr std::uint32_t kNone = 0xffff'ffffu;
-/// Terms of a sum that are told apart; longer ones count as values of their own.
+/// Most terms of a sum that is kept as a sum; longer ones count as values of their own.
 constexpr std::size_t kTerms = 6;
 /// Of the search for values that stay the same; what is written before it is read needs one.
 constexpr int kPasses = 4;

@@ -12,8 +12,8 @@
 
 namespace evo::vgpu {
 
-/// One PTX statement on its way to an instruction: hands out modifiers and operands, and notices what nobody
-/// asked for.
+/// A PTX statement that is being decoded. It gives out modifiers and operands, and refuses modifiers that the decode
+/// function has not taken.
 class Form {
  public:
   Form(KernelBuilder& builder, const ptx::Statement& statement);

@@ -1,14 +1,12 @@
 #include "evaluator/vgpu/decode/kernel_builder.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "evaluator/vgpu/decode/row_allocation.h"
 #include "evaluator/vgpu/machine/control_transfer.h"
 #include "evaluator/vgpu/machine/memory.h"
+#include "evaluator/vgpu/ptx/demangled.h"
 #include "evaluator/vgpu/ptx/independence.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/reachable.h"
@@ -137,12 +135,8 @@ namespace {
 
 /// "tile" from _ZZ6kernelPfE4tile: what a function calls its own.
 std::string readable(std::string_view name) {
-  if (!name.starts_with("_Z")) return std::string(name);  // "f" would be a float.
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || text == nullptr) return std::string(name);
-  const std::string whole = text.get();
+  if (!name.starts_with("_Z")) return std::string(name);
+  const std::string whole = demangled(name);
   const std::size_t colons = whole.rfind("::");
   return colons == std::string::npos ? whole : whole.substr(colons + 2);
 }
@@ -343,8 +337,7 @@ void KernelBuilder::inline_call(const ptx::Function& callee, const ptx::Operand*
 
 // ---- Completion
 
-/// Puts an instruction before each place where divided lanes meet, and tells each dividing branch where that
-/// is.
+/// Puts an instruction before each place where divided lanes meet, and sets the place in each branch that divides.
 void KernelBuilder::insert_reconvergence_points() {
   std::vector<Flow> flows;
   flows.reserve(drafts_.size());

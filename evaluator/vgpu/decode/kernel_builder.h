@@ -30,8 +30,8 @@ class KernelBuilder;
 /// Adds a statement's instructions to the kernel.
 using DecodeStatement = std::function<void(KernelBuilder& builder, const ptx::Statement& statement)>;
 
-/// Grows a kernel instruction by instruction. Registers are numbered without limit here and get their rows at
-/// the end.
+/// Builds a kernel instruction by instruction. Registers are numbered without limit here. They get their rows at the
+/// end.
 class KernelBuilder {
  public:
   KernelBuilder(const ptx::Module& module, const ptx::Function& entry, const ModuleLayout& layout,

@@ -9,7 +9,7 @@ namespace evo::vgpu {
 
 class Form;
 
-/// Which operand types an operation is for; names such as "add" belong to several subjects.
+/// The operand types that an operation is for. A name such as "add" belongs to several subjects.
 enum class Operands : std::uint8_t {
   any,
   integers,  ///< Integer and untyped bits.

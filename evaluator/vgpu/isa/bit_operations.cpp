@@ -297,20 +297,14 @@ void decode_cnot(Form& form) {
   form.emit(choose_bits<LogicalNot>(form, type), OpClass::integer, words_of(type));
 }
 
-void decode_shl(Form& form) {
+/// The distance has 32 bits whatever the type.
+template <auto kChoose>
+void decode_shift(Form& form) {
   const Type type = form.type();
   form.destination(0, type);
   form.source(1, type);
   form.source(2, Type::u32);
-  form.emit(choose_bits<ShiftLeft>(form, type), OpClass::integer, words_of(type));
-}
-
-void decode_shr(Form& form) {
-  const Type type = form.type();
-  form.destination(0, type);
-  form.source(1, type);
-  form.source(2, Type::u32);
-  form.emit(choose_integer<ShiftRight>(form, type), OpClass::integer, words_of(type));
+  form.emit(kChoose(form, type), OpClass::integer, words_of(type));
 }
 
 void decode_shf(Form& form) {
@@ -445,8 +439,8 @@ constexpr Operation kOperations[] = {
     {"xor", Operands::any, decode_logic<Xor>},
     {"not", Operands::any, decode_not},
     {"cnot", Operands::any, decode_cnot},
-    {"shl", Operands::any, decode_shl},
-    {"shr", Operands::any, decode_shr},
+    {"shl", Operands::any, decode_shift<choose_bits<ShiftLeft>>},
+    {"shr", Operands::any, decode_shift<choose_integer<ShiftRight>>},
     {"shf", Operands::any, decode_shf},
     {"lop3", Operands::any, decode_lop3},
     {"prmt", Operands::any, decode_prmt},

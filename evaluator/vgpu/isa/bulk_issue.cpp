@@ -11,10 +11,10 @@
 namespace evo::vgpu {
 namespace {
 
-bool tell(Warp& warp, const Instruction& in, int lane, SharedPlace barrier, std::uint32_t target,
-          const BulkTraffic& traffic, std::function<void()> perform) {
-  const Mbarrier* told = mbarrier_at(warp, in, lane, barrier);
-  if (told == nullptr) return false;
+bool issue(Warp& warp, const Instruction& in, int lane, SharedPlace barrier, std::uint32_t target,
+           const BulkTraffic& traffic, std::function<void()> perform) {
+  const Mbarrier* signalled = mbarrier_at(warp, in, lane, barrier);
+  if (signalled == nullptr) return false;
   if (Observer* const observer = warp.launch->observer) {
     observer->mbarrier_use(warp, in, lane, barrier, false);
     observer->begin_bulk_write(warp, in, lane, *barrier.block, target, traffic.bytes);
@@ -24,7 +24,7 @@ bool tell(Warp& warp, const Instruction& in, int lane, SharedPlace barrier, std:
       observer->end_bulk_write(warp, in, *block, target, bytes);
     };
   }
-  if (barrier.block == warp.block) note_copy(warp, traffic, told);
+  if (barrier.block == warp.block) note_copy(warp, traffic, signalled);
   BulkOperation operation;
   operation.perform = std::move(perform);
   operation.issued_in = &in;
@@ -57,14 +57,14 @@ void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<voi
   warp.bulk_operations.push_back(std::move(operation));
 }
 
-void note_copy(Warp& warp, const BulkTraffic& traffic, const Mbarrier* told) {
+void note_copy(Warp& warp, const BulkTraffic& traffic, const Mbarrier* barrier) {
   if (warp.launch->tracer == nullptr) return;
   AsyncAction& action = warp.launch->async;
   action.kind = AsyncAction::Kind::copy;
   action.bytes += traffic.bytes;
   action.global = traffic.global;
   action.writes = traffic.writes;
-  if (told != nullptr) action.phase = told->phase;
+  if (barrier != nullptr) action.phase = barrier->phase;
 }
 
 bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPlace& target, const BulkTraffic& traffic,
@@ -78,7 +78,7 @@ bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPl
       warp.fail(in, "the mbarrier is in another block's shared memory than the target", lane);
       return false;
     }
-    return tell(warp, in, lane, *barrier, target.offset, traffic, deliver(*target.block));
+    return issue(warp, in, lane, *barrier, target.offset, traffic, deliver(*target.block));
   }
   const auto& blocks = warp.block->cluster->blocks;
   const Word ranks = warp.row(in.op[4])[lane];
@@ -92,7 +92,7 @@ bool issue_to_blocks(Warp& warp, const Instruction& in, int lane, const SharedPl
       return false;
     }
     Block& block = *blocks[rank];
-    if (!tell(warp, in, lane, {&block, barrier->offset}, target.offset, traffic, deliver(block))) return false;
+    if (!issue(warp, in, lane, {&block, barrier->offset}, target.offset, traffic, deliver(block))) return false;
   }
   return true;
 }
@@ -114,7 +114,7 @@ BulkEnd take_bulk_end(Form& form) {
   return BulkEnd::mbarrier;
 }
 
-void take_told_barrier(Form& form, std::size_t barrier, std::size_t block_mask) {
+void take_completion_barrier(Form& form, std::size_t barrier, std::size_t block_mask) {
   if (barrier == 0) {
     form.raw(0);
   } else {

@@ -115,8 +115,7 @@ void execute_bulk_commit(Warp& warp, const Instruction&, std::uint32_t mask) {
     ++warp.committed_bulk_groups[static_cast<std::size_t>(std::countr_zero(left))];
 }
 
-/// aux0: only for the reads. They and the writes happen together, but the sanitiser tells whether the writes were
-/// waited for.
+/// aux0: only for the reads. Reads and writes are performed together, but an observer sees which were waited for.
 void execute_bulk_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   warp.land_bulk_groups(mask, static_cast<std::uint32_t>(in.immediate), in.aux0 != 0);
 }
@@ -177,7 +176,7 @@ void decode_bulk_copy(Form& form) {
   form.instruction().more = static_cast<std::uint32_t>(target.offset);
   form.instruction().immediate = source.offset & 0xffff'ffff;
   form.instruction().cache = form.new_cache();
-  take_told_barrier(form, grouped ? 0 : 3, multicast ? 4 : 0);
+  take_completion_barrier(form, grouped ? 0 : 3, multicast ? 4 : 0);
   form.raw(reduction);
   form.emit(execute_bulk_copy, OpClass::bulk_copy);
 }

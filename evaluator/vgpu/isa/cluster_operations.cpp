@@ -202,7 +202,7 @@ void take_async_store(Form& form, std::uint32_t reduction, Type type, std::span<
   form.instruction().aux1 = size | static_cast<std::uint32_t>(elements.size()) << 8;
   form.raw(0);
   form.raw(static_cast<std::uint32_t>(target.offset));
-  take_told_barrier(form, 2, 0);
+  take_completion_barrier(form, 2, 0);
   form.raw(reduction);
   form.begin_list();
   for (const ptx::Operand& element : elements) form.list_source(element, type);

@@ -84,25 +84,26 @@ void decode_brx(Form& form) {
   form.emit(execute_branch_table, OpClass::branch, 2);
 }
 
-void decode_exit(Form& form) {
+/// Nothing follows the instruction, unless it is guarded.
+void end_flow(Form& form, Flow::Kind kind) {
   Flow flow;
-  if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::trap;
+  if (form.statement().guard == ptx::kNoRegister) flow.kind = kind;
   form.flow(flow);
+}
+
+void decode_exit(Form& form) {
+  end_flow(form, Flow::Kind::trap);
   form.emit(execute_exit, OpClass::leave);
 }
 
 void decode_ret(Form& form) {
   form.take("uni");
   if (form.builder().in_entry()) {
-    Flow flow;
-    if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::leave;
-    form.flow(flow);
+    end_flow(form, Flow::Kind::leave);
     return form.emit(execute_exit, OpClass::leave);
   }
   if (form.builder().returns_to_caller()) {
-    Flow flow;
-    if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::leave;
-    form.flow(flow);
+    end_flow(form, Flow::Kind::leave);
     return form.emit(execute_return, OpClass::branch);
   }
   form.flow(branch_flow(form));
@@ -111,9 +112,7 @@ void decode_ret(Form& form) {
 }
 
 void decode_trap(Form& form) {
-  Flow flow;
-  if (form.statement().guard == ptx::kNoRegister) flow.kind = Flow::Kind::trap;
-  form.flow(flow);
+  end_flow(form, Flow::Kind::trap);
   form.emit(execute_trap, OpClass::leave);
 }
 

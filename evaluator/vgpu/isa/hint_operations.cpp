@@ -22,7 +22,7 @@ void take_everything(Form& form) {
   }
 }
 
-/// Memory is in order; only the sanitiser asks who has fenced. aux0: the order.
+/// Memory is in order here: fences are for an observer. aux0: the order.
 void execute_fence(Warp& warp, const Instruction& in, std::uint32_t mask) {
   if (warp.launch->observer != nullptr) warp.launch->observer->fence(warp, in, mask);
 }
@@ -44,7 +44,7 @@ void decode_hint(Form& form) {
   form.emit(execute_nothing, OpClass::nothing);
 }
 
-/// Launches run one after another; only the sanitiser asks what a GPU may do beside each other.
+/// Launches run one after another here. On a GPU they may overlap: that is for an observer.
 void execute_grid_wait(Warp& warp, const Instruction&, std::uint32_t mask) {
   if (warp.launch->observer != nullptr) warp.launch->observer->wait_for_launches_ahead(warp, mask);
 }

@@ -338,16 +338,11 @@ int division_steps(Type type) {
   return ptx::bits_of(type) == 64 ? 70 : 18;
 }
 
-void decode_div(Form& form) {
+template <template <class> class Op>
+void decode_division(Form& form) {
   const Type type = form.type();
   take_operands(form, type, 2);
-  form.emit(choose_integer<Div>(form, type), OpClass::integer, division_steps(type));
-}
-
-void decode_rem(Form& form) {
-  const Type type = form.type();
-  take_operands(form, type, 2);
-  form.emit(choose_integer<Rem>(form, type), OpClass::integer, division_steps(type));
+  form.emit(choose_integer<Op>(form, type), OpClass::integer, division_steps(type));
 }
 
 void decode_sad(Form& form) {
@@ -412,8 +407,8 @@ constexpr Operation kOperations[] = {
     {"mad", Operands::integers, decode_mad},
     {"mul24", Operands::integers, decode_mul24},
     {"mad24", Operands::integers, decode_mad24},
-    {"div", Operands::integers, decode_div},
-    {"rem", Operands::integers, decode_rem},
+    {"div", Operands::integers, decode_division<Div>},
+    {"rem", Operands::integers, decode_division<Rem>},
     {"sad", Operands::integers, decode_sad},
     {"abs", Operands::integers, decode_signed_unary<Abs>},
     {"neg", Operands::integers, decode_signed_unary<Neg>},

@@ -231,7 +231,7 @@ MmaType take_mma_type(Form& form) {
   for (const MmaName& known : kMmaNames) {
     if (known.name == name) return known.type;
   }
-  form.unsupported(name.empty() ? "four types are needed" : "type ." + std::string(name));
+  form.unsupported(name.empty() ? "a type is missing" : "type ." + std::string(name));
 }
 
 void take_mma_rounding(Form& form, MmaForm& mma) {

@@ -6,8 +6,8 @@
 
 namespace evo::vgpu {
 
-// The instruction set, by subject. Each list is complete for its names: what a decode function does not know
-// it refuses.
+/// The instruction set, by subject. integer_operations() stands in integer_operations.cpp, and the others likewise.
+/// Each list is complete for its names: a decode function refuses the forms that it does not know.
 std::span<const Operation> integer_operations();
 std::span<const Operation> bit_operations();
 std::span<const Operation> carry_operations();

@@ -7,7 +7,7 @@
 #include "evaluator/vgpu/machine/procedure.h"
 
 // PTX ISA 9.0, 9.7.17 "Stack Manipulation Instructions". What a thread allocates lies behind its frame, where the
-// frames of called functions begin (calls.h), and is gone when the function returns.
+// frames of called functions begin (machine/procedure.h), and is gone when the function returns.
 namespace evo::vgpu {
 namespace {
 

@@ -332,7 +332,7 @@ void decode_tensor_copy(Form& form) {
     form.instruction().aux0 = target.mode.encoded();
     take_map(form, form.operand(1), rank);
     form.raw(static_cast<std::uint32_t>(target.offset));
-    take_told_barrier(form, 2, multicast ? 3 : 0);
+    take_completion_barrier(form, 2, multicast ? 3 : 0);
     return form.emit(execute_tensor_load, OpClass::bulk_copy);
   }
   const std::uint32_t reduction = form.take("reduce") ? take_reduction(form) + 1 : 0;
@@ -340,7 +340,7 @@ void decode_tensor_copy(Form& form) {
   form.instruction().aux0 = source.mode.encoded();
   take_map(form, form.operand(0), rank);
   form.raw(static_cast<std::uint32_t>(source.offset));
-  take_told_barrier(form, 0, 0);
+  take_completion_barrier(form, 0, 0);
   form.raw(reduction);
   form.emit(execute_tensor_store, OpClass::bulk_copy);
 }

@@ -6,6 +6,7 @@
 
 #include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/isa/matrix_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/machine/observer.h"
@@ -200,23 +201,6 @@ void execute_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
       if (std::int64_t{group} <= done) group = 0;
 }
 
-struct TypeName {
-  std::string_view name;
-  MmaType type;
-};
-constexpr TypeName kTypes[] = {
-    {"f16", MmaType::f16},   {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3},
-    {"e5m2", MmaType::e5m2}, {"s8", MmaType::s8},     {"u8", MmaType::u8},     {"b1", MmaType::b1},
-    {"f32", MmaType::f32},   {"s32", MmaType::s32},
-};
-
-MmaType take_product_type(Form& form) {
-  const std::string_view name = form.take_next();
-  for (const TypeName& known : kTypes)
-    if (known.name == name) return known.type;
-  form.unsupported(name.empty() ? "three types are needed" : "type ." + std::string(name));
-}
-
 /// "m64n128k32"
 void take_shape(Form& form, WarpgroupForm& product) {
   const std::string_view shape = form.take_next();
@@ -245,9 +229,9 @@ void decode_product(Form& form) {
   product.sparse = form.take("sp");
   if (!form.take("sync") || !form.take("aligned")) form.unsupported("only .sync.aligned");
   take_shape(form, product);
-  product.accumulator = take_product_type(form);
-  product.a = take_product_type(form);
-  product.b = take_product_type(form);
+  product.accumulator = take_mma_type(form);
+  product.a = take_mma_type(form);
+  product.b = take_mma_type(form);
   product.saturate = form.take("satfinite");
   if (product.a == MmaType::b1 && (!form.take("and") || !form.take("popc"))) form.unsupported("only .and.popc");
   std::string why;

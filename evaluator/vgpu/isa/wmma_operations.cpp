@@ -183,7 +183,7 @@ void check_shape(Form& form, const MmaForm& wmma) {
   if (!tiling_of(wmma) || !mma_supported(tile_form(wmma), &why)) form.unsupported(why);
 }
 
-/// The types that a load or store does not tell do not change the layout.
+/// The types that a load or store does not name do not change the layout.
 Fragment fragment_of(Form& form, Role role, MmaForm wmma, MmaType type) {
   if (role == Role::c) {
     wmma.accumulator = type;
@@ -265,7 +265,7 @@ void decode_product(Form& form) {
   const MmaType d = take_mma_type(form);
   const MmaType second = take_mma_type(form);
   const bool half = d == MmaType::f16 || (d == MmaType::f32 && (second == MmaType::f16 || second == MmaType::f32));
-  if (half) {  // Only D and C are told.
+  if (half) {  // Only the types of D and C are named.
     wmma.a = wmma.b = MmaType::f16;
     set_mma_sums(form, wmma, d, second);
   } else {

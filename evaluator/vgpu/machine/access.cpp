@@ -281,7 +281,7 @@ void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t
   MemoryAccess& access = warp.launch->access;
   const TracedSpace space = traced_space(warp, mode, touched.address[std::countr_zero(mask)]);
   if (space == TracedSpace::shared || space == TracedSpace::remote_shared) {
-    // Beside global memory (cp.async), only the wavefronts of the shared side are added.
+    // Where global memory takes part, too (cp.async), only the wavefronts of the shared side are added.
     access.wavefronts += wavefronts(mask, bytes, touched.address);
     if (access.space != TracedSpace::none) return;
   } else if (space == TracedSpace::global || space == TracedSpace::local) {

@@ -27,8 +27,8 @@ struct Barrier {
   std::uint32_t expected = 0;  ///< Threads; 0: every thread of the block that still lives.
   std::uint32_t arrived = 0;   ///< Threads.
   std::uint32_t warps = 0;     ///< Mask of the warps that have arrived, with some or all lanes.
-  std::uint32_t voters = 0;    ///< Of the arrived threads those that execute it, and
-  std::uint32_t votes = 0;     ///< bar.red: those whose predicate is true.
+  std::uint32_t voters = 0;    ///< Arrived threads that execute it.
+  std::uint32_t votes = 0;     ///< bar.red: voters whose predicate is true.
   bool waited_for = false;
 };
 
@@ -56,16 +56,16 @@ class AlignedWords {
   std::uint32_t* begin_ = nullptr;
 };
 
-/// A thread block while it runs. Warps take turns: each runs until it has to wait.
+/// A thread block while it runs. Its warps run in turn, each until it has to wait.
 struct Block {
   Block(Launch& launch, Cluster& cluster, std::uint32_t rank);
   ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  /// Makes it the launch's block of that index, as if fresh.
+  /// Begins again as the launch's block of that index.
   void start(std::array<std::uint32_t, 3> block_index);
-  /// A turn for every warp. False when none could do anything; the launch may have failed.
+  /// Runs every warp once. False when none could do anything. The launch may have failed.
   bool run_warps();
 
   /// A split's lanes arrive at a barrier. `threads` is 0 for a barrier of the whole block; `votes` counts the

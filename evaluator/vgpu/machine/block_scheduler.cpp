@@ -81,7 +81,7 @@ std::uint64_t cluster_number(const Launch& launch, std::uint64_t block) {
   return (z / launch.cluster[2] * rows + y / launch.cluster[1]) * columns + x / launch.cluster[0];
 }
 
-/// The numbers of clusters that wait for their turn, in ascending order; for several threads.
+/// The numbers of clusters that have not begun, in ascending order. Several threads may take from it.
 class Queue {
  public:
   explicit Queue(std::vector<std::uint64_t> numbers) : numbers_(std::move(numbers)), count_(numbers_.size()) {}
@@ -126,7 +126,7 @@ class Meter {
 };
 
 /// Clusters, mostly of one block, run one after another. One that takes long may spin on another's work: then
-/// others start beside it, as many as a real device would hold.
+/// others start as well, as many as a real device would hold.
 class Scheduler {
  public:
   Scheduler(Launch& launch, Queue& queue, Meter& meter, const Sampling& sampling = {})

@@ -12,8 +12,8 @@ namespace {
 
 /// Instructions after which a cluster that has not ended lets others begin.
 constexpr std::uint64_t kClusterTurn = 64'000'000;
-/// Of a kernel whose clusters take turns, as they are known to wait for each other, or one of them has run for that
-/// long: a kernel with a grid barrier of its own spends its first turn there, and must not spend another at the next.
+/// The same where clusters take turns: they are known to wait for each other, or one of them has run for kClusterTurn.
+/// A kernel with a grid barrier of its own spends a whole turn at its first barrier, and must not at the next ones.
 constexpr std::uint64_t kShortTurn = 0;
 /// How often waits at mbarriers may reach their time limit, nothing else having happened, until the cluster
 /// counts as stalled. Kernels that give up after some tries have their chance.
@@ -132,7 +132,7 @@ bool Cluster::loosen() {
 
 void Cluster::deadlock() {
   std::string waits;
-  int told = 0;
+  int described = 0;
   const Block* first = nullptr;
   for (const auto& block : blocks) {
     if (block->live == 0) continue;
@@ -141,14 +141,14 @@ void Cluster::deadlock() {
     for (const Warp& warp : block->warps) {
       const std::string text = describe_wait(warp);
       if (text.empty()) continue;
-      if (++told > 4) break;
+      if (++described > 4) break;
       if (!waits.empty()) waits += "; ";
       if (block.get() != first)
         waits += fmt::format("block ({}, {}, {}) ", block->index[0], block->index[1], block->index[2]);
       waits += text;
     }
   }
-  if (told > 4) waits += "; ...";
+  if (described > 4) waits += "; ...";
   launch->failure = failure_of(
       Verdict::crashed, fmt::format("kernel {}, block ({}, {}, {}): deadlock: no warp can advance: {}",
                                     launch->kernel->name, first->index[0], first->index[1], first->index[2], waits));

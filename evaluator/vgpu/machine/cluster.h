@@ -8,10 +8,10 @@
 #include "evaluator/vgpu/machine/block.h"
 
 /// Thread block clusters (PTX ISA 9.0, 2.2.2 and 5.1.6): blocks that run together and reach each other's shared
-/// memory. A block that is in none is a cluster by itself.
+/// memory. A block without a cluster is a cluster by itself.
 namespace evo::vgpu {
 
-/// Addresses of .shared::cluster carry the block's rank plus one above these bits; zero there: the own block.
+/// Addresses of .shared::cluster carry the block's rank plus one above these bits; zero means the own block.
 constexpr std::uint32_t kRankShift = 24;
 constexpr std::uint32_t cluster_address(std::uint32_t rank, std::uint32_t offset) {
   return (rank + 1) << kRankShift | offset;
@@ -20,8 +20,8 @@ constexpr std::uint32_t cluster_address(std::uint32_t rank, std::uint32_t offset
 struct Cluster {
   enum class State : std::uint8_t {
     finished,
-    suspended,  ///< Has run for long: others should have a turn.
-    stalled,    ///< Has tried for long: only others could help.
+    suspended,  ///< It has run for long. Others should run now.
+    stalled,    ///< It has tried for long and could not advance. Only other clusters could help.
     failed,
   };
 
@@ -33,7 +33,7 @@ struct Cluster {
   void start(std::uint64_t its_number);
   /// Runs until the end, a failure, or for long enough.
   State run();
-  /// Says in the launch's failure who waits for what.
+  /// Makes a deadlock the launch's failure, with what each warp waits for.
   void deadlock();
 
   std::uint32_t live() const;  ///< Threads that have not exited.
@@ -42,10 +42,10 @@ struct Cluster {
   void arrive(std::uint32_t threads);
   void release_if_complete();
 
-  /// Puts a copy on its way that an mbarrier is told of.
+  /// Starts a copy that signals an mbarrier at its end.
   void issue(BulkOperation operation);
-  /// Ends, in order, the copies that a block's mbarrier is told of, until its phase is over. False when the warp
-  /// that issued one has failed.
+  /// Ends, in order, the copies that signal a block's mbarrier, until its phase is over. False when the warp that
+  /// issued one has failed.
   bool land_for(Block& block, std::uint32_t barrier);
 
   Launch* launch;

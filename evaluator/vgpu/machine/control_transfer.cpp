@@ -178,7 +178,7 @@ void execute_call_through_pointer(Warp& warp, const Instruction& in, std::uint32
 
 void execute_return(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Kernel& kernel = *warp.launch->kernel;
-  // Lanes that were called from one place at a time: those that were called from elsewhere come here again.
+  // Lanes that were called from one place at a time. Those that were called from other places come here again.
   const std::uint32_t call = Lane(warp, std::countr_zero(mask)).call();
   std::uint32_t same = 0;
   each_lane(mask, [&](int lane) { same |= static_cast<std::uint32_t>(Lane(warp, lane).call() == call) << lane; });

@@ -17,7 +17,7 @@ enum class FindingKind : std::uint8_t {
 };
 std::string_view name_of(FindingKind kind);
 
-/// One thing that a launch does wrong, however often.
+/// An error that launches have made, once or often.
 struct Finding {
   FindingKind kind = FindingKind::fault;
   std::string kernel;

@@ -18,8 +18,7 @@ namespace evo::vgpu {
 
 class Observer;
 
-/// When to call a kernel runaway. An honest warp of the longest kernels here executes some ten million
-/// instructions.
+/// When a kernel counts as endless. A warp of the longest kernels here executes some ten million instructions.
 struct Budget {
   std::uint64_t warp_instructions = 100'000'000;       ///< Of one warp.
   std::uint64_t launch_instructions = 40'000'000'000;  ///< Of all warps of a launch.
@@ -40,7 +39,7 @@ struct Launch {
   std::uint32_t sm_count = 1;
   std::uint32_t resident_blocks = 1;  ///< How many blocks may be under way together, for kernels that spin on others.
   Budget budget;
-  int threads = 1;  ///< Of the CPU, for blocks that cannot notice each other.
+  int threads = 1;  ///< Of the CPU, for independent blocks.
 
   std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
@@ -56,7 +55,7 @@ struct Launch {
 
   Observer* observer = nullptr;  ///< Null: nobody watches.
 
-  Tracer* tracer = nullptr;  ///< Set while a sampled block has its turn.
+  Tracer* tracer = nullptr;  ///< Set while a sampled block runs.
   MemoryAccess access;       ///< Filled by memory instructions while traced.
   std::vector<std::uint64_t> sectors;
   BarrierArrival arrival;   ///< Filled by barriers while traced.

@@ -5,7 +5,7 @@
 #include <vector>
 
 /// The barriers in shared memory that count arrivals and bytes (PTX ISA 9.0, 9.7.13.15 "mbarrier"). The object is
-/// the 64-bit word itself; a table beside it knows where objects are, so that what is none is noticed.
+/// the 64-bit word itself. A separate table lists where objects are: a use of any other word is an error.
 namespace evo::vgpu {
 
 /// Counts are limited to 2^20 - 1.

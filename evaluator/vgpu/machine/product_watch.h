@@ -7,9 +7,9 @@
 #include "evaluator/vgpu/machine/trace.h"
 #include "evaluator/vgpu/numbers/shared_matrix.h"
 
-/// Asynchrony of wgmma (PTX ISA 9.0, 9.7.15.1 and 9.7.15.7). A product is computed when it is issued; what makes it
-/// asynchronous is watched instead: nobody may touch its accumulators, or write the shared memory that it reads, until
-/// it has been waited for.
+/// Asynchrony of wgmma (PTX ISA 9.0, 9.7.15.1 and 9.7.15.7). A product is computed when it is issued. Its
+/// asynchrony is only checked: nothing may touch its accumulators, or write the shared memory that it reads, until it
+/// has been waited for.
 namespace evo::vgpu {
 
 struct Instruction;

@@ -5,10 +5,9 @@
 
 #include "evaluator/vgpu/numbers/mma_form.h"
 
-/// What the interpreter tells the cost model about a block while it runs it. The interpreter runs a warp
-/// until it has to wait, then the next one: events of one warp come in program order, and every arrival that
-/// lets a warp pass a barrier comes before that warp's next event. Which warp runs when is no statement about
-/// time.
+/// The events of a block that the interpreter reports to the cost model. The interpreter runs a warp until it has to
+/// wait, then the next one. Events of one warp come in program order. Every arrival that lets a warp pass a barrier
+/// comes before that warp's next event. The order of warps says nothing about time.
 namespace evo::vgpu {
 
 /// The kind of machine work behind a PTX instruction: decides pipe, rate and latency.
@@ -132,12 +131,12 @@ struct AsyncAction {
     copy,
   };
   Kind kind = Kind::none;
-  /// The phase of the block's mbarrier or the cluster's barrier that is arrived at or waited for, or told of the copy's
-  /// end. Numbers are unique in a launch; 0: none.
+  /// The phase of the block's mbarrier or the cluster's barrier that is arrived at or waited for, or that the copy
+  /// signals. Numbers are unique in a launch; 0: none.
   std::uint64_t phase = 0;
   std::uint32_t bytes = 0;  ///< Of a copy.
   bool global = false;      ///< The copy reads or writes global memory.
-  bool writes = false;      ///< From shared memory to elsewhere.
+  bool writes = false;      ///< Out of shared memory.
 };
 
 /// One instruction issued by one warp.
@@ -165,7 +164,7 @@ class Tracer {
   virtual void begin_block(const TracedBlock& block) = 0;
   virtual void issue(const TracedInstruction& instruction, const Issue& issue) = 0;
   virtual void end_block() = 0;
-  /// Whether the blocks so far tell all that is wanted.
+  /// Whether the blocks so far are enough.
   virtual bool has_enough() const { return false; }
 };
 

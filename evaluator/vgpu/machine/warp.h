@@ -19,22 +19,22 @@ struct Launch;
 
 constexpr int kMaxSplits = 40;  ///< At most one for each lane, and room for those being made.
 
-/// Why a warp's instruction loop must look up.
+/// Why a warp's instruction loop stops.
 enum class Stop : std::uint8_t {
   none,
-  switch_split,  ///< The running lanes wait, arrived somewhere or ended: others of the warp may run.
-  yield,         ///< The warp would only spin: others may run.
+  switch_split,  ///< The running lanes wait, have met others or have ended. Other lanes of the warp may run.
+  yield,         ///< The warp would only spin. Other warps may run.
   failed,        ///< The launch has a failure.
 };
 
-/// Where lanes come together that execute something together (.sync).
+/// Which instruction the lanes of a .sync instruction must reach.
 enum class Meet : std::uint8_t {
-  here,      ///< In the same instruction,
-  anywhere,  ///< or in any of its kind.
+  here,      ///< The same one.
+  anywhere,  ///< Any of its kind.
 };
 
-/// Lanes that run together. A warp starts as one split; a branch that divides it makes more; they meet again
-/// at the branch's immediate post-dominator.
+/// Lanes that run together. A warp starts as one split. A branch that divides it makes more, and they meet again at the
+/// branch's immediate post-dominator.
 struct Split {
   enum class State : std::uint8_t {
     free,
@@ -47,12 +47,12 @@ struct Split {
   };
   State state = State::free;
   std::uint32_t active = 0;
-  std::int32_t join = -1;  ///< Where these lanes are awaited; -1: nowhere.
+  std::int32_t join = -1;  ///< The Join where these lanes are awaited; -1: none.
   const Instruction* next = nullptr;
   const Instruction* waits_in = nullptr;
   std::uint32_t waiting = 0;   ///< The lanes that execute `waits_in`.
-  std::uint32_t required = 0;  ///< waits_for_lanes: who must come,
-  Meet meet = Meet::here;      ///< and where to.
+  std::uint32_t required = 0;  ///< waits_for_lanes: the lanes that must come,
+  Meet meet = Meet::here;      ///< and to which instruction.
   std::uint32_t barrier = 0;   ///< Number, or address in shared memory.
   bool expired = false;        ///< A wait at an mbarrier has reached its time limit.
 };
@@ -64,9 +64,10 @@ struct Join {
   std::uint32_t arrived = 0;
   std::int32_t parent = -1;
   const Instruction* at = nullptr;  ///< Null: the paths meet only at their end.
-  bool of_call = false;             ///< They come back from a call.
+  bool of_call = false;             ///< The lanes come back from a call.
 
-  /// Where they go on. Behind a call another activation of the same function may await lanes at the very instruction.
+  /// Where the lanes go on. Another activation of the called function may await lanes at `at` itself: they go on
+  /// behind.
   const Instruction* onwards() const { return of_call ? at + 1 : at; }
 };
 
@@ -90,16 +91,16 @@ struct PendingCopy {
   std::array<std::uint16_t, 32> unwritten{};     ///< Bytes of each lane that nobody has written.
 };
 
-/// A bulk copy, reduction or store under way. What it reads and writes has been checked when it was issued.
+/// A bulk copy, reduction or store under way. Its addresses were checked when it was issued.
 struct BulkOperation {
   std::function<void()> perform;
-  std::function<void()> settle;  ///< For the observer: what a group's operation writes is there.
-  bool performed = false;        ///< Somebody has waited until its source was read.
+  std::function<void()> settle;  ///< For the observer: the writes of a group's operation are complete.
+  bool performed = false;        ///< A thread has waited until its source was read.
   const Instruction* issued_in = nullptr;
   Warp* issued_by = nullptr;
   int lane = 0;
-  std::uint32_t group = 0;      ///< Of the lane's bulk groups, when nobody's mbarrier is told.
-  Block* barrier_of = nullptr;  ///< Whose mbarrier is told of the end; null: nobody's.
+  std::uint32_t group = 0;      ///< Number of the lane's bulk group, unless an mbarrier is signalled.
+  Block* barrier_of = nullptr;  ///< The block whose mbarrier is signalled at the end; null: none.
   std::uint32_t barrier = 0;
   std::uint32_t bytes = 0;     ///< Taken off the mbarrier's transaction count.
   std::uint32_t arrivals = 0;  ///< Pending arrivals that the end completes.
@@ -124,11 +125,11 @@ struct Warp {
   std::byte* local = nullptr;  ///< Local memory: thread after thread.
   std::array<Split, kMaxSplits> splits{};
   std::vector<Join> joins;                           ///< At most one for each lane, and one for each active call.
-  std::array<std::vector<std::uint32_t>, 32> calls;  ///< Of each lane: what its callers need when they go on (calls.h).
+  std::array<std::vector<std::uint32_t>, 32> calls;  ///< Of each lane: what its callers need when they go on.
   std::array<std::uint32_t, 32> committed_groups{};  ///< cp.async groups that each lane has committed.
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, 32> committed_bulk_groups{};
-  std::vector<BulkOperation> bulk_operations;          ///< Of bulk groups that nobody has waited for.
+  std::vector<BulkOperation> bulk_operations;          ///< Of bulk groups that have not been waited for.
   std::uint32_t outside_waits = 0;                     ///< Splits that wait for something outside the warp.
   std::uint32_t at_cluster_barrier = 0;                ///< Lanes that have arrived and not waited.
   std::array<std::uint32_t, 32> cluster_generation{};  ///< Of those lanes' arrivals.
@@ -148,22 +149,22 @@ struct Warp {
   void diverge(std::uint32_t taken, const Instruction* target, const Instruction* reconverge);
   /// The running split is at a reconvergence point: it waits there when other lanes are still to come.
   void reconverge(const Instruction* here);
-  /// Ends lanes, and the bulk groups that nobody can wait for any more. execute_exit() tells block and cluster of it.
+  /// Ends lanes and their bulk groups. execute_exit() does the same for their block and cluster.
   void exit_lanes(std::uint32_t lanes);
   /// Divides the running split among the functions that its lanes call; all meet again at `back`.
   void call(std::span<const Callees> groups, const Instruction* back);
 
-  /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live
-  /// are here: `mask` then holds all of them that execute it. Otherwise the split waits, and the call comes
-  /// again or is done for it by the split that completes the set.
+  /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live have come:
+  /// `mask` then holds all that execute it. Otherwise the split waits. It executes the instruction again later, or the
+  /// split that completes the set does it for all.
   bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet = Meet::here);
   /// Parks the running split until its barrier releases it.
   void wait_at_barrier(const Instruction& instruction, std::uint32_t mask, std::uint32_t barrier);
-  /// Parks the running split outside of the warp's own doing. Ready again, it executes the instruction once more.
+  /// Parks the running split until something outside the warp happens. Then it executes the instruction once more.
   void wait_outside(const Instruction& instruction, std::uint32_t mask, Split::State state, std::uint32_t barrier);
-  /// Makes ready those that wait so: for `barrier`, or for several at once.
+  /// Makes splits ready that wait outside for `barrier`, or for several at once.
   void wake(Split::State state, std::uint32_t barrier);
-  /// The time limit of the waits at mbarriers is over. False when there are none.
+  /// Ends all waits at mbarriers, whose time limit is over. False when there are none.
   bool expire_waits();
   /// True once when the running split's wait had reached its time limit.
   bool take_expired();
@@ -172,9 +173,9 @@ struct Warp {
   bool meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const;
   /// Chooses another split to run. False when none can.
   bool resume();
-  /// After a long run: lets lanes that wait at reconvergence points go ahead, and takes turns between splits.
+  /// After a long run: lets lanes that wait at reconvergence points go ahead, and chooses the next split in turn.
   void take_turns();
-  /// Gives lanes that only wait to reconverge to the scheduler. False when there are none.
+  /// Lets lanes go ahead that only wait to reconverge. False when there are none.
   bool release_joins();
 
   void fail(const Instruction& instruction, const std::string& what, int lane = -1,

@@ -80,7 +80,10 @@ bool has_columns(const WarpgroupForm& form) {
 }  // namespace
 
 bool warpgroup_supported(const WarpgroupForm& form, std::string* why) {
-  const std::string_view accumulator = form.accumulator == T::f32 ? "f32" : form.accumulator == T::f16 ? "f16" : "s32";
+  const std::string_view accumulator = form.accumulator == T::f32   ? "f32"
+                                       : form.accumulator == T::f16 ? "f16"
+                                       : form.accumulator == T::s32 ? "s32"
+                                                                    : "none";
   const bool types = accumulators_of(form).find(accumulator) != std::string_view::npos;
   const bool shape = types && has_columns(form) && form.k == 256 / width_of(form.a) * (form.sparse ? 2 : 1);
   if (!shape && why)

@@ -14,7 +14,7 @@ constexpr int kWarpgroupWarps = 4;
 constexpr int kWarpgroupRows = 64;
 constexpr int kMaxWarpgroupColumns = 256;
 constexpr int kProductWords =
-    8;  ///< Words along k of a row of A: 32 bytes in every form, of which sparse ones skip zeros.
+    8;  ///< Words along k of a row of A: 32 bytes in every form. Sparse forms leave zeros out.
 
 struct WarpgroupForm {
   int n = 8;

@@ -9,10 +9,10 @@
 
 #include "evaluator/vgpu/sanitiser/vector_clock.h"
 
-/// Which accesses of a piece of memory later ones must be ordered with: the last write, and the reads since.
+/// The accesses of a piece of memory that later ones must be ordered with: the last write, and the reads since.
 namespace evo::vgpu {
 
-/// The time of an access that is still under way: nobody knows that it is over.
+/// The time of an access that is still under way. No clock reaches it.
 constexpr std::uint32_t kUnderWay = 0xffff'ffffu;
 
 /// How an access takes part in races.
@@ -40,23 +40,23 @@ struct ReadRecord {
   AccessFlags flags;
 };
 
-/// Lanes of a warp that have met at a shuffle or vote: what they had loaded until then is in their registers.
+/// Lanes of a warp that have met at a shuffle or vote. What they loaded before is in their registers by then.
 struct Meeting {
   std::uint32_t lanes = 0;
   std::uint32_t time = 0;
 };
 
-/// Who accesses, and what its lanes know.
+/// An access's thread, and the clocks that order it.
 struct Accessor {
   std::uint32_t block = 0;
   std::uint32_t thread = 0;
   std::uint32_t now = 0;
   std::uint32_t code = 0;
-  const Clock* known = nullptr;  ///< Null: nothing but the thread's own doing.
+  const VectorClock* known = nullptr;  ///< Null: only the thread's own accesses happen before.
   AccessFlags flags;
-  const Clock* proxied = nullptr;  ///< For asynchronous accesses: what of that a proxy fence lets them see.
+  const VectorClock* proxied = nullptr;            ///< For asynchronous accesses: what a proxy fence shows them.
   const std::vector<Meeting>* meetings = nullptr;  ///< Of the warp, the latest of each set of lanes.
-  bool collective = false;  ///< For all lanes of the warp: the thread's own doing must be known like everybody's.
+  bool collective = false;  ///< By the warp as a whole: even the thread's own accesses must be in `known`.
 
   bool knows(std::uint32_t of_block, std::uint32_t of_thread, std::uint32_t time) const {
     if (time == kUnderWay) return false;
@@ -80,8 +80,7 @@ struct Conflict {
 
 class AccessHistory {
  public:
-  /// `most_reads`: how many unordered reads of one place are remembered beside the first; older ones are
-  /// forgotten.
+  /// `most_reads`: how many unordered reads of one place are kept besides the first. Older ones are dropped.
   AccessHistory(std::size_t bytes, std::size_t most_reads)
       : most_reads_(most_reads), pages_((bytes + kPageBytes - 1) / kPageBytes) {}
 
@@ -93,13 +92,13 @@ class AccessHistory {
 
   /// An asynchronous write: under way from now on, checked like a write.
   std::optional<Conflict> begin_write(std::size_t at, std::size_t bytes, const Accessor& by);
-  /// It is over; `thread` and `time` say who knows that.
+  /// It is over for all who have reached `time` of `thread`.
   void end_write(std::size_t at, std::size_t bytes, std::uint32_t code, std::uint32_t block, std::uint32_t thread,
                  std::uint32_t time);
   /// Asynchronous reads of a thread, until they end at `time`.
   std::optional<Conflict> begin_read(std::size_t at, std::size_t bytes, const Accessor& by);
   void end_read(std::size_t at, std::size_t bytes, const Accessor& by);
-  /// Likewise, where who knows another thread's time knows of the end.
+  /// Likewise, but over for all who have reached `time` of another thread.
   void end_read(std::size_t at, std::size_t bytes, const Accessor& by, std::uint32_t block, std::uint32_t thread,
                 std::uint32_t time);
 

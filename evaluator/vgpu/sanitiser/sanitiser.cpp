@@ -34,22 +34,22 @@ std::string bytes_text(bool writes, std::uint32_t bytes) {
 
 }  // namespace
 
-// ---- Gathering
+// ---- Joined clocks
 
-void Gathering::add(const Knowledge& knowledge) {
-  const auto add_to = [](Clock& all, const ClockPtr& some) {
+void JoinedClocks::add(const ThreadClocks& clocks) {
+  const auto add_to = [](VectorClock& all, const VectorClockPtr& some) {
     if (some != nullptr) all.join(*some);
   };
-  add_to(known_, knowledge.known);
-  add_to(released_, knowledge.released);
-  add_to(released_to_block_, knowledge.released_to_block);
-  add_to(proxied_, knowledge.proxied);
+  add_to(known_, clocks.known);
+  add_to(released_, clocks.released);
+  add_to(released_to_block_, clocks.released_to_block);
+  add_to(proxied_, clocks.proxied);
 }
 
-Knowledge Gathering::take() {
-  const auto taken = [](Clock& all) {
-    ClockPtr result;
-    if (!all.empty()) result = std::make_shared<const Clock>(std::move(all));
+ThreadClocks JoinedClocks::take() {
+  const auto taken = [](VectorClock& all) {
+    VectorClockPtr result;
+    if (!all.empty()) result = std::make_shared<const VectorClock>(std::move(all));
     all = {};
     return result;
   };
@@ -58,21 +58,21 @@ Knowledge Gathering::take() {
 
 // ---- WarpWatch, BlockWatch
 
-const Knowledge& WarpWatch::of(int lane) const {
+const ThreadClocks& WarpWatch::of(int lane) const {
   for (const Group& group : groups)
-    if ((group.lanes >> lane & 1u) != 0) return group.knowledge;
-  return groups.front().knowledge;  // Not reached: the groups hold all lanes.
+    if ((group.lanes >> lane & 1u) != 0) return group.clocks;
+  return groups.front().clocks;  // Not reached: the groups hold all lanes.
 }
 
-void WarpWatch::assign(std::uint32_t lanes, const Knowledge& knowledge) {
+void WarpWatch::assign(std::uint32_t lanes, const ThreadClocks& clocks) {
   for (Group& group : groups) group.lanes &= ~lanes;
   std::erase_if(groups, [](const Group& group) { return group.lanes == 0; });
   for (Group& group : groups) {
-    if (!(group.knowledge == knowledge)) continue;
+    if (!(group.clocks == clocks)) continue;
     group.lanes |= lanes;
     return;
   }
-  groups.push_back({lanes, knowledge});
+  groups.push_back({lanes, clocks});
 }
 
 BlockWatch::BlockWatch(const Block& block) : shared(block.shared.size(), kMostReadsShared) {
@@ -177,7 +177,7 @@ void Sanitiser::end_launch(const Launch& launch) {
   finding.kernel = launch.kernel->name;
   finding.line = launch.failure_line;
   finding.text = launch.failure->reason;
-  // Without a line, the text is what tells one failure from another.
+  // Failures without a line differ by their text.
   add(finding, finding.line != 0 ? "" : finding.text, 0);
 }
 
@@ -342,20 +342,20 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
 
 // ---- Order
 
-/// What the lanes did until now becomes known to whoever takes it from `into`.
-void Sanitiser::gather(Warp& warp, std::uint32_t lanes, Gathering& into) {
+/// Joins the clocks of the lanes, with all that they have done until now, into others.
+void Sanitiser::join_clocks(Warp& warp, std::uint32_t lanes, JoinedClocks& into) {
   BlockWatch& watch = block_watch(*warp.block);
   WarpWatch& mine = watch.warps[warp.index];
   for (const WarpWatch::Group& group : mine.groups)
-    if ((group.lanes & lanes) != 0) into.add(group.knowledge);
+    if ((group.lanes & lanes) != 0) into.add(group.clocks);
   for (std::uint32_t left = lanes; left != 0; left &= left - 1)
     into.raise(watch.number, warp.thread(std::countr_zero(left)), mine.now);
   ++mine.now;
 }
 
 void Sanitiser::warp_barrier(Warp& warp, std::uint32_t lanes) {
-  Gathering all;
-  gather(warp, lanes, all);
+  JoinedClocks all;
+  join_clocks(warp, lanes, all);
   block_watch(*warp.block).warps[warp.index].assign(lanes, all.take());
 }
 
@@ -373,22 +373,22 @@ void WarpWatch::meet(std::uint32_t lanes) {
 void Sanitiser::meet(Warp& warp, std::uint32_t lanes) {
   WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
   mine.meet(lanes);
-  ClockPtr acquired;
+  VectorClockPtr acquired;
   for (const WarpWatch::Group& group : mine.groups)
-    if ((group.lanes & lanes) != 0) acquired = joined(acquired, group.knowledge.acquired);
+    if ((group.lanes & lanes) != 0) acquired = joined(acquired, group.clocks.acquired);
   if (acquired == nullptr) return;
   const std::vector<WarpWatch::Group> groups = mine.groups;
   for (const WarpWatch::Group& group : groups) {
     if ((group.lanes & lanes) == 0) continue;
-    Knowledge knowledge = group.knowledge;
-    knowledge.known = joined(knowledge.known, acquired);
-    knowledge.acquired = acquired;
-    mine.assign(group.lanes & lanes, knowledge);
+    ThreadClocks clocks = group.clocks;
+    clocks.known = joined(clocks.known, acquired);
+    clocks.acquired = acquired;
+    mine.assign(group.lanes & lanes, clocks);
   }
 }
 
 void Sanitiser::arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes) {
-  gather(warp, lanes, block_watch(*warp.block).barriers[barrier]);
+  join_clocks(warp, lanes, block_watch(*warp.block).barriers[barrier]);
 }
 
 void Sanitiser::arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes) {
@@ -404,7 +404,7 @@ void Sanitiser::arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t 
   }
 }
 
-/// Forgets those that where(arrival) names; a finding if lanes of their warp have not come.
+/// Drops the arrivals for which where(arrival) is true. It is a finding if lanes of their warps have not come.
 template <class Where>
 void Sanitiser::end_partial_arrivals(Block& block, Where where) {
   std::erase_if(block_watch(block).partial_arrivals, [&](const BlockWatch::PartialArrival& arrival) {
@@ -434,9 +434,9 @@ void Sanitiser::stuck(Block& block) {
 
 void Sanitiser::barrier_complete(Block& block, std::uint32_t barrier, bool whole) {
   end_partial_arrivals(block, [&](const BlockWatch::PartialArrival& arrival) { return arrival.barrier == barrier; });
-  Gathering& all = block_watch(block).barriers[barrier];
+  JoinedClocks& all = block_watch(block).barriers[barrier];
   if (whole && !block_watch(block).exited.empty()) {
-    const Knowledge gone = block_watch(block).exited.take();
+    const ThreadClocks gone = block_watch(block).exited.take();
     all.add(gone);
     block_watch(block).exited.add(gone);
   }
@@ -463,28 +463,28 @@ void Sanitiser::exit(Warp& warp, std::uint32_t lanes) {
   for (const ProductWatch::Product& product : std::exchange(warp.products.products, {}))
     report(FindingKind::unwaited_copy, warp, *product.issued_in, -1,
            "its warp ends without having waited for this product");
-  gather(warp, lanes, block_watch(*warp.block).exited);
+  join_clocks(warp, lanes, block_watch(*warp.block).exited);
 }
 
 // ---- Launches ahead
 
 void Sanitiser::wait_for_launches_ahead(Warp& warp, std::uint32_t lanes) {
   waits_ = true;
-  Clock over;
+  VectorClock over;
   over.raise(kLaunchesAhead, 0, 1);
-  learn(warp, lanes, {std::make_shared<const Clock>(std::move(over)), nullptr, nullptr, nullptr});
+  learn(warp, lanes, {std::make_shared<const VectorClock>(std::move(over)), nullptr, nullptr, nullptr});
 }
 
 void Sanitiser::let_dependents_go(Warp& warp, std::uint32_t lanes) {
   for (const WarpWatch::Group& group : block_watch(*warp.block).warps[warp.index].groups) {
-    const ClockPtr& known = group.knowledge.known;
+    const VectorClockPtr& known = group.clocks.known;
     const bool settled = known != nullptr && known->time_of(kLaunchesAhead, 0) > 0;
     if ((group.lanes & lanes) != 0 && !settled) lets_go_early_ = true;
   }
 }
 
 void Sanitiser::look_ahead(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
-                           std::uint64_t address, const Spot& spot, const Clock* known) {
+                           std::uint64_t address, const Spot& spot, const VectorClock* known) {
   if (ahead_ == Ahead::nothing || spot.buffer == nullptr || !spot.buffer->of_plan) return;
   if (known != nullptr && known->time_of(kLaunchesAhead, 0) > 0) return;
   if (ahead_ == Ahead::one_launch) {
@@ -507,36 +507,36 @@ void Sanitiser::fence(Warp& warp, const Instruction& in, std::uint32_t lanes) {
   const std::vector<WarpWatch::Group> groups = mine.groups;
   for (const WarpWatch::Group& group : groups) {
     if ((group.lanes & lanes) == 0) continue;
-    Clock all = group.knowledge.known != nullptr ? *group.knowledge.known : Clock{};
+    VectorClock all = group.clocks.known != nullptr ? *group.clocks.known : VectorClock{};
     // Lanes that fence together share what they fence: they stay one group.
     for (std::uint32_t left = group.lanes & lanes; left != 0; left &= left - 1)
       all.raise(block_watch(*warp.block).number, warp.thread(std::countr_zero(left)), mine.now);
-    Knowledge knowledge = group.knowledge;
-    const auto fenced = std::make_shared<const Clock>(std::move(all));
+    ThreadClocks clocks = group.clocks;
+    const auto fenced = std::make_shared<const VectorClock>(std::move(all));
     if (order.proxy) {
-      knowledge.proxied = fenced;
+      clocks.proxied = fenced;
     } else {
-      knowledge.released_to_block = fenced;
-      if (!order.block_scope) knowledge.released = fenced;
+      clocks.released_to_block = fenced;
+      if (!order.block_scope) clocks.released = fenced;
     }
-    mine.assign(group.lanes & lanes, knowledge);
+    mine.assign(group.lanes & lanes, clocks);
   }
   ++mine.now;
 }
 
-void Sanitiser::learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge) {
+void Sanitiser::learn(Warp& warp, std::uint32_t lanes, const ThreadClocks& clocks) {
   WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
   const std::vector<WarpWatch::Group> groups = mine.groups;
   for (const WarpWatch::Group& group : groups) {
     if ((group.lanes & lanes) == 0) continue;
-    Knowledge both = group.knowledge;
-    both.join(knowledge);
-    if (!(both == group.knowledge)) mine.assign(group.lanes & lanes, both);
+    ThreadClocks both = group.clocks;
+    both.join(clocks);
+    if (!(both == group.clocks)) mine.assign(group.lanes & lanes, both);
   }
 }
 
 void Sanitiser::arrive_at_cluster(Warp& warp, std::uint32_t lanes) {
-  gather(warp, lanes, block_watch(*warp.block->cluster->blocks.front()).arriving_at_cluster);
+  join_clocks(warp, lanes, block_watch(*warp.block->cluster->blocks.front()).arriving_at_cluster);
 }
 
 void Sanitiser::cluster_complete(Cluster& cluster) {
@@ -548,16 +548,16 @@ void Sanitiser::cluster_passed(Warp& warp, std::uint32_t lanes) {
   learn(warp, lanes, block_watch(*warp.block->cluster->blocks.front()).of_cluster);
 }
 
-/// A strong write tells what the thread's fences have released, or, when it releases itself, all.
+/// A strong write releases what the thread's fences have released; a releasing one releases all that is before it.
 void Sanitiser::release(Warp& warp, int lane, std::uint64_t key, const MemoryOrder& order, bool replaces) {
   const BlockWatch& watch = block_watch(*warp.block);
   const WarpWatch& mine = watch.warps[warp.index];
-  const Knowledge& knowledge = mine.of(lane);
-  ClockPtr to_all = knowledge.released, to_block = knowledge.released_to_block;
+  const ThreadClocks& clocks = mine.of(lane);
+  VectorClockPtr to_all = clocks.released, to_block = clocks.released_to_block;
   if (order.releases) {
-    Clock all = knowledge.known != nullptr ? *knowledge.known : Clock{};
+    VectorClock all = clocks.known != nullptr ? *clocks.known : VectorClock{};
     all.raise(watch.number, warp.thread(lane), mine.now);
-    to_block = std::make_shared<const Clock>(std::move(all));
+    to_block = std::make_shared<const VectorClock>(std::move(all));
     if (!order.block_scope) to_all = to_block;
   }
   if (to_all == nullptr && to_block == nullptr) {
@@ -579,14 +579,14 @@ void Sanitiser::acquire(Warp& warp, int lane, std::uint64_t key) {
   if (found == released_.end()) return;
   BlockWatch& watch = block_watch(*warp.block);
   WarpWatch& mine = watch.warps[warp.index];
-  Knowledge knowledge = mine.of(lane);
-  ClockPtr brought = found->second.to_all;
+  ThreadClocks clocks = mine.of(lane);
+  VectorClockPtr brought = found->second.to_all;
   if (found->second.block == watch.number) brought = joined(brought, found->second.to_block);
-  const ClockPtr known = joined(knowledge.known, brought);
-  if (known == knowledge.known) return;
-  knowledge.known = known;
-  knowledge.acquired = joined(knowledge.acquired, brought);
-  mine.assign(1u << lane, knowledge);
+  const VectorClockPtr known = joined(clocks.known, brought);
+  if (known == clocks.known) return;
+  clocks.known = known;
+  clocks.acquired = joined(clocks.acquired, brought);
+  mine.assign(1u << lane, clocks);
 }
 
 // ---- Reports

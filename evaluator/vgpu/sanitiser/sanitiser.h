@@ -18,20 +18,19 @@
 #include "evaluator/vgpu/sanitiser/access_history.h"
 #include "evaluator/vgpu/sanitiser/byte_flags.h"
 
-/// Watches launches for reads of memory that nobody has written and for races. docs/sanitiser.md says what
-/// counts as one.
+/// Finds races, and reads of memory that nobody has written. docs/sanitiser.md says what counts as a race.
 namespace evo::vgpu {
 
-/// What several threads bring to a place where others take it from.
-class Gathering {
+/// The joined clocks of threads that arrive at a barrier. Whoever passes it takes them.
+class JoinedClocks {
  public:
-  void add(const Knowledge& knowledge);
+  void add(const ThreadClocks& clocks);
   void raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time) { known_.raise(block, thread, time); }
-  Knowledge take();
+  ThreadClocks take();
   bool empty() const { return known_.empty(); }
 
  private:
-  Clock known_, released_, released_to_block_, proxied_;
+  VectorClock known_, released_, released_to_block_, proxied_;
 };
 
 /// A load of bytes that nobody has written.
@@ -40,18 +39,18 @@ struct UnwrittenLoad {
   int lane = 0;
   std::string what;
 };
-/// Where what it brought is now.
+/// A register that holds what such a load has brought.
 struct UnwrittenValue {
   std::uint16_t number = 0;  ///< Of a register or predicate, as TracedInstruction numbers them.
   std::uint32_t lanes = 0;
   std::shared_ptr<const UnwrittenLoad> load;
 };
 
-/// A warp's lanes, in groups that know the same.
+/// A warp while it is watched. Its lanes are in groups that have the same clocks.
 struct WarpWatch {
   struct Group {
     std::uint32_t lanes = 0;
-    Knowledge knowledge;
+    ThreadClocks clocks;
   };
   std::uint32_t now = 1;
   bool has_read = false;  ///< Since `now`.
@@ -67,8 +66,8 @@ struct WarpWatch {
     unwritten.clear();
     groups.assign(1, {kAllLanes, {}});
   }
-  const Knowledge& of(int lane) const;
-  void assign(std::uint32_t lanes, const Knowledge& knowledge);
+  const ThreadClocks& of(int lane) const;
+  void assign(std::uint32_t lanes, const ThreadClocks& clocks);
   void meet(std::uint32_t lanes);
   std::uint32_t unwritten_lanes(std::span<const std::uint16_t> registers) const;
   void forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes);
@@ -82,8 +81,8 @@ struct BlockWatch : ObservedBlock {
   struct MbarrierWatch {
     std::uint32_t slot = 0;   ///< Stands for its copies in clocks.
     std::uint32_t phase = 1;  ///< Number of the current one.
-    Gathering arriving;
-    Knowledge completed;  ///< What those know who see the phase before over.
+    JoinedClocks arriving;
+    ThreadClocks completed;  ///< The clocks of those who see the phase before over.
   };
 
   // Clocks have the block's threads, whole warps of them, then the tensor core of each warp, then the
@@ -100,7 +99,7 @@ struct BlockWatch : ObservedBlock {
   AccessHistory shared;
   ByteFlags local_written;  ///< Thread after thread.
   std::vector<WarpWatch> warps;
-  std::array<Gathering, 16> barriers;
+  std::array<JoinedClocks, 16> barriers;
   /// Lanes that have come to an aligned barrier without all others of their warp. Those may still follow: the barrier
   /// is not over.
   struct PartialArrival {
@@ -112,11 +111,11 @@ struct BlockWatch : ObservedBlock {
     std::uint32_t missing() const { return warp->live() & ~lanes; }
   };
   std::vector<PartialArrival> partial_arrivals;
-  Knowledge of_barrier;  ///< What those know who pass the barrier that has been completed last.
-  Gathering exited;      ///< What threads that have ended did.
+  ThreadClocks of_barrier;  ///< The clocks of those who pass the last completed barrier.
+  JoinedClocks exited;      ///< The clocks of threads that have ended.
   std::map<std::uint32_t, MbarrierWatch> mbarriers;
-  Gathering arriving_at_cluster;  ///< Of the cluster's first block, for all.
-  Knowledge of_cluster;           ///< What those know who have passed its barrier.
+  JoinedClocks arriving_at_cluster;  ///< Used in the cluster's first block only.
+  ThreadClocks of_cluster;           ///< The clocks of those who have passed the cluster's barrier.
 };
 
 /// The watch of a block of a sanitised launch.
@@ -212,23 +211,23 @@ class Sanitiser : public Observer {
     std::unique_ptr<AccessHistory> ahead;    ///< Of the launch ahead, where that may not be over.
     bool of_plan = false;                    ///< Other calls and other kernels use it, too.
   };
-  /// What may go on beside a launch until its threads know of a griddepcontrol.wait.
+  /// Earlier launches that may still run during this one, until a griddepcontrol.wait.
   enum class Ahead : std::uint8_t {
     nothing,
-    one_launch,  ///< That before it in the plan; what was before that is over.
-    everything,  ///< Whoever writes the inputs or reads the outputs, and the call before.
+    one_launch,  ///< The one before it in the plan. Those before that are over.
+    everything,  ///< The writers of the inputs, the readers of the outputs, and the call before.
   };
   /// Where the flags and the history of some bytes are.
   struct Spot {
     ByteFlags* written = nullptr;
-    AccessHistory* history = nullptr;  ///< Null: nobody else gets there.
+    AccessHistory* history = nullptr;  ///< Null: only one thread can access it.
     std::size_t at = 0;
     std::uint64_t key = 0;                ///< Of synchronisation through these bytes.
     const BufferWatch* buffer = nullptr;  ///< In global memory.
   };
   struct Released {
-    ClockPtr to_all;
-    ClockPtr to_block;
+    VectorClockPtr to_all;
+    VectorClockPtr to_block;
     std::uint32_t block = 0;
   };
 
@@ -241,6 +240,10 @@ class Sanitiser : public Observer {
   Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);
   Accessor accessor(const Warp& warp, const Instruction& in, int lane, const MemoryOrder& order) const;
   Accessor proxy_accessor(const Warp& warp, const Instruction& in, int lane) const;
+  using RecordRead = std::optional<Conflict> (AccessHistory::*)(std::size_t, std::size_t, const Accessor&);
+  /// A read by the copy engine for a lane, recorded in the history by `record`.
+  void proxy_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from, std::uint32_t bytes,
+                  RecordRead record);
   /// The finding's index; nothing when there are too many.
   std::optional<std::size_t> add(const Finding& finding, const std::string& place, std::uint32_t other_line);
   /// Whether these instructions have been reported in this launch: then they are counted, and no text is needed.
@@ -249,11 +252,11 @@ class Sanitiser : public Observer {
                    std::uint64_t address, const Conflict& conflict);
   /// A finding where an access may meet one of a launch ahead.
   void look_ahead(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
-                  std::uint64_t address, const Spot& spot, const Clock* known);
+                  std::uint64_t address, const Spot& spot, const VectorClock* known);
   template <class Where>
   void end_partial_arrivals(Block& block, Where where);
-  void gather(Warp& warp, std::uint32_t lanes, Gathering& into);
-  void learn(Warp& warp, std::uint32_t lanes, const Knowledge& knowledge);
+  void join_clocks(Warp& warp, std::uint32_t lanes, JoinedClocks& into);
+  void learn(Warp& warp, std::uint32_t lanes, const ThreadClocks& clocks);
   void acquire(Warp& warp, int lane, std::uint64_t key);
   void release(Warp& warp, int lane, std::uint64_t key, const MemoryOrder& order, bool replaces);
 

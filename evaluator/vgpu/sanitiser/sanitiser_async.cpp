@@ -5,7 +5,7 @@
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
-// mbarriers, copies and products that go on beside the threads: what the sanitiser makes of them.
+// mbarriers, and the copies and products that run asynchronously to the threads.
 namespace evo::vgpu {
 namespace {
 
@@ -21,7 +21,7 @@ void Sanitiser::mbarrier_init(Warp& warp, const Instruction& in, int lane, const
   BlockWatch::MbarrierWatch fresh;
   const auto known = watch.mbarriers.find(place.offset);
   fresh.slot = known != watch.mbarriers.end() ? known->second.slot : watch.barrier_thread(watch.mbarriers.size());
-  // Phases go on counting, so that what was learnt of the barrier before says nothing of this one.
+  // Phases go on counting: clocks of the barrier that was here before must not order accesses of this one.
   if (known != watch.mbarriers.end()) fresh.phase = known->second.phase + 1;
   watch.mbarriers[place.offset] = std::move(fresh);
   watch.shared_written.set(place.offset, 8, true);
@@ -35,7 +35,7 @@ void Sanitiser::mbarrier_use(Warp& warp, const Instruction& in, int lane, const 
   order.strong = true;
   if (const auto conflict = watch.shared.check(place.offset, 8, accessor(warp, in, lane, order), false))
     report_race(warp, in, lane, kInShared, 8, place.offset, *conflict);
-  if (arrives) gather(warp, 1u << lane, watch.mbarriers[place.offset].arriving);
+  if (arrives) join_clocks(warp, 1u << lane, watch.mbarriers[place.offset].arriving);
 }
 
 void Sanitiser::end_phase(Block& block, std::uint32_t barrier) {
@@ -111,9 +111,9 @@ void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
     watch.shared.end_write(target, copy.bytes, code, block_watch(*landing_in_).number, landing_->slot, landing_->phase);
   } else {
     // Whoever sees the mbarrier's phase over knows of the copy as well as who meets the thread behind its own wait.
-    const bool told = (copy.signalled >> lane & 1u) != 0;
+    const bool signals = (copy.signalled >> lane & 1u) != 0;
     watch.shared.end_write(target, copy.bytes, code, watch.number, warp.thread(lane),
-                           told ? copy.signalled_at[index] : watch.warps[warp.index].now);
+                           signals ? copy.signalled_at[index] : watch.warps[warp.index].now);
   }
 }
 
@@ -147,14 +147,19 @@ void Sanitiser::end_bulk_write(Warp& warp, const Instruction& in, Block& target,
                                        block_watch(*landing_in_).number, landing_->slot, landing_->phase);
 }
 
-void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
-                                std::uint32_t bytes) {
+void Sanitiser::proxy_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                           std::uint32_t bytes, RecordRead record) {
   const Spot spot = locate(warp, mode, lane, from);
   if (spot.history == nullptr) return;
   const Accessor by = proxy_accessor(warp, in, lane);
   look_ahead(warp, in, lane, mode, bytes, from, spot, by.known);
-  if (const auto conflict = spot.history->begin_read(spot.at, bytes, by))
+  if (const auto conflict = (spot.history->*record)(spot.at, bytes, by))
     report_race(warp, in, lane, mode, bytes, from, *conflict);
+}
+
+void Sanitiser::begin_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
+                                std::uint32_t bytes) {
+  proxy_read(warp, in, lane, mode, from, bytes, &AccessHistory::begin_read);
 }
 
 void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
@@ -171,12 +176,7 @@ void Sanitiser::end_bulk_read(Warp& warp, const Instruction& in, int lane, Acces
 
 void Sanitiser::bulk_source(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
                             std::uint32_t bytes) {
-  const Spot spot = locate(warp, mode, lane, from);
-  if (spot.history == nullptr) return;
-  const Accessor by = proxy_accessor(warp, in, lane);
-  look_ahead(warp, in, lane, mode, bytes, from, spot, by.known);
-  if (const auto conflict = spot.history->read(spot.at, bytes, by))
-    report_race(warp, in, lane, mode, bytes, from, *conflict);
+  proxy_read(warp, in, lane, mode, from, bytes, &AccessHistory::read);
 }
 
 void Sanitiser::bulk_loaded(const SharedPlace& to, std::uint32_t bytes) {
@@ -254,9 +254,9 @@ void Sanitiser::end_product_read(Warp& warp, const Instruction& in, const Shared
 void Sanitiser::products_waited(Warp& warp) {
   BlockWatch& watch = block_watch(*warp.block);
   WarpWatch& mine = watch.warps[warp.index];
-  Clock over;
+  VectorClock over;
   over.raise(watch.number, watch.product_thread(warp.index), mine.products++);
-  learn(warp, kAllLanes, {std::make_shared<const Clock>(std::move(over)), nullptr, nullptr, nullptr});
+  learn(warp, kAllLanes, {std::make_shared<const VectorClock>(std::move(over)), nullptr, nullptr, nullptr});
 }
 
 }  // namespace evo::vgpu

@@ -16,26 +16,26 @@ bool covers_times(const Times& a, const Times& b) {
 
 }  // namespace
 
-std::vector<Clock::Part>::iterator Clock::place_of(std::uint32_t block) {
+std::vector<VectorClock::Part>::iterator VectorClock::place_of(std::uint32_t block) {
   return std::lower_bound(blocks_.begin(), blocks_.end(), block,
                           [](const Part& part, std::uint32_t wanted) { return part.block < wanted; });
 }
 
-Times& Clock::own_times(std::uint32_t block) {
+Times& VectorClock::own_times(std::uint32_t block) {
   const auto at = place_of(block);
   if (at == blocks_.end() || at->block != block) return *blocks_.insert(at, {block, std::make_shared<Times>()})->times;
   if (at->times.use_count() > 1) at->times = std::make_shared<Times>(*at->times);
   return *at->times;
 }
 
-void Clock::raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time) {
+void VectorClock::raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time) {
   if (time_of(block, thread) >= time) return;
   Times& times = own_times(block);
   if (thread >= times.size()) times.resize(thread + 1);
   times[thread] = time;
 }
 
-void Clock::join(const Clock& other) {
+void VectorClock::join(const VectorClock& other) {
   for (const Part& theirs : other.blocks_) {
     const auto at = place_of(theirs.block);
     if (at == blocks_.end() || at->block != theirs.block) {
@@ -53,23 +53,23 @@ void Clock::join(const Clock& other) {
   }
 }
 
-bool Clock::covers(const Clock& other) const {
+bool VectorClock::covers(const VectorClock& other) const {
   return std::all_of(other.blocks_.begin(), other.blocks_.end(), [&](const Part& theirs) {
     const Times* times = times_of(theirs.block);
     return times != nullptr && covers_times(*times, *theirs.times);
   });
 }
 
-ClockPtr joined(const ClockPtr& a, const ClockPtr& b) {
+VectorClockPtr joined(const VectorClockPtr& a, const VectorClockPtr& b) {
   if (a == b || b == nullptr) return a;
   if (a == nullptr || b->covers(*a)) return b;
   if (a->covers(*b)) return a;
-  auto both = std::make_shared<Clock>(*a);
+  auto both = std::make_shared<VectorClock>(*a);
   both->join(*b);
   return both;
 }
 
-void Knowledge::join(const Knowledge& other) {
+void ThreadClocks::join(const ThreadClocks& other) {
   known = joined(known, other.known);
   released = joined(released, other.released);
   released_to_block = joined(released_to_block, other.released_to_block);

@@ -7,25 +7,24 @@
 #include <utility>
 #include <vector>
 
-/// Who knows what of whom: vector clocks, as in FastTrack (Flanagan, Freund, PLDI 2009), with one entry for
-/// each thread of each block. A thread's time is that of its warp: it goes on whenever a lane of the warp
-/// tells others of its progress.
+/// Vector clocks, as in FastTrack (Flanagan, Freund, PLDI 2009). They have one entry for each thread of each block. The
+/// threads of a warp share one time. It advances whenever a lane of the warp releases what it has done so far.
 namespace evo::vgpu {
 
-/// Of the threads of a block, then of its mbarriers, which stand for the copies that they are told of.
+/// The times of a block's threads, then of its mbarriers. An mbarrier stands for the copies that signal it.
 using Times = std::vector<std::uint32_t>;
 
-/// Until when the accesses of each thread are known to be over. Blocks that have none are left out.
-class Clock {
+/// For each thread the time until which its accesses are over. Blocks without such threads are left out.
+class VectorClock {
  public:
-  /// 0: of this thread nothing is known.
+  /// 0: no access of this thread is known to be over.
   std::uint32_t time_of(std::uint32_t block, std::uint32_t thread) const {
     const Times* times = times_of(block);
     return times == nullptr || thread >= times->size() ? 0 : (*times)[thread];
   }
   void raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time);
-  void join(const Clock& other);
-  bool covers(const Clock& other) const;
+  void join(const VectorClock& other);
+  bool covers(const VectorClock& other) const;
   bool empty() const { return blocks_.empty(); }
 
  private:
@@ -44,22 +43,21 @@ class Clock {
 
   std::vector<Part> blocks_;
 };
-using ClockPtr = std::shared_ptr<const Clock>;  ///< Null: an empty one.
+using VectorClockPtr = std::shared_ptr<const VectorClock>;  ///< Null: an empty one.
 
 /// The later of each; one of the two themselves where it covers the other.
-ClockPtr joined(const ClockPtr& a, const ClockPtr& b);
+VectorClockPtr joined(const VectorClockPtr& a, const VectorClockPtr& b);
 
-/// What a thread knows of all others.
-struct Knowledge {
-  ClockPtr known;              ///< Accesses that come before all that follows.
-  ClockPtr released;           ///< Of them, those that a fence lets everybody see who sees a later atomic or volatile
-                               ///< write.
-  ClockPtr released_to_block;  ///< Likewise, but only threads of the own block.
-  ClockPtr proxied;            ///< Of them, those that a fence.proxy.async lets the copy engine and wgmma see.
-  ClockPtr acquired = {};  ///< Of them, those that the thread's own strong reads have brought since its last barrier.
+/// The vector clocks of a thread.
+struct ThreadClocks {
+  VectorClockPtr known;              ///< Accesses that happen before all that the thread does next.
+  VectorClockPtr released;           ///< The part of `known` that a fence has released to all threads.
+  VectorClockPtr released_to_block;  ///< The part of `known` that a fence has released to the own block.
+  VectorClockPtr proxied;        ///< The part of `known` that a fence.proxy.async shows to the copy engine and wgmma.
+  VectorClockPtr acquired = {};  ///< The part of `known` that strong reads have brought since the last barrier.
 
-  bool operator==(const Knowledge&) const = default;
-  void join(const Knowledge& other);
+  bool operator==(const ThreadClocks&) const = default;
+  void join(const ThreadClocks& other);
 };
 
 }  // namespace evo::vgpu
