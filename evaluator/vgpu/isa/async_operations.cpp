@@ -117,9 +117,7 @@ void commit_group(Warp& warp, const Instruction&, std::uint32_t mask) {
 
 /// immediate: how many of a lane's latest groups may stay in flight.
 void wait_group(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  land_copies(warp, mask, [&](std::size_t lane, std::uint32_t group) {
-    return std::int64_t{group} < std::int64_t{warp.committed_groups[lane]} - in.immediate;
-  });
+  land_committed_copies(warp, mask, in.immediate);
 }
 
 void wait_all(Warp& warp, const Instruction&, std::uint32_t mask) {

@@ -1,16 +1,14 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 
 #include "evaluator/vgpu/machine/warp.h"
 
 /// Copies of cp.async (not the bulk ones) that are under way.
 namespace evo::vgpu {
 
-/// Ends the copies of these lanes of whose groups lands(lane, group) is true.
-void land_copies(Warp& warp, std::uint32_t lanes, const std::function<bool(std::size_t, std::uint32_t)>& lands);
+/// Ends the copies of these lanes that belong to committed groups, but for each lane's latest `stay` groups.
+void land_committed_copies(Warp& warp, std::uint32_t lanes, std::int64_t stay);
 /// Ends all copies of these lanes.
 void land_copies(Warp& warp, std::uint32_t lanes);
 
