@@ -23,14 +23,14 @@ class Form {
   Simd simd() const;
   KernelBuilder& builder() { return builder_; }
 
-  // Modifiers: what follows the name, each to be taken once.
+  // Modifiers stand behind the name. Each must be taken once.
   bool take(std::string_view modifier);
-  /// The first of these that is present, consumed; empty when none is.
+  /// Takes the first of these that is present; empty when none is.
   std::string_view take_one_of(std::initializer_list<std::string_view> modifiers);
-  /// The first modifier left that is a type, consumed. Throws when there is none.
+  /// Takes the first modifier left that is a type. Throws when there is none.
   ptx::Type type();
   std::optional<ptx::Type> optional_type();
-  /// The first modifier left, consumed, whatever it is; empty when none is left.
+  /// Takes the first modifier left; empty when none is left.
   std::string_view take_next();
   bool nothing_left() const;
 
@@ -50,10 +50,10 @@ class Form {
   void destination_half(const ptx::Operand& operand, bool upper) { half(operand, upper, true, false); }
   void list_source_half(const ptx::Operand& operand, bool upper) { half(operand, upper, false, true); }
   void constant(std::uint64_t bits, ptx::Type type);
-  /// A predicate's number (predicate 1 of `scratch` for the sink).
+  /// A predicate's number; that of a new one for the sink.
   void predicate_destination(const ptx::Operand& operand);
   void predicate_destination_of_pair(const ptx::Operand& operand);
-  /// predicate_operand().
+  /// A predicate, perhaps negated, as predicate_operand() encodes it.
   void predicate_source(const ptx::Operand& operand);
   void raw(std::uint32_t value);
   /// A destination that nothing reads.
@@ -64,7 +64,7 @@ class Form {
   std::uint32_t new_temporary(ptx::Type type);
   void temporary_destination(std::uint32_t temporary) { fill(temporary, true, false); }
   void temporary_source(std::uint32_t temporary) { fill(temporary, false, false); }
-  /// Starts another instruction of the same statement, under the same guard; what was filled is gone.
+  /// Starts another instruction of the same statement, under the same guard. Drops the operands filled so far.
   void begin_another();
   /// The carry register of add.cc and its like.
   void carry_destination();

@@ -7,15 +7,15 @@
 
 namespace evo::vgpu {
 
-/// The state space among a memory instruction's modifiers, consumed; generic when there is none.
+/// Takes the state space of a memory instruction; generic when there is none.
 Where take_space(Form& form);
-/// Consumes what orders or hints at caching: the interpreter's memory is sequentially consistent and has no
-/// caches. Returns the order that was asked for.
+/// Takes the modifiers that order accesses or hint at caching. The interpreter's memory is sequentially consistent and
+/// has no caches. Returns the order that the statement asks for.
 MemoryOrder take_memory_hints(Form& form);
-/// Fills the next operand with the base of [base + offset] and sets immediate, aux0 and cache. `where` may
-/// change: the parameters of device functions are local memory.
+/// Fills the next operand with the base of [base + offset] and sets immediate, aux0 and cache. The parameters of device
+/// functions are local memory, whatever `where` says.
 void take_address(Form& form, const ptx::Operand& operand, Where where, bool writes);
-/// The same without touching the instruction: the operand's base is filled, mode and offset are returned.
+/// Fills only the base, and returns mode and offset.
 struct AddressForm {
   AccessMode mode;
   std::int64_t offset = 0;

@@ -15,8 +15,8 @@
 /// From a warp's addresses to bytes of this process, every access checked.
 namespace evo::vgpu {
 
-/// The complete check, lane by lane; fills `touched.at` or fails the warp. For what the fast path does not
-/// settle.
+/// The complete check, lane by lane, for accesses that the fast path does not settle. Fills `touched.at` or fails the
+/// warp.
 bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                           Touched& touched);
 
