@@ -21,8 +21,8 @@ struct RowAllocation {
 };
 
 /// Gives every register rows of a warp's register file, shared by registers that are never live together: PTX
-/// names a new register for every value, and a small file stays in the CPU's caches. Linear scan over live
-/// ranges. `uses[i]` are those of instruction i, `rows_of[r]` how many rows register r takes (1, 2 or 4), and
+/// names a new register for every value, and a small file stays in the CPU's caches. The method is a linear scan over
+/// live ranges. `uses[i]` are those of instruction i, `rows_of[r]` how many rows register r takes (1, 2 or 4), and
 /// `pinned` registers keep their rows for the whole kernel.
 RowAllocation allocate_rows(const std::vector<BasicBlock>& blocks,
                             const std::vector<std::span<const RegisterUse>>& uses,

@@ -4,7 +4,7 @@
 
 namespace evo::vgpu {
 
-// Forms of other instructions that are about clusters, once the modifier that says so has been taken.
+// Forms of other instructions for clusters. Their distinguishing modifier has been taken.
 void decode_cluster_barrier(Form& form);  ///< barrier.cluster
 void decode_async_store(Form& form);      ///< st.async
 void decode_async_reduction(Form& form);  ///< red.async

@@ -12,8 +12,7 @@
 namespace evo::vgpu {
 namespace {
 
-/// Instructions after which a warp that has not waited gives way, so that one that spins on another's store
-/// ends.
+/// After so many instructions without a wait a warp gives way: it may spin until another warp stores something.
 constexpr std::uint64_t kTurn = 65'536;
 // Shared memory holds whatever the last block left; a pattern makes reliance on zeros visible.
 constexpr int kFreshByte = 0xcb;

@@ -123,7 +123,7 @@ bool fits(const std::vector<FramePart>& given, const std::vector<FramePart>& wan
   return true;
 }
 
-/// The procedure at an address; kNowhere, and the warp has failed, when there is none that can be called so.
+/// The procedure at an address. kNowhere when no function with these parameters is there: then the warp has failed.
 std::uint32_t procedure_at(Warp& warp, const Instruction& in, int lane, std::uint64_t address) {
   const Kernel& kernel = *warp.launch->kernel;
   const std::uint64_t number = (address - kCodeBegin) / kCodeStep - 1;

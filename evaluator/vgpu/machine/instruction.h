@@ -25,7 +25,7 @@ constexpr std::size_t kInlineOperands = 6;
 
 struct Instruction {
   Execute execute = nullptr;
-  std::array<Place, kInlineOperands> op{};  ///< What each means is the business of `execute`.
+  std::array<Place, kInlineOperands> op{};  ///< Only `execute` knows what each means.
   std::uint32_t guard = 0;                  ///< Predicate; number 0 is always true.
   std::uint32_t guard_flip = 0;             ///< All ones for @!p.
   std::uint32_t more = 0;                   ///< First of this instruction's places in Kernel::places, if it has many.

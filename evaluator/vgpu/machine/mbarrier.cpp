@@ -10,7 +10,7 @@ namespace evo::vgpu {
 namespace {
 
 // The word: 2 bits that neither zeros nor the pattern of fresh memory have, 20 expected, 20 pending, 21 of the
-// transaction count, 1 parity. The order is nobody's business but ours.
+// transaction count, 1 parity. Only this file knows the order.
 constexpr std::uint64_t kMark = 1;
 constexpr std::int64_t kByteBias = kMaxMbarrierCount;
 

@@ -33,8 +33,7 @@ struct Allocation {
   bool of_heap = false;    ///< By malloc in a kernel.
 };
 
-/// Global memory: named buffers with unmapped gaps between them, so that running off one never lands in
-/// another.
+/// Global memory: named buffers with unmapped gaps between them. An access beyond the end of one never hits another.
 class GlobalMemory {
  public:
   /// 256-byte aligned, filled with 0xcb. Throws machine_error when memory is exhausted.
