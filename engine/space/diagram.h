@@ -7,6 +7,7 @@
 
 #include "engine/base/rng.h"
 #include "engine/expression/expression.h"
+#include "engine/space/diagram_nodes.h"
 #include "engine/task/family.h"
 #include "engine/task/point.h"
 
@@ -44,20 +45,13 @@ class Diagram {
   std::optional<Path> nearest(const Path& wish, const std::vector<bool>& kept, Rng& rng) const;
 
  private:
-  using NodeId = std::uint32_t;
-  static constexpr NodeId kDead = 0;
-  static constexpr NodeId kEnd = 1;
+  using NodeId = diagram::NodeId;
+  using Node = diagram::Node;
+  static constexpr NodeId kDead = diagram::kDead;
+  static constexpr NodeId kEnd = diagram::kEnd;
 
-  struct Node {
-    std::uint32_t first_edge = 0;  ///< One edge for each allele; a single one when the gene is inactive.
-    std::uint32_t edges = 0;
-    bool active = true;
-    std::uint64_t count = 0;  ///< Genomes below, saturated at 2^63.
-    double weight = 0;        ///< The same, approximately.
-  };
   class Builder;
   class Lister;
-  class Reducer;
 
   NodeId child(NodeId node, std::size_t edge) const { return edges_[nodes_[node].first_edge + edge]; }
   std::size_t pick(const Node& node, Rng& rng) const;

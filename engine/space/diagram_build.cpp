@@ -28,7 +28,7 @@ class Diagram::Builder {
         facts_(facts),
         specialisations_(specialisations),
         store_(family.genes),
-        reducer_(diagram, family.genes.size()),
+        reducer_(diagram.nodes_, diagram.edges_, family.genes.size()),
         states_(family.genes.size()) {
     for (const auto& [name, value] : facts) names_[name] = store_.constant(value);
     for (std::size_t i = 0; i < family.genes.size(); ++i) names_[family.genes[i].name] = store_.gene(i);
@@ -174,7 +174,7 @@ class Diagram::Builder {
   const Bindings& facts_;
   const std::vector<Bindings>& specialisations_;
   ResidualStore store_;
-  Reducer reducer_;
+  diagram::Reducer reducer_;
   std::map<std::string, TermId> names_;
   std::vector<std::unordered_map<State, NodeId, SequenceHash>> states_;
   std::vector<std::size_t> path_;

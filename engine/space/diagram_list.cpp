@@ -12,7 +12,8 @@ namespace evo {
 /// Builds from sorted genomes: those that share a prefix stand side by side.
 class Diagram::Lister {
  public:
-  Lister(Diagram& diagram, const Family& family) : family_(family), reducer_(diagram, family.genes.size()) {}
+  Lister(Diagram& diagram, const Family& family)
+      : family_(family), reducer_(diagram.nodes_, diagram.edges_, family.genes.size()) {}
 
   NodeId build(std::size_t level, std::span<const Path> genomes) {
     if (level == family_.genes.size()) return kEnd;
@@ -36,7 +37,7 @@ class Diagram::Lister {
 
  private:
   const Family& family_;
-  Reducer reducer_;
+  diagram::Reducer reducer_;
 };
 
 Diagram::Diagram(const Family& family, std::vector<Path> genomes) : levels_(family.genes.size()) {

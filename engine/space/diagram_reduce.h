@@ -6,33 +6,35 @@
 #include <vector>
 
 #include "engine/base/sequence_hash.h"
-#include "engine/space/diagram.h"
+#include "engine/space/diagram_nodes.h"
 
-namespace evo {
+namespace evo::diagram {
 
 /// Makes a diagram's nodes from the bottom up: one node for equal children, none where all are dead.
-class Diagram::Reducer {
+class Reducer {
  public:
-  Reducer(Diagram& diagram, std::size_t levels) : diagram_(diagram), unique_(levels) {
-    diagram.nodes_ = {{0, 0, true, 0, 0.0}, {0, 0, true, 1, 1.0}};  // kDead, kEnd
+  /// Fills `nodes` and `edges`.
+  Reducer(std::vector<Node>& nodes, std::vector<NodeId>& edges, std::size_t levels)
+      : nodes_(nodes), edges_(edges), unique_(levels) {
+    nodes = {{0, 0, true, 0, 0.0}, {0, 0, true, 1, 1.0}};  // kDead, kEnd
   }
 
   NodeId node(std::size_t level, bool active, const std::vector<NodeId>& children) {
     if (std::all_of(children.begin(), children.end(), [](NodeId child) { return child == kDead; })) return kDead;
     std::vector<NodeId> key = children;
     key.push_back(active);
-    const auto [found, added] = unique_[level].emplace(std::move(key), static_cast<NodeId>(diagram_.nodes_.size()));
+    const auto [found, added] = unique_[level].emplace(std::move(key), static_cast<NodeId>(nodes_.size()));
     if (!added) return found->second;
     Node node;
-    node.first_edge = static_cast<std::uint32_t>(diagram_.edges_.size());
+    node.first_edge = static_cast<std::uint32_t>(edges_.size());
     node.edges = static_cast<std::uint32_t>(children.size());
     node.active = active;
     for (const NodeId child : children) {
-      node.count = saturating_sum(node.count, diagram_.nodes_[child].count);
-      node.weight += diagram_.nodes_[child].weight;
-      diagram_.edges_.push_back(child);
+      node.count = saturating_sum(node.count, nodes_[child].count);
+      node.weight += nodes_[child].weight;
+      edges_.push_back(child);
     }
-    diagram_.nodes_.push_back(node);
+    nodes_.push_back(node);
     return found->second;
   }
 
@@ -43,8 +45,9 @@ class Diagram::Reducer {
     return a >= kSaturated - b ? kSaturated : a + b;
   }
 
-  Diagram& diagram_;
+  std::vector<Node>& nodes_;
+  std::vector<NodeId>& edges_;
   std::vector<std::unordered_map<std::vector<NodeId>, NodeId, SequenceHash>> unique_;
 };
 
-}  // namespace evo
+}  // namespace evo::diagram

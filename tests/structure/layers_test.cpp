@@ -213,8 +213,9 @@ Found violations(const Tree& tree) {
 
 /// Folders and units that do not keep to the rules yet.
 const std::vector<std::string> kNotYet = {
-    "engine/expression/expression", "engine/task/",        "engine/space/diagram", "engine/strategy/strateg",
-    "evaluator/compile/",           "evaluator/pipeline/", "population/",          "engine/replay/recording",
+    "evaluator/compile/",
+    "evaluator/pipeline/",
+    "population/",
 };
 
 bool not_yet(const std::string& path) {
