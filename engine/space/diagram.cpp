@@ -13,7 +13,7 @@ std::size_t Diagram::pick(const Node& node, Rng& rng) const {
   if (node.count < kSaturated) {
     std::uint64_t drawn = rng.below(node.count);
     for (std::size_t edge = 0;; ++edge) {
-      const std::uint64_t below = nodes_[edges_[node.first_edge + edge]].count;
+      const std::uint64_t below = graph_.nodes[graph_.edges[node.first_edge + edge]].count;
       if (drawn < below) return edge;
       drawn -= below;
     }
@@ -21,7 +21,7 @@ std::size_t Diagram::pick(const Node& node, Rng& rng) const {
   double drawn = rng.unit() * node.weight;
   std::size_t last = 0;
   for (std::size_t edge = 0; edge < node.edges; ++edge) {
-    const double below = nodes_[edges_[node.first_edge + edge]].weight;
+    const double below = graph_.nodes[graph_.edges[node.first_edge + edge]].weight;
     if (below == 0) continue;
     last = edge;
     if (drawn < below) break;
@@ -33,8 +33,8 @@ std::size_t Diagram::pick(const Node& node, Rng& rng) const {
 Path Diagram::sample(Rng& rng) const {
   Path path;
   for (NodeId node = root_; path.size() < levels_;) {
-    const std::size_t edge = pick(nodes_[node], rng);
-    path.push_back(nodes_[node].active ? static_cast<int>(edge) : kInactive);
+    const std::size_t edge = pick(graph_.nodes[node], rng);
+    path.push_back(graph_.nodes[node].active ? static_cast<int>(edge) : kInactive);
     node = child(node, edge);
   }
   return path;
@@ -44,8 +44,8 @@ Path Diagram::at(std::uint64_t index) const {
   Path path;
   for (NodeId node = root_; path.size() < levels_;) {
     std::size_t edge = 0;
-    while (index >= nodes_[child(node, edge)].count) index -= nodes_[child(node, edge++)].count;
-    path.push_back(nodes_[node].active ? static_cast<int>(edge) : kInactive);
+    while (index >= graph_.nodes[child(node, edge)].count) index -= graph_.nodes[child(node, edge++)].count;
+    path.push_back(graph_.nodes[node].active ? static_cast<int>(edge) : kInactive);
     node = child(node, edge);
   }
   return path;
@@ -53,18 +53,18 @@ Path Diagram::at(std::uint64_t index) const {
 
 bool Diagram::contains(const Path& genome) const {
   NodeId node = root_;
-  for (std::size_t level = 0; level < levels_ && node != kDead; ++level) {
-    const bool active = nodes_[node].active;
+  for (std::size_t level = 0; level < levels_ && node != DiagramGraph::kDead; ++level) {
+    const bool active = graph_.nodes[node].active;
     if (active != (genome[level] != kInactive)) return false;
     node = child(node, active ? static_cast<std::size_t>(genome[level]) : 0);
   }
-  return node != kDead;
+  return node != DiagramGraph::kDead;
 }
 
 std::vector<Path> Diagram::matching(const Path& wish, std::size_t limit) const {
   std::vector<Path> found;
   Path prefix;
-  if (root_ != kDead) match(root_, wish, prefix, limit, found);
+  if (root_ != DiagramGraph::kDead) match(root_, wish, prefix, limit, found);
   return found;
 }
 
@@ -75,13 +75,13 @@ void Diagram::match(NodeId node, const Path& wish, Path& prefix, std::size_t lim
     found.push_back(prefix);
     return;
   }
-  const Node& here = nodes_[node];
+  const Node& here = graph_.nodes[node];
   // Where both name an allele there is one edge to take.
   const bool named = here.active && wish[level] != kInactive;
   const std::size_t first = named ? static_cast<std::size_t>(wish[level]) : 0;
   const std::size_t end = named ? std::min<std::size_t>(first + 1, here.edges) : here.edges;
   for (std::size_t edge = first; edge < end; ++edge) {
-    if (child(node, edge) == kDead) continue;
+    if (child(node, edge) == DiagramGraph::kDead) continue;
     prefix.push_back(here.active ? static_cast<int>(edge) : kInactive);
     match(child(node, edge), wish, prefix, limit, found);
     prefix.pop_back();
@@ -107,24 +107,24 @@ std::optional<Path> Diagram::nearest_within(const Path& wish, const std::vector<
     int after;        // to come
     double ways = 0;  // to have no more than these
   };
-  if (root_ == kDead) return std::nullopt;
+  if (root_ == DiagramGraph::kDead) return std::nullopt;
   constexpr int kBarred = 1 << 20;
   const auto difference = [&](const Node& node, std::size_t edge, std::size_t level) {
     const bool differs = node.active && wish[level] != kInactive && wish[level] != static_cast<int>(edge);
     if (kept[level] && (!node.active || differs)) return kBarred;
     return differs ? 1 : 0;
   };
-  std::vector<std::uint32_t> place(nodes_.size());  // in `reached`, plus one
+  std::vector<std::uint32_t> place(graph_.nodes.size());  // in `reached`, plus one
   std::vector<Reached> reached = {{root_, 0, kBarred}};
   std::vector<std::size_t> begins = {0};  // of each level
   for (std::size_t level = 0; level < levels_; ++level) {
     const std::size_t end = reached.size();
     for (std::size_t i = begins[level]; i < end; ++i) {
-      const Node& node = nodes_[reached[i].node];
+      const Node& node = graph_.nodes[reached[i].node];
       for (std::size_t edge = 0; edge < node.edges; ++edge) {
-        const NodeId to = edges_[node.first_edge + edge];
+        const NodeId to = graph_.edges[node.first_edge + edge];
         const int before = reached[i].before + difference(node, edge, level);
-        if (to == kDead || before > budget) continue;
+        if (to == DiagramGraph::kDead || before > budget) continue;
         if (place[to] == 0) {
           reached.push_back({to, before, kBarred});
           place[to] = static_cast<std::uint32_t>(reached.size());
@@ -140,34 +140,34 @@ std::optional<Path> Diagram::nearest_within(const Path& wish, const std::vector<
   reached.back().after = 0;  // the end node is the only one of the last level
   reached.back().ways = 1;
   const auto to_come = [&](const Node& node, std::size_t edge, std::size_t level) {
-    const NodeId to = edges_[node.first_edge + edge];
+    const NodeId to = graph_.edges[node.first_edge + edge];
     return place[to] == 0 ? kBarred : difference(node, edge, level) + reached[place[to] - 1].after;
   };
   for (std::size_t level = levels_; level-- > 0;) {
     for (std::size_t i = begins[level]; i < begins[level + 1]; ++i) {
       Reached& here = reached[i];
-      const Node& node = nodes_[here.node];
+      const Node& node = graph_.nodes[here.node];
       for (std::size_t edge = 0; edge < node.edges; ++edge) {
         const int after = to_come(node, edge, level);
         if (after >= kBarred || after > here.after) continue;
         if (after < here.after) here.ways = 0;
         here.after = after;
-        here.ways += reached[place[edges_[node.first_edge + edge]] - 1].ways;
+        here.ways += reached[place[graph_.edges[node.first_edge + edge]] - 1].ways;
       }
     }
   }
   Path path(levels_);
   for (std::size_t level = 0, at = 0; level < levels_; ++level) {
-    const Node& node = nodes_[reached[at].node];
+    const Node& node = graph_.nodes[reached[at].node];
     double drawn = rng.unit() * reached[at].ways;
     std::size_t chosen = 0;
     for (std::size_t edge = 0; edge < node.edges && drawn >= 0; ++edge) {
       if (to_come(node, edge, level) != reached[at].after) continue;
       chosen = edge;
-      drawn -= reached[place[edges_[node.first_edge + edge]] - 1].ways;
+      drawn -= reached[place[graph_.edges[node.first_edge + edge]] - 1].ways;
     }
     path[level] = node.active ? static_cast<int>(chosen) : kInactive;
-    at = place[edges_[node.first_edge + chosen]] - 1;
+    at = place[graph_.edges[node.first_edge + chosen]] - 1;
   }
   return path;
 }

@@ -7,7 +7,7 @@
 
 #include "engine/base/rng.h"
 #include "engine/expression/expression.h"
-#include "engine/space/diagram_nodes.h"
+#include "engine/space/diagram_graph.h"
 #include "engine/task/family.h"
 #include "engine/task/point.h"
 
@@ -27,8 +27,8 @@ class Diagram {
   Diagram(const Family& family, std::vector<Path> genomes);
 
   /// Exact below 2^63, else saturated there.
-  std::uint64_t size() const { return nodes_[root_].count; }
-  double approximate_size() const { return nodes_[root_].weight; }
+  std::uint64_t size() const { return graph_.nodes[root_].count; }
+  double approximate_size() const { return graph_.nodes[root_].weight; }
 
   /// Uniform over the genomes. The diagram must not be empty.
   Path sample(Rng& rng) const;
@@ -45,23 +45,19 @@ class Diagram {
   std::optional<Path> nearest(const Path& wish, const std::vector<bool>& kept, Rng& rng) const;
 
  private:
-  using NodeId = diagram::NodeId;
-  using Node = diagram::Node;
-  static constexpr NodeId kDead = diagram::kDead;
-  static constexpr NodeId kEnd = diagram::kEnd;
-
+  using NodeId = DiagramGraph::NodeId;
+  using Node = DiagramGraph::Node;
   class Builder;
   class Lister;
 
-  NodeId child(NodeId node, std::size_t edge) const { return edges_[nodes_[node].first_edge + edge]; }
+  NodeId child(NodeId node, std::size_t edge) const { return graph_.child(node, edge); }
   std::size_t pick(const Node& node, Rng& rng) const;
   void match(NodeId node, const Path& wish, Path& prefix, std::size_t limit, std::vector<Path>& found) const;
   std::optional<Path> nearest_within(const Path& wish, const std::vector<bool>& kept, int budget, Rng& rng) const;
 
   std::size_t levels_ = 0;
-  NodeId root_ = kDead;
-  std::vector<Node> nodes_;
-  std::vector<NodeId> edges_;
+  NodeId root_ = DiagramGraph::kDead;
+  DiagramGraph graph_;
 };
 
 }  // namespace evo

@@ -6,7 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/space/diagram.h"
-#include "engine/space/diagram_reduce.h"
+#include "engine/space/diagram_graph.h"
 #include "engine/space/residual.h"
 #include "engine/task/scope.h"
 
@@ -28,7 +28,7 @@ class Diagram::Builder {
         facts_(facts),
         specialisations_(specialisations),
         store_(family.genes),
-        reducer_(diagram.nodes_, diagram.edges_, family.genes.size()),
+        reducer_(diagram.graph_, family.genes.size()),
         states_(family.genes.size()) {
     for (const auto& [name, value] : facts) names_[name] = store_.constant(value);
     for (std::size_t i = 0; i < family.genes.size(); ++i) names_[family.genes[i].name] = store_.gene(i);
@@ -94,9 +94,9 @@ class Diagram::Builder {
   NodeId build(std::size_t level, const State& state) {
     if (level == family_.genes.size()) {
       if (!state.empty()) complain(failing_constraint(), store_.failure(state.front()));
-      return kEnd;
+      return DiagramGraph::kEnd;
     }
-    const auto [known, added] = states_[level].try_emplace(state, kDead);
+    const auto [known, added] = states_[level].try_emplace(state, DiagramGraph::kDead);
     if (!added) return known->second;
     NodeId& node = known->second;  // stays where it is when others are added
     if (++state_count_ > kMaxStates) {
@@ -133,7 +133,7 @@ class Diagram::Builder {
     std::vector<TermId> constraints;
     constraints.reserve(state.size());
     for (std::size_t i = rest; i < state.size(); ++i) constraints.push_back(store_.assign(state[i], level, allele));
-    if (!normalise(constraints)) return kDead;
+    if (!normalise(constraints)) return DiagramGraph::kDead;
     next.insert(next.end(), constraints.begin(), constraints.end());
     return build(level + 1, next);
   }
@@ -174,7 +174,7 @@ class Diagram::Builder {
   const Bindings& facts_;
   const std::vector<Bindings>& specialisations_;
   ResidualStore store_;
-  diagram::Reducer reducer_;
+  DiagramReducer reducer_;
   std::map<std::string, TermId> names_;
   std::vector<std::unordered_map<State, NodeId, SequenceHash>> states_;
   std::vector<std::size_t> path_;

@@ -5,20 +5,19 @@
 
 #include "engine/base/error.h"
 #include "engine/space/diagram.h"
-#include "engine/space/diagram_reduce.h"
+#include "engine/space/diagram_graph.h"
 
 namespace evo {
 
 /// Builds from sorted genomes: those that share a prefix stand side by side.
 class Diagram::Lister {
  public:
-  Lister(Diagram& diagram, const Family& family)
-      : family_(family), reducer_(diagram.nodes_, diagram.edges_, family.genes.size()) {}
+  Lister(Diagram& diagram, const Family& family) : family_(family), reducer_(diagram.graph_, family.genes.size()) {}
 
   NodeId build(std::size_t level, std::span<const Path> genomes) {
-    if (level == family_.genes.size()) return kEnd;
+    if (level == family_.genes.size()) return DiagramGraph::kEnd;
     const bool active = genomes.front()[level] != kInactive;
-    std::vector<NodeId> children(active ? family_.genes[level].alleles.size() : 1, kDead);
+    std::vector<NodeId> children(active ? family_.genes[level].alleles.size() : 1, DiagramGraph::kDead);
     for (std::size_t begin = 0; begin < genomes.size();) {
       const int allele = genomes[begin][level];
       if ((allele != kInactive) != active) {
@@ -37,7 +36,7 @@ class Diagram::Lister {
 
  private:
   const Family& family_;
-  diagram::Reducer reducer_;
+  DiagramReducer reducer_;
 };
 
 Diagram::Diagram(const Family& family, std::vector<Path> genomes) : levels_(family.genes.size()) {
