@@ -104,15 +104,19 @@ double read_us(const JsonPlace& milliseconds) {
   return number * kUsPerMs;
 }
 
-std::vector<double> read_samples_us(const std::optional<JsonPlace>& milliseconds) {
-  std::vector<double> samples;
-  if (!milliseconds) return samples;
-  for (const JsonPlace& sample : milliseconds->items()) samples.push_back(sample.number() * kUsPerMs);
-  return samples;
-}
-
-Timing timing_of(const RunInfo& info, const std::string& shape, double us) {
-  return {shape, kind_named(info.device.kind).modelled, false, us, us, us, 0, {}};
+std::vector<Timing> shape_timings(const RunInfo& info, double latency_us,
+                                  const std::function<double(const std::string& shape)>& shape_us,
+                                  const std::optional<JsonPlace>& samples) {
+  const std::vector<Shape>& shapes = info.target.timed;
+  std::vector<Timing> timings;
+  for (const Shape& shape : shapes) {
+    const double us = shapes.size() == 1 ? latency_us : shape_us(shape.name);
+    timings.push_back({shape.name, kind_named(info.device.kind).modelled, false, us, us, us, 0, {}});
+  }
+  if (timings.size() == 1 && samples) {
+    for (const JsonPlace& sample : samples->items()) timings.front().samples_us.push_back(sample.number() * kUsPerMs);
+  }
+  return timings;
 }
 
 }  // namespace evo

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,10 +35,10 @@ Genome read_genome(const Description& description, const JsonPlace& configuratio
 /// A time in milliseconds, above zero, as microseconds.
 double read_us(const JsonPlace& milliseconds);
 
-/// A list of times in milliseconds, as microseconds; empty without a list.
-std::vector<double> read_samples_us(const std::optional<JsonPlace>& milliseconds);
-
-/// The timing of a shape, from its median alone.
-Timing timing_of(const RunInfo& info, const std::string& shape, double us);
+/// A warm timing for each timed shape. The only shape has `latency_us` and `samples`, a list of times in milliseconds;
+/// of several shapes each has what `shape_us` returns for its name.
+std::vector<Timing> shape_timings(const RunInfo& info, double latency_us,
+                                  const std::function<double(const std::string& shape)>& shape_us,
+                                  const std::optional<JsonPlace>& samples);
 
 }  // namespace evo

@@ -15,9 +15,9 @@ namespace evo {
 namespace {
 
 constexpr std::array kFormats = {
-    ResultFormat{"csv", "CSV file", csv_text, nullptr, nullptr},
-    ResultFormat{"kerneltuner", "Kernel Tuner cache", kernel_tuner_text, kernel_tuner_description, read_kernel_tuner},
-    ResultFormat{"t4", "T4 file", t4_text, t4_description, read_t4},
+    ResultFormat{"csv", "a CSV file", csv_text, nullptr, nullptr},
+    ResultFormat{"kerneltuner", "a Kernel Tuner cache", kernel_tuner_text, kernel_tuner_description, read_kernel_tuner},
+    ResultFormat{"t4", "a T4 file", t4_text, t4_description, read_t4},
 };
 
 /// A member of each format that has a reader: "a or b".
@@ -41,7 +41,7 @@ std::string readable_formats() {
 Results read_results(std::string_view text, const std::string& file) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text[begin] != '{') {
-    throw usage_error(fmt::format("{} is not JSON: results are a {}, as evo export --format writes them", file,
+    throw usage_error(fmt::format("{} is not JSON: results are {}, as evo export --format writes them", file,
                                   readable(&ResultFormat::title)));
   }
   const JsonPlace root = JsonPlace::read({{file, std::string(text)}}, file);

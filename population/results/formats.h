@@ -14,7 +14,7 @@ namespace evo {
 
 struct ResultFormat {
   std::string_view name;   ///< As `evo export --format` takes it.
-  std::string_view title;  ///< "Kernel Tuner cache".
+  std::string_view title;  ///< "a Kernel Tuner cache".
   std::string (*write)(const Results& results) = nullptr;
   /// The description within a file of this format; empty for other files. Null: the format has no reader.
   std::optional<JsonPlace> (*description)(const JsonPlace& root) = nullptr;
@@ -24,7 +24,7 @@ struct ResultFormat {
 /// By name.
 std::span<const ResultFormat> result_formats();
 
-/// The formats that can be read back: "Kernel Tuner cache or T4 file".
+/// The formats that can be read back: "a Kernel Tuner cache or a T4 file".
 std::string readable_formats();
 
 /// Results from the text of a file of any format that has a reader, without families; each genome once. The file is not

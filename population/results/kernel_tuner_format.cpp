@@ -91,7 +91,7 @@ Verdict read_failure(const JsonPlace& place) {
   place.fail(fmt::format("'{}' is no way to fail", place.text()));
 }
 
-ResultRow read_entry(const Layout& description, const RunInfo& info, const JsonPlace& entry) {
+ResultRow read_entry(const Description& description, const JsonPlace& entry) {
   std::set<std::string> inactive;
   if (const auto names = entry.find("inactive")) {
     for (const JsonPlace& name : names->items()) inactive.insert(name.text());
@@ -104,12 +104,9 @@ ResultRow read_entry(const Layout& description, const RunInfo& info, const JsonP
   }
   row.latency_us = read_us(entry.at("time"));
   row.worst_relative_l2 = entry.number_if_any("relative_l2");
-  for (const Shape& shape : description.info.target.timed) {
-    const bool one = description.info.target.timed.size() == 1;
-    row.timings.push_back(
-        timing_of(description.info, shape.name, one ? row.latency_us : read_us(entry.at("time of " + shape.name))));
-  }
-  if (row.timings.size() == 1) row.timings.front().samples_us = read_samples_us(entry.find("times"));
+  row.timings = shape_timings(
+      description.info, row.latency_us, [&](const std::string& shape) { return read_us(entry.at("time of " + shape)); },
+      entry.find("times"));
   return row;
 }
 

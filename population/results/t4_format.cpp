@@ -84,7 +84,7 @@ double measured_us(const JsonPlace& result, const std::string& name) {
   result.at("measurements").fail(fmt::format("no measurement '{}'", name));
 }
 
-ResultRow read_result(const Layout& description, const RunInfo& info, const JsonPlace& result) {
+ResultRow read_result(const Description& description, const JsonPlace& result) {
   ResultRow row{read_genome(description, result.at("configuration")),
                 verdict_of(result.at("invalidity")),
                 result.at("timestamp").text(),
@@ -96,12 +96,10 @@ ResultRow read_result(const Layout& description, const RunInfo& info, const Json
   if (row.verdict != Verdict::valid) return row;
   row.latency_us = measured_us(result, "time");
   row.worst_relative_l2 = std::numeric_limits<double>::quiet_NaN();
-  for (const Shape& shape : description.info.target.timed) {
-    const bool one = description.info.target.timed.size() == 1;
-    row.timings.push_back(
-        timing_of(description.info, shape.name, one ? row.latency_us : measured_us(result, "time of " + shape.name)));
-  }
-  if (row.timings.size() == 1) row.timings.front().samples_us = read_samples_us(result.at("times").find("runtimes"));
+  row.timings = shape_timings(
+      description.info, row.latency_us,
+      [&](const std::string& shape) { return measured_us(result, "time of " + shape); },
+      result.at("times").find("runtimes"));
   return row;
 }
 

@@ -340,7 +340,7 @@ MergeCounts Store::merge(const std::filesystem::path& other) {
   if (const std::vector<std::string> problems = opened.check(); !problems.empty()) {
     throw usage_error(fmt::format("{} is not sound, nothing was merged: {}", other.string(), problems.front()));
   }
-  Database& from = opened.*database_;
+  Database& from = *opened.database_;
   const ReadTransaction reading(from);
   WriteTransaction transaction(*database_);
   const MergeCounts counts = Merge(*database_, from).run();
