@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <span>
 
@@ -25,7 +24,8 @@
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
-#include "population/results/results.h"
+#include "population/export/provenance.h"
+#include "population/results/formats.h"
 
 namespace evo::cli {
 namespace {
@@ -124,16 +124,16 @@ int export_several(const Request& request) {
 
 // ---- The results of runs
 
-using Writer = std::string (*)(const Results&);
-
-const std::map<std::string, Writer> kWriters = {{"csv", csv_text}, {"kerneltuner", kernel_tuner_text}, {"t4", t4_text}};
-
-Writer writer_of(const std::string& format) {
-  const auto found = kWriters.find(format);
-  if (found != kWriters.end()) return found->second;
+std::vector<std::string> format_names() {
   std::vector<std::string> names;
-  for (const auto& [name, writer] : kWriters) names.push_back(name);
-  throw unknown_name("format", format, names);
+  for (const ResultFormat& format : result_formats()) names.emplace_back(format.name);
+  return names;
+}
+
+const ResultFormat& format_of(const std::string& name) {
+  const auto found = std::ranges::find(result_formats(), name, &ResultFormat::name);
+  if (found != result_formats().end()) return *found;
+  throw unknown_name("format", name, format_names());
 }
 
 bool ranks_alike(const RunInfo& a, const RunInfo& b) {
@@ -178,9 +178,9 @@ int export_results(const Request& request) {
     throw usage_error("--format writes the results of runs: name a --run or a --task, not an ID or --dispatch");
   }
   const Store store = Store::open(request.database, Store::Mode::read);
-  const Writer writer = writer_of(request.format);
+  const ResultFormat& format = format_of(request.format);
   const Results results = results_of(store, runs_of(store, request));
-  const std::string text = writer(results);
+  const std::string text = format.write(results);
   if (request.output.empty() || request.output == "-") {
     fmt::print("{}", text);
     return kDone;
@@ -218,7 +218,8 @@ void add_export(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME=VALUE");
   command
       ->add_option("--format", request->format,
-                   "Instead of a kernel, every evaluated candidate: kerneltuner, t4 or csv (docs/store.md)")
+                   fmt::format("Instead of a kernel, every evaluated candidate: {} (docs/store.md)",
+                               fmt::join(format_names(), ", ")))
       ->type_name("FORMAT");
   command
       ->add_option("--run", request->run,

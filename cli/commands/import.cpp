@@ -1,3 +1,5 @@
+#include "population/results/import.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +11,7 @@
 #include "cli/subject/recordings.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
-#include "population/results/results_read.h"
+#include "population/results/formats.h"
 
 namespace evo::cli {
 namespace {
@@ -34,7 +36,7 @@ void add_import(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
       "import", "Take results that evo export --format wrote elsewhere into the database, as a run without sources");
-  command->add_option("FILE", request->file, "A Kernel Tuner cache or T4 file of evo's; .gz is decompressed")
+  command->add_option("FILE", request->file, "What evo export wrote: " + readable_formats() + "; .gz is decompressed")
       ->required()
       ->type_name("");
   add_database_option(*command, request->database);

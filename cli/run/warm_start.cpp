@@ -12,8 +12,8 @@
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
 #include "engine/base/error.h"
-#include "population/export/export.h"
-#include "population/results/results_read.h"
+#include "population/export/read_export.h"
+#include "population/results/formats.h"
 #include "population/store/store.h"
 
 namespace evo::cli {

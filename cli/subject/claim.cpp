@@ -9,7 +9,7 @@
 #include "cli/subject/arguments.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
-#include "population/export/export.h"
+#include "population/export/read_export.h"
 
 namespace evo::cli {
 namespace {

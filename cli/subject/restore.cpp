@@ -8,7 +8,7 @@
 #include "cli/subject/lookup.h"
 #include "cli/text/suggest.h"
 #include "engine/task/plan_resolution.h"
-#include "population/results/results_read.h"
+#include "population/results/import.h"
 
 namespace evo::cli {
 namespace {

@@ -6,37 +6,23 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <set>
 
 #include "engine/base/error.h"
+#include "engine/base/mean.h"
 #include "engine/base/text.h"
 #include "engine/task/scope.h"
-#include "population/export/export_parts.h"
+#include "population/export/host_code.h"
+#include "population/export/kernel_source.h"
+#include "population/export/main_code.h"
+#include "population/export/provenance.h"
+#include "population/export/specialised.h"
 
 namespace evo {
 namespace {
 
-/// Names that the exported host code uses for itself, and C++'s own that a task's author might think of.
-const std::set<std::string_view> kTaken = {
-    "workspace",     "stream",     "bytes",      "next",     "limit",  "launch",  "arguments", "error",   "start",
-    "sizes",         "encode",     "box",        "dims",     "p",      "buffers", "oracle",    "auto",    "bool",
-    "char",          "class",      "const",      "double",   "float",  "for",     "if",        "int",     "long",
-    "new",           "short",      "signed",     "static",   "struct", "this",    "union",     "void",    "while",
-    "strides_bytes", "default",    "delete",     "do",       "else",   "enum",    "operator",  "private", "public",
-    "return",        "switch",     "template",   "log_size", "shapes", "exact",   "accepted",  "within",  "Checked",
-    "Launch",        "workspaces", "Workspaces",
-};
-
-/// What names of the host code's own start with that carry a name or a number: derived values, arguments, limits of
-/// kernels.
-constexpr std::string_view kTakenStarts[] = {"derived_", "argument_", "limit_"};
-
 void require_name(const std::string& name) {
-  const bool taken = kTaken.contains(name) ||
-                     std::ranges::any_of(kTakenStarts, [&](std::string_view start) { return name.starts_with(start); });
-  if (is_identifier(name) && !taken) return;
-  throw usage_error(
-      fmt::format("'{}' cannot be exported: it is not usable as a name in C++ host code; rename it", name));
+  if (is_identifier(name)) return;
+  throw usage_error(fmt::format("'{}' cannot be exported: it is no name in C++; rename it", name));
 }
 
 void require_names(const ExportRequest& request) {
@@ -87,37 +73,6 @@ std::vector<std::string> kernels_of(const Family& family) {
     if (std::find(kernels.begin(), kernels.end(), launch.kernel) == kernels.end()) kernels.push_back(launch.kernel);
   }
   return kernels;
-}
-
-std::string_view directive_of(std::string_view line, std::string_view name) {
-  line = trim(line);
-  if (!line.starts_with('#')) return {};
-  line = trim(line.substr(1));
-  if (!line.starts_with(name)) return {};
-  return trim(line.substr(name.size()));
-}
-
-/// The macros that a source defines: they end with its namespace, so that the next specialisation may define
-/// its own.
-std::vector<std::string> macros_of(const std::string& source) {
-  std::vector<std::string> macros;
-  for (const std::string& line : split(source, '\n')) {
-    const std::string_view rest = directive_of(line, "define");
-    const auto end =
-        std::find_if(rest.begin(), rest.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_'; });
-    const std::string name(rest.begin(), end);
-    if (is_identifier(name) && std::find(macros.begin(), macros.end(), name) == macros.end()) macros.push_back(name);
-  }
-  return macros;
-}
-
-/// Headers are included before the namespace opens; their guards then make the includes within it empty.
-std::string includes_of(const std::string& source) {
-  std::string includes;
-  for (const std::string& line : split(source, '\n')) {
-    if (!directive_of(line, "include").empty()) includes += std::string(trim(line)) + "\n";
-  }
-  return includes;
 }
 
 /// NVRTC, which has no host compiler, sees the kernels alone.
@@ -227,79 +182,6 @@ void require_alike(const std::vector<ExportRequest>& requests) {
 
 }  // namespace
 
-std::string filled(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& values) {
-  std::string result;
-  while (!text.empty()) {
-    const auto starts = [&](const auto& entry) { return text.starts_with(entry.first); };
-    const auto found = text.front() == '@' ? std::find_if(values.begin(), values.end(), starts) : values.end();
-    if (found == values.end()) {
-      result += text.front();
-      text.remove_prefix(1);
-    } else {
-      result += found->second;
-      text.remove_prefix(found->first.size());
-    }
-  }
-  return result;
-}
-
-std::string wrapped(std::string_view head, const std::vector<std::string>& items, std::string_view tail) {
-  constexpr std::size_t kColumns = 110;
-  const std::string indent(head.find_first_not_of(' ') + 4, ' ');
-  std::string text(head);
-  std::size_t line_start = 0;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const bool last = i + 1 == items.size();
-    const std::string item = items[i] + (last ? std::string(tail) : ",");
-    if (text.size() - line_start + 1 + item.size() > kColumns) {
-      text += "\n";
-      line_start = text.size();
-      text += indent;
-    } else if (i > 0) {
-      text += " ";
-    }
-    text += item;
-  }
-  return text + "\n";
-}
-
-std::string comment_safe(std::string_view text) {
-  std::string safe(text);
-  std::replace_if(
-      safe.begin(), safe.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  // A backslash at the end would pull the next line into the comment.
-  while (!safe.empty() && (safe.back() == '\\' || safe.back() == ' ')) safe.pop_back();
-  return safe;
-}
-
-std::string symbol_of(const std::string& kernel, const Specialised& specialised) {
-  return specialised.suffix.empty() ? kernel : kernel + "_" + specialised.suffix;
-}
-
-std::string exported_source(const std::string& source) {
-  return source.ends_with('\n') ? source : source + "\n";
-}
-
-std::string begin_marker(std::size_t index) {
-  return fmt::format("// ==== evo kernel {} ====\n", index);
-}
-std::string end_marker(std::size_t index) {
-  return fmt::format("// ==== end of evo kernel {} ====\n", index);
-}
-
-std::string kernel_block(const std::string& source, const std::string& marker, const std::string& name_space,
-                         const std::vector<std::string>& kernels, const std::string& suffix) {
-  std::string renames, ends;
-  for (const std::string& kernel : kernels) {
-    if (suffix.empty()) continue;
-    renames += fmt::format("#define {0} {0}_{1}\n", kernel, suffix);
-    ends += fmt::format("#undef {}\n", kernel);
-  }
-  for (const std::string& macro : macros_of(source)) ends += fmt::format("#undef {}\n", macro);
-  return fmt::format("{}namespace {} {{\n{}{}{}{}}}  // namespace {}\n", includes_of(source), name_space, renames,
-                     marker.empty() ? exported_source(source) : marker, ends.empty() ? "" : "\n", ends, name_space);
-}
-
 std::string export_cuda(const ExportRequest& request) {
   require_exportable(request);
   const std::vector<ExportRequest> requests = {request};
@@ -338,9 +220,9 @@ ExportRequest restricted(ExportRequest request, const std::vector<std::string>& 
   std::erase_if(request.programs, of_unused);
   std::erase_if(request.references, of_unused);
   std::erase_if(provenance.timings, [&](const Timing& timing) { return gone(timing.shape); });
-  double logarithms = 0;
-  for (const Shape& shape : provenance.target.timed) logarithms += std::log(warm_us(provenance, shape));
-  provenance.latency_us = std::exp(logarithms / static_cast<double>(provenance.target.timed.size()));
+  std::vector<double> latencies;
+  for (const Shape& shape : provenance.target.timed) latencies.push_back(warm_us(provenance, shape));
+  provenance.latency_us = geometric_mean(latencies);
   provenance.objective = objective_of(provenance.target);
   return request;
 }

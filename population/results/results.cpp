@@ -1,4 +1,3 @@
-// One subject: the results of runs, and what every file of them says.
 #include "population/results/results.h"
 
 #include <fmt/format.h>
@@ -7,26 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/device/device_kind.h"
-#include "population/results/results_parts.h"
 
 namespace evo {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json json_of(const Value& value) {
-  return std::visit([](const auto& held) { return ordered_json(held); }, value);
-}
-
-/// What became of the originals of copies.
+/// The verdicts of the originals that duplicates refer to.
 class Originals {
  public:
-  /// The verdict that a row stands for.
+  /// A duplicate has the verdict of its original.
   Verdict verdict_of(const CandidateRow& row) {
     const Evaluation& evaluation = row.evaluation;
     const std::string cubins = cubins_of(evaluation);
@@ -74,21 +64,21 @@ void require_alike(const RunInfo& a, RunId a_id, const RunInfo& b, RunId b_id) {
       fmt::format("runs {} and {} do not rank by the same: their results do not go into one file", a_id, b_id));
 }
 
-/// Adds one run's. `seen` holds the genomes that have a row.
+/// Adds the rows of one run. `seen`: genomes that have a row already.
 void add_rows(const Store& store, RunId run, std::set<std::string>& seen, Results& results) {
   Originals originals;
   for (const OutcomeRow& outcome : store.outcomes(run)) {
     std::optional<CandidateRow> row = store.candidate(outcome.candidate);
-    // What has templates of its own is no point of the task's space.
+    // A candidate with templates of its own is not a point of the task's space.
     if (!row || !row->files.empty()) continue;
     const Verdict verdict = originals.verdict_of(*row);
-    // A failure of ours says nothing about the genome: another run's result of it may.
+    // A failure of evo's own does not judge the genome. Another run may have a result for it.
     if (verdict == Verdict::harness_failed || !seen.insert(to_json(row->genome)).second) continue;
     results.rows.push_back(result_of(*std::move(row), verdict));
   }
 }
 
-/// What was imported may lack some.
+/// An imported run may lack sizes of its shapes.
 void require_sizes(const Results& results) {
   for (const Shape& shape : results.info.target.timed) {
     for (const std::string& name : results.shape_parameters) {
@@ -200,36 +190,6 @@ double benchmark_ms(const ResultRow& row) {
 
 Value shown_value(const ResultRow& row, const Parameter& parameter) {
   return value_of(row.genome, parameter).value_or(parameter.values.front());
-}
-
-std::string description_of(const Results& results, const std::vector<Parameter>& parameters) {
-  const RunInfo& info = results.info;
-  ordered_json options = ordered_json::object(), shapes = ordered_json::object(), genes = ordered_json::array();
-  for (const auto& [name, value] : info.target.options) options[name] = json_of(value);
-  for (const Shape& shape : info.target.timed) {
-    for (const auto& [name, value] : shape.parameters) shapes[shape.name][name] = json_of(value);
-  }
-  for (const Parameter& parameter : parameters) {
-    ordered_json gene = {{"name", parameter.name}, {"kind", name_of(parameter.kind)}, {"when", parameter.when}};
-    if (results.families.size() > 1) gene["families"] = parameter.families;
-    genes.push_back(gene);
-  }
-  std::vector<std::string> families;
-  for (const Family& family : results.families) families.push_back(family.name);
-  const ordered_json description = {
-      {"version", info.evo_version},
-      {"task", info.task},
-      {"task_hash", info.task_hash},
-      {"families", families},
-      {"objective", info.objective},
-      {"options", options},
-      {"shapes", shapes},
-      {"device",
-       {{"id", info.device.id}, {"kind", info.device.kind}, {"name", info.device.name}, {"arch", info.device.arch}}},
-      {"timing", kind_named(info.device.kind).modelled ? "modelled" : "measured"},
-      {"runs", results.runs},
-      {"genes", genes}};
-  return description.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 }  // namespace evo

@@ -10,53 +10,54 @@
 
 namespace evo {
 
-/// One candidate as other tools see it.
+/// One evaluated genome.
 struct ResultRow {
   Genome genome;
-  Verdict verdict = Verdict::valid;  ///< Of a copy: what the original was.
+  Verdict verdict = Verdict::valid;  ///< A duplicate has the verdict of its original.
   std::string recorded_at;           ///< UTC, ISO 8601.
-  double latency_us = 0;             ///< The objective; valid only.
-  double worst_relative_l2 = 0;      ///< Valid only.
+  double latency_us = 0;             ///< The objective. Only valid rows have one.
+  double worst_relative_l2 = 0;      ///< Only valid rows have one.
   std::vector<Timing> timings;
-  double compile_ms = 0;  ///< All programs together.
+  double compile_ms = 0;  ///< Sum over all programs.
 };
 
-/// What was evaluated for one objective, for files that other tools read.
+/// The evaluated genomes of one objective, for files that other tools read.
 struct Results {
-  RunInfo info;  ///< Of the first run, without files.
+  RunInfo info;  ///< The first run, without its files.
   std::vector<RunId> runs;
   std::vector<std::string> shape_parameters;
-  std::vector<Family> families;  ///< Those that occur.
-  std::vector<ResultRow> rows;   ///< In the order of evaluation, each genome once; our own failures left out.
+  std::vector<Family> families;  ///< Those of the rows.
+  std::vector<ResultRow> rows;   ///< In the order of evaluation, each genome once, without failures of evo's own.
 };
 
-/// The results of runs of one task hash, device model and objective, oldest first. Throws usage_error when
-/// there are none or the runs differ in what they rank by.
+/// The results of runs, oldest first. Throws usage_error when there are none, or when the runs differ in task hash,
+/// device model or objective.
 Results results_of(const Store& store, const std::vector<RunId>& runs);
 
-/// A tuning parameter: a gene of one or more families, or, where there are several, which family it is.
+/// A tuning parameter: a gene of one or more families. When there are several families, "family" is one too.
 struct Parameter {
   std::string name;
   Gene::Kind kind = Gene::Kind::number;
-  std::vector<Value> values;          ///< Of all families: numbers ascending, else in the families' order.
-  std::vector<std::string> families;  ///< That have the gene; empty: the parameter is the family.
-  std::string when;                   ///< The condition of the gene in the first of them.
+  std::vector<Value> values;          ///< Numbers ascending, others in the families' order.
+  std::vector<std::string> families;  ///< Those that have the gene. Empty for the parameter "family".
+  std::string when;                   ///< The gene's condition in the first of these families.
 };
 std::vector<Parameter> parameters_of(const Results& results);
 
-/// Empty where the gene takes no part in the genome.
+/// Empty when the gene is inactive in the genome.
 std::optional<Value> value_of(const Genome& genome, const Parameter& parameter);
 
-/// A Kernel Tuner cache file (its schema cache/1.1.0): milliseconds, failures as InvalidConfig,
-/// CompilationFailedConfig or RuntimeFailedConfig. Each parameter needs a value there: an inactive gene has
-/// its first, and the entry's member "inactive" names it. "evo" describes task, device, shapes and genes.
-std::string kernel_tuner_text(const Results& results);
+/// Microseconds as milliseconds, rounded to a picosecond to keep files small.
+double milliseconds(double us);
 
-/// T4 results (schema 1.0.0), times in milliseconds. Inactive genes are absent from a configuration.
-std::string t4_text(const Results& results);
+/// The samples of the objective in milliseconds: those of the only shape, with warm caches. Empty when there are
+/// several shapes.
+std::vector<double> objective_samples_ms(const ResultRow& row);
 
-/// genes..., status (ok, compile, runtime, invalid), time_ms, std_ms, compile_ms, bench_ms, verdict, and of
-/// several timed shapes time_NAME_ms for each. Inactive genes as in kernel_tuner_text.
-std::string csv_text(const Results& results);
+/// The sum of all samples in milliseconds, warm and cold. Benchmarking took at least this long.
+double benchmark_ms(const ResultRow& row);
+
+/// The value that a file shows. An inactive gene shows the parameter's first value.
+Value shown_value(const ResultRow& row, const Parameter& parameter);
 
 }  // namespace evo

@@ -1,4 +1,5 @@
-// One subject: a run's results going in, and coming back when the run is resumed.
+#include "population/store/archive.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 
 #include "engine/base/error.h"
 #include "population/store/codec.h"
-#include "population/store/elites.h"
-#include "population/store/store_impl.h"
+#include "population/store/evaluation_rows.h"
+#include "population/store/rows.h"
 
 namespace evo {
 namespace {
@@ -22,20 +23,11 @@ std::int64_t board_of(Database& database, RunId run) {
   return row.integer(0);
 }
 
-std::optional<CandidateId> find_candidate(Database& database, RunId run, std::uint64_t ticket) {
-  Statement row = database.prepare("SELECT id FROM candidate WHERE run = ? AND ticket = ?");
-  row.bind(run).bind(ticket);
-  if (!row.next()) return std::nullopt;
-  return row.integer(0);
-}
-
 std::vector<Contender> elites_of(Database& database, std::int64_t board) {
-  Statement rows =
-      database.prepare("SELECT candidate, latency_us, source_hash, binary_hash FROM elite WHERE board = ?");
-  rows.bind(board);
-  std::vector<Contender> elites;
-  while (rows.next()) elites.push_back({rows.integer(0), rows.number(1), rows.text(2), rows.text(3)});
-  return elites;
+  return read_rows(database, "SELECT candidate, latency_us, source_hash, binary_hash FROM elite WHERE board = ?", board,
+                   [](const Statement& row) -> Contender {
+                     return {row.integer(0), row.number(1), row.text(2), row.text(3)};
+                   });
 }
 
 void enter(Database& database, std::int64_t board, const Contender& elite, const Contender* displaced) {
@@ -46,17 +38,23 @@ void enter(Database& database, std::int64_t board, const Contender& elite, const
       kNow);
   if (displaced) database.prepare("DELETE FROM elite WHERE candidate = ?").bind(displaced->candidate).run();
   Statement insert = database.prepare(kInsertElite);
-  insert.bind(elite.candidate).bind(board).bind(elite.latency_us).bind(elite.source_hash);
+  insert.bind(elite.candidate, board, elite.latency_us, elite.source_hash);
   elite.binary_hash.empty() ? insert.bind(std::nullopt) : insert.bind(elite.binary_hash);
   insert.run();
   Statement history = database.prepare(kInsertHistory);
-  history.bind(board).bind(elite.candidate).bind(elite.latency_us);
-  displaced ? history.bind(displaced->candidate).bind(displaced->latency_us)
-            : history.bind(std::nullopt).bind(std::nullopt);
+  history.bind(board, elite.candidate, elite.latency_us);
+  displaced ? history.bind(displaced->candidate, displaced->latency_us) : history.bind(std::nullopt, std::nullopt);
   history.run();
 }
 
 }  // namespace
+
+std::optional<CandidateId> find_candidate(Database& database, RunId run, std::uint64_t ticket) {
+  Statement row = database.prepare("SELECT id FROM candidate WHERE run = ? AND ticket = ?");
+  row.bind(run, ticket);
+  if (!row.next()) return std::nullopt;
+  return row.integer(0);
+}
 
 void compete(Database& database, std::int64_t board, const Contender& challenger) {
   const std::vector<Contender> elites = elites_of(database, board);
@@ -77,7 +75,7 @@ class RunArchive final : public Archive {
   std::optional<Evaluation> recall(const Proposal& proposal) override {
     const ReadTransaction transaction(database_);
     Statement row = database_.prepare("SELECT id, genome FROM candidate WHERE run = ? AND ticket = ?");
-    row.bind(run_).bind(proposal.ticket);
+    row.bind(run_, proposal.ticket);
     if (!row.next()) return std::nullopt;
     if (row.text(1) != to_json(proposal.genome)) {
       throw usage_error(
@@ -145,12 +143,8 @@ class RunArchive final : public Archive {
         "VALUES (?, ?, ?, ?, ?, ?, {}) ON CONFLICT DO NOTHING",
         kNow);
     Statement insert = database_.prepare(kInsert);
-    insert.bind(run_)
-        .bind(proposal.ticket)
-        .bind(proposal.op)
-        .bind(proposal.genome.family)
-        .bind(to_json(proposal.genome))
-        .bind(candidate.source_hash());
+    insert.bind(run_, proposal.ticket, proposal.op, proposal.genome.family, to_json(proposal.genome),
+                candidate.source_hash());
     if (insert.run() == 1) return database_.last_id();
     if (find_candidate(database_, run_, proposal.ticket)) {
       throw usage_error(fmt::format("run {} of {} already has a result for proposal {}: another process is running it",
@@ -170,7 +164,7 @@ class RunArchive final : public Archive {
             fmt::format("run {} of {}: proposal {} names parent {}, which has no result: please report this", run_,
                         database_.path().string(), proposal.ticket, ticket));
       }
-      insert.bind(id).bind(position++).bind(*parent).run();
+      insert.bind(id, position++, *parent).run();
     }
   }
 
@@ -178,19 +172,16 @@ class RunArchive final : public Archive {
     Statement insert = database_.prepare("INSERT INTO program VALUES (?, ?, ?, ?, ?, ?)");
     std::int64_t position = 0;
     for (const Program& program : candidate.programs) {
-      insert.bind(id)
-          .bind(position++)
-          .bind(bindings_to_json(program.specialisation))
-          .bind(store_text(database_, program.source))
-          .bind(program.source_hash)
-          .bind(program.max_registers)
+      insert
+          .bind(id, position++, bindings_to_json(program.specialisation), store_text(database_, program.source),
+                program.source_hash, program.max_registers)
           .run();
     }
   }
 
   void insert_files(CandidateId id, const Candidate& candidate) {
     Statement insert = database_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)");
-    for (const auto& [path, text] : candidate.files) insert.bind(id).bind(path).bind(store_text(database_, text)).run();
+    for (const auto& [path, text] : candidate.files) insert.bind(id, path, store_text(database_, text)).run();
   }
 
   Database& database_;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace SQLite {
@@ -43,6 +44,12 @@ class Statement {
   template <class T>
   Statement& bind(const std::optional<T>& value) {
     return value ? bind(*value) : bind(std::nullopt);
+  }
+  /// Binds the next parameters in order.
+  template <class... Values>
+  requires(sizeof...(Values) > 1) Statement& bind(const Values&... values) {
+    (bind(values), ...);
+    return *this;
   }
 
   bool next();  ///< To the next row; false when there is none.
@@ -121,5 +128,15 @@ class Database {
   std::unique_ptr<SQLite::Database> connection_;
   std::map<std::string, std::vector<std::unique_ptr<SQLite::Statement>>> idle_;  ///< By their SQL.
 };
+
+/// One element for each row of a query: what `read` makes of it. The query's parameter is `parameter`.
+template <class Read>
+auto read_rows(Database& database, std::string_view sql, std::int64_t parameter, Read&& read) {
+  Statement rows = database.prepare(sql);
+  rows.bind(parameter);
+  std::vector<std::decay_t<decltype(read(rows))>> found;
+  while (rows.next()) found.push_back(read(rows));
+  return found;
+}
 
 }  // namespace evo

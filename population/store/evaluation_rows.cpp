@@ -1,5 +1,6 @@
-// One subject: an Evaluation as rows of build, evaluation, case_error, timing and sample.
-#include "population/store/store_impl.h"
+#include "population/store/evaluation_rows.h"
+
+#include "population/store/rows.h"
 
 namespace evo {
 namespace {
@@ -8,73 +9,51 @@ void insert_builds(Database& database, CandidateId candidate, const std::vector<
   Statement insert = database.prepare("INSERT INTO build VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   std::int64_t position = 0;
   for (const Build& build : builds) {
-    insert.bind(candidate)
-        .bind(position++)
-        .bind(build.specialisation)
-        .bind(build.arch)
-        .bind(build.registers)
-        .bind(build.spill_bytes)
-        .bind(build.static_smem_bytes)
-        .bind(build.stack_bytes)
-        .bind(build.cubin_hash)
-        .bind(build.log)
-        .bind(build.compile_ms)
-        .bind(build.flags)
+    insert
+        .bind(candidate, position++, build.specialisation, build.arch, build.registers, build.spill_bytes,
+              build.static_smem_bytes, build.stack_bytes, build.cubin_hash, build.log, build.compile_ms, build.flags)
         .run();
   }
 }
 
 std::vector<Build> read_builds(Database& database, CandidateId candidate) {
-  Statement rows = database.prepare(
+  constexpr const char* kSelect =
       "SELECT specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
-      "compile_ms, flags "
-      "FROM build WHERE candidate = ? ORDER BY position");
-  rows.bind(candidate);
-  std::vector<Build> builds;
-  while (rows.next()) {
-    Build& build = builds.emplace_back();
-    build.specialisation = rows.text(0);
-    build.arch = rows.text(1);
-    build.registers = static_cast<int>(rows.integer(2));
-    build.spill_bytes = static_cast<int>(rows.integer(3));
-    build.static_smem_bytes = static_cast<int>(rows.integer(4));
-    build.stack_bytes = static_cast<int>(rows.integer(5));
-    build.cubin_hash = rows.text(6);
-    build.log = rows.text(7);
-    build.compile_ms = rows.number(8);
-    build.flags = rows.text(9);
-  }
-  return builds;
+      "compile_ms, flags FROM build WHERE candidate = ? ORDER BY position";
+  return read_rows(database, kSelect, candidate, [](const Statement& row) {
+    Build build;
+    build.specialisation = row.text(0);
+    build.arch = row.text(1);
+    build.registers = static_cast<int>(row.integer(2));
+    build.spill_bytes = static_cast<int>(row.integer(3));
+    build.static_smem_bytes = static_cast<int>(row.integer(4));
+    build.stack_bytes = static_cast<int>(row.integer(5));
+    build.cubin_hash = row.text(6);
+    build.log = row.text(7);
+    build.compile_ms = row.number(8);
+    build.flags = row.text(9);
+    return build;
+  });
 }
 
 void insert_errors(Database& database, CandidateId candidate, const std::vector<CaseError>& errors) {
   Statement insert = database.prepare("INSERT INTO case_error VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   std::int64_t position = 0;
   for (const CaseError& error : errors) {
-    insert.bind(candidate)
-        .bind(position++)
-        .bind(error.shape)
-        .bind(error.seed)
-        .bind(error.regime)
-        .bind(error.output)
-        .bind(error.relative_l2)
-        .bind(error.max_abs)
-        .bind(error.cosine)
+    insert
+        .bind(candidate, position++, error.shape, error.seed, error.regime, error.output, error.relative_l2,
+              error.max_abs, error.cosine)
         .run();
   }
 }
 
 std::vector<CaseError> read_errors(Database& database, CandidateId candidate) {
-  Statement rows = database.prepare(
+  constexpr const char* kSelect =
       "SELECT shape, seed, regime, output, relative_l2, max_abs, cosine FROM case_error "
-      "WHERE candidate = ? ORDER BY position");
-  rows.bind(candidate);
-  std::vector<CaseError> errors;
-  while (rows.next()) {
-    errors.push_back(
-        {rows.text(0), rows.natural(1), rows.text(2), rows.text(3), rows.number(4), rows.number(5), rows.number(6)});
-  }
-  return errors;
+      "WHERE candidate = ? ORDER BY position";
+  return read_rows(database, kSelect, candidate, [](const Statement& row) -> CaseError {
+    return {row.text(0), row.natural(1), row.text(2), row.text(3), row.number(4), row.number(5), row.number(6)};
+  });
 }
 
 void insert_timings(Database& database, CandidateId candidate, const std::vector<Timing>& timings) {
@@ -82,24 +61,14 @@ void insert_timings(Database& database, CandidateId candidate, const std::vector
   Statement insert_sample = database.prepare("INSERT INTO sample VALUES (?, ?, ?, ?)");
   std::int64_t position = 0;
   for (const Timing& timing : timings) {
-    insert.bind(candidate)
-        .bind(position)
-        .bind(timing.shape)
-        .bind(timing.modelled)
-        .bind(timing.cold)
-        .bind(timing.median_us)
-        .bind(timing.low_us)
-        .bind(timing.high_us)
-        .bind(timing.throttled)
-        .bind(timing.conditions.sm_mhz_low)
-        .bind(timing.conditions.sm_mhz_high)
-        .bind(timing.conditions.memory_mhz)
-        .bind(timing.conditions.other_processes)
-        .bind(timing.conditions.power_limited)
+    insert
+        .bind(candidate, position, timing.shape, timing.modelled, timing.cold, timing.median_us, timing.low_us,
+              timing.high_us, timing.throttled, timing.conditions.sm_mhz_low, timing.conditions.sm_mhz_high,
+              timing.conditions.memory_mhz, timing.conditions.other_processes, timing.conditions.power_limited)
         .run();
     std::int64_t sample_position = 0;
     for (const double sample : timing.samples_us) {
-      insert_sample.bind(candidate).bind(position).bind(sample_position++).bind(sample).run();
+      insert_sample.bind(candidate, position, sample_position++, sample).run();
     }
     ++position;
   }
@@ -115,13 +84,8 @@ void read_samples(Database& database, CandidateId candidate, std::vector<Timing>
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation) {
   database.prepare("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?)")
-      .bind(candidate)
-      .bind(name_of(evaluation.verdict))
-      .bind(evaluation.reason)
-      .bind(evaluation.latency_us)
-      .bind(evaluation.worst_relative_l2)
-      .bind(evaluation.sass_summary)
-      .bind(evaluation.salt)
+      .bind(candidate, name_of(evaluation.verdict), evaluation.reason, evaluation.latency_us,
+            evaluation.worst_relative_l2, evaluation.sass_summary, evaluation.salt)
       .run();
   insert_builds(database, candidate, evaluation.builds);
   insert_errors(database, candidate, evaluation.errors);
@@ -129,25 +93,21 @@ void insert_evaluation(Database& database, CandidateId candidate, const Evaluati
 }
 
 std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
-  Statement rows = database.prepare(
+  constexpr const char* kSelect =
       "SELECT shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, memory_mhz, "
-      "other_processes, power_limited FROM timing "
-      "WHERE candidate = ? ORDER BY position");
-  rows.bind(candidate);
-  std::vector<Timing> timings;
-  while (rows.next()) {
-    timings.push_back({rows.text(0),
-                       rows.integer(1) != 0,
-                       rows.integer(2) != 0,
-                       rows.number(3),
-                       rows.number(4),
-                       rows.number(5),
-                       static_cast<int>(rows.integer(6)),
-                       {},
-                       {static_cast<int>(rows.integer(7)), static_cast<int>(rows.integer(8)),
-                        static_cast<int>(rows.integer(9)), static_cast<int>(rows.integer(10)), rows.integer(11) != 0}});
-  }
-  return timings;
+      "other_processes, power_limited FROM timing WHERE candidate = ? ORDER BY position";
+  return read_rows(database, kSelect, candidate, [](const Statement& row) -> Timing {
+    return {row.text(0),
+            row.integer(1) != 0,
+            row.integer(2) != 0,
+            row.number(3),
+            row.number(4),
+            row.number(5),
+            static_cast<int>(row.integer(6)),
+            {},
+            {static_cast<int>(row.integer(7)), static_cast<int>(row.integer(8)), static_cast<int>(row.integer(9)),
+             static_cast<int>(row.integer(10)), row.integer(11) != 0}};
+  });
 }
 
 Evaluation read_evaluation(Database& database, CandidateId candidate) {

@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "engine/base/error.h"
-#include "engine/base/hash.h"
-#include "engine/task/mutant.h"
+#include "population/store/archive.h"
 #include "population/store/codec.h"
+#include "population/store/database.h"
+#include "population/store/rows.h"
 #include "population/store/schema.h"
-#include "population/store/store_impl.h"
 
 namespace evo {
 namespace {
@@ -67,12 +67,10 @@ void use_write_ahead_log(Database& database, int busy_timeout_ms) {
 std::int64_t board_id(Database& database, std::int64_t task, const RunInfo& info) {
   const std::string key = device_key(info.device);
   database.prepare("INSERT INTO board (task, device_key, objective) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-      .bind(task)
-      .bind(key)
-      .bind(info.objective)
+      .bind(task, key, info.objective)
       .run();
   Statement row = database.prepare("SELECT id FROM board WHERE task = ? AND device_key = ? AND objective = ?");
-  row.bind(task).bind(key).bind(info.objective).next();
+  row.bind(task, key, info.objective).next();
   return row.integer(0);
 }
 
@@ -82,96 +80,6 @@ Error no_such_run(const Database& database, RunId run) {
 
 }  // namespace
 
-std::string device_key(const DeviceRecord& device) {
-  return device.kind + " " + device.name + " " + device.arch;
-}
-
-std::string objective_of(const Target& target) {
-  std::string text = target.objective;
-  for (const Shape& shape : target.timed) text += " " + shape.name;
-  for (const auto& [name, value] : target.options) text += " " + name + "=" + expr::to_string(value);
-  return text;
-}
-
-SourceTree files_of_task(const SourceTree& tree, std::string_view task) {
-  SourceTree files;
-  const std::string folder = std::string(task) + "/";
-  for (const auto& [path, content] : tree) {
-    if (is_mutant_file(path, task)) continue;
-    if (path.starts_with(folder) || path.starts_with("include/")) files.emplace(path, content);
-  }
-  return files;
-}
-
-std::string_view name_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::running:
-      return "running";
-    case RunStatus::finished:
-      return "finished";
-    case RunStatus::interrupted:
-      return "interrupted";
-    case RunStatus::failed:
-      return "failed";
-  }
-  return "failed";
-}
-
-std::int64_t store_text(Database& database, const std::string& content) {
-  const std::string hash = hash_hex(content);
-  Statement row = database.prepare("SELECT id FROM text WHERE hash = ?");
-  row.bind(hash);
-  if (row.next()) return row.integer(0);
-  database.prepare("INSERT INTO text (hash, content) VALUES (?, ?)").bind(hash).bind(content).run();
-  return database.last_id();
-}
-
-std::int64_t task_id(Database& database, const std::string& task, const std::string& hash, const SourceTree& files) {
-  Statement insert = database.prepare("INSERT INTO task (name, hash) VALUES (?, ?) ON CONFLICT DO NOTHING");
-  insert.bind(task).bind(hash).run();
-  Statement row = database.prepare("SELECT id FROM task WHERE name = ? AND hash = ?");
-  row.bind(task).bind(hash).next();
-  const std::int64_t id = row.integer(0);
-  // Imported results bring a task's hash without its files.
-  Statement known = database.prepare("SELECT 1 FROM task_file WHERE task = ?");
-  if (known.bind(id).next()) return id;
-  Statement file = database.prepare("INSERT INTO task_file VALUES (?, ?, ?)");
-  for (const auto& [path, content] : files) {
-    file.bind(id).bind(path).bind(store_text(database, content)).run();
-  }
-  return id;
-}
-
-std::int64_t device_id(Database& database, const DeviceRecord& device) {
-  const std::string facts = bindings_to_json(device.facts);
-  database
-      .prepare(
-          "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, "
-          "?, ?) "
-          "ON CONFLICT DO NOTHING")
-      .bind(device_key(device))
-      .bind(device.id)
-      .bind(device.kind)
-      .bind(device.name)
-      .bind(device.arch)
-      .bind(device.uuid)
-      .bind(device.driver)
-      .bind(facts)
-      .run();
-  Statement row = database.prepare(
-      "SELECT id FROM device WHERE label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? AND driver "
-      "= ? AND facts = ?");
-  row.bind(device.id)
-      .bind(device.kind)
-      .bind(device.name)
-      .bind(device.arch)
-      .bind(device.uuid)
-      .bind(device.driver)
-      .bind(facts)
-      .next();
-  return row.integer(0);
-}
-
 Store Store::open(const fs::path& path, Mode mode, const StoreOptions& options) {
   const bool reads = mode == Mode::read;
   refuse_folder(path);
@@ -180,28 +88,28 @@ Store Store::open(const fs::path& path, Mode mode, const StoreOptions& options) 
   } else if (!in_memory(path)) {
     make_folder(path);
   }
-  auto impl =
-      std::make_unique<Impl>(path, reads ? Database::Access::read : Database::Access::create, options.busy_timeout_ms);
-  Database& database = impl->database;
+  auto opened = std::make_unique<Database>(path, reads ? Database::Access::read : Database::Access::create,
+                                           options.busy_timeout_ms);
+  Database& database = *opened;
   if (reads) {
     require_schema(database);
-    return Store(std::move(impl));
+    return Store(std::move(opened));
   }
   if (mode == Mode::change) refuse_empty(database);
   if (options.max_pages > 0) database.pragma(fmt::format("max_page_count = {}", options.max_pages));
   refuse_unknown(database);
   use_write_ahead_log(database, options.busy_timeout_ms);
   migrate(database);
-  return Store(std::move(impl));
+  return Store(std::move(opened));
 }
 
-Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
 Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
 const fs::path& Store::path() const {
-  return impl_->database.path();
+  return database_->path();
 }
 
 RunId Store::begin_run(const RunInfo& info) {
@@ -214,26 +122,14 @@ RunId Store::begin_run(const RunInfo& info) {
       "?, "
       "'running', {})",
       kNow);
-  Database& database = impl_->database;
+  Database& database = *database_;
   WriteTransaction transaction(database);
   const std::int64_t board = board_id(database, task_id(database, info.task, info.task_hash, info.files), info);
   const std::int64_t device = device_id(database, info.device);
   database.prepare(kInsert)
-      .bind(board)
-      .bind(device)
-      .bind(target_to_json(info.target))
-      .bind(info.family)
-      .bind(info.strategy)
-      .bind(info.seed)
-      .bind(info.salt)
-      .bind(info.evaluation_limit)
-      .bind(info.time_limit_s)
-      .bind(info.width)
-      .bind(info.command)
-      .bind(info.evo_version)
-      .bind(info.nvrtc_version)
-      .bind(seeds_to_json(info.seeds))
-      .bind(info.screen)
+      .bind(board, device, target_to_json(info.target), info.family, info.strategy, info.seed, info.salt,
+            info.evaluation_limit, info.time_limit_s, info.width, info.command, info.evo_version, info.nvrtc_version,
+            seeds_to_json(info.seeds), info.screen)
       .run();
   const RunId id = database.last_id();
   transaction.commit();
@@ -241,14 +137,13 @@ RunId Store::begin_run(const RunInfo& info) {
 }
 
 RunInfo Store::reopen_run(RunId run_id, std::optional<std::uint64_t> evaluation_limit) {
-  Database& database = impl_->database;
+  Database& database = *database_;
   WriteTransaction transaction(database);
   std::optional<RunRow> row = run(run_id);
   if (!row) throw no_such_run(database, run_id);
   if (evaluation_limit) row->info.evaluation_limit = *evaluation_limit;
   database.prepare("UPDATE run SET status = 'running', finished_at = NULL, evaluation_limit = ? WHERE id = ?")
-      .bind(row->info.evaluation_limit)
-      .bind(run_id)
+      .bind(row->info.evaluation_limit, run_id)
       .run();
   row->info.files = task_files(row->info.task_hash);
   transaction.commit();
@@ -257,14 +152,14 @@ RunInfo Store::reopen_run(RunId run_id, std::optional<std::uint64_t> evaluation_
 
 void Store::finish_run(RunId run, RunStatus status) {
   static const std::string kUpdate = fmt::format("UPDATE run SET status = ?, finished_at = {} WHERE id = ?", kNow);
-  Database& database = impl_->database;
+  Database& database = *database_;
   WriteTransaction transaction(database);
-  if (database.prepare(kUpdate).bind(name_of(status)).bind(run).run() != 1) throw no_such_run(database, run);
+  if (database.prepare(kUpdate).bind(name_of(status), run).run() != 1) throw no_such_run(database, run);
   transaction.commit();
 }
 
 std::unique_ptr<Archive> Store::archive(RunId run, EliteJudge judge) {
-  return make_archive(impl_->database, run, std::move(judge));
+  return make_archive(*database_, run, std::move(judge));
 }
 
 }  // namespace evo

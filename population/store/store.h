@@ -1,215 +1,18 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/base/source_tree.h"
 #include "engine/search/search.h"
-#include "engine/search/seeds.h"
-#include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
-#include "engine/task/genome.h"
+#include "population/store/records.h"
 
 namespace evo {
 
-/// The device of a run as the store remembers it.
-struct DeviceRecord {
-  std::string id;    ///< "cuda:0", "vgpu:h200".
-  std::string kind;  ///< "cuda" or "vgpu".
-  std::string name;  ///< "NVIDIA H200".
-  std::string arch;  ///< "sm_90a".
-  std::string uuid;  ///< Empty for a virtual GPU.
-  std::string driver;
-  Bindings facts;  ///< facts_of(limits): plans are resolved again from the database alone.
-};
-
-/// What elites of different GPUs of one model share: kind, name and arch, not the ordinal or the uuid.
-std::string device_key(const DeviceRecord& device);
-
-/// "latency mission out=f16": the objective, the timed shapes and the options that a target's candidates share.
-/// Candidates of different objectives never compete.
-std::string objective_of(const Target& target);
-
-/// The files of `tree` that a task's hash covers: its folder and include/.
-SourceTree files_of_task(const SourceTree& tree, std::string_view task);
-
-/// Everything that makes a run repeatable.
-struct RunInfo {
-  std::string task;
-  std::string task_hash;
-  SourceTree files;  ///< files_of_task: stored once for each task hash, so that export and resume need no templates.
-  DeviceRecord device;
-  Target target;
-  std::string objective;  ///< objective_of(target).
-  std::string family;     ///< The only one that is searched; empty: every one that fits the device.
-  std::string strategy;
-  std::uint64_t seed = 0;
-  std::uint64_t salt = 0;
-  std::uint64_t evaluation_limit = 0;  ///< 0: none.
-  double time_limit_s = 0;             ///< 0: none.
-  std::uint64_t screen = 1;            ///< Proposals for each that is evaluated (engine/search/surrogate_screening.h).
-  std::uint64_t width = 0;             ///< Evaluator::width(): answers are told this many proposals late.
-  std::vector<Seed> seeds;             ///< Proposed first, in this order.
-  std::string command;                 ///< As typed.
-  std::string evo_version;
-  std::string nvrtc_version;
-};
-
-enum class RunStatus {
-  running,  ///< Or its process was killed: it can be resumed.
-  finished,
-  interrupted,  ///< Ctrl-C or out of time: it can be resumed.
-  failed,       ///< The machine failed.
-};
-std::string_view name_of(RunStatus status);
-
-using RunId = std::int64_t;
-using CandidateId = std::int64_t;
-
-/// One run with its counts.
-struct RunRow {
-  RunId id = 0;
-  RunInfo info;  ///< Without files: see Store::task_files.
-  RunStatus status = RunStatus::running;
-  std::string started_at;   ///< UTC, ISO 8601.
-  std::string finished_at;  ///< Empty while running.
-  std::uint64_t evaluated = 0;
-  std::uint64_t valid = 0;
-  std::optional<double> best_us;
-};
-
-/// Which rows to list; empty fields do not restrict.
-struct EliteFilter {
-  std::string task = {};
-  std::string device = {};     ///< A device id ("cuda:0", "vgpu:h200"), kind, or a part of its name.
-  std::string objective = {};  ///< Its words, or the first of them: "accurate", "accurate mission".
-  std::string task_hash = {};
-};
-
-struct EliteRow {
-  int rank = 0;  ///< 1, 2, 3 within its key.
-  CandidateId candidate = 0;
-  RunId run = 0;
-  std::string task;
-  std::string task_hash;
-  bool current = true;  ///< The task hash is the last that a run of this task was started with.
-  DeviceRecord device;
-  std::string objective;
-  Genome genome;
-  double latency_us = 0;
-  bool modelled = false;
-  double worst_relative_l2 = 0;
-  int registers = 0;            ///< The largest among its programs.
-  int spill_bytes = 0;          ///< The largest among its programs.
-  std::vector<Timing> timings;  ///< Without samples.
-  std::string source_hash;
-  std::string since;  ///< When it became an elite.
-};
-
-/// One entry of the elites' history: who came in and who had to go.
-struct EliteChange {
-  std::string at;
-  std::string task;
-  std::string task_hash;
-  std::string device_key;
-  std::string objective;
-  CandidateId entered = 0;
-  double entered_us = 0;
-  std::optional<CandidateId> displaced;
-  std::optional<double> displaced_us;
-};
-
-struct StoredProgram {
-  Bindings specialisation;
-  std::string source;
-  std::string source_hash;
-  int max_registers = 0;
-};
-
-/// All that is known of one candidate.
-struct CandidateRow {
-  CandidateId id = 0;
-  RunId run = 0;
-  std::uint64_t ticket = 0;
-  std::string recorded_at;
-  std::string op;
-  std::vector<CandidateId> parents;
-  Genome genome;
-  std::string source_hash;
-  std::vector<StoredProgram> programs;
-  SourceTree files;  ///< Templates that it has beside its task's.
-  Evaluation evaluation;
-  std::optional<int> elite_rank;
-};
-
-/// One candidate of a run in brief, in ticket order: convergence and statistics are computed from these.
-struct OutcomeRow {
-  CandidateId candidate = 0;
-  std::uint64_t ticket = 0;
-  std::string op;
-  Verdict verdict = Verdict::harness_failed;
-  std::optional<double> latency_us;  ///< Valid ones.
-  double seconds = 0;                ///< Since the run was started.
-};
-
-/// One ancestor: the candidate itself has distance 0, its parents 1, ...
-struct LineageRow {
-  CandidateId candidate = 0;
-  int distance = 0;
-  std::string op;
-  std::vector<CandidateId> parents;
-  Genome genome;
-  Verdict verdict = Verdict::harness_failed;
-  std::optional<double> latency_us;
-};
-
-/// A gene whose alleles differ; empty where a genome does not have the gene.
-struct GeneDifference {
-  std::string gene;
-  std::optional<Value> a;
-  std::optional<Value> b;
-};
-std::vector<GeneDifference> differences(const Genome& a, const Genome& b);
-
-/// One self-test of a task: whether its planted mutants were rejected and its honest kernels accepted.
-struct SelftestRecord {
-  std::string task;
-  std::string task_hash;
-  DeviceRecord device;
-  bool passed = false;
-  std::uint64_t judged = 0;
-  std::uint64_t wrong = 0;
-  std::uint64_t salt = 0;  ///< Mixed into its seeds.
-  std::string evo_version;
-  std::string nvrtc_version;
-  std::string at = {};  ///< UTC, ISO 8601; the store knows it.
-};
-
-/// What a merge brought.
-struct MergeCounts {
-  std::uint64_t runs = 0;
-  std::uint64_t known_runs = 0;      ///< Were here already.
-  std::uint64_t continued_runs = 0;  ///< Of these, those that have gone on there.
-  /// Of the known runs, by their ids here, those that have gone on from other results there than here.
-  std::vector<RunId> contradicting_runs;
-  std::uint64_t candidates = 0;
-  std::uint64_t elites = 0;  ///< Of these candidates, at the end.
-};
-
-/// What a measurement against the incumbent says of a challenger.
-struct EliteRuling {
-  bool replaces = true;
-  std::string note;  ///< For people; kept with the challenger's profile.
-};
-/// Asked, outside of any transaction, before a challenger of a lower latency displaces an elite. Empty: latencies
-/// decide.
-using EliteJudge = std::function<EliteRuling(const Candidate& challenger, CandidateId incumbent)>;
+class Database;
 
 struct StoreOptions {
   int busy_timeout_ms = 10'000;  ///< How long to wait for another process's lock.
@@ -292,9 +95,8 @@ class Store {
   const std::filesystem::path& path() const;
 
  private:
-  struct Impl;
-  explicit Store(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Store(std::unique_ptr<Database> database);
+  std::unique_ptr<Database> database_;
 };
 
 }  // namespace evo

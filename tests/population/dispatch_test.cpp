@@ -7,7 +7,10 @@
 #include <cmath>
 
 #include "engine/task/plan_resolution.h"
-#include "population/export/export_parts.h"
+#include "population/export/choice.h"
+#include "population/export/export.h"
+#include "population/export/kernel_source.h"
+#include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"
 #include "tests/population/fixture.h"
@@ -32,9 +35,10 @@ std::vector<ExportRequest> three_kernels() {
 }
 
 std::string plan_of(const ExportRequest& request, const std::string& sizes, const std::string& suffix) {
-  return told(resolve_plan(request.task, request.family, request.provenance.genome, request.provenance.target.options,
-                           parse_shape(request.task, sizes), request.provenance.device.facts),
-              suffix);
+  return launch_lines(
+      resolve_plan(request.task, request.family, request.provenance.genome, request.provenance.target.options,
+                   parse_shape(request.task, sizes), request.provenance.device.facts),
+      suffix);
 }
 
 std::string top_of(const std::string& text) {
@@ -118,7 +122,7 @@ TEST_CASE("every kernel of a file is read back with its own claim and sources") 
              ContainsSubstring("best.cu holds 2 kernels"));
 }
 
-TEST_CASE("a spoiled kernel of several is told from the others") {
+TEST_CASE("a spoiled kernel of several is distinguished from the others") {
   std::string text = export_dispatch(three_kernels());
   const std::size_t second = text.find(begin_marker(2));
   const std::size_t at = text.find("sums[row] +=", second);

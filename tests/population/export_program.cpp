@@ -32,7 +32,7 @@ CommandResult ToyProgram::run(const std::string& arguments) const {
   return run_command("'" + (folder_ / "best").string() + "' " + arguments);
 }
 
-std::string told(const Plan& plan, const std::string& suffix) {
+std::string launch_lines(const Plan& plan, const std::string& suffix) {
   std::string text;
   for (const Launch& launch : plan.launches) {
     text += fmt::format("launch {}_{} grid {} block {} cluster {} smem {} programmatic {}\n", launch.kernel, suffix,

@@ -22,7 +22,7 @@ class ToyProgram {
 };
 
 /// A plan's launches as the runtime on the CPU tells them.
-std::string told(const Plan& plan, const std::string& suffix);
+std::string launch_lines(const Plan& plan, const std::string& suffix);
 
 /// The lines that start so, each with its end.
 std::string lines_with(const std::string& text, const std::string& start);

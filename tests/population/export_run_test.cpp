@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <regex>
 
 #include "engine/task/plan_resolution.h"
 #include "tests/population/export_fixture.h"
@@ -43,7 +44,7 @@ TEST_CASE("the exported program finds a right kernel right and launches what the
   CHECK_THAT(first.output,
              ContainsSubstring("warm latency 5.00 us"));  // The runtime's clock says 0.1 ms for 20 calls.
   CHECK_THAT(first.output, ContainsSubstring("claimed      8.91 us (narrow, Test GPU)"));
-  CHECK(lines_with(first.output, "launch") == told(plan(request.task.shape("narrow")), "N64"));
+  CHECK(lines_with(first.output, "launch") == launch_lines(plan(request.task.shape("narrow")), "N64"));
   CHECK(lines_with(first.output, "map") == "map type 0 rank 2 dims 64 70 stride 64 box 64 1 swizzle 2\n");
   // 64 KB of shared memory are asked for, once.
   CHECK(lines_with(first.output, "attribute") == "attribute 8 of toy_sum_N64 is 65536\n");
@@ -52,7 +53,7 @@ TEST_CASE("the exported program finds a right kernel right and launches what the
   const CommandResult large = program.run("R=101,N=128");
   INFO(large.output);
   CHECK(large.exit_code == 0);
-  CHECK(lines_with(large.output, "launch") == told(plan(parse_shape(request.task, "101,128")), "N128"));
+  CHECK(lines_with(large.output, "launch") == launch_lines(plan(parse_shape(request.task, "101,128")), "N128"));
   CHECK_THAT(large.output, !ContainsSubstring("claimed"));
 
   CHECK(program.run("1,64").exit_code == 0);
@@ -94,7 +95,7 @@ TEST_CASE("the exported program finds an output that is not written wrong") {
 namespace {
 
 /// Compiles the file by the command that it names itself, into an object file.
-CommandResult compile_as_told(const std::string& text) {
+CommandResult compile_by_its_own_command(const std::string& text) {
   const std::string nvcc = nvcc_path();
   if (nvcc.empty()) SKIP("no nvcc");
   const std::size_t start = text.find("nvcc -std");
@@ -148,7 +149,24 @@ TEST_CASE("derived values may have any name, those of the host code and of C++ t
   CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("an exported file tells no workspace and no kernel for a size that its launcher refuses") {
+TEST_CASE("tensors, parameters, workspaces and tensor maps may have any name, those of the host code and of C++ too") {
+  SourceTree tree = toy_tree();
+  const std::vector<std::pair<std::string, std::string>> names = {
+      {"R", "using"},      {"x", "register"}, {"x_scale", "namespace"}, {"y", "unsigned"},
+      {"x_map", "encode"}, {"sums", "all"},   {"never", "goto"},        {"many", "stream"}};
+  for (const char* file : {"toy/task.json", "toy/plain/family.json"}) {
+    for (const auto& [name, other] : names)
+      tree[file] = std::regex_replace(tree[file], std::regex("\\b" + name + "\\b"), other);
+  }
+  const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
+  for (const char* shape : {"", "using=101"}) {
+    const CommandResult result = program.run(shape);
+    INFO(result.output);
+    CHECK(result.exit_code == 0);
+  }
+}
+
+TEST_CASE("an exported file has no workspace and no kernel for a size that its launcher refuses") {
   SourceTree tree = toy_tree();
   // The grid ends at 65535 rows; bytes of the workspace end at 64 bits.
   replace(tree["toy/plain/family.json"], R"json("bytes": "R * row_bytes")json",
@@ -190,7 +208,7 @@ TEST_CASE("nvcc compiles an exported wgmma kernel by the command at its top") {
   std::erase_if(tree, [](const auto& file) { return file.first.starts_with("fp8_sdpa/mma_sync/"); });
   const ExportRequest request = export_request(tree, "fp8_sdpa", {"mission"}, {}, 90);
   REQUIRE(request.family.name == "wgmma");
-  const CommandResult result = compile_as_told(export_cuda(request));
+  const CommandResult result = compile_by_its_own_command(export_cuda(request));
   INFO(result.output);
   CHECK(result.exit_code == 0);
 }

@@ -8,7 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "population/results/results_read.h"
+#include "population/results/csv_format.h"
+#include "population/results/formats.h"
+#include "population/results/import.h"
+#include "population/results/kernel_tuner_format.h"
+#include "population/results/t4_format.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/fixture.h"
 

@@ -1,4 +1,5 @@
-// One subject: how an exported file of several kernels chooses among them.
+#include "population/export/choice.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +7,7 @@
 #include <cmath>
 
 #include "engine/base/error.h"
-#include "population/export/export_parts.h"
+#include "population/export/text.h"
 
 namespace evo {
 namespace {
@@ -115,10 +116,12 @@ std::string choice_code(const std::vector<Specialised>& specialisations, const s
   const Task& task = request.task;
   const std::vector<std::vector<std::string>> groups = size_groups(task, request.provenance.target.options);
   std::vector<std::string> parameters, logarithms;
-  for (const std::string& name : task.shape_parameters) parameters.push_back("[[maybe_unused]] long long " + name);
+  for (const std::string& name : task.shape_parameters)
+    parameters.push_back("[[maybe_unused]] long long " + host_name(name));
   for (const std::vector<std::string>& group : groups) {
     std::vector<std::string> terms;
-    for (const std::string& name : group) terms.push_back(fmt::format("std::log(static_cast<double>({}))", name));
+    for (const std::string& name : group)
+      terms.push_back(fmt::format("std::log(static_cast<double>({}))", host_name(name)));
     logarithms.push_back(fmt::format("{}", fmt::join(terms, " + ")));
   }
   // Where every parameter is a constant of the kernels there is nothing to measure, but C++ has no empty

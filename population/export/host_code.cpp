@@ -1,5 +1,5 @@
-// One subject: the host code of an exported kernel. The family's launch plan, which evo interprets, is
-// written out as C++ with everything folded into it that is known before a launch.
+#include "population/export/host_code.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +10,9 @@
 #include "engine/base/error.h"
 #include "engine/device/launch_rules.h"
 #include "engine/expression/expression_cpp.h"
-#include "population/export/export_parts.h"
+#include "population/export/choice.h"
+#include "population/export/fixed_text.h"
+#include "population/export/text.h"
 
 namespace evo {
 namespace {
@@ -42,6 +44,11 @@ const Named* named(const std::vector<Named>& all, const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
+std::string parameter_of(const Tensor& tensor, const Bindings& options, bool output) {
+  const std::string_view type = dtype_of(tensor, options) == DType::f32 ? "float" : "void";
+  return fmt::format("{}{}* {}", output ? "" : "const ", type, host_name(tensor.name));
+}
+
 std::string tail_of(const Specialised& specialised) {
   return specialised.suffix.empty() ? "" : "_" + specialised.suffix;
 }
@@ -62,15 +69,17 @@ Signature signature_of(const ExportRequest& request) {
     for (const Tensor& tensor : *tensors) {
       const bool output = tensors == &task.outputs;
       signature.tensors.push_back(parameter_of(tensor, request.provenance.target.options, output));
-      signature.arguments.push_back(tensor.name);
+      signature.arguments.push_back(host_name(tensor.name));
     }
   }
   std::vector<std::string> conditions;
+  std::vector<std::string> parameters;
   for (const std::string& name : task.shape_parameters) {
-    signature.sizes.push_back("int " + name);
-    conditions.push_back(name + " < 1");
+    parameters.push_back(host_name(name));
+    signature.sizes.push_back("int " + parameters.back());
+    conditions.push_back(parameters.back() + " < 1");
   }
-  signature.shape = fmt::format("{}", fmt::join(task.shape_parameters, ", "));
+  signature.shape = fmt::format("{}", fmt::join(parameters, ", "));
   signature.not_positive = fmt::format("{}", fmt::join(conditions, " || "));
   return signature;
 }
@@ -79,7 +88,10 @@ Signature signature_of(const ExportRequest& request) {
 class LaunchWriter {
  public:
   explicit LaunchWriter(const Specialised& specialised)
-      : request_(*specialised.request), family_(request_.family), specialised_(specialised) {
+      : request_(*specialised.request),
+        family_(request_.family),
+        specialised_(specialised),
+        written_(written_parameters(request_.task)) {
     for (const std::string& name : request_.task.shape_parameters) runtime_.insert(name);
     derived();
   }
@@ -143,7 +155,7 @@ class LaunchWriter {
   std::vector<std::string> sizes() const {
     std::vector<std::string> parameters;
     for (const std::string& name : request_.task.shape_parameters) {
-      parameters.push_back("[[maybe_unused]] long long " + name);
+      parameters.push_back("[[maybe_unused]] long long " + host_name(name));
     }
     return parameters;
   }
@@ -172,7 +184,7 @@ class LaunchWriter {
         "inline bool accepted{}(const long long (&sizes)[{}]) {{\n  bool exact = true;\n",
         tail_of(specialised_), names.size());
     for (std::size_t i = 0; i < names.size(); ++i)
-      code += fmt::format("  [[maybe_unused]] const Checked {}(sizes[{}], &exact);\n", names[i], i);
+      code += fmt::format("  [[maybe_unused]] const Checked {}(sizes[{}], &exact);\n", host_name(names[i]), i);
     code += derived_;
     for (const WorkspaceSpec& workspace : family_.workspaces) code += accept_workspace(workspace);
     for (const TensorMapSpec& map : family_.tensor_maps) code += accept_tensor_map(map);
@@ -224,7 +236,7 @@ class LaunchWriter {
     const std::string type = "Workspaces" + tail_of(specialised_);
     std::string code = fmt::format("\n// Bytes of each workspace, and of all together.\nstruct {} {{\n", type);
     for (const WorkspaceSpec& workspace : family_.workspaces) {
-      code += fmt::format("  long long {} = 0;\n", workspace.name);
+      code += fmt::format("  long long {} = 0;\n", host_name(workspace.name));
     }
     code += "  long long all = 0;\n};\n\n";
     code += wrapped(fmt::format("inline {} workspaces{}(", type, tail_of(specialised_)), sizes(), ") {");
@@ -232,8 +244,9 @@ class LaunchWriter {
     code += derived_;
     for (const WorkspaceSpec& workspace : family_.workspaces) {
       if (decide(workspace.when) == Decided::no) continue;
-      code += fmt::format("  {}bytes.{} = {};\n", if_used(workspace.when), workspace.name, padded_bytes(workspace));
-      code += fmt::format("  bytes.all += bytes.{};\n", workspace.name);
+      code += fmt::format("  {}bytes.{} = {};\n", if_used(workspace.when), host_name(workspace.name),
+                          padded_bytes(workspace));
+      code += fmt::format("  bytes.all += bytes.{};\n", host_name(workspace.name));
     }
     return code + "  return bytes;\n}\n";
   }
@@ -249,7 +262,8 @@ class LaunchWriter {
     code += "  if (bytes.all > 0 && workspace == nullptr) return cudaErrorInvalidValue;\n";
     code += "  char* next = static_cast<char*>(workspace);\n";
     for (const WorkspaceSpec* workspace : used) {
-      code += fmt::format("  void* {0} = bytes.{0} > 0 ? next : nullptr;\n  next += bytes.{0};\n", workspace->name);
+      code += fmt::format("  void* {0} = bytes.{0} > 0 ? next : nullptr;\n  next += bytes.{0};\n",
+                          host_name(workspace->name));
       code += zeroing(*workspace);
     }
     return code + null_workspaces();
@@ -260,7 +274,7 @@ class LaunchWriter {
     std::string code;
     for (const WorkspaceSpec& workspace : family_.workspaces) {
       if (decide(workspace.when) == Decided::no) {
-        code += fmt::format("  [[maybe_unused]] void* {} = nullptr;\n", workspace.name);
+        code += fmt::format("  [[maybe_unused]] void* {} = nullptr;\n", host_name(workspace.name));
       }
     }
     return code;
@@ -274,7 +288,7 @@ class LaunchWriter {
         "  if (bytes.{0} > 0{1}) {{\n"
         "    const cudaError_t error = cudaMemsetAsync({0}, 0, static_cast<size_t>(bytes.{0}), stream);\n"
         "    if (error != cudaSuccess) return error;\n  }}\n",
-        workspace.name, condition);
+        host_name(workspace.name), condition);
   }
 
   std::string tensor_map(const TensorMapSpec& map) const {
@@ -291,8 +305,8 @@ class LaunchWriter {
         "    const cudaError_t error = encode(&{0}, {5}, {6}, {7}, dims, strides_bytes, box, {8});\n"
         "    if (error != cudaSuccess) return error;\n"
         "  }}\n",
-        map.name, if_used(map.when), listed(map.dims), strides, listed(map.box), tensor_map_type(dtype),
-        map.dims.size(), map.source, cpp(map.swizzle_bytes));
+        host_name(map.name), if_used(map.when), listed(map.dims), strides, listed(map.box), tensor_map_type(dtype),
+        map.dims.size(), host_name(map.source), cpp(map.swizzle_bytes));
   }
 
   /// The attribute belongs to the kernel, which a plan may launch more than once.
@@ -329,7 +343,7 @@ class LaunchWriter {
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const std::string& argument = launch.arguments[i];
       if (is_address(argument)) {
-        addresses.push_back("(void*)&" + argument);
+        addresses.push_back("(void*)&" + host_name(argument));
         continue;
       }
       scalars += fmt::format("    int argument_{} = static_cast<int>({});\n", i, cpp(Expression::parse(argument)));
@@ -354,7 +368,7 @@ std::string dims_text(const Tensor& tensor) {
 
 std::string tensor_doc(const ExportRequest& request, const Tensor& tensor, bool output) {
   const std::string scaled = tensor.scale.empty() ? "" : fmt::format(", real value = code * {}", tensor.scale);
-  return comment_safe(fmt::format("//   {:<8} {} {} {}{}", tensor.name, output ? "out" : "in ",
+  return comment_safe(fmt::format("//   {:<8} {} {} {}{}", host_name(tensor.name), output ? "out" : "in ",
                                   name_of(dtype_of(tensor, request.provenance.target.options)), dims_text(tensor),
                                   scaled)) +
          "\n";
@@ -494,27 +508,6 @@ class LauncherWriter {
 };
 
 }  // namespace
-
-std::string condition_of(const Specialised& specialised) {
-  std::vector<std::string> conditions;
-  for (const auto& [name, value] : specialised.values) conditions.push_back(name + " == " + expr::to_string(value));
-  return conditions.empty() ? "true" : fmt::format("{}", fmt::join(conditions, " && "));
-}
-
-bool needs_workspace(const std::vector<Specialised>& specialisations) {
-  for (const Specialised& specialised : specialisations) {
-    for (const WorkspaceSpec& workspace : specialised.request->family.workspaces) {
-      const std::optional<Value> used = workspace.when.evaluate_partially(specialised.scope);
-      if (!used || *used == Value(true)) return true;
-    }
-  }
-  return false;
-}
-
-std::string parameter_of(const Tensor& tensor, const Bindings& options, bool output) {
-  const std::string_view type = dtype_of(tensor, options) == DType::f32 ? "float" : "void";
-  return fmt::format("{}{}* {}", output ? "" : "const ", type, tensor.name);
-}
 
 std::string host_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured) {
   const std::string host = fmt::format("evo_{}_host", specialisations.front().request->task.name);

@@ -6,8 +6,12 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "population/store/archive.h"
 #include "population/store/codec.h"
-#include "population/store/store_impl.h"
+#include "population/store/database.h"
+#include "population/store/evaluation_rows.h"
+#include "population/store/rows.h"
+#include "population/store/store.h"
 
 namespace evo {
 namespace {
@@ -30,15 +34,6 @@ JOIN device ON device.id = run.device
 WHERE ?1 IS NULL OR run.id = ?1
 ORDER BY run.id DESC
 )sql";
-
-template <class Read>
-auto readable(const Database& database, Read&& read) -> decltype(read()) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    throw machine_error(fmt::format("database {} has an unreadable row: {}", database.path().string(), error.what()));
-  }
-}
 
 RunStatus status_of(std::string_view name) {
   for (const RunStatus status : {RunStatus::running, RunStatus::finished, RunStatus::interrupted}) {
@@ -70,7 +65,7 @@ RunInfo info_of(const Database& database, const Statement& row) {
   info.evo_version = row.text(19);
   info.nvrtc_version = row.text(20);
   info.family = row.text(27);
-  info.seeds = readable(database, [&] { return seeds_from_json(row.text(28)); });
+  info.seeds = stored_seeds(database, row.text(28));
   info.screen = row.natural(29);
   return info;
 }
@@ -87,25 +82,17 @@ std::vector<RunRow> read_runs(Database& database, std::optional<RunId> only) {
 }
 
 std::vector<CandidateId> parents_of(Database& database, CandidateId candidate) {
-  Statement rows = database.prepare("SELECT parent FROM parent WHERE candidate = ? ORDER BY position");
-  rows.bind(candidate);
-  std::vector<CandidateId> parents;
-  while (rows.next()) parents.push_back(rows.integer(0));
-  return parents;
+  return read_rows(database, "SELECT parent FROM parent WHERE candidate = ? ORDER BY position", candidate,
+                   [](const Statement& row) { return row.integer(0); });
 }
 
 std::vector<StoredProgram> programs_of(Database& database, CandidateId candidate) {
-  Statement rows = database.prepare(
-      "SELECT specialisation, content, source_hash, max_registers FROM program JOIN text ON text.id = "
-      "program.source "
-      "WHERE candidate = ? ORDER BY position");
-  rows.bind(candidate);
-  std::vector<StoredProgram> programs;
-  while (rows.next()) {
-    programs.push_back(
-        {stored_bindings(database, rows.text(0)), rows.text(1), rows.text(2), static_cast<int>(rows.integer(3))});
-  }
-  return programs;
+  constexpr const char* kSelect =
+      "SELECT specialisation, content, source_hash, max_registers FROM program JOIN text ON text.id = program.source "
+      "WHERE candidate = ? ORDER BY position";
+  return read_rows(database, kSelect, candidate, [&](const Statement& row) -> StoredProgram {
+    return {stored_bindings(database, row.text(0)), row.text(1), row.text(2), static_cast<int>(row.integer(3))};
+  });
 }
 
 SourceTree files_of(Database& database, CandidateId candidate) {
@@ -145,78 +132,42 @@ std::optional<LineageRow> read_ancestor(Database& database, CandidateId candidat
 
 }  // namespace
 
-Genome stored_genome(const Database& database, const std::string& json) {
-  return readable(database, [&] { return genome_from_json(json); });
-}
-
-Bindings stored_bindings(const Database& database, const std::string& json) {
-  return readable(database, [&] { return bindings_from_json(json); });
-}
-
-Target stored_target(const Database& database, const std::string& json) {
-  return readable(database, [&] { return target_from_json(json); });
-}
-
-Verdict stored_verdict(const Database& database, const std::string& name) {
-  return readable(database, [&] { return parse_verdict(name); });
-}
-
-std::vector<GeneDifference> differences(const Genome& a, const Genome& b) {
-  std::set<std::string> names;
-  for (const auto& [name, value] : a.genes) names.insert(name);
-  for (const auto& [name, value] : b.genes) names.insert(name);
-  const auto allele = [](const Genome& genome, const std::string& name) -> std::optional<Value> {
-    const auto found = genome.genes.find(name);
-    if (found == genome.genes.end()) return std::nullopt;
-    return found->second;
-  };
-  std::vector<GeneDifference> result;
-  for (const std::string& name : names) {
-    GeneDifference difference{name, allele(a, name), allele(b, name)};
-    if (difference.a != difference.b) result.push_back(std::move(difference));
-  }
-  return result;
-}
-
 std::vector<RunRow> Store::runs() const {
-  return read_runs(impl_->database, std::nullopt);
+  return read_runs(*database_, std::nullopt);
 }
 
 std::optional<RunRow> Store::run(RunId run) const {
-  std::vector<RunRow> runs = read_runs(impl_->database, run);
+  std::vector<RunRow> runs = read_runs(*database_, run);
   if (runs.empty()) return std::nullopt;
   return std::move(runs.front());
 }
 
 std::optional<RunId> Store::last_run() const {
-  Statement row = impl_->database.prepare("SELECT max(id) FROM run");
+  Statement row = database_->prepare("SELECT max(id) FROM run");
   if (!row.next() || row.is_null(0)) return std::nullopt;
   return row.integer(0);
 }
 
 std::vector<OutcomeRow> Store::outcomes(RunId run) const {
-  Statement rows = impl_->database.prepare(
+  constexpr const char* kSelect =
       "SELECT candidate.id, ticket, op, verdict, latency_us, "
       "       (julianday(recorded_at) - julianday(started_at)) * 86400.0 "
-      "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = "
-      "candidate.run "
-      "WHERE candidate.run = ? ORDER BY ticket");
-  rows.bind(run);
-  std::vector<OutcomeRow> outcomes;
-  while (rows.next()) {
-    OutcomeRow& outcome = outcomes.emplace_back();
-    outcome.candidate = rows.integer(0);
-    outcome.ticket = rows.natural(1);
-    outcome.op = rows.text(2);
-    outcome.verdict = stored_verdict(impl_->database, rows.text(3));
-    if (outcome.verdict == Verdict::valid) outcome.latency_us = rows.optional_number(4);
-    outcome.seconds = rows.number(5);
-  }
-  return outcomes;
+      "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = candidate.run "
+      "WHERE candidate.run = ? ORDER BY ticket";
+  return read_rows(*database_, kSelect, run, [&](const Statement& row) {
+    OutcomeRow outcome;
+    outcome.candidate = row.integer(0);
+    outcome.ticket = row.natural(1);
+    outcome.op = row.text(2);
+    outcome.verdict = stored_verdict(*database_, row.text(3));
+    if (outcome.verdict == Verdict::valid) outcome.latency_us = row.optional_number(4);
+    outcome.seconds = row.number(5);
+    return outcome;
+  });
 }
 
 std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
-  Database& database = impl_->database;
+  Database& database = *database_;
   const ReadTransaction transaction(database);
   Statement row =
       database.prepare("SELECT run, ticket, recorded_at, op, genome, source_hash FROM candidate WHERE id = ?");
@@ -239,14 +190,11 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
 }
 
 std::optional<CandidateId> Store::candidate_of(RunId run, std::uint64_t ticket) const {
-  Statement row = impl_->database.prepare("SELECT id FROM candidate WHERE run = ? AND ticket = ?");
-  row.bind(run).bind(ticket);
-  if (!row.next()) return std::nullopt;
-  return row.integer(0);
+  return find_candidate(*database_, run, ticket);
 }
 
 std::vector<LineageRow> Store::lineage(CandidateId candidate) const {
-  Database& database = impl_->database;
+  Database& database = *database_;
   const ReadTransaction transaction(database);
   std::vector<LineageRow> rows;
   std::set<CandidateId> seen{candidate};
@@ -270,7 +218,7 @@ std::vector<LineageRow> Store::lineage(CandidateId candidate) const {
 }
 
 SourceTree Store::task_files(std::string_view task_hash) const {
-  Statement rows = impl_->database.prepare(
+  Statement rows = database_->prepare(
       "SELECT path, content FROM task_file JOIN task ON task.id = task_file.task JOIN text ON text.id = "
       "task_file.text "
       "WHERE task.hash = ?");

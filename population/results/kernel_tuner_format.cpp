@@ -1,21 +1,19 @@
-// One subject: results as a Kernel Tuner cache file. Kernel Tuner appends to its caches: it expects one entry
-// a line and the two closing brackets on lines of their own at the end.
+#include "population/results/kernel_tuner_format.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "population/results/results_parts.h"
+#include "engine/base/error.h"
+#include "population/results/description.h"
+#include "population/results/json_value.h"
 
 namespace evo {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json json_of(const Value& value) {
-  return std::visit([](const auto& held) { return ordered_json(held); }, value);
-}
 
 const char* error_name(OutcomeClass outcome) {
   switch (outcome) {
@@ -65,7 +63,7 @@ std::string entry_line(const ResultRow& row, const std::vector<Parameter>& param
     for (const Timing& timing : row.timings) {
       if (!timing.cold && timed_shapes > 1) entry["time of " + timing.shape] = milliseconds(timing.median_us);
     }
-    // JSON has no NaN: what nobody told (T4) is left out.
+    // JSON has no NaN. An unknown error, as from a T4 file, is left out.
     if (std::isfinite(row.worst_relative_l2)) entry["relative_l2"] = row.worst_relative_l2;
   } else {
     entry["time"] = error_name(outcome);
@@ -81,9 +79,42 @@ std::string entry_line(const ResultRow& row, const std::vector<Parameter>& param
   return ordered_json(fmt::format("{}", fmt::join(key, ","))).dump() + ": " + entry.dump();
 }
 
+// ---- Reading
+
+Verdict read_failure(const JsonPlace& place) {
+  try {
+    const Verdict verdict = parse_verdict(place.text());
+    if (verdict != Verdict::valid && verdict != Verdict::duplicate) return verdict;
+  } catch (const Error&) {
+    // Reported below, with its place.
+  }
+  place.fail(fmt::format("'{}' is no way to fail", place.text()));
+}
+
+ResultRow read_entry(const Description& description, const JsonPlace& entry) {
+  std::set<std::string> inactive;
+  if (const auto names = entry.find("inactive")) {
+    for (const JsonPlace& name : names->items()) inactive.insert(name.text());
+  }
+  ResultRow row{read_genome(description, entry, inactive), Verdict::valid, entry.at("timestamp").text(), 0, 0, {}, 0};
+  row.compile_ms = entry.at("compile_time").number();
+  if (const auto verdict = entry.find("verdict")) {
+    row.verdict = read_failure(*verdict);
+    return row;
+  }
+  row.latency_us = read_us(entry.at("time"));
+  row.worst_relative_l2 = entry.number_if_any("relative_l2");
+  row.timings = shape_timings(
+      description.info, row.latency_us, [&](const std::string& shape) { return read_us(entry.at("time of " + shape)); },
+      entry.find("times"));
+  return row;
+}
+
 }  // namespace
 
 std::string kernel_tuner_text(const Results& results) {
+  // Kernel Tuner appends to its caches. It expects one entry a line, and the two closing brackets on lines of their
+  // own.
   const std::vector<Parameter> parameters = parameters_of(results);
   ordered_json names = ordered_json::array(), values;
   for (const Parameter& parameter : parameters) {
@@ -106,6 +137,16 @@ std::string kernel_tuner_text(const Results& results) {
     text += entry_line(results.rows[i], parameters, results.info.target.timed.size());
   }
   return text + "\n}\n}\n";
+}
+
+std::optional<JsonPlace> kernel_tuner_description(const JsonPlace& root) {
+  return root.find("evo");
+}
+
+std::vector<ResultRow> read_kernel_tuner(const JsonPlace& root, const Description& description) {
+  std::vector<ResultRow> rows;
+  for (const auto& [key, entry] : root.at("cache").members()) rows.push_back(read_entry(description, entry));
+  return rows;
 }
 
 }  // namespace evo

@@ -1,4 +1,5 @@
-// One subject: reading an exported file, which is not trusted.
+#include "population/export/read_export.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,8 @@
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/expression/json_place.h"
-#include "population/export/export_parts.h"
+#include "population/export/kernel_source.h"
+#include "population/export/provenance.h"
 
 namespace evo {
 namespace {

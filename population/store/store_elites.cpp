@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include "population/store/codec.h"
-#include "population/store/store_impl.h"
+#include "population/store/database.h"
+#include "population/store/evaluation_rows.h"
+#include "population/store/rows.h"
+#include "population/store/store.h"
 
 namespace evo {
 namespace {
@@ -52,7 +55,7 @@ std::string filtered(const char* sql) {
 }
 
 void bind(Statement& statement, const EliteFilter& filter) {
-  statement.bind(filter.task).bind(filter.device).bind(filter.objective).bind(filter.task_hash);
+  statement.bind(filter.task, filter.device, filter.objective, filter.task_hash);
 }
 
 EliteRow elite_of(Database& database, const Statement& row) {
@@ -116,7 +119,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 std::vector<EliteRow> Store::elites(const EliteFilter& filter) const {
-  Database& database = impl_->database;
+  Database& database = *database_;
   const ReadTransaction transaction(database);
   Statement rows = database.prepare(filtered(kElites));
   bind(rows, filter);
@@ -126,7 +129,7 @@ std::vector<EliteRow> Store::elites(const EliteFilter& filter) const {
 }
 
 std::vector<EliteChange> Store::elite_history(const EliteFilter& filter) const {
-  Statement rows = impl_->database.prepare(filtered(kHistory));
+  Statement rows = database_->prepare(filtered(kHistory));
   bind(rows, filter);
   std::vector<EliteChange> changes;
   while (rows.next()) {
@@ -141,7 +144,7 @@ std::vector<EliteChange> Store::elite_history(const EliteFilter& filter) const {
 }
 
 std::vector<std::string> Store::check() const {
-  Database& database = impl_->database;
+  Database& database = *database_;
   const ReadTransaction transaction(database);
   std::vector<std::string> problems;
   Statement integrity = database.prepare("PRAGMA integrity_check");

@@ -1,4 +1,5 @@
-// One subject: what an exported file says about itself, for people at its top and for evo at its end.
+#include "population/export/provenance.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,11 +7,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 
 #include "engine/base/hash.h"
 #include "engine/device/device_kind.h"
-#include "population/export/export_parts.h"
+#include "population/export/choice.h"
+#include "population/export/kernel_source.h"
+#include "population/export/text.h"
 #include "population/store/codec.h"
 
 namespace evo {

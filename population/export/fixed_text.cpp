@@ -1,5 +1,4 @@
-// One subject: the parts of an exported file that are the same for every task. @NAME@ is replaced (filled()).
-#include "population/export/export_parts.h"
+#include "population/export/fixed_text.h"
 
 namespace evo {
 

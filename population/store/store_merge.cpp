@@ -8,9 +8,12 @@
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "population/store/archive.h"
+#include "population/store/database.h"
 #include "population/store/elites.h"
+#include "population/store/rows.h"
 #include "population/store/schema.h"
-#include "population/store/store_impl.h"
+#include "population/store/store.h"
 
 namespace evo {
 namespace {
@@ -77,7 +80,7 @@ class Merge {
         "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
         "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert.bind(board).bind(device);
+    insert.bind(board, device);
     bind_columns(insert, row, "iiitttiiirittttttti", 3);
     insert.run();
     ++counts_.runs;
@@ -87,7 +90,7 @@ class Merge {
   /// A run is known by when it was started, what was typed, and the salt of its inputs.
   std::optional<std::int64_t> known_run(const Statement& row) {
     Statement same = into_.prepare("SELECT id FROM run WHERE salt = ? AND command = ? AND started_at = ?");
-    same.bind(row.integer(7)).bind(row.text(11)).bind(row.text(15));
+    same.bind(row.integer(7), row.text(11), row.text(15));
     if (!same.next()) return std::nullopt;
     return same.integer(0);
   }
@@ -113,14 +116,14 @@ class Merge {
   /// Whether the run as it is in the other database has an end, and a later one than here.
   bool ended_later(const Statement& row, std::int64_t known) {
     Statement later = into_.prepare("SELECT 1 FROM run WHERE id = ?1 AND ?2 > coalesce(finished_at, '')");
-    later.bind(known).bind(row.text(16));
+    later.bind(known, row.text(16));
     return later.next();
   }
 
   /// What resuming a run changes of it.
   void take_state(const Statement& row, std::int64_t known) {
     Statement update = into_.prepare("UPDATE run SET evaluation_limit = ?, status = ?, finished_at = ? WHERE id = ?");
-    update.bind(row.integer(8)).bind(row.text(14));
+    update.bind(row.integer(8), row.text(14));
     row.is_null(16) ? update.bind(std::nullopt) : update.bind(row.text(16));
     update.bind(known).run();
   }
@@ -184,12 +187,10 @@ class Merge {
     if (!row.next()) throw usage_error(fmt::format("{}: a run has no board", from_.path().string()));
     const std::int64_t task = task_for(row.integer(0));
     into_.prepare("INSERT INTO board (task, device_key, objective) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
-        .bind(task)
-        .bind(row.text(1))
-        .bind(row.text(2))
+        .bind(task, row.text(1), row.text(2))
         .run();
     Statement found = into_.prepare("SELECT id FROM board WHERE task = ? AND device_key = ? AND objective = ?");
-    found.bind(task).bind(row.text(1)).bind(row.text(2)).next();
+    found.bind(task, row.text(1), row.text(2)).next();
     return boards_[board] = found.integer(0);
   }
 
@@ -258,7 +259,7 @@ class Merge {
         throw usage_error(
             fmt::format("{}: candidate {} has a parent of another run", from_.path().string(), candidate));
       }
-      into_.prepare("INSERT INTO parent VALUES (?, ?, ?)").bind(id).bind(row.integer(0)).bind(parent->second).run();
+      into_.prepare("INSERT INTO parent VALUES (?, ?, ?)").bind(id, row.integer(0), parent->second).run();
     }
   }
 
@@ -270,12 +271,7 @@ class Merge {
     while (row.next()) {
       const std::int64_t text = store_text(into_, row.text(2));
       into_.prepare("INSERT INTO program VALUES (?, ?, ?, ?, ?, ?)")
-          .bind(id)
-          .bind(row.integer(0))
-          .bind(row.text(1))
-          .bind(text)
-          .bind(row.text(3))
-          .bind(row.integer(4))
+          .bind(id, row.integer(0), row.text(1), text, row.text(3), row.integer(4))
           .run();
     }
   }
@@ -286,7 +282,7 @@ class Merge {
     row.bind(candidate);
     while (row.next()) {
       const std::int64_t text = store_text(into_, row.text(1));
-      into_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)").bind(id).bind(row.text(0)).bind(text).run();
+      into_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)").bind(id, row.text(0), text).run();
     }
   }
 
@@ -344,20 +340,20 @@ MergeCounts Store::merge(const std::filesystem::path& other) {
   if (const std::vector<std::string> problems = opened.check(); !problems.empty()) {
     throw usage_error(fmt::format("{} is not sound, nothing was merged: {}", other.string(), problems.front()));
   }
-  Database& from = opened.impl_->database;
+  Database& from = *opened.database_;
   const ReadTransaction reading(from);
-  WriteTransaction transaction(impl_->database);
-  const MergeCounts counts = Merge(impl_->database, from).run();
+  WriteTransaction transaction(*database_);
+  const MergeCounts counts = Merge(*database_, from).run();
   transaction.commit();
   return counts;
 }
 
 void Store::compact() {
-  impl_->database.execute(
+  database_->execute(
       "DELETE FROM text WHERE id NOT IN (SELECT source FROM program) AND id NOT IN (SELECT text FROM task_file) "
       "AND id NOT IN (SELECT text FROM candidate_file)");
-  impl_->database.execute("VACUUM");
-  impl_->database.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  database_->execute("VACUUM");
+  database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 }  // namespace evo

@@ -1,16 +1,17 @@
-// One subject: results in the T4 format of the auto-tuning community.
+#include "population/results/t4_format.h"
+
+#include <fmt/format.h>
+
+#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "population/results/results_parts.h"
+#include "population/results/description.h"
+#include "population/results/json_value.h"
 
 namespace evo {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json json_of(const Value& value) {
-  return std::visit([](const auto& held) { return ordered_json(held); }, value);
-}
 
 const char* invalidity_of(OutcomeClass outcome) {
   switch (outcome) {
@@ -63,6 +64,45 @@ ordered_json result_of(const ResultRow& row, const std::vector<Parameter>& param
           {"measurements", measurements}};
 }
 
+// ---- Reading
+
+Verdict verdict_of(const JsonPlace& invalidity) {
+  const std::string name = invalidity.text();
+  if (name == "correct") return Verdict::valid;
+  if (name == "constraints") return Verdict::illegal;
+  if (name == "compile") return Verdict::compile_failed;
+  if (name == "timeout") return Verdict::timed_out;
+  if (name == "correctness") return Verdict::wrong_answer;
+  if (name == "runtime") return Verdict::launch_failed;
+  invalidity.fail("expected correct, constraints, compile, timeout, correctness or runtime");
+}
+
+double measured_us(const JsonPlace& result, const std::string& name) {
+  for (const JsonPlace& measurement : result.at("measurements").items()) {
+    if (measurement.at("name").text() == name) return read_us(measurement.at("value"));
+  }
+  result.at("measurements").fail(fmt::format("no measurement '{}'", name));
+}
+
+ResultRow read_result(const Description& description, const JsonPlace& result) {
+  ResultRow row{read_genome(description, result.at("configuration")),
+                verdict_of(result.at("invalidity")),
+                result.at("timestamp").text(),
+                0,
+                0,
+                {},
+                0};
+  row.compile_ms = result.at("times").at("compilation_time").number();
+  if (row.verdict != Verdict::valid) return row;
+  row.latency_us = measured_us(result, "time");
+  row.worst_relative_l2 = std::numeric_limits<double>::quiet_NaN();
+  row.timings = shape_timings(
+      description.info, row.latency_us,
+      [&](const std::string& shape) { return measured_us(result, "time of " + shape); },
+      result.at("times").find("runtimes"));
+  return row;
+}
+
 }  // namespace
 
 std::string t4_text(const Results& results) {
@@ -75,6 +115,17 @@ std::string t4_text(const Results& results) {
     text += result_of(results.rows[i], parameters, results.info.target.timed.size()).dump();
   }
   return text + "\n]\n}\n";
+}
+
+std::optional<JsonPlace> t4_description(const JsonPlace& root) {
+  const std::optional<JsonPlace> metadata = root.find("metadata");
+  return metadata ? metadata->find("evo") : std::nullopt;
+}
+
+std::vector<ResultRow> read_t4(const JsonPlace& root, const Description& description) {
+  std::vector<ResultRow> rows;
+  for (const JsonPlace& result : root.at("results").items()) rows.push_back(read_result(description, result));
+  return rows;
 }
 
 }  // namespace evo

@@ -1,5 +1,5 @@
-// One subject: what -DEVO_MAIN adds to an exported file, a program that checks the launcher against the
-// task's reference and times it.
+#include "population/export/main_code.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +8,9 @@
 
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_cpp.h"
-#include "population/export/export_parts.h"
+#include "population/export/fixed_text.h"
+#include "population/export/kernel_source.h"
+#include "population/export/text.h"
 
 namespace evo {
 namespace {
@@ -55,6 +57,10 @@ class MainWriter {
   }
 
  private:
+  std::string cpp(const Expression& expression, const Bindings& known) const {
+    return expr::to_cpp(expression, known, written_parameters(task_));
+  }
+
   static std::string limit(double value, std::string_view none) {
     return value == 0 ? std::string(none) : fmt::format("{:#}", value);
   }
@@ -62,7 +68,7 @@ class MainWriter {
   std::string parameters() const {
     std::string code;
     for (std::size_t i = 0; i < task_.shape_parameters.size(); ++i) {
-      code += fmt::format("  [[maybe_unused]] const long long {} = p[{}];\n", task_.shape_parameters[i], i);
+      code += fmt::format("  [[maybe_unused]] const long long {} = p[{}];\n", host_name(task_.shape_parameters[i]), i);
     }
     return code;
   }
@@ -145,7 +151,7 @@ class MainWriter {
   std::string tensor_row(const Tensor& tensor, bool output) const {
     const Bindings& options = request_.provenance.target.options;
     std::vector<std::string> dims;
-    for (const Expression& dim : tensor.dims) dims.push_back(expr::to_cpp(dim, options));
+    for (const Expression& dim : tensor.dims) dims.push_back(cpp(dim, options));
     if (dims.empty()) dims.emplace_back("1LL");
     return fmt::format("      {{{}, DType::{}, {}, {}, {}, {}}},\n", c_literal(tensor.name),
                        name_of(dtype_of(tensor, options)), output, fmt::join(dims, " * "), index_of(tensor.scale),
@@ -161,8 +167,8 @@ class MainWriter {
     for (const Tensor& tensor : task_.inputs) code += tensor_row(tensor, false);
     for (const Tensor& tensor : task_.outputs) code += tensor_row(tensor, true);
     code += "  };\n}\n\ninline double flops(const long long* p) {\n" + parameters();
-    code += fmt::format("  return static_cast<double>({});\n}}\n",
-                        expr::to_cpp(task_.flops, request_.provenance.target.options));
+    code +=
+        fmt::format("  return static_cast<double>({});\n}}\n", cpp(task_.flops, request_.provenance.target.options));
     code += "\ninline bool supported(const long long* p) {\n" + parameters() + "  return ";
     std::vector<std::string> conditions;
     for (const Specialised& specialised : specialisations_) conditions.push_back("(" + condition_of(specialised) + ")");
@@ -181,7 +187,8 @@ class MainWriter {
     for (const Tensor& tensor : task_.inputs) arguments.push_back(pointer(tensor, arguments.size(), false));
     for (const Tensor& tensor : task_.outputs) arguments.push_back(pointer(tensor, arguments.size(), true));
     std::vector<std::string> sizes;
-    for (const std::string& name : task_.shape_parameters) sizes.push_back(fmt::format("static_cast<int>({})", name));
+    for (const std::string& name : task_.shape_parameters)
+      sizes.push_back(fmt::format("static_cast<int>({})", host_name(name)));
     const bool workspace = needs_workspace(kernels_);
     std::string code = "\ninline size_t workspace_bytes([[maybe_unused]] const long long* p) {\n";
     if (workspace) {
@@ -216,7 +223,7 @@ class MainWriter {
       }
       const auto triple = [&](const Expression(&dims)[3]) {
         return fmt::format("static_cast<unsigned>({}), static_cast<unsigned>({}), static_cast<unsigned>({})",
-                           expr::to_cpp(dims[0], known), expr::to_cpp(dims[1], known), expr::to_cpp(dims[2], known));
+                           cpp(dims[0], known), cpp(dims[1], known), cpp(dims[2], known));
       };
       code += fmt::format("    void* arguments[] = {{{}}};\n", fmt::join(arguments, ", "));
       code += fmt::format(
@@ -237,8 +244,7 @@ class MainWriter {
         return fmt::format("void* argument_{} = oracle[{}];\n", position, task_.inputs.size() + i);
       }
     }
-    return fmt::format("int argument_{} = static_cast<int>({});\n", position,
-                       expr::to_cpp(Expression::parse(name), known));
+    return fmt::format("int argument_{} = static_cast<int>({});\n", position, cpp(Expression::parse(name), known));
   }
 
   const ExportRequest& request_;

@@ -1,11 +1,10 @@
-// One subject: results as comma-separated values, one row for each configuration.
+#include "population/results/csv_format.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include "population/results/results_parts.h"
 
 namespace evo {
 namespace {
@@ -26,7 +25,7 @@ const char* status_of(OutcomeClass outcome) {
   return "runtime";
 }
 
-/// RFC 4180: quoted where a comma, a quotation mark or a line break would be misread.
+/// Quoted if it holds a comma, a quotation mark or a line break (RFC 4180).
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -38,7 +37,7 @@ std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "";
 }
 
-/// A shape's name in a column's: sizes are separated by commas, which not every reader takes quoted.
+/// Names of shapes may hold commas, and some readers do not take quoted headings.
 std::string column_name(std::string shape) {
   std::replace(shape.begin(), shape.end(), ',', '_');
   return fmt::format("time_{}_ms", shape);
@@ -61,7 +60,7 @@ std::vector<std::string> cells_of(const Results& results, const ResultRow& row,
   const bool ok = outcome == OutcomeClass::ok;
   cells.emplace_back(status_of(outcome));
   cells.push_back(ok ? number(milliseconds(row.latency_us)) : "");
-  // Six digits are more than the spread itself is known to.
+  // The spread itself is not known to six digits.
   cells.push_back(ok ? fmt::format("{:.6g}", deviation(objective_samples_ms(row))) : "");
   cells.push_back(number(milliseconds(row.compile_ms * 1e3)));
   cells.push_back(number(benchmark_ms(row)));

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "population/export/specialised.h"
+
+/// How an exported file of several kernels chooses among them.
+namespace evo {
+
+/// Shape parameters that are not constants of a kernel, grouped where only their product matters to every tensor's size
+/// and to the work: {{"B", "H"}, {"S"}}. The distance of two shapes is measured in the groups' logarithms.
+std::vector<std::vector<std::string>> size_groups(const Task& task, const Bindings& options);
+
+/// "log(B * H) and log(S)"
+std::string size_groups_text(const std::vector<std::vector<std::string>>& groups);
+
+/// The functions that choose a kernel, within the host namespace.
+std::string choice_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured);
+
+}  // namespace evo

@@ -1,0 +1,75 @@
+#include "population/export/specialised.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace evo {
+namespace {
+
+/// The keywords of C++20, with its alternative tokens.
+const std::set<std::string_view> kKeywords = {
+    "alignas",     "alignof",  "and",        "and_eq",    "asm",       "auto",         "bitand",
+    "bitor",       "bool",     "break",      "case",      "catch",     "char",         "char16_t",
+    "char32_t",    "char8_t",  "class",      "co_await",  "co_return", "co_yield",     "compl",
+    "concept",     "const",    "const_cast", "consteval", "constexpr", "constinit",    "continue",
+    "decltype",    "default",  "delete",     "do",        "double",    "dynamic_cast", "else",
+    "enum",        "explicit", "export",     "extern",    "false",     "float",        "for",
+    "friend",      "goto",     "if",         "inline",    "int",       "long",         "mutable",
+    "namespace",   "new",      "noexcept",   "not",       "not_eq",    "nullptr",      "operator",
+    "or",          "or_eq",    "private",    "protected", "public",    "register",     "reinterpret_cast",
+    "requires",    "return",   "short",      "signed",    "sizeof",    "static",       "static_assert",
+    "static_cast", "struct",   "switch",     "template",  "this",      "thread_local", "throw",
+    "true",        "try",      "typedef",    "typeid",    "typename",  "union",        "unsigned",
+    "using",       "virtual",  "void",       "volatile",  "wchar_t",   "while",        "xor",
+    "xor_eq"};
+
+/// Names that the host code uses itself.
+const std::set<std::string_view> kHostNames = {
+    "Checked", "Launch", "Workspaces", "accepted", "all",    "arguments",     "box",      "buffers",   "bytes",
+    "dims",    "encode", "error",      "exact",    "launch", "limit",         "log_size", "next",      "oracle",
+    "p",       "shapes", "sizes",      "start",    "stream", "strides_bytes", "within",   "workspace", "workspaces"};
+
+/// Its names that carry another name or a number start with these. The last is what host_name adds.
+constexpr std::string_view kHostStarts[] = {"derived_", "argument_", "limit_", "evo_"};
+
+}  // namespace
+
+std::string symbol_of(const std::string& kernel, const Specialised& specialised) {
+  return specialised.suffix.empty() ? kernel : kernel + "_" + specialised.suffix;
+}
+
+std::string host_name(const std::string& name) {
+  const bool taken = kKeywords.contains(name) || kHostNames.contains(name) ||
+                     std::ranges::any_of(kHostStarts, [&](std::string_view start) { return name.starts_with(start); });
+  return taken ? "evo_" + name : name;
+}
+
+expr::WrittenNames written_parameters(const Task& task) {
+  expr::WrittenNames written;
+  for (const std::string& name : task.shape_parameters)
+    if (host_name(name) != name) written[name] = host_name(name);
+  return written;
+}
+
+std::string condition_of(const Specialised& specialised) {
+  std::vector<std::string> conditions;
+  for (const auto& [name, value] : specialised.values)
+    conditions.push_back(host_name(name) + " == " + expr::to_string(value));
+  return conditions.empty() ? "true" : fmt::format("{}", fmt::join(conditions, " && "));
+}
+
+bool needs_workspace(const std::vector<Specialised>& specialisations) {
+  for (const Specialised& specialised : specialisations) {
+    for (const WorkspaceSpec& workspace : specialised.request->family.workspaces) {
+      const std::optional<Value> used = workspace.when.evaluate_partially(specialised.scope);
+      if (!used || *used == Value(true)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace evo

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/expression/expression_cpp.h"
+#include "population/export/request.h"
+
+namespace evo {
+
+/// The kernels of one specialisation as an exported file names them.
+struct Specialised {
+  const ExportRequest* request = nullptr;  ///< Its family and genome make the kernels.
+  std::size_t program = 0;                 ///< Index into the request's programs.
+  Bindings values;                         ///< {D: 64}
+  std::string suffix;                      ///< "D64", of several kernels "k0_D64"; empty when the name needs none.
+  std::string name_space;                  ///< "evo_fp8_sdpa_D64"
+  Bindings scope;                          ///< Everything that is known before a launch, folded into the host code.
+};
+
+/// A shape that was timed, and the kernel that was fastest at it.
+struct Measured {
+  std::size_t kernel = 0;  ///< Index into the file's kernels.
+  const Shape* shape = nullptr;
+  double us = 0;  ///< Median with warm caches.
+};
+
+/// The name of a kernel within the file. It carries the suffix, because extern "C" names ignore namespaces.
+std::string symbol_of(const std::string& kernel, const Specialised& specialised);
+
+/// The name of a tensor, shape parameter, workspace or tensor map in the host code: its own name, or "evo_" and its
+/// name when C++ or the host code has another use for that name.
+std::string host_name(const std::string& name);
+
+/// host_name of the task's shape parameters, for expressions.
+expr::WrittenNames written_parameters(const Task& task);
+
+/// "D == 64": the condition under which a call is of this specialisation.
+std::string condition_of(const Specialised& specialised);
+
+/// Whether calls may need scratch memory. The launcher then takes a workspace argument.
+bool needs_workspace(const std::vector<Specialised>& specialisations);
+
+}  // namespace evo

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "population/store/database.h"
+#include "population/store/records.h"
+
+/// An Evaluation as rows of the tables evaluation, build, case_error, timing and sample. Internal to population/store.
+namespace evo {
+
+void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation);
+Evaluation read_evaluation(Database& database, CandidateId candidate);
+std::vector<Timing> read_timings(Database& database, CandidateId candidate);  ///< Without samples.
+
+}  // namespace evo
