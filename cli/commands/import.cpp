@@ -32,9 +32,9 @@ int import_file(const Request& request, const std::string& command_line) {
 
 void add_import(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand(
-      "import", "Take results that evo export --format wrote elsewhere into the database, as a run without sources");
-  command->add_option("FILE", request->file, "A Kernel Tuner cache or T4 file of evo's; .gz is decompressed")
+  CLI::App* command =
+      app.add_subcommand("import", "Read results of evo export --format into the database, as a run without sources");
+  command->add_option("FILE", request->file, "A Kernel Tuner cache or T4 file that evo wrote, plain or gzipped")
       ->required()
       ->type_name("");
   add_database_option(*command, request->database);

@@ -10,28 +10,31 @@
 namespace evo::cli {
 namespace {
 
-constexpr int kJudgedRounds = 9;
-/// After so many rounds a match over an elite's place is over, where its whole interval is so far from 1, or so near
-/// that the difference cannot be noticed. Of equals, whose pairs scatter by 1 %, one in 40 is then called faster, as
-/// after all rounds.
-constexpr std::size_t kPlainRounds = 3;
-constexpr double kPlainMargin = 0.01;
+/// With pairs that scatter by 1 % these rounds resolve a difference of 0.8 % with a confidence of 95 %.
+constexpr int kRounds = 9;
+/// A comparison ends early, after so many rounds, when the whole interval of the ratio is at least this far from 1, or
+/// so near to 1 that the difference is not noticeable. Of equal candidates, whose pairs scatter by 1 %, one in 40 is
+/// then called faster, as after all rounds.
+constexpr std::size_t kEarliestEnd = 3;
+constexpr double kPlainDifference = 0.01;
 
-/// The first one's latency over the second one's.
+/// The latency of the first candidate over that of the second.
 PairedRatio ratio_of_pair(const Turns& turns) {
   return paired_ratio(turns.rounds_us[0], turns.rounds_us[1], turns.modelled);
 }
 
 EliteRuling rule(const Turns& turns, CandidateId incumbent) {
-  // An incumbent that does not run any more is no elite to keep; a challenger that does not is none to take.
+  // A candidate that fails now is no elite, whichever of the two it is.
   if (turns.failures[1])
     return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *turns.failures[1])};
   if (turns.failures[0])
-    return {false, fmt::format("no elite: it failed beside elite {}: {}", incumbent, *turns.failures[0])};
+    return {false,
+            fmt::format("no elite: it failed in the comparison with elite {}: {}", incumbent, *turns.failures[0])};
   const PairedRatio ratio = ratio_of_pair(turns);
   const Ranking found = ranking(ratio);
-  return {found == Ranking::faster, fmt::format("{} beside elite {}: {} of its latency over {} rounds in turns",
-                                                name_of(found), incumbent, ratio_text(ratio), ratio.pairs)};
+  return {found == Ranking::faster,
+          fmt::format("{} compared with elite {}: {} of its latency over {} interleaved rounds", name_of(found),
+                      incumbent, ratio_text(ratio), ratio.pairs)};
 }
 
 }  // namespace
@@ -39,7 +42,7 @@ EliteRuling rule(const Turns& turns, CandidateId incumbent) {
 bool comparison_decided(const Turns& turns) {
   if (turns.failures[0] || turns.failures[1]) return true;
   const PairedRatio ratio = ratio_of_pair(turns);
-  return ratio.pairs >= kPlainRounds && (plainly_differ(ratio, kPlainMargin) || plainly_same(ratio, kNoticeable));
+  return ratio.pairs >= kEarliestEnd && (plainly_differ(ratio, kPlainDifference) || plainly_same(ratio, kNoticeable));
 }
 
 EliteJudge elite_judge(const Store& store, const Task& task, const Target& target, DevicePipeline& pipeline,
@@ -48,9 +51,8 @@ EliteJudge elite_judge(const Store& store, const Task& task, const Target& targe
   return [&](const Candidate& challenger, CandidateId incumbent) {
     const Restored elite = restore(store, incumbent);
     if (elite.task.hash != task.hash) throw machine_error("an elite of another task competes: please report this");
-    return rule(
-        pipeline.time_in_turns({challenger, restored_candidate(elite, target)}, kJudgedRounds, comparison_decided),
-        incumbent);
+    return rule(pipeline.time_in_turns({challenger, restored_candidate(elite, target)}, kRounds, comparison_decided),
+                incumbent);
   };
 }
 

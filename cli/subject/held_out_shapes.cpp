@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kShapesEach = 2;
 constexpr int kAttempts = 200;
-/// A case of this much work takes the virtual GPU a tenth of a second, and a GPU's reference kernel one.
+/// A case of so much work takes a virtual GPU, or the reference kernel on a GPU, a tenth of a second.
 constexpr double kWorkVgpu = 1e8;
 constexpr double kWorkCuda = 1e11;
 

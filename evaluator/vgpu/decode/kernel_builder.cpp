@@ -1,13 +1,11 @@
 #include "evaluator/vgpu/decode/kernel_builder.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "evaluator/vgpu/isa/control_operations.h"
 #include "evaluator/vgpu/machine/memory.h"
+#include "evaluator/vgpu/ptx/demangle.h"
 #include "evaluator/vgpu/ptx/independence.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/reachable.h"
@@ -131,12 +129,7 @@ namespace {
 
 /// "tile" from _ZZ6kernelPfE4tile: what a function calls its own.
 std::string readable(std::string_view name) {
-  if (!name.starts_with("_Z")) return std::string(name);  // "f" would be a float.
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || text == nullptr) return std::string(name);
-  const std::string whole = text.get();
+  const std::string whole = ptx::demangled(name).value_or(std::string(name));
   const std::size_t colons = whole.rfind("::");
   return colons == std::string::npos ? whole : whole.substr(colons + 2);
 }
