@@ -29,27 +29,27 @@ namespace evo::cli {
 namespace {
 
 constexpr const char* kAbout =
-    "evo evolves the fastest correct CUDA kernel for a task on the GPU in front of you. Without a GPU, a "
-    "virtual one "
-    "runs the candidates and models their latency.";
+    "evo searches for the fastest correct CUDA kernel for a task, on the GPU of this machine. Without a GPU, a virtual "
+    "one runs the candidates and models their latency.";
 
 constexpr const char* kFooter = R"(First steps:
-  evo doctor                        what works on this machine
-  evo tasks                         what can be searched
-  evo run --task fp8_sdpa           evolve; the three best are kept in runs/evo.db
-  evo elites                        look at them
-  evo export -o best.cu             take the best kernel away as one .cu file
+  evo doctor                        show what works on this machine
+  evo tasks                         list the tasks
+  evo run --task fp8_sdpa           search; the three best kernels are kept in runs/evo.db
+  evo elites                        list them
+  evo export -o best.cu             write the best kernel as one .cu file
 
-Exit codes: 0 done, 1 done but nothing valid or claim not reproduced, 2 wrong usage,
-3 something is missing on this machine, 130 interrupted.
-`evo COMMAND --help` explains a command.)";
+`evo COMMAND --help` lists the options of a command.
+
+Exit codes: 0 done; 1 done, but a check failed or nothing valid was found; 2 wrong usage;
+3 something is missing on this machine; 130 interrupted.)";
 
 int complain(std::string_view message, int code) {
   write_to_stderr(fmt::format("evo: {}\n", one_line(message)));
   return code;
 }
 
-/// Results are for standard output; what the program says of itself goes to standard error.
+/// Results go to standard output, messages to standard error.
 void log_to_stderr() {
   auto logger = spdlog::stderr_color_st("evo");
   logger->set_pattern(terminal_of(stderr).interactive ? "\r\x1b[Kevo: %l: %v" : "evo: %l: %v");
@@ -57,20 +57,20 @@ void log_to_stderr() {
   spdlog::set_default_logger(std::move(logger));
 }
 
-/// What the database of these names holds is lost when SQLite closes it.
+/// Why a database of this name would be lost when SQLite closes it; empty when it is kept.
 std::string why_not_kept(const std::string& database) {
   if (database.empty()) return "name a file";
-  return database == ":memory:" ? "nothing is kept there: name a file" : "";
+  return database == ":memory:" ? "it is lost when evo ends: name a file" : "";
 }
 
-void refuse_passing_databases(CLI::App& app) {
+void refuse_temporary_databases(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (CLI::Option* option = command->get_option_no_throw("--db")) option->check(why_not_kept);
-    refuse_passing_databases(*command);
+    refuse_temporary_databases(*command);
   }
 }
 
-/// As a person would type it again in a shell.
+/// The command line, quoted for a shell.
 std::string command_line_of(const std::vector<std::string>& arguments) {
   std::string line = "evo";
   for (const std::string& argument : arguments) line.append(" ").append(shell_word(argument));
@@ -87,6 +87,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;  // a former name
     for (const std::string& name : option->get_lnames()) names.push_back(fmt::format("--{}", name));
   }
   for (const CLI::App* group : command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
@@ -95,7 +96,7 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
-/// What was typed that no command or option takes.
+/// The message for the first argument that no command or option takes.
 std::string unexpected(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   const std::vector<std::string> rest = app.remaining(true);
@@ -113,7 +114,7 @@ std::string unexpected(const CLI::App& app) {
   return fmt::format("evo {} has no option '{}'{}", command.get_name(), name, suggestion(name, option_names(command)));
 }
 
-/// What `evo db` has to be told beside its name: nothing of it was typed, or something else.
+/// The message for a command with subcommands, such as `evo db`, when none of them was named.
 std::string missing_part(const CLI::App& command) {
   const std::vector<std::string> rest = command.remaining();
   const std::vector<std::string> parts = command_names(command);
@@ -121,7 +122,7 @@ std::string missing_part(const CLI::App& command) {
   return fmt::format("evo {} has no '{}'{}", command.get_name(), rest.front(), suggestion(rest.front(), parts));
 }
 
-/// Help and version are no errors.
+/// CLI11 reports --help and --version as errors, too.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return complain(unexpected(app), kWrongUsage);
@@ -136,14 +137,14 @@ void add_commands(CLI::App& app, Invocation& invocation) {
 #define EVO_ADD_COMMAND(name) add_##name(app, invocation);
   EVO_COMMANDS(EVO_ADD_COMMAND)
 #undef EVO_ADD_COMMAND
-  refuse_passing_databases(app);
+  refuse_temporary_databases(app);
 }
 
 int complain_of_output(const std::string& reason) {
   return complain(fmt::format("cannot write to standard output: {}", reason), kMachine);
 }
 
-/// Output that did not get out is no success.
+/// The exit code, unless standard output could not be written.
 int flushed(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   return complain_of_output(std::strerror(errno));
@@ -171,7 +172,7 @@ int run_command(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return end_of_parsing(app, error);
   }
-  if (!invocation.action) return complain("name a command first: evo --help lists them", kWrongUsage);
+  if (!invocation.action) return complain("name a command: evo --help lists them", kWrongUsage);
   return invocation.action();
 }
 
@@ -195,7 +196,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return complain("out of memory", kMachine);
   } catch (const std::system_error& error) {
-    // Larger outputs fail where they are printed.
+    // fmt::print throws this when standard output cannot be written.
     if (std::ferror(stdout) != 0) return complain_of_output(error.code().message());
     return complain(error.what(), kMachine);
   } catch (const std::exception& error) {

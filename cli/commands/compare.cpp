@@ -24,8 +24,8 @@
 namespace evo::cli {
 namespace {
 
-/// With pairs that scatter by 1 % these resolve 0.5 % with 95 % of 21, 0.8 % with those of 9.
-constexpr int kComparedRounds = 21;
+/// With pairs that scatter by 1 % these rounds resolve a difference of 0.5 % with a confidence of 95 %.
+constexpr int kRounds = 21;
 struct Request {
   std::vector<std::string> ids;
   std::string device;
@@ -34,7 +34,7 @@ struct Request {
   bool json = false;
 };
 
-/// Candidates of one objective of one task.
+/// The candidates. Throws usage_error unless all are valid and of the same task and objective.
 std::vector<Restored> restore_all(const Request& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   std::vector<Restored> restored;
@@ -50,14 +50,14 @@ std::vector<Restored> restore_all(const Request& request) {
   for (const Restored& one : restored) {
     const RunInfo& info = one.run.info;
     if (info.task_hash != first.task_hash || info.objective != first.objective) {
-      throw usage_error(fmt::format("candidates {} and {} do not compete: {} {} and {} {}", restored.front().row.id,
+      throw usage_error(fmt::format("candidates {} and {} cannot be compared: {} {} and {} {}", restored.front().row.id,
                                     one.row.id, first.task, first.objective, info.task, info.objective));
     }
   }
   return restored;
 }
 
-/// The device that was named, else the one on which the first candidate was found, else one of its model.
+/// The device that was named, else the one on which the first candidate was found, or one of the same model.
 DeviceInfo device_for(const Request& request, const DeviceRecord& record) {
   if (!request.device.empty()) return find_device(request.device);
   if (const std::optional<FoundDevice> found = find_again(record)) {
@@ -67,8 +67,7 @@ DeviceInfo device_for(const Request& request, const DeviceRecord& record) {
   throw machine_error(fmt::format("{} is not in this machine: --device names another device", record.name));
 }
 
-/// Candidates are source code for the architecture that they were found on: what fails elsewhere may do so for that
-/// alone.
+/// The error, with a hint where a candidate was made for another architecture than the device has.
 Error explained(const Error& error, const std::vector<Restored>& restored, const DeviceInfo& device) {
   for (const Restored& one : restored) {
     const std::string& arch = one.run.info.device.arch;
@@ -109,7 +108,7 @@ Comparison compare(const Request& request) {
   }
   const int rounds =
       request.rounds.empty()
-          ? kComparedRounds
+          ? kRounds
           : static_cast<int>(std::min<std::uint64_t>(parse_number("--rounds", request.rounds, 3), 10'000));
   const DeviceInfo device = options.device;
   Comparison comparison = comparison_of(ids, time_interleaved(std::move(options), candidates, rounds, restored));
@@ -132,8 +131,9 @@ std::string comparison_text(const Comparison& comparison, const Terminal& termin
   }
   std::string text = fmt::format("{} on {} ({}): {}\n{}", comparison.task, comparison.device.id, comparison.device.name,
                                  comparison.objective, table.text(terminal, 2));
-  if (comparison.modelled) text += "modelled times are exact: one round says all\n";
-  if (!comparison.modelled) text += fmt::format("{} rounds in turns, order drawn anew each round\n", comparison.rounds);
+  if (comparison.modelled) text += "modelled times are exact: one round is enough\n";
+  if (!comparison.modelled)
+    text += fmt::format("{} interleaved rounds, each in a new random order\n", comparison.rounds);
   if (comparison.throttled > 0) {
     text += fmt::format("{} samples were taken under lowered clocks: let the GPU cool down and repeat\n",
                         comparison.throttled);
@@ -197,14 +197,18 @@ Comparison comparison_of(const std::vector<CandidateId>& ids, const InterleavedT
 
 void add_compare(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command =
-      app.add_subcommand("compare", "Time candidates in turns: is each FASTER or SLOWER than the first, or the SAME?");
-  command->add_option("ID", request->ids, "Candidates; each is compared with the first")->required()->type_name("");
+  CLI::App* command = app.add_subcommand(
+      "compare", "Time candidates in interleaved rounds: is each FASTER or SLOWER than the first, or the SAME?");
+  command->add_option("ID", request->ids, "Numbers of candidates; each is compared with the first")
+      ->required()
+      ->type_name("");
   command
       ->add_option("--device", request->device,
-                   "Time on this device (default: the first one's own, or one of its model)")
+                   "Time on this device (default: that of the first candidate, or one of the same model)")
       ->type_name("DEVICE");
-  command->add_option("--rounds", request->rounds, fmt::format("Timings of each (default: {})", kComparedRounds))
+  command
+      ->add_option("--rounds", request->rounds,
+                   fmt::format("Rounds; each times every candidate once (default: {})", kRounds))
       ->type_name("N");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);

@@ -12,7 +12,7 @@
 
 namespace evo::cli {
 
-/// One candidate beside the first one named.
+/// One candidate, compared with the first.
 struct ComparisonRow {
   CandidateId candidate = 0;
   double median_us = 0;  ///< Of its rounds; 0 when it failed.
@@ -32,7 +32,7 @@ struct Comparison {
   std::vector<ComparisonRow> rows;
 };
 
-/// Each candidate against the first one.
+/// The comparison of each candidate with the first, from interleaved timings.
 Comparison comparison_of(const std::vector<CandidateId>& ids, const InterleavedTimings& timings);
 
 }  // namespace evo::cli

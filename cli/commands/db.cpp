@@ -78,12 +78,12 @@ int merge(const Request& request) {
              request.other, counts.elites);
   if (counts.known_runs > 0) fmt::print("{} runs were here already\n", counts.known_runs);
   if (counts.continued_runs > 0)
-    fmt::print("{} of them went on there, and have now what was found since\n", counts.continued_runs);
+    fmt::print("{} of them continued there: their new results were added\n", counts.continued_runs);
   for (const RunId run : counts.contradicting_runs) {
-    fmt::print("run {} went on with other results there than here: it stays as it is, {} was not merged in full\n", run,
+    fmt::print("run {} has other results there than here: it was left as it is, and {} was not merged in full\n", run,
                request.other);
   }
-  if (counts.elites > 0) fmt::print("their latencies are as claimed there: evo verify ID checks one\n");
+  if (counts.elites > 0) fmt::print("their latencies were measured there: evo verify ID checks one\n");
   return kDone;
 }
 
@@ -102,12 +102,13 @@ void add_db(CLI::App& app, Invocation& invocation) {
   CLI::App* db = app.add_subcommand("db", "Check, compact or merge databases");
   db->require_subcommand(1);
   add_json_flag(*add_part(*db, invocation, request, "check",
-                          "Is the database sound? Problems, one a line, and exit code 1", check),
+                          "Check the database: prints a line for each problem and returns 1 if there is any", check),
                 request->json);
-  add_part(*db, invocation, request, "compact", "Give back room that nothing takes any more", compact);
-  CLI::App* part = add_part(*db, invocation, request, "merge",
-                            "Copy the runs of another database; its elites compete with those here", merge);
-  part->add_option("OTHER", request->other, "The other database; it is not changed")->required()->type_name("");
+  add_part(*db, invocation, request, "compact", "Return unused space to the file system", compact);
+  CLI::App* part =
+      add_part(*db, invocation, request, "merge",
+               "Copy the runs of another database into this one; their candidates compete for the elites", merge);
+  part->add_option("OTHER", request->other, "The other database, which is not changed")->required()->type_name("");
   add_json_flag(*part, request->json);
 }
 

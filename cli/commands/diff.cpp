@@ -98,8 +98,8 @@ int diff(const Request& request) {
 void add_diff(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("diff", "Show the genes and source lines in which two candidates differ");
-  command->add_option("A", request->a, "A candidate")->required()->type_name("");
-  command->add_option("B", request->b, "Another")->required()->type_name("");
+  command->add_option("A", request->a, "The number of a candidate")->required()->type_name("");
+  command->add_option("B", request->b, "The number of another")->required()->type_name("");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return diff(*request); }; });

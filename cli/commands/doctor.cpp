@@ -129,7 +129,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const Terminal& terminal)
   if (diagnosis.can_measure)
     return text + styled(terminal, Style::good, "evo can search and measure on this machine") + "\n";
   if (diagnosis.can_run) return text + "evo can search on this machine, on the virtual GPU: latencies are modelled\n";
-  return text + styled(terminal, Style::bad, "evo cannot run on this machine before what is missing above is mended") +
+  return text + styled(terminal, Style::bad, "evo cannot run on this machine before what is missing above is fixed") +
          "\n";
 }
 
@@ -159,7 +159,8 @@ int doctor(const Request& request) {
 
 void add_doctor(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("doctor", "Say what works on this machine, what is missing and how to fix it");
+  CLI::App* command =
+      app.add_subcommand("doctor", "Show what works on this machine, what is missing, and how to fix it");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);

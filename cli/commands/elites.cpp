@@ -23,7 +23,7 @@ struct Request {
 };
 
 std::string elites_text(const std::vector<EliteRow>& rows, const Terminal& terminal) {
-  if (rows.empty()) return "no elites yet: evo run --task T finds some\n";
+  if (rows.empty()) return "no elites yet: find some with evo run --task T\n";
   std::string text;
   for (const std::vector<EliteRow>& group : by_key(rows)) {
     if (!text.empty()) text += '\n';
@@ -53,13 +53,14 @@ int elites(const Request& request) {
 
 void add_elites(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("elites", "List the three best for each task, device and objective");
-  command->add_option("--task", request->filter.task, "Of this task")->type_name("TASK");
-  command->add_option("--device", request->filter.device, "Of this device: an id, cuda or vgpu, or a part of its name")
+  CLI::App* command = app.add_subcommand("elites", "List the three best kernels of each task, device and objective");
+  command->add_option("--task", request->filter.task, "Only of this task")->type_name("TASK");
+  command
+      ->add_option("--device", request->filter.device, "Only of this device: its id, cuda, vgpu, or a part of its name")
       ->type_name("DEVICE");
   command->add_option("--objective", request->filter.objective,
-                      "Of this objective, as listed, or its first words: accurate");
-  command->add_flag("--all", request->all, "Also elites of tasks that have changed since");
+                      "Only of this objective, as listed, or of all that begin so: accurate");
+  command->add_flag("--all", request->all, "Also elites of older versions of a task");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return elites(*request); }; });

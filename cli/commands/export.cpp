@@ -104,9 +104,9 @@ std::string summary_of(const Provenance& provenance) {
 int export_several(const Request& request) {
   if (!request.id.empty()) {
     throw usage_error(
-        "--dispatch takes the best of several runs: choose with --task, --device, --objective and --option, "
-        "not "
-        "with an ID");
+        "--dispatch takes the best of several runs: choose with --task, --device, --objective and --option, not with "
+        "an "
+        "ID");
   }
   const Store store = Store::open(request.database, Store::Mode::read);
   const std::vector<ExportRequest> kernels =
@@ -202,18 +202,20 @@ int export_any(const Request& request) {
 
 void add_export(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("export", "Write one self-contained .cu file: kernel, launcher, provenance");
-  command->add_option("ID", request->id, "A candidate (default: the best elite of the newest run's objective)")
+  CLI::App* command = app.add_subcommand(
+      "export", "Write a kernel as one self-contained .cu file, or the results of runs in a common format");
+  command
+      ->add_option("ID", request->id, "The candidate's number (default: the best elite of the newest run's objective)")
       ->type_name("");
-  command->add_option("--task", request->filter.task, "The best of this task")->type_name("TASK");
-  command->add_option("--device", request->filter.device, "The best of this device")->type_name("DEVICE");
+  command->add_option("--task", request->filter.task, "Export the best kernel of this task")->type_name("TASK");
+  command->add_option("--device", request->filter.device, "Export the best kernel of this device")->type_name("DEVICE");
   command->add_option("--objective", request->filter.objective,
-                      "The best of this objective, as evo elites lists it, or its first words");
+                      "Export the best kernel of this objective, as evo elites lists it; its first words suffice");
   command->add_flag("--dispatch", request->dispatch,
-                    "The best for each shape that was timed, in one file that chooses at run time");
+                    "Write the best kernel of each timed shape into one file, which selects among them at run time");
   command
       ->add_option("--option", request->options,
-                   "With --dispatch: kernels for this option of the task, as out=bf16; may be repeated")
+                   "With --dispatch: only kernels with this option of the task, as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command
@@ -223,9 +225,9 @@ void add_export(CLI::App& app, Invocation& invocation) {
       ->type_name("FORMAT");
   command
       ->add_option("--run", request->run,
-                   "With --format: this run alone (default: all that rank by the same as the newest)")
+                   "With --format: only this run (default: all runs of the newest run's task, device and objective)")
       ->type_name("RUN");
-  command->add_option("-o,--output", request->output, "The file; it is replaced as a whole (default: standard output)")
+  command->add_option("-o,--output", request->output, "The file to write (default: standard output)")
       ->type_name("FILE");
   add_database_option(*command, request->database);
   command->callback([request, &invocation] { invocation.action = [request] { return export_any(*request); }; });

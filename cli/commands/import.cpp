@@ -34,8 +34,8 @@ int import_file(const Request& request, const std::string& command_line) {
 
 void add_import(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand(
-      "import", "Take results that evo export --format wrote elsewhere into the database, as a run without sources");
+  CLI::App* command =
+      app.add_subcommand("import", "Read results of evo export --format into the database, as a run without sources");
   command->add_option("FILE", request->file, "What evo export wrote: " + readable_formats() + "; .gz is decompressed")
       ->required()
       ->type_name("");

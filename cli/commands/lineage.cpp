@@ -28,7 +28,7 @@ std::string allele_text(const std::optional<Value>& allele) {
   return allele ? expr::to_string(*allele) : "-";
 }
 
-/// What a candidate changed of its first parent: "stages 2 -> 3".
+/// How a candidate differs from its first parent: "stages 2 -> 3".
 std::string change_text(const LineageRow& row, const std::vector<LineageRow>& rows) {
   const auto is_parent = [&](const LineageRow& other) {
     return !row.parents.empty() && other.candidate == row.parents.front();
@@ -54,7 +54,7 @@ std::string lineage_text(const std::vector<LineageRow>& rows, const Terminal& te
                {"parents"},
                {"latency us", Align::right},
                {"verdict"},
-               {"changed of the first parent"}});
+               {"change from the first parent"}});
   for (const LineageRow& row : rows) {
     table.add({std::to_string(row.candidate), std::to_string(row.distance), row.op,
                row.parents.empty() ? "-" : fmt::format("{}", fmt::join(row.parents, " ")),
@@ -95,8 +95,8 @@ int lineage(const Request& request) {
 
 void add_lineage(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("lineage", "Show a candidate's ancestors and what each step changed");
-  command->add_option("ID", request->id, "A candidate")->required()->type_name("");
+  CLI::App* command = app.add_subcommand("lineage", "Show the ancestors of a candidate and what each step changed");
+  command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return lineage(*request); }; });

@@ -216,8 +216,7 @@ std::string fits_text(const std::vector<Fit>& fits, const Terminal& terminal) {
                fmt::format("{:.2f}", fit.spread)});
   }
   return table.text(terminal) +
-         "ahead of best: genomes that the model ranks before the one measured fastest; spread: half of the "
-         "genomes are "
+         "ahead of best: genomes that the model ranks before the one measured fastest; spread: half of the genomes are "
          "within this factor of the median ratio\n";
 }
 
@@ -294,35 +293,47 @@ int model(const Request& request, const CLI::App& command) {
 
 void add_model(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("model", "Show where modelled time goes; compare the model with measurements");
-  command->add_option("ID", request->id, "A candidate")->type_name("");
-  command->add_option("--genome", request->genome, "Instead of a stored candidate: a genome as JSON, or a file of it")
+  CLI::App* command = app.add_subcommand(
+      "model", "Show where the modelled time of a kernel goes, or compare the cost model with measurements");
+  command->add_option("ID", request->id, "The candidate's number")->type_name("");
+  command
+      ->add_option("--genome", request->genome,
+                   "Model this genome instead of a stored candidate: JSON, or a file that holds it")
       ->type_name("JSON");
-  command->add_option("--task", request->task, "Of the genome")->type_name("TASK");
-  command->add_option("--shapes", request->shapes, "Shapes, as for evo run (default: those timed)")
+  command->add_option("--task", request->task, "With --genome: its task")->type_name("TASK");
+  command->add_option("--shapes", request->shapes, "Shapes, as for evo run (default: those that were timed)")
       ->allow_extra_args(false)
       ->type_name("A,B");
-  command->add_option("--option", request->options, "An option of the genome's task; may be repeated")
+  command->add_option("--option", request->options, "With --genome: an option of its task; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
-  command->add_flag("--cold", request->cold, "With nothing in L2 at the start");
-  command->add_flag("--explain", request->explained, "Show where the time of each launch goes");
+  command->add_flag("--cold", request->cold, "Start with an empty L2 cache");
+  command->add_flag("--explain", request->explained, "Print where the modelled time of each launch goes");
   command
       ->add_option("--against", request->sweeps,
-                   "Compare with recorded latencies: a Kernel Tuner cache; may be repeated")
+                   "Compare the model with the latencies of a Kernel Tuner cache; may be repeated")
       ->allow_extra_args(false)
       ->type_name("SWEEP");
-  command->add_option("--limit", request->limit, "Genomes drawn of each sweep (default: all)")->type_name("N");
-  command->add_option("--skip", request->skip, "Draw this many others first: disjoint from what --limit N draws")
+  command->add_option("--limit", request->limit, "With --against: model N random genomes of each sweep (default: all)")
+      ->type_name("N");
+  command
+      ->add_option("--skip", request->skip,
+                   "With --against: leave out the first N of the random order, which --limit N would take")
       ->capture_default_str()
       ->type_name("N");
-  command->add_flag("--failed-too", request->failed_too,
-                    "Model also those that failed on the GPU after they were built (for evo replay --screen)");
-  command->add_option("--csv", request->csv, "Write each genome of the sweeps with both latencies")->type_name("FILE");
-  command->add_option("--svg", request->svg, "Draw modelled over measured latencies of the sweeps")->type_name("FILE");
-  command->add_option("--device", request->device, "vgpu:MODEL (default: like the GPU that measured, else vgpu)")
+  command->add_flag(
+      "--failed-too", request->failed_too,
+      "With --against: also model genomes that were built but failed on the GPU (for evo replay --screen)");
+  command
+      ->add_option("--csv", request->csv,
+                   "With --against: write each genome with its measured and its modelled latency")
+      ->type_name("FILE");
+  command->add_option("--svg", request->svg, "With --against: plot modelled over measured latencies")
+      ->type_name("FILE");
+  command
+      ->add_option("--device", request->device, "vgpu:MODEL (default: the model of the GPU that measured, else vgpu)")
       ->type_name("DEVICE");
-  command->add_option("--keep", request->kept, "Keep compiled programs there for the next time")->type_name("DIR");
+  command->add_option("--keep", request->kept, "Cache compiled programs in this folder")->type_name("DIR");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);

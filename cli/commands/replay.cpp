@@ -88,8 +88,8 @@ void open_spaces(const Request& request, Spaces& spaces) {
   }
 }
 
-/// What a model predicts of each row, also that it is not built. Throws usage_error when it knows nothing of the
-/// space.
+/// The modelled latency of each row, infinite for a row that cannot be built. Throws usage_error when it is needed and
+/// no file has modelled latencies of the space.
 std::vector<std::optional<double>> predicted_rows(const Recording& recording,
                                                   const std::map<std::string, ModelledLatencies>& modelled,
                                                   const ReplayLimits& limits) {
@@ -97,7 +97,7 @@ std::vector<std::optional<double>> predicted_rows(const Recording& recording,
   const auto space = modelled.find(recording.name);
   if ((limits.screen > 1 || limits.presearch > 0) && space == modelled.end())
     throw usage_error(fmt::format("{}: no --modelled file knows the space {}",
-                                  limits.screen > 1 ? "--screen" : "--rehearse", recording.name));
+                                  limits.screen > 1 ? "--screen" : "--presearch", recording.name));
   if (space == modelled.end()) return predicted;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const RecordedRow& row = recording.rows[i];
@@ -109,10 +109,10 @@ std::vector<std::optional<double>> predicted_rows(const Recording& recording,
 
 /// The best of other recordings, as near as they come to genomes of this one; chosen by what is predicted of them where
 /// the runs are screened.
-std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>& elsewhere,
+std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>& warm_start,
                             const std::vector<std::optional<double>>& predicted, std::size_t screen) {
   std::vector<std::vector<Seed>> boards;
-  for (const Recording& recording : elsewhere) {
+  for (const Recording& recording : warm_start) {
     std::vector<Seed>& board = boards.emplace_back();
     for (Genome& genome : best_genomes(recording, kSeedCandidates)) {
       genome.family = space.recording.family.name;
@@ -127,7 +127,7 @@ std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>&
 void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std::uint64_t first_seed,
              const ReplayLimits& limits, const std::vector<Seed>& seeds,
              const std::vector<std::optional<double>>& predicted) {
-  make_strategy(strategy, space.space.space(), 0);  // a wrong name or an unsuitable space is told here
+  make_strategy(strategy, space.space.space(), 0);  // throws for a wrong name or an unsuitable space
   Replayed::Entry entry{strategy, std::vector<std::uint64_t>(runs), Orders(runs), {}};
   parallel_each(runs, [&] {
     return [&](std::size_t run) {
@@ -138,8 +138,8 @@ void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std
   space.entries.push_back(std::move(entry));
 }
 
-/// Runs that were recorded elsewhere, as far as they are on these spaces.
-void add_others(const std::vector<std::string>& files, Spaces& spaces) {
+/// Adds the runs of other tuners on these spaces.
+void add_recorded_runs(const std::vector<std::string>& files, Spaces& spaces) {
   for (const std::string& file : files) {
     for (Visits& run : parse_orders(read_text(file), file)) {
       const auto space =
@@ -308,14 +308,14 @@ int replay_spaces(const Request& request) {
   const std::uint64_t seed = parse_number("--seed", request.seed);
   Spaces spaces;
   open_spaces(request, spaces);
-  std::vector<Recording> elsewhere;
+  std::vector<Recording> warm_start;
   for (const std::string& file : request.seed_from) {
-    for (Recording& recording : open_recordings(file)) elsewhere.push_back(std::move(recording));
+    for (Recording& recording : open_recordings(file)) warm_start.push_back(std::move(recording));
   }
 
   const std::map<std::string, ModelledLatencies> modelled = read_modelled_latencies(request.modelled);
 
-  // The runs. Unless told otherwise they last as long as P is scored.
+  // The runs. By default each lasts as long as the score P covers.
   for (Replayed& space : spaces) {
     ReplayLimits limits;
     limits.width = parse_number("--width", request.width, 1);
@@ -326,15 +326,16 @@ int replay_spaces(const Request& request) {
       limits.seconds = 0;
     }
     if (!request.screen.empty()) limits.screen = parse_number("--screen", request.screen, 1);
-    if (!request.presearch.empty()) limits.presearch = parse_number("--rehearse", request.presearch);
+    if (!request.presearch.empty()) limits.presearch = parse_number("--presearch", request.presearch);
     const auto predicted = predicted_rows(space.recording, modelled, limits);
-    const std::vector<Seed> seeds = seeds_for(space, elsewhere, predicted, limits.screen);
+    const std::vector<Seed> seeds = seeds_for(space, warm_start, predicted, limits.screen);
     for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, predicted);
   }
-  add_others(request.others, spaces);
-  if (spaces.front().entries.empty()) throw usage_error("nothing to show: name a strategy, or --with a file of orders");
+  add_recorded_runs(request.others, spaces);
+  if (spaces.front().entries.empty())
+    throw usage_error("nothing to score: name a strategy, or a file of visits --with");
 
-  // What they came to.
+  // The results.
   for (Replayed& space : spaces) {
     for (auto& entry : space.entries) entry.samples = assess(space.recording, space.methodology, entry.orders, budgets);
   }
@@ -349,7 +350,7 @@ int replay_spaces(const Request& request) {
 void add_replay(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
-      app.add_subcommand("replay", "Run strategies on recorded spaces, without a device, and score them");
+      app.add_subcommand("replay", "Run search strategies on recorded spaces, without a device, and score them");
   command
       ->add_option("SPACE", request->files,
                    "Recorded spaces: Kernel Tuner caches, T4 or KTT results, CSV, plain or gzipped, or "
@@ -357,42 +358,47 @@ void add_replay(CLI::App& app, Invocation& invocation) {
       ->required();
   command
       ->add_option("--strategy", request->strategies,
-                   fmt::format("Among {}; or none, with --with", list_of(strategy_names())))
+                   fmt::format("{}; or none, with --with", list_of(strategy_names())))
       ->capture_default_str()
       ->type_name("A,B");
   command
       ->add_option("--evals", request->evaluations,
-                   "Evaluations of a run (default: 200, or as many as the score P looks at)")
+                   "Evaluations of each run (default: at least 200, and as many as the score P covers)")
       ->type_name("N");
   command->add_option("--runs", request->runs, "Runs of each strategy, with seeds S, S+1, ...")
       ->capture_default_str()
       ->type_name("R");
-  command->add_option("--seed", request->seed, "Of the first run")->capture_default_str()->type_name("S");
+  command->add_option("--seed", request->seed, "Seed of the first run")->capture_default_str()->type_name("S");
   command->add_option("--width", request->width, "Candidates in flight")->capture_default_str()->type_name("Q");
-  command->add_option("--budgets", request->budgets, "Evaluations after which the best is shown")
+  command->add_option("--budgets", request->budgets, "Print the best latency after so many evaluations")
       ->capture_default_str()
       ->type_name("A,B");
   command
       ->add_option("--screen", request->screen,
-                   "Evaluate of every N proposals the one that --modelled foretells the least latency")
+                   "Surrogate screening: of every N proposals, evaluate the one with the least latency in --modelled")
       ->type_name("N");
   command
-      ->add_option("--rehearse", request->presearch,
-                   "Open each run with the best of a search over M genomes by what --modelled foretells alone")
+      ->add_option("--presearch", request->presearch,
+                   "Model-only pre-search: begin each run with the best of M genomes, searched by --modelled alone")
       ->type_name("M");
-  command->add_option("--modelled", request->modelled, "Modelled latencies, as evo model --against SPACE --csv writes")
+  add_former_name(*command, "--rehearse", "--presearch", request->presearch);
+  command
+      ->add_option("--modelled", request->modelled,
+                   "Modelled latencies: a file that evo model --against SPACE --csv wrote")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command
-      ->add_option("--with", request->others, "Orders of visits recorded elsewhere, to compare with (as --out writes)")
+      ->add_option("--with", request->others, "Also score the visits of another tuner, in the format that --out writes")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  command->add_option("--seed-from", request->seed_from, "Other recorded spaces, whose best open each run")
+  command
+      ->add_option("--seed-from", request->seed_from,
+                   "Warm start: begin each run with the best genomes of this other recorded space")
       ->allow_extra_args(false)
       ->type_name("FILE");
-  command->add_option("--out", request->out, "Write the orders of visits, a JSON object for each run")
+  command->add_option("--out", request->out, "Write the order in which each run visited the space, as JSON lines")
       ->type_name("FILE");
-  command->add_option("--svg", request->svg, "Draw the convergence curves")->type_name("FILE");
+  command->add_option("--svg", request->svg, "Plot the convergence curves")->type_name("FILE");
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return replay_spaces(*request); }; });
 }

@@ -14,6 +14,7 @@
 #include "cli/run/cost_model_predictor.h"
 #include "cli/run/elite_comparison.h"
 #include "cli/run/fixed_width_evaluator.h"
+#include "cli/run/opening.h"
 #include "cli/run/progress.h"
 #include "cli/run/proposer_process.h"
 #include "cli/run/run_setup.h"
@@ -49,10 +50,12 @@
 namespace evo::cli {
 namespace {
 
-using Build = std::function<Candidate(const Genome&)>;
+using MakeCandidate = std::function<Candidate(const Genome&)>;
 
-/// What a resumed run has evaluated before, so that copies are recognised as they would have been.
-std::vector<Finished> finished_candidates(const RunRequest& request, const PreparedRun& run, const Build& build) {
+/// What a resumed run has evaluated already: duplicates of these candidates are recognised, as in a run that was not
+/// interrupted.
+std::vector<Finished> finished_candidates(const RunRequest& request, const PreparedRun& run,
+                                          const MakeCandidate& build) {
   if (!run.resumed) return {};
   const Store store = Store::open(request.database, Store::Mode::read);
   std::vector<Finished> finished;
@@ -63,7 +66,7 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-/// The pipeline, and in front of it the width that the run was started with.
+/// The pipeline, and an evaluator in front of it that has the width with which the run was started.
 struct Evaluators {
   DevicePipeline* pipeline = nullptr;
   std::unique_ptr<Evaluator> in_front;
@@ -122,8 +125,8 @@ std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const 
                                            run.info.files);
 }
 
-/// A proposer's answers cannot be had twice: a resumed run takes them from the database, and the templates that they
-/// brought.
+/// A proposer would not give the same answers again. A resumed run takes its answers, and the templates in them, from
+/// the database.
 RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRun& run, ProposedTemplates& templates) {
   RecordedProposals recorded;
   if (!run.resumed) return recorded;
@@ -138,52 +141,18 @@ RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRu
   return recorded;
 }
 
-/// Whether a first presearch found something, which is among the seeds: of a run that is resumed, too.
+/// Whether the run began with genomes of a pre-search. Its seeds say so, also when it is resumed.
 bool presearches(const RunInfo& info) {
   return std::ranges::any_of(info.seeds, [](const Seed& seed) { return seed.origin == kPresearched; });
 }
 
-/// What proposes when no proposer of the user does.
-std::unique_ptr<Strategy> own_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
+/// The strategy that the user chose, guided by the cost model.
+std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
   return make_guided(run.info.strategy, space, run.info.seed, predictor,
                      {.screen = run.info.screen, .presearches = presearches(run.info)}, run.info.seeds);
 }
 
-std::vector<Seed> seeds_elsewhere(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
-  std::vector<Seed> seeds = seeds_in(space, run.elsewhere);
-  if (seeds.empty() && !run.elsewhere.empty())
-    throw usage_error("--seed-from: nothing there is of a family that this run searches");
-  return predictor ? seeds_in(space, run.elsewhere, *predictor) : seeds;
-}
-
-/// What a presearch finds in at most a fifth of the run's time.
-std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, LatencyPredictor& predictor,
-                                    bool quiet) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begun = Clock::now();
-  const Presearch presearch{.genomes = run.presearch};
-  const bool live = !quiet && terminal_of(stderr).interactive;
-  if (!quiet && !live) write_to_stderr(fmt::format("rehearsal: {} genomes are modelled first\n", presearch.genomes));
-  std::size_t batches = 0;
-  std::vector<Seed> seeds = run_presearch(space, run.info.strategy, run.info.seed, predictor, presearch, [&] {
-    if (live)
-      write_to_stderr(
-          fmt::format("\rrehearsal: {} of {} genomes modelled", batches * presearch.together, presearch.genomes));
-    ++batches;
-    return run.time_limit && Clock::now() - begun > *run.time_limit / 5;
-  });
-  if (live) write_to_stderr("\r\x1b[K");
-  return seeds;
-}
-
-/// What opens a new run: the best of other runs, and of a presearch.
-std::vector<Seed> opening_of(const PreparedRun& run, const Space& space, LatencyPredictor* predictor, bool quiet) {
-  std::vector<Seed> seeds = seeds_elsewhere(run, space, predictor);
-  if (run.presearch > 0) std::ranges::move(presearched_seeds(run, space, *predictor, quiet), std::back_inserter(seeds));
-  return seeds;
-}
-
-/// Says in one line when nothing has shown that wrong kernels of a new run's task are found on its device.
+/// Warns, in one line, when no self-test has shown that this device kind detects wrong kernels of the task.
 void warn_unless_selftested(const PreparedRun& run, const Store& store) {
   if (run.resumed) return;
   const std::string warning = selftest_warning(store, run.templates, run.task, run.device);
@@ -200,19 +169,18 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   const RunInfo& info = run.info;
   std::vector<std::string> timed;
   for (const Shape& shape : info.target.timed) timed.push_back(shape.name);
-  const std::string begun = run.resumed ? fmt::format(" goes on after {} evaluations", run.recalled) : "";
-  write_to_stderr(
-      fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun, info.task,
-                  run.device.id, run.device.name, fmt::join(timed, ","),
-                  info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as there is time for",
-                  grouped(space.size()), strategy_text(info), info.seed));
+  const std::string begun = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
+  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun,
+                              info.task, run.device.id, run.device.name, fmt::join(timed, ","),
+                              info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as the time allows",
+                              grouped(space.size()), strategy_text(info), info.seed));
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }
 
-/// The search itself. Whatever ends it, the run's row says so and nothing that was recorded is lost.
-SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluator& evaluator, const Build& build,
-                             const SearchLimits& limits, ProgressReport& progress, ProposerProcess* proposer,
-                             EliteJudge judge) {
+/// Runs the search. However it ends, the run's row in the database says how, and every recorded evaluation is kept.
+SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluator& evaluator,
+                             const MakeCandidate& build, const SearchLimits& limits, ProgressReport& progress,
+                             ProposerProcess* proposer, EliteJudge judge) {
   const std::unique_ptr<Archive> archive = store.archive(id, std::move(judge));
   try {
     TimingDisturbances watch;
@@ -231,15 +199,16 @@ SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluat
     try {
       store.finish_run(id, RunStatus::failed);
     } catch (const Error&) {
-      // The first error is the one to tell; an unfinished run can be resumed just the same.
+      // The first error is the one to report. A run that is not marked as failed can be resumed, too.
     }
     if (error.fault() == Fault::usage) throw;
-    throw machine_error(fmt::format("{} (what was evaluated is kept: evo run --resume {})", error.what(), id));
+    throw machine_error(
+        fmt::format("{} (all evaluations so far are kept; continue with: evo run --resume {})", error.what(), id));
   }
 }
 
-/// Renders one genome of a family: a malformed template throws here instead of in the middle of the search.
-void try_family(const Space& space, const std::string& family, const Build& build) {
+/// Renders one genome of a family, so that a malformed template throws before the search begins.
+void try_family(const Space& space, const std::string& family, const MakeCandidate& build) {
   if (space.size(family) == 0) return;
   Rng rng(0);
   build(space.sample(rng, family));
@@ -267,24 +236,24 @@ int exit_code_of(const SearchResult& result) {
 }
 
 int run(const RunRequest& request, const std::string& command_line) {
-  // From here on Ctrl-C ends cleanly.
+  // From here on Ctrl-C ends the run cleanly.
   const InterruptGuard interrupt;
 
   // What to search: from the command line, or from the run that is resumed.
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
-  // The legal genomes, and what proposers may bring beside them.
+  // The legal genomes, and the templates that a proposer may add.
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
   const Bindings facts = facts_of(run.device.limits);
   ProposedTemplates templates(run.info.files, run.task, run.info.target, facts);
-  // Candidates from genomes. What is wrong with a template, or missing for compiling, is found before
-  // anything is written. Then how to walk them.
+  // How a genome becomes a candidate. A template that cannot be rendered is found here, before anything is written.
   const auto build = [&](const Genome& genome) {
     if (!templates.files_of(genome).empty()) return templates.build(genome);
     return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target, facts);
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
-  const auto binaries = std::make_shared<BinaryCache>();  // What is modelled first and then evaluated is compiled once.
+  // Candidates that are modelled and then evaluated are compiled once.
+  const auto binaries = std::make_shared<BinaryCache>();
   std::unique_ptr<LatencyPredictor> predictor;
   if (run.info.screen > 1 || run.presearch > 0)
     predictor = std::make_unique<CachedPredictor>(std::make_unique<CostModelPredictor>(
@@ -292,12 +261,12 @@ int run(const RunRequest& request, const std::string& command_line) {
   const SearchLimits limits = limits_of(run, interrupt.requested());
   const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space, limits);
   RecordedProposals recorded = recorded_proposals(request, run, templates);
-  // While a search is presearched the device computes what candidates are compared with.
+  // The pipeline computes reference outputs while the pre-search runs.
   const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries);
-  if (!run.resumed) run.info.seeds = opening_of(run, space, predictor.get(), request.quiet);
-  if (interrupt.requested()) return kInterrupted;  // Nothing is written yet: there is nothing to go on with.
+  if (!run.resumed) run.info.seeds = opening_seeds(run, space, predictor.get(), request.quiet);
+  if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
   const std::unique_ptr<Strategy> strategy =
-      make_proposed(own_strategy(run, space, predictor.get()), space, proposer.get(), proposer_share(request),
+      make_proposed(guided_strategy(run, space, predictor.get()), space, proposer.get(), proposer_share(request),
                     templates, std::move(recorded));
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
 
@@ -339,79 +308,90 @@ std::string default_evaluations() {
 
 void add_run(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<RunRequest>();
-  CLI::App* command = app.add_subcommand("run", "Evolve kernels for a task; the three best are kept as elites");
-  command->add_option("--task", request->task, "What to compute (evo tasks lists them)")->type_name("TASK");
+  CLI::App* command = app.add_subcommand("run", "Search for fast kernels of a task; the three best become its elites");
+  command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");
   command
       ->add_option("--device", request->device,
-                   "auto: the first CUDA GPU, else the virtual one; cuda:N; vgpu[:h200|h100|a100|l4|rtx4090]")
+                   "auto (the first CUDA GPU, else a virtual one), cuda:N, or vgpu[:h200|h100|a100|l4|rtx4090]")
       ->type_name("DEVICE");
   command
       ->add_option("--shapes", request->shapes,
-                   "Shapes to time, by name or by all their sizes: mission,long or 1,8,512,64,1,8,4096,64; "
-                   "the latency of "
-                   "several is the geometric mean")
+                   "Shapes to time, by name (mission,long) or by all their sizes (1,8,512,64); with several shapes the "
+                   "latency is the geometric mean")
       ->allow_extra_args(false)
       ->type_name("A,B");
   command
       ->add_option("--evals", request->evaluations,
-                   fmt::format("Candidates to evaluate (default: {})", default_evaluations()))
+                   fmt::format("Stop after N candidates (default: {})", default_evaluations()))
       ->type_name("N");
-  command->add_option("--time", request->time, "Stop after this long: 90s, 10m, 1h")->type_name("DURATION");
-  command->add_option("--seed", request->seed, "Repeat the same search (default: random, and printed)")->type_name("S");
+  command->add_option("--time", request->time, "Stop after this time: 90s, 10m, 1h")->type_name("DURATION");
   command
-      ->add_option("--strategy", request->strategy,
-                   fmt::format("Among {} (default: evolve)", list_of(strategy_names())))
+      ->add_option("--seed", request->seed,
+                   "Seed of the search: the same seed repeats it (default: random; it is printed)")
+      ->type_name("S");
+  command->add_option("--strategy", request->strategy, fmt::format("{} (default: evolve)", list_of(strategy_names())))
       ->type_name("NAME");
   command->add_option("--option", request->options, "An option of the task, as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command
       ->add_option("--objective", request->objective,
-                   "Which errors are allowed: an objective of the task (evo tasks lists them; default: the first)")
+                   "Objective of the task: how large its errors may be (evo tasks lists them; default: the first)")
       ->type_name("NAME");
   command
       ->add_option("--seed-from", request->seed_from,
-                   "Begin with the best of other shapes, devices, options, objectives or versions of the task: a "
-                   "database, a run of "
-                   "--db, an exported .cu, or results that evo export --format wrote; may be repeated")
+                   "Warm start: begin with the best genomes of other runs of this task. FROM is a database, the number "
+                   "of a run in --db, an exported .cu file, or results of evo export --format; may be repeated")
       ->allow_extra_args(false)
       ->type_name("FROM");
   command
       ->add_option(
           "--screen", request->screen,
           fmt::format(
-              "Evaluate of every N proposals, at most {}, the one that the virtual GPU's cost model ranks first "
-              "(default: 4 where evolve runs on a GPU that a virtual one is like, else 1)",
+              "Surrogate screening: of every N proposals (at most {}), evaluate only the one that the cost model of "
+              "the "
+              "virtual GPU predicts to be fastest (default: 4 for evolve on a GPU that has a virtual model, else 1)",
               kMostScreened))
       ->type_name("N");
   command
       ->add_option(
-          "--rehearse", request->presearch,
-          fmt::format("Search M genomes, at most {}, by the cost model alone first; the best of them open the run "
-                      "(default: {}, or "
-                      "twice --evals, where a screened evolve runs on a GPU that a virtual one is like; else 0)",
+          "--presearch", request->presearch,
+          fmt::format("Model-only pre-search: first search M genomes (at most {}) with the cost model alone and begin "
+                      "with the best (default: {}, at most twice --evals, where proposals are screened by default; "
+                      "else 0)",
                       kMostPresearched, Presearch().genomes))
       ->type_name("M");
+  add_former_name(*command, "--rehearse", "--presearch", request->presearch);
   command
-      ->add_option(
-          "--proposer", request->proposer,
-          "A command that proposes genomes, alleles and kernels beside the strategy, in JSON lines (docs/proposer.md)")
+      ->add_option("--proposer", request->proposer,
+                   "A command that proposes genomes, alleles and kernels as JSON lines, in addition to the strategy "
+                   "(docs/proposer.md)")
       ->type_name("CMD");
-  command->add_option("--proposer-share", request->proposer_share, "Of the evaluations at most, in percent")
+  command
+      ->add_option("--proposer-share", request->proposer_share,
+                   "The proposer's largest share of the evaluations, in percent")
       ->capture_default_str()
       ->type_name("P");
-  command->add_option("--proposer-deadline", request->proposer_deadline, "For each of its answers")
+  command->add_option("--proposer-deadline", request->proposer_deadline, "How long the proposer may take for an answer")
       ->capture_default_str()
       ->type_name("DURATION");
-  command->add_option("--family", request->family, "Search this family only")->type_name("NAME");
+  command->add_option("--family", request->family, "Search only this family")->type_name("NAME");
   command
       ->add_option("--resume", request->resume,
-                   "Go on with this run (evo runs lists them) and its limits; --evals or --time set others")
+                   "Continue this run (evo runs lists them) with its settings; --evals or --time set new limits")
       ->type_name("RUN");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
-  command->add_flag("--quiet", request->quiet, "No progress");
+  command->add_flag("--quiet", request->quiet, "Print no progress");
   add_json_flag(*command, request->json);
+  const auto group = [&](const char* title, const std::vector<const char*>& options) {
+    for (const char* option : options) command->get_option(option)->group(title);
+  };
+  group("Problem", {"--task", "--device", "--shapes", "--option", "--objective", "--family", "--templates"});
+  group("Limits", {"--evals", "--time", "--resume"});
+  group("Search", {"--strategy", "--seed", "--seed-from", "--screen", "--presearch", "--proposer", "--proposer-share",
+                   "--proposer-deadline"});
+  group("Output", {"--db", "--quiet", "--json"});
   command->callback([request, &invocation] {
     invocation.action = [request, &invocation] { return run(*request, invocation.command_line); };
   });

@@ -32,7 +32,7 @@ std::string best_text(const RunRow& row) {
 }
 
 std::string runs_text(const std::vector<RunRow>& rows, const Terminal& terminal) {
-  if (rows.empty()) return "no runs yet: evo run --task T starts one\n";
+  if (rows.empty()) return "no runs yet: start one with evo run --task T\n";
   using Align = Table::Align;
   Table table({{"id", Align::right},
                {"started (UTC)"},
@@ -54,7 +54,7 @@ std::string runs_text(const std::vector<RunRow>& rows, const Terminal& terminal)
   return table.text(terminal);
 }
 
-/// One line for each verdict of a run: how often, and one reason as an example.
+/// A line for each verdict of a run: its count, and the reason of one candidate as an example.
 std::string verdict_table(const Store& store, const std::vector<OutcomeRow>& outcomes, const Terminal& terminal) {
   std::map<Verdict, std::vector<CandidateId>> by_verdict;
   for (const OutcomeRow& outcome : outcomes) by_verdict[outcome.verdict].push_back(outcome.candidate);
@@ -125,8 +125,8 @@ int runs(const Request& request) {
 
 void add_runs(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("runs", "List past searches, or show one: verdicts and their reasons");
-  command->add_option("ID", request->id, "A run")->type_name("");
+  CLI::App* command = app.add_subcommand("runs", "List past runs, or show one run: its verdicts and their reasons");
+  command->add_option("ID", request->id, "The run's number")->type_name("");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return runs(*request); }; });

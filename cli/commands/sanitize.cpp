@@ -70,7 +70,7 @@ std::vector<Case> cases_of(const Claim& claim, const Target& target) {
   return chosen;
 }
 
-/// Every shape of the claim that was asked for, or all that it was validated at.
+/// The shapes that were asked for, or all that the claim was validated on.
 Target target_of(const Claim& claim, const std::vector<std::string>& shapes) {
   if (shapes.empty()) return claim.target;
   Target target = make_target(claim.task, vgpu::kKind, parse_shapes(claim.task, shapes), claim.target.options,
@@ -79,7 +79,7 @@ Target target_of(const Claim& claim, const std::vector<std::string>& shapes) {
   return target;
 }
 
-/// A claim with a plan for each shape that it is watched at and has a program for.
+/// A claim with a plan for each shape that it is run at and has a program for.
 struct Subject {
   const Claim* claim = nullptr;
   Target target;
@@ -107,8 +107,8 @@ std::string constants_of(const std::vector<Subject>& subjects) {
   return fmt::format("{}", fmt::join(constants, " or "));
 }
 
-/// Nothing watched must not pass for nothing found: some program must run each shape.
-void refuse_unwatched(const std::vector<Subject>& subjects, const std::string& name) {
+/// Throws usage_error when no program runs one of the shapes: a shape that was not run must not count as clean.
+void refuse_shapes_without_program(const std::vector<Subject>& subjects, const std::string& name) {
   for (const Subject& wanting : subjects) {
     for (const Shape& shape : wanting.target.validated) {
       const auto runs = [&](const Subject& one) { return program_for(one.candidate, shape.name).has_value(); };
@@ -151,7 +151,7 @@ void sanitize_claim(const Subject& subject, const Request& request, Sanitized& r
 
 void sanitize_claims(const std::vector<Claim>& claims, const Request& request, Sanitized& result) {
   const std::vector<Subject> subjects = subjects_of(claims, request.shapes);
-  refuse_unwatched(subjects, claims.size() == 1 ? claims.front().origin : request.kernels.file);
+  refuse_shapes_without_program(subjects, claims.size() == 1 ? claims.front().origin : request.kernels.file);
   for (const Subject& subject : subjects) sanitize_claim(subject, request, result);
 }
 
@@ -227,13 +227,15 @@ int sanitize(const Request& request, const CLI::App& command) {
 void add_sanitize(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
-      "sanitize", "Look for races, uninitialised reads, bad accesses and deadlocks, on the virtual GPU");
+      "sanitize", "Look for data races, uninitialised reads, bad accesses and deadlocks on the virtual GPU");
   command
-      ->add_option("ID|FILE.cu", request->kernels.file, "A candidate, an exported file, or any kernel as for evo vgpu")
+      ->add_option("ID|FILE.cu", request->kernels.file,
+                   "A candidate's number, an exported file, or any kernel as for evo vgpu")
       ->required()
       ->type_name("");
   command
-      ->add_option("--shapes", request->shapes, "Of a candidate: these shapes (default: all that it was validated at)")
+      ->add_option("--shapes", request->shapes,
+                   "For a candidate: run these shapes (default: all that it was validated on)")
       ->allow_extra_args(false)
       ->type_name("A,B");
   add_database_option(*command, request->database);

@@ -100,7 +100,7 @@ std::string calibration_text(const CalibrationResult& result, const Terminal& te
                fmt::format("{:.4g}", limits.relative_l2), fmt::format("{:.6f}", floor.cosine),
                fmt::format("{:.6f}", limits.cosine)});
   }
-  return fmt::format("{} on {}: its honest low-precision emulation beside the reference\n{}", result.task,
+  return fmt::format("{} on {}: error of its low-precision emulation against the reference\n{}", result.task,
                      result.device.id, table.text(terminal, 2));
 }
 
@@ -112,7 +112,7 @@ int calibrate_task(const Request& request) {
   const std::filesystem::path file = folder / task.name / "limits.json";
   fmt::print("{}", calibration_text(result, terminal_of(stdout)));
   write_file(file, with_measured(tree, task, result));
-  fmt::print("written to {}: its limits hold from now on\n", file.string());
+  fmt::print("written to {}: these limits hold from now on\n", file.string());
   return kDone;
 }
 
@@ -122,7 +122,7 @@ int selftest(const Request& request, const CLI::App& command) {
     return calibrate_task(request);
   }
   if (request.record && !request.only.empty()) {
-    throw usage_error("--record cannot be combined with --only: a pass stands for every specimen");
+    throw usage_error("--record cannot be combined with --only: a pass covers all mutants and controls");
   }
   const std::filesystem::path folder = find_templates(request.templates);
   const SourceTree tree = read_templates(folder);
@@ -148,14 +148,16 @@ int selftest(const Request& request, const CLI::App& command) {
 void add_selftest(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
-      "selftest", "Plant wrong kernels of a task: each must be rejected for the right reason, honest ones accepted");
-  command->add_option("--task", request->task, "Whose mutants")->type_name("TASK");
-  command->add_option("--device", request->device, "Judge on this device (default: auto)")->type_name("DEVICE");
-  command->add_option("--only", request->only, "These specimens alone")->delimiter(',')->type_name("A,B");
-  command->add_flag("--calibrate", request->calibrate,
-                    "Instead: measure how far an honest low-precision kernel is off, and store the limits that follow");
+      "selftest",
+      "Evaluate planted wrong kernels of a task: each must be rejected for the right reason, correct ones accepted");
+  command->add_option("--task", request->task, "The task whose mutants are evaluated")->type_name("TASK");
+  command->add_option("--device", request->device, "Evaluate on this device (default: auto)")->type_name("DEVICE");
+  command->add_option("--only", request->only, "Only these mutants and controls")->delimiter(',')->type_name("A,B");
+  command->add_flag(
+      "--calibrate", request->calibrate,
+      "Instead of testing, measure the error of a correct low-precision kernel and store the limits that follow");
   command->add_flag("--record", request->record,
-                    "Also write the pass beside the mutants, for those who get the templates");
+                    "Also record the pass in the templates folder, for everybody who gets the templates");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);

@@ -84,12 +84,12 @@ std::string builds_text(const Evaluation& evaluation, const Terminal& terminal) 
   return table.empty() ? "" : table.text(terminal, 2);
 }
 
-/// What the GPU was doing meanwhile, behind a comma.
+/// ", 1980 MHz, 1 other process": the state of the GPU during the timing.
 std::string conditions_text(const Conditions& conditions) {
   const std::string clocks = to_text(conditions);
   std::string text = clocks.empty() ? "" : ", " + clocks;
   if (conditions.other_processes > 0) {
-    text += fmt::format(", beside {} other process{}", conditions.other_processes,
+    text += fmt::format(", {} other process{} on the GPU", conditions.other_processes,
                         conditions.other_processes > 1 ? "es" : "");
   }
   return text;
@@ -227,11 +227,11 @@ int show(const Request& request) {
 void add_show(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("show", "Show one candidate: genome, verdict, builds, timings, errors");
-  command->add_option("ID", request->id, "A candidate")->required()->type_name("");
-  command->add_flag("--source", request->source, "Print its CUDA source alone");
-  command->add_flag("--log", request->log, "Print its build log alone");
-  command->add_flag("--samples", request->samples, "Print every timing sample, tab separated");
-  command->add_flag("--genome", request->genome, "Print its genome as JSON");
+  command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
+  command->add_flag("--source", request->source, "Print only its CUDA source");
+  command->add_flag("--log", request->log, "Print only its build log");
+  command->add_flag("--samples", request->samples, "Print only its timing samples, separated by tabs");
+  command->add_flag("--genome", request->genome, "Print only its genome, as JSON");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return show(*request); }; });

@@ -36,7 +36,7 @@ struct Request {
   bool json = false;
 };
 
-/// A family and how much of it there is to search on a device.
+/// A family and the size of its search space on a device.
 struct FamilyListing {
   Family family;
   std::string left_out;     ///< Why the device or the options exclude it; empty when it takes part.
@@ -103,7 +103,7 @@ std::string alleles_of(const Gene& gene) {
 }
 
 std::string gene_table(const Family& family, const Terminal& terminal) {
-  Table table({{"gene"}, {"alleles"}, {"active when"}, {"what it is"}});
+  Table table({{"gene"}, {"alleles"}, {"active when"}, {"meaning"}});
   for (const Gene& gene : family.genes) {
     const bool always = gene.when.text() == "true";
     table.add({gene.name, alleles_of(gene), always ? "" : gene.when.text(), gene.doc});
@@ -169,7 +169,7 @@ std::string space_document(const SpaceListing& space) {
   return json_text(json);
 }
 
-/// A tuning problem of another tuner: a family without a device.
+/// A tuning problem of another tuner becomes a family without a task or device.
 int t1_space(const Request& request) {
   const std::string name = std::filesystem::path(request.t1).filename().string();
   FamilyListing listing;
@@ -201,20 +201,20 @@ int space(const Request& request) {
 
 void add_space(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("space", "Show what there is to search: families, genes, legal genomes");
+  CLI::App* command =
+      app.add_subcommand("space", "Show the search space of a task: families, genes, number of legal genomes");
   command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");
-  command->add_option("--device", request->device, "Device whose limits apply")
+  command->add_option("--device", request->device, "The device whose limits apply")
       ->capture_default_str()
       ->type_name("DEVICE");
-  command->add_option("--family", request->family, "This family only")->type_name("NAME");
-  command->add_option("--shapes", request->shapes, "Shapes that a run would time")
-      ->allow_extra_args(false)
-      ->type_name("A,B");
+  command->add_option("--family", request->family, "Show only this family")->type_name("NAME");
+  command->add_option("--shapes", request->shapes, "Shapes, as for evo run")->allow_extra_args(false)->type_name("A,B");
   command->add_option("--option", request->options, "An option of the task, as out=bf16")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   add_templates_option(*command, request->templates);
-  command->add_option("--t1", request->t1, "Instead of a task: a tuning problem in the T1 format")->type_name("FILE");
+  command->add_option("--t1", request->t1, "Read a tuning problem in the T1 format instead of a task")
+      ->type_name("FILE");
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return space(*request); }; });
 }

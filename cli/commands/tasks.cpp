@@ -137,7 +137,7 @@ int tasks(const Request& request) {
 
 void add_tasks(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("tasks", "List the tasks: families, options, shapes");
+  CLI::App* command = app.add_subcommand("tasks", "List the tasks with their families, options, objectives and shapes");
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return tasks(*request); }; });

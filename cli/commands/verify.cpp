@@ -41,7 +41,7 @@ struct Request {
   bool json = false;
 };
 
-/// Files are verified on machines without templates, too.
+/// Empty on a machine without templates: an exported file can be verified there, too.
 SourceTree installed_templates(const std::string& wish) {
   if (!wish.empty()) return load_templates(wish);
   try {
@@ -56,7 +56,8 @@ Claim stored_claim(const Request& request) {
   const Restored restored = restore(Store::open(request.database, Store::Mode::read), id);
   const Evaluation& evaluation = restored.row.evaluation;
   if (evaluation.verdict != Verdict::valid) {
-    throw usage_error(fmt::format("candidate {} claims nothing: it is {}{}", id, name_of(evaluation.verdict),
+    throw usage_error(fmt::format("candidate {} has no valid latency to verify: it is {}{}", id,
+                                  name_of(evaluation.verdict),
                                   evaluation.reason.empty() ? "" : fmt::format(" ({})", evaluation.reason)));
   }
   return claim_of(restored);
@@ -93,7 +94,7 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   return pipeline->wait().evaluation;
 }
 
-/// `templates`: of a claim that a file makes; null for a candidate's.
+/// `templates`: those of this machine, for the claim of a file; null for a stored candidate.
 Verification check(Claim claim, const std::string& device_name, const SourceTree* templates) {
   Verification verification;
   verification.device = device_name.empty() ? device_like(claim) : find_device(device_name);
@@ -113,7 +114,7 @@ const Timing* find_timing(const std::vector<Timing>& timings, const Timing& like
   return found == timings.end() ? nullptr : &*found;
 }
 
-// Exact means up to the digits that an exported file spells out.
+// An exported file spells out so many digits of a latency.
 constexpr double kRounding = 1e-9;
 
 std::string change_text(double claimed_us, double found_us) {
@@ -137,13 +138,15 @@ std::string verification_text(const Verification& verification, const Terminal& 
   table.add({"worst relative error", error_figure(claim.worst_relative_l2),
              evaluation.errors.empty() ? "-" : error_figure(evaluation.worst_relative_l2)});
   std::string text =
-      fmt::format("{}: {} on {} ({}), inputs from fresh seeds, also on shapes that no search has seen\n", claim.origin,
+      fmt::format("{}: {} on {} ({}), with fresh seeds and also on shapes that no search has used\n", claim.origin,
                   claim.task.name, verification.device.id, timing_word(verification.modelled));
   if (claim.edited) text += "the kernels in the file were edited after the export\n";
   if (claim.contract == Contract::installed)
-    text += fmt::format("judged by the {} of the templates here: the one in the file is different\n", claim.task.name);
+    text += fmt::format("checked against the task {} of this machine's templates: the one in the file differs\n",
+                        claim.task.name);
   if (claim.contract == Contract::brought)
-    text += fmt::format("judged by the {} that the file brings: the templates here have none\n", claim.task.name);
+    text += fmt::format("checked against the task {} in the file: this machine's templates have none of that name\n",
+                        claim.task.name);
   text += table.text(terminal, 2);
   return text + fmt::format("{}: {}\n",
                             verification.reproduced ? styled(terminal, Style::good, "reproduced")
@@ -256,10 +259,13 @@ void decide(Verification& verification) {
 void add_verify(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
-      app.add_subcommand("verify", "Compile, validate on fresh seeds and time again: does a claim hold?");
-  command->add_option("ID|FILE.cu", request->subject, "A candidate or an exported file")->required()->type_name("");
+      app.add_subcommand("verify", "Check a claimed latency: compile again, validate on fresh seeds, time again");
+  command->add_option("ID|FILE.cu", request->subject, "A candidate's number, or an exported file")
+      ->required()
+      ->type_name("");
   command
-      ->add_option("--device", request->device, "Check on this device (default: the claim's own, or one of its model)")
+      ->add_option("--device", request->device,
+                   "Check on this device (default: the claim's own, or one of the same model)")
       ->type_name("DEVICE");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);

@@ -9,7 +9,7 @@
 
 namespace evo::cli {
 
-/// What checking it gave.
+/// What checking a claim again has found.
 struct Verification {
   Claim claim;
   DeviceInfo device;
@@ -21,11 +21,11 @@ struct Verification {
   std::string why;  ///< In words, for either result.
 };
 
-/// Latencies agree when they differ by no more than `tolerance` of the claim, in either direction: a kernel
-/// that is much faster than claimed shows that one of the two measurements is wrong.
+/// Whether two latencies differ by at most `tolerance`, relative to the claimed one, in either direction: when a kernel
+/// is much faster than claimed, one of the two measurements is wrong.
 bool agrees(double claimed_us, double found_us, double tolerance);
 
-/// Fills in reproduced and why from the rest.
+/// Decides whether the claim is reproduced: sets `reproduced` and `why` from the other fields.
 void decide(Verification& verification);
 
 }  // namespace evo::cli

@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What is said of all values of a buffer.
+/// Figures over all values of a buffer.
 struct Summary {
   std::uint64_t elements = 0;
   std::uint64_t changed = 0;
@@ -205,16 +205,18 @@ int run_vgpu(const KernelRequest& request) {
 
 void add_vgpu(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<KernelRequest>();
-  CLI::App* command = app.add_subcommand("vgpu", "Run any kernel, a .cu or .ptx file, on the virtual GPU");
-  command->add_option("FILE", request->file, "CUDA C++ for NVRTC, or PTX (.ptx)")->required()->type_name("");
+  CLI::App* command = app.add_subcommand("vgpu", "Run any kernel, from a .cu or .ptx file, on the virtual GPU");
+  command->add_option("FILE", request->file, "CUDA C++ that NVRTC compiles, or PTX (.ptx)")->required()->type_name("");
   add_kernel_options(*command, *request);
-  command->add_option("--out", request->outputs, "Write a buffer to a file when all has run: .npy, else its bytes")
+  command
+      ->add_option("--out", request->outputs,
+                   "After the last launch, write a buffer to a file: as .npy, or else its bytes")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  command->add_option("--print", request->shown_values, "How many first values of each buffer to show")
+  command->add_option("--print", request->shown_values, "Print the first N values of each buffer")
       ->capture_default_str()
       ->type_name("N");
-  command->add_flag("--explain", request->explained, "Show where the modelled time goes");
+  command->add_flag("--explain", request->explained, "Print where the modelled time goes");
   add_json_flag(*command, request->json);
   command->footer(kArgumentsHelp);
   command->callback([request, &invocation, command] {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -29,14 +28,13 @@ Number parse_number(std::string_view argument, std::string_view text) {
     const bool negative = copy.starts_with('-');
     std::string_view digits = std::string_view(copy).substr(negative || copy.starts_with('+') ? 1 : 0);
     if (hex && digits.starts_with("0x")) digits.remove_prefix(2);
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
+    const auto value = number_in<std::uint64_t>(digits, hex ? 16 : 10);
     constexpr std::uint64_t kMostNegative = std::uint64_t{1} << 63;
-    if (error != std::errc() || end != digits.data() + digits.size() || (negative && value > kMostNegative))
+    if (!value || (negative && *value > kMostNegative))
       refuse(argument, fmt::format("'{}' is no number of 64 bits", copy));
-    if (negative) return static_cast<std::int64_t>(0 - value);
-    if (value >= kMostNegative) return value;
-    return static_cast<std::int64_t>(value);
+    if (negative) return static_cast<std::int64_t>(0 - *value);
+    if (*value >= kMostNegative) return *value;
+    return static_cast<std::int64_t>(*value);
   }
   char* end = nullptr;
   const double value = std::strtod(copy.c_str(), &end);
@@ -103,10 +101,9 @@ std::vector<std::byte> parse_bytes(std::string_view argument, std::string_view t
     return bytes;
   }
   for (std::size_t i = 0; i < text.size(); i += 2) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + std::min(i + 2, text.size()), value, 16);
-    if (error != std::errc() || end != text.data() + i + 2) refuse(argument, "bytes are pairs of hexadecimal digits");
-    bytes.push_back(static_cast<std::byte>(value));
+    const auto value = number_in<unsigned>(text.substr(i, 2), 16);
+    if (!value || i + 2 > text.size()) refuse(argument, "bytes are pairs of hexadecimal digits");
+    bytes.push_back(static_cast<std::byte>(*value));
   }
   return bytes;
 }

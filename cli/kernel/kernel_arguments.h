@@ -32,7 +32,7 @@ struct Filling {
 
 /// A scalar or struct by value.
 struct ByValue {
-  std::string text;  ///< The kernel argument as it was described.
+  std::string text;  ///< As typed.
   std::vector<std::byte> bytes;
 };
 struct BufferSpec {

@@ -141,7 +141,7 @@ double number_at(const Filling& filling, std::size_t i) {
   return as_double(filling.numbers.at(i));
 }
 
-/// A whole number that 64 bits hold; beyond them as near as a double comes.
+/// As an integer where 64 bits hold the value, else as the nearest double.
 Number whole(long double value) {
   if (value < -0x1p63L || value >= 0x1p64L) return static_cast<double>(value);
   if (value < 0x1p63L) return static_cast<std::int64_t>(value);
@@ -201,7 +201,7 @@ void fill(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& byte
     throw usage_error(fmt::format("buffer '{}' has {} elements, {} numbers were given", spec.name, elements,
                                   spec.filling.numbers.size()));
   }
-  // What is drawn may be rounded and saturated as the format does; what was typed is meant.
+  // Random numbers are rounded and saturated as the format does; a number that was typed must be held.
   const bool rounded =
       is_floating(spec.type.element) && (spec.filling.kind == Kind::uniform || spec.filling.kind == Kind::normal);
   for (std::size_t i = 0; i < elements; ++i) {

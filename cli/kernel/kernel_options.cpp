@@ -64,15 +64,16 @@ void add_kernel_options(CLI::App& command, KernelRequest& request) {
     option->description(help)->type_name(type)->expected(1)->allow_extra_args(false);
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   };
-  launch_option("--kernel", "Which kernel; a template's instance as in C++ (default: the only one)", "NAME");
-  launch_option("--grid", "Blocks: 64 or 64,4,1 (default: 1)", "X,Y,Z");
+  launch_option("--kernel", "The kernel to launch; an instance of a template as in C++ (default: the only kernel)",
+                "NAME");
+  launch_option("--grid", "Blocks of the grid: 64 or 64,4,1 (default: 1)", "X,Y,Z");
   launch_option("--block", "Threads of a block (default: 1)", "X,Y,Z");
   launch_option("--cluster", "Blocks of a cluster (default: 1)", "X,Y,Z");
   launch_option("--smem", "Dynamic shared memory of a block (default: 0)", "BYTES");
-  launch_option("--arg", "The next argument, see below", "ARG");
+  launch_option("--arg", "The next argument of the kernel, as described below", "ARG");
   command.add_flag("--then", request.further_launches,
-                   "Launch another kernel, described by the options behind this one");
-  command.add_option("--seed", request.seed, "Of the random fillings")->capture_default_str()->type_name("N");
+                   "Then launch another kernel, which the following options describe");
+  command.add_option("--seed", request.seed, "Seed of random buffer contents")->capture_default_str()->type_name("N");
   command.add_option("--device", request.device, "vgpu:MODEL: h200, h100, a100, l4, rtx4090")
       ->capture_default_str()
       ->type_name("DEVICE");
@@ -81,7 +82,7 @@ void add_kernel_options(CLI::App& command, KernelRequest& request) {
   command.add_option("-D,--define", request.defines, "Define a macro")
       ->type_name("NAME[=VALUE]")
       ->allow_extra_args(false);
-  command.add_option("-I,--include", request.include_folders, "Look for headers here too")
+  command.add_option("-I,--include", request.include_folders, "Also look for headers in this folder")
       ->type_name("DIR")
       ->allow_extra_args(false);
 }
@@ -91,7 +92,7 @@ const char* const kArgumentsHelp = R"(Arguments, in the kernel's order:
   {int:3;double:0.5}  bytes:0a0b  bytes:@FILE        structs by value
   x=float[1024]:normal    int[64,64]:iota            buffers: NAME=TYPE[SIZES]:FILLING
   y=half[]:@y.npy         uchar[256]:@raw.bin        buffers from files
-  y  null                                            a buffer named before; no buffer
+  y  null                                            an earlier buffer; a null pointer
 Fillings: zeros ones unset iota(first,step) uniform(low,high) normal(mean,sd) shuffle bits 3.5 {1,2,3} @FILE
 docs/vgpu_run.md has examples.)";
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -30,7 +29,7 @@ constexpr std::uint64_t kLargestSourceBytes = 64 << 20;
 
 // ---- Compiling
 
-/// "saxpy" and "reduce<float, 256>" from what the PTX calls them.
+/// The C++ name of a kernel, such as "saxpy" or "reduce<float, 256>", from its PTX name.
 std::string readable_name(const std::string& ptx_name) {
   if (!ptx_name.starts_with("_Z")) return ptx_name;
   const std::string name = vgpu::demangled(ptx_name);
@@ -40,7 +39,7 @@ std::string readable_name(const std::string& ptx_name) {
     if (name[i] == '<') ++depth;
     if (name[i] == '>') --depth;
     if (depth != 0) continue;
-    if (name[i] == ' ') begin = i + 1;  // Templates come with their result: "void reduce<float>(...)".
+    if (name[i] == ' ') begin = i + 1;  // A template's name begins with its result type: "void reduce<float>(...)".
     if (name[i] == '(' && name.compare(i, 21, "(anonymous namespace)") != 0) return name.substr(begin, i - begin);
     if (name[i] == '(') i += 20;
   }
@@ -51,13 +50,13 @@ bool is_expression(const std::string& kernel) {
   return kernel.find_first_of("<:&") != std::string::npos;
 }
 
-struct Program {
+struct KernelFile {
   Binary binary;
   std::map<std::string, std::string> kernel_of;  ///< PTX names of C++ expressions.
   bool compiled = false;
 };
 
-Program compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
+KernelFile compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
   const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
   const std::unique_ptr<SourceCompiler> compiler = make_compiler(load_nvrtc(environment));
   SourceRequest wanted;
@@ -77,7 +76,7 @@ Program compile(const KernelRequest& request, const std::string& arch, const std
   if (const auto* failure = std::get_if<Failure>(&compiled))
     throw usage_error(fmt::format("{} does not compile for {}: {}", request.file, arch, failure->reason));
   auto& done = std::get<CompiledSource>(compiled);
-  Program program;
+  KernelFile program;
   program.compiled = true;
   program.binary = std::move(done.binary);
   for (std::size_t i = 0; i < wanted.kernel_expressions.size(); ++i)
@@ -85,16 +84,16 @@ Program compile(const KernelRequest& request, const std::string& arch, const std
   return program;
 }
 
-Program load_program(const KernelRequest& request, const std::string& arch) {
+KernelFile load_file(const KernelRequest& request, const std::string& arch) {
   std::string text = read_file(request.file, kLargestSourceBytes);
   if (!request.file.ends_with(".ptx")) return compile(request, arch, text);
-  Program program;
+  KernelFile program;
   program.binary.arch = arch;
   program.binary.ptx = std::move(text);
   return program;
 }
 
-std::string find_kernel(const Program& program, const std::vector<std::string>& kernels, const std::string& wanted,
+std::string find_kernel(const KernelFile& program, const std::vector<std::string>& kernels, const std::string& wanted,
                         const std::string& file) {
   if (const auto found = program.kernel_of.find(wanted); found != program.kernel_of.end()) return found->second;
   std::vector<std::string> matches, names;
@@ -174,7 +173,7 @@ std::vector<std::byte> bytes_of(DeviceAddress address) {
   return bytes;
 }
 
-/// The bytes of one argument, and what it is called in reports.
+/// The bytes of one argument. Its name for reports is added to `names`.
 std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, std::vector<std::string>& names) {
   if (const auto* value = std::get_if<ByValue>(&argument)) {
     names.push_back(value->text);
@@ -206,7 +205,7 @@ std::pair<std::string, std::string> parse_output(const KernelRequest& request, c
   return {name, text.substr(equals + 1)};
 }
 
-/// "sm_90", "sm_90a": whether there is such an architecture NVRTC knows.
+/// The text, if it is an architecture such as "sm_90" or "sm_90a"; throws usage_error otherwise.
 std::string checked_arch(const std::string& arch) {
   std::string_view number = arch;
   if (number.starts_with("sm_")) number.remove_prefix(3);
@@ -232,7 +231,7 @@ KernelResults run_kernels(const KernelRequest& request) {
   std::vector<std::pair<std::string, std::string>> outputs;
   for (const std::string& output : request.outputs) outputs.push_back(parse_output(request, output));
 
-  const Program program = load_program(request, run.arch);
+  const KernelFile program = load_file(request, run.arch);
   run.compiled = program.compiled;
   run.build = program.binary.build;
   const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(run.device, usable_cores());

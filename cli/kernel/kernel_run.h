@@ -48,29 +48,30 @@ struct BufferResult {
 };
 
 struct LaunchResult {
-  std::string kernel;  ///< As people write it: demangled.
+  std::string kernel;  ///< Demangled.
   Launch launch;
   std::vector<std::string> arguments;
   vgpu::KernelRun run;
   std::optional<Failure> failure;
 };
 
+/// What the launches gave.
 struct KernelResults {
   std::string file;
   DeviceInfo device;
   std::string arch;
-  Build build;                         ///< Without figures for a .ptx file.
+  Build build;                         ///< Empty for a .ptx file.
   bool compiled = false;               ///< From CUDA C++.
   std::vector<LaunchResult> launches;  ///< Up to the one that failed.
   std::vector<BufferResult> buffers;
-  std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, where it was asked.
+  std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, if it was on.
   std::size_t shown_values = 8;         ///< First values of each buffer.
 };
 
-/// True when every launch ended without a finding.
+/// Whether no launch failed.
 bool succeeded(const KernelResults& run);
 
-/// Compiles and runs. Throws usage_error for what was given wrong, machine_error for a missing NVRTC.
+/// Compiles the file and runs the launches. Throws usage_error for a wrong request and machine_error without NVRTC.
 KernelResults run_kernels(const KernelRequest& request);
 
 }  // namespace evo::cli

@@ -175,7 +175,7 @@ Number load(Element element, const std::byte* from) {
 
 std::string text_of(Element element, const std::byte* from) {
   const Number number = load(element, from);
-  // As short as tells a float from its neighbours.
+  // As few digits as distinguish a float from its neighbours.
   if (is_floating(element) && element != Element::f64) return fmt::format("{}", static_cast<float>(as_double(number)));
   return text_of(number);
 }

@@ -22,7 +22,7 @@ std::string_view name_of(Element element);
 /// One value. Integers from 2^63 on are unsigned.
 using Number = std::variant<std::int64_t, std::uint64_t, double>;
 double as_double(Number number);
-/// A long double holds integers of 64 bits, too.
+/// The number itself: a long double also holds every integer of 64 bits.
 long double exact(Number number);
 /// Why an element cannot be this number: "char holds whole numbers from -128 to 127, not 300". Empty when it can, if
 /// rounded.

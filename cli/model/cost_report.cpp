@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using vgpu::LaunchCost;
 
-/// Shares below are not worth a line.
+/// Smaller shares get no line.
 constexpr double kLeastShare = 0.005;
 
 /// A table with a line for each figure and a column for each launch.
@@ -36,7 +36,7 @@ class Columns {
     table_.add(std::move(cells));
   }
 
-  /// The entries of one kind, those that matter, the largest of all launches first.
+  /// A line for each entry of one kind with a share that matters, the largest first.
   void add_shares(const std::string& kind, int count, const std::function<std::string_view(int)>& name,
                   const std::function<double(const LaunchCost&, int)>& share) {
     std::vector<std::pair<double, int>> order;
@@ -69,7 +69,7 @@ std::string cost_text(const vgpu::PlanCost& cost, const Terminal& terminal) {
   columns.add("latency, us", [](const LaunchCost& c) { return us(c.latency_us); });
   columns.add("  launch", [](const LaunchCost& c) { return us(c.launch_us); });
   columns.add("  busiest SM", [](const LaunchCost& c) { return us(c.sm_us); });
-  columns.add("    of it beside the launch ahead", [](const LaunchCost& c) { return us(c.hidden_us); });
+  columns.add("    overlapped with the launch before", [](const LaunchCost& c) { return us(c.hidden_us); });
   columns.add("  least time for L2", [](const LaunchCost& c) { return us(c.l2_us); });
   columns.add("  least time for memory", [](const LaunchCost& c) { return us(c.memory_us); });
   columns.add("bound by", [](const LaunchCost& c) { return c.bound; });

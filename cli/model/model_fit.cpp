@@ -33,7 +33,7 @@ std::string family_of(const SourceTree& tree, const Task& task, const Sweep& swe
   throw usage_error(fmt::format("{}: no family of the task {} has its genes", sweep.name, task.name));
 }
 
-/// The genome without the genes that are inactive in it; `failure` says why there is none.
+/// The genome without its inactive genes; when it is not legal `failure` says why.
 Genome legal_genome(const Space& space, const Sweep::Point& point, const std::string& family, std::string& failure) {
   Rng rng(0);
   const Genome wish{family, point.genes};
@@ -48,7 +48,7 @@ Genome legal_genome(const Space& space, const Sweep::Point& point, const std::st
   return genome;
 }
 
-/// What all threads share.
+/// Shared by all threads.
 struct Setting {
   const SourceTree& tree;
   Task task;
@@ -73,7 +73,7 @@ void model_point(const Setting& setting, Modeller& modeller, FitPoint& point) {
   point.modelled_us = point.cost.latency_us;
 }
 
-/// Points are independent: any thread may take any.
+/// Points are independent, so threads take them in any order.
 void model_points(const Setting& setting, std::vector<FitPoint>& points) {
   parallel_each(points.size(), [&] {
     const auto modeller = std::make_shared<Modeller>(setting.task, setting.target, setting.device, setting.kept);

@@ -13,7 +13,7 @@
 
 namespace evo::cli {
 
-/// One genome, measured and modelled.
+/// A genome with its measured and its modelled latency.
 struct FitPoint {
   Genome genome;
   double measured_us = 0;  ///< 0: it failed on the GPU.
@@ -23,7 +23,7 @@ struct FitPoint {
   vgpu::PlanCost cost;
 };
 
-/// How far the model can be trusted on one sweep.
+/// How well the model predicts the latencies of one sweep.
 struct Fit {
   std::string name;  ///< Of the sweep.
   std::string family;

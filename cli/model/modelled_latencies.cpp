@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "cli/subject/recordings.h"
 #include "engine/base/csv.h"
 #include "engine/base/error.h"
@@ -26,12 +24,9 @@ void add_file(const std::string& file, std::map<std::string, ModelledLatencies>&
   const std::size_t genome = column("genome");
   const std::size_t latency = column("modelled_us");
   for (const Csv::Row& row : csv.rows) {
-    const std::string& text = row.cells[latency];
-    double us = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), us);
-    if (error != std::errc() || end != text.data() + text.size())
-      throw usage_error(fmt::format("{}: line {}: no modelled latency", file, row.line));
-    if (us > 0) modelled[row.cells[space]].add(row.cells[genome], us);
+    const auto us = number_in<double>(row.cells[latency]);
+    if (!us) throw usage_error(fmt::format("{}: line {}: no modelled latency", file, row.line));
+    if (*us > 0) modelled[row.cells[space]].add(row.cells[genome], *us);
   }
 }
 

@@ -9,13 +9,13 @@
 
 namespace evo::cli {
 
-/// Modelled latencies of one space. Recordings may have genes that are inactive in a genome; the model's
-/// genomes do not.
+/// The modelled latencies of one recorded space, by genome. Recorded genomes may have inactive genes; modelled ones
+/// have none.
 class ModelledLatencies {
  public:
   /// `genome`: as to_text writes it.
   void add(const std::string& genome, double us);
-  /// Of the genome, without regard to its family's name and to genes that are inactive.
+  /// The latency of a genome. The family's name and inactive genes do not matter.
   std::optional<double> of(const Genome& genome) const;
 
  private:

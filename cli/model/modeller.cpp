@@ -30,7 +30,7 @@ std::string kept_text(const Binary& binary) {
   return build.dump() + "\n" + binary.ptx;
 }
 
-/// Nothing when the file is not what kept_text wrote: then it is written anew.
+/// Empty when the file is not one of kept_text; it is then written again.
 std::optional<Binary> read_kept(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;

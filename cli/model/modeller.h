@@ -22,25 +22,25 @@ struct Modelled {
   vgpu::PlanCost cost;
 };
 
-/// "vgpu:h200" for "NVIDIA H200"; empty when no virtual GPU is like it.
+/// The virtual GPU that models a GPU: "vgpu:h200" for "NVIDIA H200"; empty when there is none.
 std::optional<std::string> find_virtual_gpu_like(const std::string& gpu);
-/// The same; throws usage_error.
+/// The same; throws usage_error when there is none.
 std::string virtual_gpu_like(const std::string& gpu);
 
-/// The case that the cost model looks at.
+/// The case whose execution the cost model observes.
 CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& shape);
 
-/// Models candidates of one target on one virtual GPU, without running or checking more of them than the
-/// model looks at. Not for several threads at once: each has its own.
+/// Models candidates of one target on one virtual GPU. It runs only as much of a candidate as the cost model needs, and
+/// checks no outputs. Each thread needs an object of its own.
 class Modeller {
  public:
-  /// `device`: a virtual GPU; usage_error otherwise. `kept`: a folder where compiled programs are kept for the next
-  /// time; empty: nowhere. Throws machine_error when there is no compiler, or the folder cannot be made.
+  /// `device`: a virtual GPU; usage_error otherwise. `kept`: a folder that caches compiled programs; empty: no cache.
+  /// Throws machine_error when there is no compiler, or the folder cannot be made.
   Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept = {});
 
   const DeviceInfo& device() const { return info_; }
-  /// With warm caches, or from memory (`cold`). A failure when it does not compile, or the virtual GPU finds
-  /// fault with it.
+  /// With a warm or, if `cold`, an empty L2 cache. A failure when the candidate does not compile or the virtual GPU
+  /// rejects it.
   std::variant<Modelled, Failure> model(const Candidate& candidate, const Shape& shape, bool cold = false);
 
  private:

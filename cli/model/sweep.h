@@ -10,7 +10,7 @@
 
 namespace evo::cli {
 
-/// Genomes of one family that were measured on a GPU, at one shape.
+/// Genomes of one family with latencies measured on a GPU, at one shape.
 struct Sweep {
   std::string name;   ///< After the file: "fp8_sdpa_wgmma_1_8_512_64_h200".
   std::string task;   ///< The file's kernel_name.
@@ -28,8 +28,7 @@ struct Sweep {
 /// it.
 Sweep read_sweep(const std::filesystem::path& path);
 
-/// Draws points without putting any back, always in the same random order: those after the first `skip`, at
-/// most `limit`. So drawings that do not overlap have no point in common.
+/// At most `limit` points, after the first `skip`, of a random order that is always the same.
 std::vector<Sweep::Point> draw(const Sweep& sweep, std::size_t skip, std::size_t limit);
 
 }  // namespace evo::cli

@@ -18,9 +18,9 @@ namespace evo::cli {
 namespace {
 
 constexpr double kFails = std::numeric_limits<double>::infinity();
-/// A model takes about a second.
+/// Modelling a candidate takes about a second.
 constexpr double kDeadline_s = 60;
-/// How often a wait looks whether it is to stop.
+/// How often a wait checks whether it is to stop.
 constexpr std::chrono::milliseconds kPoll{50};
 
 DeviceInfo virtual_device_like(const DeviceInfo& device) {
@@ -35,19 +35,19 @@ PipelineOptions options_for(const DeviceInfo& device, std::shared_ptr<BinaryCach
   return options;
 }
 
-/// The virtual GPU's limit, or the machine's, is not the candidate's.
-bool says_nothing(Verdict verdict) {
+/// Whether a failure is one of the virtual GPU or the machine, not of the candidate.
+bool is_no_fault_of_candidate(Verdict verdict) {
   return verdict == Verdict::unsupported || verdict == Verdict::harness_failed;
 }
 
 }  // namespace
 
-CostModelPredictor::CostModelPredictor(Task task, Target target, const DeviceInfo& device, Build build,
+CostModelPredictor::CostModelPredictor(Task task, Target target, const DeviceInfo& device, MakeCandidate make_candidate,
                                        std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop)
     : task_(std::move(task)),
       target_(std::move(target)),
       device_(virtual_device_like(device)),
-      build_(std::move(build)),
+      make_candidate_(std::move(make_candidate)),
       stop_(stop),
       pool_(options_for(device_, std::move(binaries)), usable_cores()) {}
 
@@ -72,7 +72,7 @@ bool CostModelPredictor::wait_for(const Pending& pending) const {
 }
 
 CostModelPredictor::Pending CostModelPredictor::start(const Genome& genome) {
-  Pending pending{build_(genome), {}, {}};
+  Pending pending{make_candidate_(genome), {}, {}};
   for (const Shape& shape : target_.timed) {
     const auto number = program_for(pending.candidate, shape.name);
     if (!number) throw usage_error("the candidate has no plan for the shape " + shape.name);
@@ -85,11 +85,11 @@ CostModelPredictor::Pending CostModelPredictor::start(const Genome& genome) {
 
 PredictedLatency CostModelPredictor::finish(Pending pending) const {
   std::vector<double> latencies_us;
-  std::vector<evo::Build> builds;
+  std::vector<Build> builds;
   for (std::size_t i = 0; i < pending.results.size(); ++i) {
     const ModelPool::Result result = pending.results[i].get();
     if (const auto* failure = std::get_if<Failure>(&result)) {
-      return {says_nothing(failure->verdict) ? std::nullopt : std::optional(kFails), ""};
+      return {is_no_fault_of_candidate(failure->verdict) ? std::nullopt : std::optional(kFails), ""};
     }
     const auto& forecast = std::get<Forecast>(result);
     if (check_resources(pending.candidate.programs[pending.programs[i]], forecast.build, device_)) return {kFails, ""};

@@ -12,15 +12,15 @@
 
 namespace evo::cli {
 
-/// The cost model of the virtual GPU that is like a run's device, asked before candidates cost its time: the
-/// geometric mean over the timed shapes. What does not compile, spills, or cannot run there is bound to fail; of
-/// what the virtual GPU does not know, or what is lost through no fault of its own, nothing can be told.
+/// Predicts latencies with the cost model of the virtual GPU that models a run's device, as the geometric mean over the
+/// timed shapes. A candidate that does not compile, spills registers or cannot run there is predicted to fail. A
+/// candidate that the virtual GPU does not support, or whose worker was lost, gets no prediction.
 class CostModelPredictor : public LatencyPredictor {
  public:
-  using Build = std::function<Candidate(const Genome&)>;
-  /// What it compiles is kept in `binaries`. `stop`, once set, ends what is being modelled; it must outlive this.
-  /// Throws usage_error when no virtual GPU is like the device.
-  CostModelPredictor(Task task, Target target, const DeviceInfo& device, Build build,
+  using MakeCandidate = std::function<Candidate(const Genome&)>;
+  /// Compiled programs are kept in `binaries`. `stop` ends modelling when it is set; it must outlive this object.
+  /// Throws usage_error when no virtual GPU models the device.
+  CostModelPredictor(Task task, Target target, const DeviceInfo& device, MakeCandidate make_candidate,
                      std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop);
 
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
@@ -29,7 +29,7 @@ class CostModelPredictor : public LatencyPredictor {
   /// A candidate whose timed shapes are being modelled.
   struct Pending {
     Candidate candidate;
-    std::vector<std::size_t> programs;  // of the candidate, by timed shape
+    std::vector<std::size_t> programs;  // the candidate's program for each timed shape
     std::vector<std::future<ModelPool::Result>> results;
   };
   Pending start(const Genome& genome);
@@ -40,7 +40,7 @@ class CostModelPredictor : public LatencyPredictor {
   Task task_;
   Target target_;
   DeviceInfo device_;
-  Build build_;
+  MakeCandidate make_candidate_;
   const std::atomic<bool>& stop_;
   ModelPool pool_;
 };

@@ -10,13 +10,13 @@
 
 namespace evo::cli {
 
-/// Whether further rounds between a challenger and an elite are useless: one of the two has failed or is plainly
-/// faster, or they are the same.
+/// Whether the comparison of a challenger with an elite can end: one of the two has failed or is plainly faster, or
+/// their latencies are the same.
 bool comparison_decided(const InterleavedTimings& so_far);
 
-/// Decides whether a challenger displaces an elite. On a device that measures, both are timed interleaved, and only a
-/// challenger that is FASTER at 95 % displaces. Empty for modelled times, which are exact. Everything referred to must
-/// outlive it.
+/// Decides whether a challenger displaces an elite: both are timed in interleaved rounds, and the challenger must be
+/// FASTER with a confidence of 95 %. Empty for modelled times, which are exact and need no second timing. All arguments
+/// must outlive the result.
 EliteJudge elite_judge(const Store& store, const Task& task, const Target& target, DevicePipeline& pipeline,
                        const DeviceInfo& device);
 

@@ -11,8 +11,8 @@
 
 namespace evo::cli {
 
-/// An evaluator of another width. Answers are told a width of proposals late, so a search depends on it: with
-/// the width that a run was started with, the run repeats on a machine with more or fewer cores.
+/// Gives an evaluator another width. A search depends on the width, because the strategy gets each answer that many
+/// proposals late. With the width of its start, a run repeats on a machine with more or fewer cores.
 class FixedWidthEvaluator : public Evaluator {
  public:
   FixedWidthEvaluator(std::unique_ptr<Evaluator> inner, std::size_t width) : inner_(std::move(inner)), width_(width) {}
@@ -26,7 +26,7 @@ class FixedWidthEvaluator : public Evaluator {
   std::unique_ptr<Evaluator> inner_;
   std::size_t width_;
   std::size_t in_flight_ = 0;
-  std::deque<std::pair<std::uint64_t, Candidate>> waiting_;  ///< What `inner_` has no place for yet.
+  std::deque<std::pair<std::uint64_t, Candidate>> waiting_;  ///< Submitted, but beyond the width of `inner_`.
 };
 
 }  // namespace evo::cli

@@ -13,12 +13,12 @@
 namespace evo::cli {
 namespace {
 
-// The guard is of the group, too.
+// Kills the whole process group, the guard included.
 void end_group(int) {
   ::kill(0, SIGKILL);
 }
 
-// False where its other end is closed, or there is none: nobody has started a guard.
+// False when the socket is closed or missing: then no evo has started this guard.
 bool has_parent() {
   char byte = 0;
   const ssize_t seen = ::recv(kWorkerSocket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -40,14 +40,14 @@ std::vector<std::string> guarded_command(const std::string& command) {
 }
 
 int guard(const std::string& command) {
-  // Only a direct child can ask to be told that its parent has ended, and not for its own children.
+  // The kernel signals the end of a parent only to a child that asks for it, not to grandchildren.
   ::signal(SIGTERM, end_group);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (!has_parent()) return kWrongUsage;
   const pid_t child = ::fork();
   if (child < 0) return kMachine;
   if (child == 0) become_command(command);
-  ::close(kWorkerSocket);  // so that its other end is told when the command ends
+  ::close(kWorkerSocket);  // so that the other end is closed when the command ends
   while (true) ::pause();
 }
 

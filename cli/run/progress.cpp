@@ -55,7 +55,7 @@ void ProgressReport::finish() {
 std::string ProgressReport::line(const SearchProgress& progress) const {
   std::string text = settings_.evaluations > 0 ? fmt::format("{}/{} evaluated", progress.told, settings_.evaluations)
                                                : fmt::format("{} evaluated", progress.told);
-  // The first answer marks the start of the clock, so it is no part of the rate.
+  // The clock starts with the first answer, which therefore does not count for the rate.
   const std::uint64_t fresh = progress.told - std::min(progress.told, settings_.recalled + 1);
   if (first_fresh_ && fresh > 0) {
     const double since = std::chrono::duration<double>(Clock::now() - *first_fresh_).count();

@@ -10,8 +10,8 @@
 
 namespace evo::cli {
 
-/// Tells a person how a search goes, on stderr: one live line in a terminal; elsewhere a line whenever the
-/// best improves and every so many evaluations.
+/// Reports the progress of a search on standard error. A terminal gets one live line. Any other stream gets a line
+/// whenever the best improves, and one every few evaluations.
 class ProgressReport {
  public:
   struct Settings {
@@ -20,14 +20,14 @@ class ProgressReport {
     bool modelled = false;
     std::uint64_t evaluations = 0;  ///< The run's limit; 0: none.
     std::optional<std::chrono::milliseconds> time_limit;
-    std::uint64_t recalled = 0;  ///< Stored answers that are told again first: they say nothing about the rate.
+    std::uint64_t recalled = 0;  ///< Stored answers of a resumed run. They come first, and do not count for the rate.
   };
   explicit ProgressReport(Settings settings);
 
   void update(const SearchProgress& progress);
-  /// A line that stays, also of a quiet run.
+  /// Prints a line that stays, also in a quiet run.
   void say(const std::string& line);
-  /// Ends the live line. Also for when an error interrupts the search.
+  /// Clears the live line, at the end of the search or when an error interrupts it.
   void finish();
 
  private:

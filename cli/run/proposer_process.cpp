@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "cli/run/guarded_command.h"
+#include "cli/subject/json.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
@@ -27,14 +28,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestAnswer = 1 << 20;  // bytes
-constexpr std::size_t kFailuresTold = 8;         // the latest
+constexpr std::size_t kReportedFailures = 8;     // the latest
 
-/// What is wrong with the process: it is told and the run goes on.
+/// A failure of the process. It is reported, and the run continues.
 struct Trouble : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The search is to end while the process is waited for.
+/// Thrown when the search is to end while it waits for the process.
 struct Interrupted {};
 
 std::string line_of(const Json& json) {
@@ -45,7 +46,7 @@ Json genes_json(const Family& family) {
   Json genes = Json::array();
   for (const Gene& gene : family.genes) {
     Json alleles = Json::array();
-    for (const Value& allele : gene.alleles) std::visit([&](const auto& value) { alleles.push_back(value); }, allele);
+    for (const Value& allele : gene.alleles) alleles.push_back(value_json(allele));
     genes.push_back({{"name", gene.name},
                      {"alleles", alleles},
                      {"slot", names_files(gene)},
@@ -68,16 +69,10 @@ Json family_json(const Family& family) {
           {"constraints", constraints}};
 }
 
-Json values_json(const Bindings& values) {
-  Json json = Json::object();
-  for (const auto& [name, value] : values) std::visit([&](const auto& known) { json[name] = known; }, value);
-  return json;
-}
-
 std::string greeting_of(const Task& task, const Target& target, const Space& space, const DeviceInfo& device,
                         const SourceTree& files) {
   Json shapes = Json::object();
-  for (const Shape& shape : target.timed) shapes[shape.name] = values_json(shape.parameters);
+  for (const Shape& shape : target.timed) shapes[shape.name] = bindings_json(shape.parameters);
   Json families = Json::array();
   for (const Family& family : space.families()) families.push_back(family_json(family));
   return line_of(
@@ -85,9 +80,9 @@ std::string greeting_of(const Task& task, const Target& target, const Space& spa
        {"task", task.name},
        {"summary", task.summary},
        {"objective", target.objective},
-       {"options", values_json(target.options)},
+       {"options", bindings_json(target.options)},
        {"shapes", shapes},
-       {"device", {{"name", device.name}, {"arch", device.arch}, {"facts", values_json(facts_of(device.limits))}}},
+       {"device", {{"name", device.name}, {"arch", device.arch}, {"facts", bindings_json(facts_of(device.limits))}}},
        {"families", families},
        {"files", files}});
 }
@@ -101,7 +96,7 @@ Json profile_json(const Proposal& proposal, const Evaluation& evaluation) {
   }
   const double error = evaluation.worst_relative_l2;
   return {{"ticket", proposal.ticket},
-          {"genome", Json::parse(to_json(proposal.genome))},
+          {"genome", genome_json(proposal.genome)},
           {"latency_us", evaluation.latency_us},
           {"relative_l2", std::isfinite(error) ? Json(error) : Json(nullptr)},
           {"registers", registers},
@@ -109,7 +104,7 @@ Json profile_json(const Proposal& proposal, const Evaluation& evaluation) {
           {"profile", evaluation.sass_summary}};
 }
 
-/// One of its proposals. Throws for what cannot be read.
+/// One proposal. Throws when it cannot be read.
 Proposed read_proposal(const std::string& task, const Json& item) {
   Proposed proposed;
   if (item.contains("source")) {
@@ -157,10 +152,10 @@ void ProposerProcess::observe(const Proposal& proposal, const Evaluation& evalua
     elites.insert(place, {evaluation.latency_us, profile_json(proposal, evaluation)});
     if (elites.size() > kEliteCount) elites.pop_back();
   } else if (evaluation.verdict != Verdict::duplicate) {
-    known_->failures.push_back({{"genome", Json::parse(to_json(proposal.genome))},
+    known_->failures.push_back({{"genome", genome_json(proposal.genome)},
                                 {"verdict", name_of(evaluation.verdict)},
                                 {"reason", evaluation.reason}});
-    if (known_->failures.size() > kFailuresTold) known_->failures.pop_front();
+    if (known_->failures.size() > kReportedFailures) known_->failures.pop_front();
   }
 }
 
@@ -176,7 +171,7 @@ std::optional<Proposed> ProposerProcess::next() {
       stop();
       ++failures_;
       write_to_stderr(fmt::format("proposer: {}; {}\n", error.what(),
-                                  failures_ < kMaxFailures ? "it is started again" : "the run goes on without it"));
+                                  failures_ < kMaxFailures ? "it is started again" : "the run continues without it"));
     }
   }
   if (waiting_.empty()) return std::nullopt;
@@ -186,7 +181,7 @@ std::optional<Proposed> ProposerProcess::next() {
 }
 
 void ProposerProcess::refused(const Proposed& proposed, const std::string& why) {
-  Json refusal = {{"genome", Json::parse(to_json(proposed.genome))}, {"why", why}};
+  Json refusal = {{"genome", genome_json(proposed.genome)}, {"why", why}};
   for (const auto& [path, text] : proposed.files) refusal["files"].push_back(path);
   known_->refused.push_back(std::move(refusal));
 }
@@ -229,7 +224,7 @@ void ProposerProcess::start() {
 }
 
 void ProposerProcess::stop() noexcept {
-  if (process_) ::kill(-process_->pid(), SIGKILL);  // what the shell has started too
+  if (process_) ::kill(-process_->pid(), SIGKILL);  // with the shell's children
   process_.reset();
   socket_.reset();
 }

@@ -17,21 +17,21 @@ namespace evo::cli {
 struct ProposerOptions {
   std::string command;              ///< For /bin/sh.
   double deadline_s = 10;           ///< For each answer.
-  std::function<bool()> ends = {};  ///< Whether the search is to end: then nobody is waited for. May be empty.
+  std::function<bool()> ends = {};  ///< Whether the search is to end: waiting for an answer then stops. May be empty.
 };
 
-/// A process that proposes genomes, alleles and kernels: JSON lines on its standard input and output
-/// (docs/proposer.md). When it ends, is late or answers something else, that is told in one line on standard
-/// error and it is started again; after kMaxFailures of these nobody is asked any more. Only waiting for an
-/// answer takes time: at most the deadline. The process, and what it has started, dies with this one.
+/// A process that proposes genomes, alleles and kernels. It speaks JSON lines on its standard input and output
+/// (docs/proposer.md). When it ends, misses a deadline or answers something else, a line on standard error says it and
+/// the process is started again; after kMaxFailures failures it is not asked any more. The process and its children end
+/// with this one.
 class ProposerProcess : public Proposer {
  public:
-  /// `files`: of the task, which it is told.
+  /// `files`: the task's, which the process receives.
   ProposerProcess(ProposerOptions options, const Task& task, const Target& target, const Space& space,
                   const DeviceInfo& device, const SourceTree& files);
   ~ProposerProcess() override;
 
-  /// What the next question tells of.
+  /// Adds an evaluation to what the next question reports.
   void observe(const Proposal& proposal, const Evaluation& evaluation);
 
   std::optional<Proposed> next() override;
@@ -41,12 +41,12 @@ class ProposerProcess : public Proposer {
   static constexpr int kMaxFailures = 3;
 
  private:
-  struct Known;  // what was observed
+  struct Known;  // the evaluations so far
 
   void start();
   void stop() noexcept;
   void send(const std::string& line);
-  /// For the socket to be ready for `events`; at most a tenth of a second.
+  /// Waits until the socket is ready for `events`, at most a tenth of a second.
   void wait_a_little(short events) const;
   std::string receive();
   std::vector<Proposed> ask();

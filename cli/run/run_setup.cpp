@@ -24,13 +24,12 @@
 namespace evo::cli {
 namespace {
 
-/// Seeds that were not given are short enough to type again.
+/// Short enough to type again.
 std::uint64_t random_seed() {
   return fresh_salt() >> 32;
 }
 
-/// The same seed must give the same inputs; drawn from a stream of its own, as the strategy uses the seed
-/// itself.
+/// The same seed gives the same salt. It comes from a stream of its own, because the strategy uses the seed itself.
 std::uint64_t salt_of(std::uint64_t seed) {
   return Rng(seed ^ 0x73616c7473616c74).next();
 }
@@ -62,25 +61,26 @@ std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
   return parse_duration("--time", request.time);
 }
 
-/// On a GPU a model spares time that is measured. A baseline is taken as it is.
-bool models_help(std::string_view strategy, const DeviceInfo& device) {
+/// Whether the cost model guides a run by default: for evolve on a GPU that has a virtual model. Predictions cost less
+/// there than measurements. The other strategies are baselines and stay as they are.
+bool guided_by_default(std::string_view strategy, const DeviceInfo& device) {
   return strategy.starts_with("evolve") && !kind_named(device.kind).modelled && find_virtual_gpu_like(device.name);
 }
 
 std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
   if (!request.screen.empty()) return parse_number("--screen", request.screen, 1, kMostScreened);
-  return models_help(info.strategy, device) ? Screen().among : 1;
+  return guided_by_default(info.strategy, device) ? Screen().among : 1;
 }
 
-/// A short run is not worth a long presearch.
+/// A short run does not repay a long pre-search.
 std::size_t presearch_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
-  if (!request.presearch.empty()) return parse_number("--rehearse", request.presearch, 0, kMostPresearched);
-  if (info.screen == 1 || !models_help(info.strategy, device)) return 0;
+  if (!request.presearch.empty()) return parse_number("--presearch", request.presearch, 0, kMostPresearched);
+  if (info.screen == 1 || !guided_by_default(info.strategy, device)) return 0;
   const std::size_t usual = Presearch().genomes;
   return info.evaluation_limit > 0 ? std::min<std::size_t>(usual, 2 * info.evaluation_limit) : usual;
 }
 
-/// A resumed run takes everything from the database: an argument that says otherwise is a misunderstanding.
+/// A resumed run takes its settings from the database: arguments that would change them are refused.
 void refuse_other_arguments(const RunRequest& request) {
   const auto refuse = [](const char* option, bool given) {
     if (given)
@@ -96,10 +96,10 @@ void refuse_other_arguments(const RunRequest& request) {
   refuse("--family", !request.family.empty());
   refuse("--seed-from", !request.seed_from.empty());
   refuse("--screen", !request.screen.empty());
-  refuse("--rehearse", !request.presearch.empty());
+  refuse("--presearch", !request.presearch.empty());
 }
 
-/// A run measures on one GPU alone.
+/// The GPU of a run. GPUs are numbered anew at each start of the machine: it is found by its UUID.
 DeviceInfo same_device(const RunRow& row) {
   const DeviceRecord& record = row.info.device;
   const std::optional<FoundDevice> found = find_again(record);
@@ -108,7 +108,7 @@ DeviceInfo same_device(const RunRow& row) {
                                   row.id, record.name, record.uuid));
 }
 
-/// Changed templates do not change a run that was started before: it goes on with the files it has stored.
+/// A notice that the templates have changed since the run began. The run continues with the files it has stored.
 std::string changed_templates_notice(const RunRequest& request, const Task& stored) {
   try {
     const SourceTree tree = load_templates(request.templates);
@@ -117,7 +117,7 @@ std::string changed_templates_notice(const RunRequest& request, const Task& stor
     return {};  // Without templates there is nothing that could have changed.
   }
   return fmt::format(
-      "the templates of {} have changed since: the run goes on with its own (start a new run for the others)",
+      "the templates of {} have changed since the run began: it continues with the old ones (a new run takes the new)",
       stored.name);
 }
 
@@ -151,7 +151,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   run.templates = tree;
   for (const std::string& from : request.seed_from) {
     for (std::vector<Seed>& ranking : warm_start_rankings(from, info.task, request.database))
-      run.elsewhere.push_back(std::move(ranking));
+      run.warm_start.push_back(std::move(ranking));
   }
   return run;
 }
@@ -176,7 +176,7 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   run.notice = changed_templates_notice(request, run.task);
   if (request.evaluations.empty() && row.info.evaluation_limit > 0 && row.evaluated >= row.info.evaluation_limit) {
     run.notice =
-        fmt::format("run {} has had its {} evaluations: give --evals a larger number to go on", id, row.evaluated);
+        fmt::format("run {} has done its {} evaluations: continue it with a larger --evals", id, row.evaluated);
   }
   if (!request.evaluations.empty()) run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
   run.time_limit = time_limit(request);

@@ -13,11 +13,11 @@
 
 namespace evo::cli {
 
-/// Proposals are held in memory until the best modelled is known.
+/// All proposals of a screening round are held in memory.
 inline constexpr std::uint64_t kMostScreened = 1024;
 inline constexpr std::uint64_t kMostPresearched = 1'000'000;
 
-/// As typed; empty where nothing was said.
+/// The options of `evo run` as typed; empty where an option was not given.
 struct RunRequest {
   std::string task;
   std::string device;
@@ -47,20 +47,20 @@ struct PreparedRun {
   RunInfo info;
   Task task;
   DeviceInfo device;
-  std::size_t presearch = 0;                 ///< Genomes of a new run that are modelled before the first is evaluated.
-  std::vector<std::vector<Seed>> elsewhere;  ///< Elites that a new run is seeded from, by ranking.
-  std::string notice;                        ///< For people, before it starts.
-  SourceTree templates;                      ///< Those of a new run, its task's mutants among them.
+  std::size_t presearch = 0;                  ///< Genomes that a pre-search models before a new run begins.
+  std::vector<std::vector<Seed>> warm_start;  ///< The best genomes of other runs, for a new run, by ranking.
+  std::string notice;                         ///< For people, before it starts.
+  SourceTree templates;                       ///< Those of a new run, its task's mutants among them.
   std::optional<RunId> resumed;
   std::uint64_t recalled = 0;  ///< Stored answers of the resumed run.
   std::optional<std::chrono::milliseconds> time_limit;
 };
 
-/// Throws usage_error for what was typed wrong and machine_error for a device that is not there.
+/// Throws usage_error for a wrong argument and machine_error for a device that is not there.
 PreparedRun prepare_new(const RunRequest& request, const std::string& command_line);
 
-/// Takes everything from the database. Throws usage_error when there is no such run, or arguments speak
-/// against it, and machine_error when its GPU is not in this machine.
+/// Takes its settings from the database. Throws usage_error when there is no such run or an argument would change them,
+/// and machine_error when its GPU is not in this machine.
 PreparedRun prepare_resumed(const RunRequest& request);
 
 }  // namespace evo::cli

@@ -25,14 +25,14 @@ std::string next_commands(const RunSummary& summary, const std::string& database
   const std::string db = database_argument(database);
   std::string text;
   if (summary.result.interrupted) {
-    text += fmt::format("interrupted; go on with:   evo run --resume {}{}\n", summary.run.id, db);
+    text += fmt::format("interrupted; continue with: evo run --resume {}{}\n", summary.run.id, db);
   }
   if (!summary.elites.empty()) {
     const CandidateId best = summary.elites.front().candidate;
-    text += fmt::format("look at the best:          evo show {}{}\n", best, db);
-    text += fmt::format("take it away:              evo export {}{} -o best.cu\n", best, db);
+    text += fmt::format("show the best:              evo show {}{}\n", best, db);
+    text += fmt::format("export it:                  evo export {}{} -o best.cu\n", best, db);
   } else if (summary.run.evaluated > 0) {
-    text += fmt::format("why nothing was valid:     evo runs {}{}\n", summary.run.id, db);
+    text += fmt::format("show why none was valid:    evo runs {}{}\n", summary.run.id, db);
   }
   return text;
 }

@@ -12,13 +12,13 @@
 
 namespace evo::cli {
 
-/// How a run ended, for people and programs.
+/// The result of a run.
 struct RunSummary {
   RunRow run;
   SearchResult result;
   std::map<Verdict, std::uint64_t> verdicts;
   std::optional<OutcomeRow> first_valid;  ///< In ask order.
-  std::optional<OutcomeRow> best;         ///< Of this run; the elites may come from former ones.
+  std::optional<OutcomeRow> best;         ///< Of this run; the elites may be from earlier runs.
   std::vector<EliteRow> elites;           ///< Of the run's task, device and objective.
 
   /// First valid latency over the best's; empty while nothing was valid.
@@ -27,7 +27,7 @@ struct RunSummary {
 
 RunSummary summarise(const Store& store, RunId run, const SearchResult& result);
 
-/// What `evo run` prints at its end. `database` as the user named it: it goes into the commands to type next.
+/// What `evo run` prints at its end. `database`: as the user named it, for the commands that are suggested next.
 std::string run_text(const RunSummary& summary, const std::string& database, const Terminal& terminal);
 
 }  // namespace evo::cli

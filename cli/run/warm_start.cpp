@@ -12,6 +12,7 @@
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
 #include "engine/base/error.h"
+#include "engine/search/presearch.h"
 #include "population/export/read_export.h"
 #include "population/results/formats.h"
 #include "population/store/store.h"
@@ -25,7 +26,7 @@ void refuse_other_task(const std::string& from, const std::string& found, const 
   if (found != wanted) throw usage_error(fmt::format("--seed-from {} is of task {}, not {}", from, found, wanted));
 }
 
-/// The best of a list of latencies with what has them, the older one of equals.
+/// The entries with the least latencies; of equal ones the older.
 template <typename T>
 std::vector<T> best_of(std::vector<std::pair<double, T>> valid) {
   std::ranges::stable_sort(valid, {}, [](const auto& entry) { return entry.first; });
@@ -34,7 +35,7 @@ std::vector<T> best_of(std::vector<std::pair<double, T>> valid) {
   return best;
 }
 
-/// A candidate and where it is from. Its genome is read only if it is among the best.
+/// A candidate and its origin. Its genome is read only if it is among the best.
 using Found = std::pair<CandidateId, std::string>;
 using Board = std::vector<std::pair<double, Found>>;
 
@@ -113,7 +114,7 @@ std::vector<std::vector<Seed>> warm_start_rankings(const std::string& from, cons
 
 std::string seeds_text(const std::vector<Seed>& seeds) {
   std::map<std::string, int> counts;
-  for (const Seed& seed : seeds) ++counts[seed.origin];
+  for (const Seed& seed : seeds) ++counts[seed.origin == kPresearched ? "a pre-search" : seed.origin];
   std::vector<std::string> parts;
   for (const auto& [origin, count] : counts) parts.push_back(fmt::format("{} of {}", count, origin));
   return fmt::format("{}", fmt::join(parts, ", "));

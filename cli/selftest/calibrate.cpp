@@ -18,9 +18,9 @@
 namespace evo::cli {
 namespace {
 
-/// Of each shape and regime, beyond the seeds of the grid: a limit is for draws that nobody has seen.
+/// More seeds for each shape and regime than validation uses, because a limit must hold for new draws.
 constexpr int kMoreSeeds = 2;
-/// Fixed: a calibration is a property of the task, and measured twice it is the same.
+/// Fixed, so that a calibration is a property of the task and repeats.
 constexpr std::uint64_t kSalt = 0x63616c6962726174;
 
 std::vector<Case> cases_of(const Task& task, const Target& target, const CasePlan& plan) {
@@ -52,7 +52,7 @@ CalibrationResult calibrate(const SourceTree& tree, const Task& task, const Devi
   if (!tree.contains(file)) {
     throw usage_error(fmt::format("task {} has no {} with an emulation (docs/trust.md)", task.name, file));
   }
-  // What was measured before may be of another reference: it is about to be measured again.
+  // Earlier measurements may be of another reference.
   auto json = nlohmann::ordered_json::parse(tree.find(file)->second, nullptr, false);
   if (json.is_object()) {
     json.erase("measured");

@@ -8,7 +8,7 @@
 
 namespace evo::cli {
 
-/// What an emulation was found to be off by, at worst, over the cases of one regime.
+/// The worst error of an emulation over the cases of one regime.
 struct Floor {
   double relative_l2 = 0;
   double cosine = 1;
@@ -21,7 +21,7 @@ struct CalibrationResult {
   std::uint64_t salt = 0;
   double factor = 1.5;
   std::map<std::string, Floor> floors;   ///< By regime.
-  std::map<std::string, Limits> limits;  ///< That follow.
+  std::map<std::string, Limits> limits;  ///< The floors times the factor.
 };
 
 /// Runs reference and emulation on every case of the validation grid and on more seeds. Throws usage_error when the

@@ -17,7 +17,7 @@
 namespace evo::cli {
 namespace {
 
-/// Endless loops are meant to be found: on a GPU each costs this.
+/// Mutants with endless loops take this long on a GPU.
 constexpr double kRunDeadlineS = 10;
 
 bool is_right(const SelftestRow& row, const std::string& kind) {
@@ -26,14 +26,14 @@ bool is_right(const SelftestRow& row, const std::string& kind) {
          row.reason.find(row.mutant.says) != std::string::npos;
 }
 
-/// The legal genome nearest to what a mutant wishes for; none where the device cannot run its family.
+/// The legal genome nearest to the genes of a mutant; empty when the device cannot run its family.
 std::optional<Genome> genome_of(const Space& space, const Mutant& mutant) {
   const auto runs_here = [&](const Family& family) { return family.name == mutant.family; };
   if (std::ranges::none_of(space.families(), runs_here)) return std::nullopt;
   Rng rng(0);
   std::optional<Genome> genome = space.complete({mutant.family, mutant.genes}, mutant.kept, rng);
   if (!genome) {
-    throw usage_error(fmt::format("specimen {} of {}: no legal genome has its genes", mutant.name, mutant.family));
+    throw usage_error(fmt::format("mutant {} of {}: no legal genome has its genes", mutant.name, mutant.family));
   }
   return genome;
 }
@@ -70,7 +70,7 @@ class Selftest {
     options.target = target_;
     options.device = device_;
     options.salt = salt_;
-    options.dedup = false;  // Each is judged by itself.
+    options.dedup = false;  // Each gets a verdict of its own.
     if (!kind_named(device_.kind).on_host) options.run_deadline_s = kRunDeadlineS;
     return make_pipeline(std::move(options));
   }
@@ -84,7 +84,7 @@ class Selftest {
       pipeline.submit(number, make_candidate(changed, task_, family, *genome, target_, facts_of(device_.limits)));
       return 1;
     }
-    throw usage_error(fmt::format("specimen {}: its edits take the family {} away", row.mutant.name, genome->family));
+    throw usage_error(fmt::format("mutant {}: its edits remove the family {}", row.mutant.name, genome->family));
   }
 
   std::size_t finish(Evaluator& pipeline, std::vector<SelftestRow>& rows) const {
@@ -110,7 +110,7 @@ std::vector<Mutant> chosen(std::vector<Mutant> mutants, const std::vector<std::s
   std::vector<std::string> names;
   for (const Mutant& mutant : mutants) names.push_back(mutant.name);
   for (const std::string& name : only) {
-    if (std::ranges::find(names, name) == names.end()) throw unknown_name("specimen", name, names);
+    if (std::ranges::find(names, name) == names.end()) throw unknown_name("mutant or control", name, names);
   }
   std::erase_if(mutants, [&](const Mutant& mutant) { return std::ranges::find(only, mutant.name) == only.end(); });
   return mutants;
@@ -139,8 +139,8 @@ SelftestResult run_selftest(const SourceTree& tree, const Task& task, const Devi
                             const std::vector<std::string>& only) {
   const std::vector<Mutant> mutants = load_mutants(tree, task);
   if (mutants.empty()) {
-    throw usage_error(fmt::format("task {} has no mutants: put {}/mutants/FAMILY.json beside it (docs/trust.md)",
-                                  task.name, task.name));
+    throw usage_error(fmt::format(
+        "task {} has no mutants: the templates have no {}/mutants/FAMILY.json (docs/trust.md)", task.name, task.name));
   }
   const std::uint64_t salt = fresh_salt();
   return {.task = task.name,

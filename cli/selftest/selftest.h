@@ -10,13 +10,13 @@
 
 namespace evo::cli {
 
-/// What became of one mutant.
+/// The verdict on one mutant or control.
 struct SelftestRow {
   Mutant mutant;
-  bool judged = false;  ///< False: this kind of device cannot show the fault, or cannot run the family.
+  bool judged = false;  ///< False when this device kind cannot show the fault or run the family.
   Verdict verdict = Verdict::harness_failed;
   std::string reason;
-  bool right = true;  ///< The verdict is an expected one, and the reason says what it must.
+  bool right = true;  ///< The verdict is an expected one, and the reason has the expected text.
 };
 
 struct SelftestResult {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/text/streams.h"
 #include "cli/text/suggest.h"
 #include "engine/base/text.h"
 
@@ -50,15 +51,20 @@ void add_json_flag(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "Print JSON (docs/json.md)");
 }
 
+void add_former_name(CLI::App& command, const std::string& former, const std::string& name, std::string& value) {
+  command.add_option(former, value)->group("")->each([former, name](const std::string&) {
+    write_to_stderr(fmt::format("{} is now called {}\n", former, name));
+  });
+}
+
 std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least) {
+  const auto number = number_in<std::uint64_t>(text);
+  if (!number || *number < least) {
     throw usage_error(fmt::format("{} '{}': give a whole number{}", option, text,
                                   least > 0 ? fmt::format(", at least {}", least) : ""));
   }
-  if (number > most) throw usage_error(fmt::format("{} {}: at most {}", option, text, most));
-  return number;
+  if (*number > most) throw usage_error(fmt::format("{} {}: at most {}", option, text, most));
+  return *number;
 }
 
 void refuse_options(const CLI::App& command, const std::vector<std::string>& options, std::string_view subject) {
@@ -151,15 +157,12 @@ Bindings parse_options(const Task& task, const std::vector<std::string>& argumen
 }
 
 std::int64_t parse_id(std::string_view what, std::string_view text) {
-  std::string_view digits = text;
-  if (digits.starts_with('#')) digits.remove_prefix(1);
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
-  if (error != std::errc() || end != digits.data() + digits.size() || id < 1) {
+  const auto id = number_in<std::int64_t>(text.substr(text.starts_with('#') ? 1 : 0));
+  if (!id || *id < 1) {
     throw usage_error(fmt::format("'{}' is no {} number: give one as listed by evo {}", text, what,
                                   what == "run" ? "runs" : "elites"));
   }
-  return id;
+  return *id;
 }
 
 }  // namespace evo::cli

@@ -15,7 +15,7 @@ class App;
 
 namespace evo::cli {
 
-/// Whether a text is a number as candidates and runs have them, and no name of a file.
+/// Whether a text consists of digits. Such a text is the number of a candidate or a run, not the name of a file.
 bool all_digits(std::string_view text);
 
 // Options that several commands have.
@@ -23,7 +23,10 @@ void add_database_option(CLI::App& command, std::string& database);
 void add_templates_option(CLI::App& command, std::string& templates);
 void add_json_flag(CLI::App& command, bool& json);
 
-// Each throws usage_error that names the option, what was given and what is wanted.
+/// An option's former name: it still works, is not listed by --help, and prints the new name on standard error.
+void add_former_name(CLI::App& command, const std::string& former, const std::string& name, std::string& value);
+
+// Each of these throws a usage_error that names the option, the given text and what is expected.
 
 /// A whole number from `least` to `most`. `option` is for the message ("--evals").
 std::uint64_t parse_number(std::string_view option, std::string_view text, std::uint64_t least = 0,
@@ -32,17 +35,17 @@ std::uint64_t parse_number(std::string_view option, std::string_view text, std::
 /// "90s", "10m", "1h", "1h30m", "1.5h": positive, with units.
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
 
-/// Throws usage_error when one of the options was typed: they say nothing of `subject` ("a candidate's ID").
+/// Throws usage_error when one of the options was given: they do not apply to `subject` ("a candidate's ID").
 void refuse_options(const CLI::App& command, const std::vector<std::string>& options, std::string_view subject);
 
-/// Splits "mission,1,8,512,64,B=1,H=8,S=77,D=64" into the names and sizes it lists, in parse_shape's syntax,
-/// and checks each against the task.
+/// The shapes in a list such as "mission,1,8,512,64,B=1,H=8,S=77,D=64": names, and sizes in parse_shape's syntax. Each
+/// is checked against the task.
 std::vector<std::string> parse_shapes(const Task& task, const std::vector<std::string>& arguments);
 
 /// {"out=bf16"} as option values of the task, checked against its options.
 Bindings parse_options(const Task& task, const std::vector<std::string>& arguments);
 
-/// Candidates and runs are numbered from 1: "17" or "#17".
+/// The number of a candidate or a run: "17" or "#17". They are counted from 1.
 std::int64_t parse_id(std::string_view what, std::string_view text);
 
 }  // namespace evo::cli

@@ -11,19 +11,18 @@
 
 namespace evo::cli {
 
-/// Whose task says which answers are right.
+/// Which task a claim is checked against: it says which answers are right.
 enum class Contract : std::uint8_t {
-  same,  ///< The one that the claim was made for, a candidate's own or one that is installed here as the file brings
-         ///< it.
-  installed,  ///< The one of the templates here: that of the file differs.
-  brought,    ///< The file's own: there is none of its name here.
+  same,       ///< The task of the claim. An exported file's task is also the installed one.
+  installed,  ///< The installed task. The exported file's own differs.
+  brought,    ///< The exported file's own task. None of that name is installed.
 };
 
-/// What is claimed of a kernel, and all that is needed to check it.
+/// The claimed latency and error of a kernel, with everything that is needed to check them.
 struct Claim {
   std::string origin;  ///< "candidate 17", "best.cu".
   Contract contract = Contract::same;
-  bool edited = false;  ///< An exported file whose kernels are no longer those that were exported.
+  bool edited = false;  ///< The kernels of an exported file have changed since the export.
   SourceTree tree;
   Task task;
   Family family;
@@ -41,10 +40,10 @@ bool is_candidate_id(const std::string& text);
 
 Claim claim_of(const Restored& restored);
 
-/// An exported file may hold several kernels, each with its claim. Throws usage_error for what is none.
+/// The claims of an exported file, one for each of its kernels. Throws usage_error for any other file.
 std::vector<Claim> exported_claims(const std::string& path);
 
-/// Whether a file says that it was exported; nothing is checked.
+/// Whether a file has the header of an export. Nothing else is checked.
 bool looks_exported(const std::string& path);
 
 }  // namespace evo::cli

@@ -9,7 +9,8 @@
 namespace evo::cli {
 namespace {
 
-/// What says which answers are right: the task, its measured limits, its reference and what that includes.
+/// The files that define which answers are right: the task, its measured limits, its reference and the reference's
+/// includes.
 SourceTree definition_of(const SourceTree& tree, const Task& task) {
   SourceTree definition;
   for (const auto& [path, text] : tree) {
@@ -20,8 +21,8 @@ SourceTree definition_of(const SourceTree& tree, const Task& task) {
   return definition;
 }
 
-/// The files that an exported file brings of a definition are as they are here. It brings includes only for a reference
-/// that is a template.
+/// Whether the definition in an exported file is the installed one. An exported file has includes only when its
+/// reference is a template.
 bool same_definition(const SourceTree& brought, const SourceTree& installed, const Task& task) {
   const bool same = std::ranges::all_of(brought, [&](const auto& file) {
     const auto here = installed.find(file.first);
@@ -31,13 +32,13 @@ bool same_definition(const SourceTree& brought, const SourceTree& installed, con
   return same && brought.contains(limits) == installed.contains(limits);
 }
 
-/// A name of a shape says here what it says in the file.
+/// Throws usage_error when a shape of the file has the name of an installed one, but other sizes.
 void require_same_shapes(const Target& target, const Task& task) {
   for (const std::vector<Shape>* listed : {&target.timed, &target.validated}) {
     for (const Shape& shape : *listed) {
       const auto here = std::ranges::find(task.shapes, shape.name, &Shape::name);
       if (here != task.shapes.end() && here->parameters != shape.parameters)
-        throw usage_error(fmt::format("its shape {} is another one here", shape.name));
+        throw usage_error(fmt::format("its shape {} has other sizes here", shape.name));
     }
   }
 }
@@ -64,8 +65,8 @@ void use_installed_task(Claim& claim, const SourceTree& templates, std::string_v
     require_same_shapes(claim.target, claim.task);
     add_default_validation(claim.task, device_kind, claim.target);
   } catch (const Error& error) {
-    throw usage_error(
-        fmt::format("{} cannot be judged by the {} of these templates: {}", claim.origin, name, error.what()));
+    throw usage_error(fmt::format("{} cannot be checked against the task {} of these templates: {}", claim.origin, name,
+                                  error.what()));
   }
 }
 

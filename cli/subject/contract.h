@@ -6,10 +6,10 @@
 
 namespace evo::cli {
 
-/// Has the claim of an exported file judged by the task of that name among `templates`, on the shapes that it validates
-/// on a device kind beside the file's own: whoever wrote the file wrote the task in it, too. Where there is no such
-/// task the file's own stays. Sets claim.contract. Throws usage_error where the file's kernels cannot be those of the
-/// installed task.
+/// Replaces the task of an exported file's claim by the installed task of that name, and adds the shapes that this task
+/// validates on the device kind. The author of a file has also written the task in it, so the file's own task proves
+/// little. It stays only where `templates` has none of its name. Sets claim.contract. Throws usage_error when the
+/// file's kernels do not fit the installed task.
 void use_installed_task(Claim& claim, const SourceTree& templates, std::string_view device_kind);
 
 }  // namespace evo::cli

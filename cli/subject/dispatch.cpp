@@ -22,7 +22,7 @@ struct Elite {
   Target target;
 };
 
-/// The objective but for its shapes.
+/// The objective without its shapes.
 std::string aim_of(Target target) {
   target.timed.clear();
   target.validated.clear();

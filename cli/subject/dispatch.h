@@ -8,7 +8,7 @@
 
 namespace evo::cli {
 
-/// Which elites may go into one file; empty fields do not restrict.
+/// Which elites may go into one file. Empty fields do not restrict.
 struct DispatchFilter {
   std::string task;
   std::string device;
@@ -22,8 +22,7 @@ struct DispatchFilter {
 /// options that match too are named on standard error. Throws usage_error when nothing matches.
 std::vector<ExportRequest> dispatch_requests(const Store& store, const DispatchFilter& filter);
 
-/// The rank 1 elites of current tasks that match, those of the newest runs first: what was worked on last is
-/// what is meant.
+/// The rank 1 elites of current tasks that match, those of the newest runs first.
 std::vector<EliteRow> best_elites(const Store& store, const EliteFilter& filter);
 
 }  // namespace evo::cli

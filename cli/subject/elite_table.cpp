@@ -13,8 +13,8 @@ bool same_key(const EliteRow& a, const EliteRow& b) {
          a.objective == b.objective;
 }
 
-/// The shapes of an objective over several, whose latency is the geometric mean of theirs; of one shape none,
-/// as its latency is the objective's.
+/// The shapes that get a column of their own: all, when the objective is the geometric mean over several shapes. A
+/// single shape gets none, because its latency is the objective.
 std::vector<std::string> timed_shapes(const std::vector<EliteRow>& rows) {
   std::vector<std::string> shapes;
   if (rows.empty()) return shapes;

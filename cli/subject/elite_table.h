@@ -11,10 +11,10 @@ namespace evo::cli {
 /// "fp8_sdpa on vgpu:h200 (NVIDIA H200, modelled): latency mission out=f16".
 std::string elite_heading(const EliteRow& row);
 
-/// The elites of one key as a table: rank, id, latency, error, registers, genome.
+/// The elites of one task, device and objective as a table: rank, id, latency, error, registers, genome.
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal);
 
-/// Rows in the store's order, cut where task hash, device or objective changes.
+/// The rows in the store's order, grouped by task hash, device and objective.
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows);
 
 /// The alleles of a genome: "kv_split=2 stages=3 ...". Beside a column that names the family.

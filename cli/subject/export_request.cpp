@@ -10,7 +10,7 @@
 namespace evo::cli {
 namespace {
 
-/// Copies of a result may be marked duplicate.
+/// Throws usage_error for a candidate that is not valid.
 void refuse_invalid(const CandidateRow& row) {
   const Evaluation& evaluation = row.evaluation;
   if (evaluation.verdict == Verdict::valid) return;
@@ -19,7 +19,7 @@ void refuse_invalid(const CandidateRow& row) {
                                 evaluation.reason.empty() ? "" : fmt::format(": {}", evaluation.reason)));
 }
 
-/// Of the compiler. The architecture and the register cap are told apart: they differ between programs.
+/// The compiler's flags without the architecture and the register cap, which differ between programs.
 std::vector<std::string> common_flags(const Evaluation& evaluation, const std::string& arch) {
   const bool known = !evaluation.builds.empty() && !evaluation.builds.front().flags.empty();
   std::vector<std::string> flags = known ? split(evaluation.builds.front().flags, ' ') : compile_options(arch, 0);

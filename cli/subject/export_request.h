@@ -5,8 +5,7 @@
 
 namespace evo::cli {
 
-/// What the exporter needs of a stored candidate. Throws usage_error when it is not valid: only a valid
-/// kernel is worth taking away.
+/// What the exporter needs of a stored candidate. Throws usage_error for a candidate that is not valid.
 ExportRequest export_request(const Restored& restored);
 
 }  // namespace evo::cli

@@ -9,9 +9,8 @@
 
 namespace evo::cli {
 
-/// Shapes that no search has validated, drawn from `salt`: two for each specialisation among the target's timed shapes,
-/// with parameters of their own, of no more work than the device kind bears. A kernel that is right for its task is
-/// right there.
+/// Random shapes that no search has used, drawn from `salt`: two for each specialisation of the target's timed shapes,
+/// small enough for the device kind. A kernel that is correct for its task is correct for these shapes, too.
 std::vector<Shape> held_out_shapes(const Task& task, const Target& target, std::string_view device_kind,
                                    std::uint64_t salt);
 

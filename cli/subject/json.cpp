@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// 64-bit numbers that are identities, not quantities: JSON readers that use doubles would round them.
+/// A 64-bit number as text: a JSON reader that uses doubles would round it.
 std::string hex(std::uint64_t number) {
   return fmt::format("{:016x}", number);
 }

@@ -80,7 +80,7 @@ std::string notice_of(const FoundDevice& found, const DeviceRecord& record) {
 
 namespace {
 
-/// Refuses a name that was given but is not among those in use.
+/// Throws usage_error for a name that is not among those in use.
 void check_known(std::string_view what, const std::string& name, std::vector<std::string> known, const Store& store) {
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
@@ -88,13 +88,13 @@ void check_known(std::string_view what, const std::string& name, std::vector<std
   throw unknown_name(what, name, known, fmt::format("in {}", store.path().string()));
 }
 
-/// As the filter of elites has it: an id, a kind or a part of the name.
+/// Whether a filter's text names the device: by its id, its kind or a part of its name.
 bool is_called(const DeviceRecord& device, const std::string& text) {
   const auto alike = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
   return device.id == text || device.kind == text || !std::ranges::search(device.name, text, alike).empty();
 }
 
-/// Whether a filter's text is an objective, or its first words.
+/// Whether a filter's text is an objective or the first words of one.
 bool begins_one(const std::string& text, const std::vector<std::string>& objectives) {
   return std::any_of(objectives.begin(), objectives.end(),
                      [&](const std::string& objective) { return (objective + " ").starts_with(text + " "); });
@@ -104,7 +104,7 @@ bool begins_one(const std::string& text, const std::vector<std::string>& objecti
 
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter) {
   std::vector<std::string> tasks, devices, objectives;
-  // No run of a kind of device is an answer, not a slip.
+  // A kind of device without runs is no typing error.
   bool device_known = find_kind(filter.device) != nullptr;
   for (const RunRow& run : store.runs()) {
     tasks.push_back(run.info.task);

@@ -16,10 +16,10 @@ namespace evo::cli {
 
 inline constexpr const char* kDefaultDatabase = "runs/evo.db";
 
-/// The task that was named. Throws usage_error with the nearest names, or that --task is missing.
+/// The task of that name. Throws usage_error when there is none, with the nearest names, or when the name is empty.
 Task find_task(const SourceTree& tree, const std::string& name);
 
-/// The device that was named; `notice` says, in one line, when "auto" fell back to the virtual GPU and why.
+/// The device of that name. When "auto" finds no GPU and takes the virtual one, `notice` gets a line that says why.
 DeviceInfo find_device(const std::string& name, std::string* notice = nullptr);
 
 /// The legal genomes of a task on a device for a target. `family`: only that one; empty: all that the device
@@ -27,7 +27,7 @@ DeviceInfo find_device(const std::string& name, std::string* notice = nullptr);
 Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
                  const std::string& family);
 
-/// Device facts and options together: what a space's expressions may read beside genes and specialised
+/// The device's facts and the target's options. A space's expressions read them, as well as genes and specialised
 /// parameters.
 Bindings known_to_space(const DeviceInfo& device, const Target& target);
 
@@ -45,9 +45,8 @@ std::optional<FoundDevice> find_again(const DeviceRecord& record);
 /// One line for people when `found` is another device than the record's; empty when it is the same.
 std::string notice_of(const FoundDevice& found, const DeviceRecord& record);
 
-/// Elites that a filter selects. Throws usage_error when it names a task, device or objective that no run in the
-/// database has, as an empty list would hide a slip of the finger; a database without runs has no elites,
-/// which is no error.
+/// The elites that a filter selects. Throws usage_error when the filter names a task, device or objective that no run
+/// in the database has: an empty list would hide the typing error. A database without runs gives an empty list.
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter);
 
 /// Throws usage_error when the database holds no such row.

@@ -23,7 +23,7 @@ std::string name_of_file(const std::filesystem::path& path) {
   return name;
 }
 
-// What compiling and timing a candidate took.
+// How long it took to compile and time a candidate.
 double cost_s(const Evaluation& evaluation) {
   double cost_ms = 0;
   for (const Build& build : evaluation.builds) cost_ms += build.compile_ms;
@@ -43,7 +43,7 @@ RecordedEntry entry_of(const CandidateRow& row) {
   return entry;
 }
 
-/// What candidates of several runs share when they can be compared.
+/// The candidates of runs that can be compared.
 struct Comparable {
   std::vector<RecordedEntry> entries;
   std::vector<std::string> genes = {"family"};
@@ -58,7 +58,7 @@ std::vector<Recording> read_database(const std::filesystem::path& path) {
     Comparable& group = groups[key];
     for (const OutcomeRow& outcome : store.outcomes(run.id)) {
       const std::optional<CandidateRow> row = store.candidate(outcome.candidate);
-      // Our own failures say nothing of the genome.
+      // A failure of the harness is not the genome's.
       if (!row || row->evaluation.verdict == Verdict::harness_failed) continue;
       group.entries.push_back(entry_of(*row));
       for (const auto& [gene, allele] : row->genome.genes) {

@@ -16,9 +16,8 @@ std::string read_text(const std::filesystem::path& path);
 /// Whether a file's text is that of an SQLite database.
 bool is_database(std::string_view text);
 
-/// The recorded spaces of a file: results in any format of read_recording, or a database of runs, which has
-/// one for each task, device and objective. They are named after the file. Throws usage_error for anything
-/// else.
+/// The recorded spaces of a file, named after it: results in any format of read_recording, or a database, which holds
+/// one space for each task, device and objective. Throws usage_error for any other file.
 std::vector<Recording> open_recordings(const std::filesystem::path& path);
 
 }  // namespace evo::cli

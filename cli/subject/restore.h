@@ -10,12 +10,12 @@
 
 namespace evo::cli {
 
-/// A stored candidate with all that its row refers to, rebuilt from the database alone: no templates are
-/// needed, and templates that have changed since make no difference.
+/// A stored candidate with everything that its row refers to. It is rebuilt from the database alone: templates are not
+/// needed, and changed templates make no difference.
 struct Restored {
   CandidateRow row;
   RunRow run;
-  SourceTree files;  ///< The task's, and the candidate's own.
+  SourceTree files;  ///< Of the task, and those that came with the candidate.
   Task task;
   Family family;
 };
@@ -29,14 +29,14 @@ Restored restore(const Store& store, CandidateId id);
 /// The programs as they were stored, without plans.
 std::vector<Program> stored_programs(const CandidateRow& row);
 
-/// Sources exactly as given, with plans resolved for every shape of the target.
+/// A candidate of the given programs, with plans for every shape of the target.
 Candidate with_plans(const Task& task, const Family& family, const Genome& genome, std::vector<Program> programs,
                      const Target& target, const Bindings& facts);
 
 /// A stored candidate with plans for the target's shapes, resolved with the facts of the device it was found on.
 Candidate restored_candidate(const Restored& restored, const Target& target);
 
-/// The oracle for each specialisation, in order, for the target's shapes.
+/// The reference programs for the specialisations of `programs`, in the same order, for the target's shapes.
 std::vector<Program> references_of(const SourceTree& tree, const Task& task, const Target& target,
                                    const std::vector<Program>& programs);
 

@@ -6,7 +6,7 @@
 
 namespace evo::cli {
 
-/// "D=64", "B=1 D=64": what a program is compiled for; empty when nothing is specialised.
+/// The constants that a program is compiled for: "D=64", "B=1 D=64"; empty when nothing is specialised.
 std::string specialisation_text(const Bindings& specialisation);
 
 /// The sources of a candidate one after the other; a comment line names the specialisation when there are

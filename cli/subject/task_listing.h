@@ -9,7 +9,7 @@
 
 namespace evo::cli {
 
-/// A task of a templates folder; a malformed one is listed with its problem and nothing else.
+/// A task of a templates folder. A malformed one has a name and a problem, and nothing else.
 struct TaskListing {
   std::string name;
   std::string problem;  ///< Empty when it loads.

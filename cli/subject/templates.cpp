@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestFileBytes = 1 << 20;
 constexpr std::size_t kMostFiles = 10'000;
-constexpr std::size_t kMostEntries = 100'000;  // Of any kind: pointed at a home folder, we stop in time.
+constexpr std::size_t kMostEntries = 100'000;  // Files of any kind. A home folder that was named by mistake has more.
 
 bool holds_a_task(const fs::path& folder) {
   std::error_code error;
@@ -42,9 +42,9 @@ std::vector<fs::path> usual_places() {
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
-    const fs::path beside = executable.parent_path();
+    const fs::path folder = executable.parent_path();
     for (const char* relative : {"../templates", "../../templates", "../../../templates", "../share/evo/templates"}) {
-      places.push_back((beside / relative).lexically_normal());
+      places.push_back((folder / relative).lexically_normal());
     }
   }
   return places;
@@ -60,7 +60,7 @@ bool is_inside(const fs::path& file, const fs::path& root) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-/// Throws when the file must not be read, whatever it holds.
+/// Throws usage_error for a file that must not be read.
 void check_file(const fs::path& file, const fs::path& root) {
   std::error_code error;
   const fs::path real = fs::canonical(file, error);

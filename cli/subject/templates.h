@@ -7,10 +7,9 @@
 
 namespace evo::cli {
 
-/// Where the templates are: `wish` (--templates) if given, else EVO_TEMPLATES, ./templates, beside the
-/// executable
-/// (../templates, ../../templates), ../share/evo/templates. A folder counts when it holds a task. Throws
-/// usage_error that says where it looked, or, for a folder that was named, what is wrong with it.
+/// The folder of templates: `wish` (--templates) if it is given, else $EVO_TEMPLATES, ./templates, and folders relative
+/// to the executable (../templates, ../../templates, ../share/evo/templates). A folder counts when it holds a task.
+/// Throws usage_error that says where it looked, or what is wrong with the folder that was named.
 std::filesystem::path find_templates(const std::string& wish);
 
 /// Reads the regular files *.json, *.cu and *.cuh below `folder`. Hidden files are left out. Throws

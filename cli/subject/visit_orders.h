@@ -7,8 +7,8 @@
 
 namespace evo::cli {
 
-/// One run on a recorded space: its rows (0-based, in the file's order) in order of first visit, failures
-/// included.
+/// The order in which one run visited the rows of a recorded space. Rows are counted from 0 in the file's order; failed
+/// ones are included.
 struct Visits {
   std::string space;
   std::string strategy;

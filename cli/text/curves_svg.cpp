@@ -17,11 +17,11 @@ constexpr double kTop = 34;
 constexpr double kRight = 14;
 constexpr double kBottom = 40;
 constexpr std::size_t kColumns = 2;
-constexpr std::size_t kFirstShown = 10;  // the scale fits what comes after the first few evaluations
+constexpr std::size_t kFirstShown = 10;  // the scale is chosen for the curves from this evaluation on
 constexpr std::array kColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0",
                                  "#d98324", "#5f6b73", "#1b9aaa", "#a23b72"};
 
-/// Where numbers of one panel stand on the page.
+/// Maps the values of one panel to pixels.
 class Scale {
  public:
   explicit Scale(const Panel& panel) {

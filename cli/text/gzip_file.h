@@ -5,10 +5,10 @@
 
 namespace evo::cli {
 
-/// A file that may be gzipped, as far as it could be read.
+/// The text of a plain or gzipped file, as far as it could be read.
 struct GzipFile {
-  std::string text;    ///< Decompressed; plain files as they are.
-  bool whole = false;  ///< False for one that is damaged, cut off or cannot be read on.
+  std::string text;    ///< Decompressed.
+  bool whole = false;  ///< False when the file is damaged, cut off or cannot be read to its end.
   std::string reason;  ///< Why it is not whole.
 };
 

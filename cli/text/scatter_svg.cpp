@@ -20,7 +20,7 @@ constexpr double kRight = 14;
 constexpr double kBottom = 46;
 constexpr std::array kColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0", "#d98324", "#5f6b73"};
 
-/// From values to places, the same on both axes.
+/// Maps values to pixels, with the same scale on both axes.
 class Scale {
  public:
   explicit Scale(const ScatterPlot& plot) {

@@ -20,11 +20,11 @@ static_assert(std::atomic<bool>::is_always_lock_free, "used in a signal handler"
 void on_signal(int) {
   if (interrupted.exchange(true)) _exit(kInterrupted);
   constexpr std::string_view kNotice = "\nevo: finishing what is in flight; Ctrl-C again stops at once\n";
-  // Nothing can be done about a notice that does not get out.
+  // If the notice cannot be written there is nothing to do about it.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kNotice.data(), kNotice.size());
 }
 
-/// A signal that was ignored when we started stays so: that is how nohup works.
+/// A signal that was ignored when evo started stays ignored, as nohup expects.
 void handle_all(void (*handler)(int)) {
   for (const int number : kSignals) {
     struct sigaction current {};

@@ -4,9 +4,9 @@
 
 namespace evo::cli {
 
-/// From its construction on, Ctrl-C (also SIGTERM and SIGHUP) asks for a clean end: the first sets the flag,
-/// the second ends the process at once with exit code 130. What is committed stays committed either way. One
-/// at a time.
+/// While it exists, the first Ctrl-C (also SIGTERM or SIGHUP) sets a flag that asks for a clean end; the second ends
+/// the process at once with exit code 130. Whatever the database has committed is kept in both cases. Only one may
+/// exist at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -17,8 +17,7 @@ class InterruptGuard {
   const std::atomic<bool>& requested() const;
 };
 
-/// For worker processes: the terminal sends Ctrl-C to them too, but it is their parent that decides when they
-/// end.
+/// For worker processes. The terminal sends Ctrl-C to them, too, but their parent ends them.
 void ignore_interrupts();
 
 }  // namespace evo::cli

@@ -4,12 +4,11 @@
 
 namespace evo::cli {
 
-/// Standard streams that the caller has closed are opened on /dev/null, so that no file or socket of ours takes their
-/// number. Writing there still fails.
+/// Opens standard streams that the caller has closed on /dev/null, so that no file or socket of evo gets their number.
+/// Writing to them still fails.
 void open_closed_streams();
 
-/// What a program says of itself beside its results. Whether anybody can read it decides nothing: where standard error
-/// cannot be written the text is dropped.
+/// Prints a message. It is dropped when standard error cannot be written: a message that nobody reads is no error.
 void write_to_stderr(std::string_view text) noexcept;
 
 }  // namespace evo::cli

@@ -13,7 +13,7 @@ Error unknown_name(std::string_view what, std::string_view typed, const std::vec
   if (names.empty()) return usage_error(message + " (there are none)");
   const std::string hint = suggestion(typed, names);
   message += hint;
-  // With a guess the list is still worth having: the guess may be wrong.
+  // The guess may be wrong, so the whole list follows.
   if (hint.find("did you mean") != std::string::npos) message += fmt::format(" (there are {})", list_of(names));
   return usage_error(message);
 }

@@ -4,7 +4,7 @@
 
 namespace evo::cli {
 
-/// Text as it stands in an SVG document.
+/// The text with the characters escaped that SVG reserves.
 std::string svg_text(const std::string& text);
 
 }  // namespace evo::cli

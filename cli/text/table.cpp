@@ -7,7 +7,7 @@ namespace evo::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;             // Spaces between columns.
-constexpr std::size_t kNarrowestWrap = 24;  // A last column with less room is left to the terminal.
+constexpr std::size_t kNarrowestWrap = 24;  // With less room the last column is not wrapped.
 
 std::string padded(const std::string& text, std::size_t width, Table::Align align) {
   const std::size_t used = display_width(text);
@@ -15,7 +15,7 @@ std::string padded(const std::string& text, std::size_t width, Table::Align alig
   return align == Table::Align::right ? fill + text : text + fill;
 }
 
-/// Breaks at spaces; a word longer than `width` stays whole. `width` 0: no limit.
+/// The lines of a text of at most `width` columns (0: no limit). Lines break at spaces; a longer word stays whole.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   if (width == 0 || display_width(text) <= width) return {text};
   std::vector<std::string> lines;
@@ -67,7 +67,7 @@ std::string Table::text(const Terminal& terminal, std::size_t indent) const {
     for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
       line += padded(cells[i], widths[i], columns_[i].align) + std::string(kGap, ' ');
     }
-    // Wrapping and right alignment exclude each other.
+    // A right-aligned column is not wrapped.
     if (columns_.back().align == Align::right) {
       line += padded(cells.back(), widths.back(), Align::right);
       out += styled(terminal, style, without_trailing_spaces(line)) + '\n';

@@ -7,7 +7,7 @@
 
 namespace evo::cli {
 
-/// What an output stream can show. Not a terminal: no colour, no live line, no width.
+/// What an output stream can show. A stream that is not a terminal has no colour, no live line and no width.
 struct Terminal {
   bool interactive = false;
   bool colour = false;      ///< Off when NO_COLOR is set or TERM is dumb.

@@ -25,8 +25,8 @@ class PredictionError {
   /// The latency to expect when the genome is measured. Empty or infinite where the prediction is.
   std::optional<double> expected_us(const Genome& genome, std::optional<double> predicted);
   /// The ratio measured/predicted to expect of a genome. Until there are enough measurements this is their median. Then
-  /// a forest predicts it from the genes; half of the spread between its trees is subtracted, which favours genomes that
-  /// it knows little about. A failure counts as twice the median. 1 without any measurement.
+  /// a forest predicts it from the genes; half of the spread between its trees is subtracted, which favours genomes
+  /// that it knows little about. A failure counts as twice the median. 1 without any measurement.
   double ratio(const Genome& genome);
 
  private:

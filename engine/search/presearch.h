@@ -22,10 +22,10 @@ struct Presearch {
   std::size_t kept = 4;       ///< Seeds at most.
 };
 
-/// Runs searches by `strategy` that get predicted latencies instead of measured ones. Returns the genomes with the least
-/// predicted latencies, best first; no two of them make the same program or differ in a single gene. `out_of_time` is
-/// asked between batches and may be empty. It ends the pre-search early, as an interrupted predictor does; the genomes
-/// predicted until then count. Throws as make_strategy does.
+/// Runs searches by `strategy` that get predicted latencies instead of measured ones. Returns the genomes with the
+/// least predicted latencies, best first; no two of them make the same program or differ in a single gene.
+/// `out_of_time` is asked between batches and may be empty. It ends the pre-search early, as an interrupted predictor
+/// does; the genomes predicted until then count. Throws as make_strategy does.
 std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
                                 LatencyPredictor& predictor, const Presearch& presearch,
                                 const std::function<bool()>& out_of_time = {});

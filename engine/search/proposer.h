@@ -38,9 +38,9 @@ struct RecordedProposals {
 };
 
 /// `strategy`, with up to the share `share` of the proposals from `proposer`, under the operator "proposer". Without a
-/// proposer (null) only recorded ones are taken. The strategy learns from proposals that are genomes of its space as from
-/// its own. It does not see those with new templates, which `templates` keeps. Refused are illegal genomes, genomes that
-/// were asked before, and templates that cannot be admitted.
+/// proposer (null) only recorded ones are taken. The strategy learns from proposals that are genomes of its space as
+/// from its own. It does not see those with new templates, which `templates` keeps. Refused are illegal genomes,
+/// genomes that were asked before, and templates that cannot be admitted.
 std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer,
                                         double share, ProposedTemplates& templates, RecordedProposals recorded);
 

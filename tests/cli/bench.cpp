@@ -77,6 +77,18 @@ void write_toy_task(const Bench& bench, bool with_wrong) {
   bench.write("templates/toy/plain/family.json", family.replace(family.find(right), right.size(), "[false, true]"));
 }
 
+std::string verify_spoiled(const Bench& bench, std::string exported, std::size_t end) {
+  const std::size_t plus = exported.rfind("] + b[", end);
+  REQUIRE(plus != std::string::npos);
+  exported.replace(plus, 6, "] - b[");
+  bench.write("spoiled.cu", exported);
+  const Outcome outcome = bench.evo({"verify", "spoiled.cu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(outcome.out.find("not reproduced: wrong_answer") != std::string::npos);
+  return outcome.out;
+}
+
 void check_refused(const Outcome& outcome, int code, const std::vector<std::string>& parts) {
   INFO("standard output: " << outcome.out << "\nstandard error: " << outcome.err);
   CHECK(outcome.code == code);

@@ -38,6 +38,10 @@ class Bench {
 /// half of twice as many give wrong answers.
 void write_toy_task(const Bench& bench, bool with_wrong = false);
 
+/// Checks that `evo verify` finds the kernel of an exported toy task wrong when its last addition before `end` in the
+/// text has become a subtraction. Returns what it printed.
+std::string verify_spoiled(const Bench& bench, std::string exported, std::size_t end = std::string::npos);
+
 /// Checks that `evo` refused: the exit code, nothing on standard output, and one line on standard error that
 /// starts with "evo: " and holds every one of `parts`.
 void check_refused(const Outcome& outcome, int code, const std::vector<std::string>& parts);

@@ -50,7 +50,7 @@ TEST_CASE("only valid candidates that compete are compared") {
   const auto ids = elites_of(bench);
   REQUIRE(ids.size() == 6);
   check_refused(bench.evo({"compare", ids[0]}), 2, {"name two candidates or more"});
-  check_refused(bench.evo({"compare", ids[0], ids[3]}), 2, {"do not compete"});
+  check_refused(bench.evo({"compare", ids[0], ids[3]}), 2, {"cannot be compared"});
   check_refused(bench.evo({"compare", ids[0], "999"}), 2, {"no candidate 999"});
   check_refused(bench.evo({"compare", ids[0], "x"}), 2, {"x"});
 }

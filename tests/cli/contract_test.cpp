@@ -27,7 +27,7 @@ void export_best(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("a file whose task allows more than the one here is judged by the one here") {
+TEST_CASE("a file whose task allows more than the installed one is checked against the installed one") {
   const Bench lax, here, elsewhere;
   write_toy_task(lax);
   write_toy_task(here);
@@ -41,11 +41,11 @@ TEST_CASE("a file whose task allows more than the one here is judged by the one 
 
   const Outcome there = lax.evo({"verify", "best.cu"});
   CHECK(there.code == 0);
-  CHECK_FALSE(holds(there.out, "judged by"));
+  CHECK_FALSE(holds(there.out, "checked against"));
   const Outcome judged = here.evo({"verify", "best.cu"});
   INFO(judged.out << judged.err);
   CHECK(judged.code == 1);
-  CHECK(holds(judged.out, "judged by the toy of the templates here: the one in the file is different"));
+  CHECK(holds(judged.out, "checked against the task toy of this machine's templates: the one in the file differs"));
   CHECK(holds(judged.out, "not reproduced: wrong_answer"));
   CHECK(holds(judged.out, "limit 0.0001"));
   CHECK(here.json({"verify", "best.cu"}, 1)["contract"] == "installed");
@@ -53,7 +53,8 @@ TEST_CASE("a file whose task allows more than the one here is judged by the one 
   // Where nobody knows the task, that is said.
   const Outcome unknown = elsewhere.evo({"verify", "best.cu"});
   CHECK(unknown.code == 0);
-  CHECK(holds(unknown.out, "judged by the toy that the file brings: the templates here have none"));
+  CHECK(
+      holds(unknown.out, "checked against the task toy in the file: this machine's templates have none of that name"));
   CHECK(elsewhere.json({"verify", "best.cu"})["contract"] == "brought");
   // The templates may be named.
   CHECK(elsewhere.evo({"verify", "best.cu", "--templates", (here / "templates").string()}).code == 1);
@@ -79,13 +80,15 @@ TEST_CASE("a shape that is another one here, and a kernel that is none for the t
   edit(bench, "templates/toy/task.json", R"("middle": { "N": 700 })", R"("middle": { "N": 70 })");
   export_best(bench);
   write_toy_task(bench);
-  check_refused(bench.evo({"verify", "best.cu"}), 2,
-                {"best.cu cannot be judged by the toy of these templates", "its shape middle is another one here"});
+  check_refused(
+      bench.evo({"verify", "best.cu"}), 2,
+      {"best.cu cannot be checked against the task toy of these templates", "its shape middle has other sizes here"});
   export_best(bench);
   edit(bench, "templates/toy/task.json", R"("name": "b")", R"("name": "addend")");
   edit(bench, "templates/toy/task.json", R"("arguments": ["a", "b", "c", "N"])",
        R"("arguments": ["a", "addend", "c", "N"])");
-  check_refused(bench.evo({"verify", "best.cu"}), 2, {"best.cu cannot be judged by the toy of these templates"});
+  check_refused(bench.evo({"verify", "best.cu"}), 2,
+                {"best.cu cannot be checked against the task toy of these templates"});
 }
 
 TEST_CASE("a file as the templates here make it is judged without a word, and so is a candidate") {

@@ -40,10 +40,10 @@ TEST_CASE("an empty database has no elites and no runs, which is no error") {
   make_empty_database(bench, "empty.db");
   const Outcome elites = bench.evo({"elites", "--db", "empty.db"});
   CHECK(elites.code == 0);
-  CHECK(elites.out == "no elites yet: evo run --task T finds some\n");
+  CHECK(elites.out == "no elites yet: find some with evo run --task T\n");
   const Outcome runs = bench.evo({"runs", "--db", "empty.db"});
   CHECK(runs.code == 0);
-  CHECK(runs.out == "no runs yet: evo run --task T starts one\n");
+  CHECK(runs.out == "no runs yet: start one with evo run --task T\n");
   CHECK(bench.json({"elites", "--db", "empty.db"})["elites"] == nlohmann::json::array());
   CHECK(bench.json({"runs", "--db", "empty.db"})["runs"] == nlohmann::json::array());
 }
@@ -110,7 +110,7 @@ TEST_CASE("a database that SQLite would forget is refused by every command") {
   for (const auto& command : commands) {
     INFO(command.front());
     check_refused(bench.evo(with_database(command, "")), 2, {"--db", "name a file"});
-    check_refused(bench.evo(with_database(command, ":memory:")), 2, {"--db", "nothing is kept there: name a file"});
+    check_refused(bench.evo(with_database(command, ":memory:")), 2, {"--db", "it is lost when evo ends: name a file"});
   }
   CHECK(bench.files() == before);
 }

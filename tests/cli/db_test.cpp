@@ -20,6 +20,13 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Two runs of the toy task, each in a database of its own.
+void run_toy_in_two_databases(const Bench& bench) {
+  write_toy_task(bench);
+  run_toy(bench, "1", "a.db");
+  run_toy(bench, "2", "b.db");
+}
+
 }  // namespace
 
 TEST_CASE("evo db check tells a sound database from a damaged one") {
@@ -39,9 +46,7 @@ TEST_CASE("evo db check tells a sound database from a damaged one") {
 
 TEST_CASE("a merged database holds the runs of both, and the best three of both are its elites") {
   const Bench bench;
-  write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
-  run_toy(bench, "2", "b.db");
+  run_toy_in_two_databases(bench);
   run_toy(bench, "1", "both.db");
   run_toy(bench, "2", "both.db");
   const nlohmann::json counts = bench.json({"db", "merge", "b.db", "--db", "a.db"});
@@ -64,11 +69,9 @@ TEST_CASE("a merged database holds the runs of both, and the best three of both 
   CHECK(bench.evo({"run", "--resume", "2", "--evals", "8", "--quiet", "--db", "a.db"}).code == 0);
 }
 
-TEST_CASE("what was merged before is not merged again, and the other database stays as it is") {
+TEST_CASE("merging again adds nothing, and the other database is not changed") {
   const Bench bench;
-  write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
-  run_toy(bench, "2", "b.db");
+  run_toy_in_two_databases(bench);
   const std::string before = bench.read("b.db");
   REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
   const Outcome again = bench.evo({"db", "merge", "b.db", "--db", "a.db"});
@@ -80,9 +83,7 @@ TEST_CASE("what was merged before is not merged again, and the other database st
 
 TEST_CASE("a second merge brings what a run has found since the first") {
   const Bench bench;
-  write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
-  run_toy(bench, "2", "b.db");
+  run_toy_in_two_databases(bench);
   run_toy(bench, "1", "both.db");
   run_toy(bench, "2", "both.db");
   const auto resume = [&](const std::string& run, const std::string& evals, const std::string& database) {
@@ -122,9 +123,7 @@ TEST_CASE("a second merge brings what a run has found since the first") {
 
 TEST_CASE("a second merge brings the end of a run that was merged while it ran") {
   const Bench bench;
-  write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
-  run_toy(bench, "2", "b.db");
+  run_toy_in_two_databases(bench);
   REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
   SQLite::Database((bench / "a.db").string(), SQLite::OPEN_READWRITE)
       .exec("UPDATE run SET status = 'running', finished_at = NULL WHERE id = 2");
@@ -132,11 +131,9 @@ TEST_CASE("a second merge brings the end of a run that was merged while it ran")
   CHECK(bench.json({"runs", "--db", "a.db"})["runs"][0]["status"] == "finished");
 }
 
-TEST_CASE("two copies of a run that went on with other results are told, and stay as they are") {
+TEST_CASE("two copies of a run that continued with different results are reported, and left as they are") {
   const Bench bench;
-  write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
-  run_toy(bench, "2", "b.db");
+  run_toy_in_two_databases(bench);
   REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "8", "--quiet", "--db", "b.db"}).code == 0);
   run_toy(bench, "3", "b.db");
@@ -147,7 +144,7 @@ TEST_CASE("two copies of a run that went on with other results are told, and sta
   const Outcome merged = bench.evo({"db", "merge", "b.db", "--db", "a.db"});
   CHECK(merged.code == 0);
   CHECK(holds(merged.out, "1 runs with 6 candidates came from b.db"));
-  CHECK(holds(merged.out, "\nrun 2 went on with other results there than here: it stays as it is"));
+  CHECK(holds(merged.out, "\nrun 2 has other results there than here: it was left as it is"));
   CHECK(bench.json({"runs", "--db", "a.db"})["runs"][1]["evaluated"] == 6);
   CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
 }
@@ -175,9 +172,7 @@ TEST_CASE("a merge brings the files of a task that was imported before, also to 
 
 TEST_CASE("a database that is not sound, not there or the same is not merged") {
   const Bench bench;
-  write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
-  run_toy(bench, "2", "b.db");
+  run_toy_in_two_databases(bench);
   check_refused(bench.evo({"db", "merge", "a.db", "--db", "a.db"}), 2, {"is the database itself"});
   check_refused(bench.evo({"db", "merge", "none.db", "--db", "a.db"}), 2, {"there is no database none.db"});
   check_refused(bench.evo({"db", "merge", "b.db", "--db", "none.db"}), 2, {"there is no database none.db"});

@@ -33,7 +33,7 @@ TEST_CASE("Ctrl-C ends a run cleanly and says how to go on") {
   CHECK(run["evaluated"] < 52);
 }
 
-TEST_CASE("an interrupted run goes on as if nothing had happened") {
+TEST_CASE("an interrupted run is resumed as if nothing had happened") {
   const Bench interrupted, whole;
   write_toy_task(interrupted, true);
   write_toy_task(whole, true);

@@ -70,7 +70,7 @@ TEST_CASE("what failed on the GPU after it was built is modelled where that is w
   CHECK(csv.find("h200,0.0000,") != std::string::npos);
 }
 
-TEST_CASE("a genome's modelled time is told apart by launch, pipe and what warps wait for") {
+TEST_CASE("a genome's modelled time is broken down by launch, pipe and stall") {
   const Bench bench;
   bench.write(
       "genome.json",

@@ -59,7 +59,8 @@ TEST_CASE("the example proposer has its share of a run, with its lineage") {
 }
 
 TEST_CASE(
-    "a proposer that ends, talks nonsense, nests it deep or stalls is told of, and the run goes on as without it") {
+    "a proposer that ends, answers nonsense, nests it deep or stalls is reported, and the run continues as without "
+    "it") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db", "alone.db"})
@@ -75,7 +76,7 @@ TEST_CASE(
     CHECK(outcome.code == 0);
     CHECK(occurrences(outcome.err, "proposer: ") == 3);
     CHECK(occurrences(outcome.err, says) == 3);
-    CHECK(occurrences(outcome.err, "the run goes on without it") == 1);
+    CHECK(occurrences(outcome.err, "the run continues without it") == 1);
     const auto rows = outcomes(bench, database);
     REQUIRE(rows.size() == alone.size());
     for (std::size_t i = 0; i < rows.size(); ++i) CHECK(rows[i]["latency_us"] == alone[i]["latency_us"]);
@@ -215,7 +216,7 @@ TEST_CASE("a proposer's whole source that wins is kept with its plan, exported a
   check_exported(bench, "/kernel.cu", "c[i] = a[i] + b[i]");
 }
 
-TEST_CASE("proposed kernels pass the same gates, nonsense is refused with the reason, and the run goes on") {
+TEST_CASE("proposed kernels pass the same gates, nonsense is refused with the reason, and the run continues") {
   const Bench bench;
   write_toy_with_slot(bench);
   const auto wild =

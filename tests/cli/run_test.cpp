@@ -161,7 +161,7 @@ TEST_CASE("a terminal shows one live line and colour") {
   CHECK_FALSE(holds(outcome.out, "\x1b["));
 }
 
-TEST_CASE("a finished run goes on with a higher limit, as if it had had it from the start") {
+TEST_CASE("a finished run continues with a higher limit, as if it had begun with it") {
   const Bench resumed, whole;
   write_toy_task(resumed);
   write_toy_task(whole);
@@ -258,7 +258,7 @@ TEST_CASE("elites of a task that has changed are listed only on request") {
   CHECK(holds(bench.evo({"elites", "--all"}).out, "[the task has changed since]"));
 }
 
-TEST_CASE("a run of one family goes on with that family alone") {
+TEST_CASE("a run of one family is resumed with that family alone") {
   const Bench bench;
   write_toy_task(bench);
   for (const char* file : {"family.json", "kernel.cu"}) {

@@ -73,19 +73,19 @@ TEST_CASE("a screened run evaluates the best modelled of its proposals, and is r
   CHECK(outcomes(bench, "whole.db")[0]["latency_us"] == best);
 }
 
-TEST_CASE("a run that rehearses opens with what the model ranks best, and is resumed as it was") {
+TEST_CASE("a pre-searched run begins with what the model ranks best, and is resumed as it was") {
   const Bench bench;
   write_toy_task(bench);
   const auto presearched_run = [&](const std::string& evaluations, const std::string& database) {
     const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed",
-                                       "5", "--rehearse", "20", "--db", database});
+                                       "5", "--presearch", "20", "--db", database});
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
     return outcome.err;
   };
-  const std::string told = presearched_run("6", "whole.db");
-  CHECK(told.find("rehearsal: 20 genomes are modelled first") != std::string::npos);
-  CHECK(told.find("seeded with 4 of a rehearsal") != std::string::npos);
+  const std::string messages = presearched_run("6", "whole.db");
+  CHECK(messages.find("pre-search: 20 genomes are modelled first") != std::string::npos);
+  CHECK(messages.find("seeded with 4 of a pre-search") != std::string::npos);
   const nlohmann::json rows = outcomes(bench, "whole.db");
   std::vector<double> opening;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -96,24 +96,38 @@ TEST_CASE("a run that rehearses opens with what the model ranks best, and is res
   presearched_run("2", "parts.db");
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "6", "--db", "parts.db"}).code == 0);
   CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
-  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--rehearse", "many"}), 2, {"--rehearse"});
-  check_refused(bench.evo({"run", "--resume", "1", "--rehearse", "2", "--db", "parts.db"}), 2,
-                {"--rehearse cannot be combined with --resume"});
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--presearch", "many"}), 2, {"--presearch"});
+  check_refused(bench.evo({"run", "--resume", "1", "--presearch", "2", "--db", "parts.db"}), 2,
+                {"--presearch cannot be combined with --resume"});
 }
 
-TEST_CASE("a run that rehearses and is screened is resumed as it was") {
+TEST_CASE("a run that is pre-searched and screened is resumed as it was") {
   const Bench bench;
   write_toy_task(bench);
   const auto run = [&](const std::string& evaluations, const std::string& database) {
     REQUIRE(bench
                 .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "3", "--screen",
-                      "2", "--rehearse", "8", "--db", database})
+                      "2", "--presearch", "8", "--db", database})
                 .code == 0);
   };
   run("12", "whole.db");
   run("6", "parts.db");
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "12", "--db", "parts.db"}).code == 0);
   CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
+}
+
+TEST_CASE("an option's former name works and says the new one") {
+  const Bench bench;
+  bench.write("model.csv", perfect_model());
+  const auto replay = [&](const std::string& option) {
+    return bench.evo({"replay", kSpace, "--runs", "1", "--evals", "5", "--modelled", "model.csv", option, "20"});
+  };
+  const Outcome former = replay("--rehearse");
+  const Outcome now = replay("--presearch");
+  CHECK(former.code == 0);
+  CHECK(former.out == now.out);
+  CHECK(former.err == "--rehearse is now called --presearch\n");
+  CHECK(now.err.empty());
 }
 
 TEST_CASE("a screen is a number of proposals, and a resumed run keeps its own") {
@@ -167,7 +181,7 @@ TEST_CASE("replay screens proposals with modelled latencies, and comes near in f
   const double plain = reach({});
   CHECK(reach({"--modelled", "model.csv"}) == plain);
   CHECK(reach({"--modelled", "model.csv", "--screen", "4"}) < 0.8 * plain);
-  CHECK(reach({"--modelled", "model.csv", "--rehearse", "1000"}) == 1);
+  CHECK(reach({"--modelled", "model.csv", "--presearch", "1000"}) == 1);
 }
 
 TEST_CASE("replay refuses a screen without a model, and files that are none") {
@@ -182,12 +196,12 @@ TEST_CASE("replay refuses a screen without a model, and files that are none") {
   };
   refused({"--screen", "2"}, {"no --modelled file knows the space synthetic"});
   refused({"--screen", "2", "--modelled", "other.csv"}, {"no --modelled file knows the space synthetic"});
-  refused({"--rehearse", "20"}, {"--rehearse: no --modelled file knows the space synthetic"});
+  refused({"--presearch", "20"}, {"--presearch: no --modelled file knows the space synthetic"});
   refused({"--modelled", "cut.csv"}, {"cut.csv: line 2"});
   refused({"--modelled", "none.csv"}, {"none.csv: line 1", "no column 'sweep'"});
 }
 
-TEST_CASE("more proposals than can be screened or rehearsed are refused") {
+TEST_CASE("more proposals than can be screened or pre-searched are refused") {
   const Bench bench;
   write_toy_task(bench);
   const std::vector<std::string> before = bench.files();
@@ -195,7 +209,7 @@ TEST_CASE("more proposals than can be screened or rehearsed are refused") {
     check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--screen", screen}), 2,
                   {"--screen", "at most 1024"});
   for (const char* genomes : {"1000001", "18446744073709551615"})
-    check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--rehearse", genomes}), 2,
-                  {"--rehearse", "at most 1000000"});
+    check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--presearch", genomes}), 2,
+                  {"--presearch", "at most 1000000"});
   CHECK(bench.files() == before);
 }

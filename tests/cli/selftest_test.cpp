@@ -86,14 +86,14 @@ TEST_CASE("an honest kernel that is rejected fails the self-test") {
   CHECK(json["specimens"][0]["right"] == false);
 }
 
-TEST_CASE("a self-test of part of the specimens judges these alone") {
+TEST_CASE("a self-test of some mutants and controls evaluates only these") {
   const Bench bench;
   write_toy_mutants(bench, "crashed");
   std::vector<std::string> arguments = kSelftest;
   arguments.insert(arguments.end(), {"--only", "honest"});
   CHECK(bench.json(arguments)["judged"] == 1);
   arguments.back() = "honets";
-  check_refused(bench.evo(arguments), 2, {"unknown specimen 'honets'", "did you mean 'honest'"});
+  check_refused(bench.evo(arguments), 2, {"unknown mutant or control 'honets'", "did you mean 'honest'"});
 }
 
 TEST_CASE("a run says so while its task has not passed its self-test as it is, and no longer once it has") {

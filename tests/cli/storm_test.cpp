@@ -172,7 +172,7 @@ TEST_CASE("a search that is killed at moments drawn by chance ends with the elit
   CHECK(survive(3, 3, rng) > 0);
 }
 
-TEST_CASE("a search that is killed again and again goes on to the elites of an undisturbed one") {
+TEST_CASE("a search that is killed again and again ends with the elites of an undisturbed one") {
   const Bench whole, killed;
   const std::vector<std::string> run = {"run",     "--task", "toy",    "--device", "vgpu",
                                         "--evals", "40",     "--seed", "7",        "--quiet"};

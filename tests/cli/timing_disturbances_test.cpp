@@ -60,7 +60,7 @@ TEST_CASE("the clock that a power limit leaves to a kernel is said once, and is 
   CHECK(watch.notice("proposal 4", timed({.sm_mhz_low = 1200, .sm_mhz_high = 1200})).size() == 1);
 }
 
-TEST_CASE("a power limit that is told with the second timing of a candidate explains the clock of the first") {
+TEST_CASE("a power limit that is reported with the second timing of a candidate explains the clock of the first") {
   TimingDisturbances watch;
   CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
   Evaluation evaluation = timed({.sm_mhz_low = 1500, .sm_mhz_high = 1500});

@@ -41,7 +41,7 @@ TEST_CASE("a latency that is no number reproduces nothing") {
   CHECK_FALSE(reproduced(verification_of(0, 0, 0.05)));
 }
 
-TEST_CASE("a wrong answer reproduces nothing, however fast, and the reason is told") {
+TEST_CASE("a wrong answer reproduces nothing, however fast, and the reason is given") {
   Verification verification = verification_of(10, 10, 0.05);
   verification.evaluation.verdict = Verdict::wrong_answer;
   verification.evaluation.reason = "relative error 0.7";
@@ -50,7 +50,7 @@ TEST_CASE("a wrong answer reproduces nothing, however fast, and the reason is to
   CHECK(verification.why == "wrong_answer: relative error 0.7");
 }
 
-TEST_CASE("on another model of GPU only the answers are judged") {
+TEST_CASE("on another model of GPU only the answers are compared") {
   Verification verification = verification_of(10, 500, 0.05);
   verification.comparable = false;
   verification.claim.device.name = "NVIDIA H200";

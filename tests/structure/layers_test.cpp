@@ -212,8 +212,7 @@ Found violations(const Tree& tree) {
 }
 
 /// Folders and units that do not keep to the rules yet.
-const std::vector<std::string> kNotYet = {
-};
+const std::vector<std::string> kNotYet = {};
 
 bool not_yet(const std::string& path) {
   return std::ranges::any_of(kNotYet, [&](const std::string& prefix) { return path.starts_with(prefix); });

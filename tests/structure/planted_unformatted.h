@@ -1,3 +1,5 @@
 #pragma once
 
-inline int   needs_formatting( ) { return 0 ; }
+inline int needs_formatting() {
+  return 0;
+}
