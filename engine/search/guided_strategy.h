@@ -12,15 +12,15 @@
 
 namespace evo {
 
-/// What predictor does in a search.
+/// How a latency predictor takes part in a search.
 struct Guidance {
-  std::size_t screen = 1;    ///< Proposals for each that is asked (screen.h); 1: no screen.
-  bool presearches = false;  ///< Whether a screened search presearches where it is stuck.
+  std::size_t screen = 1;    ///< Proposals for each that is measured (surrogate_screening.h); 1: all are measured.
+  bool presearches = false;  ///< Whether a screened search starts a pre-search when it is stuck.
 };
 
-/// The strategy `name` as a search walks it: first `opening`, then what it proposes, under a screen.
-/// `predictor` may be null where there is none. It and `space` must outlive the strategy. Throws as
-/// make_strategy.
+/// The strategy `name` as a run uses it: it proposes the genomes of `opening` first, and the predictor screens its own
+/// proposals. `predictor` may be null: then nothing is screened. It and `space` must outlive the strategy. Throws as
+/// make_strategy does.
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,
                                       LatencyPredictor* predictor, const Guidance& guidance, std::vector<Seed> opening);
 

@@ -10,24 +10,23 @@
 
 namespace evo {
 
-/// What can be told of a genome without a device.
+/// What a predictor says of a genome.
 struct PredictedLatency {
-  /// In any unit that is the same for all; infinite for one that is bound to fail, empty where nothing can be
-  /// told.
+  /// In any unit, the same for all genomes. Infinite for a genome that will fail; empty where there is no prediction.
   std::optional<double> latency;
-  std::string program;  ///< The same for genomes that make the same program; empty where it is not known.
+  std::string program;  ///< Equal for genomes that make the same program; empty where it is not known.
 };
 
-/// Predicts without a device. Implementations: the virtual GPU's cost model, tables, fakes.
+/// Predicts latencies without measuring. Implementations: the virtual GPU's cost model, recorded tables, fakes.
 class LatencyPredictor {
  public:
   virtual ~LatencyPredictor() = default;
-  /// Of each genome in turn; the same genome has the same answer each time. No answers at all when it was
-  /// told to stop: nothing more is asked then.
+  /// One prediction for each genome, in order; the same genome always gets the same one. None at all when the predictor
+  /// was interrupted: the caller then stops asking.
   virtual std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) = 0;
 };
 
-/// Asks another once for each genome: what a presearch predicted, a screen and later presearches meet again.
+/// Asks another predictor once for each genome: screening and later pre-searches meet the genomes of earlier ones.
 class CachedPredictor : public LatencyPredictor {
  public:
   explicit CachedPredictor(std::unique_ptr<LatencyPredictor> predictor);

@@ -10,23 +10,23 @@
 
 namespace evo {
 
-/// How far predicted latencies are off, learnt from the genomes that were measured. Models err alike about genomes
-/// that are alike: one of a GPU leaves out the same stall in all that have it. A search that trusts such a model as it
-/// is goes where the model is wrong.
+/// The error of a latency predictor, learnt from the genomes that were measured. A model is wrong in the same way about
+/// similar genomes: it leaves out the same stall in all that have it. A search that trusts the model uncorrected is led
+/// to the genomes that the model favours wrongly.
 class PredictionError {
  public:
   /// `space` must outlive it.
   explicit PredictionError(const Space& space);
 
-  /// Whether any was measured.
+  /// Whether any genome was measured.
   bool knows_any() const { return measured_ > 0; }
-  /// `measured_us`: none where it failed though it was predicted a latency, as a wrong answer does.
+  /// `measured_us`: empty where the genome failed although a latency was predicted, for example by a wrong answer.
   void observe(const Genome& genome, double predicted, std::optional<double> measured_us);
-  /// What is to be measured of a genome. Empty, or infinite, where what is predicted is.
+  /// The latency to expect when the genome is measured. Empty or infinite where the prediction is.
   std::optional<double> expected_us(const Genome& genome, std::optional<double> predicted);
-  /// measured/predicted as it is to be expected of a genome: the median of all until there are enough to learn from,
-  /// then what a forest has learnt from the genes, less half of what its trees disagree by, so that what is little
-  /// known is tried. A failure counts as twice the median. 1 when none is known.
+  /// The ratio measured/predicted to expect of a genome. Until there are enough measurements this is their median. Then
+  /// a forest predicts it from the genes; half of the spread between its trees is subtracted, which favours genomes
+  /// that it knows little about. A failure counts as twice the median. 1 without any measurement.
   double ratio(const Genome& genome);
 
  private:
@@ -37,7 +37,7 @@ class PredictionError {
   const Encoding encoding_;
   Forest forest_;
   std::deque<float> rows_;                    // of the latest observations, encoding_.columns() numbers each
-  std::deque<std::optional<double>> ratios_;  // measured/predicted; none: failed
+  std::deque<std::optional<double>> ratios_;  // measured/predicted; empty: failed
   std::size_t measured_ = 0;
   double median_ = 1;
   std::uint64_t observed_ = 0;

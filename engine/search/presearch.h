@@ -11,21 +11,21 @@
 
 namespace evo {
 
-/// Where a seed that a presearch found is from.
+/// The origin of a seed that a pre-search found.
 inline constexpr std::string_view kPresearched = "a rehearsal";
 
-/// A search by predictor alone, before anything is measured.
+/// A model-only pre-search: a search in which a predictor stands in for the device.
 struct Presearch {
-  std::size_t genomes = 512;  ///< That are predicted, over all climbs.
-  std::size_t climbs = 2;     ///< Searches from random genomes of their own.
-  std::size_t together = 32;  ///< PredictedLatency at once: predictor has work for every core.
-  std::size_t kept = 4;
+  std::size_t genomes = 512;  ///< Predicted in all, over all climbs.
+  std::size_t climbs = 2;     ///< Searches, each from its own random genomes.
+  std::size_t together = 32;  ///< Genomes predicted at once, to keep every core busy.
+  std::size_t kept = 4;       ///< Seeds at most.
 };
 
-/// What searches by `strategy` find that are told predicted latencies for measured ones: those that are predicted the
-/// least latencies, best first, no two of which make the same program or differ in one gene alone. `out_of_time` is
-/// asked between batches and may be empty. It ends a presearch early, as does a predictor that was told to stop: what
-/// was predicted until then counts. Throws as make_strategy.
+/// Runs searches by `strategy` that get predicted latencies instead of measured ones. Returns the genomes with the
+/// least predicted latencies, best first; no two of them make the same program or differ in a single gene.
+/// `out_of_time` is asked between batches and may be empty. It ends the pre-search early, as an interrupted predictor
+/// does; the genomes predicted until then count. Throws as make_strategy does.
 std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
                                 LatencyPredictor& predictor, const Presearch& presearch,
                                 const std::function<bool()>& out_of_time = {});

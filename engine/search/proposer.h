@@ -12,36 +12,35 @@
 
 namespace evo {
 
-/// What somebody outside of the search proposes.
+/// A proposal from outside the search.
 struct Proposed {
   Genome genome;
   std::vector<std::uint64_t> parents;  ///< Tickets of valid answers.
-  SourceTree files = {};               ///< Templates that it brings: a new allele of a slot, or a kernel with its plan.
+  SourceTree files = {};               ///< New templates: an allele of a slot, or a kernel with its plan.
 };
 
-/// Somebody who proposes genomes beside a strategy. Implementations: a process that speaks JSON, fakes.
+/// A second source of genomes besides the strategy. Implementations: a process that speaks JSON, fakes.
 class Proposer {
  public:
   virtual ~Proposer() = default;
-  /// Empty when there is nothing to propose now. Never throws for what is wrong outside.
+  /// Empty when there is no proposal now. Faults of the outside never throw.
   virtual std::optional<Proposed> next() = 0;
-  /// Whether it proposed nothing because the search is to end: then nobody is asked any more.
+  /// Whether it returned nothing because the search is to end: the caller then stops asking.
   virtual bool interrupted() const { return false; }
-  /// Told why a proposal was not taken. It cost no evaluation.
+  /// Reports why a proposal was not taken. A refusal costs no evaluation.
   virtual void refused(const Proposed& proposed, const std::string& why) = 0;
 };
 
-/// The proposals that a run had from a proposer before it was resumed: they are taken again, and nobody is
-/// asked.
+/// The proposals that a resumed run had from a proposer before. They are taken again without asking the proposer.
 struct RecordedProposals {
-  std::uint64_t tickets = 0;                ///< Those below were told.
+  std::uint64_t tickets = 0;                ///< Tickets below this one were answered.
   std::map<std::uint64_t, Genome> genomes;  ///< By ticket.
 };
 
-/// `strategy`, with up to `share` of the proposals from `proposer` (null: none but recorded ones): operator
-/// "proposer". The strategy learns from those of its space as from its own; of others, which have templates
-/// that a proposer brought (`templates`), it is not told. Illegal genomes, those asked before, and templates
-/// that are not admitted are refused.
+/// `strategy`, with up to the share `share` of the proposals from `proposer`, under the operator "proposer". Without a
+/// proposer (null) only recorded ones are taken. The strategy learns from proposals that are genomes of its space as
+/// from its own. It does not see those with new templates, which `templates` keeps. Refused are illegal genomes,
+/// genomes that were asked before, and templates that cannot be admitted.
 std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer,
                                         double share, ProposedTemplates& templates, RecordedProposals recorded);
 

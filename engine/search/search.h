@@ -16,14 +16,13 @@ namespace evo {
 class Archive {
  public:
   virtual ~Archive() = default;
-  /// The stored answer of this run's proposal (a resumed run): it is told again instead of being evaluated
-  /// again.
+  /// The stored evaluation of a proposal of a resumed run. It is used instead of evaluating the proposal again.
   virtual std::optional<Evaluation> recall(const Proposal& proposal) = 0;
   /// Commits one evaluated proposal, all or nothing, and lets it compete for the elites.
   virtual void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) = 0;
 };
 
-/// Knows nothing and keeps nothing: for searches of which only the answers count.
+/// Stores nothing: for searches whose evaluations nobody needs afterwards.
 class NoArchive : public Archive {
  public:
   std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
@@ -31,13 +30,13 @@ class NoArchive : public Archive {
 };
 
 struct SearchLimits {
-  std::uint64_t evaluations = 0;            ///< Proposals told, recalled ones included.
-  std::function<bool()> out_of_time;        ///< Asked between evaluations; may be empty.
+  std::uint64_t evaluations = 0;            ///< Proposals answered at most, recalled ones included.
+  std::function<bool()> out_of_time;        ///< Asked between evaluations. May be empty.
   const std::atomic<bool>* stop = nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
 };
 
 struct SearchProgress {
-  std::uint64_t told = 0;
+  std::uint64_t told = 0;  ///< Proposals answered.
   std::uint64_t valid = 0;
   std::optional<double> best_us;
   const Proposal* last = nullptr;
@@ -45,14 +44,14 @@ struct SearchProgress {
 };
 
 struct SearchResult {
-  std::uint64_t told = 0;
+  std::uint64_t told = 0;  ///< Proposals answered.
   std::uint64_t valid = 0;
   bool interrupted = false;
   bool exhausted = false;  ///< The space has no further genome.
 };
 
-/// One search: asks, evaluates up to evaluator.width() at once, tells and records in ask order.
-/// `build` turns a genome into a candidate (rendering).
+/// Runs one search: asks the strategy, evaluates up to evaluator.width() candidates at once, and gives the strategy and
+/// the archive the results in ask order. `build` renders a genome to a candidate.
 SearchResult search(Strategy& strategy, Evaluator& evaluator, Archive& archive,
                     const std::function<Candidate(const Genome&)>& build, const SearchLimits& limits,
                     const std::function<void(const SearchProgress&)>& progress);

@@ -9,28 +9,27 @@
 
 namespace evo {
 
-/// A genome that is good elsewhere: for other shapes, on another device, for another objective or version of
+/// A genome for a warm start. It was good for other shapes, on another device, or for another objective or version of
 /// the task.
 struct Seed {
   Genome genome;
-  std::string origin;  ///< Where it is from, for people.
+  std::string origin;  ///< Where it comes from, for people.
 };
 
-/// How many of a ranking are worth looking at, where a predictor can choose among them.
+/// How many genomes of each ranking are considered where a predictor can choose among them.
 inline constexpr std::size_t kSeedCandidates = 100;
 
-/// The seeds that open a search, from several rankings, each best first, as genomes of `space`: alleles that
-/// it does not know are dropped and the nearest legal genome is taken. Rankings take turns, no genome stands
-/// twice, and those of families that it does not have are left out. These are the three best of each ranking,
-/// ten in all.
+/// The seeds that open a search, from several rankings, each best first. They are made genomes of `space`: unknown
+/// alleles are dropped and the nearest legal genome is taken; genomes of unknown families are left out. Rankings take
+/// turns, and no genome occurs twice. At most the three best of each ranking, and ten in all.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings);
-/// The same, but of the best kSeedCandidates the five that are predicted the least latencies. None that is
-/// bound to fail; where nothing can be told, the order of the rankings decides. None at all when predictor was
-/// told to stop.
+/// The same, but the five of the best kSeedCandidates with the least predicted latencies. Genomes that are predicted to
+/// fail are left out. Among those without a prediction the order of the rankings decides. Empty when the predictor was
+/// interrupted.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings,
                            LatencyPredictor& predictor);
 
-/// `strategy` with these as its first proposals, of the operator "seed". They must be legal.
+/// `strategy` with these genomes as its first proposals, under the operator "seed". They must be legal.
 std::unique_ptr<Strategy> make_seeded(std::unique_ptr<Strategy> strategy, std::vector<Seed> seeds);
 
 }  // namespace evo

@@ -17,13 +17,13 @@ namespace evo {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// What is expected to take less than this much more than the best may be better than it: neighbours differ by as
-/// much in how far the cost model is off.
+/// A genome that is expected to be slower than the best by less than this part may be faster: the errors of the cost
+/// model differ by as much between neighbours.
 constexpr double kMargin = 0.03;
-/// Of a presearch so many are looked at, the best first, until as many as are chosen at once were not asked before.
+/// The best genomes of a pre-search that are considered until a batch of new ones is full.
 constexpr std::size_t kPresearchedAmong = 32;
 
-/// Predicts what measurements let expect.
+/// Predicts expected latencies: a predictor corrected by its errors so far.
 class Corrected : public LatencyPredictor {
  public:
   Corrected(LatencyPredictor& predictor, PredictionError& error) : predictor_(predictor), error_(error) {}
@@ -39,7 +39,7 @@ class Corrected : public LatencyPredictor {
   PredictionError& error_;
 };
 
-/// Tickets count what is asked. The strategy has a count of its own, of all that it proposed.
+/// Two counts of tickets: ours of the proposals that are measured, and the strategy's of all that it made.
 class ScreenedStrategy : public Strategy {
  public:
   ScreenedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, LatencyPredictor& predictor, Screen screen)
@@ -91,7 +91,7 @@ class ScreenedStrategy : public Strategy {
     Proposal proposal;
     PredictedLatency predicted;
     std::optional<double> expected_us;
-    bool settled = false;  // the strategy was told of it
+    bool settled = false;  // the strategy has its answer
   };
   struct InFlight {
     std::uint64_t ticket = 0;  // the strategy's
@@ -99,14 +99,14 @@ class ScreenedStrategy : public Strategy {
     Genome genome;
     PredictedLatency predicted;
   };
-  /// A program that was asked, or is next.
+  /// A program that was measured or is about to be.
   struct Program {
     std::optional<Answer> answer;           // by our ticket
     std::vector<std::uint64_t> duplicates;  // the strategy's tickets that wait for the answer
   };
 
-  /// What the strategy has proposed but nobody was asked for: next, still standing, or screened out. One whose program
-  /// was asked stays where it is.
+  /// Takes out a proposal of the strategy that was not measured: chosen, still competing, or screened out. A duplicate
+  /// of a measured program stays where it is.
   std::optional<Entry> take_unasked(const Genome& genome) {
     const auto is_it = [&](const Entry& entry) { return entry.proposal.genome == genome; };
     const auto is_it_alone = [&](const Entry& entry) {
@@ -139,7 +139,7 @@ class ScreenedStrategy : public Strategy {
 
   bool stuck() const { return !presearching_.by.empty() && told_since_better_ >= presearching_.after; }
 
-  /// Of the best of a presearch those that the strategy has not proposed.
+  /// Chooses among the best of a pre-search that the strategy has not proposed.
   void choose_presearched() {
     told_since_better_ = 0;
     Corrected expected(predictor_, error_);
@@ -154,7 +154,7 @@ class ScreenedStrategy : public Strategy {
     if (predict(batch)) choose_from(std::move(batch));
   }
 
-  /// Of those that still stand and new ones.
+  /// Chooses among new proposals and those that still compete.
   void choose() {
     std::vector<Entry> fresh;
     while (fresh.size() < among_) {
@@ -168,7 +168,7 @@ class ScreenedStrategy : public Strategy {
     choose_from(std::move(batch));
   }
 
-  /// False when predictor was told to stop.
+  /// False when the predictor was interrupted.
   bool predict(std::vector<Entry>& entries) {
     std::vector<Genome> genomes;
     for (const Entry& entry : entries) genomes.push_back(entry.proposal.genome);
@@ -203,7 +203,7 @@ class ScreenedStrategy : public Strategy {
 
   void expect(Entry& entry) { entry.expected_us = error_.expected_us(entry.proposal.genome, entry.predicted.latency); }
 
-  /// One is asked where there is nothing else: so a run in which all genomes make the same few programs ends.
+  /// One is measured where there is nothing else. A run in which all genomes make the same few programs thus ends.
   void settle_duplicates(std::vector<Entry> duplicates) {
     for (Entry& duplicate : duplicates) {
       if (chosen_.empty()) {
@@ -232,7 +232,7 @@ class ScreenedStrategy : public Strategy {
     return expected.empty() ? 0 : upper_median(std::move(expected));
   }
 
-  /// What predicted latencies mean is not known before the first measurement.
+  /// Without a measurement there is no scale: predicted latencies may be in any unit.
   void settle_screened() {
     if (!error_.knows_any()) return;
     for (Entry& entry : screened_) {
@@ -267,7 +267,7 @@ class ScreenedStrategy : public Strategy {
     return proposal;
   }
 
-  /// Its parents; instead of one that was not measured, that one's.
+  /// Its parents by our tickets. A parent that was not measured is replaced by its own ancestors.
   std::vector<std::uint64_t> measured_ancestors(const Proposal& proposal) const {
     std::vector<std::uint64_t> all;
     for (const std::uint64_t parent : proposal.parents) {
@@ -287,10 +287,10 @@ class ScreenedStrategy : public Strategy {
   std::size_t together_;
   std::size_t among_;
   Screen::Rehearsing presearching_;
-  std::deque<Entry> chosen_;                               // to be asked next
-  std::vector<Entry> standing_;                            // may be the best so far: they stand again
-  std::vector<Entry> screened_;                            // the strategy is still to be told
-  std::unordered_map<std::string, Entry> screened_out_;    // by genome; the strategy was told, where something can be
+  std::deque<Entry> chosen_;                               // to be measured next
+  std::vector<Entry> standing_;                            // may beat the best: they compete again
+  std::vector<Entry> screened_;                            // not answered yet
+  std::unordered_map<std::string, Entry> screened_out_;    // by genome; answered where there is a prediction
   std::unordered_map<std::uint64_t, InFlight> in_flight_;  // by our ticket
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> ancestors_;  // our tickets, by the strategy's
   std::unordered_map<std::string, Program> programs_;

@@ -10,30 +10,37 @@
 
 namespace evo {
 
-/// How many proposals stand for each that is asked.
+/// How a predictor screens proposals.
 struct Screen {
-  std::size_t among = 4;
-  /// So many are chosen at once, among as many times more: predictor has work for every core.
+  std::size_t among = 4;  ///< Proposals for each that is measured.
+  /// Proposals chosen at once, to keep every core busy with predictions.
   std::size_t together = 4;
-  /// Of a search that is stuck; none where `by` names no strategy.
+  /// The pre-search of a search that is stuck.
   struct Rehearsing {
-    std::string by;  ///< The strategy that presearches.
+    std::string by;  ///< The strategy that pre-searches; empty: there is no pre-search.
     std::uint64_t seed = 0;
-    std::size_t after = 32;     ///< Answers of what was asked without half a percent of progress.
-    std::size_t genomes = 128;  ///< That are predicted.
+    std::size_t after = 32;     ///< Measurements without half a percent of progress.
+    std::size_t genomes = 128;  ///< Predicted in each pre-search.
   } presearching = {};
 };
 
-/// `strategy`, of whose proposals only those with the least expected latencies are asked. Of the others the
-/// strategy is told the latency to be expected, or that they failed; but those that come within a few percent of the
-/// best so far stand again beside the next. So its best is always measured. What is expected is what is predicted,
-/// corrected by what measurements have shown of predictor's error (prediction_error.h). Where the search is stuck, a
-/// presearch (presearch.h) goes by what is expected now, and its best are asked (operator "rehearsed"). One of which
-/// nothing can be told stands in the middle, and if it is not asked nothing is told of it. Duplicates, whose program
-/// was asked before, are told what that one is told; one is asked only where a whole batch is of duplicates. Genomes
-/// that others offer are not screened: one that the strategy has proposed itself is asked too, unless it was asked
-/// already or is a duplicate; where the strategy was told what to expect of it, it is told no more. `space`, the
-/// strategy's, and `predictor` must outlive it.
+/// `strategy` behind a surrogate: of each batch of its proposals only those with the least expected latencies are
+/// measured. The expected latency is the predicted one, corrected by the errors seen so far (prediction_error.h).
+///
+/// - A proposal that is screened out gets its expected latency, or a failure, as its answer. One without a prediction
+///   counts as the median of its batch, and is not answered when it is screened out.
+/// - A proposal that is expected within a few percent of the best latency so far is kept and competes again in the next
+///   batch. The best is therefore always measured.
+/// - A duplicate makes the same program as a proposal that was measured, and gets that one's answer. Of a batch that
+/// holds
+///   nothing but duplicates one is measured.
+/// - When the search is stuck, a pre-search (presearch.h) by expected latencies runs, and its best genomes are measured
+///   (operator "rehearsed").
+/// - A genome that others offer is not screened. If the strategy has proposed it before, it is measured as that
+/// proposal,
+///   unless it was measured already or is a duplicate.
+///
+/// `space`, the strategy's, and `predictor` must outlive it.
 std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space,
                                         LatencyPredictor& predictor, Screen screen);
 

@@ -11,17 +11,16 @@
 
 namespace evo {
 
-/// One climb of the strategy `evolve`. From a few random founders on, a forest of random trees learns the
-/// latencies told so far from the genes, and failures with them. At each fit a pool of offspring is bred:
-/// every genome one gene away from the best, and random ones. What is asked is the member of
-/// the pool with the least promised latency, which is the trees' mean less what their disagreement leaves
-/// open; but where the best has not become better for a while, a neighbour of the best: a gene that matters
-/// only there looks to the forest as it does elsewhere. Latencies enter as logarithms relative to the best,
-/// clipped at the median (failures count twice that), so that no figure here has a scale and the forest
-/// spends its splits on what is worth telling apart.
+/// One climb of the strategy `evolve`: a model-based search from a few random founders. A forest of random trees learns
+/// the latencies so far, and the failures, from the genes. At each fit a pool of offspring is made: all genomes one
+/// gene away from the best ones, and random genomes. Each ask takes the member of the pool with the least lower
+/// confidence bound: the mean of the trees less a multiple of their spread. When the best has not improved for a while,
+/// neighbours of the best go first, because the forest cannot see a gene that matters only there. Latencies enter as
+/// logarithms relative to the best and are clipped at the median; failures count twice that. No constant here therefore
+/// has a unit, and the forest spends its splits on the fast half.
 class EvolveClimb {
  public:
-  /// All must outlive it. `known`: points that its founders keep away from.
+  /// All references must outlive it. Founders keep away from the points of `known`.
   EvolveClimb(const Space& space, const Encoding& encoding, const EvolveTuning& tuning, Ledger& ledger, Rng& rng,
               std::vector<Point> known);
 
@@ -29,7 +28,7 @@ class EvolveClimb {
   Proposal ask();
   void tell(Point point, const Answer& answer);
 
-  /// Whether it has gone on for long without getting noticeably better.
+  /// Whether the best has not improved noticeably for long.
   bool stalled() const { return no_progress_for(tuning_.patience); }
   /// The best of each family.
   std::vector<Point> peaks() const;
@@ -75,12 +74,12 @@ class EvolveClimb {
   Ledger& ledger_;
   Rng& rng_;
   Forest forest_;
-  std::vector<Told> told_;         // in the order told
+  std::vector<Told> told_;         // in the order of the answers
   std::vector<float> rows_;        // their encodings
   Ranking ranking_;                // the valid ones
   std::vector<Ranking> rankings_;  // the same, by family
   std::vector<std::uint32_t> failed_;
-  std::vector<Point> founders_;  // and what they keep away from
+  std::vector<Point> founders_;  // and the points that they keep away from
   std::vector<Offspring> pool_;
   std::vector<float> row_;
   std::size_t asked_ = 0;

@@ -11,8 +11,7 @@
 
 namespace evo {
 
-/// What every strategy keeps: which points were asked, so that nothing is asked twice, and which are in
-/// flight.
+/// The points that a strategy has proposed, which keep it from proposing one twice, and those in flight.
 class Ledger {
  public:
   explicit Ledger(const Space& space) : space_(space) {}
@@ -21,15 +20,15 @@ class Ledger {
   bool asked(const Point& point) const { return asked_.contains(point); }
   std::uint64_t next_ticket() const { return next_ticket_; }
 
-  /// Notes the point as asked and in flight.
+  /// Makes a proposal of the point, which is then in flight.
   Proposal propose(Point point, std::string op, std::vector<std::uint64_t> parents);
 
-  /// The point of an answer, which is no longer in flight. Throws logic_error for a ticket that is not.
+  /// Takes the point of an answer out of flight. Throws logic_error for a ticket that is not in flight.
   Point settle(const Answer& answer);
   const std::unordered_map<std::uint64_t, Point>& in_flight() const { return in_flight_; }
 
-  /// A uniform draw among the points not asked; where nearly all have been asked, the next in index order
-  /// from a random place on. There must be one.
+  /// A uniform draw among the points not yet proposed. Where few are left: the next one in index order after a random
+  /// index. There must be one.
   Point draw(Rng& rng) const;
 
  private:

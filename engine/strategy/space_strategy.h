@@ -7,8 +7,7 @@
 
 namespace evo {
 
-/// What all strategies have in common: a ledger over their space, in which genomes that others choose are
-/// noted like their own.
+/// The base of all strategies: a ledger over their space, which also holds the genomes that others choose.
 class SpaceStrategy : public Strategy {
  public:
   std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) override {

@@ -77,7 +77,7 @@ TEST_CASE("a proposer has its share and no more, with the parents that it names,
   }
 }
 
-TEST_CASE("illegal proposals, repeated ones and unknown parents are refused, told why, and cost nothing") {
+TEST_CASE("illegal proposals, repeated ones and unknown parents are refused with a reason and cost nothing") {
   const Space space({kFamily}, {}, {});
   Scripted proposer({{at(3, 3), {}}, {at(0, 0), {}}, {at(3, 2), {77}}, {{"g", {}}, {}}, {at(3, 2), {}}});
   ProposedTemplates none = no_templates();
@@ -235,7 +235,7 @@ TEST_CASE("a text for a gene that is no slot is refused: its genomes are the spa
   CHECK(templates.files_of(genome).empty());
 }
 
-TEST_CASE("a strategy is not told of what is not in its space, and goes on as without") {
+TEST_CASE("a strategy does not see results from outside its space, and goes on as without them") {
   Scale scale;
   const ProposedFiles source = source_files("scale", "// mine\n", kPlan);
   Scripted proposer({{scaled_by("vectored"), {0}, scale.allele("vectored", "// mine\n")},

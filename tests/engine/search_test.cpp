@@ -161,7 +161,7 @@ Outcome run(std::size_t width, Order order, std::uint64_t evaluations = 40) {
 
 }  // namespace
 
-TEST_CASE("results are recorded and told in ask order, whatever order they arrive in") {
+TEST_CASE("results are recorded and given to the strategy in ask order, whatever order they arrive in") {
   for (const Order order : {Order::first_in_first_out, Order::last_in_first_out, Order::random}) {
     const Space space({kFamily}, {}, {});
     Listening strategy(make_strategy("evolve", space, 1));
@@ -202,7 +202,7 @@ TEST_CASE("a resumed search evaluates only what is not stored and ends as if nev
   }
 }
 
-TEST_CASE("what the archive recalls is told but neither built, evaluated nor recorded again") {
+TEST_CASE("a recalled result reaches the strategy but is neither built, evaluated nor recorded again") {
   FakeArchive archive;
   run(2, Order::first_in_first_out, archive, 10);
   const Space space({kFamily}, {}, {});
@@ -223,7 +223,7 @@ TEST_CASE("what the archive recalls is told but neither built, evaluated nor rec
   CHECK(archive.recorded.size() == 10);
 }
 
-TEST_CASE("failures are told without a latency, duplicates with the one they copy") {
+TEST_CASE("a failure is answered without a latency, a duplicate with the latency it copies") {
   Evaluation evaluation;
   evaluation.latency_us = 5;
   for (const Verdict verdict : {Verdict::wrong_answer, Verdict::harness_failed, Verdict::illegal, Verdict::crashed}) {
@@ -241,7 +241,7 @@ TEST_CASE("failures are told without a latency, duplicates with the one they cop
   CHECK(!latency_of(evaluation));
 }
 
-TEST_CASE("a search of a whole space says that it is exhausted, having told every genome once") {
+TEST_CASE("a search of a whole space ends as exhausted after every genome was answered once") {
   const Space space({kFamily}, {}, {});
   for (const char* strategy : {"evolve", "random"}) {
     FakeArchive archive;
@@ -274,7 +274,7 @@ TEST_CASE("after stop nothing starts, and what is in flight is finished and reco
   CHECK(archive.recorded.size() == 8);
 }
 
-TEST_CASE("a screened search that is stopped while latencies are foretold is interrupted, not exhausted") {
+TEST_CASE("a screened search that is stopped while latencies are predicted is interrupted, not exhausted") {
   const Space space({kFamily}, {}, {});
   std::atomic<bool> stop = false;
   struct Interrupted : LatencyPredictor {
@@ -340,7 +340,7 @@ TEST_CASE("when time is out nothing starts any more") {
   CHECK(archive.recorded.size() == 10);
 }
 
-TEST_CASE("progress tells counts and the best so far after each result") {
+TEST_CASE("progress reports counts and the best so far after each result") {
   const Space space({kFamily}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(3, Order::random);

@@ -165,7 +165,7 @@ TEST_CASE("evolve climbs again, from founders of its own, where it has stalled")
   CHECK(random("evolve:immigrants=0:patience=0") == 10);
 }
 
-TEST_CASE("evolve asks for all that is beside the best where nothing better came for long") {
+TEST_CASE("evolve asks for all neighbours of the best after long without progress") {
   const Space space({kernel("k")}, {}, {});
   const Landscape landscape(1, 0);
   const auto left_beside_best = [&](const char* name) {
@@ -272,7 +272,7 @@ TEST_CASE("seeds keep what the space knows of them, rankings take turns, and non
   CHECK(seeds_in(space, {many}).size() <= space.size());
 }
 
-TEST_CASE("of many good genomes elsewhere those that are foretold fastest here become seeds") {
+TEST_CASE("of many genomes for a warm start those that are predicted fastest become seeds") {
   const Space space({family("f", {gene("x", {number(1), number(2), number(3), number(4), number(5), number(6)})}, {})},
                     {}, {});
   std::vector<Seed> ranking;

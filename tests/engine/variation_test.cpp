@@ -58,7 +58,7 @@ TEST_CASE("mutate_one changes one gene and what the constraints tie to it") {
   CHECK(seen == std::set<std::string>{"tile", "warps", "copy", "stages", "ping"});
 }
 
-TEST_CASE("step_neighbour moves a number to the value beside") {
+TEST_CASE("step_neighbour moves a number to the next value") {
   for_many_parents(step_neighbour, [](const Genome& parent, const Genome& child) {
     const Family family = kernel();
     const auto changed = changed_genes(parent, child);

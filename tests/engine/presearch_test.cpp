@@ -1,3 +1,5 @@
+#include "engine/search/presearch.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
@@ -7,7 +9,6 @@
 
 #include "engine/base/rng.h"
 #include "engine/search/prediction_error.h"
-#include "engine/search/presearch.h"
 #include "engine/space/space.h"
 #include "tests/engine/support.h"
 
@@ -56,7 +57,7 @@ class Slope : public LatencyPredictor {
 
 }  // namespace
 
-TEST_CASE("a rehearsal finds what is foretold to be best, no two alike") {
+TEST_CASE("a pre-search finds the genomes that are predicted fastest, no two alike") {
   const Space space = plane();
   Slope slope;
   const auto found = run_presearch(space, "evolve", 1, slope, {.genomes = 400});
@@ -79,7 +80,7 @@ TEST_CASE("a rehearsal finds what is foretold to be best, no two alike") {
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(same[i].genome == found[i].genome);
 }
 
-TEST_CASE("a rehearsal ends with its time, with its foresight, and with its space") {
+TEST_CASE("a pre-search ends with its time, with its predictor, and with its space") {
   const Space space = plane();
   Slope slope;
   CHECK(run_presearch(space, "evolve", 1, slope, {.genomes = 400}, [&] { return slope.batches == 2; }).size() == 4);
@@ -94,7 +95,7 @@ TEST_CASE("a rehearsal ends with its time, with its foresight, and with its spac
   CHECK(to_text(found[0].genome) == "f: x=5 y=0");
 }
 
-TEST_CASE("the error of a foresight is its median at first, then what the genes say of it") {
+TEST_CASE("a predictor's error is the median of all at first, then learnt from the genes") {
   const Space space = plane();
   PredictionError error(space);
   CHECK(!error.knows_any());

@@ -1,7 +1,8 @@
+#include "engine/search/latency_predictor.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 
-#include "engine/search/latency_predictor.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -40,7 +41,7 @@ std::vector<double> latencies(const std::vector<PredictedLatency>& predicted) {
 
 }  // namespace
 
-TEST_CASE("a remembered foresight is asked once for each genome") {
+TEST_CASE("a cached predictor is asked once for each genome") {
   std::vector<std::size_t> batches;
   CachedPredictor predictor(std::make_unique<Counting>(batches));
   CHECK(latencies(predictor.predict({at(3), at(1), at(3)})) == std::vector<double>{3, 1, 3});

@@ -1,8 +1,9 @@
+#include "engine/task/mutant.h"
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "engine/task/mutant.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -41,7 +42,7 @@ std::string complaint(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("specimens are read as they are written") {
+TEST_CASE("mutants are read as they are written") {
   const auto mutants = load(with_suite());
   REQUIRE(mutants.size() == 3);
   CHECK(mutants[0].name == "honest");

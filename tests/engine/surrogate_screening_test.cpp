@@ -1,10 +1,11 @@
+#include "engine/search/surrogate_screening.h"
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <deque>
 #include <limits>
 #include <map>
 
-#include "engine/search/surrogate_screening.h"
 #include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"
 
@@ -80,7 +81,7 @@ class Counting : public Strategy {
 
 }  // namespace
 
-TEST_CASE("of every so many proposals the one foretold fastest is asked, and the others are told to scale") {
+TEST_CASE("of each batch the proposal predicted fastest is measured, and the others get scaled predictions") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 4.0}, {3, 9.0}, {4, 7.0}, {5, 8.0}});
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
@@ -102,7 +103,7 @@ TEST_CASE("of every so many proposals the one foretold fastest is asked, and the
   CHECK(!strategy->ask());
 }
 
-TEST_CASE("what is foretold to be the best so far is measured before anything is said of it") {
+TEST_CASE("a genome that is expected to be the best so far is measured before it gets an answer") {
   Table table({{0, 1.0}, {1, 2.0}, {2, 9.0}, {3, 8.0}});
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
@@ -123,7 +124,7 @@ TEST_CASE("what is foretold to be the best so far is measured before anything is
   CHECK(x_of(other->ask()->genome) == 1);
 }
 
-TEST_CASE("what comes within the error of foresight of the best stands again beside new proposals") {
+TEST_CASE("a genome within the predictor's error of the best competes again with new proposals") {
   Table table({{0, 4.0}, {1, 4.1}, {2, 5.0}, {3, 9.0}, {4, 9.0}, {5, 9.0}});
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
@@ -134,7 +135,7 @@ TEST_CASE("what comes within the error of foresight of the best stands again bes
   CHECK(told.size() == 5);
 }
 
-TEST_CASE("what measurements have shown of foresight's error decides which proposal is asked") {
+TEST_CASE("the predictor's error, learnt from measurements, decides which proposal is measured") {
   std::vector<Value> numbers;
   for (int i = 0; i < 50; ++i) numbers.push_back(number(i));
   const Space space({evo::test::family("f", {gene("odd", {number(0), number(1)}), gene("x", numbers)}, {})}, {}, {});
@@ -164,7 +165,7 @@ TEST_CASE("what measurements have shown of foresight's error decides which propo
   CHECK(late <= 4);   // of 16
 }
 
-TEST_CASE("a search that is stuck asks what a rehearsal finds by what is expected now") {
+TEST_CASE("a search that is stuck measures what a pre-search by expected latencies finds") {
   std::vector<Value> values;
   for (int i = 0; i < 40; ++i) values.push_back(number(i));
   const Space space({evo::test::family("f", {gene("x", values), gene("y", values)}, {})}, {}, {});
@@ -200,7 +201,7 @@ TEST_CASE("a search that is stuck asks what a rehearsal finds by what is expecte
   CHECK(best_after("") > 12);
 }
 
-TEST_CASE("what is bound to fail is asked only where there is nothing else, and told as a failure") {
+TEST_CASE("a genome that is predicted to fail is measured only where there is nothing else, and counts as failed") {
   Table table({{1, 3.0}});
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
@@ -210,7 +211,7 @@ TEST_CASE("what is bound to fail is asked only where there is nothing else, and 
   CHECK(x_of(strategy->ask()->genome) == 2);
 }
 
-TEST_CASE("several are chosen at once, and what nothing is known of stands in the middle and is not told") {
+TEST_CASE("several are chosen at once; one without a prediction counts as the median and gets no answer") {
   Table table({{0, kUnknown}, {1, 7.0}, {2, 3.0}, {3, 9.0}, {4, 4.0}, {5, kUnknown}});
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 2, .together = 3});
@@ -239,7 +240,8 @@ TEST_CASE("parents that were not measured are replaced by theirs, and offers are
   CHECK(told.at(4) == 3.5);
 }
 
-TEST_CASE("a genome that others offer is asked, also where the strategy's own was next, stands or was screened out") {
+TEST_CASE(
+    "a genome that others offer is measured, also where the strategy's own was chosen, competes or was screened out") {
   Table table({{0, 5.0},
                {1, 1.0},
                {2, 3.0},
@@ -294,7 +296,7 @@ TEST_CASE("a genome that others offer is asked, also where the strategy's own wa
   for (const std::int64_t x : {0, 1, 2, 3, 4, 5, 6, 8, 11}) CHECK(std::ranges::count(rest, x) == 0);
 }
 
-TEST_CASE("a screened-out genome whose program was asked is refused to others: it is a twin") {
+TEST_CASE("a screened-out genome whose program was measured is refused to others: it is a duplicate") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 6.0}, {3, 6.5}, {4, 4.0}, {5, 1.0}}, {{2, "a"}, {3, "a"}, {5, "b"}});
   const auto strategy =
       make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 4, .together = 1});
@@ -307,7 +309,7 @@ TEST_CASE("a screened-out genome whose program was asked is refused to others: i
   CHECK(x_of(strategy->ask()->genome) == 5);
 }
 
-TEST_CASE("a twin is not asked: it is told what the program that was asked is told") {
+TEST_CASE("a duplicate is not measured: it gets the answer of the program that was") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 3.0}, {3, 3.0}, {4, 7.0}, {5, 8.0}}, {{1, "a"}, {2, "a"}, {3, "a"}, {4, "b"}});
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
@@ -319,7 +321,7 @@ TEST_CASE("a twin is not asked: it is told what the program that was asked is to
   CHECK(told.at(3) == std::nullopt);  // known at once
 }
 
-TEST_CASE("of a batch of twins one is asked, so that a search over one program ends") {
+TEST_CASE("of a batch of duplicates one is measured, and a search over one program ends") {
   std::map<std::int64_t, double> latencies;
   std::map<std::int64_t, std::string> programs;
   for (std::int64_t x = 0; x < 9; ++x) {
@@ -338,7 +340,7 @@ TEST_CASE("of a batch of twins one is asked, so that a search over one program e
   for (const auto& [ticket, latency] : told) CHECK(latency == 4.0);
 }
 
-TEST_CASE("the offspring of a twin descends from the one that was asked") {
+TEST_CASE("the offspring of a duplicate descends from the genome that was measured") {
   Table table({{0, 3.0}, {1, 3.0}, {2, 3.0}, {3, 9.0}}, {{0, "a"}, {1, "a"}, {2, "b"}, {3, "c"}});
   std::map<std::uint64_t, std::optional<double>> told;
   const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
