@@ -174,19 +174,16 @@ std::string describe(const Graph& graph, const std::vector<std::string>& circle)
   return text;
 }
 
-using Excepted = std::function<bool(const std::string& path)>;
-
-std::vector<std::string> violations(const Tree& tree, const Excepted& excepted) {
+std::vector<std::string> violations(const Tree& tree) {
   std::vector<SourceFile> files;
   for (const auto& [path, text] : tree) files.push_back(scan(path, text));
   std::vector<std::string> found;
   for (const SourceFile& file : files) {
-    if (excepted(file.path)) continue;
     std::ranges::copy(wrong_includes(file), std::back_inserter(found));
   }
   const Graph graph = unit_graph(tree, files);
   for (const auto& circle : circles_of(graph)) {
-    if (!std::ranges::all_of(circle, excepted)) found.push_back(describe(graph, circle));
+    found.push_back(describe(graph, circle));
   }
   return found;
 }
@@ -207,21 +204,10 @@ Tree project() {
 
 using Found = std::vector<std::string>;
 
-Found violations(const Tree& tree) {
-  return violations(tree, [](const std::string&) { return false; });
-}
-
-/// Folders and units that do not keep to the rules yet.
-const std::vector<std::string> kNotYet = {};
-
-bool not_yet(const std::string& path) {
-  return std::ranges::any_of(kNotYet, [&](const std::string& prefix) { return path.starts_with(prefix); });
-}
-
 }  // namespace
 
 TEST_CASE("files include only what their layer and folder may see, and no units include each other in a circle") {
-  for (const std::string& violation : violations(project(), not_yet)) FAIL_CHECK(violation);
+  for (const std::string& violation : violations(project())) FAIL_CHECK(violation);
 }
 
 TEST_CASE("every folder of the map exists") {
