@@ -350,9 +350,7 @@ class Pipeline final : public DevicePipeline {
     const std::string source_key = finished.candidate.source_hash();
     submitted_sources_.insert(source_key);
     by_source_.insert_or_assign(source_key, remembered);
-    const bool was_run =
-        verdict != Verdict::illegal && verdict != Verdict::compile_failed && verdict != Verdict::over_resources;
-    if (was_run) {
+    if (was_built(verdict)) {
       by_binary_.insert_or_assign(key_of_builds(finished.candidate, finished.evaluation.builds), remembered);
     }
   }

@@ -118,7 +118,7 @@ class Ridge {
 class Landscape {
  public:
   /// `modelled`: null where no model is asked.
-  Landscape(const Space& space, const Recording& recording, const cli::ModelledGenomes* modelled, int degree)
+  Landscape(const Space& space, const Recording& recording, const cli::ModelledLatencies* modelled, int degree)
       : name_(fmt::format("{}, {}", recording.name, degree == 2 ? "pairs" : "triples")), space_(space) {
     Rng ties(0);
     std::vector<Point> all;
@@ -309,7 +309,7 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
 
 int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies, const Budget& budget,
             std::size_t runs, const std::vector<std::string>& models, bool seeded) {
-  const auto modelled = cli::read_modelled(models);
+  const auto modelled = cli::read_modelled_latencies(models);
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");
   const DeviceInfo device = resolve_device("vgpu:h200");
@@ -320,7 +320,7 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
       const auto model = modelled.find(recording.name);
       if (budget.predicts() && model == modelled.end())
         throw usage_error(fmt::format("no --modelled file knows {}", recording.name));
-      const cli::ModelledGenomes* genomes = model == modelled.end() ? nullptr : &model->second;
+      const cli::ModelledLatencies* genomes = model == modelled.end() ? nullptr : &model->second;
       for (const int degree : kDegrees) landscapes.emplace_back(space, recording, genomes, degree);
     }
   }

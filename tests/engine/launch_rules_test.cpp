@@ -41,7 +41,7 @@ int nvidia_blocks(const LaunchRules& rules, const BlockNeeds& needs) {
   kernel.maxDynamicSharedSizeBytes = static_cast<std::size_t>(std::max<std::int64_t>(needs.smem_bytes, 0));
   kernel.numBlockBarriers = needs.barriers;
   const cudaOccDeviceState state;
-  cudaOccResult result;
+  cudaOccResult result{};
   const cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(
       &result, &device, &kernel, &state, static_cast<int>(needs.threads), static_cast<std::size_t>(needs.smem_bytes));
   REQUIRE(error == CUDA_OCC_SUCCESS);

@@ -111,7 +111,7 @@ TEST_CASE("a kind of device is registered in one place, and a search on it finds
   const std::unique_ptr<Strategy> strategy = make_strategy("evolve", space, 7);
   const std::unique_ptr<DevicePipeline> pipeline = make_pipeline(options);
   CHECK(pipeline->width() == kind_named(kRecorded).width);
-  const SearchResult result = search(*strategy, *pipeline, archive, build, {.evaluations = 100}, {});
+  const SearchResult result = search(*strategy, *pipeline, archive, build, {.evaluations = 100, .out_of_time = {}}, {});
 
   CHECK(result.exhausted);
   REQUIRE(archive.evaluations.size() == 12);
