@@ -53,8 +53,8 @@ TEST_CASE("the clock that a power limit leaves to a kernel is said once, and is 
   CHECK(watch.notice("proposal 0", timed({.power_limited = true})).empty());
   const Conditions limited = {.sm_mhz_low = 1410, .sm_mhz_high = 1425, .power_limited = true};
   CHECK(watch.notice("proposal 1", timed(limited)) ==
-        std::vector<std::string>{
-            "the GPU's power limit slows proposal 1 (SM at 1410 MHz): latencies are what lasts under load"});
+        std::vector<std::string>{"the GPU's power limit lowers the clock under proposal 1 (SM at 1410 MHz): latencies "
+                                 "are those of a lasting load"});
   CHECK(watch.notice("proposal 2", timed(limited)).empty());
   CHECK(watch.notice("proposal 3", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})).empty());
   CHECK(watch.notice("proposal 4", timed({.sm_mhz_low = 1200, .sm_mhz_high = 1200})).size() == 1);
@@ -67,7 +67,7 @@ TEST_CASE("a power limit that is reported with the second timing of a candidate 
   evaluation.timings.push_back(timed({.sm_mhz_low = 1500, .sm_mhz_high = 1500, .power_limited = true}).timings.front());
   const std::vector<std::string> lines = watch.notice("proposal 1", evaluation);
   REQUIRE(lines.size() == 1);
-  CHECK(lines.front().starts_with("the GPU's power limit slows proposal 1 (SM at 1500 MHz)"));
+  CHECK(lines.front().starts_with("the GPU's power limit lowers the clock under proposal 1 (SM at 1500 MHz)"));
 }
 
 TEST_CASE("another clock than before is said, a few percent are none") {

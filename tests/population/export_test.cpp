@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <regex>
 
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
@@ -263,9 +264,11 @@ TEST_CASE("a name that the host code or C++ uses is prefixed, other names stay")
        {"stream", "all", "using", "register", "unsigned", "namespace", "typename", "goto", "volatile", "sizeof",
         "derived_row_bytes", "argument_4", "limit_toy_sum_N64", "evo_x"}) {
     CAPTURE(name);
-    ExportRequest request = toy_request();
-    request.task.inputs[1].name = name;
-    CHECK_THAT(export_cuda(request), ContainsSubstring("const float* evo_" + name + ", float* y"));
+    SourceTree tree = toy_tree();
+    for (const char* file : {"toy/task.json", "toy/plain/family.json"})
+      tree[file] = std::regex_replace(tree[file], std::regex("\\bx_scale\\b"), name);
+    CHECK_THAT(export_cuda(export_request(tree, "toy", {"narrow", "wide"}, kRight, 90)),
+               ContainsSubstring("const float* evo_" + name + ", float* y"));
   }
   CHECK_THAT(export_cuda(toy_request()), ContainsSubstring("const float* x_scale, float* y"));
 }

@@ -1,5 +1,3 @@
 #pragma once
 
-inline int needs_formatting() {
-  return 0;
-}
+inline int   needs_formatting( ) { return 0 ; }
