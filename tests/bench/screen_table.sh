@@ -16,7 +16,7 @@ for screen in 1 2 4 8; do
     --budgets 10,25,50,100 --runs "$runs"
 done
 echo "## the best modelled of 4, after a pre-search of 128 genomes"
-"$evo" replay tests/data/sweeps/*.json.gz "${modelled[@]}" --screen 4 --rehearse 128 --strategy evolve --evals 100 \
+"$evo" replay tests/data/sweeps/*.json.gz "${modelled[@]}" --screen 4 --presearch 128 --strategy evolve --evals 100 \
   --budgets 10,25,50,100 --runs "$runs"
 # Two sweeps of each family that hold the same genomes, and two that hold none in common.
 for sweeps in tests/data/sweeps/fp8_sdpa_mma_sync tests/data/sweeps/shared/fp8_sdpa_wgmma_500 tests/data/sweeps/fp8_sdpa_wgmma; do
