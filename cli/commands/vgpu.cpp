@@ -20,6 +20,7 @@
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
+#include "evaluator/numbers/elements.h"
 
 namespace evo::cli {
 namespace {
@@ -27,6 +28,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Figures over all values of a buffer.
+/// Of a dense array of this dtype.
+std::uint64_t elements_of(const BufferResult& buffer) {
+  return buffer.after.size() * 8 / static_cast<std::uint64_t>(bits_of(buffer.spec.type.element));
+}
+
+/// Bit for bit.
+bool has_changed(const BufferResult& buffer, std::uint64_t index) {
+  const DType dtype = buffer.spec.type.element;
+  if (bits_of(dtype) < 8) {
+    const Number before = load_at(dtype, buffer.before.data(), index), after = load_at(dtype, buffer.after.data(), index);
+    return before != after || std::signbit(as_double(before)) != std::signbit(as_double(after));
+  }
+  const std::size_t size = size_of(dtype);
+  return std::memcmp(buffer.after.data() + index * size, buffer.before.data() + index * size, size) != 0;
+}
+
 struct Summary {
   std::uint64_t elements = 0;
   std::uint64_t changed = 0;
@@ -39,13 +56,11 @@ struct Summary {
 
 Summary summary_of(const BufferResult& buffer) {
   Summary summary;
-  const Element element = buffer.spec.type.element;
-  const std::size_t size = size_of(element);
-  summary.elements = buffer.after.size() / size;
+  const DType element = buffer.spec.type.element;
+  summary.elements = elements_of(buffer);
   for (std::uint64_t i = 0; i < summary.elements; ++i) {
-    const std::byte* at = buffer.after.data() + i * size;
-    summary.changed += std::memcmp(at, buffer.before.data() + i * size, size) != 0 ? 1u : 0u;
-    const double value = as_double(load(element, at));
+    summary.changed += has_changed(buffer, i) ? 1u : 0u;
+    const double value = as_double(load_at(element, buffer.after.data(), i));
     if (std::isnan(value)) {
       ++summary.not_a_number;
       continue;
@@ -60,10 +75,10 @@ Summary summary_of(const BufferResult& buffer) {
 
 std::vector<std::string> first_values(const BufferResult& buffer, std::size_t most) {
   std::vector<std::string> values;
-  const std::size_t size = size_of(buffer.spec.type.element);
-  const std::size_t count = std::min(most, buffer.after.size() / size);
-  for (std::size_t i = 0; i < count; ++i)
-    values.push_back(text_of(buffer.spec.type.element, buffer.after.data() + i * size));
+  const DType element = buffer.spec.type.element;
+  const std::uint64_t count = std::min<std::uint64_t>(most, elements_of(buffer));
+  for (std::uint64_t i = 0; i < count; ++i)
+    values.push_back(text_of(element, load_at(element, buffer.after.data(), i)));
   return values;
 }
 
@@ -123,8 +138,7 @@ Json launch_json(const LaunchResult& result) {
   return json;
 }
 
-Json number_json(Element element, const std::byte* at) {
-  const Number number = load(element, at);
+Json number_json(Number number) {
   if (!std::isfinite(as_double(number))) return nullptr;
   return std::visit([](auto held) { return Json(held); }, number);
 }
@@ -134,9 +148,8 @@ Json buffer_json(const BufferResult& buffer, std::size_t shown) {
   const bool any = summary.elements > summary.not_a_number;
   const auto finite_or_null = [&](double value) { return any && std::isfinite(value) ? Json(value) : Json(nullptr); };
   Json values = Json::array();
-  const std::size_t size = size_of(buffer.spec.type.element);
-  for (std::size_t i = 0; i < std::min<std::size_t>(shown, summary.elements); ++i)
-    values.push_back(number_json(buffer.spec.type.element, buffer.after.data() + i * size));
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(shown, summary.elements); ++i)
+    values.push_back(number_json(load_at(buffer.spec.type.element, buffer.after.data(), i)));
   return {{"name", buffer.spec.name},
           {"type", buffer.spec.type.name()},
           {"dims", buffer.spec.dims},

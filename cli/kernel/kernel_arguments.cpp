@@ -11,6 +11,7 @@
 #include "cli/text/files.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "evaluator/numbers/elements.h"
 
 namespace evo::cli {
 namespace {
@@ -52,44 +53,29 @@ std::vector<Number> parse_numbers(std::string_view argument, std::string_view te
 
 ValueType known_type(std::string_view argument, std::string_view name) {
   if (const auto type = type_named(name)) return *type;
-  refuse(argument, fmt::format("'{}' is no type{}", name, suggestion(name, element_names())));
+  refuse(argument, fmt::format("'{}' is no type{}", name, suggestion(name, type_names())));
 }
 
-/// CUDA aligns vectors of 2 and 4 to their size, at most 16 bytes; those of 3 to an element.
-std::size_t alignment_of(const ValueType& type) {
-  return type.components == 3 ? size_of(type.element) : std::min<std::size_t>(type.bytes(), 16);
-}
-
-std::vector<std::byte> parse_scalar(std::string_view argument, std::string_view text, std::size_t& alignment) {
+Scalar parse_scalar(std::string_view argument, std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) refuse(argument, fmt::format("'{}' is not TYPE:VALUE", text));
-  const ValueType type = known_type(argument, trim(text.substr(0, colon)));
-  const std::vector<Number> numbers = parse_numbers(argument, text.substr(colon + 1));
-  if (numbers.size() != type.components) {
-    refuse(argument, fmt::format("{} has {} values, {} were given", type.name(), type.components, numbers.size()));
+  Scalar scalar{known_type(argument, trim(text.substr(0, colon))), parse_numbers(argument, text.substr(colon + 1))};
+  if (bits_of(scalar.type.element) < 8) refuse(argument, "two e2m1 share a byte: give them as uchar");
+  if (scalar.components.size() != scalar.type.components) {
+    refuse(argument, fmt::format("{} has {} values, {} were given", scalar.type.name(), scalar.type.components,
+                                 scalar.components.size()));
   }
-  alignment = alignment_of(type);
-  std::vector<std::byte> bytes(type.bytes());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (const std::string why = why_not_held(type.element, numbers[i]); !why.empty()) refuse(argument, why);
-    store(type.element, numbers[i], bytes.data() + i * size_of(type.element));
+  for (const Number number : scalar.components) {
+    if (const std::string why = why_not_held(scalar.type.element, number); !why.empty()) refuse(argument, why);
   }
-  return bytes;
+  return scalar;
 }
 
 std::vector<std::byte> parse_struct(std::string_view argument) {
-  std::vector<std::byte> bytes;
-  std::size_t largest = 1;
-  const auto pad = [&](std::size_t unit) { bytes.resize((bytes.size() + unit - 1) / unit * unit); };
-  for (const std::string& field : split(argument.substr(1, argument.size() - 2), ';')) {
-    std::size_t alignment = 1;
-    const std::vector<std::byte> value = parse_scalar(argument, field, alignment);
-    pad(alignment);
-    bytes.insert(bytes.end(), value.begin(), value.end());
-    largest = std::max(largest, alignment);
-  }
-  pad(largest);
-  return bytes;
+  std::vector<Scalar> fields;
+  for (const std::string& field : split(argument.substr(1, argument.size() - 2), ';'))
+    fields.push_back(parse_scalar(argument, field));
+  return bytes_of(fields);
 }
 
 std::vector<std::byte> parse_bytes(std::string_view argument, std::string_view text) {
@@ -201,8 +187,7 @@ ArgumentSpec parse_argument(std::string_view text, std::size_t number) {
     return buffer;
   }
   if (colon == std::string_view::npos && is_identifier(whole)) return BufferReference{std::string(whole)};
-  std::size_t alignment = 1;
-  return ByValue{std::string(whole), parse_scalar(whole, whole, alignment)};
+  return ByValue{std::string(whole), bytes_of({parse_scalar(whole, whole)})};
 }
 
 }  // namespace evo::cli

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/kernel/kernel_values.h"
+#include "engine/base/number.h"
 
 /// The arguments of a user's kernel, as `evo vgpu --arg` describes them.
 namespace evo::cli {

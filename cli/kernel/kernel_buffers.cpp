@@ -12,6 +12,7 @@
 #include "cli/text/files.h"
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
+#include "evaluator/numbers/elements.h"
 
 namespace evo::cli {
 namespace {
@@ -25,16 +26,16 @@ constexpr std::string_view kMagic{"\x93NUMPY", 6};
 /// The type of a NumPy descriptor such as "<f4".
 struct NumpyType {
   std::string_view code;
-  Element element;
+  DType element;
 };
 constexpr NumpyType kNumpyTypes[] = {
-    {"b1", Element::boolean}, {"i1", Element::s8},  {"u1", Element::u8},  {"i2", Element::s16},
-    {"u2", Element::u16},     {"i4", Element::s32}, {"u4", Element::u32}, {"i8", Element::s64},
-    {"u8", Element::u64},     {"f2", Element::f16}, {"f4", Element::f32}, {"f8", Element::f64},
+    {"b1", DType::boolean}, {"i1", DType::s8},  {"u1", DType::u8},  {"i2", DType::s16},
+    {"u2", DType::u16},     {"i4", DType::s32}, {"u4", DType::u32}, {"i8", DType::s64},
+    {"u8", DType::u64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64},
 };
 
 struct NumpyArray {
-  Element element = Element::f32;
+  DType element = DType::f32;
   std::vector<std::uint64_t> dims;
   std::string_view data;
 };
@@ -91,7 +92,7 @@ std::uint64_t elements_of(const std::vector<std::uint64_t>& dims) {
   return product;
 }
 
-std::vector<std::byte> bytes_of(std::string_view text) {
+std::vector<std::byte> raw_bytes(std::string_view text) {
   std::vector<std::byte> bytes(text.size());
   if (!text.empty()) std::memcpy(bytes.data(), text.data(), text.size());
   return bytes;
@@ -103,7 +104,7 @@ std::vector<std::byte> content_of_file(BufferSpec& spec) {
   std::string_view data = file;
   if (path.ends_with(".npy")) {
     const NumpyArray array = parse_numpy(path, file);
-    if (size_of(array.element) != size_of(spec.type.element)) {
+    if (bits_of(array.element) != std::max(bits_of(spec.type.element), 8)) {
       throw usage_error(
           fmt::format("{} holds {}, buffer '{}' is of {}", path, name_of(array.element), spec.name, spec.type.name()));
     }
@@ -115,13 +116,13 @@ std::vector<std::byte> content_of_file(BufferSpec& spec) {
         spec.dims.back() /= spec.type.components;
     }
   }
-  if (spec.dims.empty()) spec.dims = {data.size() / spec.type.bytes()};
-  const std::uint64_t wanted = elements_of(spec.dims) * spec.type.bytes();
+  if (spec.dims.empty()) spec.dims = {data.size() * 8 / static_cast<std::size_t>(bits_of(spec.type.element)) / spec.type.components};
+  const std::uint64_t wanted = bytes_for(spec.type.element, elements_of(spec.dims) * spec.type.components);
   if (data.size() != wanted) {
     throw usage_error(fmt::format("{} has {} bytes of data, buffer '{}' of {} x {} has {}", path, data.size(),
                                   spec.name, elements_of(spec.dims), spec.type.name(), wanted));
   }
-  return bytes_of(data);
+  return raw_bytes(data);
 }
 
 // ---- Random content: element i depends on seed, name and i alone.
@@ -183,20 +184,17 @@ void refuse_unheld(const BufferSpec& spec, Number number) {
   if (!why.empty()) throw usage_error(fmt::format("buffer '{}': {}", spec.name, why));
 }
 
-void shuffle(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& bytes) {
-  const std::size_t size = size_of(spec.type.element);
-  if (!bytes.empty()) refuse_unheld(spec, static_cast<std::uint64_t>(bytes.size() / size - 1));
-  std::vector<std::uint64_t> order(bytes.size() / size);
+void shuffle(const BufferSpec& spec, const Draw& draw, std::uint64_t elements, std::vector<std::byte>& bytes) {
+  if (elements > 0) refuse_unheld(spec, elements - 1);
+  std::vector<std::uint64_t> order(elements);
   for (std::uint64_t i = 0; i < order.size(); ++i) order[i] = i;
   for (std::uint64_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw.bits(i) % i]);
   for (std::uint64_t i = 0; i < order.size(); ++i)
-    store(spec.type.element, static_cast<std::int64_t>(order[i]), bytes.data() + i * size);
+    store_at(spec.type.element, bytes.data(), i, static_cast<std::int64_t>(order[i]));
 }
 
-void fill(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& bytes) {
+void fill(const BufferSpec& spec, const Draw& draw, std::uint64_t elements, std::vector<std::byte>& bytes) {
   using Kind = Filling::Kind;
-  const std::size_t size = size_of(spec.type.element);
-  const std::size_t elements = bytes.size() / size;
   if (spec.filling.kind == Kind::list && spec.filling.numbers.size() > elements) {
     throw usage_error(fmt::format("buffer '{}' has {} elements, {} numbers were given", spec.name, elements,
                                   spec.filling.numbers.size()));
@@ -207,7 +205,7 @@ void fill(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& byte
   for (std::size_t i = 0; i < elements; ++i) {
     const Number number = element_at(spec, draw, i);
     if (!rounded) refuse_unheld(spec, number);
-    store(spec.type.element, number, bytes.data() + i * size);
+    store_at(spec.type.element, bytes.data(), i, number);
   }
 }
 
@@ -216,22 +214,21 @@ void fill(const BufferSpec& spec, const Draw& draw, std::vector<std::byte>& byte
 std::vector<std::byte> content_of(BufferSpec& spec, std::uint64_t seed) {
   if (spec.filling.kind == Filling::Kind::file) return content_of_file(spec);
   const std::uint64_t elements = elements_of(spec.dims) * spec.type.components;
-  const std::size_t size = size_of(spec.type.element);
-  if (elements > kMostBufferBytes / size) throw usage_error(fmt::format("buffer '{}' is too large", spec.name));
-  std::vector<std::byte> bytes(elements * size);
+  if (bytes_for(spec.type.element, elements) > kMostBufferBytes) throw usage_error(fmt::format("buffer '{}' is too large", spec.name));
+  std::vector<std::byte> bytes(bytes_for(spec.type.element, elements));
   const Draw draw{mix(seed, spec.name)};
   switch (spec.filling.kind) {
     case Filling::Kind::unset:
       std::fill(bytes.begin(), bytes.end(), std::byte{0xcb});
       break;
     case Filling::Kind::shuffle:
-      shuffle(spec, draw, bytes);
+      shuffle(spec, draw, elements, bytes);
       break;
     case Filling::Kind::bits:
       for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(draw.bits(i / 8) >> (i % 8 * 8));
       break;
     default:
-      fill(spec, draw, bytes);
+      fill(spec, draw, elements, bytes);
   }
   return bytes;
 }
@@ -240,7 +237,7 @@ void write_buffer(const std::string& path, const BufferSpec& spec, std::span<con
   std::string file;
   if (path.ends_with(".npy")) {
     // bf16 and the 8-bit formats have no type in NumPy: they are stored as their bits.
-    std::string_view code = size_of(spec.type.element) == 2 ? "u2" : "u1";
+    std::string_view code = bits_of(spec.type.element) == 16 ? "u2" : "u1";
     for (const NumpyType& type : kNumpyTypes) {
       if (type.element == spec.type.element) code = type.code;
     }
