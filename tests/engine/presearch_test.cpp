@@ -80,7 +80,7 @@ TEST_CASE("a pre-search finds the genomes that are predicted fastest, no two ali
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(same[i].genome == found[i].genome);
 }
 
-TEST_CASE("a pre-search ends with its time, with its predictor, and with its space") {
+TEST_CASE("a pre-search ends when its time is over, its predictor stops or its space is exhausted") {
   const Space space = plane();
   Slope slope;
   CHECK(run_presearch(space, "evolve", 1, slope, {.genomes = 400}, [&] { return slope.batches == 2; }).size() == 4);
