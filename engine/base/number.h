@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -11,14 +12,14 @@ namespace evo {
 /// One value of any dtype. Integers from 2^63 on are unsigned.
 using Number = std::variant<std::int64_t, std::uint64_t, double>;
 
-inline double as_double(Number number) {
-  return std::visit([](auto held) { return static_cast<double>(held); }, number);
-}
-
+double as_double(Number number);
 /// The number itself: a long double also holds every integer of 64 bits.
-inline long double exact(Number number) {
-  return std::visit([](auto held) { return static_cast<long double>(held); }, number);
-}
+long double exact(Number number);
+std::string text_of(Number number);
+
+/// Why a dtype cannot hold this number: "char holds whole numbers from -128 to 127, not 300". Empty when it can, if
+/// rounded.
+std::string why_not_held(DType dtype, Number number);
 
 /// A value that a kernel takes by value: a number, or the components of a vector.
 struct Scalar {

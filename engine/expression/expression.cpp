@@ -53,6 +53,15 @@ std::int64_t Expression::evaluate_int(const Bindings& known) const {
   }
 }
 
+double Expression::evaluate_real(const Bindings& known) const {
+  const Value value = evaluate(known);
+  try {
+    return real(value);
+  } catch (const Failure& failure) {
+    throw usage_error(fmt::format("'{}': {}", text_, failure.reason));
+  }
+}
+
 bool Expression::evaluate_bool(const Bindings& known) const {
   const Value value = evaluate(known);
   try {

@@ -17,8 +17,9 @@ bool is_reserved(std::string_view name);
 struct Node;
 
 /// One expression of the language that serves constraints, directives, grids, sizes and floors:
-/// integers, booleans, 'strings', names, + - * / % << >> & | == != < <= > >= && || ! ?: in,
-/// min, max, ceil_div, pow2 (is a power of two), log2 (exact or rounded down); Python's `and or not`, `//`,
+/// integers, reals, booleans, 'strings', names, + - * / % << >> & | == != < <= > >= && || ! ?: in,
+/// min, max, ceil_div, pow2 (is a power of two), log2 (exact or rounded down); real, sqrt, rsqrt, exp, log, pow, which give reals (so does an
+/// operation with a real operand); Python's `and or not`, `//`,
 /// `**` (with a literal exponent or a power of two as its base), chained comparisons and tuples after `in` are read
 /// too, so that Kernel Tuner's T1 constraints load as they are. Division rounds towards zero as in C. Parses once;
 /// copies share the tree.
@@ -33,6 +34,7 @@ class Expression {
   /// Throws usage_error for an unknown name, a type mismatch, overflow or a division by zero.
   Value evaluate(const Bindings& known) const;
   std::int64_t evaluate_int(const Bindings& known) const;
+  double evaluate_real(const Bindings& known) const;
   bool evaluate_bool(const Bindings& known) const;
 
   /// The value as far as it follows from what is known: `false && x` is false with x unknown. Empty while

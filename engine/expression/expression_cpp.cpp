@@ -95,6 +95,19 @@ class Writer {
         return fmt::format("({0} > 0 && ({0} & ({0} - 1)) == 0)", child(node, 0));
       case Op::log2:
         return fmt::format("(63LL - __builtin_clzll(static_cast<unsigned long long>({})))", child(node, 0));
+      case Op::to_real:
+        return fmt::format("static_cast<double>({})", child(node, 0));
+      case Op::square_root:
+        return fmt::format("std::sqrt(static_cast<double>({}))", child(node, 0));
+      case Op::reciprocal_root:
+        return fmt::format("(1.0 / std::sqrt(static_cast<double>({})))", child(node, 0));
+      case Op::exponential:
+        return fmt::format("std::exp(static_cast<double>({}))", child(node, 0));
+      case Op::logarithm:
+        return fmt::format("std::log(static_cast<double>({}))", child(node, 0));
+      case Op::power:
+        return fmt::format("std::pow(static_cast<double>({}), static_cast<double>({}))", child(node, 0),
+                           child(node, 1));
       default:
         return binary(child(node, 0), node.op, child(node, 1));
     }
@@ -113,6 +126,7 @@ class Writer {
     if (const auto* number = std::get_if<std::int64_t>(&value)) {
       return *number < 0 ? fmt::format("({}LL)", *number) : fmt::format("{}LL", *number);
     }
+    if (const double* real = std::get_if<double>(&value)) return *real < 0 ? "(" + to_string(value) + ")" : to_string(value);
     if (std::holds_alternative<bool>(value)) return to_string(value);
     throw Failure{fmt::format("the string '{}' cannot become C++", to_string(value))};
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -14,11 +15,16 @@ bool is_string(const Value& value) {
   return std::holds_alternative<std::string>(value);
 }
 
+bool is_real(const Value& value) {
+  return std::holds_alternative<double>(value);
+}
+
 bool equal(const Value& a, const Value& b) {
   if (is_string(a) != is_string(b)) {
     throw Failure{fmt::format("compares {} with {}", description_of(a), description_of(b))};
   }
-  return is_string(a) ? std::get<std::string>(a) == std::get<std::string>(b) : integer(a) == integer(b);
+  if (is_string(a)) return std::get<std::string>(a) == std::get<std::string>(b);
+  return is_real(a) || is_real(b) ? real(a) == real(b) : integer(a) == integer(b);
 }
 
 void require_fit(bool overflowed) {
@@ -102,7 +108,67 @@ Value arithmetic(Op op, std::int64_t a, std::int64_t b) {
   }
 }
 
+double finite(double value) {
+  if (!std::isfinite(value)) throw Failure{"is no finite number"};
+  return value;
+}
+
+/// Where one operand is a real.
+Value real_arithmetic(Op op, const Value& left, const Value& right) {
+  const double a = real(left), b = real(right);
+  switch (op) {
+    case Op::add:
+      return finite(a + b);
+    case Op::subtract:
+      return finite(a - b);
+    case Op::multiply:
+      return finite(a * b);
+    case Op::divide:
+      if (b == 0) throw Failure{"division by zero"};
+      return finite(a / b);
+    case Op::less:
+      return a < b;
+    case Op::less_equal:
+      return a <= b;
+    case Op::greater:
+      return a > b;
+    case Op::greater_equal:
+      return a >= b;
+    default:
+      return arithmetic(op, integer(left), integer(right));  // Says which operand is no integer.
+  }
+}
+
+double non_negative(double value, std::string_view what) {
+  if (value < 0) throw Failure{fmt::format("{} of {}: must not be negative", what, value)};
+  return value;
+}
+
+Value real_function(Op op, std::span<const Value> operands) {
+  const double a = real(operands[0]);
+  switch (op) {
+    case Op::to_real:
+      return a;
+    case Op::square_root:
+      return std::sqrt(non_negative(a, "sqrt"));
+    case Op::reciprocal_root:
+      return finite(1.0 / std::sqrt(non_negative(a, "rsqrt")));
+    case Op::exponential:
+      return finite(std::exp(a));
+    case Op::logarithm:
+      return finite(std::log(non_negative(a, "log")));
+    default:
+      return finite(std::pow(a, real(operands[1])));
+  }
+}
+
 Value extreme(Op op, std::span<const Value> operands) {
+  if (std::any_of(operands.begin(), operands.end(), is_real)) {
+    double best = real(operands.front());
+    for (const Value& operand : operands.subspan(1))
+      best = op == Op::minimum ? std::min(best, real(operand)) : std::max(best, real(operand));
+    return best;
+  }
   std::int64_t best = integer(operands.front());
   for (const Value& operand : operands.subspan(1)) {
     best = op == Op::minimum ? std::min(best, integer(operand)) : std::max(best, integer(operand));
@@ -222,12 +288,18 @@ bool is_comparison(Op op) {
          op == Op::greater_equal;
 }
 
+bool is_real_function(Op op) {
+  return op >= Op::to_real && op <= Op::power;
+}
+
 std::string description_of(const Value& value) {
+  if (is_real(value)) return "a real number";
   if (std::holds_alternative<std::string>(value)) return fmt::format("the string '{}'", std::get<std::string>(value));
   return std::holds_alternative<bool>(value) ? "a boolean" : "an integer";
 }
 
 bool truth(const Value& value) {
+  if (is_real(value)) return real(value) != 0;
   if (const bool* boolean = std::get_if<bool>(&value)) return *boolean;
   return integer(value) != 0;
 }
@@ -235,12 +307,19 @@ bool truth(const Value& value) {
 std::int64_t integer(const Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
   if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
-  throw Failure{fmt::format("{} stands where a number is needed", description_of(value))};
+  throw Failure{fmt::format("{} stands where {} is needed", description_of(value),
+                            is_real(value) ? "an integer" : "a number")};
+}
+
+double real(const Value& value) {
+  if (const double* number = std::get_if<double>(&value)) return *number;
+  return static_cast<double>(integer(value));
 }
 
 Value operate(Op op, std::span<const Value> operands) {
   switch (op) {
     case Op::negate:
+      if (is_real(operands[0])) return -real(operands[0]);
       return arithmetic(Op::subtract, 0, integer(operands[0]));
     case Op::logical_not:
       return !truth(operands[0]);
@@ -258,6 +337,8 @@ Value operate(Op op, std::span<const Value> operands) {
     case Op::log2:
       return floor_log2(integer(operands[0]));
     default:
+      if (is_real_function(op)) return real_function(op, operands);
+      if (is_real(operands[0]) || is_real(operands[1])) return real_arithmetic(op, operands[0], operands[1]);
       return arithmetic(op, integer(operands[0]), integer(operands[1]));
   }
 }

@@ -39,6 +39,12 @@ enum class Op {
   ceil_divide,
   is_pow2,
   log2,
+  to_real,
+  square_root,
+  reciprocal_root,
+  exponential,
+  logarithm,
+  power,
   // The rest do not always evaluate every child.
   logical_and,
   logical_or,
@@ -65,7 +71,10 @@ struct Failure {
 /// Whether the operator is one of == != < <= > >=.
 bool is_comparison(Op op);
 
-/// Evaluates one operator up to `log2` in the list above. Throws Failure.
+/// Whether the operator gives a real number whatever its operands are.
+bool is_real_function(Op op);
+
+/// Evaluates one operator up to `power` in the list above. Throws Failure.
 Value operate(Op op, std::span<const Value> operands);
 
 /// Throws Failure, also for an unknown name.
@@ -75,9 +84,11 @@ std::optional<Value> evaluate_partially(const Node& node, const Bindings& known)
 
 /// Truth of a value: integers are true unless zero. Throws Failure for a string.
 bool truth(const Value& value);
-/// The number of a value: booleans are 0 and 1. Throws Failure for a string.
+/// The integer of a value: booleans are 0 and 1. Throws Failure for a string and a real.
 std::int64_t integer(const Value& value);
-/// "an integer", "a boolean", "the string 'xor'": for messages.
+/// The number of a value as a double. Throws Failure for a string.
+double real(const Value& value);
+/// "an integer", "a boolean", "a real number", "the string 'xor'": for messages.
 std::string description_of(const Value& value);
 
 }  // namespace evo::expr

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/expression/expression.h"
 #include "engine/expression/expression_node.h"
 
@@ -38,7 +40,19 @@ constexpr std::array kFunctions = {
     Function{"ceil_div", Op::ceil_divide, 2, 2},
     Function{"pow2", Op::is_pow2, 1, 1},
     Function{"log2", Op::log2, 1, 1},
+    Function{"real", Op::to_real, 1, 1},
+    Function{"sqrt", Op::square_root, 1, 1},
+    Function{"rsqrt", Op::reciprocal_root, 1, 1},
+    Function{"exp", Op::exponential, 1, 1},
+    Function{"log", Op::logarithm, 1, 1},
+    Function{"pow", Op::power, 2, 2},
 };
+
+std::string function_names() {
+  std::string names;
+  for (const Function& function : kFunctions) names += fmt::format("{}{}", names.empty() ? "" : ", ", function.name);
+  return names;
+}
 
 using Operators = std::initializer_list<std::pair<std::string_view, Op>>;
 
@@ -102,10 +116,17 @@ class Parser {
 
   void scan_number() {
     token_.kind = Token::Kind::number;
-    while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
-    if (at_ + 1 < text_.size() && text_[at_] == '.' && is_digit(text_[at_ + 1])) {
-      fail("numbers are integers; write the fraction as a division");
+    while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.' || is_sign())) {
+      ++at_;
     }
+  }
+
+  /// A sign within a decimal: "1e-5".
+  bool is_sign() const {
+    if (text_[at_] != '-' && text_[at_] != '+') return false;
+    const char before = text_[at_ - 1];
+    const std::string_view number = text_.substr(token_.column - 1);
+    return (before == 'e' || before == 'E') && !number.starts_with("0x") && !number.starts_with("0X");
   }
 
   void scan_symbol() {
@@ -327,7 +348,19 @@ class Parser {
     fail(fmt::format("expected a value before '{}'", token.spelling));
   }
 
-  std::int64_t number(const Token& token) const {
+  Value number(const Token& token) const {
+    const bool hexadecimal = token.spelling.starts_with("0x") || token.spelling.starts_with("0X");
+    if (!hexadecimal && token.spelling.find_first_of(".eE") != std::string_view::npos) return decimal(token);
+    return whole_number(token);
+  }
+
+  double decimal(const Token& token) const {
+    const auto value = number_in<double>(token.spelling);
+    if (!value || !std::isfinite(*value)) fail_at(token.column, fmt::format("'{}' is no number", token.spelling));
+    return *value;
+  }
+
+  std::int64_t whole_number(const Token& token) const {
     std::string_view digits = token.spelling;
     int base = 10;
     if (digits.starts_with("0x") || digits.starts_with("0X")) {
@@ -361,7 +394,7 @@ class Parser {
         std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return f.name == token.spelling; });
     if (function == kFunctions.end()) {
       fail_at(token.column,
-              fmt::format("unknown function '{}'; there are min, max, ceil_div, pow2, log2", token.spelling));
+              fmt::format("unknown function '{}'; there are {}", token.spelling, function_names()));
     }
     expect("(");
     std::vector<NodePtr> arguments;

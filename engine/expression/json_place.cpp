@@ -171,12 +171,14 @@ Value JsonPlace::value() const {
   if (here_->value->is_boolean()) return here_->value->get<bool>();
   if (here_->value->is_string()) return text();
   if (here_->value->is_number_integer()) return integer();
-  wrong_type("an integer, true, false or a string");
+  if (here_->value->is_number_float()) return number();
+  wrong_type("a number, true, false or a string");
 }
 
 Expression JsonPlace::expression() const {
   if (here_->value->is_boolean()) return Expression::constant(here_->value->get<bool>());
   if (here_->value->is_number_integer()) return Expression::constant(integer());
+  if (here_->value->is_number_float()) return Expression::constant(number());
   if (!here_->value->is_string()) wrong_type("an expression (a string)");
   try {
     return Expression::parse(text());

@@ -7,13 +7,13 @@
 
 namespace evo::expr {
 
-/// Integers are 64 bit and checked: overflow and division by zero are errors, never wrap-around.
-using Value = std::variant<std::int64_t, bool, std::string>;
+/// Integers are 64 bit and checked: overflow and division by zero are errors, never wrap-around. Reals are finite.
+using Value = std::variant<std::int64_t, bool, std::string, double>;
 
 /// Values by name: genes, shape parameters, task options, device facts.
 using Bindings = std::map<std::string, Value, std::less<>>;
 
-/// The shortest text that parses back to the value ("64", "true", "xor"); strings come without quotes.
+/// The shortest text that parses back to the value ("64", "true", "xor", "0.5"); strings come without quotes.
 std::string to_string(const Value& value);
 
 /// The number that the value's text begins with; 0 when there is none. For decimals, which are kept as text.

@@ -1,5 +1,7 @@
 #include "engine/space/residual.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -67,6 +69,8 @@ TermId ResidualStore::add_gene(const Gene& gene, std::size_t index) {
 }
 
 TermId ResidualStore::constant(Value value) {
+  if (std::holds_alternative<double>(value))
+    return failed(fmt::format("constraints compute with integers, not with {}", expr::to_string(value)));
   const auto [found, added] = constants_.emplace(value, static_cast<TermId>(terms_.size()));
   if (!added) return found->second;
   Term term;
@@ -107,6 +111,7 @@ TermId ResidualStore::intern(Term term) {
 TermId ResidualStore::translate(const expr::Node& node, const Resolve& resolve) {
   if (node.op == Op::constant) return constant(node.value);
   if (node.op == Op::name) return resolve(node.name);
+  if (expr::is_real_function(node.op)) return failed("constraints compute with integers, not with real functions");
   std::vector<TermId> children;
   for (const auto& child : node.children) children.push_back(translate(*child, resolve));
   if (node.op == Op::chain) {

@@ -32,6 +32,7 @@ void read_slot(const JsonPlace& place, const SourceTree& tree, const std::string
 void read_values(const JsonPlace& place, Gene& gene) {
   for (const JsonPlace& item : place.items()) {
     const Value value = item.value();
+    if (std::holds_alternative<double>(value)) item.fail("numbers of a gene are integers; name reals by strings");
     if (!gene.alleles.empty() && value.index() != gene.alleles.front().index()) {
       item.fail("values of one gene must be all integers, all booleans or all strings");
     }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/dtype.h"
+#include "engine/base/number.h"
 
 namespace evo {
 
@@ -17,11 +17,13 @@ struct Argument {
     tensor,      ///< Device pointer: plan.tensors[index].
     workspace,   ///< Device pointer: plan.workspaces[index]; null when that has 0 bytes.
     tensor_map,  ///< 128-byte CUtensorMap by value (__grid_constant__): plan.tensor_maps[index].
-    i32,         ///< `value`.
+    value,       ///< `fields` by value: a scalar, or a struct as C lays it out.
   };
-  Kind kind = Kind::i32;
+  Kind kind = Kind::value;
   std::size_t index = 0;
-  std::int32_t value = 0;
+  std::vector<Scalar> fields = {};
+
+  static Argument of_int(std::int32_t value) { return {Kind::value, 0, {{{DType::s32, 1}, {std::int64_t{value}}}}}; }
 };
 
 struct Launch {

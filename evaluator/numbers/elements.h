@@ -12,10 +12,6 @@
 /// Elements of every dtype in memory: how a number is stored and read.
 namespace evo {
 
-/// Why a dtype cannot hold this number: "char holds whole numbers from -128 to 127, not 300". Empty when it can, if
-/// rounded.
-std::string why_not_held(DType dtype, Number number);
-
 /// Rounded to nearest even, or saturated where the format has no infinity; an integer must be held as it is. `to`: the
 /// element's bytes; for e2m1 see store_at.
 void store(DType dtype, Number value, std::byte* to);
