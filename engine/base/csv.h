@@ -21,7 +21,7 @@ struct Csv {
   std::optional<std::size_t> column(std::string_view name) const;
 };
 
-/// Throws usage_error naming `file` and the line where a row has other than one cell for each name, or a
+/// Throws usage_error naming `file` and the line when a row has more or fewer cells than there are names, or a
 /// quotation mark is never closed.
 Csv read_csv(std::string_view text, const std::string& file);
 

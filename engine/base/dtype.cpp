@@ -13,20 +13,13 @@ namespace {
 struct Info {
   DType dtype;
   std::string_view name;
-  std::string_view cuda_name;
   std::size_t bytes;
 };
 
 constexpr std::array kInfos = {
-    Info{DType::u8, "u8", "unsigned char", 1},
-    Info{DType::s8, "s8", "signed char", 1},
-    Info{DType::s32, "s32", "int", 4},
-    Info{DType::e4m3, "e4m3", "unsigned char", 1},
-    Info{DType::e5m2, "e5m2", "unsigned char", 1},
-    Info{DType::f16, "f16", "unsigned short", 2},
-    Info{DType::bf16, "bf16", "unsigned short", 2},
-    Info{DType::f32, "f32", "float", 4},
-    Info{DType::f64, "f64", "double", 8},
+    Info{DType::u8, "u8", 1},     Info{DType::s8, "s8", 1},     Info{DType::s32, "s32", 4},
+    Info{DType::e4m3, "e4m3", 1}, Info{DType::e5m2, "e5m2", 1}, Info{DType::f16, "f16", 2},
+    Info{DType::bf16, "bf16", 2}, Info{DType::f32, "f32", 4},   Info{DType::f64, "f64", 8},
 };
 
 const Info& info(DType dtype) {
@@ -43,9 +36,6 @@ std::size_t size_of(DType dtype) {
 }
 std::string_view name_of(DType dtype) {
   return info(dtype).name;
-}
-std::string_view cuda_name_of(DType dtype) {
-  return info(dtype).cuda_name;
 }
 
 DType parse_dtype(std::string_view name) {

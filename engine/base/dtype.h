@@ -10,9 +10,6 @@ enum class DType { u8, s8, s32, e4m3, e5m2, f16, bf16, f32, f64 };
 
 std::size_t size_of(DType dtype);
 std::string_view name_of(DType dtype);
-/// The type's name in CUDA C++ kernels of this project ("unsigned char" for the 8-bit floats, "unsigned
-/// short" for the 16-bit ones: kernels need no header).
-std::string_view cuda_name_of(DType dtype);
 /// Throws usage_error for an unknown name.
 DType parse_dtype(std::string_view name);
 

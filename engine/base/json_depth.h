@@ -4,12 +4,12 @@
 
 namespace evo {
 
-/// JSON of others is copied and written by recursion: one that nests deep enough would end the process. What
-/// is meant seriously has a handful of levels.
+/// The deepest nesting that is read. JSON is copied and written by recursion, so deeper nesting could overflow the
+/// stack. Real files have a handful of levels.
 inline constexpr int kMaxJsonDepth = 64;
 
-/// Throws usage_error, which begins with `what`, where lists and objects nest deeper. To be called before the
-/// text is parsed, which need not be JSON.
+/// Throws usage_error, which begins with `what`, when lists and objects nest deeper. To be called before the text is
+/// parsed: it need not be JSON.
 void require_shallow_json(std::string_view text, std::string_view what);
 
 }  // namespace evo

@@ -5,7 +5,7 @@
 
 namespace evo {
 
-/// Of positive numbers; 1 without any.
+/// The geometric mean of positive numbers; 1 when there are none.
 inline double geometric_mean(std::span<const double> values) {
   double logarithms = 0;
   for (const double value : values) logarithms += std::log(value);

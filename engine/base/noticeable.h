@@ -2,8 +2,7 @@
 
 namespace evo {
 
-/// By what part the best latency must fall to count as progress: less than that is what two timings of one kernel
-/// differ by.
+/// The fraction by which the best latency must fall to count as progress. Two timings of one kernel differ by less.
 inline constexpr double kNoticeable = 0.005;
 
 }  // namespace evo

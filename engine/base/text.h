@@ -10,7 +10,7 @@
 
 namespace evo {
 
-/// Without blanks, tabs and carriage returns at both ends.
+/// The text without blanks, tabs and carriage returns at both ends.
 std::string_view trim(std::string_view text);
 
 /// The parts between separators; an empty text has one empty part.
@@ -25,7 +25,7 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& n
 /// Letters, digits and '_', not starting with a digit.
 bool is_identifier(std::string_view text);
 
-/// The number that the whole text is; empty where it is none, holds anything else, or does not fit the type.
+/// The whole text as a number; empty when it is anything else or does not fit the type.
 template <class T>
 std::optional<T> number_in(std::string_view text) {
   T number{};

@@ -133,6 +133,7 @@ class Writer {
   }
 
   static bool gives_boolean(const Node& node) {
+    if (is_comparison(node.op)) return true;
     switch (node.op) {
       case Op::constant:
         return std::holds_alternative<bool>(node.value);
@@ -141,12 +142,6 @@ class Writer {
       case Op::logical_not:
       case Op::logical_and:
       case Op::logical_or:
-      case Op::equal:
-      case Op::not_equal:
-      case Op::less:
-      case Op::less_equal:
-      case Op::greater:
-      case Op::greater_equal:
       case Op::is_pow2:
       case Op::chain:
       case Op::in:

@@ -217,6 +217,11 @@ class Evaluation {
 
 }  // namespace
 
+bool is_comparison(Op op) {
+  return op == Op::equal || op == Op::not_equal || op == Op::less || op == Op::less_equal || op == Op::greater ||
+         op == Op::greater_equal;
+}
+
 std::string description_of(const Value& value) {
   if (std::holds_alternative<std::string>(value)) return fmt::format("the string '{}'", std::get<std::string>(value));
   return std::holds_alternative<bool>(value) ? "a boolean" : "an integer";

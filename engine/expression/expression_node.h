@@ -54,13 +54,16 @@ struct Node {
   std::vector<std::shared_ptr<const Node>> children;
   std::vector<Op> comparisons;  ///< chain
   int height = 1;
-  std::int64_t size = 1;  ///< Nodes of the tree, those that stand in it several times counted as often.
+  std::int64_t size = 1;  ///< Nodes of the tree; a shared node counts once for each place.
 };
 
-/// Why an expression has no value. Becomes an Error once the expression's text is at hand.
+/// Why an expression has no value. The caller that knows the expression's text makes an Error of it.
 struct Failure {
   std::string reason;
 };
+
+/// Whether the operator is one of == != < <= > >=.
+bool is_comparison(Op op);
 
 /// Evaluates one operator up to `log2` in the list above. Throws Failure.
 Value operate(Op op, std::span<const Value> operands);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxLength = 4096;
 constexpr int kMaxLevels = 200;            // of the tree; and of brackets, prefix operators and branches around a value
-constexpr std::int64_t kMaxSize = 10'000;  // nodes that evaluation visits: a power visits its base as often as it says
+constexpr std::int64_t kMaxSize = 10'000;  // nodes that evaluation visits; a power visits its base once for each factor
 
 using NodePtr = std::shared_ptr<const Node>;
 
@@ -160,7 +160,7 @@ class Parser {
 
   // --- grammar, loosest first
 
-  // One level of what surrounds a value. Wherever the grammar comes back to itself there is one.
+  // One level of nesting around a value. Every rule of the grammar that calls itself opens one.
   struct Nesting {
     explicit Nesting(Parser& parser) : depth(parser.nesting_) {
       if (++depth > kMaxLevels) parser.fail(fmt::format("nested deeper than {} levels", kMaxLevels));

@@ -99,14 +99,8 @@ std::optional<Interval> interval_of(Op op, Interval a) {
 }
 
 std::optional<Interval> interval_of(Op op, Interval a, Interval b) {
+  if (is_comparison(op)) return compare(op, a, b);
   switch (op) {
-    case Op::equal:
-    case Op::not_equal:
-    case Op::less:
-    case Op::less_equal:
-    case Op::greater:
-    case Op::greater_equal:
-      return compare(op, a, b);
     case Op::modulo:
       return remainder(a, b);
     case Op::bit_and:

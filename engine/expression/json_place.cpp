@@ -116,6 +116,12 @@ std::vector<std::pair<std::string, JsonPlace>> JsonPlace::members() const {
   return result;
 }
 
+Bindings JsonPlace::values() const {
+  Bindings result;
+  for (const auto& [name, place] : members()) result[name] = place.value();
+  return result;
+}
+
 std::vector<JsonPlace> JsonPlace::items() const {
   if (!here_->value->is_array()) wrong_type("a list");
   std::vector<JsonPlace> result;

@@ -14,7 +14,7 @@
 
 namespace evo {
 
-/// A value in a JSON file together with where it stands, so that every complaint names file, key and reason:
+/// A value in a JSON file together with its place, so that every error names file, key and reason:
 /// "fp8_sdpa/task.json: inputs[2].dtype: expected a string, not 3". All accessors throw usage_error.
 class JsonPlace {
  public:
@@ -29,6 +29,8 @@ class JsonPlace {
   std::optional<JsonPlace> find(std::string_view key) const;
   /// The object's members, in the file's order.
   std::vector<std::pair<std::string, JsonPlace>> members() const;
+  /// The object's members, each of which must be an integer, a boolean or a string.
+  Bindings values() const;
   std::vector<JsonPlace> items() const;
   bool is_object() const;
   bool is_list() const;

@@ -9,8 +9,7 @@
 
 namespace evo {
 
-/// The names that expressions at some place of a file may read; complains about others while the file is at
-/// hand.
+/// The names that expressions at some place of a file may read. Other names are reported with their place in the file.
 class NameScope {
  public:
   NameScope() = default;

@@ -16,6 +16,9 @@ using Bindings = std::map<std::string, Value, std::less<>>;
 /// The shortest text that parses back to the value ("64", "true", "xor"); strings come without quotes.
 std::string to_string(const Value& value);
 
+/// The number that the value's text begins with; 0 when there is none. For decimals, which are kept as text.
+double decimal_of(const Value& value);
+
 }  // namespace evo::expr
 
 namespace evo {

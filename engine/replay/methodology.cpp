@@ -99,7 +99,7 @@ double Methodology::score(const std::vector<std::vector<std::uint32_t>>& ranks,
   std::size_t counted = 0;
   for (std::size_t i = 0; i < kMoments; ++i) {
     const double room = baseline_us_[i] - optimum_us();
-    // Where random search has found the optimum there is nothing to score. (In milliseconds: 1e-12.)
+    // Once random search has found the optimum there is nothing to score. (In milliseconds: 1e-12.)
     if (!(room > 1e-9)) continue;
     const double mean_rank = static_cast<double>(sums[i]) / static_cast<double>(chosen.size());
     const auto rank = std::min(sorted_us_.size() - 1, static_cast<std::size_t>(std::nearbyint(mean_rank)));

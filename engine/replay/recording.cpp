@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <unordered_set>
 
@@ -11,11 +10,6 @@
 
 namespace evo {
 namespace {
-
-double decimal(const Value& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
-  return std::strtod(expr::to_string(value).c_str(), nullptr);
-}
 
 // Numbers by value; else booleans before strings, each in their own order.
 Gene gene_of(const std::string& name, bool fractional, const std::vector<RecordedEntry>& entries) {
@@ -29,7 +23,7 @@ Gene gene_of(const std::string& name, bool fractional, const std::vector<Recorde
   gene.kind = fractional ? Gene::Kind::number : kind_of(gene.alleles);
   if (fractional) {
     std::stable_sort(gene.alleles.begin(), gene.alleles.end(),
-                     [](const Value& a, const Value& b) { return decimal(a) < decimal(b); });
+                     [](const Value& a, const Value& b) { return expr::decimal_of(a) < expr::decimal_of(b); });
   }
   return gene;
 }

@@ -65,6 +65,10 @@ const Json* member(const Json& object, std::string_view key) {
   return found == object.end() ? nullptr : &*found;
 }
 
+const Json* member(const Json* object, std::string_view key) {
+  return object ? member(*object, key) : nullptr;
+}
+
 double number_at(const Json& object, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
     const Json* value = member(object, key);
@@ -100,7 +104,7 @@ double unit_of(const Table& table, const Json* word) {
   return unit;
 }
 
-// The names of all formats together: what went wrong, as far as they tell.
+// The verdict that a status of any format stands for.
 Verdict verdict_of(const std::string& status) {
   const std::string word = lower(status);
   const auto has = [&](std::string_view part) { return word.find(part) != std::string::npos; };
@@ -182,8 +186,7 @@ const Json* measured_time(const Json& item) {
 }
 
 Recording read_t4(const Json& root, Table table) {
-  const Json* metadata = member(root, "metadata");
-  const double file_unit = unit_of(table, metadata ? member(*metadata, "timeunit") : nullptr);
+  const double file_unit = unit_of(table, member(member(root, "metadata"), "timeunit"));
   for (const Json& item : *member(root, "results")) {
     RecordedEntry entry;
     const Json* configuration = member(item, "configuration");
@@ -192,12 +195,10 @@ Recording read_t4(const Json& root, Table table) {
     const Json* invalidity = member(item, "invalidity");
     const std::string status = invalidity && invalidity->is_string() ? invalidity->get<std::string>() : "correct";
     const Json* measurement = measured_time(item);
-    double unit = file_unit;
-    if (measurement) {
-      const Json* own = member(*measurement, "unit");
-      if (own && own->is_string() && !own->get<std::string>().empty()) unit = unit_of(table, own);
-    }
-    settle(entry, measurement ? member(*measurement, "value") : nullptr, status, unit);
+    const Json* own_unit = member(measurement, "unit");
+    const bool has_unit = own_unit && own_unit->is_string() && !own_unit->get<std::string>().empty();
+    const double unit = has_unit ? unit_of(table, own_unit) : file_unit;
+    settle(entry, member(measurement, "value"), status, unit);
     if (const Json* times = member(item, "times")) {
       double spent = number_at(*times, {"compilation", "compilation_time"});
       double benchmark = number_at(*times, {"benchmark", "benchmark_time"});
@@ -215,8 +216,7 @@ Recording read_t4(const Json& root, Table table) {
 // --- KTT
 
 Recording read_ktt(const Json& root, Table table) {
-  const Json* metadata = member(root, "Metadata");
-  const double unit = unit_of(table, metadata ? member(*metadata, "TimeUnit") : nullptr);
+  const double unit = unit_of(table, member(member(root, "Metadata"), "TimeUnit"));
   for (const Json& item : *member(root, "Results")) {
     RecordedEntry entry;
     const Json* configuration = member(item, "Configuration");

@@ -30,7 +30,7 @@ class RecordedSpace {
   std::unordered_map<Point, std::size_t, PointHash> rows_;
 };
 
-/// Predicts what was predicted of each row.
+/// Gives the recorded predictions of the rows.
 class RecordedLatencyPredictor : public LatencyPredictor {
  public:
   /// `rows`: by row. Both must outlive it.
@@ -48,8 +48,8 @@ struct ReplayLimits {
   std::size_t evaluations = 0;  ///< At least this many.
   double seconds = 0;           ///< At least this much recorded compile and benchmark time.
   std::size_t width = 1;        ///< Candidates in flight.
-  std::size_t screen = 1;       ///< Proposals for each that is evaluated: the best predicted one of so many.
-  std::size_t presearch = 0;    ///< Genomes that are predicted before, the best of which open the run; 0: nor later.
+  std::size_t screen = 1;       ///< Proposals for each that is evaluated, which is the one predicted best.
+  std::size_t presearch = 0;    ///< Genomes of the pre-search that opens the run; 0: no pre-search, then or later.
 };
 
 /// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the

@@ -18,7 +18,7 @@ struct Figure {
   double high = 0;
 };
 
-/// What the runs of one strategy on one recorded space came to.
+/// The results of the runs of one strategy on one recorded space.
 struct ReplayFigures {
   std::size_t runs = 0;
   std::vector<Figure> best;  ///< Best/optimum at each budget, mean over runs; one entry for each budget.

@@ -11,9 +11,9 @@ std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& spac
                                       std::vector<Seed> opening) {
   std::unique_ptr<Strategy> strategy = make_strategy(name, space, seed);
   if (guidance.screen > 1) {
-    Screen screen{.among = guidance.screen};
-    if (guidance.presearches) screen.presearching = {.by = name, .seed = seed};
-    strategy = make_screened(std::move(strategy), space, *predictor, std::move(screen));
+    ScreeningOptions options{.among = guidance.screen};
+    if (guidance.presearches) options.presearching = {.by = name, .seed = seed};
+    strategy = make_screened(std::move(strategy), space, *predictor, std::move(options));
   }
   return make_seeded(std::move(strategy), std::move(opening));
 }

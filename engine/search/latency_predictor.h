@@ -26,7 +26,7 @@ class LatencyPredictor {
   virtual std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) = 0;
 };
 
-/// Asks another predictor once for each genome: screening and later pre-searches meet the genomes of earlier ones.
+/// Asks another predictor once for each genome: screening and pre-searches ask for some genomes more than once.
 class CachedPredictor : public LatencyPredictor {
  public:
   explicit CachedPredictor(std::unique_ptr<LatencyPredictor> predictor);

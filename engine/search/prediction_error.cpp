@@ -10,13 +10,13 @@
 namespace evo {
 namespace {
 
-/// Observations from which on genes are worth asking.
+/// Observations from which on a forest is fitted.
 constexpr std::size_t kEnough = 16;
-/// A forest learns from so many at most, the latest, so that its cost does not grow with the run.
+/// Observations that a forest learns from at most, the latest ones, so that its cost does not grow with the run.
 constexpr std::size_t kMemory = 512;
-/// What a failure counts as, in medians.
+/// The ratio that a failure counts as, in medians.
 constexpr double kFailure = 2;
-/// Spreads between the trees that a genome is given as credit.
+/// Spreads between the trees that are subtracted from the predicted ratio.
 constexpr double kCredit = 0.5;
 
 }  // namespace

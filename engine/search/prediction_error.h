@@ -41,7 +41,7 @@ class PredictionError {
   std::size_t measured_ = 0;
   double median_ = 1;
   std::uint64_t observed_ = 0;
-  bool learnt_ = true;  // all that was observed
+  bool learnt_ = true;  // whether the forest is fitted to all observations
 };
 
 }  // namespace evo

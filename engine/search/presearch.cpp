@@ -18,7 +18,7 @@ namespace {
 
 using Latencies = std::vector<std::pair<Genome, PredictedLatency>>;
 
-/// In how many genes they differ; one that only one of them has counts.
+/// The number of genes in which they differ; a gene that only one of them has counts.
 std::size_t differing_genes(const Space& space, const Genome& a, const Genome& b) {
   const Point one = space.point(a);
   const Point other = space.point(b);
@@ -28,8 +28,8 @@ std::size_t differing_genes(const Space& space, const Genome& a, const Genome& b
   return count;
 }
 
-/// Asks for a batch and tells it what is predicted, which it appends. False when the strategy has nothing more to ask,
-/// or predictor was told to stop.
+/// Asks the strategy for a batch, answers it with the predicted latencies, and appends them to `predicted`. False when
+/// the strategy has no further genome or the predictor was interrupted.
 bool climb_on(Strategy& strategy, LatencyPredictor& predictor, std::size_t batch, Latencies& predicted) {
   std::vector<std::uint64_t> tickets;
   std::vector<Genome> genomes;
@@ -49,15 +49,16 @@ bool climb_on(Strategy& strategy, LatencyPredictor& predictor, std::size_t batch
   return true;
 }
 
+/// The best genomes of different programs, any two of which differ in more than one gene.
 std::vector<Seed> best_apart(const Space& space, Latencies predicted, std::size_t count) {
   std::ranges::stable_sort(predicted, {}, [](const auto& one) { return *one.second.latency; });
   std::vector<Seed> best;
   std::set<std::string> programs;
-  for (auto& [genome, told] : predicted) {
+  for (auto& [genome, prediction] : predicted) {
     if (best.size() == count) break;
     const bool alike = std::ranges::any_of(
         best, [&](const Seed& better) { return differing_genes(space, genome, better.genome) <= 1; });
-    if (alike || (!told.program.empty() && !programs.insert(told.program).second)) continue;
+    if (alike || (!prediction.program.empty() && !programs.insert(prediction.program).second)) continue;
     best.push_back({std::move(genome), std::string(kPresearched)});
   }
   return best;
@@ -70,7 +71,7 @@ std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, s
                                 const std::function<bool()>& out_of_time) {
   Latencies predicted;
   for (std::size_t climb = 0; climb < presearch.climbs; ++climb) {
-    // Streams of their own: the search itself begins with that of `seed`.
+    // Random streams of their own: the search itself uses that of `seed`.
     const auto climbing = make_strategy(strategy, space, Rng(seed + climb + 1).next());
     const std::size_t genomes = presearch.genomes / presearch.climbs + (climb < presearch.genomes % presearch.climbs);
     for (std::size_t done = 0; done < genomes; done += presearch.together) {

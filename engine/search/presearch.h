@@ -11,7 +11,7 @@
 
 namespace evo {
 
-/// The origin of a seed that a pre-search found.
+/// The origin of a seed that a pre-search found, as databases have it.
 inline constexpr std::string_view kPresearched = "a rehearsal";
 
 /// A model-only pre-search: a search in which a predictor stands in for the device.

@@ -30,7 +30,7 @@ std::string allele_of(const std::string& path, const std::string& folder, const 
   return path.substr(prefix.size(), path.size() - prefix.size() - 3);
 }
 
-/// Where a blank, a comment or a continued line ends.
+/// The first place from `at` on that is neither a blank nor in a comment.
 std::size_t after_blanks(std::string_view text, std::size_t at) {
   while (at < text.size()) {
     if (text[at] == ' ' || text[at] == '\t' || text[at] == '\v' || text[at] == '\f') {
@@ -45,7 +45,7 @@ std::size_t after_blanks(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// Lines that a backslash continues are one.
+/// The source with lines that a backslash continues joined.
 std::string spliced(const std::string& source) {
   std::string text;
   for (std::size_t i = 0; i < source.size(); ++i) {
@@ -60,9 +60,8 @@ std::string spliced(const std::string& source) {
   return text;
 }
 
-/// Kernels are complete without headers. A compiler that was told to include a file would show its lines in
-/// errors. A
-/// '#' anywhere counts, also in a comment: telling them apart would have to be as exact as the compiler.
+/// Refuses directives that include files: a compiler would show the lines of an included file in its errors. A '#' in a
+/// comment counts too, because only a compiler can recognise comments exactly.
 void refuse_includes(const std::string& source) {
   const std::string text = spliced(source);
   for (const std::string_view mark : {"#", "%:", "?\?="}) {
@@ -157,7 +156,7 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
     const std::string folder = fmt::format("{}/{}/{}/", task_.name, family->name, gene.name);
     const auto brought = files.lower_bound(folder);
     if (brought == files.end() || !brought->first.starts_with(folder)) continue;
-    // The space knows every genome of a gene that is no slot: with a file it would be asked a second time.
+    // The space has every genome of a gene that is no slot: with a file the genome would be asked a second time.
     if (!names_files(gene)) throw usage_error(fmt::format("gene {} is no slot: it takes no new allele", gene.name));
     // Where a gene is inactive it reads as its first allele, which must stay what it was.
     if (files.contains(fmt::format("{}{}.cu", folder, expr::to_string(gene.alleles.front()))))

@@ -11,7 +11,7 @@
 namespace evo {
 namespace {
 
-constexpr int kTries = 8;  // refused proposals in a row, then it is the strategy's turn
+constexpr int kTries = 8;  // refused proposals in a row, after which the strategy is asked
 constexpr const char* kOperator = "proposer";
 
 /// Tickets count all proposals. The strategy has a count of its own, of those in its space.
@@ -51,7 +51,7 @@ class ProposedStrategy : public Strategy {
   }
 
  private:
-  /// One of the strategy's, under the number that it has among all.
+  /// A proposal of the strategy with its number among all proposals.
   Proposal numbered(Proposal proposal) {
     outer_[proposal.ticket] = asked_;
     inner_[asked_] = proposal.ticket;
@@ -67,8 +67,8 @@ class ProposedStrategy : public Strategy {
 
   std::optional<Proposal> propose() {
     if (!proposer_) return std::nullopt;
-    const bool its_turn = static_cast<double>(taken_ + 1) <= share_ * static_cast<double>(asked_ + 1);
-    for (int tried = 0; its_turn && tried < kTries; ++tried) {
+    const bool due = static_cast<double>(taken_ + 1) <= share_ * static_cast<double>(asked_ + 1);
+    for (int tried = 0; due && tried < kTries; ++tried) {
       const std::optional<Proposed> proposed = proposer_->next();
       if (!proposed) return std::nullopt;
       std::optional<std::string> why = why_refused(*proposed);

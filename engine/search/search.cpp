@@ -41,10 +41,10 @@ class Search {
   bool may_start() {
     if (window_.size() >= std::max<std::size_t>(1, evaluator_.width()) || asked_ >= limits_.evaluations) return false;
     if (result_.exhausted || result_.interrupted) return false;
-    return !told_to_end();
+    return !must_end();
   }
 
-  bool told_to_end() {
+  bool must_end() {
     result_.interrupted = limits_.stop && limits_.stop->load();
     if (result_.interrupted) return true;
     return out_of_time_ = out_of_time_ || (limits_.out_of_time && limits_.out_of_time());
@@ -52,7 +52,8 @@ class Search {
 
   bool ends_early() const { return result_.interrupted || out_of_time_; }
 
-  /// What has not begun to run is not waited for. It was never told, so a resumed run asks for it again.
+  /// Drops the candidates that have not begun to run. The strategy gets no answer for them, so a resumed run evaluates
+  /// them.
   void withdraw_waiting() {
     for (const std::uint64_t ticket : evaluator_.withdraw()) {
       std::erase_if(window_, [&](const Entry& entry) { return entry.proposal.ticket == ticket; });
@@ -62,7 +63,7 @@ class Search {
   void start() {
     std::optional<Proposal> proposal = strategy_.ask();
     if (!proposal) {
-      result_.exhausted = !told_to_end();
+      result_.exhausted = !must_end();
       return;
     }
     ++asked_;
@@ -82,10 +83,10 @@ class Search {
     const std::optional<double> latency_us = latency_of(evaluation);
     if (oldest.candidate) archive_.record(oldest.proposal, *oldest.candidate, evaluation);
     strategy_.tell({oldest.proposal.ticket, latency_us});
-    ++result_.told;
+    ++result_.answered;
     if (evaluation.verdict == Verdict::valid) ++result_.valid;
     if (latency_us && (!best_us_ || *latency_us < *best_us_)) best_us_ = latency_us;
-    if (progress_) progress_({result_.told, result_.valid, best_us_, &oldest.proposal, &evaluation});
+    if (progress_) progress_({result_.answered, result_.valid, best_us_, &oldest.proposal, &evaluation});
     window_.pop_front();
   }
 

@@ -36,7 +36,7 @@ struct SearchLimits {
 };
 
 struct SearchProgress {
-  std::uint64_t told = 0;  ///< Proposals answered.
+  std::uint64_t answered = 0;  ///< Proposals.
   std::uint64_t valid = 0;
   std::optional<double> best_us;
   const Proposal* last = nullptr;
@@ -44,7 +44,7 @@ struct SearchProgress {
 };
 
 struct SearchResult {
-  std::uint64_t told = 0;  ///< Proposals answered.
+  std::uint64_t answered = 0;  ///< Proposals.
   std::uint64_t valid = 0;
   bool interrupted = false;
   bool exhausted = false;  ///< The space has no further genome.

@@ -11,7 +11,7 @@ namespace evo {
 namespace {
 
 constexpr std::size_t kMostSeeds = 10;
-/// With three fewer searches find one near the best among them, with eight more evaluations are lost where none is.
+/// With three seeds fewer searches start near the optimum. With eight more evaluations are lost when no seed is good.
 constexpr std::size_t kPredictionSeeds = 5;
 
 class SeededStrategy : public Strategy {
@@ -41,7 +41,7 @@ bool has_family(const Space& space, const std::string& name) {
                      [&](const Family& family) { return family.name == name; });
 }
 
-/// So many of each ranking, and so many in all.
+/// At most `each` seeds of each ranking, interleaved rank by rank, and `all` in total.
 std::vector<Seed> best_of(const Space& space, const std::vector<std::vector<Seed>>& rankings, std::size_t each,
                           std::size_t all) {
   std::vector<Seed> seeds;

@@ -20,10 +20,11 @@ struct Seed {
 inline constexpr std::size_t kSeedCandidates = 100;
 
 /// The seeds that open a search, from several rankings, each best first. They are made genomes of `space`: unknown
-/// alleles are dropped and the nearest legal genome is taken; genomes of unknown families are left out. Rankings take
-/// turns, and no genome occurs twice. At most the three best of each ranking, and ten in all.
+/// alleles are dropped and the nearest legal genome is taken; genomes of unknown families are left out. The
+/// rankings are interleaved rank by rank, and no genome occurs twice. At most the three best of each ranking, and ten
+/// in all.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings);
-/// The same, but the five of the best kSeedCandidates with the least predicted latencies. Genomes that are predicted to
+/// As above, but the five of the best kSeedCandidates with the least predicted latencies. Genomes that are predicted to
 /// fail are left out. Among those without a prediction the order of the rankings decides. Empty when the predictor was
 /// interrupted.
 std::vector<Seed> seeds_in(const Space& space, const std::vector<std::vector<Seed>>& rankings,

@@ -20,7 +20,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// A genome that is expected to be slower than the best by less than this part may be faster: the errors of the cost
 /// model differ by as much between neighbours.
 constexpr double kMargin = 0.03;
-/// The best genomes of a pre-search that are considered until a batch of new ones is full.
+/// Best genomes of a pre-search among which those that the strategy has not proposed are chosen.
 constexpr std::size_t kPresearchedAmong = 32;
 
 /// Predicts expected latencies: a predictor corrected by its errors so far.
@@ -42,14 +42,15 @@ class Corrected : public LatencyPredictor {
 /// Two counts of tickets: ours of the proposals that are measured, and the strategy's of all that it made.
 class ScreenedStrategy : public Strategy {
  public:
-  ScreenedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, LatencyPredictor& predictor, Screen screen)
+  ScreenedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, LatencyPredictor& predictor,
+                   ScreeningOptions options)
       : strategy_(std::move(strategy)),
         space_(space),
         predictor_(predictor),
         error_(space),
-        together_(std::max<std::size_t>(1, screen.together)),
-        among_(together_ * std::max<std::size_t>(1, screen.among)),
-        presearching_(std::move(screen.presearching)) {}
+        together_(std::max<std::size_t>(1, options.together)),
+        among_(together_ * std::max<std::size_t>(1, options.among)),
+        presearching_(std::move(options.presearching)) {}
 
   std::optional<Proposal> ask() override {
     if (chosen_.empty() && stuck()) choose_presearched();
@@ -77,12 +78,12 @@ class ScreenedStrategy : public Strategy {
     const auto found = in_flight_.extract(answer.ticket);
     if (found.empty()) throw unknown_ticket(answer.ticket);
     const auto& [ticket, settled, genome, predicted] = found.mapped();
-    ++told_since_better_;
+    ++answers_since_better_;
     if (answer.latency_us) note_measured(*answer.latency_us);
     if (predicted.latency && std::isfinite(*predicted.latency))
       error_.observe(genome, *predicted.latency, answer.latency_us);
     if (!settled) strategy_->tell({ticket, answer.latency_us});
-    if (!predicted.program.empty()) tell_duplicates(programs_.at(predicted.program), answer);
+    if (!predicted.program.empty()) answer_duplicates(programs_.at(predicted.program), answer);
     settle_screened();
   }
 
@@ -132,16 +133,16 @@ class ScreenedStrategy : public Strategy {
   void note_measured(double latency_us) {
     if (latency_us < (1 - kNoticeable) * noticed_us_) {
       noticed_us_ = latency_us;
-      told_since_better_ = 0;
+      answers_since_better_ = 0;
     }
     best_us_ = std::min(best_us_, latency_us);
   }
 
-  bool stuck() const { return !presearching_.by.empty() && told_since_better_ >= presearching_.after; }
+  bool stuck() const { return !presearching_.by.empty() && answers_since_better_ >= presearching_.after; }
 
   /// Chooses among the best of a pre-search that the strategy has not proposed.
   void choose_presearched() {
-    told_since_better_ = 0;
+    answers_since_better_ = 0;
     Corrected expected(predictor_, error_);
     const Presearch presearch{.genomes = presearching_.genomes, .climbs = 1, .kept = kPresearchedAmong};
     std::vector<Entry> batch;
@@ -212,11 +213,11 @@ class ScreenedStrategy : public Strategy {
       }
       Program& program = programs_.at(duplicate.predicted.program);
       program.duplicates.push_back(duplicate.proposal.ticket);
-      if (program.answer) tell_duplicates(program, *program.answer);
+      if (program.answer) answer_duplicates(program, *program.answer);
     }
   }
 
-  void tell_duplicates(Program& program, const Answer& answer) {
+  void answer_duplicates(Program& program, const Answer& answer) {
     program.answer = answer;
     for (const std::uint64_t duplicate : std::exchange(program.duplicates, {})) {
       ancestors_[duplicate] = {answer.ticket};
@@ -286,7 +287,7 @@ class ScreenedStrategy : public Strategy {
   PredictionError error_;
   std::size_t together_;
   std::size_t among_;
-  Screen::Rehearsing presearching_;
+  ScreeningOptions::Presearching presearching_;
   std::deque<Entry> chosen_;                               // to be measured next
   std::vector<Entry> standing_;                            // may beat the best: they compete again
   std::vector<Entry> screened_;                            // not answered yet
@@ -297,14 +298,14 @@ class ScreenedStrategy : public Strategy {
   std::uint64_t next_ticket_ = 0;
   double best_us_ = kNever;
   double noticed_us_ = kNever;  // the best when there was progress
-  std::size_t told_since_better_ = 0;
+  std::size_t answers_since_better_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space,
-                                        LatencyPredictor& predictor, Screen screen) {
-  return std::make_unique<ScreenedStrategy>(std::move(strategy), space, predictor, std::move(screen));
+                                        LatencyPredictor& predictor, ScreeningOptions options) {
+  return std::make_unique<ScreenedStrategy>(std::move(strategy), space, predictor, std::move(options));
 }
 
 }  // namespace evo

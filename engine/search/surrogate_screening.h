@@ -11,12 +11,12 @@
 namespace evo {
 
 /// How a predictor screens proposals.
-struct Screen {
+struct ScreeningOptions {
   std::size_t among = 4;  ///< Proposals for each that is measured.
   /// Proposals chosen at once, to keep every core busy with predictions.
   std::size_t together = 4;
   /// The pre-search of a search that is stuck.
-  struct Rehearsing {
+  struct Presearching {
     std::string by;  ///< The strategy that pre-searches; empty: there is no pre-search.
     std::uint64_t seed = 0;
     std::size_t after = 32;     ///< Measurements without half a percent of progress.
@@ -31,17 +31,15 @@ struct Screen {
 ///   counts as the median of its batch, and is not answered when it is screened out.
 /// - A proposal that is expected within a few percent of the best latency so far is kept and competes again in the next
 ///   batch. The best is therefore always measured.
-/// - A duplicate makes the same program as a proposal that was measured, and gets that one's answer. Of a batch that
-/// holds
-///   nothing but duplicates one is measured.
+/// - A duplicate makes the same program as a proposal that was measured, and gets that one's answer. Of a batch of
+///   duplicates alone one is measured.
 /// - When the search is stuck, a pre-search (presearch.h) by expected latencies runs, and its best genomes are measured
 ///   (operator "rehearsed").
 /// - A genome that others offer is not screened. If the strategy has proposed it before, it is measured as that
-/// proposal,
-///   unless it was measured already or is a duplicate.
+///   proposal, unless it was measured already or is a duplicate.
 ///
 /// `space`, the strategy's, and `predictor` must outlive it.
 std::unique_ptr<Strategy> make_screened(std::unique_ptr<Strategy> strategy, const Space& space,
-                                        LatencyPredictor& predictor, Screen screen);
+                                        LatencyPredictor& predictor, ScreeningOptions options);
 
 }  // namespace evo

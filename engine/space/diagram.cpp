@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace evo {
-namespace {
-
-constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
-
-}  // namespace
 
 std::size_t Diagram::pick(const Node& node, Rng& rng) const {
   if (node.count < kSaturated) {
@@ -96,15 +91,15 @@ std::optional<Path> Diagram::nearest(const Path& wish, const std::vector<bool>& 
   return nearest_within(wish, kept, static_cast<int>(levels_), rng);
 }
 
-// Dynamic programming: level by level over the nodes that are reached with at most `budget` differences, back
-// from the end for the differences that are still to come and the number of ways to have so few, and forth
-// along one of these.
+// Dynamic programming in three passes. Forwards, level by level: the nodes reached with at most `budget` differences.
+// Backwards: the least number of further differences, and the number of ways to have so few. Forwards: one of these
+// ways, drawn at random.
 std::optional<Path> Diagram::nearest_within(const Path& wish, const std::vector<bool>& kept, int budget,
                                             Rng& rng) const {
   struct Reached {
     NodeId node;
     int before;       // differences so far
-    int after;        // to come
+    int after;        // further differences
     double ways = 0;  // to have no more than these
   };
   if (root_ == DiagramGraph::kDead) return std::nullopt;

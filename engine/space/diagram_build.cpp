@@ -93,7 +93,7 @@ class Diagram::Builder {
 
   NodeId build(std::size_t level, const State& state) {
     if (level == family_.genes.size()) {
-      if (!state.empty()) complain(failing_constraint(), store_.failure(state.front()));
+      if (!state.empty()) fail(failing_constraint(), store_.failure(state.front()));
       return DiagramGraph::kEnd;
     }
     const auto [known, added] = states_[level].try_emplace(state, DiagramGraph::kDead);
@@ -107,7 +107,7 @@ class Diagram::Builder {
     }
     const TermId when = state.front();
     if (const std::string failure = store_.failure(when); !failure.empty()) {
-      complain(family_.genes[level].when.text(), failure);
+      fail(family_.genes[level].when.text(), failure);
     }
     const bool active = store_.is_true(when);
     const std::size_t alleles = active ? family_.genes[level].alleles.size() : 1;
@@ -159,7 +159,7 @@ class Diagram::Builder {
   }
 
   // An expression has no value for the genome at hand, and no constraint excludes the genome.
-  [[noreturn]] void complain(const std::string& expression, const std::string& reason) const {
+  [[noreturn]] void fail(const std::string& expression, const std::string& reason) const {
     std::string genome;
     for (std::size_t i = 0; i < path_.size(); ++i) {
       const Gene& gene = family_.genes[i];

@@ -11,6 +11,13 @@
 
 namespace evo {
 
+/// Numbers of genomes are exact below this one, else saturated there.
+inline constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
+/// The sum of two such numbers.
+inline std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
+  return a >= kSaturated - b ? kSaturated : a + b;
+}
+
 /// The nodes of a decision diagram and the edges between them.
 struct DiagramGraph {
   using NodeId = std::uint32_t;
@@ -58,12 +65,6 @@ class DiagramReducer {
   }
 
  private:
-  // Both at most 2^63, whose sum would wrap.
-  static std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
-    constexpr std::uint64_t kSaturated = std::uint64_t{1} << 63;
-    return a >= kSaturated - b ? kSaturated : a + b;
-  }
-
   DiagramGraph& diagram_;
   std::vector<std::unordered_map<std::vector<NodeId>, NodeId, SequenceHash>> unique_;
 };

@@ -9,7 +9,7 @@
 
 namespace evo {
 
-/// Builds from sorted genomes: those that share a prefix stand side by side.
+/// Builds from sorted genomes: those that share a prefix follow each other.
 class Diagram::Lister {
  public:
   Lister(Diagram& diagram, const Family& family) : family_(family), reducer_(diagram.graph_, family.genes.size()) {}

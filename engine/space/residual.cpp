@@ -14,13 +14,8 @@ namespace {
 // Trying so many takes a tenth of a second.
 constexpr std::size_t kMaxTried = 200'000;
 
-bool is_comparison(Op op) {
-  return op == Op::equal || op == Op::not_equal || op == Op::less || op == Op::less_equal || op == Op::greater ||
-         op == Op::greater_equal;
-}
-
 bool is_boolean(Op op) {
-  return is_comparison(op) || op == Op::logical_not || op == Op::is_pow2;
+  return expr::is_comparison(op) || op == Op::logical_not || op == Op::is_pow2;
 }
 
 std::size_t operand_count(Op op) {
@@ -270,7 +265,7 @@ TermId ResidualStore::canonical(TermId id) {
   return canonical_[id] = found;
 }
 
-// 0 where that would take too long.
+// 0 when that would take too long.
 TermId ResidualStore::find_canonical(TermId id) {
   const std::size_t gene = terms_[id].first_gene;
   if (gene == kNoGene) return id;

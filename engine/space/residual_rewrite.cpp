@@ -46,15 +46,8 @@ std::optional<TermId> ResidualStore::rewrite(Op op, TermId a, TermId b) {
       return rewrite_difference(a, b);
     case Op::multiply:
       return rewrite_product(a, b);
-    case Op::equal:
-    case Op::not_equal:
-    case Op::less:
-    case Op::less_equal:
-    case Op::greater:
-    case Op::greater_equal:
-      return rewrite_comparison(op, a, b);
     default:
-      return std::nullopt;
+      return expr::is_comparison(op) ? rewrite_comparison(op, a, b) : std::nullopt;
   }
 }
 

@@ -30,11 +30,6 @@ Path path_of(const Family& family, const Genome& genome) {
   return path;
 }
 
-// Both at most 2^63, whose sum would wrap.
-std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
-  return a >= Space::kSaturated - b ? Space::kSaturated : a + b;
-}
-
 Bindings joined(const Bindings& a, const Bindings& b) {
   Bindings all = a;
   all.insert(b.begin(), b.end());

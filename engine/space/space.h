@@ -14,7 +14,7 @@
 namespace evo {
 
 /// Why a genome of a family is illegal (unknown gene or allele, a gene missing or inactive, a broken constraint); empty
-/// if legal. What is known: as for Space.
+/// if legal. `facts` and `specialisations`: as for Space.
 std::optional<std::string> why_illegal(const Family& family, const Genome& genome, const Bindings& facts,
                                        const std::vector<Bindings>& specialisations);
 
@@ -29,7 +29,7 @@ class Space {
   /// with the reason.
   Space(std::vector<Family> families, const Bindings& facts, std::vector<Bindings> specialisations);
   /// A space of these genomes of one family and no others: a recorded one. Constraints and conditions are not
-  /// looked at. Throws usage_error when there are none, or when they do not agree on which genes are active.
+  /// checked. Throws usage_error when there are none, or when they do not agree on which genes are active.
   Space(Family family, std::vector<Path> genomes);
   ~Space();
   Space(Space&&) noexcept;
@@ -58,8 +58,8 @@ class Space {
   bool contains(const Genome& genome) const { return !why_illegal(genome); }
 
   /// Legal genomes that differ in one gene (and in genes that become active by it, which take their allele
-  /// from `genome` if it has one, else each legal allele in turn, bounded). `adjacent`: numbers step to the
-  /// value beside only.
+  /// from `genome` if it has one, else each legal allele, up to a bound). `adjacent`: numbers step to the
+  /// next larger or smaller value only.
   enum class Step { adjacent, any };
   std::vector<Genome> neighbours(const Genome& genome, Step step) const;
   /// Those that differ in this gene.

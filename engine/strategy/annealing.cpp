@@ -22,7 +22,7 @@ class AnnealingStrategy : public SpaceStrategy {
     if (current_) {
       Genome genome = current_->genome;
       for (int draw = 0; draw < kDraws; ++draw) {
-        // Where all around is known it wanders on from there.
+        // When a neighbour was asked before, the walk goes on from it.
         genome = rng_.below(2) == 0 ? step_neighbour(space_, genome, rng_) : mutate_one(space_, genome, rng_);
         Point point = space_.point(genome);
         if (!ledger_.asked(point)) return ledger_.propose(std::move(point), "neighbour", {current_->ticket});

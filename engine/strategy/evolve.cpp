@@ -11,8 +11,8 @@
 namespace evo {
 namespace {
 
-/// Climbs, one after another: where one has stalled, another starts from founders of its own, far from the
-/// peaks known. So a climb that settled early in the wrong place is not the last word.
+/// Runs climbs one after another. When one has stalled, the next starts from founders of its own, far from the known
+/// peaks, so that a climb that ended in a poor local optimum does not end the search.
 class EvolveStrategy : public SpaceStrategy {
  public:
   EvolveStrategy(const Space& space, std::uint64_t seed, const EvolveTuning& tuning)
@@ -28,7 +28,7 @@ class EvolveStrategy : public SpaceStrategy {
 
   void tell(const Answer& answer) override {
     Point point = ledger_.settle(answer);
-    // What the climb before has still asked would draw this one to the same peak.
+    // Answers to the previous climb would draw this one to the same peak.
     if (answer.ticket >= first_ticket_) climb_->tell(std::move(point), answer);
   }
 

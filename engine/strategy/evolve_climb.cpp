@@ -28,31 +28,31 @@ EvolveClimb::EvolveClimb(const Space& space, const Encoding& encoding, const Evo
 Proposal EvolveClimb::ask() {
   if (asked_++ < tuning_.founders) return founder();
   if (ranking_.empty()) return ledger_.propose(unasked(), "random", {});
-  if (pool_.empty() || told_since_fit_ >= fit_interval() || (found_better_ && told_since_fit_ > 0)) {
+  if (pool_.empty() || answers_since_fit_ >= fit_interval() || (found_better_ && answers_since_fit_ > 0)) {
     fit();
     breed();
-    told_since_fit_ = 0;
+    answers_since_fit_ = 0;
     found_better_ = false;
   }
   return most_promising();
 }
 
 void EvolveClimb::tell(Point point, const Answer& answer) {
-  Told told{answer.ticket, std::move(point), 0};
-  const auto index = static_cast<std::uint32_t>(told_.size());
+  Answered answered{answer.ticket, std::move(point), 0};
+  const auto index = static_cast<std::uint32_t>(answered_.size());
   rows_.resize(rows_.size() + encoding_.columns());
-  encoding_.encode(told.point, rows_.data() + rows_.size() - encoding_.columns());
-  ++told_since_fit_;
-  ++told_since_better_;
+  encoding_.encode(answered.point, rows_.data() + rows_.size() - encoding_.columns());
+  ++answers_since_fit_;
+  ++answers_since_better_;
   if (!answer.latency_us) {
-    told_.push_back(std::move(told));
+    answered_.push_back(std::move(answered));
     failed_.push_back(index);
     return;
   }
-  told.log_latency = std::log(*answer.latency_us);
-  told_.push_back(std::move(told));
+  answered.log_latency = std::log(*answer.latency_us);
+  answered_.push_back(std::move(answered));
   enter(ranking_, index);
-  enter(rankings_[told_[index].point.family], index);
+  enter(rankings_[answered_[index].point.family], index);
   if (ranking_.front() == index) note_progress();
 }
 
@@ -61,26 +61,26 @@ void EvolveClimb::note_progress() {
   const double best = ranked(0).log_latency;
   if (ranking_.size() > 1 && best > noticed_best_ + std::log1p(-kNoticeable)) return;
   noticed_best_ = best;
-  told_since_better_ = 0;
+  answers_since_better_ = 0;
 }
 
 std::vector<Point> EvolveClimb::peaks() const {
   std::vector<Point> peaks;
   for (const Ranking& ranking : rankings_) {
-    if (!ranking.empty()) peaks.push_back(told_[ranking.front()].point);
+    if (!ranking.empty()) peaks.push_back(answered_[ranking.front()].point);
   }
   return peaks;
 }
 
-// Families take turns, so that a small one is not lost beside a large one.
+// Families are drawn from in rotation, so that a small family is drawn as often as a large one.
 Point EvolveClimb::sample() {
   return space_.sample_point(rng_, samples_++ % space_.families().size());
 }
 
 void EvolveClimb::enter(Ranking& ranking, std::uint32_t index) const {
   const auto place = std::upper_bound(
-      ranking.begin(), ranking.end(), told_[index].log_latency,
-      [this](double log_latency, std::uint32_t other) { return log_latency < told_[other].log_latency; });
+      ranking.begin(), ranking.end(), answered_[index].log_latency,
+      [this](double log_latency, std::uint32_t other) { return log_latency < answered_[other].log_latency; });
   ranking.insert(place, index);
 }
 
@@ -92,7 +92,7 @@ Point EvolveClimb::unasked() {
   return ledger_.draw(rng_);
 }
 
-// Founders keep apart, so that they tell something of every gene.
+// Founders are spread out, so that together they show the effect of every gene.
 Proposal EvolveClimb::founder() {
   Point chosen;
   double farthest = -1;
@@ -124,7 +124,8 @@ double EvolveClimb::distance(const Point& a, const Point& b) const {
 }
 
 std::size_t EvolveClimb::fit_interval() const {
-  return 1 + static_cast<std::size_t>(tuning_.fit_every * static_cast<double>(std::min(told_.size(), tuning_.memory)));
+  return 1 +
+         static_cast<std::size_t>(tuning_.fit_every * static_cast<double>(std::min(answered_.size(), tuning_.memory)));
 }
 
 void EvolveClimb::fit() {
@@ -139,7 +140,7 @@ void EvolveClimb::fit() {
     targets.push_back(static_cast<float>(target));
   };
   const std::size_t best_kept =
-      told_.size() <= tuning_.memory ? ranking_.size() : std::min(ranking_.size(), tuning_.memory / 2);
+      answered_.size() <= tuning_.memory ? ranking_.size() : std::min(ranking_.size(), tuning_.memory / 2);
   for (std::size_t rank = 0; rank < best_kept; ++rank)
     learn(ranking_[rank], std::min(slow, ranked(rank).log_latency - best));
   // Of what is left, failures and others have equal chances.
@@ -157,7 +158,7 @@ void EvolveClimb::fit() {
   forest_.fit(rows, targets, rng_);
 }
 
-// Each family has offspring: its turn comes.
+// Every family has offspring, because each is due at times.
 void EvolveClimb::breed() {
   pool_.clear();
   for (const Ranking& ranking : rankings_) {
@@ -168,7 +169,7 @@ void EvolveClimb::breed() {
 }
 
 void EvolveClimb::consider_neighbours(std::uint32_t parent) {
-  const Point& point = told_[parent].point;
+  const Point& point = answered_[parent].point;
   for (std::size_t gene = 0; gene < point.alleles.size(); ++gene) {
     for (Point& neighbour : space_.neighbours(point, gene, Space::Step::any)) consider(std::move(neighbour), parent);
   }
@@ -181,16 +182,16 @@ void EvolveClimb::consider(Point point, std::optional<std::uint32_t> parent) {
   pool_.push_back({std::move(point), parent, forest_.predict(row_.data())});
 }
 
-// A family that starts badly may still hold the best: every so many asks goes to one that does not lead, in
-// turn.
-std::optional<std::uint32_t> EvolveClimb::family_in_turn() {
+// A family that starts badly may still hold the best genome: one in tuning_.turns asks goes to a family that does not
+// lead, in rotation.
+std::optional<std::uint32_t> EvolveClimb::trailing_family() {
   const std::size_t families = rankings_.size();
-  if (families < 2 || tuning_.turns == 0 || ++asked_since_turn_ < tuning_.turns) return std::nullopt;
-  asked_since_turn_ = 0;
+  if (families < 2 || tuning_.turns == 0 || ++asked_since_trailing_ < tuning_.turns) return std::nullopt;
+  asked_since_trailing_ = 0;
   do {
-    last_turn_ = (last_turn_ + 1) % families;
-  } while (last_turn_ == ranked(0).point.family);
-  return static_cast<std::uint32_t>(last_turn_);
+    last_trailing_ = (last_trailing_ + 1) % families;
+  } while (last_trailing_ == ranked(0).point.family);
+  return static_cast<std::uint32_t>(last_trailing_);
 }
 
 /// Index in the pool.
@@ -208,7 +209,7 @@ std::optional<std::size_t> EvolveClimb::most_promising_of(Admitted admitted) con
 }
 
 Proposal EvolveClimb::most_promising() {
-  const std::optional<std::uint32_t> family = family_in_turn();
+  const std::optional<std::uint32_t> family = trailing_family();
   std::optional<std::size_t> chosen;
   if (!family && no_progress_for(tuning_.beside))
     chosen = most_promising_of([&](const Offspring& offspring) { return offspring.parent == ranking_.front(); });
@@ -220,7 +221,7 @@ Proposal EvolveClimb::most_promising() {
   pool_[*chosen] = std::move(pool_.back());
   pool_.pop_back();
   if (!offspring.parent) return ledger_.propose(std::move(offspring.point), "random", {});
-  return ledger_.propose(std::move(offspring.point), "neighbour", {told_[*offspring.parent].ticket});
+  return ledger_.propose(std::move(offspring.point), "neighbour", {answered_[*offspring.parent].ticket});
 }
 
 }  // namespace evo

@@ -34,20 +34,20 @@ class EvolveClimb {
   std::vector<Point> peaks() const;
 
  private:
-  struct Told {
+  struct Answered {
     std::uint64_t ticket = 0;
     Point point;
     double log_latency = 0;  // of valid ones
   };
   struct Offspring {
     Point point;
-    std::optional<std::uint32_t> parent;  // index of told_; random ones have none
+    std::optional<std::uint32_t> parent;  // index of answered_; random ones have none
     Prediction prediction;
   };
-  using Ranking = std::vector<std::uint32_t>;  // indices of told_, best first; the older one of equals
+  using Ranking = std::vector<std::uint32_t>;  // indices of answered_, best first; the older one of equals
 
-  bool no_progress_for(std::size_t answers) const { return answers > 0 && told_since_better_ >= answers; }
-  const Told& ranked(std::size_t rank) const { return told_[ranking_[rank]]; }
+  bool no_progress_for(std::size_t answers) const { return answers > 0 && answers_since_better_ >= answers; }
+  const Answered& ranked(std::size_t rank) const { return answered_[ranking_[rank]]; }
   void enter(Ranking& ranking, std::uint32_t index) const;
   void note_progress();
 
@@ -63,7 +63,8 @@ class EvolveClimb {
   void consider_neighbours(std::uint32_t parent);
   void consider(Point point, std::optional<std::uint32_t> parent);
 
-  std::optional<std::uint32_t> family_in_turn();
+  /// A family that does not lead, when it is due.
+  std::optional<std::uint32_t> trailing_family();
   Proposal most_promising();
   template <typename Admitted>
   std::optional<std::size_t> most_promising_of(Admitted admitted) const;
@@ -74,22 +75,22 @@ class EvolveClimb {
   Ledger& ledger_;
   Rng& rng_;
   Forest forest_;
-  std::vector<Told> told_;         // in the order of the answers
-  std::vector<float> rows_;        // their encodings
-  Ranking ranking_;                // the valid ones
-  std::vector<Ranking> rankings_;  // the same, by family
+  std::vector<Answered> answered_;  // in the order of the answers
+  std::vector<float> rows_;         // their encodings
+  Ranking ranking_;                 // the valid ones
+  std::vector<Ranking> rankings_;   // the same, by family
   std::vector<std::uint32_t> failed_;
   std::vector<Point> founders_;  // and the points that they keep away from
   std::vector<Offspring> pool_;
   std::vector<float> row_;
   std::size_t asked_ = 0;
-  std::size_t told_since_fit_ = 0;
+  std::size_t answers_since_fit_ = 0;
   bool found_better_ = false;
   double noticed_best_ = 0;
-  std::size_t told_since_better_ = 0;
+  std::size_t answers_since_better_ = 0;
   std::size_t samples_ = 0;
-  std::size_t asked_since_turn_ = 0;
-  std::size_t last_turn_ = 0;  // a family
+  std::size_t asked_since_trailing_ = 0;
+  std::size_t last_trailing_ = 0;  // a family
 };
 
 }  // namespace evo

@@ -10,8 +10,8 @@ namespace evo {
 struct EvolveTuning {
   std::size_t founders = 10;     ///< Random genomes that open the search.
   std::size_t spread = 16;       ///< Random draws for each founder; the one farthest from the others is taken.
-  double good_share = 0.5;       ///< Part of the valid answers that is told apart; the rest counts as equally slow.
-  double failure = 2;            ///< The log latency of a failure, in units of the slowest that is told apart.
+  double good_share = 0.5;       ///< Part of the valid answers that is distinguished; the rest counts as equally slow.
+  double failure = 2;            ///< The log latency of a failure, in units of the slowest that is distinguished.
   double exploration = 1.1;      ///< Spreads of the trees subtracted from their mean: the weight of exploration.
   double fit_every = 0.05;       ///< Answers between two fits, as a part of those that the forest learns from.
   std::size_t memory = 512;      ///< Answers that the forest learns from at most: half of them the best.

@@ -12,7 +12,7 @@ constexpr double kMutated = 0.5;  // of the children, after crossover
 constexpr int kDraws = 12;        // for a child not asked before
 
 /// A steady-state genetic algorithm: parents by tournament of two, uniform crossover, mutation of one gene,
-/// the worst of the population makes room.
+/// the worst of the population is replaced.
 class GeneticStrategy : public SpaceStrategy {
  public:
   GeneticStrategy(const Space& space, std::uint64_t seed) : SpaceStrategy(space), rng_(seed) {}

@@ -4,8 +4,8 @@
 namespace evo {
 namespace {
 
-/// Hill climbing: the neighbours of the current genome in random order, moving to the first that is faster;
-/// from a new random genome where none is.
+/// Hill climbing: tries the neighbours of the current genome in random order and moves to the first that is faster.
+/// When none is, it starts again from a random genome.
 class LocalStrategy : public SpaceStrategy {
  public:
   LocalStrategy(const Space& space, std::uint64_t seed) : SpaceStrategy(space), rng_(seed) {}

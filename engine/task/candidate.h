@@ -27,7 +27,7 @@ struct Program {
 struct Candidate {
   Genome genome;
   std::vector<Program> programs;
-  SourceTree files = {};  ///< Templates that it needs beside its task's: those that a proposer brought.
+  SourceTree files = {};  ///< Templates that it needs in addition to its task's: those that a proposer brought.
 
   /// Of all programs and their plans together: candidates of one hash do the same work. (Genes may change
   /// grids and scalars alone, so equal sources are not enough.)

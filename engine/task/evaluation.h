@@ -34,17 +34,17 @@ struct CaseError {
   double cosine = 1;
 };
 
-/// What a GPU was found doing while it was timed. Zeros: nobody could tell.
+/// The state of a GPU while it was timed. Zeros: unknown.
 struct Conditions {
   int sm_mhz_low = 0;
   int sm_mhz_high = 0;
   int memory_mhz = 0;          ///< The lowest.
-  int other_processes = 0;     ///< That computed on the GPU beside evo's own.
-  bool power_limited = false;  ///< The GPU's power limit lowered its clocks: what the kernel draws, no disturbance. The
-                               ///< driver may tell it late.
+  int other_processes = 0;     ///< Processes other than evo's that computed on the GPU.
+  bool power_limited = false;  ///< The GPU's power limit lowered its clocks, because of what the kernel draws: no
+                               ///< disturbance. The driver may report it late.
 };
 
-/// "SM 1755-1980 MHz (power limit), memory 3201 MHz"; empty where nobody could tell.
+/// "SM 1755-1980 MHz (power limit), memory 3201 MHz"; empty where unknown.
 std::string to_text(const Conditions& conditions);
 
 /// One shape's latency. `modelled` times come from the virtual GPU's cost model and never mix with measured
@@ -73,7 +73,7 @@ struct Evaluation {
   std::uint64_t salt = 0;    ///< Mixed into the seeds; replays the run's inputs.
 };
 
-/// The latency a strategy is told: that of a valid candidate, or of a duplicate of one; empty for failures.
+/// The latency that a strategy is given: that of a valid candidate, or of a duplicate of one; empty for failures.
 std::optional<double> latency_of(const Evaluation& evaluation);
 
 }  // namespace evo

@@ -73,7 +73,7 @@ class Loader {
 
   void genes() {
     for (const JsonPlace& place : root_.at("genes").items()) {
-      place.allow_only({"name", "values", "slot", "when", "doc"});
+      place.allow_only(gene_keys());
       Gene gene;
       gene.name = place.at("name").text();
       gene.when = program_scope_.read(place, "when", true);

@@ -76,6 +76,10 @@ Gene::Kind kind_of(const std::vector<Value>& alleles) {
   return all(std::in_place_type<bool>) ? Gene::Kind::boolean : Gene::Kind::category;
 }
 
+std::vector<std::string_view> gene_keys() {
+  return {"name", "values", "slot", "when", "doc"};
+}
+
 void read_alleles(const JsonPlace& place, const SourceTree& tree, const std::string& folder, Gene& gene) {
   const auto slot = place.find("slot");
   if (!slot || !slot->boolean()) return read_values(place.at("values"), gene);

@@ -32,6 +32,9 @@ std::string_view name_of(Gene::Kind kind);
 /// The kind of these alleles, which are of one type: number, boolean or category.
 Gene::Kind kind_of(const std::vector<Value>& alleles);
 
+/// The keys that an entry of a family's genes may have.
+std::vector<std::string_view> gene_keys();
+
 /// Reads kind and alleles of one entry of a family's genes. `folder`: the family's in the tree, "scale/plain/".
 /// Fails at the place that is wrong.
 void read_alleles(const JsonPlace& place, const SourceTree& tree, const std::string& folder, Gene& gene);

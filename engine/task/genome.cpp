@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/expression/json_place.h"
+#include "engine/expression/json_value.h"
 
 namespace evo {
 
@@ -26,9 +27,7 @@ std::string to_text(const Genome& genome) {
 
 std::string to_json(const Genome& genome) {
   nlohmann::ordered_json genes = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : genome.genes) {
-    std::visit([&](const auto& allele) { genes[name] = allele; }, value);
-  }
+  for (const auto& [name, value] : genome.genes) genes[name] = json_of(value);
   nlohmann::ordered_json json;
   json["family"] = genome.family;
   json["genes"] = std::move(genes);
@@ -38,10 +37,7 @@ std::string to_json(const Genome& genome) {
 Genome genome_from_json(std::string_view json) {
   const JsonPlace root = JsonPlace::read({{"genome", std::string(json)}}, "genome");
   root.allow_only({"family", "genes"});
-  Genome genome;
-  genome.family = root.at("family").text();
-  for (const auto& [name, place] : root.at("genes").members()) genome.genes[name] = place.value();
-  return genome;
+  return {root.at("family").text(), root.at("genes").values()};
 }
 
 }  // namespace evo

@@ -86,9 +86,9 @@ class Loader {
   TextEdit edit(const JsonPlace& place) const {
     place.allow_only({"file", "find", "replace"});
     TextEdit edit{place.at("file").text(), place.at("find").text(), place.at("replace").text()};
-    const std::string beside = fmt::format("{}/{}/{}", task_.name, family_, edit.file);
-    if (tree_.contains(beside)) edit.file = beside;
-    const bool allowed = edit.file == beside || edit.file.starts_with("include/");
+    const std::string of_family = fmt::format("{}/{}/{}", task_.name, family_, edit.file);
+    if (tree_.contains(of_family)) edit.file = of_family;
+    const bool allowed = edit.file == of_family || edit.file.starts_with("include/");
     if (!allowed || !tree_.contains(edit.file)) {
       place.at("file").fail(fmt::format("'{}' is no file of the family or of include/", edit.file));
     }

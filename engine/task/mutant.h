@@ -13,13 +13,13 @@
 
 namespace evo {
 
-/// A kernel whose verdict is known beforehand: an honest control, or a mutant with a planted fault. What judges
-/// candidates is itself judged by them (docs/trust.md).
+/// A kernel whose verdict is known beforehand: an honest control, or a mutant with a planted fault. They check the
+/// validation itself (docs/trust.md).
 struct Mutant {
   std::string name;
   std::string about;  ///< What is wrong with it.
   std::string family;
-  Bindings genes;                 ///< Wished for; the nearest legal genome is taken.
+  Bindings genes;                 ///< A wish: the nearest legal genome is taken.
   std::vector<std::string> kept;  ///< Genes without whose wished alleles it is not the mutant that is meant.
   std::vector<TextEdit> edits;
   /// The verdicts that are right, by device kind. A kind that is missing cannot show the fault.

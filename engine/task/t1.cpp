@@ -121,17 +121,13 @@ std::vector<Value> list(std::string_view text) {
   return all;
 }
 
-double decimal(const Value& value) {
-  return std::strtod(expr::to_string(value).c_str(), nullptr);
-}
-
 Gene gene_of(const std::string& name, const std::string& type, std::vector<Value> values) {
   Gene gene;
   gene.name = name;
   gene.kind = type == "float" ? Gene::Kind::number : kind_of(values);
   if (is_ordered(gene)) {
     std::stable_sort(values.begin(), values.end(),
-                     [](const Value& a, const Value& b) { return decimal(a) < decimal(b); });
+                     [](const Value& a, const Value& b) { return expr::decimal_of(a) < expr::decimal_of(b); });
   } else {
     std::sort(values.begin(), values.end());
   }

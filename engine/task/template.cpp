@@ -365,7 +365,7 @@ class Renderer {
     auto found = tree_.find(folder_of(*place.file) + include.path);
     if (found == tree_.end()) found = tree_.find(include.path);
     if (found == tree_.end()) {
-      fail(place, fmt::format("no file \"{0}\" beside this one or in the templates folder", include.path));
+      fail(place, fmt::format("no file \"{0}\" next to this one or in the templates folder", include.path));
     }
     nested(place, found->first, found->second);
   }

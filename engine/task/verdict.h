@@ -23,7 +23,7 @@ enum class Verdict {
   harness_failed,
 };
 
-/// The coarser outcomes that results files of auto-tuners tell apart.
+/// The coarser outcomes that results files of auto-tuners distinguish.
 enum class OutcomeClass {
   ok,
   invalid,      ///< It breaks a constraint: nothing was built.

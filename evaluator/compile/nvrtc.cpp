@@ -176,7 +176,7 @@ Nvrtc load_nvrtc(const NvrtcEnvironment& environment) {
     for (const char* name : kLibraryNames) {
       if (open_file(name, nvrtc, tried)) return nvrtc;
     }
-    tried.clear();  // That the loader does not know them is said in one phrase below.
+    tried.clear();  // "the loader's path" below stands for all of them.
   }
   const std::vector<fs::path> folders = nvrtc_folders(environment);
   for (const fs::path& folder : folders) {

@@ -1,7 +1,8 @@
 #include "evaluator/compile/ptxas_log.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "engine/base/text.h"
 
 namespace evo {
 namespace {
@@ -27,9 +28,7 @@ int number_before(std::string_view line, std::string_view unit) {
   if (end == std::string_view::npos) return 0;
   std::size_t begin = end;
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
-  int value = 0;
-  std::from_chars(line.data() + begin, line.data() + end, value);
-  return value;
+  return number_in<int>(line.substr(begin, end - begin)).value_or(0);
 }
 
 std::string_view trimmed(std::string_view line) {

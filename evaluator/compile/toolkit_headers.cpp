@@ -47,7 +47,7 @@ constexpr const char* kAssert = R"(#pragma once
 #define EVO_FROM_TOOLKIT(name) \
   "#pragma once\n#include <cuda/std/" name ">\nnamespace std { using namespace cuda::std; }\n"
 
-// What of CUB a kernel can use; cub/cub.cuh has the host's side too, which NVRTC refuses.
+// The part of CUB that a kernel can use. cub/cub.cuh also has the host's side, which NVRTC refuses.
 constexpr const char* kCub = R"(#pragma once
 #include <cub/block/block_adjacent_difference.cuh>
 #include <cub/block/block_discontinuity.cuh>

@@ -10,8 +10,7 @@
 namespace evo {
 
 /// Folders with the CUDA Toolkit's headers (cooperative_groups.h, cuda_fp16.h ...) and CCCL's (cub, cuda/barrier ...),
-/// for
-/// `#include` in kernels that NVRTC compiles. They are those of the first toolkit that has them; the one that NVRTC
+/// for `#include` in kernels that NVRTC compiles. They are those of the first toolkit that has them; the one that NVRTC
 /// came with is tried first. Empty when there is none. `nvrtc_path` is Nvrtc::path.
 std::vector<std::filesystem::path> toolkit_include_folders(const NvrtcEnvironment& environment,
                                                            const std::string& nvrtc_path);

@@ -18,7 +18,7 @@ Failure refusal(std::string reason) {
   return failure;
 }
 
-/// An argument's address; null for a workspace that this genome does without. Plans are resolved by the
+/// An argument's address; null for a workspace of no bytes. Plans are resolved by the
 /// engine, so an index out of range is our own bug.
 DeviceAddress address_of(const Argument& argument, const Plan& plan, const Buffers& buffers) {
   if (argument.kind == Argument::Kind::tensor) return buffers.tensors.at(argument.index);

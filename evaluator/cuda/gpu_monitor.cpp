@@ -84,24 +84,24 @@ class Nvml {
     NvmlDevice device = nullptr;
     return device_by_uuid_(uuid.c_str(), &device) == 0 ? device : nullptr;
   }
-  /// Empty when NVML does not tell.
+  /// Empty when NVML does not report them.
   std::optional<unsigned long long> clock_reasons(NvmlDevice device) const {
     unsigned long long reasons = 0;
     if (clock_reasons_(device, &reasons) != 0) return std::nullopt;
     return reasons;
   }
-  /// In MHz; 0 when NVML does not tell.
+  /// In MHz; 0 when NVML does not report it.
   int clock(NvmlDevice device, int which) const {
     unsigned mhz = 0;
     return clock_(device, which, &mhz) == 0 ? static_cast<int>(mhz) : 0;
   }
-  /// For how long power has limited clocks, of all time, in ns; empty when NVML does not tell.
+  /// For how long power has limited clocks, of all time, in ns; empty when NVML does not report it.
   std::optional<unsigned long long> power_violation(NvmlDevice device) const {
     NvmlViolation violation{};
     if (violation_ == nullptr || violation_(device, kPowerViolation, &violation) != 0) return std::nullopt;
     return violation.lasted_ns;
   }
-  /// Numbers of the processes that compute on a GPU; empty when NVML does not tell.
+  /// Numbers of the processes that compute on a GPU; empty when NVML does not report them.
   std::vector<unsigned> processes(NvmlDevice device) const {
     std::array<NvmlProcess, kMostProcesses> found{};
     auto count = static_cast<unsigned>(found.size());
@@ -124,7 +124,7 @@ class Nvml {
   }
 
   bool bind_all() {
-    // Its form is known since driver 510; without it nobody else is noticed.
+    // Its form is known since driver 510; without it other programs are not noticed.
     if (!library_.bind(processes_, "nvmlDeviceGetComputeRunningProcesses_v3")) processes_ = nullptr;
     if (!library_.bind(violation_, "nvmlDeviceGetViolationStatus")) violation_ = nullptr;  // Not on every GPU.
     return library_.bind(init_, "nvmlInit_v2") && library_.bind(shutdown_, "nvmlShutdown") &&
@@ -150,7 +150,7 @@ class Nvml {
   bool started_ = false;
 };
 
-/// The parent of a process; 0 when it is not to be seen.
+/// The parent of a process; 0 when it cannot be read.
 unsigned parent_of(unsigned process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
@@ -197,7 +197,7 @@ std::unique_ptr<GpuMonitor> make_nvml_monitor(const std::string& uuid, std::stri
   NvmlDevice device = nvml->device(uuid);
   if (device != nullptr && nvml->clock_reasons(device)) return std::make_unique<NvmlMonitor>(*std::move(nvml), device);
   if (why_not != nullptr) {
-    *why_not = device == nullptr ? "NVML knows no GPU " + uuid : "NVML does not tell why clocks change on " + uuid;
+    *why_not = device == nullptr ? "NVML knows no GPU " + uuid : "NVML does not report why clocks change on " + uuid;
   }
   return nullptr;
 }

@@ -44,7 +44,7 @@ std::optional<CUtensorMapSwizzle> swizzle_of(std::uint32_t bytes) {
   }
 }
 
-/// What the driver would read past the end of, or has no word for.
+/// Why the driver cannot be given the map: a list that it would read past the end of, or a swizzle that it lacks.
 std::string why_malformed(const TensorMap& map) {
   if (map.dims.empty() || map.dims.size() > 5) return "has 0 or more than 5 dims";
   if (map.strides_bytes.size() + 1 != map.dims.size()) return "needs one stride fewer than dims";

@@ -108,7 +108,7 @@ Timing collect(const TimingContext& context, const TimingRequest& request, const
   look_for_others();
   warm_up(context, request.warm_up_seconds, sample, failure);
   if (failure) return {};
-  if (context.monitor != nullptr) context.monitor->clocks();  // What was before is none of this timing.
+  if (context.monitor != nullptr) context.monitor->clocks();  // Earlier throttling does not count.
   const double begin_s = context.seconds();
   while (!criterion.finished(samples.unthrottled(), samples.taken(), context.seconds() - begin_s)) {
     const double us = sample(failure);

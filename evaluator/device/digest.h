@@ -10,8 +10,8 @@
 
 /// A fingerprint of memory, so that large buffers can be compared where they are: the sum, modulo 2^64, of each
 /// little-endian 64-bit word (the last one filled up with zeros) mixed with what its position and a key are mixed to.
-/// Whoever does not know the key cannot choose content with a given digest: what a word adds differs from place to
-/// place by numbers that only the key tells. cuda/digest_kernel.cpp computes the same on a GPU.
+/// Without the key nobody can choose content with a given digest: what a word adds depends on its position and the
+/// key. cuda/digest_kernel.cpp computes the same on a GPU.
 namespace evo {
 
 static_assert(std::endian::native == std::endian::little);

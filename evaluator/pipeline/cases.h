@@ -42,13 +42,11 @@ double work_of(const Task& task, const Bindings& options, const Shape& shape);
 /// Chooses the cases. Each shape gets an equal part of the device kind's grid work (DeviceKind::grid_work):
 /// - a shape whose part pays for seeds x regimes gets all of them;
 /// - other shapes get as many cases as their part pays for, at least two. Every regime comes before any comes twice,
-/// the
-///   seeds rotate, and the two regimes that show most come first: the task's first one and the one of largest gain
+///   the seeds rotate, and the two regimes that show most come first: the task's first one and the one of largest gain
 ///   (peaked inputs show skipped work);
 /// - the cheapest shape covers at least every regime and every seed;
 /// - a timed shape has one more seed of the first regime where timing alternates between two sets of buffers. That is
-/// on
-///   a device that measures, up to 128 MiB of inputs: larger ones leave every cache by themselves.
+///   on a device that measures, up to 128 MiB of inputs: larger ones leave every cache by themselves.
 /// The order of all cases is shuffled by the salt.
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt);
 

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "engine/base/error.h"
+#include "engine/device/launch_rules.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/devices.h"
 
@@ -104,21 +105,32 @@ Check check_device(Device& device, Compiler& compiler) {
     if (!check.ok) check.fix = "check the GPU with nvidia-smi, reset it or restart the machine";
   } catch (const Error& error) {
     check.found = error.what();
-    check.fix = "mend what is named, or choose another device";
+    check.fix = "correct what is named, or choose another device";
   }
   return check;
+}
+
+std::optional<Check> check_limits(const DeviceInfo& info) {
+  const std::string differences = differences_from_rules(info.limits);
+  if (differences.empty()) return std::nullopt;
+  return Check{"limits of " + info.id, false, differences,
+               fmt::format("occupancy may be wrong: correct the rules of sm_{} in engine/device/launch_rules.cpp",
+                           info.limits.sm)};
 }
 
 DoctorReport examine_machine() {
   DoctorReport report;
   auto [nvrtc, compiler] = check_nvrtc();
   report.checks.push_back(nvrtc);
-  const DeviceProbe probe = [&compiler = compiler](const DeviceInfo& info, const DeviceOpener& open) {
+  std::vector<Check> limits;
+  const DeviceProbe probe = [&, &compiler = compiler](const DeviceInfo& info, const DeviceOpener& open) {
+    if (const std::optional<Check> differs = check_limits(info)) limits.push_back(*differs);
     return check_opened(info, compiler.get(), open);
   };
   for (const DeviceBackend& backend : device_backends()) {
     std::ranges::move(backend.examine(probe), std::back_inserter(report.checks));
   }
+  std::ranges::move(limits, std::back_inserter(report.checks));
   return report;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "evaluator/compile/compiler.h"
@@ -18,5 +19,8 @@ DoctorReport examine_machine();
 
 /// Compiles a small kernel for a device, runs it there and compares the result.
 Check check_device(Device& device, Compiler& compiler);
+
+/// A failed check when the device's limits differ from the launch rules of its compute capability.
+std::optional<Check> check_limits(const DeviceInfo& info);
 
 }  // namespace evo

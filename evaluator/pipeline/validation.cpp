@@ -302,8 +302,8 @@ class Trial {
     return send_case(plan_.cases[number], std::ranges::binary_search(plan_.repeated, number) ? kRepeats : 1);
   }
 
-  enum class Watch : std::uint8_t { nobody, sanitiser };
-  std::optional<Failure> send_case(const Case& one, std::uint32_t repeats, Watch watch = Watch::nobody) {
+  enum class Watch : std::uint8_t { none, sanitiser };
+  std::optional<Failure> send_case(const Case& one, std::uint32_t repeats, Watch watch = Watch::none) {
     const auto program = program_for(candidate_, one.shape.name);
     if (!program) return missing_program(one.shape.name);
     const Plan& plan = candidate_.programs[*program].plans.at(one.shape.name);

@@ -251,12 +251,12 @@ void VirtualDevice::zero_workspaces(const Plan& plan, const Buffers& buffers) {
   }
 }
 
-/// Whatever outputs and scratch memory hold, a plan has to write it before it reads it.
+/// A plan must write outputs and scratch memory before it reads them.
 void VirtualDevice::watch_plan(const Plan& plan, const Buffers& buffers) {
   if (!sanitiser_) return;
   std::vector<std::uint64_t> addresses = buffers.tensors;
   addresses.insert(addresses.end(), buffers.workspaces.begin(), buffers.workspaces.end());
-  // What zeroes a workspace is no launch: the first one waits for it, and that for all before.
+  // Zeroing a workspace is not a launch. The first launch waits for it, and it waits for everything before it.
   const bool zeroes =
       std::ranges::any_of(plan.workspaces, [](const Workspace& one) { return one.zeroed && one.bytes > 0; });
   sanitiser_->begin_plan(addresses, zeroes, memory_);

@@ -307,7 +307,7 @@ json write(const Failure& failure) {
 Failure read_failure(const json& from) {
   Failure failure;
   failure.verdict = enumerator(from, "verdict", Verdict::harness_failed);
-  // A worker that calls a failure valid would be believed: it is not.
+  // A wrong worker could otherwise make a candidate valid.
   if (failure.verdict == Verdict::valid) throw ProtocolError("a failure cannot be valid");
   failure.reason = text(from, "reason");
   failure.device_lost = boolean(from, "device_lost");

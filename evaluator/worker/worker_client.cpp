@@ -52,10 +52,6 @@ struct WorkerClient::Link {
 WorkerClient::WorkerClient(WorkerOptions options) : options_(std::move(options)) {}
 WorkerClient::~WorkerClient() = default;
 
-void WorkerClient::kill_process() noexcept {
-  if (link_) link_->process.kill();
-}
-
 void WorkerClient::stop() {
   link_.reset();
   pending_.clear();

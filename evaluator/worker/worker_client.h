@@ -84,8 +84,6 @@ class WorkerClient {
   /// Ends the process; what is on its way is forgotten.
   void stop();
   bool running() const { return link_ != nullptr; }
-  /// Sends SIGKILL to the running process. The client then finds it dead, as if somebody else had killed it.
-  void kill_process() noexcept;
   /// How many processes were started.
   int starts() const { return starts_; }
   /// What the worker has opened: a device's id, or the compiler's name.

@@ -13,7 +13,7 @@ namespace evo {
 namespace {
 
 /// Everything about a size that a kernel's time depends on and the task states: elements of each tensor, work
-/// and traffic. Empty when one of them cannot be told.
+/// and traffic. Empty when one of them cannot be computed.
 std::vector<Value> sizes_of(const Task& task, const Bindings& known) {
   std::vector<Value> sizes;
   try {

@@ -14,12 +14,12 @@ namespace evo {
 /// gives the same text. Throws usage_error when the family's launch plan cannot be written as host code.
 std::string export_cuda(const ExportRequest& request);
 
-/// The same for several kernels of one task, device and set of options: the launcher chooses at run time. Of
-/// the shapes that `provenance.target.timed` of any request names, those with the call's specialised
-/// parameters are looked at, and the nearest one's kernel runs: the distance is Euclidean in the logarithms
-/// of the other parameters, those of which only the product matters to the work (B and H of an attention)
-/// taken together; of equally near ones the smaller. Every request is timed at least at one shape and no
-/// shape stands in two. Throws usage_error otherwise, and as export_cuda.
+/// The same for several kernels of one task, device and set of options: the launcher chooses at run time. It considers
+/// the timed shapes of all requests (`provenance.target.timed`) that have the call's specialised parameters, and runs
+/// the kernel of the nearest one; of equally near ones the smaller. The distance is Euclidean in the logarithms of the
+/// other parameters. Parameters of which only the product matters to the work (B and H of an attention) count as one.
+/// Every request must have a timed shape, and no shape may be in two requests. Throws usage_error otherwise, and as
+/// export_cuda.
 std::string export_dispatch(const std::vector<ExportRequest>& requests);
 
 /// The request for those of its timed shapes that `keep` names alone: programs of other specialisations go,

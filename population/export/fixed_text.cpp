@@ -223,8 +223,8 @@ inline size_t size_of(DType dtype) {
   return 0;
 }
 
-// The largest real value of a code, which a group's largest magnitude is scaled to. u8 is an affine code: 0 to 255 stand
-// for -448 to 448.
+// The largest real value of a code, which a group's largest magnitude is scaled to. u8 with a scale is an affine code:
+// 0 to 255 stand for -448 to 448.
 inline float largest(DType dtype) {
   switch (dtype) {
     case DType::e5m2: return 57344.0F;
@@ -257,10 +257,15 @@ void store(unsigned char* to, const T& value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// `value` is relative to the scale.
+// `value` relative to its scale, as the code's number.
+inline float scaled_by(DType dtype, float value, float scale) {
+  const float ratio = value / scale;
+  return dtype == DType::u8 ? 127.5F + ratio * (255.0F / 896.0F) : ratio;
+}
+
 inline void encode(DType dtype, float value, unsigned char* to) {
   switch (dtype) {
-    case DType::u8: *to = static_cast<unsigned char>(std::min(255.0F, std::max(0.0F, std::nearbyint(128.0F + value * (255.0F / 896.0F))))); break;
+    case DType::u8: *to = static_cast<unsigned char>(std::min(255.0F, std::max(0.0F, std::nearbyint(value)))); break;
     case DType::s8: store(to, static_cast<signed char>(std::min(127.0F, std::max(-128.0F, std::nearbyint(value))))); break;
     case DType::s32: store(to, static_cast<int>(std::nearbyint(value))); break;
     case DType::e4m3: *to = __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3); break;
@@ -312,7 +317,8 @@ inline void draw(const std::vector<Tensor>& tensors, size_t index, std::vector<s
     const float scale = tensor.scale < 0 ? 1.0F : most > 0 ? most / largest(tensor.dtype) : 1.0F;
     if (tensor.scale >= 0) store(&bytes[static_cast<size_t>(tensor.scale)][static_cast<size_t>(g) * 4], scale);
     for (long long i = 0; i < group; ++i) {
-      encode(tensor.dtype, values[static_cast<size_t>(i)] / scale,
+      const float value = values[static_cast<size_t>(i)];
+      encode(tensor.dtype, tensor.scale < 0 ? value : scaled_by(tensor.dtype, value, scale),
              &bytes[index][static_cast<size_t>(g * group + i) * size_of(tensor.dtype)]);
     }
   }

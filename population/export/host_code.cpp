@@ -438,6 +438,18 @@ class LauncherWriter {
     return fmt::format("  if ({}) ", condition_of(specialisations_[index]));
   }
 
+  /// The rest of a function of the sizes, from its parameters on: `answer` for the kernel that a call of this size
+  /// takes, `refused` for a size that is refused.
+  template <class Answer>
+  std::string size_function(Answer answer, std::string_view refused) const {
+    std::string code = fmt::format("({}) {{\n  if ({}) return {};\n", fmt::join(signature_.sizes, ", "),
+                                   signature_.not_positive, refused);
+    code += open();
+    for (std::size_t i = 0; i < specialisations_.size(); ++i)
+      code += fmt::format("{}return {} ? {} : {};\n", guard(i), accepted(i), answer(i), refused);
+    return code + close(refused);
+  }
+
   std::string open() const {
     if (!choosing_) return {};
     return fmt::format("  switch (evo_{}_host::choose({})) {{\n", task_.name, signature_.shape);
@@ -454,29 +466,23 @@ class LauncherWriter {
   }
 
   std::string kernel_number() const {
-    std::string code = fmt::format(
-        "\n// The number of the kernel that a call of evo_{0} of this size runs, as at the top of this file; "
-        "-1 "
-        "for a size\n// that it refuses.\nint evo_{0}_kernel({1}) {{\n  if ({2}) return -1;\n",
-        task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive);
-    code += open();
-    for (std::size_t i = 0; i < specialisations_.size(); ++i)
-      code += fmt::format("{}return {} ? {} : -1;\n", guard(i), accepted(i), i);
-    return code + close("-1");
+    return fmt::format(
+               "\n// The number of the kernel that a call of evo_{0} of this size runs, as at the top of this file; -1 "
+               "for a size\n// that it refuses.\nint evo_{0}_kernel",
+               task_.name) +
+           size_function([](std::size_t i) { return std::to_string(i); }, "-1");
   }
 
   std::string workspace_bytes() const {
-    std::string code = fmt::format(
-        "\n// Bytes of scratch memory that a call of evo_{0} of this size needs; 0 for a size that it "
-        "refuses.\n"
-        "size_t evo_{0}_workspace_bytes({1}) {{\n  if ({2}) return 0;\n",
-        task_.name, fmt::join(signature_.sizes, ", "), signature_.not_positive);
-    code += open();
-    for (std::size_t i = 0; i < specialisations_.size(); ++i) {
-      code += fmt::format("{}return {} ? static_cast<size_t>(evo_{}_host::workspaces{}({}).all) : 0;\n", guard(i),
-                          accepted(i), task_.name, tail_of(specialisations_[i]), signature_.shape);
-    }
-    return code + close("0");
+    const auto bytes = [this](std::size_t i) {
+      return fmt::format("static_cast<size_t>(evo_{}_host::workspaces{}({}).all)", task_.name,
+                         tail_of(specialisations_[i]), signature_.shape);
+    };
+    return fmt::format(
+               "\n// Bytes of scratch memory that a call of evo_{0} of this size needs; 0 for a size that it refuses.\n"
+               "size_t evo_{0}_workspace_bytes",
+               task_.name) +
+           size_function(bytes, "0");
   }
 
   /// Checks, then the launch function of one kernel.

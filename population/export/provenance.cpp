@@ -29,7 +29,7 @@ std::string timing_line(const Timing& timing) {
                           timing.median_us, timing.low_us, timing.high_us));
 }
 
-/// The GPU and what it was doing; nothing for a virtual one.
+/// The GPU and its conditions during timing; empty for a virtual one.
 std::string gpu_lines(const Provenance& p) {
   std::string text = p.device.uuid.empty() ? "" : line(fmt::format("  GPU        {}", p.device.uuid));
   const Timing* clocked = nullptr;
@@ -84,7 +84,7 @@ const Program& program_of(const Specialised& specialised) {
   return specialised.request->programs[specialised.program];
 }
 
-/// What one kernel of a file of several is, and the shapes that it was the fastest at.
+/// One kernel of a file of several: its candidate, and the shapes at which it was the fastest.
 std::string kernel_lines(const std::vector<Specialised>& kernels, std::size_t number, bool same_cap,
                          const std::vector<Measured>& measured) {
   const ExportRequest& request = *kernels[number].request;
@@ -182,18 +182,18 @@ SourceTree exported_files(const ExportRequest& request) {
   return files;
 }
 
-/// A slash beside a star is written as its JSON escape: a string can then neither end the comment nor seem to
+/// A slash next to a star is written as its JSON escape: a string can then neither end the comment nor seem to
 /// open another.
 std::string within_comment(const std::string& json) {
   std::string safe;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    const bool star_beside = (i > 0 && json[i - 1] == '*') || (i + 1 < json.size() && json[i + 1] == '*');
-    safe += json[i] == '/' && star_beside ? "\\u002f" : std::string(1, json[i]);
+    const bool next_to_star = (i > 0 && json[i - 1] == '*') || (i + 1 < json.size() && json[i + 1] == '*');
+    safe += json[i] == '/' && next_to_star ? "\\u002f" : std::string(1, json[i]);
   }
   return safe;
 }
 
-/// What read_exports knows of one kernel, but for the files.
+/// All that read_exports reads of one kernel, without the files.
 ordered_json kernel_json(const ExportRequest& request) {
   const Provenance& p = request.provenance;
   return {{"task", p.task},

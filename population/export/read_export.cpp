@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/base/text.h"
 #include "engine/expression/json_place.h"
 #include "population/export/kernel_source.h"
 #include "population/export/provenance.h"
@@ -13,40 +14,34 @@
 namespace evo {
 namespace {
 
-Bindings read_bindings(const JsonPlace& place) {
-  Bindings bindings;
-  for (const auto& [name, value] : place.members()) bindings[name] = value.value();
-  return bindings;
-}
-
 DeviceRecord read_device(const JsonPlace& place) {
   place.allow_only({"id", "kind", "name", "arch", "uuid", "driver", "facts"});
-  return {place.at("id").text(),   place.at("kind").text(),   place.at("name").text(),         place.at("arch").text(),
-          place.at("uuid").text(), place.at("driver").text(), read_bindings(place.at("facts"))};
+  return {place.at("id").text(),   place.at("kind").text(),   place.at("name").text(),   place.at("arch").text(),
+          place.at("uuid").text(), place.at("driver").text(), place.at("facts").values()};
 }
 
 std::vector<Shape> read_shapes(const JsonPlace& place) {
   std::vector<Shape> shapes;
   for (const JsonPlace& shape : place.items()) {
     shape.allow_only({"name", "parameters"});
-    shapes.push_back({shape.at("name").text(), read_bindings(shape.at("parameters"))});
+    shapes.push_back({shape.at("name").text(), shape.at("parameters").values()});
   }
   return shapes;
 }
 
 Target read_target(const JsonPlace& place) {
   place.allow_only({"objective", "options", "timed", "validated"});
-  Target target{read_bindings(place.at("options")), read_shapes(place.at("timed")), read_shapes(place.at("validated"))};
+  Target target{place.at("options").values(), read_shapes(place.at("timed")), read_shapes(place.at("validated"))};
   if (const auto objective = place.find("objective")) target.objective = objective->text();
   return target;
 }
 
 Genome read_genome(const JsonPlace& place) {
   place.allow_only({"family", "genes"});
-  return {place.at("family").text(), read_bindings(place.at("genes"))};
+  return {place.at("family").text(), place.at("genes").values()};
 }
 
-/// Older files do not say what the GPU was doing.
+/// A count of a GPU's conditions, which older files lack.
 int read_count(const JsonPlace& place, std::string_view key) {
   const auto there = place.find(key);
   if (!there) return 0;
@@ -81,10 +76,10 @@ std::vector<Timing> read_claims(const JsonPlace& place) {
 
 std::uint64_t read_hex(const JsonPlace& place) {
   const std::string text = place.text();
-  const bool hex =
-      !text.empty() && text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!hex) place.fail("expected up to 16 hexadecimal digits");
-  return std::stoull(text, nullptr, 16);
+  const bool plain = text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  const std::optional<std::uint64_t> number = plain ? number_in<std::uint64_t>(text, 16) : std::nullopt;
+  if (!number) place.fail("expected up to 16 hexadecimal digits");
+  return *number;
 }
 
 Provenance read_provenance(const JsonPlace& root) {
@@ -121,7 +116,7 @@ std::string read_source(std::string_view text, std::size_t index, const JsonPlac
 Program read_program(std::string_view text, std::size_t index, const JsonPlace& place, bool& edited) {
   place.allow_only({"specialisation", "max_registers", "source_hash", "text_hash"});
   Program program;
-  program.specialisation = read_bindings(place.at("specialisation"));
+  program.specialisation = place.at("specialisation").values();
   program.source = read_source(text, index, place);
   const std::int64_t cap = place.at("max_registers").integer();
   if (cap < 0 || cap > 255) place.at("max_registers").fail("expected 0 to 255");
@@ -145,7 +140,7 @@ std::string provenance_json(std::string_view text, std::string_view name) {
   if (begin == std::string_view::npos) {
     throw usage_error(fmt::format("{} has no evo provenance: only files written by `evo export` can be read", name));
   }
-  // The kernels of one and the plan of another would be taken together.
+  // The kernels of one file and the plan of another must not be combined.
   if (text.rfind(kProvenanceBegin) != begin)
     throw usage_error(fmt::format("{} holds several exported files: name each by itself", name));
   const std::size_t start = begin + kProvenanceBegin.size();
@@ -166,7 +161,7 @@ std::int64_t read_format(const JsonPlace& root, std::string_view name) {
   return format;
 }
 
-/// The tree must give the task and the family that the provenance speaks of.
+/// Throws unless the tree gives the task and the family that the provenance names.
 void require_task(const Exported& exported, const JsonPlace& root) {
   const Task task = load_task(exported.tree, exported.provenance.task);
   limits_of(task, exported.provenance.target);
@@ -178,7 +173,7 @@ void require_task(const Exported& exported, const JsonPlace& root) {
 
 /// One kernel, whose sources are numbered from `first_source` on in the file.
 Exported read_kernel(const JsonPlace& place, std::string_view text, std::size_t first_source) {
-  // The last two are the root's, which of a file of one kernel is the kernel itself.
+  // The last two belong to the root, which is the kernel itself in a file of one kernel.
   place.allow_only({"task", "task_hash", "genome", "target", "device", "objective", "latency_us", "worst_relative_l2",
                     "timings", "salt", "run", "candidate", "evo_version", "nvrtc_version", "compile_flags", "programs",
                     "format", "files"});

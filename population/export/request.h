@@ -14,7 +14,7 @@
 
 namespace evo {
 
-/// What an exported file says about where it comes from and what it promises.
+/// The origin of an exported file and the results that it claims.
 struct Provenance {
   std::string task;
   std::string task_hash;
@@ -30,7 +30,7 @@ struct Provenance {
   CandidateId candidate = 0;
   std::string evo_version;
   std::string nvrtc_version;
-  std::vector<std::string> compile_flags;  ///< Beside the architecture and the register cap.
+  std::vector<std::string> compile_flags;  ///< Without the architecture and the register cap.
 };
 
 struct ExportRequest {

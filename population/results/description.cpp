@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/device_kind.h"
-#include "population/results/json_value.h"
+#include "engine/expression/json_value.h"
 
 namespace evo {
 namespace {
@@ -11,12 +11,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr double kUsPerMs = 1e3;
-
-Bindings read_bindings(const JsonPlace& place) {
-  Bindings bindings;
-  for (const auto& [name, value] : place.members()) bindings[name] = value.value();
-  return bindings;
-}
 
 Bindings read_sizes(const JsonPlace& shape) {
   Bindings sizes;
@@ -35,7 +29,7 @@ RunInfo read_info(const JsonPlace& evo) {
   info.device = {
       device.at("id").text(), device.at("kind").text(), device.at("name").text(), device.at("arch").text(), "", "", {}};
   info.target.objective = info.objective.substr(0, info.objective.find(' '));
-  info.target.options = read_bindings(evo.at("options"));
+  info.target.options = evo.at("options").values();
   for (const auto& [name, sizes] : evo.at("shapes").members()) info.target.timed.push_back({name, read_sizes(sizes)});
   if (info.target.timed.empty()) evo.at("shapes").fail("at least one is needed");
   info.target.validated = info.target.timed;

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/expression/json_value.h"
 #include "population/results/description.h"
-#include "population/results/json_value.h"
 
 namespace evo {
 namespace {

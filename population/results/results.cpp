@@ -72,7 +72,7 @@ void add_rows(const Store& store, RunId run, std::set<std::string>& seen, Result
     // A candidate with templates of its own is not a point of the task's space.
     if (!row || !row->files.empty()) continue;
     const Verdict verdict = originals.verdict_of(*row);
-    // A failure of evo's own does not judge the genome. Another run may have a result for it.
+    // A failure of evo's own says nothing about the genome. Another run may have a result for it.
     if (verdict == Verdict::harness_failed || !seen.insert(to_json(row->genome)).second) continue;
     results.rows.push_back(result_of(*std::move(row), verdict));
   }

@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/expression/json_value.h"
 #include "population/results/description.h"
-#include "population/results/json_value.h"
 
 namespace evo {
 namespace {

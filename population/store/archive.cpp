@@ -15,7 +15,7 @@
 namespace evo {
 namespace {
 
-/// Where a run's candidates compete.
+/// The board on which a run's candidates compete.
 std::int64_t board_of(Database& database, RunId run) {
   Statement row = database.prepare("SELECT board FROM run WHERE id = ?");
   row.bind(run);
@@ -69,8 +69,8 @@ namespace {
 
 class RunArchive final : public Archive {
  public:
-  RunArchive(Database& database, RunId run, EliteJudge judge)
-      : database_(database), run_(run), board_(board_of(database, run)), judge_(std::move(judge)) {}
+  RunArchive(Database& database, RunId run, EliteComparer compare)
+      : database_(database), run_(run), board_(board_of(database, run)), compare_(std::move(compare)) {}
 
   std::optional<Evaluation> recall(const Proposal& proposal) override {
     const ReadTransaction transaction(database_);
@@ -89,18 +89,18 @@ class RunArchive final : public Archive {
   void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
     Contender challenger{INT64_MAX, evaluation.latency_us, candidate.source_hash(),
                          binary_hash_of(candidate, evaluation)};
-    std::optional<CandidateId> incumbent = judged_incumbent(challenger, candidate, evaluation);
+    std::optional<CandidateId> incumbent = displaced_incumbent(challenger, candidate, evaluation);
     while (incumbent) {
-      const EliteRuling ruling = judge_(candidate, *incumbent);
+      const EliteComparison comparison = compare_(candidate, *incumbent);
       Evaluation noted = evaluation;
-      if (!ruling.note.empty()) noted.sass_summary += ruling.note + "\n";
-      if (!ruling.replaces) {
+      if (!comparison.note.empty()) noted.sass_summary += comparison.note + "\n";
+      if (!comparison.replaces) {
         insert(proposal, candidate, noted, std::nullopt, std::nullopt);
         return;
       }
       if (insert(proposal, candidate, noted, challenger, incumbent)) return;
       // Another run has changed the elites meanwhile.
-      incumbent = judged_incumbent(challenger, candidate, evaluation);
+      incumbent = displaced_incumbent(challenger, candidate, evaluation);
     }
     const bool competes = may_compete(candidate, evaluation);
     insert(proposal, candidate, evaluation, competes ? std::optional(challenger) : std::nullopt, std::nullopt);
@@ -112,18 +112,19 @@ class RunArchive final : public Archive {
     return evaluation.verdict == Verdict::valid && !candidate.programs.empty();
   }
 
-  /// The elite that a valid challenger would displace by its latency, if that is for a judge to decide.
-  std::optional<CandidateId> judged_incumbent(const Contender& challenger, const Candidate& candidate,
-                                              const Evaluation& evaluation) {
-    if (!judge_ || !may_compete(candidate, evaluation)) return std::nullopt;
+  /// The elite that a valid challenger would displace by its latency, if the two are to be compared first.
+  std::optional<CandidateId> displaced_incumbent(const Contender& challenger, const Candidate& candidate,
+                                                 const Evaluation& evaluation) {
+    if (!compare_ || !may_compete(candidate, evaluation)) return std::nullopt;
     return decide(elites_of(database_, board_), challenger).displaces;
   }
 
-  /// Commits one result. With `judged`, only if that is still the elite that goes; else nothing is written.
+  /// Commits one result. With `compared`, the elite that the challenger was compared with, only if the challenger still
+  /// displaces that one; else nothing is written and the result is false.
   bool insert(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation,
-              std::optional<Contender> challenger, std::optional<CandidateId> judged) {
+              std::optional<Contender> challenger, std::optional<CandidateId> compared) {
     WriteTransaction transaction(database_);
-    if (judged && decide(elites_of(database_, board_), *challenger).displaces != judged) return false;
+    if (compared && decide(elites_of(database_, board_), *challenger).displaces != compared) return false;
     const CandidateId id = insert_candidate(proposal, candidate);
     insert_parents(id, proposal);
     insert_programs(id, candidate);
@@ -187,13 +188,13 @@ class RunArchive final : public Archive {
   Database& database_;
   RunId run_;
   std::int64_t board_;
-  EliteJudge judge_;
+  EliteComparer compare_;
 };
 
 }  // namespace
 
-std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteJudge judge) {
-  return std::make_unique<RunArchive>(database, run, std::move(judge));
+std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteComparer compare) {
+  return std::make_unique<RunArchive>(database, run, std::move(compare));
 }
 
 }  // namespace evo

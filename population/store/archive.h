@@ -11,7 +11,7 @@
 /// The results of one run: they are recorded, and recalled when the run is resumed. Internal to population/store.
 namespace evo {
 
-std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteJudge judge);
+std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteComparer compare);
 
 /// Lets a valid candidate compete for the elites of a board.
 void compete(Database& database, std::int64_t board, const Contender& challenger);

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <variant>
 
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
+#include "engine/expression/json_value.h"
 
 namespace evo {
 namespace {
@@ -15,9 +15,7 @@ using nlohmann::json;
 
 json to_value(const Bindings& bindings) {
   json object = json::object();
-  for (const auto& [name, value] : bindings) {
-    std::visit([&, &key = name](const auto& held) { object[key] = held; }, value);
-  }
+  for (const auto& [name, value] : bindings) object[name] = json_of(value);
   return object;
 }
 

@@ -113,8 +113,8 @@ std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
 Evaluation read_evaluation(Database& database, CandidateId candidate) {
   Evaluation evaluation;
   Statement row = database.prepare(
-      "SELECT verdict, reason, latency_us, worst_relative_l2, profile, salt FROM evaluation WHERE candidate "
-      "= ?");
+      "SELECT verdict, reason, latency_us, worst_relative_l2, profile, salt FROM evaluation "
+      "WHERE candidate = ?");
   row.bind(candidate);
   if (!row.next()) return evaluation;
   evaluation.verdict = stored_verdict(database, row.text(0));

@@ -13,7 +13,7 @@
 #include "engine/task/evaluation.h"
 #include "engine/task/genome.h"
 
-/// What the store takes and gives.
+/// The records that the store takes and gives.
 namespace evo {
 
 /// The device of a run as the store remembers it.
@@ -52,7 +52,7 @@ struct RunInfo {
   std::uint64_t evaluation_limit = 0;  ///< 0: none.
   double time_limit_s = 0;             ///< 0: none.
   std::uint64_t screen = 1;            ///< Proposals for each that is evaluated (engine/search/surrogate_screening.h).
-  std::uint64_t width = 0;             ///< Evaluator::width(): answers are told this many proposals late.
+  std::uint64_t width = 0;             ///< Evaluator::width(): answers reach the strategy this many proposals late.
   std::vector<Seed> seeds;             ///< Proposed first, in this order.
   std::string command;                 ///< As typed.
   std::string evo_version;
@@ -141,7 +141,7 @@ struct CandidateRow {
   Genome genome;
   std::string source_hash;
   std::vector<StoredProgram> programs;
-  SourceTree files;  ///< Templates that it has beside its task's.
+  SourceTree files;  ///< Templates that it has in addition to its task's.
   Evaluation evaluation;
   std::optional<int> elite_rank;
 };
@@ -181,15 +181,15 @@ struct SelftestRecord {
   std::string task_hash;
   DeviceRecord device;
   bool passed = false;
-  std::uint64_t judged = 0;
-  std::uint64_t wrong = 0;
-  std::uint64_t salt = 0;  ///< Mixed into its seeds.
+  std::uint64_t judged = 0;  ///< Mutants and controls that were checked.
+  std::uint64_t wrong = 0;   ///< Of these, those with a wrong verdict.
+  std::uint64_t salt = 0;    ///< Mixed into its seeds.
   std::string evo_version;
   std::string nvrtc_version;
   std::string at = {};  ///< UTC, ISO 8601; the store knows it.
 };
 
-/// What a merge brought.
+/// The counts of a merge.
 struct MergeCounts {
   std::uint64_t runs = 0;
   std::uint64_t known_runs = 0;      ///< Were here already.
@@ -200,13 +200,13 @@ struct MergeCounts {
   std::uint64_t elites = 0;  ///< Of these candidates, at the end.
 };
 
-/// What a measurement against the incumbent says of a challenger.
-struct EliteRuling {
+/// The result of an interleaved comparison of a challenger with the incumbent.
+struct EliteComparison {
   bool replaces = true;
   std::string note;  ///< For people; kept with the challenger's profile.
 };
-/// Asked, outside of any transaction, before a challenger of a lower latency displaces an elite. Empty: latencies
-/// decide.
-using EliteJudge = std::function<EliteRuling(const Candidate& challenger, CandidateId incumbent)>;
+/// Compares a challenger of a lower latency with the elite that it would displace. Called outside of any transaction.
+/// Empty: latencies decide.
+using EliteComparer = std::function<EliteComparison(const Candidate& challenger, CandidateId incumbent)>;
 
 }  // namespace evo

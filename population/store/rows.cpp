@@ -69,14 +69,13 @@ std::int64_t device_id(Database& database, const DeviceRecord& device) {
   const std::string facts = bindings_to_json(device.facts);
   database
       .prepare(
-          "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, "
-          "?, ?) "
+          "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
           "ON CONFLICT DO NOTHING")
       .bind(device_key(device), device.id, device.kind, device.name, device.arch, device.uuid, device.driver, facts)
       .run();
   Statement row = database.prepare(
-      "SELECT id FROM device WHERE label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? AND driver "
-      "= ? AND facts = ?");
+      "SELECT id FROM device WHERE label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? AND "
+      "driver = ? AND facts = ?");
   row.bind(device.id, device.kind, device.name, device.arch, device.uuid, device.driver, facts).next();
   return row.integer(0);
 }

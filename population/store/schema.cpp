@@ -9,8 +9,7 @@
 namespace evo {
 namespace {
 
-/// "evo1" in PRAGMA application_id tells our files from other programs' (sqlite.org/fileformat2.html, offset
-/// 68).
+/// "evo1" in PRAGMA application_id identifies evo's databases (sqlite.org/fileformat2.html, offset 68).
 constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.

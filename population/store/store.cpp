@@ -36,8 +36,8 @@ void require_file(const fs::path& path) {
   }
 }
 
-/// The database's folder is made when only it is missing: the default runs/ may not exist yet, a mistyped
-/// path should not grow a tree.
+/// Makes the database's folder, such as the default runs/, but not the folders above it: a mistyped path should not
+/// make a tree.
 void make_folder(const fs::path& path) {
   const fs::path folder = path.parent_path();
   std::error_code error;
@@ -114,13 +114,9 @@ const fs::path& Store::path() const {
 
 RunId Store::begin_run(const RunInfo& info) {
   static const std::string kInsert = fmt::format(
-      "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, "
-      "width, "
-      "command, "
-      "evo_version, nvrtc_version, seeds, screen, status, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-      "?, "
-      "?, "
-      "'running', {})",
+      "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
+      "command, evo_version, nvrtc_version, seeds, screen, status, started_at) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', {})",
       kNow);
   Database& database = *database_;
   WriteTransaction transaction(database);
@@ -158,8 +154,8 @@ void Store::finish_run(RunId run, RunStatus status) {
   transaction.commit();
 }
 
-std::unique_ptr<Archive> Store::archive(RunId run, EliteJudge judge) {
-  return make_archive(*database_, run, std::move(judge));
+std::unique_ptr<Archive> Store::archive(RunId run, EliteComparer compare) {
+  return make_archive(*database_, run, std::move(compare));
 }
 
 }  // namespace evo

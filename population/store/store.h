@@ -16,8 +16,8 @@ class Database;
 
 struct StoreOptions {
   int busy_timeout_ms = 10'000;  ///< How long to wait for another process's lock.
-  std::int64_t max_pages =
-      0;  ///< The file may not grow beyond; 0: SQLite's limit. Tests stand in for a full disk with it.
+  /// The most pages that the file may have; 0: SQLite's limit. Tests simulate a full disk with it.
+  std::int64_t max_pages = 0;
 };
 
 /// The database of runs, candidates and elites (docs/store.md; SQLite).
@@ -28,7 +28,7 @@ struct StoreOptions {
 /// device key, objective), all valid, with distinct sources and binaries; the n-th best never gets slower.
 /// Triggers and unique indices in the database hold this against every writer.
 ///
-/// Used by one thread. Several processes may use one file at once: readers never wait, writers take turns.
+/// Used by one thread. Several processes may use one file at once: readers never wait, writers wait for each other.
 /// Every method throws machine_error in one line, naming the file and what to do, when the database is
 /// locked, full, read-only or damaged; nothing is left half-written.
 class Store {
@@ -51,15 +51,13 @@ class Store {
   RunInfo reopen_run(RunId run, std::optional<std::uint64_t> evaluation_limit = {});
   void finish_run(RunId run, RunStatus status);
 
-  /// The archive of one run. Must not outlive the store, and neither must what `judge` refers to.
+  /// The archive of one run. Must not outlive the store, and neither must what `compare` refers to.
   /// recall throws usage_error when the stored proposal of that ticket has another genome: the space has
   /// changed.
-  std::unique_ptr<Archive> archive(RunId run, EliteJudge judge = {});
+  std::unique_ptr<Archive> archive(RunId run, EliteComparer compare = {});
 
   std::vector<RunRow> runs() const;  ///< Newest first.
   std::optional<RunRow> run(RunId run) const;
-  /// The newest run.
-  std::optional<RunId> last_run() const;
   std::vector<OutcomeRow> outcomes(RunId run) const;
 
   /// By task, device, objective, rank. Rows of a task's former hashes have `current` false.

@@ -1,4 +1,4 @@
-// One subject: reading the elites, their history, and whether the database is sound.
+// Store: reads the elites and their history, and checks the database.
 #include <fmt/format.h>
 
 #include "population/store/codec.h"
@@ -86,7 +86,7 @@ EliteRow elite_of(Database& database, const Statement& row) {
   return elite;
 }
 
-/// What must hold as a query for the rows that break it: their ids in column 0.
+/// A rule that the database must keep, as a query for the rows that break it: their ids in column 0.
 struct Rule {
   const char* broken;
   const char* sql;
@@ -106,8 +106,7 @@ constexpr Rule kRules[] = {
      "AND entered NOT IN (SELECT displaced FROM elite_history WHERE displaced IS NOT NULL)"},
     {"candidate {} was displaced before it was an elite of that board",
      "SELECT later.displaced FROM elite_history AS later WHERE later.displaced IS NOT NULL AND NOT EXISTS "
-     "(SELECT 1 FROM elite_history AS earlier WHERE earlier.entered = later.displaced AND earlier.id < "
-     "later.id "
+     "(SELECT 1 FROM elite_history AS earlier WHERE earlier.entered = later.displaced AND earlier.id < later.id "
      "AND earlier.board = later.board)"},
     {"candidate {} has no evaluation", "SELECT id FROM candidate WHERE id NOT IN (SELECT candidate FROM evaluation)"},
     {"run {} has candidates with sources, but its task has no files: merge again the database that it came from",

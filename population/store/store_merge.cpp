@@ -1,4 +1,4 @@
-// One subject: what another database holds comes into this one.
+// Store: merges another database into this one, and compacts the database.
 #include <fmt/format.h>
 
 #include <map>
@@ -59,8 +59,7 @@ class Merge {
   MergeCounts run() {
     Statement runs = from_.prepare(
         "SELECT id, board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
-        "command, "
-        "evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen FROM run ORDER BY id");
+        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen FROM run ORDER BY id");
     while (runs.next()) merge_run(runs);
     merge_elites();
     return counts_;
@@ -95,7 +94,7 @@ class Merge {
     return same.integer(0);
   }
 
-  /// Brings what a run that is here has found since in the other database.
+  /// Brings the results that the other database has of a known run and this one lacks.
   void continue_run(const Statement& row, std::int64_t known) {
     const Results theirs = results_of(from_, row.integer(0));
     const Results ours = results_of(into_, known);
@@ -120,7 +119,7 @@ class Merge {
     return later.next();
   }
 
-  /// What resuming a run changes of it.
+  /// Takes over the columns of a run that resuming it changes.
   void take_state(const Statement& row, std::int64_t known) {
     Statement update = into_.prepare("UPDATE run SET evaluation_limit = ?, status = ?, finished_at = ? WHERE id = ?");
     update.bind(row.integer(8), row.text(14));
@@ -128,7 +127,7 @@ class Merge {
     update.bind(known).run();
   }
 
-  /// What a search is told of a candidate, and goes on from.
+  /// The part of a candidate's result that a resumed search depends on.
   struct Result {
     std::int64_t candidate = 0;
     std::string genome, source_hash, verdict;
@@ -153,7 +152,7 @@ class Merge {
            a.latency_us == b.latency_us;
   }
 
-  /// Two copies of a run that went on from other results are two runs: no search could be told both.
+  /// Two copies of a run that went on from different results are two runs: no search could have been given both.
   static bool contradict(const Results& theirs, const Results& ours) {
     std::set<std::string_view> genomes;
     for (const auto& [ticket, result] : ours) genomes.insert(result.genome);

@@ -1,4 +1,4 @@
-// One subject: reading runs and candidates.
+// Store: reads runs and candidates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,8 +114,7 @@ std::optional<int> rank_of(Database& database, CandidateId candidate) {
 /// One row of a lineage, still without its distance.
 std::optional<LineageRow> read_ancestor(Database& database, CandidateId candidate) {
   Statement row = database.prepare(
-      "SELECT op, genome, verdict, latency_us FROM candidate JOIN evaluation ON evaluation.candidate = "
-      "candidate.id "
+      "SELECT op, genome, verdict, latency_us FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id "
       "WHERE candidate.id = ?");
   row.bind(candidate);
   if (!row.next()) return std::nullopt;
@@ -140,12 +139,6 @@ std::optional<RunRow> Store::run(RunId run) const {
   std::vector<RunRow> runs = read_runs(*database_, run);
   if (runs.empty()) return std::nullopt;
   return std::move(runs.front());
-}
-
-std::optional<RunId> Store::last_run() const {
-  Statement row = database_->prepare("SELECT max(id) FROM run");
-  if (!row.next() || row.is_null(0)) return std::nullopt;
-  return row.integer(0);
 }
 
 std::vector<OutcomeRow> Store::outcomes(RunId run) const {
@@ -219,9 +212,8 @@ std::vector<LineageRow> Store::lineage(CandidateId candidate) const {
 
 SourceTree Store::task_files(std::string_view task_hash) const {
   Statement rows = database_->prepare(
-      "SELECT path, content FROM task_file JOIN task ON task.id = task_file.task JOIN text ON text.id = "
-      "task_file.text "
-      "WHERE task.hash = ?");
+      "SELECT path, content FROM task_file JOIN task ON task.id = task_file.task "
+      "JOIN text ON text.id = task_file.text WHERE task.hash = ?");
   rows.bind(task_hash);
   SourceTree files;
   while (rows.next()) files.emplace(rows.text(0), rows.text(1));

@@ -1,4 +1,4 @@
-// One subject: the self-tests that a database remembers.
+// Store: records and finds self-tests.
 #include <fmt/format.h>
 
 #include "population/store/database.h"
@@ -26,8 +26,7 @@ void Store::record_selftest(const SelftestRecord& record) {
 std::optional<SelftestRecord> Store::last_selftest(std::string_view task_hash, std::string_view device_kind) const {
   Statement row = database_->prepare(
       "SELECT task.name, task.hash, label, kind, device.name, arch, uuid, driver, facts, passed, judged, "
-      "wrong, salt, "
-      "evo_version, nvrtc_version, at "
+      "wrong, salt, evo_version, nvrtc_version, at "
       "FROM selftest JOIN task ON task.id = selftest.task JOIN device ON device.id = selftest.device "
       "WHERE task.hash = ? AND kind = ? ORDER BY selftest.id DESC LIMIT 1");
   row.bind(task_hash, device_kind);

@@ -141,7 +141,7 @@ TEST_CASE("a plan resolves sizes, workspaces, maps and arguments") {
   CHECK(plan.launches[1].arguments[1].index == 2);
 }
 
-TEST_CASE("what a genome does not use is left out: launches, maps, the bytes of workspaces") {
+TEST_CASE("launches, maps and workspace bytes that a genome does not use are left out") {
   const Scale scale;
   const Plan plan = scale.plan(genome(32, 2), "small");
   CHECK(plan.launches.size() == 1);
@@ -186,7 +186,7 @@ TEST_CASE("plans beyond what the driver's types hold are refused, naming file an
              ContainsSubstring("launch scale: 'N / (vector - 2)': division by zero"));
 }
 
-TEST_CASE("a derived value that has none is told with the reason where it is read") {
+TEST_CASE("a derived value that cannot be computed is reported with the reason where it is read") {
   const auto complaint = [](const std::string& file, const std::string& from, const std::string& to) {
     SourceTree tree = edited(
         scale_task(), "scale/plain/family.json", "\"derived\": [",
@@ -206,7 +206,7 @@ TEST_CASE("a derived value that has none is told with the reason where it is rea
   CHECK(complaint("family.json", "\"columns * 4\"", "\"vector == 2 ? 0 : d\"") == "");
 }
 
-TEST_CASE("what task.json cannot give a value for a shape is told with file and key") {
+TEST_CASE("an expression of task.json without a value for a shape is reported with file and key") {
   const auto complaint = [](const std::string& from, const std::string& to) {
     const SourceTree tree = edited(scale_task(), "scale/task.json", from, to);
     const Task task = load_task(tree, "scale");
@@ -233,7 +233,7 @@ TEST_CASE("what task.json cannot give a value for a shape is told with file and 
   CHECK(complaint("\"3 * N * M\"", "\"N / (M - 64)\"") == file + "floor.bytes: 'N / (M - 64)': division by zero");
 }
 
-TEST_CASE("hashes tell apart what does different work") {
+TEST_CASE("programs and plans that do different work have different hashes") {
   const Scale scale;
   const Candidate a = scale.candidate(genome(32, 2));
   CHECK(a.source_hash() == scale.candidate(genome(32, 2)).source_hash());

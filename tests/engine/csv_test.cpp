@@ -9,7 +9,7 @@ using namespace evo;
 using namespace evo::test;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("cells are told apart by commas, and quotation marks enclose what would be misread") {
+TEST_CASE("commas separate cells, and quotation marks enclose cells that hold commas, quotation marks or line breaks") {
   const Csv csv = read_csv("a,b\r\n1,\"x, y\"\n\n \n\"say \"\"so\"\"\",\"two\nlines\"\n,", "f");
   CHECK(csv.names == std::vector<std::string>{"a", "b"});
   REQUIRE(csv.rows.size() == 3);

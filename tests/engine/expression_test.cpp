@@ -105,7 +105,7 @@ TEST_CASE("booleans count as 0 and 1, integers are true unless zero") {
   CHECK(parse("yes").evaluate_int(kKnown) == 1);
 }
 
-TEST_CASE("what leaves 64 bits is an error, never another number") {
+TEST_CASE("a result beyond 64 bits is an error, never another number") {
   CHECK_THAT(evaluation_complaint("big + 1"), ContainsSubstring("exceeds 64 bits"));
   CHECK_THAT(evaluation_complaint("small - 1"), ContainsSubstring("exceeds 64 bits"));
   CHECK_THAT(evaluation_complaint("big * 2"), ContainsSubstring("exceeds 64 bits"));
@@ -128,7 +128,7 @@ TEST_CASE("undefined operations are errors that show the expression") {
   CHECK_THAT(evaluation_complaint("a + nobody"), ContainsSubstring("unknown name 'nobody'"));
 }
 
-TEST_CASE("what is not reached is not evaluated") {
+TEST_CASE("operands and branches that are not reached are not evaluated") {
   CHECK(value_of("no && a / zero > 1") == "false");
   CHECK(value_of("yes || nobody") == "true");
   CHECK(value_of("yes ? a : a / zero") == "7");

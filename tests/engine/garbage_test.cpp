@@ -74,7 +74,7 @@ TEST_CASE("damaged expressions lead to errors, or still work") {
   }
 }
 
-TEST_CASE("monstrous JSON is an error") {
+TEST_CASE("deeply nested JSON, numbers beyond a double and other malformed JSON are errors") {
   const auto complaint = [](const std::string& content) {
     SourceTree tree = scale_task();
     tree["scale/task.json"] = content;

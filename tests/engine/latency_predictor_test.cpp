@@ -14,7 +14,7 @@ Genome at(std::int64_t x) {
   return {"f", {{"x", number(x)}}};
 }
 
-/// Predicts x, and counts what it is asked.
+/// Predicts x, and notes the size of each batch.
 class Counting : public LatencyPredictor {
  public:
   explicit Counting(std::vector<std::size_t>& batches) : batches_(batches) {}
@@ -49,7 +49,7 @@ TEST_CASE("a cached predictor is asked once for each genome") {
   CHECK(latencies(predictor.predict({at(2), at(3)})) == std::vector<double>{2, 3});
   CHECK(predictor.predict({at(2)}).front().program == "2");
   CHECK(batches == std::vector<std::size_t>{2, 1});
-  CHECK(predictor.predict({at(1), at(7)}).empty());  // told to stop
+  CHECK(predictor.predict({at(1), at(7)}).empty());  // It was stopped.
   CHECK(latencies(predictor.predict({at(7), at(1)})) == std::vector<double>{7, 1});
   CHECK(batches == std::vector<std::size_t>{2, 1, 1, 1});
 }

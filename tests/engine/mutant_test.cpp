@@ -42,7 +42,7 @@ std::string complaint(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("mutants are read as they are written") {
+TEST_CASE("every part of a suite of mutants is read") {
   const auto mutants = load(with_suite());
   REQUIRE(mutants.size() == 3);
   CHECK(mutants[0].name == "honest");
@@ -57,7 +57,7 @@ TEST_CASE("mutants are read as they are written") {
   CHECK(mutants[2].expected.size() == 2);
 }
 
-TEST_CASE("mutants are no part of what a task is") {
+TEST_CASE("mutants do not change the hash of a task") {
   CHECK(load_task(with_suite(), "scale").hash == load_task(test::scale_task(), "scale").hash);
   CHECK(is_mutant_file("scale/mutants/plain.json", "scale"));
   CHECK_FALSE(is_mutant_file("scale/plain/mutants/x.cu", "scale"));

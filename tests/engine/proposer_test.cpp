@@ -42,7 +42,7 @@ class Scripted : public Proposer {
   std::deque<Proposed> script_;
 };
 
-/// Where nobody brings templates.
+/// For searches without a proposer.
 ProposedTemplates no_templates() {
   return {{}, {}, {}, {}};
 }
@@ -60,7 +60,7 @@ std::vector<Proposal> drive(Strategy& strategy, std::size_t asks) {
 
 }  // namespace
 
-TEST_CASE("a proposer has its share and no more, with the parents that it names, and its strategy goes on") {
+TEST_CASE("a proposer makes no more than its share of the proposals, and the strategy makes the others") {
   const Space space({kFamily}, {}, {});
   std::deque<Proposed> script;
   for (std::int64_t y = 0; y < 3; ++y) script.push_back({at(3, y), {0}});
@@ -92,7 +92,7 @@ TEST_CASE("illegal proposals, repeated ones and unknown parents are refused with
   CHECK(proposer.refusals[3].find("no family 'g'") != std::string::npos);
 }
 
-TEST_CASE("a resumed search takes the proposals that were recorded, and asks nobody for them") {
+TEST_CASE("a resumed search uses the recorded proposals without asking the proposer") {
   const Space space({kFamily}, {}, {});
   Scripted proposer({{at(3, 1), {}}, {at(3, 2), {}}, {at(2, 3), {}}});
   ProposedTemplates none = no_templates();
@@ -140,7 +140,7 @@ const char* const kPlan =
 
 }  // namespace
 
-TEST_CASE("a new allele is rendered where its slot is, and other genomes may have it from then on") {
+TEST_CASE("a new allele is rendered in its slot, and later genomes may have it") {
   Scale scale;
   const Genome genome = scaled_by("vectored");
   CHECK(scale.templates.files_of(genome).empty());
@@ -153,7 +153,7 @@ TEST_CASE("a new allele is rendered where its slot is, and other genomes may hav
   CHECK(scale.templates.files_of(scaled_by("plain")).empty());
 }
 
-TEST_CASE("a source with a plan is a family of its own, named after its content") {
+TEST_CASE("a source with a plan becomes a new family, named after its content") {
   Scale scale;
   const ProposedFiles source = source_files("scale", "// kernel for ${M} columns\n", kPlan);
   CHECK(source.genome.family.starts_with("source_"));
@@ -167,7 +167,7 @@ TEST_CASE("a source with a plan is a family of its own, named after its content"
   CHECK(source_files("scale", "// another\n", kPlan).genome.family != source.genome.family);
 }
 
-TEST_CASE("what is wrong with a proposed text or plan is said in one line, and it leaves nothing behind") {
+TEST_CASE("a malformed text or plan of a proposer is refused in one line and adds nothing") {
   Scale scale;
   const auto refusal = [&](const Genome& genome, const SourceTree& files) {
     const std::string complaint = complaint_of([&] { scale.templates.admit(genome, files); });
@@ -222,7 +222,7 @@ TEST_CASE("what is wrong with a proposed text or plan is said in one line, and i
       "it requires sm > 100");
 }
 
-TEST_CASE("a text for a gene that is no slot is refused: its genomes are the space's") {
+TEST_CASE("a text for a gene that is not a slot is refused") {
   Scale scale;
   scale.tree = edited(scale.tree, "scale/plain/family.json", R"({"name": "vector")",
                       R"({"name": "mode", "values": ["a", "b"]}, {"name": "vector")");
@@ -235,7 +235,7 @@ TEST_CASE("a text for a gene that is no slot is refused: its genomes are the spa
   CHECK(templates.files_of(genome).empty());
 }
 
-TEST_CASE("a strategy does not see results from outside its space, and goes on as without them") {
+TEST_CASE("results from outside its space do not change what a strategy proposes") {
   Scale scale;
   const ProposedFiles source = source_files("scale", "// mine\n", kPlan);
   Scripted proposer({{scaled_by("vectored"), {0}, scale.allele("vectored", "// mine\n")},
@@ -266,7 +266,7 @@ TEST_CASE("a strategy does not see results from outside its space, and goes on a
   CHECK(proposer.refusals[0].find("evaluated before") != std::string::npos);
 }
 
-TEST_CASE("a resumed search takes up what a proposer brought") {
+TEST_CASE("a resumed search restores the alleles and sources of a proposer") {
   Scale scale;
   const SourceTree files = scale.allele("vectored", "// mine\n");
   scale.templates.restore(files);

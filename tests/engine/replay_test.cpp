@@ -76,7 +76,7 @@ TEST_CASE("a Kernel Tuner cache that is still being written is read as far as it
   CHECK(cut.rows.size() == 3);
 }
 
-TEST_CASE("T4 results are read with the names and units that are found in the wild") {
+TEST_CASE("T4 results are read with the names and units that other tools write") {
   const auto t4 = [](const std::string& unit, const std::string& compilation, double scale) {
     const auto item = [&](int x, const char* mode, const char* invalidity, const std::string& value, double compile,
                           double sample) {
@@ -136,7 +136,7 @@ TEST_CASE("numbers with fractions stay in order, and genes that some entries lac
   CHECK(RecordedSpace(recording).space().size() == 2);
 }
 
-TEST_CASE("what is no recorded space is refused in one line") {
+TEST_CASE("a file that is no recorded space is refused in one line") {
   const auto refusal = [](const std::string& text) { return complaint_of([&] { read_recording(text, "f"); }); };
   CHECK_THAT(refusal(""), ContainsSubstring("f: is empty"));
   CHECK_THAT(refusal("{\"cache\": [1"), ContainsSubstring("f: malformed JSON"));
@@ -148,7 +148,7 @@ TEST_CASE("what is no recorded space is refused in one line") {
   CHECK_THAT(refusal("a,status,time_ms\n1,ok\n"), ContainsSubstring("line 2: 2 cells, not 3"));
 }
 
-TEST_CASE("P is that of the published scorer") {
+TEST_CASE("the score P equals that of the published scorer") {
   // The figures are the scorer's for tests/data/replay/orders.jsonl on synthetic.csv; the orders are made
   // again here.
   const Recording& recording = synthetic();
@@ -186,7 +186,7 @@ TEST_CASE("random search scores about 0, and failures cost time") {
   CHECK(methodology.score(delayed) < methodology.score(ranks));
 }
 
-TEST_CASE("a replayed run visits each row at most once, and its seed decides it") {
+TEST_CASE("a replayed run visits each row at most once, and the same seed gives the same run") {
   const RecordedSpace space(synthetic());
   for (const std::string& strategy : strategy_names()) {
     INFO(strategy);
@@ -218,7 +218,7 @@ TEST_CASE("evolve needs fewer evaluations than random and genetic on a recorded 
   CHECK(assessed("evolve", 8).best[1].value < 1.03 * evolve.best[1].value);
 }
 
-TEST_CASE("intervals hold their figure, and shrink with the number of runs") {
+TEST_CASE("confidence intervals contain their estimate, and shrink with the number of runs") {
   const Recording& recording = synthetic();
   const RecordedSpace space(recording);
   const Methodology methodology(recording);

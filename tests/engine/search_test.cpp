@@ -70,7 +70,7 @@ class FakeEvaluator : public Evaluator {
   std::vector<std::uint64_t> submitted;
   std::size_t most_in_flight = 0;
   int lose_machine_after = -1;
-  bool can_withdraw = false;  ///< Else everything in flight has begun to run.
+  bool can_withdraw = false;  ///< False: everything in flight is running.
 
  private:
   static Evaluation evaluate(const Genome& genome) {
@@ -122,12 +122,12 @@ class Listening : public Strategy {
   }
   void tell(const Answer& answer) override {
     log.push_back("tell " + std::to_string(answer.ticket));
-    told.push_back(answer);
+    answers.push_back(answer);
     inner_->tell(answer);
   }
 
   std::vector<std::string> log;
-  std::vector<Answer> told;
+  std::vector<Answer> answers;
 
  private:
   std::unique_ptr<Strategy> inner_;
@@ -135,6 +135,12 @@ class Listening : public Strategy {
 
 Candidate build(const Genome& genome) {
   return Candidate{genome, {}};
+}
+
+SearchLimits at_most(std::uint64_t evaluations) {
+  SearchLimits limits;
+  limits.evaluations = evaluations;
+  return limits;
 }
 
 struct Outcome {
@@ -147,9 +153,7 @@ Outcome run(std::size_t width, Order order, FakeArchive& archive, std::uint64_t 
   const Space space({kFamily}, {}, {});
   const auto strategy = make_strategy(name, space, seed);
   FakeEvaluator evaluator(width, order);
-  SearchLimits limits;
-  limits.evaluations = evaluations;
-  const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
+  const SearchResult result = search(*strategy, evaluator, archive, build, at_most(evaluations), {});
   CHECK(evaluator.most_in_flight <= width);
   return {result, archive.recorded};
 }
@@ -167,11 +171,9 @@ TEST_CASE("results are recorded and given to the strategy in ask order, whatever
     Listening strategy(make_strategy("evolve", space, 1));
     FakeEvaluator evaluator(3, order);
     FakeArchive archive;
-    SearchLimits limits;
-    limits.evaluations = 6;
-    search(strategy, evaluator, archive, build, limits, {});
+    search(strategy, evaluator, archive, build, at_most(6), {});
     CHECK(archive.tickets == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5});
-    // Proposal i + width is asked right after answer i is told.
+    // Proposal i + width is asked right after answer i is given.
     CHECK(strategy.log == std::vector<std::string>{"ask 0", "ask 1", "ask 2", "tell 0", "ask 3", "tell 1", "ask 4",
                                                    "tell 2", "ask 5", "tell 3", "tell 4", "tell 5"});
   }
@@ -186,7 +188,7 @@ TEST_CASE("a seed gives the same search whichever candidate finishes first") {
   CHECK(run(4, Order::random, other, 40, "evolve", 2).recorded != expected.recorded);
 }
 
-TEST_CASE("a resumed search evaluates only what is not stored and ends as if never interrupted") {
+TEST_CASE("a resumed search evaluates only what is not stored, and gives the results of an uninterrupted search") {
   for (const char* strategy : {"evolve", "random"}) {
     FakeArchive whole;
     const Outcome expected = run(4, Order::random, whole, 40, strategy);
@@ -196,7 +198,7 @@ TEST_CASE("a resumed search evaluates only what is not stored and ends as if nev
       REQUIRE(archive.recorded.size() == stopped_at);
       const Outcome resumed = run(4, Order::last_in_first_out, archive, 40, strategy);
       CHECK(resumed.recorded == expected.recorded);
-      CHECK(resumed.result.told == 40);
+      CHECK(resumed.result.answered == 40);
       CHECK(resumed.result.valid == expected.result.valid);
     }
   }
@@ -208,16 +210,15 @@ TEST_CASE("a recalled result reaches the strategy but is neither built, evaluate
   const Space space({kFamily}, {}, {});
   Listening strategy(make_strategy("evolve", space, 1));
   FakeEvaluator evaluator(2, Order::first_in_first_out);
-  SearchLimits limits;
-  limits.evaluations = 10;
+  SearchLimits limits = at_most(10);
   int built = 0;
   const auto counting = [&](const Genome& genome) {
     ++built;
     return build(genome);
   };
   const SearchResult result = search(strategy, evaluator, archive, counting, limits, {});
-  CHECK(result.told == 10);
-  CHECK(strategy.told.size() == 10);
+  CHECK(result.answered == 10);
+  CHECK(strategy.answers.size() == 10);
   CHECK(built == 0);
   CHECK(evaluator.submitted.empty());
   CHECK(archive.recorded.size() == 10);
@@ -247,34 +248,33 @@ TEST_CASE("a search of a whole space ends as exhausted after every genome was an
     FakeArchive archive;
     const Outcome outcome = run(4, Order::random, archive, 1000, strategy);
     CHECK(outcome.result.exhausted);
-    CHECK(outcome.result.told == space.size());
+    CHECK(outcome.result.answered == space.size());
     CHECK(archive.recorded.size() == space.size());
     std::sort(archive.recorded.begin(), archive.recorded.end());
     CHECK(std::unique(archive.recorded.begin(), archive.recorded.end()) == archive.recorded.end());
-    CHECK(outcome.result.valid < outcome.result.told);
+    CHECK(outcome.result.valid < outcome.result.answered);
   }
 }
 
-TEST_CASE("after stop nothing starts, and what is in flight is finished and recorded") {
+TEST_CASE("after a stop nothing starts, and candidates in flight are finished and recorded") {
   const Space space({kFamily}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(4, Order::random);
   FakeArchive archive;
   std::atomic<bool> stop = false;
-  SearchLimits limits;
-  limits.evaluations = 40;
+  SearchLimits limits = at_most(40);
   limits.stop = &stop;
   const SearchResult result = search(*strategy, evaluator, archive, build, limits, [&](const SearchProgress& progress) {
-    if (progress.told == 5) stop = true;
+    if (progress.answered == 5) stop = true;
   });
   CHECK(result.interrupted);
   CHECK(!result.exhausted);
-  CHECK(result.told == 8);
+  CHECK(result.answered == 8);
   CHECK(evaluator.submitted.size() == 8);
   CHECK(archive.recorded.size() == 8);
 }
 
-TEST_CASE("a screened search that is stopped while latencies are predicted is interrupted, not exhausted") {
+TEST_CASE("a search that is stopped while latencies are predicted is interrupted, not exhausted") {
   const Space space({kFamily}, {}, {});
   std::atomic<bool> stop = false;
   struct Interrupted : LatencyPredictor {
@@ -289,22 +289,20 @@ TEST_CASE("a screened search that is stopped while latencies are predicted is in
   const auto strategy = make_screened(make_strategy("evolve", space, 1), space, predictor, {.among = 2, .together = 4});
   FakeEvaluator evaluator(4, Order::first_in_first_out);
   FakeArchive archive;
-  SearchLimits limits;
-  limits.evaluations = 40;
+  SearchLimits limits = at_most(40);
   limits.stop = &stop;
   const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
   CHECK(result.interrupted);
   CHECK(!result.exhausted);
-  CHECK(result.told == 8);
+  CHECK(result.answered == 8);
   CHECK(archive.recorded.size() == 8);
 }
 
-TEST_CASE("after stop, what has not begun to run is withdrawn, and a resumed search evaluates it") {
+TEST_CASE("after a stop, candidates that do not run yet are withdrawn, and a resumed search evaluates them") {
   const Space space({kFamily}, {}, {});
   FakeArchive archive, uninterrupted;
   std::atomic<bool> stop = false;
-  SearchLimits limits;
-  limits.evaluations = 20;
+  SearchLimits limits = at_most(20);
   FakeEvaluator whole(4, Order::first_in_first_out);
   search(*make_strategy("evolve", space, 1), whole, uninterrupted, build, limits, {});
 
@@ -312,31 +310,30 @@ TEST_CASE("after stop, what has not begun to run is withdrawn, and a resumed sea
   evaluator.can_withdraw = true;
   limits.stop = &stop;
   const SearchResult first = search(*make_strategy("evolve", space, 1), evaluator, archive, build, limits,
-                                    [&](const SearchProgress& progress) { stop = progress.told == 5; });
+                                    [&](const SearchProgress& progress) { stop = progress.answered == 5; });
   CHECK(first.interrupted);
-  CHECK(first.told == 6);  // the sixth was running
+  CHECK(first.answered == 6);  // The sixth was running.
   CHECK(evaluator.submitted.size() == 8);
 
   FakeEvaluator rest(4, Order::first_in_first_out);
   stop = false;
   const SearchResult second = search(*make_strategy("evolve", space, 1), rest, archive, build, limits, {});
-  CHECK(second.told == 20);
+  CHECK(second.answered == 20);
   CHECK(rest.submitted.size() == 14);
   CHECK(archive.recorded == uninterrupted.recorded);
 }
 
-TEST_CASE("when time is out nothing starts any more") {
+TEST_CASE("after the time limit nothing starts") {
   const Space space({kFamily}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(2, Order::random);
   FakeArchive archive;
-  SearchLimits limits;
-  limits.evaluations = 40;
+  SearchLimits limits = at_most(40);
   int questions = 0;
   limits.out_of_time = [&] { return ++questions > 10; };
   const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
   CHECK(!result.interrupted);
-  CHECK(result.told == 10);
+  CHECK(result.answered == 10);
   CHECK(archive.recorded.size() == 10);
 }
 
@@ -345,13 +342,12 @@ TEST_CASE("progress reports counts and the best so far after each result") {
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(3, Order::random);
   FakeArchive archive;
-  SearchLimits limits;
-  limits.evaluations = 30;
+  SearchLimits limits = at_most(30);
   std::uint64_t calls = 0;
   std::uint64_t valid = 0;
   std::optional<double> best;
   search(*strategy, evaluator, archive, build, limits, [&](const SearchProgress& progress) {
-    CHECK(progress.told == ++calls);
+    CHECK(progress.answered == ++calls);
     CHECK(progress.last->ticket == calls - 1);
     if (!fails(progress.last->genome)) {
       ++valid;
@@ -364,13 +360,12 @@ TEST_CASE("progress reports counts and the best so far after each result") {
   CHECK(calls == 30);
 }
 
-TEST_CASE("an error of the user's templates ends the search; what was recorded before stays") {
+TEST_CASE("an error of the user's templates ends the search, and earlier results stay recorded") {
   const Space space({kFamily}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(2, Order::first_in_first_out);
   FakeArchive archive;
-  SearchLimits limits;
-  limits.evaluations = 40;
+  SearchLimits limits = at_most(40);
   int built = 0;
   const auto breaking = [&](const Genome& genome) {
     if (++built == 6) throw usage_error("t/f/kernel.cu:3: unknown name 'x'");
@@ -381,14 +376,13 @@ TEST_CASE("an error of the user's templates ends the search; what was recorded b
   CHECK(archive.recorded.size() == 4);
 }
 
-TEST_CASE("a lost machine ends the search; what was recorded before stays") {
+TEST_CASE("a lost machine ends the search, and earlier results stay recorded") {
   const Space space({kFamily}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(2, Order::first_in_first_out);
   evaluator.lose_machine_after = 5;
   FakeArchive archive;
-  SearchLimits limits;
-  limits.evaluations = 40;
+  SearchLimits limits = at_most(40);
   CHECK(complaint_of([&] { search(*strategy, evaluator, archive, build, limits, {}); }) == "the device is gone");
   CHECK(archive.recorded.size() == 5);
 }

@@ -28,7 +28,7 @@ std::vector<Genome> all_of(const Space& space) {
   return genomes;
 }
 
-// Genes that depend on each other in every way the engine knows.
+// Genes that depend on each other in every way that the engine supports.
 Family tangled() {
   return family(
       "tangled",
@@ -125,7 +125,7 @@ TEST_CASE("random small spaces hold exactly the genomes that trying every combin
   CHECK(refused > 100);
 }
 
-TEST_CASE("a family that options or sizes rule out says which constraint does") {
+TEST_CASE("a family that options or sizes exclude names the constraint that does") {
   const Family narrow = family("narrow", {gene("threads", {number(32), number(64)})}, {"threads > 16", "M <= 128"});
   CHECK_THAT(complaint_of([&] {
                Space({narrow}, {}, {{{"M", number(256)}}});
@@ -205,7 +205,7 @@ TEST_CASE("neighbours are exactly the legal genomes that differ in one gene") {
   }
 }
 
-TEST_CASE("an adjacent step takes a number to the value beside") {
+TEST_CASE("an adjacent step moves a number to the next value") {
   const Space space({family("f",
                             {gene("n", {number(1), number(4), number(16), number(64)}),
                              gene("c", {std::string("a"), std::string("b"), std::string("c")})},
@@ -259,7 +259,7 @@ TEST_CASE("complete draws uniformly among the nearest genomes") {
   CHECK(chi_square < freedom + 5 * std::sqrt(2 * freedom));
 }
 
-TEST_CASE("complete keeps the genes it is told to keep, or says that no genome has them") {
+TEST_CASE("complete keeps the genes that are fixed, or reports that no genome has them") {
   const Space space({tangled()}, kCapacity, kBoth);
   Rng rng(5);
   const Genome wish{"tangled",

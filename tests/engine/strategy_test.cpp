@@ -123,7 +123,7 @@ TEST_CASE("strategies are known by name") {
              ContainsSubstring("unknown strategy 'evolv'; there are evolve, random, exhaustive"));
 }
 
-TEST_CASE("evolve takes other figures for ablation, by name") {
+TEST_CASE("the figures of evolve can be set by name, for ablation") {
   const Space space({kernel("k")}, {}, {});
   const Landscape landscape(1, 0);
   const auto run = [&](const char* name) { return texts(drive(*make_strategy(name, space, 5), landscape, 60)); };
@@ -134,7 +134,7 @@ TEST_CASE("evolve takes other figures for ablation, by name") {
   CHECK_THAT(complaint_of([&] { run("evolve:founders=few"); }), ContainsSubstring("expected a number"));
 }
 
-TEST_CASE("evolve goes on asking a family that does not lead") {
+TEST_CASE("evolve keeps proposing genomes of a family that does not lead") {
   const Space space({kernel("fast"), kernel("slow")}, {}, {});
   const Landscape landscape(1, 0);
   const Measure measure = [&](const Genome& genome) { return *landscape(genome) * (genome.family == "slow" ? 10 : 1); };
@@ -147,7 +147,7 @@ TEST_CASE("evolve goes on asking a family that does not lead") {
   CHECK(asked_of_slow("evolve:patience=0:turns=0") < 120 / 6);
 }
 
-TEST_CASE("evolve climbs again, from founders of its own, where it has stalled") {
+TEST_CASE("evolve restarts its climb from new founders when it has stalled") {
   const Space space({kernel("k")}, {}, {});
   // One peak, which is found soon: from then on nothing gets better.
   const Measure hill = [](const Genome& genome) {
@@ -165,7 +165,7 @@ TEST_CASE("evolve climbs again, from founders of its own, where it has stalled")
   CHECK(random("evolve:immigrants=0:patience=0") == 10);
 }
 
-TEST_CASE("evolve asks for all neighbours of the best after long without progress") {
+TEST_CASE("evolve proposes all neighbours of the best after a long time without progress") {
   const Space space({kernel("k")}, {}, {});
   const Landscape landscape(1, 0);
   const auto left_beside_best = [&](const char* name) {
@@ -207,7 +207,7 @@ TEST_CASE("proposals are legal, never repeated, numbered in order, with parents 
   }
 }
 
-TEST_CASE("a seed decides everything") {
+TEST_CASE("the same seed gives the same proposals") {
   const Space space({kernel("k")}, {}, {});
   const Landscape landscape(1, 0.004);
   for (const std::string& name : strategy_names()) {
@@ -219,11 +219,11 @@ TEST_CASE("a seed decides everything") {
   }
 }
 
-TEST_CASE("every strategy begins with its seeds, learns from them and never asks them again") {
+TEST_CASE("every strategy proposes its seeds first, learns from them and never proposes them again") {
   const Space space({family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {}),
                      family("b", {gene("z", {number(0), number(1)})}, {})},
                     {}, {});
-  const std::vector<Seed> seeds = {{space.at(3), "elsewhere"}, {space.at(0), "elsewhere"}};
+  const std::vector<Seed> seeds = {{space.at(3), "run 7"}, {space.at(0), "run 7"}};
   for (const std::string& name : strategy_names()) {
     const auto strategy = make_seeded(make_strategy(name, space, 9), seeds);
     const auto proposals = drive(
@@ -254,7 +254,7 @@ TEST_CASE("evolve breeds from a good seed at once") {
   }));
 }
 
-TEST_CASE("seeds keep what the space knows of them, rankings take turns, and none stands twice") {
+TEST_CASE("seeds keep the alleles that the space has, alternate between the rankings, and contain no duplicates") {
   const Space space(
       {family("f", {gene("x", {number(1), number(2), number(4)}), gene("y", {number(1), number(2)})}, {"x * y <= 4"})},
       {}, {});
@@ -272,7 +272,7 @@ TEST_CASE("seeds keep what the space knows of them, rankings take turns, and non
   CHECK(seeds_in(space, {many}).size() <= space.size());
 }
 
-TEST_CASE("of many genomes for a warm start those that are predicted fastest become seeds") {
+TEST_CASE("the genomes for a warm start that are predicted fastest become seeds") {
   const Space space({family("f", {gene("x", {number(1), number(2), number(3), number(4), number(5), number(6)})}, {})},
                     {}, {});
   std::vector<Seed> ranking;
@@ -290,7 +290,7 @@ TEST_CASE("of many genomes for a warm start those that are predicted fastest bec
         std::vector<std::string>{"f: x=1", "f: x=2", "f: x=3", "f: x=4", "f: x=5"});
 }
 
-TEST_CASE("a small space is asked completely, then there is nothing left") {
+TEST_CASE("a small space is proposed completely, then there is nothing left") {
   const Space space({family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {}),
                      family("b", {gene("z", {number(0), number(1)})}, {})},
                     {}, {});
@@ -358,7 +358,7 @@ TEST_CASE("evolve tries every family, and breeds from the better one") {
   CHECK(slow < 90);
 }
 
-TEST_CASE("evolve asks random genomes and neighbours of good ones") {
+TEST_CASE("evolve proposes random genomes and neighbours of good ones") {
   const Space space({kernel("k")}, {}, {});
   const auto proposals = drive(*make_strategy("evolve", space, 2), Landscape(4, 0.002), 900);
   std::map<std::string, int> uses;

@@ -9,32 +9,32 @@
 namespace evo::test {
 namespace {
 
-enum class Judgement { legal, illegal, fails };
+enum class Legality { legal, illegal, fails };
 
-Judgement judge(const Family& family, const Genome& genome, const Bindings& facts,
-                const std::vector<Bindings>& specialisations) {
-  Judgement judgement = Judgement::legal;
+Legality legality_of(const Family& family, const Genome& genome, const Bindings& facts,
+                     const std::vector<Bindings>& specialisations) {
+  Legality legality = Legality::legal;
   for (const Bindings& specialisation : specialisations) {
     Bindings known = facts;
     known.insert(specialisation.begin(), specialisation.end());
     const Bindings scope = scope_of(family, genome, known);
     for (const Constraint& constraint : family.constraints) {
       try {
-        if (!constraint.condition.evaluate_bool(scope)) return Judgement::illegal;
+        if (!constraint.condition.evaluate_bool(scope)) return Legality::illegal;
       } catch (const Error&) {
-        judgement = Judgement::fails;
+        legality = Legality::fails;
       }
     }
   }
-  return judgement;
+  return legality;
 }
 
 void extend(const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations,
             std::size_t level, Genome& genome, Enumeration& result) {
   if (level == family.genes.size()) {
-    const Judgement judgement = judge(family, genome, facts, specialisations);
-    if (judgement == Judgement::legal) result.legal.push_back(genome);
-    result.fails |= judgement == Judgement::fails;
+    const Legality legality = legality_of(family, genome, facts, specialisations);
+    if (legality == Legality::legal) result.legal.push_back(genome);
+    result.fails |= legality == Legality::fails;
     return;
   }
   const Gene& gene = family.genes[level];

@@ -23,6 +23,11 @@ std::string complaint_of(Action action) {
   }
 }
 
+/// A change of one place of a file, and the complaint that it leads to.
+struct Mistake {
+  std::string from, to, complaint;
+};
+
 inline Value number(std::int64_t value) {
   return value;
 }

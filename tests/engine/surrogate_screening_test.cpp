@@ -55,10 +55,10 @@ class Table : public LatencyPredictor {
   std::map<std::int64_t, std::string> programs_;
 };
 
-/// Proposes x = 0, 1, 2, ..., each the child of the one before, and notes what it is told.
+/// Proposes x = 0, 1, 2, ..., each the child of the one before, and notes its answers.
 class Counting : public Strategy {
  public:
-  Counting(std::uint64_t end, std::map<std::uint64_t, std::optional<double>>& told) : end_(end), told_(told) {}
+  Counting(std::uint64_t end, std::map<std::uint64_t, std::optional<double>>& answers) : end_(end), answers_(answers) {}
   std::optional<Proposal> ask() override {
     if (next_ == end_) return std::nullopt;
     return propose(at(static_cast<std::int64_t>(next_)), "count");
@@ -66,7 +66,7 @@ class Counting : public Strategy {
   std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t>) override {
     return propose(genome, std::move(op));
   }
-  void tell(const Answer& answer) override { told_[answer.ticket] = answer.latency_us; }
+  void tell(const Answer& answer) override { answers_[answer.ticket] = answer.latency_us; }
 
  private:
   Proposal propose(Genome genome, std::string op) {
@@ -76,63 +76,66 @@ class Counting : public Strategy {
   }
   std::uint64_t next_ = 0;
   std::uint64_t end_;
-  std::map<std::uint64_t, std::optional<double>>& told_;
+  std::map<std::uint64_t, std::optional<double>>& answers_;
 };
 
 }  // namespace
 
 TEST_CASE("of each batch the proposal predicted fastest is measured, and the others get scaled predictions") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 4.0}, {3, 9.0}, {4, 7.0}, {5, 8.0}});
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 3, .together = 1});
   const auto first = strategy->ask();
   REQUIRE(first);
   CHECK(first->ticket == 0);
   CHECK(x_of(first->genome) == 1);
-  CHECK(told.empty());  // what predicted latencies mean is not known yet
+  CHECK(answers.empty());  // what predicted latencies mean is not known yet
   strategy->tell({0, 6.0});
-  CHECK(told == std::map<std::uint64_t, std::optional<double>>{{0, 10.0}, {1, 6.0}, {2, 8.0}});
+  CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{0, 10.0}, {1, 6.0}, {2, 8.0}});
   const auto second = strategy->ask();
   CHECK(second->ticket == 1);
   CHECK(x_of(second->genome) == 4);
-  CHECK(told.at(3) == 18.0);
-  CHECK(told.at(5) == 16.0);
-  CHECK(!told.contains(4));
+  CHECK(answers.at(3) == 18.0);
+  CHECK(answers.at(5) == 16.0);
+  CHECK(!answers.contains(4));
   strategy->tell({1, std::nullopt});
-  CHECK(told.at(4) == std::nullopt);
+  CHECK(answers.at(4) == std::nullopt);
   CHECK(!strategy->ask());
 }
 
 TEST_CASE("a genome that is expected to be the best so far is measured before it gets an answer") {
   Table table({{0, 1.0}, {1, 2.0}, {2, 9.0}, {3, 8.0}});
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(4, answers), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 50.0});  // much slower than predicted: the median says 50 times
-  CHECK(told.at(1) == 100.0);
+  CHECK(answers.at(1) == 100.0);
   CHECK(x_of(strategy->ask()->genome) == 3);
   strategy->tell({1, 8.0});  // now once or 50 times; the larger of two is the median
-  CHECK(told.at(3) == 8.0);
+  CHECK(answers.at(3) == 8.0);
 
   Table close({{0, 4.0}, {1, 4.5}, {2, 9.0}, {3, 9.0}});
-  told.clear();
-  const auto other = make_screened(std::make_unique<Counting>(4, told), line(), close, {.among = 2, .together = 1});
+  answers.clear();
+  const auto other = make_screened(std::make_unique<Counting>(4, answers), line(), close, {.among = 2, .together = 1});
   CHECK(x_of(other->ask()->genome) == 0);
   CHECK(x_of(other->ask()->genome) == 2);
   other->tell({1, 9.0});  // as predicted: 1 would be the best with 4.5
-  CHECK(!told.contains(1));
+  CHECK(!answers.contains(1));
   CHECK(x_of(other->ask()->genome) == 1);
 }
 
 TEST_CASE("a genome within the predictor's error of the best competes again with new proposals") {
   Table table({{0, 4.0}, {1, 4.1}, {2, 5.0}, {3, 9.0}, {4, 9.0}, {5, 9.0}});
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 3, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 4.0});
-  CHECK(told == std::map<std::uint64_t, std::optional<double>>{{0, 4.0}, {2, 5.0}});
+  CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{0, 4.0}, {2, 5.0}});
   CHECK(x_of(strategy->ask()->genome) == 1);
-  CHECK(told.size() == 5);
+  CHECK(answers.size() == 5);
 }
 
 TEST_CASE("the predictor's error, learnt from measurements, decides which proposal is measured") {
@@ -203,30 +206,33 @@ TEST_CASE("a search that is stuck measures what a pre-search by expected latenci
 
 TEST_CASE("a genome that is predicted to fail is measured only where there is nothing else, and counts as failed") {
   Table table({{1, 3.0}});
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(4, answers), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   strategy->tell({0, 3.0});
-  CHECK(told.at(0) == std::nullopt);
+  CHECK(answers.at(0) == std::nullopt);
   CHECK(x_of(strategy->ask()->genome) == 2);
 }
 
-TEST_CASE("several are chosen at once; one without a prediction counts as the median and gets no answer") {
+TEST_CASE("several proposals are chosen at once, and one without a prediction counts as the median") {
   Table table({{0, kUnknown}, {1, 7.0}, {2, 3.0}, {3, 9.0}, {4, 4.0}, {5, kUnknown}});
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 2, .together = 3});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 2, .together = 3});
   CHECK(x_of(strategy->ask()->genome) == 2);
   CHECK(x_of(strategy->ask()->genome) == 4);
   CHECK(x_of(strategy->ask()->genome) == 0);  // the median is 7, and it was there before 1
   CHECK(!strategy->ask());
   strategy->tell({0, 3.0});
-  CHECK(told == std::map<std::uint64_t, std::optional<double>>{{1, 7.0}, {2, 3.0}, {3, 9.0}});
+  CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{1, 7.0}, {2, 3.0}, {3, 9.0}});
 }
 
 TEST_CASE("parents that were not measured are replaced by theirs, and offers are not screened") {
   Table table({{0, 1.0}, {1, 5.0}, {2, 6.0}, {3, 4.0}, {4, 9.0}});
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 2, .together = 1});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 1.0});
   const auto grandchild = strategy->ask();  // 3, child of 2, child of 1, child of 0
@@ -237,11 +243,10 @@ TEST_CASE("parents that were not measured are replaced by theirs, and offers are
   CHECK(x_of(offered->genome) == 77);
   CHECK(offered->parents == std::vector<std::uint64_t>{0});
   strategy->tell({2, 3.5});
-  CHECK(told.at(4) == 3.5);
+  CHECK(answers.at(4) == 3.5);
 }
 
-TEST_CASE(
-    "a genome that others offer is measured, also where the strategy's own was chosen, competes or was screened out") {
+TEST_CASE("a genome that a proposer offers is measured, even if it was screened out or competes again") {
   Table table({{0, 5.0},
                {1, 1.0},
                {2, 3.0},
@@ -273,18 +278,18 @@ TEST_CASE(
   };
   CHECK(asked() == 1);  // of 0 to 3; 2 is next
   CHECK(offered(2));
-  CHECK(offered(0));  // nothing is known of the model's error, so the strategy was not told yet
+  CHECK(offered(0));  // nothing is known of the model's error, so the strategy has no answer yet
   strategy->tell({0, 1.0});
   strategy->tell({1, 3.0});
   strategy->tell({2, 5.0});
-  CHECK(offered(3));  // it was told to be expected at 9
+  CHECK(offered(3));  // its expected latency was 9
   strategy->tell({3, 0.5});
   for (const std::int64_t x : {0, 1, 2, 3}) CHECK(!offered(x));
   CHECK(asked() == 5);  // of 4 to 7
   CHECK(asked() == 4);
   CHECK(offered(6));
   for (const std::uint64_t ticket : {4, 5, 6}) strategy->tell({ticket, 1.0});
-  CHECK(asked() == 8);  // of 8 to 11; of 11 nothing can be told
+  CHECK(asked() == 8);  // of 8 to 11; 11 has no prediction
   CHECK(offered(11));
   CHECK(!offered(8));
   for (const std::uint64_t ticket : {7, 8}) strategy->tell({ticket, 1.0});
@@ -311,14 +316,15 @@ TEST_CASE("a screened-out genome whose program was measured is refused to others
 
 TEST_CASE("a duplicate is not measured: it gets the answer of the program that was") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 3.0}, {3, 3.0}, {4, 7.0}, {5, 8.0}}, {{1, "a"}, {2, "a"}, {3, "a"}, {4, "b"}});
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(6, told), line(), table, {.among = 3, .together = 1});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 3, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
-  CHECK(told.empty());  // of 2, too: what it waits for is in flight
+  CHECK(answers.empty());  // of 2, too: what it waits for is in flight
   strategy->tell({0, std::nullopt});
-  CHECK(told == std::map<std::uint64_t, std::optional<double>>{{1, std::nullopt}, {2, std::nullopt}});
+  CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{1, std::nullopt}, {2, std::nullopt}});
   CHECK(x_of(strategy->ask()->genome) == 4);
-  CHECK(told.at(3) == std::nullopt);  // known at once
+  CHECK(answers.at(3) == std::nullopt);  // known at once
 }
 
 TEST_CASE("of a batch of duplicates one is measured, and a search over one program ends") {
@@ -329,21 +335,23 @@ TEST_CASE("of a batch of duplicates one is measured, and a search over one progr
     programs[x] = "a";
   }
   Table table(latencies, programs);
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(9, told), line(), table, {.among = 3, .together = 1});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(9, answers), line(), table, {.among = 3, .together = 1});
   for (std::uint64_t ticket = 0; ticket < 3; ++ticket) {
     REQUIRE(strategy->ask());
     strategy->tell({ticket, 4.0});
   }
   CHECK(!strategy->ask());
-  CHECK(told.size() == 9);
-  for (const auto& [ticket, latency] : told) CHECK(latency == 4.0);
+  CHECK(answers.size() == 9);
+  for (const auto& [ticket, latency] : answers) CHECK(latency == 4.0);
 }
 
 TEST_CASE("the offspring of a duplicate descends from the genome that was measured") {
   Table table({{0, 3.0}, {1, 3.0}, {2, 3.0}, {3, 9.0}}, {{0, "a"}, {1, "a"}, {2, "b"}, {3, "c"}});
-  std::map<std::uint64_t, std::optional<double>> told;
-  const auto strategy = make_screened(std::make_unique<Counting>(4, told), line(), table, {.among = 2, .together = 1});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<Counting>(4, answers), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 3.0});
   const auto child = strategy->ask();  // of 1, which made the program of 0

@@ -79,7 +79,7 @@ TEST_CASE("a malformed T1 file is refused with the place and the reason") {
   CHECK_THAT(refusal(t1({{"a", "[1]"}}, {"a > b"})), ContainsSubstring("unknown name 'b'"));
 }
 
-TEST_CASE("the constraints of a large matrix product leave the count that is known") {
+TEST_CASE("the constraints of a large matrix product leave the published number of genomes") {
   // The space of CLBlast's GEMM as published: 663,552 combinations, of which 116,928 are legal.
   const Family gemm = read_t1(
       t1({{"MWG", "[16, 32, 64, 128]"},

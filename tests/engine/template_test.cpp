@@ -27,7 +27,7 @@ std::string render_complaint(const std::string& source) {
 
 }  // namespace
 
-TEST_CASE("text without directives comes out as it went in") {
+TEST_CASE("text without directives is rendered unchanged") {
   const std::string source = "int a;\n\n  // comment % with ${'$'} and {braces}\n\tfloat b;\n";
   CHECK(render(source) == "int a;\n\n  // comment % with $ and {braces}\n\tfloat b;\n");
   CHECK(render("") == "");
@@ -74,7 +74,7 @@ TEST_CASE("a directive that starts with # is a remark") {
   CHECK(render("a\n//% # nobody sees this\nb\n") == "a\nb\n");
 }
 
-TEST_CASE("include finds files beside the including one first, then from the templates folder") {
+TEST_CASE("include looks first in the folder of the including file, then in the templates folder") {
   const SourceTree tree = {
       {"t/f/kernel.cu", "//% include \"part.cuh\"\n//% include \"include/mma.cuh\"\n//% include \"sub/deep.cuh\"\n"},
       {"t/f/part.cuh", "part ${tile}\n//% let own = 1\n"},

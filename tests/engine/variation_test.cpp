@@ -45,7 +45,7 @@ void for_many_parents(Genome (*vary)(const Space&, const Genome&, Rng&), Check c
 
 }  // namespace
 
-TEST_CASE("mutate_one changes one gene and what the constraints tie to it") {
+TEST_CASE("mutate_one changes one gene and the genes that constraints tie to it") {
   std::set<std::string> seen;
   for_many_parents(mutate_one, [&](const Genome& parent, const Genome& child) {
     const auto changed = changed_genes(parent, child);
@@ -115,7 +115,7 @@ TEST_CASE("crossover of two families mutates the first parent") {
   CHECK(child != a);
 }
 
-TEST_CASE("where there is nothing to vary the parent comes back") {
+TEST_CASE("a variation returns the parent when nothing can be varied") {
   const Space space({family("one", {gene("x", {number(1)}), gene("y", {number(2), number(3)})}, {"y == 2"})}, {}, {});
   Rng rng(2);
   const Genome only = space.at(0);

@@ -24,7 +24,7 @@ TEST_CASE("only a valid candidate and a copy of one have a latency") {
     CHECK((info.outcome == OutcomeClass::ok) == (info.verdict == Verdict::valid || info.verdict == Verdict::duplicate));
 }
 
-TEST_CASE("what the gates refuse was not built") {
+TEST_CASE("a candidate that the gates refuse was not built") {
   for (const VerdictInfo& info : verdicts()) {
     const bool refused = info.verdict == Verdict::illegal || info.verdict == Verdict::compile_failed ||
                          info.verdict == Verdict::over_resources;

@@ -31,7 +31,7 @@ std::optional<std::string> ptx_of(BinaryCache& cache, const protocol::Compile& w
 
 }  // namespace
 
-TEST_CASE("a binary is found by everything that its compilation depends on") {
+TEST_CASE("a binary is found by all inputs of its compilation") {
   BinaryCache cache;
   cache.keep(request("one"), binary("1"));
   cache.keep(request("one", 64), binary("64"));
@@ -43,7 +43,7 @@ TEST_CASE("a binary is found by everything that its compilation depends on") {
   CHECK(ptx_of(cache, request("one")) == "1");
 }
 
-TEST_CASE("what a model's pool has compiled is not compiled again, nor the reverse") {
+TEST_CASE("compile pool and model pool reuse each other's binaries") {
   PipelineOptions options = toy_options();
   options.run_deadline_s = 10;
   options.binaries = std::make_shared<BinaryCache>();
@@ -56,7 +56,7 @@ TEST_CASE("what a model's pool has compiled is not compiled again, nor the rever
   const auto compiled = options.binaries->find({program.source, options.device.arch, program.max_registers});
   REQUIRE(compiled);
 
-  // The compiler would crash over this one, had it to compile it.
+  // The compiler would crash if it compiled this source.
   const protocol::Compile never{crashing.source, options.device.arch, crashing.max_registers};
   options.binaries->keep(never, *compiled);
   std::vector<std::string> command = options.worker_command;

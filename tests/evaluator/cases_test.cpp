@@ -51,7 +51,7 @@ TEST_CASE("cheap shapes get every seed in every regime") {
   }
 }
 
-TEST_CASE("expensive shapes get fewer cases, the most telling ones, and the grid's work is bounded") {
+TEST_CASE("expensive shapes get fewer cases, the most informative ones, and the grid's work is bounded") {
   const Setting setting({{"huge", 400'000'000'000}, {"large", 40'000'000}, {"small", 1000}});
   const CasePlan plan = plan_cases(setting.task, setting.target, "vgpu", 1);
   const auto counts = cases_by_shape(plan);
@@ -119,7 +119,7 @@ TEST_CASE("the order of the cases depends on the salt, and so do their inputs") 
 }
 
 TEST_CASE("the grid of fp8_sdpa covers tails, regimes and seeds within its bound") {
-  // Sizes as in the task: the figures here are what the rule means in practice.
+  // The sizes are those of the task, so the figures show what the rule gives in practice.
   const Setting setting(
       {{"small", 16'777'216}, {"one", 512}, {"tail77", 3'035'648}, {"tail129", 8'520'192}, {"tail200", 61'440'000}});
   const CasePlan plan = plan_cases(setting.task, setting.target, "vgpu", 1);

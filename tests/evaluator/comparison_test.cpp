@@ -57,7 +57,7 @@ TEST_CASE("the right answer rounded to f16 passes, and its error is that of f16"
   CHECK_THAT(difference.want_rms, WithinRel(0.05, 0.01));
 }
 
-TEST_CASE("all close within an absolute tolerance is not enough: zeros, the mean, half and scaled answers fail") {
+TEST_CASE("answers of zeros, the mean, half and scaled values fail although most elements are within a tolerance") {
   const std::vector<float> want = oracle();
   // Every one of these passes allclose(atol = 5e-2, rtol = 5e-2) in most elements.
   std::vector<float> half = want, scaled = want;
@@ -74,7 +74,7 @@ TEST_CASE("all close within an absolute tolerance is not enough: zeros, the mean
   CHECK_THAT(verdict(negated, want, {0, 0.998, 0}).value_or(""), ContainsSubstring("cosine"));
 }
 
-TEST_CASE("one value that is not finite fails whatever the limits, and says where") {
+TEST_CASE("one value that is not finite fails whatever the limits, and is reported with its index") {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     std::vector<float> got = oracle();
     got[200001] = bad;
@@ -104,7 +104,7 @@ TEST_CASE("a single large error fails where the task limits it") {
   CHECK(!verdict(got, want, {0.04, 0.998, 25}));
 }
 
-TEST_CASE("an answer of zeros wants zeros") {
+TEST_CASE("an expected answer of zeros accepts only zeros") {
   const std::vector<float> zeros(1000, 0.0F);
   std::vector<float> got = zeros;
   CHECK(!verdict(got, zeros));
@@ -147,6 +147,6 @@ TEST_CASE("every dtype is read as its values") {
   CHECK(same(DType::e5m2, bytes_of(e5m2)));
 }
 
-TEST_CASE("sizes that do not agree are our own fault") {
+TEST_CASE("outputs of different sizes are an error of the caller") {
   CHECK_THROWS_AS(compare(DType::f16, std::vector<std::byte>(6), std::vector<float>(4)), Error);
 }

@@ -83,7 +83,7 @@ TEST_CASE("other architectures compile too") {
   CHECK_THAT(compiled(kScale, "sm_90a").ptx, ContainsSubstring(".target sm_90a"));
 }
 
-TEST_CASE("a register cap is obeyed and its spills are seen") {
+TEST_CASE("a register cap is obeyed and its spills are reported") {
   const Binary free = compiled(kHungry);
   const Binary capped = compiled(kHungry, "sm_90a", 32);
   CHECK(free.build.registers > 128);
@@ -166,7 +166,7 @@ TEST_CASE("wgmma under register pressure is reported as a performance warning") 
   CHECK_FALSE(performance_warning(compiled(kScale).build.log));
 }
 
-TEST_CASE("the compiler says which NVRTC it is") {
+TEST_CASE("the compiler reports the version and path of NVRTC") {
   CHECK(nvrtc()->version().find('.') != std::string::npos);
   CHECK_THAT(nvrtc()->path(), ContainsSubstring("libnvrtc"));
 }

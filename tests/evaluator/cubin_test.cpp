@@ -17,13 +17,13 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("what is not an ELF file is hashed whole") {
+TEST_CASE("a file that is not ELF is hashed as a whole") {
   CHECK(cubin_hash(bytes_of("one")) == cubin_hash(bytes_of("one")));
   CHECK(cubin_hash(bytes_of("one")) != cubin_hash(bytes_of("two")));
   CHECK(cubin_hash({}).size() == 32);
 }
 
-TEST_CASE("a damaged ELF file is hashed whole instead of being read past its end") {
+TEST_CASE("a damaged ELF file is hashed as a whole instead of being read past its end") {
   std::vector<std::byte> header = bytes_of(
       "\x7f"
       "ELF\x02");

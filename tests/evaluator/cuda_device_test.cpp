@@ -1,5 +1,4 @@
-// The CUDA device on a real GPU: every path that the fake driver can only pretend. Skipped, saying so,
-// without a GPU.
+// The CUDA device on a real GPU: every path that the fake driver can only simulate. Skipped without a GPU.
 #include "evaluator/cuda/cuda_device.h"
 
 #include <sys/wait.h>
@@ -115,7 +114,7 @@ std::unique_ptr<Compiler> nvrtc() {
   }
 }
 
-/// The first GPU of this machine, which at least `sm` is needed of.
+/// The first GPU of this machine. Skips the test if its compute capability is below `sm`.
 struct Gpu {
   std::unique_ptr<Compiler> compiler = nvrtc();
   std::unique_ptr<Device> device;
@@ -201,7 +200,7 @@ TEST_CASE("the kernels of the GPU tests compile for an H200") {
   }
 }
 
-TEST_CASE("a GPU computes what a kernel says", "[gpu]") {
+TEST_CASE("a GPU computes the results of a kernel", "[gpu]") {
   Gpu gpu(kScale);
   std::vector<float> x(1024);
   std::iota(x.begin(), x.end(), 0.0f);
@@ -225,7 +224,7 @@ TEST_CASE("a GPU's memory is filled and copied byte by byte", "[gpu]") {
   CHECK(content[999] == std::byte{0xa5});
 }
 
-TEST_CASE("a GPU gives all the shared memory it promises, and no more", "[gpu]") {
+TEST_CASE("a GPU gives all the shared memory that it reports, and no more", "[gpu]") {
   Gpu gpu(kLargeSharedMemory);
   const auto limit = static_cast<std::uint32_t>(gpu.device->info().limits.smem_per_block_bytes);
   const auto words = static_cast<int>(limit / 4);
@@ -316,7 +315,7 @@ TEST_CASE("a tensor map copies its box and reads zeros beyond the edge", "[gpu]"
   }
 }
 
-TEST_CASE("a GPU refuses a plan that does not fit the kernel, and works on", "[gpu]") {
+TEST_CASE("a GPU refuses a plan that does not fit the kernel and stays usable", "[gpu]") {
   Gpu gpu(kScale);
   const DeviceAddress x = gpu.upload(std::vector<float>(32, 1.0f));
   const auto refused = [&](const Plan& plan) {
@@ -360,7 +359,7 @@ TEST_CASE("a damaged cubin does not load", "[gpu]") {
   CHECK(failure);
 }
 
-TEST_CASE("a GPU's memory is not without end", "[gpu]") {
+TEST_CASE("an allocation beyond the GPU's memory is refused", "[gpu]") {
   Gpu gpu(kScale);
   CHECK_THROWS_MATCHES(gpu.device->allocate(std::size_t{1} << 46, "all of it"), Error,
                        MessageMatches(ContainsSubstring("all of it")));
@@ -397,7 +396,7 @@ TEST_CASE("a cold read is slower than a warm one", "[gpu]") {
   const double warm_us = gpu.time(plan, {{{x, out}, {}}}, false).median_us;
   const double cold_us = gpu.time(plan, {{{x, out}, {}}}, true).median_us;
   CHECK(cold_us > warm_us);
-  // No faster than the memory: otherwise the flush did not flush.
+  // A cold read faster than the memory would mean that the flush had no effect.
   CHECK(cold_us > static_cast<double>(bytes) / gpu.device->info().memory_gbytes_per_s * 1e-3);
 }
 
@@ -413,7 +412,7 @@ TEST_CASE("NVML watches the GPU that CUDA opened", "[gpu]") {
   CHECK_FALSE(why_not.empty());
 }
 
-TEST_CASE("a GPU that is not there is refused in one line") {
+TEST_CASE("a GPU that does not exist is refused in one line") {
   CHECK_THROWS_MATCHES(cuda::make_device(1000), Error, MessageMatches(ContainsSubstring("cuda:1000")));
   std::string why_none;
   if (cuda::list_devices(&why_none).empty()) {

@@ -1,4 +1,4 @@
-// The CUDA device on a fake driver: what it asks of the driver, and what it makes of the driver's refusals.
+// The CUDA device on a fake driver: its calls of the driver, and how it handles the driver's errors.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -43,6 +43,11 @@ struct Opened {
   std::optional<Failure> run(const Plan& plan, const Buffers& buffers = {}) {
     return device->run(*module, plan, buffers);
   }
+  Failure failure_of(const Plan& plan, const Buffers& buffers = {}) {
+    const std::optional<Failure> failure = run(plan, buffers);
+    REQUIRE(failure);
+    return *failure;
+  }
 };
 
 const CUlaunchAttribute* attribute(const FakeGpu::Seen& seen, CUlaunchAttributeID id) {
@@ -84,7 +89,7 @@ TEST_CASE("a GPU's attributes become its limits and rates") {
   CHECK(info.peak_tflops(DType::f32) == 0);
 }
 
-TEST_CASE("a machine without a usable GPU says which part is missing") {
+TEST_CASE("the error on a machine without a usable GPU names the missing part") {
   FakeGpu gpu;
   std::string why;
   gpu.devices = 0;
@@ -102,7 +107,7 @@ TEST_CASE("a machine without a usable GPU says which part is missing") {
   CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 0, nullptr), Error, MessageMatches(ContainsSubstring("cuda:0")));
 }
 
-TEST_CASE("a GPU that is not there is refused by its number") {
+TEST_CASE("a GPU that does not exist is refused with its number") {
   FakeGpu gpu;
   gpu.devices = 2;
   CHECK_THROWS_MATCHES(cuda::make_device(gpu.driver(), 2, nullptr), Error,
@@ -131,7 +136,7 @@ TEST_CASE("memory is allocated, filled, copied and freed") {
   CHECK(opened.gpu.live_handles == before);
 }
 
-TEST_CASE("memory is copied and fingerprinted without leaving the device") {
+TEST_CASE("memory is copied and digested on the device") {
   Opened opened;
   const DeviceAddress from = opened.device->allocate(64, "x");
   const DeviceAddress to = opened.device->allocate(64, "y");
@@ -154,13 +159,13 @@ TEST_CASE("an empty tensor has an address too") {
   opened.device->download({}, 0);
 }
 
-TEST_CASE("memory that is exhausted is the machine's fault and names the buffer") {
+TEST_CASE("exhausted memory is a machine error that names the buffer") {
   Opened opened;
   CHECK_THROWS_MATCHES(opened.device->allocate(std::size_t{2} << 30, "k cache"), Error,
                        MessageMatches(ContainsSubstring("out of memory") && ContainsSubstring("k cache")));
 }
 
-TEST_CASE("closing a device releases everything, also what was not freed") {
+TEST_CASE("closing a device releases everything, also memory that was not freed") {
   FakeGpu gpu;
   {
     const auto device = cuda::make_device(gpu.driver(), 0, nullptr);
@@ -233,7 +238,7 @@ TEST_CASE("dynamic shared memory and large clusters are opted into, for the larg
   CHECK(opened.gpu.launches[0].config.sharedMemBytes == 200000);
 }
 
-TEST_CASE("a zeroed workspace is zeroed before each call, another one is left alone") {
+TEST_CASE("before each call only the workspaces marked as zeroed are zeroed") {
   Opened opened;
   const DeviceAddress sum = opened.device->allocate(8, "sum");
   const DeviceAddress rest = opened.device->allocate(8, "rest");
@@ -265,7 +270,7 @@ TEST_CASE("tensor maps are encoded over their tensor or workspace and passed by 
   CHECK(seen.opaque[3] == CU_TENSOR_MAP_SWIZZLE_64B);
 }
 
-TEST_CASE("a tensor map that makes no sense is the candidate's failure and says which") {
+TEST_CASE("an invalid tensor map is the candidate's failure and is named") {
   Opened opened;
   Plan plan = one_launch();
   plan.workspaces = {{"w", 4096, false}};
@@ -273,11 +278,10 @@ TEST_CASE("a tensor map that makes no sense is the candidate's failure and says 
   const TensorMap sound{"w_map", {Argument::Kind::workspace, 0, 0}, DType::f16, {64, 64}, {128}, {64, 32}, 128};
   const auto failure_of = [&](const TensorMap& map) {
     plan.tensor_maps = {map};
-    const std::optional<Failure> failure = opened.run(plan, {{}, {0x4000}});
-    REQUIRE(failure);
-    CHECK(failure->verdict == Verdict::launch_failed);
-    CHECK_FALSE(failure->device_lost);
-    return failure->reason;
+    const Failure failure = opened.failure_of(plan, {{}, {0x4000}});
+    CHECK(failure.verdict == Verdict::launch_failed);
+    CHECK_FALSE(failure.device_lost);
+    return failure.reason;
   };
   TensorMap map = sound;
   map.strides_bytes.clear();
@@ -295,7 +299,7 @@ TEST_CASE("a tensor map that makes no sense is the candidate's failure and says 
   CHECK_THAT(failure_of(sound), ContainsSubstring("64x32") && ContainsSubstring("CUDA_ERROR_INVALID_VALUE"));
 }
 
-TEST_CASE("a plan that does not fit the kernel's signature is refused before it reads foreign memory") {
+TEST_CASE("a plan that does not fit the kernel's signature is refused") {
   Opened opened;
   opened.gpu.kernels["k"].parameter_bytes = {8, 4};
   Plan plan = one_launch();
@@ -315,20 +319,18 @@ TEST_CASE("a kernel that is not in the program is the candidate's failure") {
   Opened opened;
   Plan plan = one_launch();
   plan.launches[0].kernel = "other";
-  const std::optional<Failure> failure = opened.run(plan);
-  REQUIRE(failure);
-  CHECK(failure->verdict == Verdict::launch_failed);
-  CHECK_THAT(failure->reason, ContainsSubstring("no kernel other"));
+  const Failure failure = opened.failure_of(plan);
+  CHECK(failure.verdict == Verdict::launch_failed);
+  CHECK_THAT(failure.reason, ContainsSubstring("no kernel other"));
 }
 
 TEST_CASE("a refused launch leaves the device usable") {
   Opened opened;
   opened.gpu.results["launch"] = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-  const std::optional<Failure> failure = opened.run(one_launch());
-  REQUIRE(failure);
-  CHECK(failure->verdict == Verdict::launch_failed);
-  CHECK_FALSE(failure->device_lost);
-  CHECK_THAT(failure->reason,
+  const Failure failure = opened.failure_of(one_launch());
+  CHECK(failure.verdict == Verdict::launch_failed);
+  CHECK_FALSE(failure.device_lost);
+  CHECK_THAT(failure.reason,
              ContainsSubstring("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES") && ContainsSubstring("block 1x1x1"));
   opened.gpu.results.clear();
   CHECK_FALSE(opened.run(one_launch()));
@@ -339,53 +341,49 @@ TEST_CASE("shared memory beyond the limit is a refused launch") {
   opened.gpu.results["function_set_attribute"] = CUDA_ERROR_INVALID_VALUE;
   Plan plan = one_launch();
   plan.launches[0].dynamic_smem_bytes = 300000;
-  const std::optional<Failure> failure = opened.run(plan);
-  REQUIRE(failure);
-  CHECK(failure->verdict == Verdict::launch_failed);
-  CHECK_THAT(failure->reason, ContainsSubstring("300000 bytes of dynamic shared memory"));
+  const Failure failure = opened.failure_of(plan);
+  CHECK(failure.verdict == Verdict::launch_failed);
+  CHECK_THAT(failure.reason, ContainsSubstring("300000 bytes of dynamic shared memory"));
 }
 
 TEST_CASE("an illegal address crashes the candidate and loses the device") {
   Opened opened;
   opened.gpu.kernels["k"].fault = CUDA_ERROR_ILLEGAL_ADDRESS;
-  const std::optional<Failure> failure = opened.run(one_launch());
-  REQUIRE(failure);
-  CHECK(failure->verdict == Verdict::crashed);
-  CHECK(failure->device_lost);
-  CHECK_THAT(failure->reason, ContainsSubstring("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  const Failure failure = opened.failure_of(one_launch());
+  CHECK(failure.verdict == Verdict::crashed);
+  CHECK(failure.device_lost);
+  CHECK_THAT(failure.reason, ContainsSubstring("CUDA_ERROR_ILLEGAL_ADDRESS"));
   // The context is poisoned, and the device does not hide it.
   CHECK(opened.run(one_launch()));
   CHECK_THROWS_AS(opened.device->fill(0x1000, std::byte{0}, 4), Error);
 }
 
-TEST_CASE("a fault behind a refused launch is not lost") {
+TEST_CASE("a fault of an earlier kernel is reported even if the next launch is refused") {
   Opened opened;
   opened.gpu.kernels["k"].fault = CUDA_ERROR_ILLEGAL_ADDRESS;
   Plan plan = one_launch();
   plan.launches.push_back(plan.launches[0]);
   opened.gpu.kernels["k"].body = [&](void**) { opened.gpu.results["launch"] = CUDA_ERROR_INVALID_VALUE; };
-  const std::optional<Failure> failure = opened.run(plan);
-  REQUIRE(failure);
-  CHECK(failure->device_lost);
+  const Failure failure = opened.failure_of(plan);
+  CHECK(failure.device_lost);
 }
 
-TEST_CASE("the driver's own time limit is a time-out") {
+TEST_CASE("exceeding the driver's time limit is a time-out") {
   Opened opened;
   opened.gpu.kernels["k"].fault = CUDA_ERROR_LAUNCH_TIMEOUT;
-  const std::optional<Failure> failure = opened.run(one_launch());
-  REQUIRE(failure);
-  CHECK(failure->verdict == Verdict::timed_out);
-  CHECK(failure->device_lost);
+  const Failure failure = opened.failure_of(one_launch());
+  CHECK(failure.verdict == Verdict::timed_out);
+  CHECK(failure.device_lost);
 }
 
-TEST_CASE("a failing GPU is never held against the candidate") {
+TEST_CASE("a hardware error of the GPU is never the candidate's failure") {
   Opened opened;
   opened.gpu.kernels["k"].fault = CUDA_ERROR_ECC_UNCORRECTABLE;
   CHECK_THROWS_MATCHES(opened.run(one_launch()), Error,
                        MessageMatches(ContainsSubstring("CUDA_ERROR_ECC_UNCORRECTABLE")));
 }
 
-TEST_CASE("a cubin that does not load is a failure with both architectures") {
+TEST_CASE("a cubin that does not load is a failure that names both architectures") {
   Opened opened;
   opened.gpu.results["module_load"] = CUDA_ERROR_NO_BINARY_FOR_GPU;
   Binary binary;

@@ -14,7 +14,7 @@ using test::FakeGpu;
 
 namespace {
 
-/// What is seen may change from one replay to another. Of a power limit each look tells what was since the one before.
+/// Shows the clocks and processes that the test sets. A power limit is reported once, by the next query.
 class FakeMonitor final : public cuda::GpuMonitor {
  public:
   FakeMonitor(cuda::GpuClocks& clocks, std::function<int()> others) : clocks_(clocks), others_(std::move(others)) {}
@@ -34,7 +34,7 @@ struct Bench {
   FakeGpu gpu;
   cuda::GpuClocks clocks;
   int others = 0;
-  std::vector<double> looks_for_others_us;
+  std::vector<double> queries_for_others_us;
   std::unique_ptr<Device> device;
   std::unique_ptr<Module> module;
   std::vector<Buffers> rotation{1};
@@ -48,11 +48,16 @@ struct Bench {
     device = cuda::make_device(gpu.driver(), 0,
                                std::make_unique<FakeMonitor>(clocks,
                                                              [this] {
-                                                               looks_for_others_us.push_back(gpu.now_us);
+                                                               queries_for_others_us.push_back(gpu.now_us);
                                                                return others;
                                                              }),
                                [this] { return gpu.now_us * 1e-6; });
     module = device->load({}, failure);
+  }
+
+  /// Every second replay takes `us` longer.
+  void add_noise(double us) {
+    gpu.on_replay = [this, us] { gpu.now_us += gpu.replays % 2 == 0 ? 0 : us; };
   }
 
   Timing time(const TimingRequest& request = {}) { return device->time(*module, plan, rotation, request, failure); }
@@ -108,7 +113,7 @@ TEST_CASE("a call of several launches and a zeroed workspace is timed as a whole
   CHECK(bench.gpu.graph_sizes == std::vector<std::size_t>{60});
 }
 
-TEST_CASE("sets of buffers are used in turn, within a graph and over cold launches") {
+TEST_CASE("sets of buffers are rotated within a graph and over cold launches") {
   Bench bench(5);
   FakeGpu::Kernel& kernel = bench.gpu.kernels["k"];
   std::map<std::int64_t, int> uses;
@@ -140,7 +145,7 @@ TEST_CASE("before each cold launch at least twice the L2 cache is written") {
 
 TEST_CASE("noise is sampled until the interval is tight or the maximum is reached") {
   Bench bench(5);
-  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.replays % 2 == 0 ? 0 : 20; };
+  bench.add_noise(20);
   TimingRequest request;
   request.max_samples = 77;
   const Timing timing = bench.time(request);
@@ -151,16 +156,16 @@ TEST_CASE("noise is sampled until the interval is tight or the maximum is reache
 
 TEST_CASE("noise is sampled no longer than the request's seconds") {
   Bench bench(100);
-  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.replays % 2 == 0 ? 0 : 2000; };
+  bench.add_noise(2000);
   TimingRequest request;
   request.max_seconds = 0.1;
   const Timing timing = bench.time(request);
-  // Replays of 20 calls take 2 and 4 ms in turn.
+  // Replays of 20 calls take 2 and 4 ms alternately.
   CHECK(timing.samples_us.size() > 30);
   CHECK(timing.samples_us.size() < 36);
 }
 
-TEST_CASE("samples go on for as long as clocks swing under a power limit") {
+TEST_CASE("sampling continues for as long as clocks swing under a power limit") {
   Bench bench(100);
   // 2 ms a replay, half a per cent more in the second half of every 100 ms of load.
   bench.gpu.on_replay = [&] { bench.gpu.now_us += std::fmod(bench.gpu.now_us, 100'000) < 50'000 ? 0 : 10; };
@@ -169,7 +174,7 @@ TEST_CASE("samples go on for as long as clocks swing under a power limit") {
   CHECK(timing.samples_us.size() <= 30);
 }
 
-TEST_CASE("clocks that rise slowly are waited for before the first sample") {
+TEST_CASE("sampling starts after slowly rising clocks have settled") {
   Bench bench(5);
   bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us < 9000 ? 300 : 0; };
   const Timing timing = bench.time();
@@ -177,7 +182,7 @@ TEST_CASE("clocks that rise slowly are waited for before the first sample") {
   CHECK(timing.high_us == Approx(5));
 }
 
-TEST_CASE("a power limit that lowers the clocks under load has done so before the first sample") {
+TEST_CASE("sampling starts after a power limit has lowered the clocks under load") {
   Bench bench(5);
   // 20 calls in a replay: 6 us a call once the GPU has worked for 80 ms.
   bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us > 80'000 ? 20 : 0; };
@@ -199,7 +204,7 @@ TEST_CASE("samples under lowered clocks are dropped and counted") {
   CHECK(timing.high_us == Approx(5));
 }
 
-TEST_CASE("when the clocks never recover every sample is kept") {
+TEST_CASE("every sample is kept when the clocks never recover") {
   Bench bench(5);
   bench.clocks.throttled = true;
   TimingRequest request;
@@ -209,7 +214,7 @@ TEST_CASE("when the clocks never recover every sample is kept") {
   CHECK(timing.samples_us.size() == 40);
 }
 
-TEST_CASE("a timing says between which clocks it was taken") {
+TEST_CASE("a timing reports the range of its clocks") {
   Bench bench(5);
   bench.clocks = {.throttled = false, .sm_mhz = 1980, .memory_mhz = 3201};
   bench.gpu.on_replay = [&] { bench.clocks.sm_mhz = bench.gpu.now_us > 101'000 ? 1410 : 1980; };
@@ -224,7 +229,7 @@ TEST_CASE("a timing says between which clocks it was taken") {
   CHECK(to_text(bench.time().conditions).empty());
 }
 
-TEST_CASE("a power limit is told of the timing in which it lowered clocks, not of what was before") {
+TEST_CASE("a power limit is reported only with the timing in which it lowered the clocks") {
   Bench bench(5);
   bench.clocks.sm_mhz = 1410;
   bench.gpu.on_replay = [&] { bench.clocks.power_limited = true; };
@@ -235,7 +240,7 @@ TEST_CASE("a power limit is told of the timing in which it lowered clocks, not o
   CHECK(to_text(bench.time().conditions) == "SM 1410 MHz");
 }
 
-TEST_CASE("a process that computes beside a timing is noticed, whether it goes or comes meanwhile") {
+TEST_CASE("a process that computes during a timing is detected, also if it starts or ends meanwhile") {
   Bench bench(5);
   bench.others = 2;
   // The untimed repetitions take 100 ms.
@@ -245,20 +250,20 @@ TEST_CASE("a process that computes beside a timing is noticed, whether it goes o
   CHECK(bench.time().conditions.other_processes == 1);
 }
 
-TEST_CASE("nobody looks for processes between the warm-up and the samples: the GPU would rest") {
+TEST_CASE("other processes are not queried between warm-up and samples, because the GPU would idle") {
   Bench bench(5);
   bench.time();
-  REQUIRE(bench.looks_for_others_us.size() == 2);
-  CHECK(bench.looks_for_others_us[0] < 1'000);
-  CHECK(bench.looks_for_others_us[1] > 119'000);  // 100 ms untimed, 200 samples of 100 us.
+  REQUIRE(bench.queries_for_others_us.size() == 2);
+  CHECK(bench.queries_for_others_us[0] < 1'000);
+  CHECK(bench.queries_for_others_us[1] > 119'000);  // 100 ms untimed, 200 samples of 100 us.
 }
 
-TEST_CASE("processes on a GPU that are ours are not counted as others") {
+TEST_CASE("our own processes on a GPU are not counted as others") {
   const std::vector<unsigned> processes = {10, 20, 30};
   CHECK(cuda::count_others({}, [](unsigned) { return true; }) == 0);
   CHECK(cuda::count_others(processes, [](unsigned) { return true; }) == 0);
   CHECK(cuda::count_others(processes, [](unsigned process) { return process == 20; }) == 2);
-  // The numbers are another name space's: two may be ours.
+  // The numbers are those of another PID namespace: two processes may be ours.
   CHECK(cuda::count_others(processes, [](unsigned) { return false; }) == 1);
   CHECK(cuda::count_others(std::span(processes).first(2), [](unsigned) { return false; }) == 0);
 }

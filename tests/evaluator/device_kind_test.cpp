@@ -1,4 +1,4 @@
-// A kind of device that evo does not know: registered in one place (worker/recorded_device.cpp), it is searched on.
+// A kind of device that evo does not ship: it is registered in one place (worker/recorded_device.cpp).
 
 #include "engine/device/device_kind.h"
 
@@ -89,7 +89,7 @@ class AllEvaluations final : public Archive {
 
 }  // namespace
 
-TEST_CASE("a kind of device is registered in one place, and a search on it finds its best") {
+TEST_CASE("a kind of device is registered in one place, and a search on it finds the best candidate") {
   const TemporaryFile file;
   write_recording(file.path(), recording());
 
@@ -128,7 +128,7 @@ TEST_CASE("a kind of device is registered in one place, and a search on it finds
   const InterleavedTimings timings =
       pipeline->time_interleaved({toy_candidate(options, source_of(4, 3)), toy_candidate(options, source_of(1, 1))}, 9);
   CHECK(timings.modelled);
-  REQUIRE(timings.rounds_us.at(0).size() == 1);  // One round says all.
+  REQUIRE(timings.rounds_us.at(0).size() == 1);  // Modelled latencies need one round only.
   REQUIRE(timings.rounds_us.at(1).size() == 1);
   CHECK_THAT(timings.rounds_us[0][0], WithinRel(5.0, 1e-9));
   CHECK_THAT(timings.rounds_us[1][0], WithinRel(18.0, 1e-9));

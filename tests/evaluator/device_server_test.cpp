@@ -43,7 +43,7 @@ protocol::Timed timed(DeviceServer& server, bool answered) {
   return std::get<protocol::Timed>(server.time(request));
 }
 
-TEST_CASE("timing brings back the outputs that no answer had before, and none where nobody asks") {
+TEST_CASE("timing returns only outputs that differ from every earlier answer, and none unless requested") {
   const auto device = vgpu::make_device("h200");
   DeviceServer server(*device);
   Binary binary;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <optional>
 #include <string>
 
 #include "engine/base/error.h"
@@ -14,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-/// A compiler that compiles everything, to nothing.
+/// A compiler that accepts every source and returns an empty binary.
 class FakeCompiler final : public Compiler {
  public:
   std::variant<Binary, Failure> compile(std::string_view, std::string_view, int) override {
@@ -44,7 +45,7 @@ struct Probed {
 
 }  // namespace
 
-TEST_CASE("a device that computes the test kernel right is in order") {
+TEST_CASE("a device that computes the test kernel right passes") {
   Probed probed(3);
   const Check check = probed.check();
   CHECK(check.ok);
@@ -53,7 +54,7 @@ TEST_CASE("a device that computes the test kernel right is in order") {
   CHECK(check.fix.empty());
 }
 
-TEST_CASE("a device that computes the test kernel wrong is not in order") {
+TEST_CASE("a device that computes the test kernel wrong fails") {
   Probed probed(2);
   const Check check = probed.check();
   CHECK_FALSE(check.ok);
@@ -61,7 +62,7 @@ TEST_CASE("a device that computes the test kernel wrong is not in order") {
   CHECK_FALSE(check.fix.empty());
 }
 
-TEST_CASE("a device that refuses the test kernel is not in order") {
+TEST_CASE("a device that refuses the test kernel fails") {
   Probed probed(3);
   probed.gpu.results["launch"] = CUDA_ERROR_OUT_OF_MEMORY;
   CHECK_FALSE(probed.check().ok);
@@ -71,7 +72,21 @@ TEST_CASE("a device that refuses the test kernel is not in order") {
   CHECK_THAT(probed.check().found, ContainsSubstring("no such architecture"));
 }
 
-TEST_CASE("the report covers driver, NVRTC and virtual GPU, and says how to mend what is missing") {
+TEST_CASE("a device whose limits differ from its launch rules is reported with the differences") {
+  Probed probed(3);
+  const auto limits = [&] { return check_limits(cuda::make_device(probed.gpu.driver(), 0, nullptr)->info()); };
+  CHECK_FALSE(limits().has_value());
+  probed.gpu.attributes[CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR] = 200 << 10;
+  const std::optional<Check> check = limits();
+  REQUIRE(check.has_value());
+  CHECK_FALSE(check->ok);
+  CHECK(check->name == "limits of cuda:0");
+  CHECK(check->found == "204800 bytes of shared memory an SM instead of 233472");
+  CHECK_THAT(check->fix, ContainsSubstring("sm_90"));
+  CHECK(check->device_kind.empty());
+}
+
+TEST_CASE("the report covers driver, NVRTC and virtual GPU, and says how to install missing parts") {
   const DoctorReport report = examine_machine();
   for (const char* name : {"NVIDIA driver", "NVRTC", "virtual GPU"}) {
     CHECK(std::any_of(report.checks.begin(), report.checks.end(),

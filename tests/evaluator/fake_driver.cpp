@@ -49,7 +49,7 @@ CUresult released() {
   return --gpu().live_handles, state.sticky;
 }
 
-/// The result that the test ordered for this function, or the poisoned context's.
+/// The result that the test has set for this function, or that of the poisoned context.
 CUresult ordered(const char* function) {
   if (state.sticky != CUDA_SUCCESS) return state.sticky;
   const auto found = gpu().results.find(function);

@@ -14,10 +14,10 @@
 namespace evo::test {
 
 /// A CUDA driver without a GPU. Device memory is host memory; kernels are functions of the test; time is
-/// simulated. What a test wants to go wrong goes wrong by the name of the driver's function.
+/// simulated. `results` makes a function of the driver fail.
 class FakeGpu {
  public:
-  /// A kernel: its parameters' sizes, what it does with them, how long it takes, and the fault it causes.
+  /// A kernel: the sizes of its parameters, its effect, its duration and its fault.
   struct Kernel {
     std::vector<std::size_t> parameter_bytes;
     std::function<void(void** parameters)> body = [](void**) {};

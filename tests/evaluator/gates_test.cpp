@@ -161,7 +161,7 @@ TEST_CASE("occupancy follows from registers, shared memory and threads") {
   CHECK(resident_blocks({"k", 255, 0}, launch_of("k", 1024, 0), limits) == 0);
 }
 
-TEST_CASE("a build that fits passes, and each kernel is judged by its own resources") {
+TEST_CASE("a build that fits passes, and each kernel is checked against its own resources") {
   CHECK(!check(launch_of("attention", 128, 0)));
   CHECK(!check(launch_of("combine", 1024, 0)));  // 24 registers: fits, though the program's maximum would not.
   const auto failure = check(launch_of("attention", 512, 0));
@@ -172,7 +172,8 @@ TEST_CASE("a build that fits passes, and each kernel is judged by its own resour
 
 TEST_CASE("spills, serialised wgmma, too much shared memory and global variables are refused") {
   CHECK(check(launch_of("attention", 128, 0), kLog, 16)->verdict == Verdict::over_resources);
-  CHECK(check(launch_of("attention", 128, 231500))->verdict == Verdict::over_resources);  // 1024 of its own on top.
+  CHECK(check(launch_of("attention", 128, 231500))->verdict ==
+        Verdict::over_resources);  // The kernel has 1024 static bytes in addition.
   const std::string warning =
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
       "insufficient register resources for the wgmma pipeline in the function 'attention'\n";
@@ -196,7 +197,7 @@ TEST_CASE("the physical floor is the largest of launch, arithmetic and memory") 
   CHECK_THAT(physical_floor_us(task, {}, shape, device, false), WithinRel(100.0 - 1.048576, 1e-9));
 }
 
-TEST_CASE("a timing without samples or without a number is our failure, one below the floor impossible") {
+TEST_CASE("a timing without samples or with NaN is a harness failure, one below the floor an impossible time") {
   Timing timing;
   timing.shape = "s";
   CHECK(check_timing(timing, 1)->verdict == Verdict::harness_failed);

@@ -100,7 +100,7 @@ TEST_CASE("the normal quantile inverts the normal distribution to double precisi
 }
 
 TEST_CASE("inputs are the same bits in every run, on every machine") {
-  // The figures are part of the contract: results recorded with a salt can be replayed.
+  // Fixed hashes: results recorded with a salt can be replayed.
   CHECK(hash_of(generate_inputs(plain(Distribution::normal, 1))) == "4d9342cc52ca29c866c61b90d87dfb86");
   CHECK(hash_of(generate_inputs(quantised(DType::e4m3, Distribution::outliers, 8))) ==
         "9f0096f9600e12e568a1e4a20ef1e20e");
@@ -155,7 +155,7 @@ TEST_CASE("inputs of largest magnitude have random signs") {
   CHECK_THAT(static_cast<double>(std::count(values.begin(), values.end(), 5.0F)), WithinRel(50000.0, 0.02));
 }
 
-TEST_CASE("each matrix has one row that stands out, and every second time it is the last") {
+TEST_CASE("each matrix has one peaked row, and in every second matrix it is the last") {
   for (const std::uint64_t seed : {0, 1}) {
     CaseRecipe recipe = plain(Distribution::spikes, 6);
     recipe.seed = seed;
@@ -215,7 +215,7 @@ TEST_CASE("the affine 8-bit code has zero at 128, also for a tensor of zeros") {
   for (const std::byte code : largest[0]) CHECK((code == std::byte{255} || code == std::byte{0}));
 }
 
-TEST_CASE("salt, seed, shape, regime and tensor each give other numbers") {
+TEST_CASE("salt, seed, shape, regime and tensor each change the numbers") {
   const PipelineOptions options = evo::testing::toy_options();
   const Task& task = options.task;
   const auto bytes = [&](const char* shape, std::size_t regime, std::uint64_t seed, std::uint64_t salt) {
@@ -227,5 +227,5 @@ TEST_CASE("salt, seed, shape, regime and tensor each give other numbers") {
   CHECK(base != bytes("middle", 0, 0, 2));
   CHECK(base != bytes("middle", 0, 1, 1));
   const std::vector<float> normal = floats(base[0]), peaked = floats(bytes("middle", 1, 0, 1)[0]);
-  CHECK(peaked[0] != 4 * normal[0]);  // Not the same numbers scaled: a kernel cannot recognise them.
+  CHECK(peaked[0] != 4 * normal[0]);  // The numbers are not the same ones scaled, so a kernel cannot recognise them.
 }

@@ -26,7 +26,7 @@ std::future<ModelPool::Result> start(ModelPool& pool, const PipelineOptions& opt
 
 }  // namespace
 
-TEST_CASE("what a compiler does wrong costs a worker of the model's pool, and others are modelled on") {
+TEST_CASE("a compiler failure costs one worker of the model pool, and other candidates are still modelled") {
   PipelineOptions options = toy_options();
   options.compile_deadline_s = 1;
   options.run_deadline_s = 10;
@@ -43,14 +43,14 @@ TEST_CASE("what a compiler does wrong costs a worker of the model's pool, and ot
   CHECK_THAT(crashed.reason, ContainsSubstring("compiling: killed by SIGSEGV"));
   CHECK(failure(1).verdict == Verdict::timed_out);
   CHECK(failure(2).verdict == Verdict::compile_failed);
-  // The fake device is no virtual GPU: it was asked, and said so.
+  // The request reached the fake device, which is no virtual GPU.
   const Failure asked = failure(3);
   CHECK(asked.verdict == Verdict::harness_failed);
   CHECK_THAT(asked.reason, ContainsSubstring("modelling: fake:0 is not modelled"));
   CHECK(no_children_left());
 }
 
-TEST_CASE("a model's pool that is no longer wanted waits for nobody") {
+TEST_CASE("destroying a model pool does not wait for its requests") {
   PipelineOptions options = toy_options();
   options.compile_deadline_s = options.run_deadline_s = 1e9;
   std::future<ModelPool::Result> hanging, waiting;

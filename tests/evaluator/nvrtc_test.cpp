@@ -48,7 +48,7 @@ NvrtcEnvironment nowhere() {
   return environment;
 }
 
-// An NVRTC whose compilation goes as a test wants it.
+// An NVRTC that returns the results that a test has set.
 struct FakeNvrtc {
   nvrtcResult result = NVRTC_SUCCESS;
   std::string log, ptx, cubin;
@@ -91,7 +91,7 @@ constexpr const char* kOneEntry = "ptxas info    : Compiling entry function 'k' 
 
 }  // namespace
 
-TEST_CASE("without NVRTC the error says where it looked and how to install it") {
+TEST_CASE("without NVRTC the error names the searched places and how to install it") {
   const Folder toolkit;
   NvrtcEnvironment environment = nowhere();
   environment.toolkit_folders = {toolkit.path(), "/no/such/folder"};
@@ -111,7 +111,7 @@ TEST_CASE("a library that does not load is named with the loader's reason") {
                                                                               ContainsSubstring("file too short"))));
 }
 
-TEST_CASE("EVO_NVRTC is obeyed or refused, never ignored") {
+TEST_CASE("EVO_NVRTC is used or refused, never ignored") {
   const Folder folder;
   NvrtcEnvironment environment = NvrtcEnvironment::of_process();
   environment.evo_nvrtc = folder.path().string();
@@ -172,7 +172,7 @@ TEST_CASE("success without a cubin or without PTX is a failure") {
   CHECK(std::holds_alternative<Binary>(fake_compiler()->compile("", "sm_90a", 0)));
 }
 
-TEST_CASE("what NVRTC cannot do on this machine is thrown, what it cannot compile is returned") {
+TEST_CASE("an NVRTC error of the machine is thrown, a compilation error is returned") {
   fake = {NVRTC_ERROR_BUILTIN_OPERATION_FAILURE, "", "", ""};
   CHECK_THROWS_MATCHES(fake_compiler()->compile("", "sm_90a", 0), Error,
                        MessageMatches(ContainsSubstring("the fake says no")));

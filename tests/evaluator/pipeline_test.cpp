@@ -21,14 +21,13 @@ namespace {
 /// Short, because hanging workers are waited for; long enough for a worker on a busy machine.
 constexpr double kShortDeadline = 1.5;
 
-Evaluation verdict_on(const std::string& source) {
-  PipelineOptions options = toy_options();
+Evaluation evaluation_of(const std::string& source, const PipelineOptions& options = toy_options()) {
   const auto pipeline = make_pipeline(options);
   return evaluate_one(*pipeline, toy_candidate(options, source));
 }
 
 void check_rejected(const std::string& source, Verdict verdict, const std::string& reason) {
-  const Evaluation evaluation = verdict_on(source);
+  const Evaluation evaluation = evaluation_of(source);
   INFO(source << ": " << name_of(evaluation.verdict) << ": " << evaluation.reason);
   CHECK(evaluation.verdict == verdict);
   CHECK_THAT(evaluation.reason, ContainsSubstring(reason));
@@ -38,7 +37,7 @@ void check_rejected(const std::string& source, Verdict verdict, const std::strin
 }  // namespace
 
 TEST_CASE("an honest candidate is valid, with its errors, timings and builds") {
-  const Evaluation evaluation = verdict_on("honest us=12");
+  const Evaluation evaluation = evaluation_of("honest us=12");
   INFO(evaluation.reason);
   REQUIRE(evaluation.verdict == Verdict::valid);
   CHECK(evaluation.reason.empty());
@@ -55,7 +54,7 @@ TEST_CASE("an honest candidate is valid, with its errors, timings and builds") {
   CHECK(evaluation.errors.size() == 3 * 5 * 3);
 }
 
-TEST_CASE("wrong answers are rejected in every disguise") {
+TEST_CASE("wrong answers of every kind are rejected") {
   check_rejected("zeros", Verdict::wrong_answer, "relative L2");
   check_rejected("mean", Verdict::wrong_answer, "relative L2");
   check_rejected("scaled", Verdict::wrong_answer, "relative L2");
@@ -64,7 +63,7 @@ TEST_CASE("wrong answers are rejected in every disguise") {
   check_rejected("last_wrong", Verdict::wrong_answer, "c:");
 }
 
-TEST_CASE("a kernel that writes nothing cannot live on an earlier answer") {
+TEST_CASE("a kernel that writes nothing does not profit from an earlier answer in memory") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   const auto evaluations = evaluate_all(*pipeline, {toy_candidate(options, "honest"), toy_candidate(options, "noop")});
@@ -101,7 +100,7 @@ TEST_CASE("writes outside of a workspace are detected, whether it is zeroed or n
   }
 }
 
-TEST_CASE("answers that differ from run to run are rejected though each is within the limits") {
+TEST_CASE("answers that differ from run to run are rejected even if each is within the limits") {
   check_rejected("unstable", Verdict::unrepeatable, "differ in c");
 }
 
@@ -109,95 +108,82 @@ TEST_CASE("a kernel that is right when checked and wrong when timed is rejected"
   check_rejected("wrong_when_timed", Verdict::wrong_answer, "while timing large");
 }
 
-TEST_CASE("a kernel that returns when its output looks finished is right whenever checked, and rejected after timing") {
+TEST_CASE("a kernel that returns early when its output looks finished is rejected after timing") {
   check_rejected("done_before", Verdict::wrong_answer, "with new inputs after timing");
 }
 
-TEST_CASE("no answer to a case lies in the memory of the process that runs candidates") {
+TEST_CASE("the process that runs candidates holds no expected answer in memory") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   const auto evaluations = evaluate_all(*pipeline, {toy_candidate(options, "honest"), toy_candidate(options, "thief")});
   INFO(evaluations[1].reason);
-  CHECK(evaluations[1].verdict == Verdict::valid);  // It computes honestly where it finds nothing.
+  CHECK(evaluations[1].verdict == Verdict::valid);  // It computes honestly if it finds nothing.
 }
 
-TEST_CASE("an error close below its limit must hold on seeds beyond the grid") {
+TEST_CASE("an error close to its limit is checked on seeds beyond the grid") {
   PipelineOptions options = toy_options();
-  options.task.limits.max_abs = 0;  // The relative error alone is near.
-  options.task.regimes.resize(2);   // Of the others some cases have equal inputs.
+  options.task.limits.max_abs = 0;  // Only the relative error is close to its limit.
+  options.task.regimes.resize(2);   // Some cases of the other regimes have equal inputs.
   constexpr int kGrid = 3 * 2 * 3;
-  const auto judged = [&](const std::string& source) {
-    const auto pipeline = make_pipeline(options);
-    return evaluate_one(*pipeline, toy_candidate(options, source));
-  };
-  const auto lucky = judged("near overfits=" + std::to_string(kGrid));
+  const auto lucky = evaluation_of("near overfits=" + std::to_string(kGrid), options);
   INFO(lucky.reason);
   CHECK(lucky.verdict == Verdict::wrong_answer);
   CHECK_THAT(lucky.reason, ContainsSubstring("a seed beyond the grid's"));
-  const auto steady = judged("near");
+  const auto steady = evaluation_of("near", options);
   CHECK(steady.verdict == Verdict::valid);
   CHECK(steady.errors.size() > kGrid + 6);
-  // Well below the limit no seed more is spent: the fault beyond the grid is not looked for.
-  CHECK(judged("near error=0.0008 overfits=" + std::to_string(kGrid)).verdict == Verdict::valid);
+  // Well below the limit no further seeds are checked, so the fault beyond the grid is not found.
+  CHECK(evaluation_of("near error=0.0008 overfits=" + std::to_string(kGrid), options).verdict == Verdict::valid);
 }
 
-TEST_CASE("the more outputs a case has, the fewer seeds beyond the grid are looked at") {
+TEST_CASE("cases with more outputs are checked on fewer seeds beyond the grid") {
   PipelineOptions options = toy_options();
   options.task.limits.max_abs = 0;
   options.task.regimes.resize(2);
-  const auto looks = [&](std::int64_t outputs) {
+  const auto seeds_beyond_grid = [&](std::int64_t outputs) {
     options.target.timed.front().parameters.at("N") = outputs;
     options.target.validated = options.target.timed;
-    const auto pipeline = make_pipeline(options);
-    return evaluate_one(*pipeline, toy_candidate(options, "near")).errors.size() - 3 * 2;
+    return evaluation_of("near", options).errors.size() - 3 * 2;
   };
-  CHECK(looks(40'000) == 2 * 4);
-  CHECK(looks(3'000'000) == 2 * 2);
-  CHECK(looks(5'000'000) == 2 * 1);
+  CHECK(seeds_beyond_grid(40'000) == 2 * 4);
+  CHECK(seeds_beyond_grid(3'000'000) == 2 * 2);
+  CHECK(seeds_beyond_grid(5'000'000) == 2 * 1);
 }
 
-TEST_CASE("a draw on which an honest emulation errs as much more than usual is set aside, and other seeds must hold") {
+TEST_CASE("an ill-conditioned draw, by the error of the emulation, is set aside and other seeds are checked") {
   PipelineOptions options = toy_options();
-  options.task.regimes.resize(3);  // Sums of the flat one are a tenth as large: an offset is ten times the error.
-  const auto judged = [&](const std::string& source) {
-    const auto pipeline = make_pipeline(options);
-    return evaluate_one(*pipeline, toy_candidate(options, source));
-  };
-  const Evaluation before = judged("honest off=0.0005");
+  options.task.regimes.resize(3);  // Sums of the flat one are a tenth as large: an offset gives ten times the error.
+  const Evaluation before = evaluation_of("honest off=0.0005", options);
   CHECK(before.verdict == Verdict::wrong_answer);
   CHECK_THAT(before.reason, ContainsSubstring("regime flat"));
 
   options.tree["toy/limits.json"] =
       R"({"emulation": {"about": "sums are off", "edits": [{"find": "honest", "replace": "honest off=0.0001"}]}})";
-  const Evaluation after = judged("honest off=0.0005");
+  const Evaluation after = evaluation_of("honest off=0.0005", options);
   INFO(after.reason);
   CHECK(after.verdict == Verdict::valid);
   CHECK(after.worst_relative_l2 <= options.task.limits.relative_l2);
   CHECK(std::ranges::none_of(after.errors, [](const CaseError& error) { return error.regime == "flat"; }));
-  // Beyond its share, or far off in any case, it stays wrong.
-  const Evaluation beyond = judged("honest off=0.002");
+  // A larger error than the emulation explains stays wrong.
+  const Evaluation beyond = evaluation_of("honest off=0.002", options);
   CHECK(beyond.verdict == Verdict::wrong_answer);
-  CHECK(judged("scaled").verdict == Verdict::wrong_answer);
-  CHECK(judged("zeros").verdict == Verdict::wrong_answer);
+  CHECK(evaluation_of("scaled", options).verdict == Verdict::wrong_answer);
+  CHECK(evaluation_of("zeros", options).verdict == Verdict::wrong_answer);
 }
 
-TEST_CASE("where a draw was set aside, seeds beyond the grid must hold") {
+TEST_CASE("after a draw was set aside, seeds beyond the grid are checked") {
   PipelineOptions options = toy_options();
   options.task.limits.max_abs = 0;
   options.task.regimes.resize(3);
   constexpr int kGrid = 3 * 3 * 3;
   options.tree["toy/limits.json"] =
       R"({"emulation": {"about": "off", "edits": [{"find": "honest", "replace": "near error=0.0009 off=0.0001"}]}})";
-  const auto judged = [&](const std::string& source) {
-    const auto pipeline = make_pipeline(options);
-    return evaluate_one(*pipeline, toy_candidate(options, source));
-  };
-  // In the flat regime alone it goes beyond the limit, where the emulation errs more than usual, too.
+  // Only in the flat regime its error exceeds the limit, and there the emulation errs more than usual, too.
   const std::string source = "near error=0.0008 off=0.0001";
-  const Evaluation steady = judged(source);
+  const Evaluation steady = evaluation_of(source, options);
   INFO(steady.reason);
   CHECK(steady.verdict == Verdict::valid);
-  const Evaluation lucky = judged(source + " overfits=" + std::to_string(kGrid));
+  const Evaluation lucky = evaluation_of(source + " overfits=" + std::to_string(kGrid), options);
   CHECK(lucky.verdict == Verdict::wrong_answer);
   CHECK_THAT(lucky.reason, ContainsSubstring("a seed beyond the grid's"));
 }
@@ -206,8 +192,8 @@ TEST_CASE("a time below the physical floor is a measurement error") {
   check_rejected("honest fast", Verdict::impossible_time, "cannot do it in less than");
 }
 
-TEST_CASE("what the compiler does wrong is the candidate's outcome") {
-  const Evaluation evaluation = verdict_on("compile_error");
+TEST_CASE("a compiler error or crash is the candidate's verdict") {
+  const Evaluation evaluation = evaluation_of("compile_error");
   CHECK(evaluation.verdict == Verdict::compile_failed);
   CHECK_THAT(evaluation.reason, ContainsSubstring("error: compile_error"));
   REQUIRE(evaluation.builds.size() == 1);
@@ -226,7 +212,7 @@ TEST_CASE("a compiler that does not end is killed at its deadline") {
   CHECK(evaluations[1].verdict == Verdict::valid);
 }
 
-TEST_CASE("a crash on the device is the candidate's outcome and names the signal") {
+TEST_CASE("a crash on the device is the candidate's verdict, with the signal") {
   check_rejected("crash", Verdict::crashed, "SIGSEGV");
   check_rejected("exit", Verdict::crashed, "exited with code 0");
   check_rejected("fault", Verdict::crashed, "trap");
@@ -234,7 +220,7 @@ TEST_CASE("a crash on the device is the candidate's outcome and names the signal
   check_rejected("unsupported", Verdict::unsupported, "frobnicate");
 }
 
-TEST_CASE("a hanging kernel costs its deadline and nothing else") {
+TEST_CASE("a hanging kernel times out and does not affect the next candidate") {
   PipelineOptions options = toy_options();
   options.run_deadline_s = kShortDeadline;
   const auto pipeline = make_pipeline(options);
@@ -244,16 +230,16 @@ TEST_CASE("a hanging kernel costs its deadline and nothing else") {
   CHECK(evaluations[1].verdict == Verdict::valid);
 }
 
-TEST_CASE("a worker that somebody else kills is tried once more") {
+TEST_CASE("a candidate whose worker was killed from outside is tried once more") {
   const auto mark = std::filesystem::temp_directory_path() / ("evo_pipeline_test_" + std::to_string(::getpid()));
   std::filesystem::remove(mark);
-  const Evaluation evaluation = verdict_on("honest kill_once mark=" + mark.string());
+  const Evaluation evaluation = evaluation_of("honest kill_once mark=" + mark.string());
   CHECK(std::filesystem::exists(mark));  // It was killed.
   CHECK(evaluation.verdict == Verdict::valid);
   std::filesystem::remove(mark);
 }
 
-TEST_CASE("a search in which every second candidate ends its worker gives the same results as without them") {
+TEST_CASE("candidates that end their worker do not change the results of the others") {
   PipelineOptions options = toy_options();
   options.run_deadline_s = kShortDeadline;
   std::vector<Candidate> honest, mixed;
@@ -285,7 +271,7 @@ TEST_CASE("the second candidate with the same source is a duplicate with the fir
   CHECK(evaluations[2].reason == "same source as proposal 0: valid");
   CHECK(evaluations[2].latency_us == evaluations[0].latency_us);
   CHECK(evaluations[2].timings.size() == evaluations[0].timings.size());
-  CHECK(evaluations[2].errors.empty());  // They are the original's.
+  CHECK(evaluations[2].errors.empty());  // Only the original has them.
   CHECK(evaluations[3].verdict == Verdict::duplicate);
   CHECK_THAT(evaluations[3].reason, ContainsSubstring("same source as proposal 1: wrong_answer"));
   CHECK(evaluations[3].latency_us == 0);
@@ -304,7 +290,7 @@ TEST_CASE("two sources that compile to the same cubin are duplicates unless they
   CHECK(evaluations[2].verdict == Verdict::valid);
 }
 
-TEST_CASE("copies of what a former pipeline has evaluated are duplicates") {
+TEST_CASE("copies of candidates that an earlier pipeline has evaluated are duplicates") {
   PipelineOptions options = toy_options();
   const std::vector<Candidate> before = {toy_candidate(options, "honest us=7"), toy_candidate(options, "zeros"),
                                          toy_candidate(options, "honest cubin=same first")};
@@ -383,7 +369,7 @@ TEST_CASE("a failure of the machine is never valid, and several in a row end the
   CHECK_THROWS_AS(fail_often(), Error);
 }
 
-TEST_CASE("a device or a compiler that is missing is said before anything is submitted") {
+TEST_CASE("a missing device or compiler is reported before anything is submitted") {
   PipelineOptions options = toy_options();
   options.device.id = "fake:7";
   CHECK_THROWS_WITH(make_pipeline(options), ContainsSubstring("there is no such device"));
@@ -415,35 +401,35 @@ TEST_CASE("a pipeline can be destroyed while candidates hang, and leaves no proc
   CHECK(no_children_left());
 }
 
-TEST_CASE("candidates timed in turns meet the same drift") {
+TEST_CASE("candidates timed by interleaving are subject to the same drift") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const InterleavedTimings turns =
+  const InterleavedTimings timings =
       pipeline->time_interleaved({toy_candidate(options, "honest us=10 drift=0.01 noise=0.002 first"),
                                   toy_candidate(options, "honest us=9.9 drift=0.01 noise=0.002"),
                                   toy_candidate(options, "honest us=10 drift=0.01 noise=0.002")},
                                  21);
-  REQUIRE(turns.rounds_us.size() == 3);
-  CHECK(turns.rounds_us[0].size() == 21);
-  CHECK_FALSE(turns.modelled);
-  CHECK(turns.rounds_us[0].back() > 1.1 * turns.rounds_us[0].front());
-  CHECK(ranking(paired_ratio(turns.rounds_us[1], turns.rounds_us[0], false)) == Ranking::faster);
-  CHECK(ranking(paired_ratio(turns.rounds_us[2], turns.rounds_us[0], false)) == Ranking::same);
-  // The device goes on with what is submitted.
+  REQUIRE(timings.rounds_us.size() == 3);
+  CHECK(timings.rounds_us[0].size() == 21);
+  CHECK_FALSE(timings.modelled);
+  CHECK(timings.rounds_us[0].back() > 1.1 * timings.rounds_us[0].front());
+  CHECK(ranking(paired_ratio(timings.rounds_us[1], timings.rounds_us[0], false)) == Ranking::faster);
+  CHECK(ranking(paired_ratio(timings.rounds_us[2], timings.rounds_us[0], false)) == Ranking::same);
+  // Afterwards the device evaluates submitted candidates.
   CHECK(evaluate_one(*pipeline, toy_candidate(options, "honest us=4")).latency_us == 4);
 }
 
-TEST_CASE("a candidate that a power limit slows is timed at its own clock, not at that of the turn before") {
+TEST_CASE("a candidate slowed by a power limit is timed at its own clock, not at the preceding candidate's") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const InterleavedTimings turns = pipeline->time_interleaved(
+  const InterleavedTimings timings = pipeline->time_interleaved(
       {toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=9 clock=1500")}, 5);
-  REQUIRE(turns.rounds_us[0].size() == 5);
-  for (const double us : turns.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
-  for (const double us : turns.rounds_us[1]) CHECK_THAT(us, Catch::Matchers::WithinRel(12.0, 1e-9));
+  REQUIRE(timings.rounds_us[0].size() == 5);
+  for (const double us : timings.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
+  for (const double us : timings.rounds_us[1]) CHECK_THAT(us, Catch::Matchers::WithinRel(12.0, 1e-9));
 }
 
-TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each turn") {
+TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each round") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   const auto second_of = [&](const std::string& first, const std::string& second) {
@@ -453,39 +439,39 @@ TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each tu
   };
   CHECK_THAT(second_of("honest us=9", "honest us=10 warm_us=11"), Catch::Matchers::WithinRel(10.0, 1e-9));
   CHECK_THAT(second_of("honest us=9 clock=1500", "honest us=10 warm_us=11"), Catch::Matchers::WithinRel(11.0, 1e-9));
-  // Both lowered alike: after a pause between turns both would begin too fast.
+  // Both clocks are lowered to the same value: without a warm-up both would start too fast after the pause.
   CHECK_THAT(second_of("honest us=9 clock=1500", "honest us=10 warm_us=12 clock=1500"),
              Catch::Matchers::WithinRel(16.0, 1e-9));
 }
 
-TEST_CASE("turns end after the round that decides") {
+TEST_CASE("interleaved timing ends after the deciding round") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
   const EnoughRounds third = [](const InterleavedTimings& so_far) { return so_far.rounds_us[0].size() == 3; };
-  const InterleavedTimings turns = pipeline->time_interleaved(
+  const InterleavedTimings timings = pipeline->time_interleaved(
       {toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=9")}, 21, third);
-  CHECK(turns.rounds_us[0].size() == 3);
-  CHECK(turns.rounds_us[1].size() == 3);
+  CHECK(timings.rounds_us[0].size() == 3);
+  CHECK(timings.rounds_us[1].size() == 3);
 }
 
-TEST_CASE("one that fails in its turn does not take the others along") {
+TEST_CASE("a candidate that fails in interleaved timing does not affect the others") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
-  const InterleavedTimings turns =
+  const InterleavedTimings timings =
       pipeline->time_interleaved({toy_candidate(options, "honest us=10"), toy_candidate(options, "unsupported"),
                                   toy_candidate(options, "honest us=8 exit_when_timed")},
                                  5);
-  REQUIRE(turns.rounds_us[0].size() == 5);
-  for (const double us : turns.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
-  CHECK_FALSE(turns.failures[0]);
-  REQUIRE(turns.failures[1]);
-  CHECK_THAT(*turns.failures[1], ContainsSubstring("frobnicate"));
-  REQUIRE(turns.failures[2]);
-  CHECK_THAT(*turns.failures[2], ContainsSubstring("lost"));
+  REQUIRE(timings.rounds_us[0].size() == 5);
+  for (const double us : timings.rounds_us[0]) CHECK_THAT(us, Catch::Matchers::WithinRel(10.0, 1e-9));
+  CHECK_FALSE(timings.failures[0]);
+  REQUIRE(timings.failures[1]);
+  CHECK_THAT(*timings.failures[1], ContainsSubstring("frobnicate"));
+  REQUIRE(timings.failures[2]);
+  CHECK_THAT(*timings.failures[2], ContainsSubstring("lost"));
 }
 
 TEST_CASE("a failed candidate's errors end with the case that was wrong") {
-  const Evaluation evaluation = verdict_on("last_wrong");
+  const Evaluation evaluation = evaluation_of("last_wrong");
   REQUIRE(!evaluation.errors.empty());
   CHECK(evaluation.errors.back().relative_l2 > 0.001);
   CHECK(std::all_of(evaluation.errors.begin(), evaluation.errors.end() - 1,

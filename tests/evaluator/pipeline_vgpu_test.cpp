@@ -73,7 +73,7 @@ TEST_CASE("on the virtual GPU a right kernel is valid and has a modelled time") 
   CHECK_THAT(evaluation.sass_summary, ContainsSubstring("add: "));
 }
 
-TEST_CASE("on the virtual GPU every kind of wrong kernel is rejected for its own reason, and the pipeline lives on") {
+TEST_CASE("on the virtual GPU each kind of wrong kernel is rejected for its own reason, and the pipeline continues") {
   if (!has_nvrtc()) SKIP("no NVRTC on this machine");
   PipelineOptions options = vgpu_options();
   options.run_deadline_s = 5;
@@ -112,9 +112,7 @@ TEST_CASE("on the virtual GPU every kind of wrong kernel is rejected for its own
   CHECK(evaluations.back().verdict == Verdict::valid);
 }
 
-TEST_CASE(
-    "a kernel whose race leaves the answer right is rejected on the virtual GPU, and so is one that reads what nobody "
-    "wrote") {
+TEST_CASE("races and reads of unwritten memory are rejected on the virtual GPU even if the answer is right") {
   if (!has_nvrtc()) SKIP("no NVRTC on this machine");
   const PipelineOptions options = vgpu_options();
   const auto pipeline = make_pipeline(options);

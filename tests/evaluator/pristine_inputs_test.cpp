@@ -13,7 +13,7 @@ using namespace evo;
 
 namespace {
 
-/// Memory and nothing else; counts what crosses the bus.
+/// A device with memory only; it counts uploads.
 class MemoryOnly final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
@@ -77,7 +77,7 @@ TEST_CASE("inputs are uploaded once, then copied on the device with their guards
   CHECK_FALSE(first_damage(std::span(placed).last(kGuard)));
 }
 
-TEST_CASE("a changed byte of an input or of its guards is noticed") {
+TEST_CASE("a changed byte of an input or of its guards is detected") {
   MemoryOnly device;
   const PristineInputs inputs(device, hundred_floats(), kGuard);
   const DeviceAddress buffer = device.allocate(kImageBytes, "a");

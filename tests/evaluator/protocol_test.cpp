@@ -130,7 +130,7 @@ TEST_CASE("messages of unknown kind, with missing fields, wrong types or impossi
   CHECK_THROWS_AS(decode_request(Frame{encode(RequestMessage{1, Unload{1}}).control, {std::byte{1}}}), ProtocolError);
 }
 
-TEST_CASE("a failure that calls itself valid is refused") {
+TEST_CASE("a failure with the verdict valid is refused") {
   CHECK_THROWS_AS(round_trip_reply(Failed{{Verdict::valid, "", false, ""}}), ProtocolError);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a request that would make the worker read or divide out of range is r
   refuses("/body/sanitised", 1);
 }
 
-TEST_CASE("a frame's head is checked before a byte of it is believed") {
+TEST_CASE("a frame's header is checked before its body is read") {
   const auto good = encode_header({100, 200});
   CHECK(decode_header(good, 200).payload == 200);
   CHECK_THROWS_AS(decode_header(good, 199), ProtocolError);
@@ -168,7 +168,7 @@ TEST_CASE("a frame's head is checked before a byte of it is believed") {
   CHECK_THROWS_AS(decode_header(encode_header({kMaxControlBytes + 1, 0}), 0), ProtocolError);
 }
 
-TEST_CASE("damaged messages are refused or read as something well-formed, never worse") {
+TEST_CASE("a damaged message is refused or decodes to a well-formed message") {
   const Frame good = encode(RequestMessage{1, Time{5, sample_plan(), {sample_recipe()}, {}}});
   Rng rng(7);
   int refused = 0;
@@ -187,6 +187,6 @@ TEST_CASE("damaged messages are refused or read as something well-formed, never 
   CHECK(refused > 5000);
 }
 
-TEST_CASE("nesting without end is refused") {
+TEST_CASE("excessive nesting is refused") {
   CHECK_THROWS_AS(decode_reply(Frame{std::vector<std::uint8_t>(std::size_t{8} << 20, 0x81), {}}), ProtocolError);
 }

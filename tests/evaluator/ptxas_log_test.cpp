@@ -41,7 +41,7 @@ TEST_CASE("a log without resource lines gives zeros") {
   CHECK(parse_ptxas_usage("").static_smem_bytes == 0);
 }
 
-TEST_CASE("the kept log is the same from one compilation to the next") {
+TEST_CASE("the stored log is the same for every compilation") {
   const std::string log = repeatable_log(kTwoKernels);
   CHECK(log.find("Compile time") == std::string::npos);
   CHECK(log.find("Used 64 registers") != std::string::npos);
@@ -49,7 +49,7 @@ TEST_CASE("the kept log is the same from one compilation to the next") {
   CHECK(repeatable_log("\n\n") == "");
 }
 
-TEST_CASE("the first error is found behind warnings, in the words of the front end and of ptxas") {
+TEST_CASE("the first error after warnings is found, in the formats of the front end and of ptxas") {
   CHECK(first_error("kernel.cu(1): warning #177-D: unused\nkernel.cu(2): error: identifier \"x\" is "
                     "undefined\n  o[0]=x;\n") == "kernel.cu(2): error: identifier \"x\" is undefined");
   CHECK(first_error("ptxas info    : 0 bytes gmem\nptxas application ptx input, line 29; error   : Unknown "

@@ -5,7 +5,7 @@
 
 using evo::RecentlyUsed;
 
-TEST_CASE("of more values than there is room for those asked for last stay") {
+TEST_CASE("the most recently used values stay when not all fit") {
   RecentlyUsed<int> values(300);
   values.put("a", 1, 100);
   values.put("b", 2, 100);
@@ -18,7 +18,7 @@ TEST_CASE("of more values than there is room for those asked for last stay") {
   CHECK(*values.find("d") == 4);
 }
 
-TEST_CASE("a key that is there keeps its value, and counts once") {
+TEST_CASE("a key that is put twice keeps its first value and counts once") {
   RecentlyUsed<int> values(300);
   values.put("a", 1, 100);
   values.put("a", 2, 100);
@@ -27,7 +27,7 @@ TEST_CASE("a key that is there keeps its value, and counts once") {
   CHECK(values.find("a"));
 }
 
-TEST_CASE("one that exceeds the budget alone stays until the next is put in") {
+TEST_CASE("a value that exceeds the budget alone stays until the next value is put") {
   RecentlyUsed<int> values(300);
   values.put("a", 1, 100);
   values.put("huge", 2, 1000);
@@ -38,7 +38,7 @@ TEST_CASE("one that exceeds the budget alone stays until the next is put in") {
   CHECK(*values.find("b") == 3);
 }
 
-TEST_CASE("room is there before a value is made, as what goes may hold a device's memory") {
+TEST_CASE("values can be evicted before a new one is made, because they may hold device memory") {
   RecentlyUsed<std::shared_ptr<int>> values(300);
   const auto held = std::make_shared<int>(1);
   values.put("a", held, 200);

@@ -37,14 +37,14 @@ bool opens_socket(int family) {
 
 }  // namespace
 
-TEST_CASE("no worker reaches the network, each still talks to processes of this machine") {
+TEST_CASE("a worker cannot reach the network but can talk to processes of this machine") {
   for (const WorkerKind kind : {WorkerKind::host_only, WorkerKind::gpu}) {
     CHECK_FALSE(in_worker(kind, [] { return opens_socket(AF_INET) || opens_socket(AF_INET6); }));
     CHECK(in_worker(kind, [] { return opens_socket(AF_UNIX); }));
   }
 }
 
-TEST_CASE("a worker without a GPU starts no other program") {
+TEST_CASE("a worker without a GPU cannot start another program") {
   const auto starts = [] {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -59,7 +59,7 @@ TEST_CASE("a worker without a GPU starts no other program") {
   CHECK(in_worker(WorkerKind::gpu, starts));
 }
 
-TEST_CASE("a worker without a GPU writes no file") {
+TEST_CASE("a worker without a GPU cannot write a file") {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("evo_rights_" + std::to_string(::getpid()));
   CHECK_FALSE(in_worker(WorkerKind::host_only, [&] {

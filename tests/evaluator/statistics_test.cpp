@@ -57,7 +57,7 @@ TEST_CASE("thousands of samples do not underflow") {
   CHECK(interval.high == Approx(10001 + 138.6).margin(3));
 }
 
-TEST_CASE("the interval holds the true median about as often as it says, whatever the distribution") {
+TEST_CASE("the interval covers the true median at its nominal rate, whatever the distribution") {
   std::mt19937_64 random(7);
   int held = 0;
   constexpr int kTrials = 4000;
@@ -113,12 +113,12 @@ TEST_CASE("a paired ratio is the geometric mean of the ratios, with Student's in
   CHECK(ranking(ratio) == Ranking::same);
 }
 
-TEST_CASE("drift that both share does not hide a difference of one per cent") {
+TEST_CASE("common drift does not hide a difference of one per cent") {
   std::mt19937_64 random(3);
   std::normal_distribution<double> noise(0, 0.004);
   std::vector<double> slow, fast;
   for (int round = 0; round < 21; ++round) {
-    const double clock = 1 + 0.02 * round;  // Far more than the difference.
+    const double clock = 1 + 0.02 * round;  // The drift is far larger than the difference.
     slow.push_back(10.0 * clock * std::exp(noise(random)));
     fast.push_back(9.9 * clock * std::exp(noise(random)));
   }
@@ -126,14 +126,14 @@ TEST_CASE("drift that both share does not hide a difference of one per cent") {
   CHECK(ranking(paired_ratio(slow, fast, false)) == Ranking::slower);
 }
 
-TEST_CASE("two differ plainly where the whole interval lies beyond the margin, and are the same where it lies within") {
+TEST_CASE("two latencies differ plainly if the interval lies beyond the margin, and are the same if it lies within") {
   const std::vector<double> base = {10, 10, 10};
   const auto differ = [&](const std::vector<double>& a) { return plainly_differ(paired_ratio(a, base, false), 0.05); };
   CHECK(differ({9.0, 9.01, 8.99}));
   CHECK(differ({11.0, 11.01, 10.99}));
   CHECK_FALSE(differ({9.8, 9.81, 9.79}));  // Faster, but by less.
-  CHECK_FALSE(differ({9.0, 9.9, 8.1}));    // By more, but they scatter.
-  CHECK_FALSE(differ({5.0}));              // One pair tells nothing of the scatter.
+  CHECK_FALSE(differ({9.0, 9.9, 8.1}));    // Faster by more, but with too much scatter.
+  CHECK_FALSE(differ({5.0}));              // One pair has no known scatter.
   const auto same = [&](const std::vector<double>& a) { return plainly_same(paired_ratio(a, base, false), 0.05); };
   CHECK(same({10.1, 10.0, 10.05}));
   CHECK_FALSE(same({9.0, 10.0, 11.0}));
@@ -141,7 +141,7 @@ TEST_CASE("two differ plainly where the whole interval lies beyond the margin, a
   CHECK_FALSE(same({9.0, 9.01, 8.99}));
 }
 
-TEST_CASE("of two equal ones the same is said in about 95 of 100 comparisons, whatever the number of rounds") {
+TEST_CASE("two equal candidates are ranked the same in about 95 of 100 comparisons, for any number of rounds") {
   std::mt19937_64 random(5);
   std::normal_distribution<double> noise(0, 0.05);
   for (const int rounds : {3, 9, 12, 21, 60}) {
@@ -160,7 +160,7 @@ TEST_CASE("of two equal ones the same is said in about 95 of 100 comparisons, wh
   }
 }
 
-TEST_CASE("one pair says nothing unless the device repeats itself exactly") {
+TEST_CASE("one pair decides nothing unless the device is deterministic") {
   const std::vector<double> one = {9}, other = {10};
   CHECK(ranking(paired_ratio(one, other, false)) == Ranking::same);
   CHECK(ranking(paired_ratio(one, other, true)) == Ranking::faster);
@@ -169,7 +169,7 @@ TEST_CASE("one pair says nothing unless the device repeats itself exactly") {
   CHECK(paired_ratio(std::vector<double>{9, 0, std::nan("")}, std::vector<double>{10, 1, 1}, false).pairs == 1);
 }
 
-TEST_CASE("the rank correlation looks at the order alone, and ties share their ranks") {
+TEST_CASE("the rank correlation depends on the order alone, and ties share their ranks") {
   const std::vector<double> a = {1, 2, 3, 4, 5}, squares = {1, 4, 9, 16, 25}, falling = {5, 4, 3, 2, 1};
   CHECK(rank_correlation(a, squares) == Approx(1));
   CHECK(rank_correlation(a, falling) == Approx(-1));

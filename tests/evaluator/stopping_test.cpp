@@ -32,7 +32,7 @@ TEST_CASE("a tight interval ends a timing, but not before the minimum") {
   CHECK(criterion.finished(std::vector<double>(20, 5.0), 20, 0.01));
 }
 
-TEST_CASE("a tight interval does not end a timing that is shorter than clocks swing; the maximum of samples does") {
+TEST_CASE("a tight interval does not end a timing below the minimum time, but the maximum of samples does") {
   const StoppingCriterion criterion(request());
   CHECK_FALSE(criterion.finished(std::vector<double>(20, 5.0), 20, 0.004));
   CHECK(criterion.finished(std::vector<double>(100, 5.0), 100, 0.004));
@@ -50,18 +50,18 @@ TEST_CASE("the maximum and the time end a noisy timing") {
   CHECK(criterion.finished(noisy(30), 30, 0.6));
 }
 
-TEST_CASE("time that is out does not cut the minimum short") {
+TEST_CASE("the time limit does not reduce the minimum of samples") {
   CHECK_FALSE(StoppingCriterion(request()).finished(noisy(19), 19, 1000));
 }
 
-TEST_CASE("throttled samples do not count towards a tight interval, but towards the end") {
+TEST_CASE("throttled samples count towards the maximum, but not towards a tight interval") {
   const StoppingCriterion criterion(request());
   CHECK_FALSE(criterion.finished(std::vector<double>(10, 5.0), 40, 0.01));
   CHECK(criterion.finished(std::vector<double>(20, 5.0), 40, 0.01));
   CHECK(criterion.finished({}, 100, 0.01));
 }
 
-TEST_CASE("a senseless request still takes one sample and ends") {
+TEST_CASE("a request with impossible limits takes one sample and ends") {
   TimingRequest senseless;
   senseless.min_samples = 0;
   senseless.max_samples = -1;

@@ -10,7 +10,7 @@
 
 namespace evo::testing {
 
-/// A task small enough to think about: c = a + b over N f32, with several regimes, seeds and shapes. `reference` is the
+/// A small task: c = a + b over N f32, with several regimes, seeds and shapes. `reference` is the
 /// text of reference.cu.
 SourceTree toy_tree(const std::string& reference);
 
@@ -20,7 +20,7 @@ PipelineOptions toy_options();
 /// A candidate whose only program has this source, with a plan for each shape of the toy target.
 Candidate toy_candidate(const PipelineOptions& options, const std::string& source);
 
-/// Evaluates the candidates in turn, `width` at once, and gives the results in the order of submission.
+/// Evaluates the candidates, `width` at once, and returns the results in the order of submission.
 std::vector<Evaluation> evaluate_all(Evaluator& evaluator, const std::vector<Candidate>& candidates);
 Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate);
 

@@ -21,7 +21,7 @@ using evo::testing::no_children_left;
 
 namespace {
 
-/// Far more than a healthy worker needs: only those that hang on purpose get the short one.
+/// Far more than a healthy worker needs. Only workers that hang on purpose get the short deadline.
 constexpr double kDeadline = 30;
 constexpr double kShortDeadline = 0.3;
 
@@ -47,7 +47,7 @@ Lost lost_to(const std::string& mode, double deadline = kDeadline) {
 
 }  // namespace
 
-TEST_CASE("a worker answers, several requests on their way, in order") {
+TEST_CASE("a worker with several requests in flight answers in order") {
   WorkerClient worker(fake_compiler());
   worker.send(honest());
   worker.send(protocol::Compile{"compile_error", "sm_90a", 0});
@@ -61,7 +61,7 @@ TEST_CASE("a worker answers, several requests on their way, in order") {
   CHECK(worker.opened() == "NVRTC 0.0");
 }
 
-TEST_CASE("answers that are none cost the worker and are never taken for one") {
+TEST_CASE("an invalid answer ends the worker and is never accepted") {
   for (const char* mode : {"garbage", "wrong_id", "huge", "starts_twice", "answers_at_once", "not_cbor"}) {
     INFO(mode);
     const Lost lost = lost_to(mode);
@@ -72,7 +72,7 @@ TEST_CASE("answers that are none cost the worker and are never taken for one") {
   CHECK(no_children_left());
 }
 
-TEST_CASE("a worker that dies before it begins a request blames nobody, one that dies after it does") {
+TEST_CASE("a request is blamed for the worker's death only if the worker had begun it") {
   CHECK(lost_to("dies_before_start").blameless);
   const Lost silent = lost_to("exits_silently");
   CHECK(silent.how == Lost::How::crashed);
@@ -80,13 +80,13 @@ TEST_CASE("a worker that dies before it begins a request blames nobody, one that
   CHECK(silent.reason == "exited with code 0");
 }
 
-TEST_CASE("a crash is reported with its signal and the last words on stderr") {
+TEST_CASE("a crash is reported with its signal and the last text on stderr") {
   const Lost lost = lost_to("says_why");
   CHECK(lost.how == Lost::How::crashed);
   CHECK(lost.reason == "killed by SIGABRT: assertion failed: tile > 0");
 }
 
-TEST_CASE("a worker that hangs, also in the middle of an answer, is killed at its deadline") {
+TEST_CASE("a worker that hangs, even in the middle of an answer, is killed at its deadline") {
   for (const char* mode : {"hangs", "half_a_frame"}) {
     INFO(mode);
     const Lost lost = lost_to(mode, kShortDeadline);
@@ -109,23 +109,22 @@ TEST_CASE("after a loss the next request gets a new worker") {
   CHECK(worker.starts() == 2);
 }
 
-TEST_CASE("a worker that dies between two requests loses nothing but one start") {
-  WorkerClient worker(fake_compiler());
+TEST_CASE("a worker that dies between two requests costs only a restart") {
+  WorkerClient worker(rogue("answers_once"));
   REQUIRE(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
-  worker.kill_process();
   const auto answer = worker.call(honest(), kDeadline);
   REQUIRE(std::holds_alternative<Lost>(answer));
   CHECK(std::get<Lost>(answer).blameless);
   CHECK(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
 }
 
-TEST_CASE("a worker that cannot open its device says why") {
+TEST_CASE("a worker that cannot open its device reports the reason") {
   WorkerClient worker(rogue("broken"));
   CHECK_THROWS_WITH(worker.send(honest()), "no such device on this machine");
   CHECK(no_children_left());
 }
 
-TEST_CASE("a worker that does not start is given up after a few attempts, with the reason") {
+TEST_CASE("a worker that does not start is abandoned after a few attempts, with the reason") {
   WorkerClient dying(rogue("dies_at_start"));
   CHECK_THROWS_WITH(dying.send(honest()), ContainsSubstring("SIGABRT"));
   WorkerOptions silent = rogue("never_ready");
@@ -186,8 +185,8 @@ TEST_CASE("a client that goes out of scope leaves no process behind") {
 }
 
 TEST_CASE("a worker dies with its parent") {
-  // The parent here is a child of ours that dies by SIGKILL without a chance to clean up; its worker is then ours to
-  // reap no more, so its end is seen on a pipe that it inherited.
+  // The parent here is a child of this process and dies by SIGKILL without cleaning up. This process cannot wait for
+  // the child's worker, so a pipe that the worker inherited shows its end.
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const pid_t parent = ::fork();
@@ -203,7 +202,7 @@ TEST_CASE("a worker dies with its parent") {
   ::close(ends[1]);
   char byte = 0;
   CHECK(::read(ends[0], &byte, 1) == 1);
-  CHECK(::read(ends[0], &byte, 1) == 0);  // The last one that could write is gone.
+  CHECK(::read(ends[0], &byte, 1) == 0);  // No process with the write end is left.
   ::close(ends[0]);
   ::waitpid(parent, nullptr, 0);
 }

@@ -35,7 +35,7 @@ TEST_CASE("constants, shared memory and instructions are no global variables") {
   CHECK(writable_globals("").empty());
 }
 
-TEST_CASE("what stands on one line with a load, or over several lines, is looked at by itself") {
+TEST_CASE("each statement is examined separately, on one line with a load or over several lines") {
   const std::string declared = ".version 9.0\n.target sm_90a\n.address_size 64\n.global .align 4 .u32 calls;\n";
   CHECK(writable_globals(declared + "ld.global.u32 %r1, [table]; atom.global.add.u32 %r2, [calls], 1;\n") ==
         Names{"calls"});
@@ -45,7 +45,7 @@ TEST_CASE("what stands on one line with a load, or over several lines, is looked
   CHECK(writable_globals(declared + ".pragma \"; ld.global\"; st.global.u32 [calls], 1;") == Names{"calls"});
 }
 
-TEST_CASE("a global variable of a function, and each of a list, is found") {
+TEST_CASE("a global variable declared in a function, and each one of a list, is found") {
   CHECK(writable_globals(
             ".visible .entry k(\n\t.param .u64 .ptr .global .align 4 k_param_0\n)\n.maxntid 128, 1, 1\n{\n"
             "\t{ .reg .u32 t; .global .u32 evil; ld.global.u32 t, [evil];\n\tst.global.u32 [evil], t; }\n}\n") ==
@@ -54,7 +54,7 @@ TEST_CASE("a global variable of a function, and each of a list, is found") {
         Names{"b", "c"});
 }
 
-TEST_CASE("loads of constants may have labels, guards, vectors and places in the source") {
+TEST_CASE("loads of constants may have labels, guards, vectors and source locations") {
   CHECK(writable_globals(
             ".global .align 16 .b8 table[32] = {0, 1};\n.visible .entry k()\n{\n"
             "\t.loc\t1 12 3\n\tld.global.v2.u32 {%r1, %r2}, [table];\n"
@@ -63,7 +63,7 @@ TEST_CASE("loads of constants may have labels, guards, vectors and places in the
             .empty());
 }
 
-TEST_CASE("what NVRTC makes of device and static variables is found, of constant and shared ones is not") {
+TEST_CASE("device and static variables compiled by NVRTC are found, constant and shared ones are not") {
   std::unique_ptr<Compiler> compiler;
   try {
     compiler = make_nvrtc_compiler();

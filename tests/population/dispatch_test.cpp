@@ -61,29 +61,25 @@ Task task_of(const std::string& parameters, const std::string& shape, const std:
 
 }  // namespace
 
-TEST_CASE("a file of several kernels runs the nearest measured shape's") {
+TEST_CASE("a file of several kernels runs the kernel of the nearest measured shape") {
   const std::vector<ExportRequest> requests = three_kernels();
   const ToyProgram program(export_dispatch(requests));
 
-  // Without arguments: every measured shape, smallest first, each right and beside its claim.
-  const CommandResult all = program.run("check");
-  INFO(all.output);
-  CHECK(all.exit_code == 0);
-  CHECK(lines_with(all.output, "toy ") ==
+  // Without arguments: every measured shape, smallest first, each correct and printed with its claim.
+  const std::string all = program.run_successfully("check");
+  CHECK(lines_with(all, "toy ") ==
         "toy R=3 N=64 kernel 2 on Fake GPU\ntoy R=4 N=64 kernel 2 on Fake GPU\n"
         "toy R=5 N=128 kernel 1 on Fake GPU\ntoy R=64 N=64 kernel 0 on Fake GPU\n");
-  CHECK(lines_with(all.output, "launch") ==
-        plan_of(requests[1], "3,64", "k2_N64") + plan_of(requests[1], "4,64", "k2_N64") +
-            plan_of(requests[0], "5,128", "k1_N128") + plan_of(requests[0], "64,64", "k0_N64"));
+  CHECK(lines_with(all, "launch") == plan_of(requests[1], "3,64", "k2_N64") + plan_of(requests[1], "4,64", "k2_N64") +
+                                         plan_of(requests[0], "5,128", "k1_N128") +
+                                         plan_of(requests[0], "64,64", "k0_N64"));
   CHECK_THAT(program.run("4,64").output, ContainsSubstring("claimed      8.91 us (R=4,N=64, Test GPU)"));
 
   // R 16 is as far from 4 as from 64, and the smaller wins. Constants must match whatever the distance.
   const auto kernel_of = [&](const std::string& sizes) {
-    const CommandResult result = program.run(sizes + " check");
-    INFO(result.output);
-    CHECK(result.exit_code == 0);
-    const std::size_t at = result.output.find(" kernel ");
-    return at == std::string::npos ? std::string() : result.output.substr(at + 8, 1);
+    const std::string result = program.run_successfully(sizes + " check");
+    const std::size_t at = result.find(" kernel ");
+    return at == std::string::npos ? std::string() : result.substr(at + 8, 1);
   };
   CHECK(kernel_of("16,64") == "2");
   CHECK(kernel_of("17,64") == "0");
@@ -93,7 +89,7 @@ TEST_CASE("a file of several kernels runs the nearest measured shape's") {
   CHECK(program.run("64,65").exit_code == 2);
 }
 
-TEST_CASE("the top of a file of several kernels says which shape each is for, and its figure") {
+TEST_CASE("the top of a file of several kernels gives the shapes and the latency of each") {
   const std::string top = top_of(export_dispatch(three_kernels()));
   CHECK_THAT(top, ContainsSubstring("3 kernels"));
   CHECK_THAT(top, ContainsSubstring("of the shapes below of its N") && ContainsSubstring("distance in log(R);"));
@@ -148,7 +144,7 @@ TEST_CASE("kernels that cannot share a launcher are refused") {
              ContainsSubstring("candidates 11 and 22 cannot share a launcher"));
 }
 
-TEST_CASE("an export restricted to some shapes claims what those say") {
+TEST_CASE("an export restricted to some shapes claims the latency of these alone") {
   ExportRequest request = toy_request({"narrow", "wide", "16,64"}, 32, 11);
   request.provenance.timings[0].median_us = 4;
   request.provenance.timings[2].median_us = 9;
@@ -164,7 +160,7 @@ TEST_CASE("an export restricted to some shapes claims what those say") {
   CHECK_THAT(error_of([&] { restricted(request, {"absent"}); }), ContainsSubstring("no timed shape"));
 }
 
-TEST_CASE("shapes are compared in the parameters of which only the product matters") {
+TEST_CASE("parameters of which only the product matters are grouped when shapes are compared") {
   const SourceTree tree = load_tree(std::filesystem::path(EVO_SOURCE_DIR) / "templates");
   const Task attention = load_task(tree, "fp8_sdpa");
   using Groups = std::vector<std::vector<std::string>>;
@@ -185,13 +181,5 @@ TEST_CASE("attention kernels of two shapes share a file that nvcc compiles witho
   CHECK_THAT(text, ContainsSubstring("distance in log(B * H) and log(S);"));
   CHECK_THAT(text, ContainsSubstring("int evo_fp8_sdpa_kernel(int B, int H, int S, int D"));
   REQUIRE(read_exports(text, "best.cu").size() == 2);
-  const std::string nvcc = nvcc_path();
-  if (nvcc.empty()) SKIP("no nvcc");
-  const TempFolder folder;
-  write_text(folder / "best.cu", text);
-  const CommandResult result = run_command(fmt::format("'{}' -std=c++17 -arch=sm_89 -DEVO_MAIN -c '{}' -o '{}'", nvcc,
-                                                       (folder / "best.cu").string(), (folder / "best.o").string()));
-  INFO(result.output);
-  CHECK(result.exit_code == 0);
-  CHECK(result.output.empty());
+  check_nvcc_compiles(text, "-arch=sm_89 -DEVO_MAIN -c");
 }

@@ -100,7 +100,7 @@ TEST_CASE("nothing reported is lost when the writer is killed at a random moment
   CHECK(reported.size() >= 40);
 }
 
-TEST_CASE("what a killed writer left in its log is read even where nothing may be written") {
+TEST_CASE("a killed writer's log is read even where nothing may be written") {
   const TempFolder folder;
   const fs::path path = folder / "evo.db";
   const RunId run = Store::open(path, Store::Mode::write).begin_run(run_info());
@@ -215,7 +215,7 @@ TEST_CASE("many processes that make one new database at once all succeed") {
   CHECK(store.check().empty());
 }
 
-TEST_CASE("a run that two processes resume at once is refused to the slower one, row by row") {
+TEST_CASE("when two processes resume a run at once, each row of the slower one is refused") {
   const TempFolder folder;
   const fs::path path = folder / "evo.db";
   Store one = Store::open(path, Store::Mode::write);

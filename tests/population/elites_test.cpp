@@ -24,20 +24,20 @@ EliteDecision against_three(double latency_us, const std::string& source, const 
 
 }  // namespace
 
-TEST_CASE("a place that is free is taken") {
+TEST_CASE("a candidate takes a free place") {
   const EliteDecision decision = decide(std::span(kThree).first(2), {9, 99, "s9", "c9"});
   CHECK(decision.enters);
   CHECK_FALSE(decision.displaces);
 }
 
-TEST_CASE("the slowest elite has to go, and only for a faster one") {
+TEST_CASE("a faster candidate displaces the slowest elite, and no other does") {
   CHECK(against_three(29, "s9", "c9").displaces == 2);
   CHECK(against_three(5, "s9", "c9").displaces == 2);
   CHECK_FALSE(against_three(30, "s9", "c9").enters);
   CHECK_FALSE(against_three(31, "s9", "c9").enters);
 }
 
-TEST_CASE("of equally slow elites the newer one has to go") {
+TEST_CASE("of equally slow elites the newer one is displaced") {
   const std::vector<Contender> elites = {{4, 30, "s4", ""}, {2, 30, "s2", ""}, {3, 20, "s3", ""}};
   CHECK(decide(elites, {9, 25, "s9", ""}).displaces == 4);
 }
@@ -55,7 +55,7 @@ TEST_CASE("unknown cubins are not equal cubins") {
   CHECK(decide(elites, {9, 20, "s9", ""}).enters);
 }
 
-TEST_CASE("a latency that is no positive number never enters") {
+TEST_CASE("a candidate whose latency is not a positive number never becomes an elite") {
   for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                            -std::numeric_limits<double>::infinity()}) {
     CHECK_FALSE(decide({}, {9, bad, "s", "c"}).enters);
@@ -146,7 +146,7 @@ TEST_CASE("GPUs of one model share their elites, whatever their ordinal, uuid an
   CHECK(elites[1].rank == 2);
 }
 
-TEST_CASE("elites of a former task hash are told from the current ones") {
+TEST_CASE("elites of a former task hash are distinguished from the current ones") {
   Store store = Store::open(":memory:", Store::Mode::write);
   store.archive(store.begin_run(run_info("old")))->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
   CHECK(store.elites().at(0).current);
@@ -157,7 +157,7 @@ TEST_CASE("elites of a former task hash are told from the current ones") {
   CHECK((elites[1].task_hash == "old" && !elites[1].current));
 }
 
-TEST_CASE("an elite's row says what people ask first") {
+TEST_CASE("an elite's row has the latency, the error, the registers and the genome") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
   Evaluation evaluation = valid(10, "a");
@@ -179,7 +179,7 @@ TEST_CASE("an elite's row says what people ask first") {
   CHECK(elite.since.size() == 24);
 }
 
-TEST_CASE("each displacement is kept: who came, who went, when") {
+TEST_CASE("each displacement is recorded with both candidates and the time") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
   const auto archive = store.archive(run);
@@ -298,14 +298,14 @@ TEST_CASE("whatever is recorded in whatever order, the elites are the three fast
   check_elites(*store);
 }
 
-TEST_CASE("a challenger displaces an elite only if the judge says so, and what it says is kept") {
+TEST_CASE("a challenger displaces an elite only if the comparison favours it, and its result is stored") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
   bool replaces = false;
   std::vector<CandidateId> asked;
   const auto archive = store.archive(run, [&](const Candidate&, CandidateId incumbent) {
     asked.push_back(incumbent);
-    return EliteRuling{replaces, replaces ? "FASTER" : "SAME"};
+    return EliteComparison{replaces, replaces ? "FASTER" : "SAME"};
   });
   const auto record = [&](std::uint64_t ticket, double latency_us) {
     const Proposal next = proposal(ticket);
@@ -314,7 +314,7 @@ TEST_CASE("a challenger displaces an elite only if the judge says so, and what i
     return store.candidate_of(run, ticket).value();
   };
   for (std::uint64_t ticket = 0; ticket < 3; ++ticket) record(ticket, 30.0 - static_cast<double>(ticket));
-  CHECK(asked.empty());  // Free places are taken without a word.
+  CHECK(asked.empty());  // Free places are taken without a comparison.
   record(3, 40);
   CHECK(asked.empty());  // A slower one is no challenger.
 
@@ -332,7 +332,7 @@ TEST_CASE("a challenger displaces an elite only if the judge says so, and what i
   CHECK(store.check().empty());
 }
 
-TEST_CASE("an elite that changes while the judge measures is judged again") {
+TEST_CASE("a comparison is repeated when the elite changes while it is measured") {
   const TempFolder folder;
   Store store = Store::open(folder / "evo.db", Store::Mode::write);
   const RunId run = store.begin_run(run_info()), other_run = store.begin_run(run_info());
@@ -347,7 +347,7 @@ TEST_CASE("an elite that changes while the judge measures is judged again") {
   const auto archive = store.archive(run, [&](const Candidate&, CandidateId incumbent) {
     asked.push_back(incumbent);
     if (asked.size() == 1) record(*other, 3, 20);  // Displaces the very elite that is being measured.
-    return EliteRuling{true, ""};
+    return EliteComparison{true, ""};
   });
   record(*archive, 4, 10);
   REQUIRE(asked.size() == 2);

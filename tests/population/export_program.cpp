@@ -32,6 +32,25 @@ CommandResult ToyProgram::run(const std::string& arguments) const {
   return run_command("'" + (folder_ / "best").string() + "' " + arguments);
 }
 
+std::string ToyProgram::run_successfully(const std::string& arguments) const {
+  const CommandResult result = run(arguments);
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  return result.output;
+}
+
+void check_nvcc_compiles(const std::string& text, const std::string& flags) {
+  const std::string nvcc = nvcc_path();
+  if (nvcc.empty()) SKIP("no nvcc");
+  const TempFolder folder;
+  write_text(folder / "best.cu", text);
+  const CommandResult result = run_command(fmt::format("'{}' -std=c++17 {} '{}' -o '{}'", nvcc, flags,
+                                                       (folder / "best.cu").string(), (folder / "best").string()));
+  INFO(result.output);
+  CHECK(result.exit_code == 0);
+  CHECK(result.output.empty());
+}
+
 std::string launch_lines(const Plan& plan, const std::string& suffix) {
   std::string text;
   for (const Launch& launch : plan.launches) {

@@ -16,15 +16,21 @@ class ToyProgram {
  public:
   explicit ToyProgram(const std::string& text);
   CommandResult run(const std::string& arguments = "") const;
+  /// Runs it, checks that it exits with 0, and returns its output.
+  std::string run_successfully(const std::string& arguments = "") const;
 
  private:
   TempFolder folder_;
 };
 
-/// A plan's launches as the runtime on the CPU tells them.
+/// Checks that nvcc compiles the text of an exported file with these flags, without a warning. Skips the test where
+/// there is no nvcc.
+void check_nvcc_compiles(const std::string& text, const std::string& flags);
+
+/// A plan's launches as the runtime on the CPU prints them.
 std::string launch_lines(const Plan& plan, const std::string& suffix);
 
-/// The lines that start so, each with its end.
+/// The lines that begin with `start`, each with its newline.
 std::string lines_with(const std::string& text, const std::string& start);
 
 }  // namespace evo::test

@@ -117,13 +117,13 @@ TEST_CASE("task, family, plans and reference come from the exported file alone")
   }
 }
 
-TEST_CASE("the kernels stand in the file as they were compiled") {
+TEST_CASE("the file contains the kernels as they were compiled") {
   const ExportRequest request = toy_request();
   const std::string text = export_cuda(request);
   for (const Program& program : request.programs) CHECK(count_of(text, program.source) == 1);
 }
 
-TEST_CASE("people find what, where from, how fast and how to build at the top") {
+TEST_CASE("the top of the file gives its content, origin, latency and build command") {
   const std::string text = export_cuda(toy_request());
   const std::string top = text.substr(0, text.find("#include"));
   CHECK_THAT(top, StartsWith("// toy: y = x x_scale + the sum of x x_scale over the row\n"));
@@ -191,7 +191,7 @@ TEST_CASE("a file without provenance, or with a damaged one, is refused in one l
   }
 }
 
-TEST_CASE("an exported file is read when its lines have come to end in CR LF") {
+TEST_CASE("an exported file whose lines end in CR LF is read") {
   const ExportRequest request = toy_request();
   std::string text;
   for (const char c : export_cuda(request)) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
@@ -202,12 +202,12 @@ TEST_CASE("an exported file is read when its lines have come to end in CR LF") {
   CHECK(exported.programs[1].source == request.programs[1].source);
 }
 
-TEST_CASE("exported files one after the other in one are refused, and not taken together") {
+TEST_CASE("several exported files in one are refused") {
   const std::string text = export_cuda(toy_request());
   CHECK(read_error(text + text) == "best.cu holds several exported files: name each by itself");
 }
 
-TEST_CASE("no damage to an exported file does more than an error in one line") {
+TEST_CASE("a damaged exported file gives at most an error of one line") {
   const std::string text = export_cuda(toy_request());
   Rng rng(99);
   int refused = 0;
@@ -238,7 +238,7 @@ TEST_CASE("no damage to an exported file does more than an error in one line") {
   CHECK(refused > 1000);
 }
 
-TEST_CASE("hostile names stay within their comments and strings") {
+TEST_CASE("names with special characters stay within their comments and strings") {
   ExportRequest request = toy_request();
   request.provenance.device.name = "evil\n#error injected\n*/ \" \\";
   request.provenance.evo_version = "1 \\";
@@ -273,7 +273,7 @@ TEST_CASE("a name that the host code or C++ uses is prefixed, other names stay")
   CHECK_THAT(export_cuda(toy_request()), ContainsSubstring("const float* x_scale, float* y"));
 }
 
-TEST_CASE("what is no name in C++ is refused") {
+TEST_CASE("a name that C++ does not allow is refused") {
   ExportRequest request = toy_request();
   request.task.inputs[0].name = "x-y";
   CHECK_THAT(error_of([&] { export_cuda(request); }), ContainsSubstring("'x-y' cannot be exported"));

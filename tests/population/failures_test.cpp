@@ -73,7 +73,7 @@ TEST_CASE("the folder of a new database is made, a whole tree is not") {
   CHECK_FALSE(fs::exists(folder / "a"));
 }
 
-TEST_CASE("a database of a newer evo is left alone") {
+TEST_CASE("a database of a newer evo is not changed") {
   const TempFolder folder;
   const fs::path path = folder / "evo.db";
   make_database(path, 1);
@@ -89,7 +89,7 @@ TEST_CASE("a database of a newer evo is left alone") {
   CHECK(read_text(path) == before);
 }
 
-TEST_CASE("a database of another program is left alone") {
+TEST_CASE("a database of another program is not changed") {
   const TempFolder folder;
   const fs::path path = folder / "mail.db";
   SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
@@ -104,7 +104,7 @@ TEST_CASE("a database of another program is left alone") {
   CHECK(folder.files() == std::vector<std::string>{"mail.db"});
 }
 
-TEST_CASE("a file that is no database is left alone") {
+TEST_CASE("a file that is no database is not changed") {
   const TempFolder folder;
   const fs::path path = folder / "notes.txt";
   const std::string text = "These are my notes, more than a hundred bytes of them. " + std::string(100, '.');
@@ -195,7 +195,7 @@ TEST_CASE("a file that may not be read says so") {
   CHECK(is_one_line(reading.output));
 }
 
-TEST_CASE("a full disk is said in one line, keeps what was reported and takes back what was not") {
+TEST_CASE("a full disk is reported in one line, and reported results are kept and others rolled back") {
   const TempFolder folder;
   const fs::path path = folder / "evo.db";
   RunId run = 0;
@@ -226,7 +226,7 @@ TEST_CASE("a full disk is said in one line, keeps what was reported and takes ba
   CHECK(store.elites().at(0).latency_us == 1);
 }
 
-TEST_CASE("a new database that does not fit is said in one line") {
+TEST_CASE("a new database that does not fit on the disk is reported in one line") {
   const TempFolder folder;
   const std::string message =
       error_of([&] { Store::open(folder / "evo.db", Store::Mode::write, {.busy_timeout_ms = 1000, .max_pages = 5}); });
@@ -235,7 +235,7 @@ TEST_CASE("a new database that does not fit is said in one line") {
   CHECK(Store::open(folder / "evo.db", Store::Mode::read).check().empty());
 }
 
-TEST_CASE("a locked database is said in one line; readers are not in the way and not held up") {
+TEST_CASE("a locked database is reported in one line, and readers neither block nor wait") {
   const TempFolder folder;
   const fs::path path = folder / "evo.db";
   make_database(path, 2);
@@ -292,7 +292,7 @@ TEST_CASE("the database itself refuses a fourth elite, an invalid one and change
   CHECK(refusal(insert + "WHERE ticket = 3") == "accepted");
 }
 
-TEST_CASE("a check finds what was done to the elites behind the store's back") {
+TEST_CASE("a check finds changes that another program made to the elites") {
   const TempFolder folder;
   const fs::path path = folder / "evo.db";
   make_database(path, 3);
@@ -317,7 +317,7 @@ TEST_CASE("a check finds what was done to the elites behind the store's back") {
              ContainsSubstring("missing row of task"));
 }
 
-TEST_CASE("a row that was edited into nonsense is an error that names the database") {
+TEST_CASE("an invalid row is an error that names the database") {
   for (const std::string sql :
        {"UPDATE candidate SET genome = 'nonsense'", "UPDATE run SET target = '{}'", "UPDATE device SET facts = '[1]'",
         "UPDATE evaluation SET verdict = 'splendid'",

@@ -30,7 +30,7 @@ fs::path old_database(const TempFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("a reader leaves a database of an older evo alone and says how to bring it up to date") {
+TEST_CASE("a reader does not change a database of an older evo and says how to bring it up to date") {
   const TempFolder folder;
   const fs::path path = old_database(folder);
   const std::string before = read_text(path);
@@ -57,7 +57,7 @@ TEST_CASE("a writer brings a database of an older evo up to date and loses nothi
   CHECK(row.evaluation.builds.at(0).flags.empty());
   CHECK(row.evaluation.builds.at(0).registers > 0);
   CHECK(store.task_files(run.info.task_hash).contains("toy/task.json"));
-  // What is new can be written beside it.
+  // New rows can be added.
   RunInfo info = run_info();
   const auto archive = store.archive(store.begin_run(info));
   archive->record(proposal(0), candidate(proposal(0), "source"), valid(20, "1"));
@@ -76,7 +76,7 @@ TEST_CASE("a database of an older evo takes devices of kinds that it did not kno
   CHECK(store.check().empty());
 }
 
-TEST_CASE("to change a database it must be there, hold something, and may be an older one") {
+TEST_CASE("only an existing database with content can be changed, also one of an older evo") {
   const TempFolder folder;
   CHECK_THAT(error_of([&] { Store::open(folder / "none.db", Store::Mode::change); }),
              ContainsSubstring("there is no database"));
@@ -86,7 +86,7 @@ TEST_CASE("to change a database it must be there, hold something, and may be an 
   CHECK(Store::open(folder / "old.db", Store::Mode::read).elites().size() == 3);
 }
 
-TEST_CASE("a database that is brought up to date differs from a new one in nothing") {
+TEST_CASE("a database that is brought up to date has the schema of a new one") {
   const TempFolder folder;
   const auto schema = [](const fs::path& path) {
     Store::open(path, Store::Mode::write);

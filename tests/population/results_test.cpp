@@ -221,7 +221,7 @@ TEST_CASE("an inactive gene has its first value in a cache file, and is named") 
   CHECK_FALSE(cache["32,True,2,rows"].contains("inactive"));
 }
 
-TEST_CASE("copies stand for what their originals were") {
+TEST_CASE("a copy has the result of its original") {
   Bench bench;
   bench.begin();
   bench.add(plain(16), failed(Verdict::compile_failed, "error"), "same");
@@ -287,7 +287,7 @@ TEST_CASE("results become T4 results with what the schema asks for") {
   CHECK(file["results"][1]["measurements"][0] == json({{"name", "time"}, {"value", 0.0035}, {"unit", "ms"}}));
 }
 
-TEST_CASE("results become one line for each candidate") {
+TEST_CASE("results in CSV have one line for each candidate") {
   Bench bench;
   const std::string text = csv_text(mixed_results(bench));
   CHECK_THAT(text, ContainsSubstring("tile,async,depth,order,status,time_ms,std_ms,compile_ms,bench_ms,verdict\n"));
@@ -296,7 +296,7 @@ TEST_CASE("results become one line for each candidate") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 8);
 }
 
-TEST_CASE("runs that rank by the same go into one file, each genome once") {
+TEST_CASE("runs of the same objective go into one file, each genome once") {
   Bench bench;
   const RunId first = bench.begin();
   bench.add(plain(16), bench.timed({4}));
@@ -310,16 +310,16 @@ TEST_CASE("runs that rank by the same go into one file, each genome once") {
   CHECK(cache.size() == 2);
   CHECK(cache["16,False,1,rows"]["time"] == 0.004);
   CHECK(cache["64,False,1,rows"]["time"] == 0.006);
-  const RunId elsewhere = bench.begin({"wide"});
+  const RunId unfinished = bench.begin({"wide"});
   CHECK_THAT(error_of([&] {
-               results_of(bench.store(), {first, elsewhere});
+               results_of(bench.store(), {first, unfinished});
              }),
              ContainsSubstring("runs 1 and 3 do not rank by the same"));
-  CHECK_THAT(error_of([&] { results_of(bench.store(), {elsewhere}); }), ContainsSubstring("nothing was evaluated"));
+  CHECK_THAT(error_of([&] { results_of(bench.store(), {unfinished}); }), ContainsSubstring("nothing was evaluated"));
   CHECK_THAT(error_of([&] { results_of(bench.store(), {99}); }), ContainsSubstring("no run 99"));
 }
 
-TEST_CASE("what was written comes back as a run that ranks by the same") {
+TEST_CASE("written results are imported as a run of the same objective") {
   Bench bench;
   bench.begin({"small", "wide"});
   bench.add(plain(16), bench.timed({4, 9}));
@@ -328,29 +328,29 @@ TEST_CASE("what was written comes back as a run that ranks by the same") {
   for (const bool as_t4 : {false, true}) {
     const Results written = bench.results();
     const Results read = read_results(as_t4 ? t4_text(written) : kernel_tuner_text(written), "sweep.json");
-    Store elsewhere = Store::open(":memory:", Store::Mode::write);
-    const RunId run = import_results(elsewhere, read, "evo import sweep.json");
-    const RunRow row = *elsewhere.run(run);
+    Store imported = Store::open(":memory:", Store::Mode::write);
+    const RunId run = import_results(imported, read, "evo import sweep.json");
+    const RunRow row = *imported.run(run);
     CHECK(row.status == RunStatus::finished);
     CHECK(row.info.objective == written.info.objective);
     CHECK(device_key(row.info.device) == device_key(written.info.device));
     CHECK(row.evaluated == 3);
     CHECK(row.valid == 2);
     CHECK(std::abs(*row.best_us - 2) < 1e-9);
-    const CandidateRow first = *elsewhere.candidate(*elsewhere.candidate_of(run, 0));
+    const CandidateRow first = *imported.candidate(*imported.candidate_of(run, 0));
     CHECK(first.genome == plain(16));
     REQUIRE(first.evaluation.timings.size() == 2);
     CHECK(std::abs(first.evaluation.timings[1].median_us - 9) < 1e-9);
-    CHECK(elsewhere.candidate(*elsewhere.candidate_of(run, 1))->evaluation.verdict == Verdict::timed_out);
-    CHECK(elsewhere.candidate(*elsewhere.candidate_of(run, 2))->genome == other(128, "a,b"));
-    // What has no sources cannot be taken away.
-    CHECK(elsewhere.elites().empty());
-    CHECK_THAT(error_of([&] { results_of(elsewhere, {run}); }), ContainsSubstring("was imported without the files"));
-    CHECK(elsewhere.check().empty());
+    CHECK(imported.candidate(*imported.candidate_of(run, 1))->evaluation.verdict == Verdict::timed_out);
+    CHECK(imported.candidate(*imported.candidate_of(run, 2))->genome == other(128, "a,b"));
+    // Candidates without sources never become elites.
+    CHECK(imported.elites().empty());
+    CHECK_THAT(error_of([&] { results_of(imported, {run}); }), ContainsSubstring("was imported without the files"));
+    CHECK(imported.check().empty());
   }
 }
 
-TEST_CASE("an error that T4 does not tell is left out of a cache file, and read back as unknown") {
+TEST_CASE("an error that T4 does not give is left out of a cache file, and read back as unknown") {
   Bench bench;
   bench.begin();
   bench.add(plain(16), bench.timed({4}));
@@ -417,7 +417,7 @@ TEST_CASE("imported results leave a task's elites current, and its files to the 
   CHECK(store.elites().front().current);
 }
 
-TEST_CASE("files that are no results of evo's are refused in one line that says why") {
+TEST_CASE("files that are no results of evo are refused in one line that says why") {
   Bench bench;
   const std::string text = kernel_tuner_text(mixed_results(bench));
   const auto refusal = [](const std::string& damaged) {

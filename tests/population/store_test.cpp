@@ -10,10 +10,10 @@ using namespace evo;
 using namespace evo::test;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a run comes back as it was begun") {
+TEST_CASE("every field of a run is read back") {
   Store store = Store::open(":memory:", Store::Mode::write);
-  const RunInfo begun = run_info();
-  const RunId id = store.begin_run(begun);
+  const RunInfo info = run_info();
+  const RunId id = store.begin_run(info);
 
   const RunRow row = store.run(id).value();
   CHECK(row.id == id);
@@ -22,24 +22,24 @@ TEST_CASE("a run comes back as it was begun") {
   CHECK(row.finished_at.empty());
   CHECK(row.evaluated == 0);
   CHECK_FALSE(row.best_us);
-  CHECK(row.info.task == begun.task);
-  CHECK(row.info.task_hash == begun.task_hash);
+  CHECK(row.info.task == info.task);
+  CHECK(row.info.task_hash == info.task_hash);
   CHECK(row.info.device.id == "cuda:0");
   CHECK(row.info.device.name == "Test GPU");
   CHECK(row.info.device.uuid == "GPU-1");
   CHECK(row.info.device.driver == "580.1");
-  CHECK(row.info.device.facts == begun.device.facts);
-  CHECK(row.info.target.options == begun.target.options);
+  CHECK(row.info.device.facts == info.device.facts);
+  CHECK(row.info.target.options == info.target.options);
   REQUIRE(row.info.target.validated.size() == 2);
   CHECK(row.info.target.validated[1].name == "tail");
-  CHECK(row.info.target.validated[1].parameters == begun.target.validated[1].parameters);
+  CHECK(row.info.target.validated[1].parameters == info.target.validated[1].parameters);
   CHECK(row.info.objective == "latency mission out=f16");
   CHECK(row.info.seed == 7);
   CHECK(row.info.salt == 0xfedcba9876543210u);
   CHECK(row.info.evaluation_limit == 40);
   CHECK(row.info.time_limit_s == 12.5);
   CHECK(row.info.width == 4);
-  CHECK(row.info.command == begun.command);
+  CHECK(row.info.command == info.command);
   CHECK(row.info.nvrtc_version == "13.0");
 }
 
@@ -77,16 +77,16 @@ TEST_CASE("a finished run has an end and a status, and a resumed one runs again"
   CHECK(store.reopen_run(id).evaluation_limit == 100);
 }
 
-TEST_CASE("a run that does not exist is named") {
+TEST_CASE("the error for a run that does not exist names it") {
   Store store = Store::open(":memory:", Store::Mode::write);
   CHECK_FALSE(store.run(12));
-  CHECK_FALSE(store.last_run());
+  CHECK(store.runs().empty());
   CHECK_THAT(error_of([&] { store.reopen_run(12); }), ContainsSubstring("no run 12"));
   CHECK_THAT(error_of([&] { store.finish_run(12, RunStatus::finished); }), ContainsSubstring("no run 12"));
   CHECK_THAT(error_of([&] { store.archive(12); }), ContainsSubstring("no run 12"));
 }
 
-TEST_CASE("everything known of a candidate comes back") {
+TEST_CASE("every field of a candidate is read back") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
   const auto archive = store.archive(run);
@@ -165,7 +165,7 @@ TEST_CASE("not-a-number and infinite errors are kept as such") {
   CHECK(std::isnan(back.worst_relative_l2));
 }
 
-TEST_CASE("texts with quotes, line breaks and other bytes survive") {
+TEST_CASE("texts with quotes, line breaks and other bytes are read back unchanged") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
   const std::string source = std::string("'); DROP TABLE run; --\n\"%s\" \xff\xfe", 31) + std::string(1, '\0') + "end";
@@ -241,7 +241,7 @@ TEST_CASE("runs are listed newest first with their counts") {
   CHECK(runs[1].valid == 2);
   CHECK(runs[1].best_us == 20);
   CHECK(runs[0].evaluated == 0);
-  CHECK(store.last_run() == second);
+  CHECK(store.runs().front().id == second);
 }
 
 TEST_CASE("the outcomes of a run come in ticket order") {
@@ -328,7 +328,7 @@ TEST_CASE("the newest self-test of a task hash on a kind of device is remembered
   CHECK(store.task_files(info.task_hash) == info.files);
 }
 
-TEST_CASE("what was written is there when the file is opened again") {
+TEST_CASE("rows are there when the file is opened again") {
   const TempFolder folder;
   RunId run = 0;
   {

@@ -40,7 +40,7 @@ bool any(const Genome&) {
   return true;
 }
 
-/// Packed weights that the multi-function unit makes of offset, scale and score in f16.
+/// True when the multi-function unit computes packed weights from offset, scale and score in f16.
 bool f16_powers(const Genome& genome) {
   return has(genome, "exponential", "ex2_f16x2") ||
          (has(genome, "score_type", "f16") && has(genome, "mixed_with", "ex2"));
@@ -77,7 +77,7 @@ const Bindings kCausal = {{"mask", std::string("causal")}};
 
 }  // namespace
 
-TEST_CASE("tiny scores weigh all visible keys alike, in every arithmetic of the kernel") {
+TEST_CASE("tiny scores give all visible keys the same weight, in every arithmetic of the kernel") {
   for (const auto& [shape, options, gain] : {
            std::tuple{"1,2,77,64", Bindings{}, 1e-3},
            std::tuple{"1,2,77,64", kCausal, 1e-17},  // the product of two scales is no f32 value
@@ -91,7 +91,7 @@ TEST_CASE("tiny scores weigh all visible keys alike, in every arithmetic of the 
   }
 }
 
-TEST_CASE("a scale of zero weighs all visible keys alike") {
+TEST_CASE("a scale of zero gives all visible keys the same weight") {
   for (const auto& [zeroed, options] : {std::tuple{"q_scale", Bindings{}}, std::tuple{"k_scale", kCausal}}) {
     const Aimed aimed("fp8_sdpa", hopper(), {"1,2,77,64"}, options);
     Operands operands = draw(aimed, normal());
@@ -104,14 +104,14 @@ TEST_CASE("a scale of zero weighs all visible keys alike") {
 TEST_CASE("a row's weights are right where the first tile of keys is masked") {
   const Aimed aimed("fp8_sdpa", hopper(), {"1,1,130,64"}, kCausal);
   const Operands operands = draw(aimed, normal());
-  // Rows 0 to 63 see nothing of the tile that comes first.
+  // The first tile is masked for rows 0 to 63.
   const auto blind = [](const Genome& genome) {
     return has(genome, "rescale", "threshold") && has(genome, "kv_order", "backward") && has(genome, "tile_k", 64) &&
            !has(genome, "warpgroups_q", 1);
   };
   check(aimed, "wgmma", operands, 4, [&](const Genome& genome) { return blind(genome) && f16_powers(genome); });
   check(aimed, "wgmma", operands, 2, blind);
-  // A group or a CTA may see nothing at all.
+  // All keys of a group or of a CTA may be masked.
   const auto shared_out = [](const Genome& genome) {
     return !has(genome, "warpgroups_k", 1) || !has(genome, "kv_split", 1);
   };
@@ -145,7 +145,7 @@ TEST_CASE("queries are read at the right address in heads of more than 2^31 code
                           return has(one, "q_operand", "global") && has(one, "score_type", "f32");
                         }).front();
   Program program = aimed.candidate(space, genome).programs.front();
-  // A head's last 16 rows are all of it that there is.
+  // Only the last 16 rows of a head are stored.
   program.source += R"(
 extern "C" __global__ void last_queries(const e4m3* last_rows, u32* operands, int S) {
   e4m3x4 query[head_dim / 8];

@@ -29,7 +29,7 @@ struct Operands {
 
 Operands draw(const Aimed& aimed, const Shape& shape, const Regime& regime, std::uint64_t seed);
 
-/// The task's output as an independent implementation has it: on the host, in double precision.
+/// The task's output by an independent implementation on the host in double precision.
 std::vector<double> expected(const Aimed& aimed, const Operands& operands, const Shape& shape);
 
 /// A program loaded on a virtual GPU.

@@ -27,7 +27,7 @@ TEST_CASE("random genomes of every task render to kernels without directives or 
   }
 }
 
-TEST_CASE("different genomes are different programs") {
+TEST_CASE("different genomes render to different programs") {
   for (const char* task : {"fp8_sdpa", "fp8_qkt"}) {
     const Aimed aimed(task, h200(), {"mission"});
     const Space space = aimed.space();

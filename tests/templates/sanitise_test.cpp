@@ -14,8 +14,8 @@ using namespace evo::test;
 
 namespace {
 
-/// Runs a candidate on one case of the task's shape and hands over what the sanitiser says; nothing when the candidate
-/// did not run, because it does not compile or asks for more registers than there are.
+/// Runs a candidate on one case of the task's shape and returns the sanitiser's findings. Returns nothing when the
+/// candidate does not compile or needs more registers than there are.
 std::optional<std::vector<vgpu::Finding>> findings_of(const Aimed& aimed, const Candidate& candidate) {
   const Program& program = candidate.programs.front();
   auto compiled = nvrtc_or_skip().compile(program.source, aimed.gpu().arch, program.max_registers);

@@ -19,7 +19,7 @@ const SourceTree& shipped_templates();
 /// One compiler for all tests; skips the test where there is none.
 Compiler& nvrtc_or_skip();
 
-/// A GPU as far as templates know it.
+/// The facts of a GPU that templates use.
 struct Gpu {
   std::string name;
   std::string arch;  ///< What NVRTC compiles for.
@@ -27,7 +27,7 @@ struct Gpu {
 };
 Gpu l4();
 Gpu h200();
-/// The same with the instructions of Hopper alone: wgmma, mbarriers, tensor maps.
+/// The same with the instructions that only Hopper has: wgmma, mbarriers, tensor maps.
 Gpu hopper();
 
 /// A shipped task aimed at some of its shapes on a GPU.

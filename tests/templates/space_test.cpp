@@ -52,8 +52,7 @@ TEST_CASE("every allele of every mma_sync gene occurs in a legal genome") {
           const Genome genome = space.complete({"mma_sync", {{gene.name, allele}}}, rng);
           const auto found = genome.genes.find(gene.name);
           INFO(task << " " << gpu.name << " " << gene.name << "=" << expr::to_string(allele));
-          // A gene under a condition needs the right genes before it: then sampling must come upon the
-          // allele.
+          // A gene with a condition is active only with certain other genes; then sampling must find the allele.
           bool occurs = found != genome.genes.end() && found->second == allele;
           for (int i = 0; i < 3000 && !occurs; ++i) {
             const Genome other = space.sample(rng);

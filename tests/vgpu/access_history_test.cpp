@@ -61,7 +61,7 @@ TEST_CASE("cells become as fine as the accesses need: neighbouring bytes do not 
   CHECK(history.read(1024, 4, thread(7)));
 }
 
-TEST_CASE("a copy in flight is ordered before no access, not even its own thread's") {
+TEST_CASE("a copy in flight conflicts with every access, even of its own thread") {
   AccessHistory history(1024, 32);
   CHECK(!history.begin_write(32, 16, thread(1)));
   const auto conflict = history.read(32, 4, thread(1));
@@ -99,7 +99,7 @@ TEST_CASE("an asynchronous read sees threads' writes only after a proxy fence") 
   CHECK(!history.begin_read(0, 16, engine));
 }
 
-TEST_CASE("clocks join to the later of each time") {
+TEST_CASE("joining vector clocks keeps the later time of each thread") {
   VectorClock a = knows(1, 5), b = knows(2, 7);
   b.raise(3, 0, 2);
   CHECK(!a.covers(b));

@@ -136,7 +136,7 @@ TEST_CASE("the 16-bit forms equal an H200 on every input") {
     }
 }
 
-TEST_CASE("special values are the ISA's tables") {
+TEST_CASE("special values follow the ISA's tables") {
   const float nan = std::nanf(""), tiny = 0x1p-140f;
   for (Subnormals s : {kKeep, kFlush}) {
     CHECK(ex2_approx(-kInfinity, s) == 0);
@@ -170,7 +170,7 @@ TEST_CASE("special values are the ISA's tables") {
   CHECK(bits(tanh_approx(nan)) == nan_bits());
 }
 
-TEST_CASE("flushing takes subnormal operands and results to zero, keeping does not") {
+TEST_CASE("ftz sets subnormal operands and results to zero, and without it they are kept") {
   CHECK(ex2_approx(-140, kFlush) == 0);
   CHECK(ex2_approx(-140, kKeep) == 0x1p-140f);
   CHECK(rcp_approx(0x1p127f, kFlush) == 0);

@@ -12,10 +12,6 @@ using namespace evo::vgpu;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 const std::string kHelpers = R"(
   typedef unsigned u32; typedef unsigned long long u64;
   struct __align__(64) Map { u64 words[16]; };
@@ -135,7 +131,7 @@ TEST_CASE("a bulk copy into shared memory is complete when its mbarrier's phase 
   for (std::uint32_t i = 128; i < 160; ++i) CHECK(result.out[32 + i] == 7000 + i);
 }
 
-TEST_CASE("a bulk store reads its source until it is waited for") {
+TEST_CASE("a bulk store may read its source until a wait for it ends") {
   const BulkRun result = run(R"(
     if (t == 0) { store(out, at(data), 128); asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
     __syncwarp();
@@ -148,7 +144,8 @@ TEST_CASE("a bulk store reads its source until it is waited for") {
   REQUIRE(result.reason == "");
   for (std::uint32_t i = 0; i < 32; ++i) CHECK(result.out[i] == i);
   CHECK(result.out[32] == 5);
-  for (std::uint32_t i = 0; i < 16; ++i) CHECK(result.out[64 + i] == 7064 + i);  // The thread's end ends it.
+  for (std::uint32_t i = 0; i < 16; ++i)
+    CHECK(result.out[64 + i] == 7064 + i);  // The store completes when its thread ends.
 }
 
 TEST_CASE("bulk reductions combine with the values in memory") {
@@ -179,7 +176,7 @@ TEST_CASE("bulk reductions combine with the values in memory") {
   }
 }
 
-TEST_CASE("impossible bulk copies are findings") {
+TEST_CASE("invalid bulk copies are findings") {
   CHECK(contains(run("if (t == 0) load(at(data), in, 20, b);").reason, "no multiple of 16"));
   CHECK(contains(run("if (t == 0) load(at(data), in + 1, 16, b);").reason, "not aligned to 16 bytes"));
   CHECK(contains(run("if (t == 0) load(at(data), in + 128, 1024, b);").reason, "'in'"));
@@ -188,7 +185,7 @@ TEST_CASE("impossible bulk copies are findings") {
   CHECK(contains(run("if (t == 0) { load(at(data), in, 32, b); expect(b, 64); } wait(b, 0);").reason, "32 bytes"));
 }
 
-TEST_CASE("a tensor load brings the box, row after row") {
+TEST_CASE("a tensor load copies the box row by row") {
   const Words box = load_box(map_2d(0, TensorElement::u32, 40, 20, 176, 8, 6), 4, 3);
   for (int r = 0; r < 6; ++r)
     for (int c = 0; c < 8; ++c) CHECK(box[static_cast<std::size_t>(r * 8 + c)] == element(3 + r, 4 + c));

@@ -15,10 +15,6 @@ namespace {
 
 using Ints = std::vector<std::int32_t>;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 Ints ints(Outside& gpu, std::string_view kernel, std::uint32_t threads) {
   const auto out = gpu.upload("out", Ints(threads, 0));
   gpu.run(kernel, {{1, 1, 1}, {threads, 1, 1}}, out);
@@ -93,7 +89,7 @@ TEST_CASE("lists of allocated nodes keep their values, and the heap is as large 
   }
   const auto out = gpu.upload("out", Ints{0});
   gpu.run("exhaust_heap", {{1, 1, 1}, {1, 1, 1}}, out);
-  CHECK(gpu.download<std::int32_t>(out, 1).front() == 7);  // 8 MiB, and each block costs something.
+  CHECK(gpu.download<std::int32_t>(out, 1).front() == 7);  // The heap has 8 MiB, and each allocation has an overhead.
 }
 
 TEST_CASE("a function's stack allocations are freed when it returns") {
@@ -102,7 +98,7 @@ TEST_CASE("a function's stack allocations are freed when it returns") {
   for (int t = 0; t < 40; ++t) CHECK(got[t] == 200 * (t * 128 * 127 / 2));  // 200 times 512 bytes of 16 KiB.
 }
 
-TEST_CASE("calls of no function, endless recursion and misuse of the heap are reported") {
+TEST_CASE("calls of null pointers, endless recursion and misuse of the heap are reported") {
   Outside gpu("calls.cu");
   const auto out = gpu.upload("out", Ints(32, 0));
   const auto reason = [&](std::string_view kernel, auto... arguments) {
@@ -115,7 +111,7 @@ TEST_CASE("calls of no function, endless recursion and misuse of the heap are re
   CHECK(contains(reason("use_after_free", out), "reads 4 bytes at"));
 }
 
-TEST_CASE("calls that double with each function are not inlined without end") {
+TEST_CASE("inlining is limited when each function calls the preceding one twice") {
   TestGpu gpu;
   gpu.load_ptx(doubling_calls(30));
   CHECK(gpu.module().kernel("k")->code.size() < 100'000);

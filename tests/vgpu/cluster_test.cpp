@@ -12,10 +12,6 @@ using namespace evo::vgpu;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 const std::string kHelpers = R"(
   typedef unsigned u32; typedef unsigned long long u64;
   __device__ u32 at(const void* p) { return (u32)__cvta_generic_to_shared(p); }
@@ -157,7 +153,7 @@ TEST_CASE("a multicast copy lands in every block of its mask") {
   }
 }
 
-TEST_CASE("misuse of clusters is found") {
+TEST_CASE("misuse of clusters is reported") {
   CHECK(contains(run("data[t] = 1;\nif (me == 0) out[t] = peek(map(at(data + t), 1) + 8192);").reason,
                  "shared memory of block"));
   CHECK(contains(run("if (me == 1) return;\ncluster_sync();\nif (me == 0) out[t] = peek(map(at(data), 1));").reason,
@@ -188,7 +184,7 @@ TEST_CASE("reductions in shared memory that complete on an mbarrier need a launc
     }
 }
 
-TEST_CASE("a kernel may be built for a cluster") {
+TEST_CASE("a kernel can fix its cluster size at compile time") {
   TestGpu gpu;
   gpu.load_cuda("extern \"C\" __global__ void __cluster_dims__(2, 1, 1) k(int* out) { out[0] = 1; }");
   CHECK(gpu.module().kernel("k")->required_cluster == std::array<std::uint32_t, 3>{2, 1, 1});

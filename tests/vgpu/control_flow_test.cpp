@@ -44,7 +44,7 @@ TEST_CASE("an early return leaves the other threads running") {
   for (std::size_t i = 0; i < in.size(); ++i) CHECK(out[i] == (in[i] % 3 == 0 ? -1 : in[i] * 2));
 }
 
-TEST_CASE("nested branches take every path and meet again") {
+TEST_CASE("nested branches take every path and reconverge") {
   const auto in = counting(200);
   const auto out = run_ints(std::string(kHead) + R"(
     if (i >= n) return;
@@ -131,7 +131,7 @@ t: .branchtargets a, b;
 brx.idx x, t; a: ret; b: ret; })");
   const auto failure = gpu.launch("k", {});
   REQUIRE(failure);
-  CHECK(failure->reason.find("the index 7 is beyond the table") != std::string::npos);
+  CHECK(contains(failure->reason, "the index 7 is beyond the table"));
 }
 
 TEST_CASE("device functions are called, also by diverged lanes, with structs and local arrays") {
@@ -173,7 +173,7 @@ TEST_CASE("lanes of one warp can wait for each other's stores") {
   for (const int total : out) CHECK(total == 192);
 }
 
-TEST_CASE("a spin on another warp's flag ends, as does one on another block's") {
+TEST_CASE("a spin on the flag of another warp or of another block ends") {
   const auto warps = run_ints(std::string(kHead) + R"(
     __shared__ volatile int flag;
     if (threadIdx.x == 0) flag = 0;
@@ -192,7 +192,7 @@ TEST_CASE("a spin on another warp's flag ends, as does one on another block's") 
   for (const int arrived : blocks) CHECK(arrived == 4);
 }
 
-TEST_CASE("blocks meet repeatedly at a grid barrier that the kernel implements") {
+TEST_CASE("blocks synchronise repeatedly at a grid barrier that the kernel implements") {
   constexpr int kRounds = 6, kCount = 256;
   TestGpu gpu;
   gpu.load_cuda(R"(

@@ -20,7 +20,7 @@ using Longs = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("blocks of a cooperative launch meet at the grid's barrier") {
+TEST_CASE("blocks of a cooperative launch synchronise at the grid's barrier") {
   Outside gpu("cooperation.cu");
   constexpr int kCount = 1000, kRounds = 3;
   Ints values(kCount * (kRounds + 1), 0);
@@ -79,7 +79,7 @@ ret; })");
   CHECK(gpu.download<float>(out, 2) == std::vector<float>{10, 20});
 }
 
-TEST_CASE("a vector atomic wants the whole vector aligned and inside its buffer") {
+TEST_CASE("a vector atomic requires the whole vector to be aligned and inside its buffer") {
   const auto failure_of = [](const std::string& operation, int offset) {
     TestGpu gpu;
     gpu.load_ptx(R"(.version 9.0
@@ -94,8 +94,8 @@ ld.param.u64 at, [sums]; mov.b32 x, 0;
   };
   for (const char* operation : {"red.global.add.v4.f32", "red.global.add.noftz.v4.bf16x2"}) {
     CHECK(failure_of(operation, 0).empty());
-    CHECK(failure_of(operation, 4).find("writes 16 bytes at a misaligned address") != std::string::npos);
-    CHECK(failure_of(operation, 16).find("writes 16 bytes at") != std::string::npos);
+    CHECK(contains(failure_of(operation, 4), "writes 16 bytes at a misaligned address"));
+    CHECK(contains(failure_of(operation, 16), "writes 16 bytes at"));
   }
 }
 

@@ -105,7 +105,7 @@ class Program {
     issue.barrier = step.barrier.expected_warps == 0 ? nullptr : &step.barrier;
     recorder.issue(instructions_[static_cast<std::size_t>(step.instruction)], issue);
   }
-  std::deque<Registers> registers_;  // Stay where they are: instructions point into them.
+  std::deque<Registers> registers_;  // A deque, because instructions point into its elements.
   std::vector<TracedInstruction> instructions_;
   std::vector<Step> steps_;
 };
@@ -314,7 +314,7 @@ TEST_CASE("a warpgroup's products wait for the banks that bring their operands")
   const LaunchCost from_shared = cost_of(products(false), 8), from_registers = cost_of(products(true), 8);
   CHECK(from_shared.sm_us * clocks_per_us == Approx(400 * 2 * (2048 + 256) / h200().rates.shared_bytes).epsilon(0.05));
   CHECK(from_registers.sm_us < 0.7 * from_shared.sm_us);
-  // Rows of 256 single bits are as short, and the tensor cores take longer: the banks hold nothing up.
+  // Rows of 256 single bits are as short, and the tensor cores take longer: the banks delay nothing.
   const MmaForm bits{64, 8, 256, MmaType::b1, MmaType::b1, MmaType::s32};
   CHECK(cost_of(products(false, bits), 8).sm_us == Approx(cost_of(products(true, bits), 8).sm_us).epsilon(0.01));
 }

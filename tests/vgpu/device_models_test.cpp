@@ -78,7 +78,7 @@ TEST_CASE("a program for another GPU is refused when it is loaded, as a driver d
         "the program was compiled for sm_90a, which NVIDIA A100 SXM 80 GB (virtual) (sm_80) does not run");
 }
 
-TEST_CASE("a model's facts are complete and consistent") {
+TEST_CASE("the facts of each model are complete and consistent") {
   std::set<std::string> ids;
   for (const DeviceModel& model : device_models()) {
     const DeviceInfo info = device_info(model);

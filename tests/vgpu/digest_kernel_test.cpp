@@ -11,7 +11,7 @@
 
 using namespace evo;
 
-TEST_CASE("the kernel for digests computes what the host computes, whatever the size of the launch") {
+TEST_CASE("the digest kernel gives the host's digest for every launch size") {
   constexpr std::uint64_t kKey = 0x123456789abcdef0;
   vgpu::TestGpu gpu;
   gpu.load_ptx(cuda::digest_ptx());
@@ -25,7 +25,7 @@ TEST_CASE("the kernel for digests computes what the host computes, whatever the 
   }
 }
 
-TEST_CASE("a digest depends on every byte, on its place and on the key") {
+TEST_CASE("a digest depends on every byte, its position and the key") {
   std::vector<std::byte> content(29, std::byte{1});
   const std::uint64_t before = digest_of(content, 7);
   CHECK(digest_of(content, 8) != before);
@@ -41,7 +41,7 @@ TEST_CASE("a digest depends on every byte, on its place and on the key") {
   CHECK(digest_of(std::as_bytes(std::span(words)), 7) != ordered);
 }
 
-TEST_CASE("words that change places cannot make up for the distance without knowing the key") {
+TEST_CASE("words that swap positions and compensate for the distance still change the digest") {
   constexpr std::uint64_t kSteps[] = {1, 0x9E3779B97F4A7C15};  // a sum of mixed (word + (position + key) * step) stays
   for (const std::uint64_t step : kSteps) {
     const std::vector<std::uint64_t> words = {11, 22, 33, 44};

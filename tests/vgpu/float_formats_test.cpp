@@ -19,7 +19,7 @@
 namespace evo::vgpu {
 namespace {
 
-/// A format as its definition reads, apart from the implementation.
+/// A format by its definition, independent of the implementation.
 struct Definition {
   int exponent_bits;
   int fraction_bits;
@@ -137,7 +137,7 @@ std::uint32_t bits_of(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-TEST_CASE("f32 narrows to the neighbour that the rounding asks for") {
+TEST_CASE("f32 narrows to the neighbour that the rounding mode selects") {
   for (const Narrowing& how : every_narrowing()) {
     check_narrowing(kF16, how, f16_from_f32);
     check_narrowing(kBf16, how, bf16_from_f32);
@@ -255,7 +255,7 @@ TEST_CASE("a row converts in place, and packed halves keep their order") {
   }
 }
 
-TEST_CASE("conversions from f32 equal an H200, NaNs and all") {
+TEST_CASE("conversions from f32 equal an H200, NaNs included") {
   const RecordedSection section = recorded_sections("convert.bin").at("from.f32");
   const auto rn = Rounding::rn;
   using Column = std::function<std::uint32_t(float)>;

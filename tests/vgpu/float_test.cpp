@@ -133,7 +133,7 @@ TEST_CASE("ftz flushes operands and results, sat clamps to [0, 1] and NaN to zer
         [](U64 a, U64 b, U64) { return bits_of(saturate(as_f32(a) + as_f32(b))); });
 }
 
-TEST_CASE("directed rounding modes round that way") {
+TEST_CASE("directed rounding modes round in their direction") {
   const auto inputs = f32_inputs();
   const auto sum = [](U64 a, U64 b) {
     g_a = as_f32(a);
@@ -211,7 +211,7 @@ TEST_CASE("f32 minimum and maximum drop a NaN, keep it with .NaN, and order the 
         [](U64 a, U64 b, U64) { return (a & 0x80000000u) | (b & 0x7fffffffu); });
 }
 
-TEST_CASE("floating point comparisons treat NaN as the operator says") {
+TEST_CASE("floating-point comparisons with NaN give the result that the operator specifies") {
   const auto inputs = f32_inputs();
   const auto test = [&](const std::string& op, auto holds) {
     check("setp." + op + ".f32 r, a32, b32; selp.u32 d32, 1, 0, r;", 32, inputs,
@@ -277,7 +277,7 @@ TEST_CASE("conversions between f32, f64 and integers saturate and round as named
   check("cvt.sat.f32.f32 d32, a32;", 32, singles, [](U64 a, U64, U64) { return bits_of(saturate(as_f32(a))); });
 }
 
-TEST_CASE("conversions to and from f16, bf16 and 8-bit pairs go through the one implementation") {
+TEST_CASE("conversions to and from f16, bf16 and 8-bit pairs agree with evaluator/numbers") {
   const auto inputs = f32_inputs();
   check("cvt.rn.f16.f32 d16, a32;", 16, inputs, [](U64 a, U64, U64) { return U64(f16_from_f32(as_f32(a))); });
   check("cvt.rz.f16.f32 d16, a32;", 16, inputs,
@@ -439,7 +439,7 @@ TEST_CASE("half minimum, maximum and comparison") {
         on_halves([](U64 a, U64 b, U64) { return !(f16_value(a) < f16_value(b)) ? 0x3c00u : 0u; }));
 }
 
-TEST_CASE("approximate functions stay near the truth and follow special values") {
+TEST_CASE("approximate functions are close to the exact values and follow the special values") {
   std::vector<Inputs> inputs;
   for (int i = -600; i <= 600; ++i)
     inputs.push_back({bits_of(0.03125f * static_cast<float>(i)), bits_of(1.5f + static_cast<float>(i)), 0});

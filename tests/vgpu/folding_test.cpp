@@ -52,7 +52,7 @@ using Order = std::vector<std::uint32_t>;
 
 }  // namespace
 
-TEST_CASE("a number added to an address is the offset of the access") {
+TEST_CASE("a constant added to an address becomes the offset of the access") {
   const auto all = fates({ptx("add.s32", OpClass::integer, {1}, {100}, 64), load(2, 1)});
   CHECK(all[0] == Fate::folded);
   CHECK(all[1] == Fate::issues);
@@ -61,7 +61,7 @@ TEST_CASE("a number added to an address is the offset of the access") {
                ptx("mul.f32", OpClass::float_fma, {3}, {1, 1})})[0] == Fate::issues);
 }
 
-TEST_CASE("addresses that differ by a number share the sum of their registers") {
+TEST_CASE("addresses that differ by a constant share the sum of their registers") {
   const auto all =
       fates({ptx("add.s32", OpClass::integer, {1}, {100, 101}), load(2, 1),
              ptx("add.s32", OpClass::integer, {3}, {101}, 640), ptx("add.s32", OpClass::integer, {4}, {100, 3}),

@@ -118,4 +118,8 @@ std::vector<Simd> all_simd() {
   return result;
 }
 
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
 }  // namespace evo::vgpu

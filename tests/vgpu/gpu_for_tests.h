@@ -108,4 +108,7 @@ std::vector<std::uint64_t> run_snippet(const std::string& instructions, int resu
 /// The vector instruction sets of this CPU. All must give the same bits.
 std::vector<Simd> all_simd();
 
+/// True when `part` occurs in a text, such as the reason of a failure.
+bool contains(std::string_view text, std::string_view part);
+
 }  // namespace evo::vgpu

@@ -85,7 +85,7 @@ __extension__ using U128 = unsigned __int128;
 
 }  // namespace
 
-TEST_CASE("integer sums, differences and products wrap and widen as PTX says") {
+TEST_CASE("integer sums, differences and products wrap and widen as PTX specifies") {
   check("add.u32 d32, a32, b32;", 32, [](U64 a, U64 b, U64) { return U32(a) + U32(b); });
   check("add.s16 d16, a16, b16;", 16, [](U64 a, U64 b, U64) { return U16(U16(a) + U16(b)); });
   check("add.u64 d64, a64, b64;", 64, [](U64 a, U64 b, U64) { return a + b; });
@@ -161,7 +161,7 @@ TEST_CASE("lop3 evaluates its table for every combination of bits") {
   }
 }
 
-TEST_CASE("prmt picks bytes, repeats signs and knows its modes") {
+TEST_CASE("prmt selects bytes, replicates signs and supports every mode") {
   const auto pick = [](U64 a, U64 b, U32 selector) {
     const U64 both = U64(U32(b)) << 32 | U32(a);
     U64 result = 0;
@@ -293,7 +293,7 @@ TEST_CASE("comparisons combine with predicates and select") {
         [](U64 a, U64 b, U64) { return U64((a == 0) != (b != 0)); });
 }
 
-TEST_CASE("video instructions take bytes and halves of registers, and put them there") {
+TEST_CASE("video instructions read and write bytes and halves of registers") {
   struct Case {
     const char* snippet;
     std::uint64_t expected;

@@ -105,7 +105,7 @@ bool holds(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("the first launch of a plan waits before it touches memory that a previous call may still use") {
+TEST_CASE("the first launch of a plan must wait before it accesses memory that a previous call may still use") {
   Bench bench;
   const std::vector<Argument> copy = {tensor(0), tensor(1)};
   CHECK(bench.found({launch("hasty", false, copy)}).empty());
@@ -125,7 +125,7 @@ TEST_CASE("one thread's wait counts only for threads that a barrier orders after
   CHECK(holds(bench.found({launch("one_waits", true, {tensor(0), tensor(1), number(0)})}), "thread (1, 0, 0)"));
 }
 
-TEST_CASE("a launch waits before it reads what the preceding launch writes or overwrites what that reads") {
+TEST_CASE("a launch must wait before it reads the preceding launch's outputs or overwrites its inputs") {
   Bench bench;
   const Launch first = launch("hasty", false, {tensor(0), scratch()});
   CHECK(bench.found({first, launch("patient", true, {scratch(), tensor(1)})}).empty());

@@ -113,14 +113,14 @@ class Rewriting {
   }
 
   string destination(const string& name) {
-    if (name.size() == 1) return answers_++ == 0 ? "r" : "q";
+    if (name.size() == 1) return predicates_written_++ == 0 ? "r" : "q";
     result_bits_ = width_of(name[0]);
     writes_register_ = true;
     return "d" + std::to_string(result_bits_);
   }
 
   string source(const string& name) {
-    if (name.size() == 1) return questions_++ == 0 ? "p" : "s";
+    if (name.size() == 1) return predicates_read_++ == 0 ? "p" : "s";
     const int width = width_of(name[0]);
     const std::size_t index = sources_++;
     if (index > 2) return name;
@@ -135,10 +135,10 @@ class Rewriting {
   /// Predicates and the carry that the form reads come from c.
   string before() {
     const bool takes_carry = is_one_of({"addc", "subc", "madc"});
-    if ((takes_carry || questions_ > 0) && kinds_[2] == Kind::none) kinds_[2] = Kind::any32;
+    if ((takes_carry || predicates_read_ > 0) && kinds_[2] == Kind::none) kinds_[2] = Kind::any32;
     string text;
-    if (questions_ > 0) text += "and.b32 t32, c32, 1; setp.ne.u32 p, t32, 0; ";
-    if (questions_ > 1) text += "and.b32 t32, c32, 2; setp.ne.u32 s, t32, 0; ";
+    if (predicates_read_ > 0) text += "and.b32 t32, c32, 1; setp.ne.u32 p, t32, 0; ";
+    if (predicates_read_ > 1) text += "and.b32 t32, c32, 2; setp.ne.u32 s, t32, 0; ";
     if (takes_carry) text += (modifiers_[0] == "subc" ? "sub" : "add") + string(".cc.u32 t32, c32, 0x80000000; ");
     return text;
   }
@@ -146,8 +146,8 @@ class Rewriting {
   /// Predicates and the carry that it writes go into d.
   string after() {
     string text;
-    if (answers_ > 0) text += writes_register_ ? "@r add.u32 d32, d32, 1; " : "selp.u32 d32, 1, 0, r; ";
-    if (answers_ > 1) text += "@q add.u32 d32, d32, 2; ";
+    if (predicates_written_ > 0) text += writes_register_ ? "@r add.u32 d32, d32, 1; " : "selp.u32 d32, 1, 0, r; ";
+    if (predicates_written_ > 1) text += "@q add.u32 d32, d32, 2; ";
     if (!has("cc")) return text;
     text += (is_one_of({"sub", "subc"}) ? "subc" : "addc") + string(".u32 t32, 0, 0; shl.b32 t32, t32, 31; ");
     if (result_bits_ == 32) return text + "xor.b32 d32, d32, t32; ";
@@ -158,7 +158,7 @@ class Rewriting {
   Strings modifiers_, types_;
   std::array<Kind, 3> kinds_{};
   std::size_t sources_ = 0;
-  int questions_ = 0, answers_ = 0;  ///< Predicates read and written.
+  int predicates_read_ = 0, predicates_written_ = 0;
   int result_bits_ = 32;
   bool writes_register_ = false;
 };

@@ -14,10 +14,6 @@ using namespace evo::vgpu;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::string kernel_text(const std::string& body) {
   return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n" + body + "\nret;\n}\n";
 }
@@ -121,7 +117,7 @@ TEST_CASE("a guarded write keeps the other lanes' values") {
 }
 
 TEST_CASE("values live across loops and branches keep their registers") {
-  // Many values at once, written in a loop and read after it: a register given away too early would change
+  // Many values at once, written in a loop and read after it: a register reused too early would change
   // the sum.
   std::string text = "{ .reg .b32 v<60>; .reg .b32 n;";
   for (int i = 0; i < 60; ++i) text += "mov.u32 v" + std::to_string(i) + ", " + std::to_string(i * i) + ";";

@@ -1,5 +1,5 @@
-// Matrix products of single bits, of quad pairs and in directed rounding, and movmatrix. Expected elements and where
-// lanes hold them are those of the PTX ISA 9.0, 9.7.14.
+// Matrix products of single bits, of quad pairs and in directed rounding, and movmatrix. Expected elements and
+// their lanes follow the PTX ISA 9.0, 9.7.14.
 #include <array>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>

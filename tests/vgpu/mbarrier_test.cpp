@@ -10,10 +10,6 @@ using namespace evo::vgpu;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Wraps mbarrier instructions as functions of an address in shared memory.
 const std::string kBarriers = R"(
   typedef unsigned u32; typedef unsigned long long u64;
@@ -84,7 +80,7 @@ TEST_CASE("a parity names the current phase or the one before it") {
                 1, 6) == Values{0, 1, 1, 0, 0, 1});
 }
 
-TEST_CASE("a phase ends when arrivals and bytes have both come, in any order") {
+TEST_CASE("a phase ends when all arrivals and bytes have come, in any order") {
   CHECK(outputs(R"(
     init(b, 1);
     arrive_expect(b, 96);
@@ -108,21 +104,21 @@ TEST_CASE("a phase after arrive_drop expects one arrival less") {
                 1, 4) == Values{3, 1, 2, 1});
 }
 
-TEST_CASE("waiting warps let the warps run that they wait for") {
-  // A ring of two stages: warp 0 fills, the others take and give back.
+TEST_CASE("a waiting warp lets the warps that it waits for run") {
+  // A ring of two stages: warp 0 fills, the others read and release.
   const auto out = outputs(R"(
     __shared__ u32 data[2];
     if (t == 0) for (int s = 0; s < 2; ++s) { init(b + 8 * s, 1); init(b + 16 + 8 * s, 96); }
     __syncthreads();
     u32 sum = 0;
     for (u32 i = 0; i < 20; ++i) {
-      const u32 s = i % 2, turn = i / 2 % 2;
+      const u32 s = i % 2, parity = i / 2 % 2;
       if (t == 0) {
-        wait(b + 16 + 8 * s, turn ^ 1);
+        wait(b + 16 + 8 * s, parity ^ 1);
         data[s] = i * i;
         sink(b + 8 * s);
       } else if (t >= 32) {
-        wait(b + 8 * s, turn);
+        wait(b + 8 * s, parity);
         sum += data[s];
         sink(b + 16 + 8 * s);
       }
@@ -152,7 +148,7 @@ TEST_CASE("try_wait gives up after a while") {
                 1, 1) == Values{50});
 }
 
-TEST_CASE("an mbarrier whose phase never ends is a deadlock with the missing arrivals and bytes") {
+TEST_CASE("an mbarrier whose phase never ends is reported as a deadlock with the missing arrivals and bytes") {
   const std::string found = finding("if (t == 0) init(b, 33);\n__syncwarp();\nsink(b);\nwait(b, 0);");
   CHECK(contains(found, "deadlock"));
   CHECK(contains(found, "try_wait"));

@@ -12,10 +12,6 @@ using namespace evo::vgpu;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// The failure of `__global__ void k(unsigned char* p, int n)` on a buffer 'bytes' of 100 bytes, one warp.
 std::string failure_of_kernel(const std::string& body, int n = 0, std::uint32_t smem = 0) {
   TestGpu gpu;
@@ -108,8 +104,7 @@ TEST_CASE("generic pointers reach shared, local, constant, parameter and global 
 }
 
 TEST_CASE(
-    "static and dynamic shared memory lie apart, zero-initialised variables are zero, each block starts "
-    "afresh") {
+    "static and dynamic shared memory do not overlap, zero-initialised variables are zero, each block starts afresh") {
   TestGpu gpu;
   gpu.load_cuda(R"(
     __device__ int sums[2];
@@ -141,7 +136,7 @@ TEST_CASE("an access out of bounds names kernel, line, thread, address and neare
   CHECK(failure_of_kernel("p[99] = 1;").empty());
 }
 
-TEST_CASE("misaligned accesses and writes to constant memory are found") {
+TEST_CASE("misaligned accesses and writes to constant memory are reported") {
   CHECK(contains(failure_of_kernel("p[0] = *(short*)(p + 2 * threadIdx.x + n);", 1), "misaligned"));
   CHECK(contains(failure_of_kernel("*(float4*)(p + 8) = make_float4(1, 2, 3, n);"), "misaligned"));
   TestGpu gpu;

@@ -44,7 +44,7 @@ TEST_CASE("lop3 combines whether its result is zero with a predicate") {
 TEST_CASE("cp.async whose source is ignored writes zeros and reads nothing") {
   Words in;
   for (std::uint32_t lane = 0; lane < 32; ++lane) in.insert(in.end(), {lane, lane + 100});
-  // Ignoring lanes give an address that is no memory.
+  // Lanes whose source is ignored pass an invalid address.
   const Words got = run_warp(
       "mov.u32 t0, smem; mad.lo.u32 t0, lane, 8, t0; and.b32 t1, lane, 1; setp.ne.u32 p, t1, 0; mov.b64 d0, from; @p "
       "mov.b64 d0, 8;"
@@ -64,7 +64,7 @@ TEST_CASE("special registers report reserved shared memory, and unset ones are z
       "mov.pred p, %is_explicit_cluster; selp.u32 o4, 1, 0, p; mov.u32 o5, %pm3; mov.u32 o6, %envreg31;"
       "mov.u64 d0, %current_graph_exec; mov.b64 {o7, t0}, d0;",
       0, 8, {});
-  CHECK(got[0] == 2048);  // The kernel's and as much of the system's.
+  CHECK(got[0] == 2048);  // Half is the kernel's, half is reserved.
   CHECK(got[1] == 1024);
   CHECK(got[2] == 1024);
   CHECK(got[3] == 1024);
@@ -87,17 +87,15 @@ TEST_CASE("a thread's stack allocations are aligned, private, and freed by stack
   }
 }
 
-TEST_CASE("a full stack, and a restore to where the stack never was, are findings") {
-  CHECK(
-      failure_of_warp("mov.b64 d0, 16385; alloca.u64 d1, d0;").find("16385 bytes do not fit into the thread's stack") !=
-      std::string::npos);
-  CHECK(failure_of_warp("mov.b64 d0, -16; alloca.u64 d1, d0;").find("do not fit") != std::string::npos);
-  CHECK(failure_of_warp("stacksave.u64 d0; add.u64 d0, d0, 16; stackrestore.u64 d0;").find("not an earlier end") !=
-        std::string::npos);
+TEST_CASE("a full stack and a stackrestore to an invalid address are findings") {
+  CHECK(contains(failure_of_warp("mov.b64 d0, 16385; alloca.u64 d1, d0;"),
+                 "16385 bytes do not fit into the thread's stack"));
+  CHECK(contains(failure_of_warp("mov.b64 d0, -16; alloca.u64 d1, d0;"), "do not fit"));
+  CHECK(contains(failure_of_warp("stacksave.u64 d0; add.u64 d0, d0, 16; stackrestore.u64 d0;"), "not an earlier end"));
   CHECK(failure_of_warp("mov.b64 d0, 16384; alloca.u64 d1, d0;") == "nothing");
 }
 
-TEST_CASE("variables that one declaration names are all of its type and apart from each other") {
+TEST_CASE("all variables of one declaration have its type and do not overlap") {
   const Words got = run_warp(
       ".shared .align 16 .b32 one, two, three[4]; .local .b64 far, near; mov.u32 t0, one; mov.u32 t1, two; mov.u32 t2, "
       "three;"

@@ -38,13 +38,13 @@ TEST_CASE("boxes of tensors lie in shared and in global memory where an H200 put
   check_cases(cases, "tensors.bin");
 }
 
-TEST_CASE("no box is stored that begins before its tensor") {
+TEST_CASE("a store of a box that begins before its tensor is refused") {
   for (const conformance::TensorCase& each : conformance::tensor_cases()) {
     if (!is_refused(each)) continue;
     const RunCase run = run_case(each);
     INFO(each.test.name);
     REQUIRE(run.failure);
-    CHECK(run.failure->reason.find("begins before the tensor") != std::string::npos);
+    CHECK(contains(run.failure->reason, "begins before the tensor"));
   }
 }
 
@@ -52,23 +52,23 @@ TEST_CASE("no box is stored that begins before its tensor") {
 
 /// Opcodes without a result, or whose result no GPU guarantees.
 const std::map<std::string, std::string> kWithoutResult{
-    {"alloca", "addresses of a stack that is laid out otherwise"},
-    {"stacksave", "addresses of a stack that is laid out otherwise"},
-    {"stackrestore", "addresses of a stack that is laid out otherwise"},
-    {"applypriority", "tells caches"},
-    {"createpolicy", "tells caches; what the policy's bits are is not said"},
-    {"discard", "what memory holds afterwards is undefined"},
-    {"prefetch", "tells caches"},
-    {"prefetchu", "tells caches"},
+    {"alloca", "addresses of a stack with another layout"},
+    {"stacksave", "addresses of a stack with another layout"},
+    {"stackrestore", "addresses of a stack with another layout"},
+    {"applypriority", "a hint for caches"},
+    {"createpolicy", "a hint for caches; the bits of the policy are not specified"},
+    {"discard", "the content of the memory is undefined afterwards"},
+    {"prefetch", "a hint for caches"},
+    {"prefetchu", "a hint for caches"},
     {"brkpt", "stops"},
     {"trap", "stops"},
     {"griddepcontrol", "orders kernels"},
     {"membar", "orders accesses"},
     {"nanosleep", "takes time"},
     {"pmevent", "counts events"},
-    {"setmaxnreg", "how many registers there are is not seen"},
+    {"setmaxnreg", "the number of registers is not visible"},
     {"ldu", "ld of memory that is not written"},
-    {"tensormap", "changes maps, whose bytes are others here than the driver's"},
+    {"tensormap", "changes maps, whose bytes differ from the driver's"},
     {"{", "jumps and calls"},
 };
 

@@ -119,13 +119,13 @@ TEST_CASE("mma.sync equals an H200 bit for bit on every recorded product") {
   check_records(tensor_core_numerics(90), false);
 }
 
-TEST_CASE("with operands taken as they are, products equal the H200's wgmma bit for bit") {
+TEST_CASE("without conversion of 8-bit floats to f16, products equal the H200's wgmma bit for bit") {
   TensorCoreNumerics numerics = tensor_core_numerics(90);
   numerics.fp8_through_f16 = false;
   check_records(numerics, true);
 }
 
-TEST_CASE("fragments lie as PTX says: a product of integers in f16 is the matrix product") {
+TEST_CASE("fragments have PTX's layout: a product of integers in f16 is the matrix product") {
   const MmaForm form{16, 8, 16, T::f16, T::f16, T::f32, false};
   Registers r(form);
   const auto a = [](int i, int k) { return (i * 3 + k * 5) % 11 - 5; };
@@ -145,7 +145,7 @@ TEST_CASE("fragments lie as PTX says: a product of integers in f16 is the matrix
     }
 }
 
-TEST_CASE("integer products of every width are exact, wrap, and saturate when asked") {
+TEST_CASE("integer products of every width are exact, and wrap or saturate as the form says") {
   struct Case {
     MmaForm form;
     int width;
@@ -220,7 +220,7 @@ TEST_CASE("tensor cores that take 8-bit floats keep thirteen bits of the accumul
   CHECK(e4m3_sum({1}, 1000.f + 1.f / 16, tensor_core_numerics(89)) == 1001.f + 1.f / 16);
 }
 
-TEST_CASE("sums are cut towards zero, not rounded") {
+TEST_CASE("sums are truncated towards zero, not rounded") {
   const MmaForm form{16, 8, 16, T::f16, T::f16, T::f32, false};
   Registers r(form);
   set_a(r, 16, 0, 0, f16(1));

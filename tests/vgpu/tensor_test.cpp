@@ -13,10 +13,6 @@ using namespace evo::vgpu;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::vector<std::uint16_t> random_halves(std::size_t count, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_int_distribution<int> value(-8, 8);
@@ -25,14 +21,24 @@ std::vector<std::uint16_t> random_halves(std::size_t count, std::uint32_t seed) 
   return result;
 }
 
-}  // namespace
-
-TEST_CASE("ldmatrix gives each lane its elements, plain and transposed, for one, two and four matrices") {
+/// Runs a kernel body of one warp with four 8 by 8 matrices `s` in shared memory, and returns `words` words of out.
+std::vector<std::uint32_t> run_with_matrices(const std::string& body, std::size_t words) {
   TestGpu gpu;
   gpu.load_cuda(R"(
     extern "C" __global__ void k(unsigned* out) {
       __shared__ __align__(16) unsigned short s[32 * 8];
       const int t = threadIdx.x;
+)" + body + "}");
+  const auto out = gpu.allocate("out", words * 4);
+  const auto failure = gpu.launch("k", {}, out);
+  if (failure) FAIL(failure->reason);
+  return gpu.download<std::uint32_t>(out, words);
+}
+
+}  // namespace
+
+TEST_CASE("ldmatrix gives each lane its elements, plain and transposed, for one, two and four matrices") {
+  const auto out = run_with_matrices(R"(
       for (int i = t; i < 256; i += 32) s[i] = i * 3;
       __syncwarp();
       const unsigned at = (unsigned)__cvta_generic_to_shared(s) + ((t * 5) % 32) * 16;
@@ -45,11 +51,8 @@ TEST_CASE("ldmatrix gives each lane its elements, plain and transposed, for one,
       out[256 + t] = r[0]; out[288 + t] = r[1];
       asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(at));
       out[320 + t] = r[0];
-    })");
-  const auto out_at = gpu.allocate("out", 352 * 4);
-  const auto failure = gpu.launch("k", {}, out_at);
-  if (failure) FAIL(failure->reason);
-  const auto out = gpu.download<std::uint32_t>(out_at, 352);
+  )",
+                                     352);
   const auto element = [](std::uint32_t matrix, std::uint32_t row, std::uint32_t column) {
     return ((matrix * 8 + row) * 5 % 32 * 8 + column) * 3;
   };
@@ -66,11 +69,7 @@ TEST_CASE("ldmatrix gives each lane its elements, plain and transposed, for one,
 }
 
 TEST_CASE("stmatrix writes what ldmatrix reads") {
-  TestGpu gpu;
-  gpu.load_cuda(R"(
-    extern "C" __global__ void k(unsigned* out) {
-      __shared__ __align__(16) unsigned short s[32 * 8];
-      const int t = threadIdx.x;
+  const auto out = run_with_matrices(R"(
       const unsigned at = (unsigned)__cvta_generic_to_shared(s) + t * 16;
       unsigned r[4];
       for (int i = 0; i < 4; ++i) r[i] = t * 8 + i + ((t * 8 + i + 1000) << 16);
@@ -82,11 +81,8 @@ TEST_CASE("stmatrix writes what ldmatrix reads") {
       for (int i = 0; i < 4; ++i) wrong |= q[i] ^ r[i];
       out[t] = wrong;
       out[32 + t] = s[t];
-    })");
-  const auto out_at = gpu.allocate("out", 256);
-  const auto failure = gpu.launch("k", {}, out_at);
-  if (failure) FAIL(failure->reason);
-  const auto out = gpu.download<std::uint32_t>(out_at, 64);
+  )",
+                                     64);
   for (std::uint32_t t = 0; t < 32; ++t) {
     CHECK(out[t] == 0);
     // Row r of the stored matrix 0 holds column r of the fragments: element (r, c) is lane 4c + r/2, half
@@ -197,7 +193,7 @@ TEST_CASE("e4m3 and s8 products run with the fragments of PTX") {
   }
 }
 
-TEST_CASE("cp.async data arrive only with the wait, and are zero beyond the source size") {
+TEST_CASE("cp.async data arrive only with the wait and are zero beyond the source size") {
   TestGpu gpu;
   gpu.load_cuda(R"(
     extern "C" __global__ void k(unsigned* out, const unsigned* in, int n) {
@@ -236,7 +232,7 @@ TEST_CASE("cp.async data arrive only with the wait, and are zero beyond the sour
   }
 }
 
-TEST_CASE("matrix instructions of a warp that is not whole are found") {
+TEST_CASE("matrix instructions executed by part of a warp are findings") {
   const auto reason_of = [](const std::string& body, std::uint32_t block) {
     TestGpu gpu;
     gpu.load_cuda(

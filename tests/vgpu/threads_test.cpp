@@ -79,7 +79,7 @@ TEST_CASE("if several blocks fail, the lowest is reported for any number of thre
   // The traced block would be the first, so it must not fail: blocks 96, 144, 192 ... do.
   for (const int rounds : {10, 2000}) {
     const Outcome one = run(1, "fall_over", 400, 32, 400 * 32, rounds, 50, 48);
-    CHECK(one.failure.find("block (96, 0, 0)") != std::string::npos);
+    CHECK(contains(one.failure, "block (96, 0, 0)"));
     for (const int threads : {2, 5})
       CHECK(run(threads, "fall_over", 400, 32, 400 * 32, rounds, 50, 48).failure == one.failure);
   }

@@ -12,10 +12,6 @@ namespace {
 
 using U32 = std::uint32_t;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Runs `__global__ void k(unsigned* out, int n)` and returns `count` words.
 std::vector<U32> run(const std::string& body, std::size_t count, std::uint32_t block = 32, int n = 0) {
   TestGpu gpu;
@@ -87,7 +83,7 @@ TEST_CASE("votes, matches and reductions see the lanes of their mask") {
   }
 }
 
-TEST_CASE("lanes in different branches meet at a shuffle that names them all") {
+TEST_CASE("lanes in different branches converge at a shuffle that names them all") {
   // Each side of the branch has lanes of the mask; the function's one shfl is where they meet.
   const auto out = run(R"(
     const int t = threadIdx.x;
@@ -113,7 +109,7 @@ TEST_CASE("__syncwarp on both sides of a branch joins the lanes of both") {
   for (U32 t = 0; t < 32; ++t) CHECK(out[t] == (t < 16 ? (t + 16) * 2 : t - 16));
 }
 
-TEST_CASE("a shuffle that waits for lanes that never come is a deadlock that names them") {
+TEST_CASE("a shuffle whose lanes never all arrive is reported as a deadlock with the missing lanes") {
   const std::string reason = failure_of_kernel(R"(
     if (threadIdx.x < 16) {
       out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, threadIdx.x, 1);
@@ -126,8 +122,8 @@ TEST_CASE("a shuffle that waits for lanes that never come is a deadlock that nam
   CHECK(contains(reason, "at barrier 3, where 16 of 64 threads have arrived"));
 }
 
-TEST_CASE("lanes that wait for each other in different shuffles are a deadlock that names both") {
-  // Their values would have to come out of two instructions.
+TEST_CASE("lanes that wait for each other in different shuffles are reported as a deadlock with both") {
+  // Their values would have to come from two instructions.
   const std::string reason = failure_of_kernel(R"(
     int value = threadIdx.x;
     if (threadIdx.x < 16) {
@@ -142,7 +138,7 @@ TEST_CASE("lanes that wait for each other in different shuffles are a deadlock t
   CHECK(contains(reason, "lanes 0xffff0000 wait in shfl.sync.bfly.b32 (line 7) for lanes 0x0000ffff"));
 }
 
-TEST_CASE("a lane outside its own member mask is found") {
+TEST_CASE("a lane outside its own member mask is reported") {
   CHECK(contains(failure_of_kernel("out[threadIdx.x] = __shfl_sync(0xff, threadIdx.x, 0);"),
                  "is not in its member mask"));
 }
@@ -182,7 +178,7 @@ TEST_CASE("a producer arrives without waiting, barriers reduce predicates") {
   }
 }
 
-TEST_CASE("lanes that a warp does not have vote with all others at a barrier with a count") {
+TEST_CASE("missing lanes of the last warp do not change the result of a reducing barrier with a count") {
   const auto out = run(R"(
     const int t = threadIdx.x;
     int all, none, any, count;
@@ -202,7 +198,7 @@ TEST_CASE("threads that have returned do not hold up a barrier of the whole bloc
   for (U32 t = 0; t < 64; ++t) CHECK(out[t] == (t < 40 ? 9 : 0xdeadbeef));
 }
 
-TEST_CASE("a barrier that some warps never reach is a deadlock that names the waiting ones") {
+TEST_CASE("a barrier that some warps never reach is reported as a deadlock with the waiting warps") {
   const std::string reason = failure_of_kernel(
       "if (threadIdx.x < 32) asm volatile(\"bar.sync 5, 64;\");\nelse { while (*(volatile unsigned*)out == "
       "0) {} }",
@@ -218,12 +214,12 @@ TEST_CASE("a barrier that some warps never reach is a deadlock that names the wa
   CHECK(contains(dead, "warp 1"));
 }
 
-TEST_CASE("an endless loop runs out of its budget") {
+TEST_CASE("an endless loop exceeds the instruction budget") {
   const std::string reason = failure_of_kernel("volatile int x = 1;\nwhile (x) x = 2;\nout[0] = x;");
   CHECK(contains(reason, "timed out: kernel k: warp 0 of block (0, 0, 0) has not ended after"));
 }
 
-TEST_CASE("impossible barriers fail the kernel") {
+TEST_CASE("invalid barriers fail the kernel") {
   CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync %0, 32;\" :: \"r\"(n));", 32, 16),
                  "barrier 16 does not exist"));
   CHECK(contains(failure_of_kernel("asm volatile(\"bar.sync 1, %0;\" :: \"r\"(n));", 32, 40), "no multiple of 32"));

@@ -67,7 +67,7 @@ Result run_body(const std::string& body, std::uint32_t threads = 128) {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a product that is fenced, committed and waited for is clean; groups may overlap") {
+TEST_CASE("a product that is fenced, committed and waited for has no finding, and groups may overlap") {
   CHECK(run_body(kFence + kProduct + kCommit + kWait).finding.empty());
   CHECK(run_body(kFence + kProduct + kProduct + kCommit + kProduct + kCommit + "wgmma.wait_group.sync.aligned 1;\n" +
                  kWait)
@@ -76,7 +76,7 @@ TEST_CASE("a product that is fenced, committed and waited for is clean; groups m
             .finding.empty());
 }
 
-TEST_CASE("an accumulator read, written or moved and read before its product was waited for is found") {
+TEST_CASE("reading or writing an accumulator, also after a move, before the wait for its product is a finding") {
   const std::string early = "has not been waited for";
   CHECK_THAT(run_body(kFence + kProduct + kCommit + "add.f32 e, d0, d0;\n" + kWait).finding,
              ContainsSubstring("reads") && ContainsSubstring(early));
@@ -94,20 +94,20 @@ TEST_CASE("an accumulator read, written or moved and read before its product was
              ContainsSubstring(early));
 }
 
-TEST_CASE("a register of A written before the product was waited for is found") {
+TEST_CASE("writing a register of A before the wait for its product is a finding") {
   CHECK_THAT(run_body(kFence + kProduct + kCommit + "mov.b32 a0, 7;\n" + kWait).finding,
              ContainsSubstring("writes a register of A"));
   CHECK(run_body(kFence + kProduct + kCommit + "mov.b32 moved, a0;\n" + kWait + "mov.b32 a0, 7;\n").finding.empty());
 }
 
-TEST_CASE("a missing wgmma.fence is found") {
+TEST_CASE("a missing wgmma.fence is a finding") {
   CHECK_THAT(run_body(kProduct + kCommit + kWait).finding, ContainsSubstring("no wgmma.fence"));
   CHECK_THAT(
       run_body(kFence + kProduct + kCommit + kWait + "add.f32 d0, d0, d0;\n" + kProduct + kCommit + kWait).finding,
       ContainsSubstring("written since the last wgmma.fence"));
 }
 
-TEST_CASE("shared memory that a product reads must not be written before it has been waited for") {
+TEST_CASE("writing shared memory that a product reads before the wait for it is a finding") {
   const std::string overwrite = "st.shared.b32 [s], tid;\n";
   CHECK_THAT(run_body(kFence + kProduct + kCommit + overwrite + kWait).finding,
              ContainsSubstring("written while the product was reading it"));
@@ -122,7 +122,7 @@ TEST_CASE("the four warps of a warpgroup issue the same products, and all of the
              ContainsSubstring("scale-d differs between lanes"));
 }
 
-TEST_CASE("a descriptor that points outside shared memory is found") {
+TEST_CASE("a descriptor that points outside shared memory is a finding") {
   const std::string far = "mov.b64 desc, far;\n";
   CHECK_THAT(run_body(far + kFence + kProduct + kCommit + kWait).finding,
              ContainsSubstring("B reads 16 bytes at shared address") && ContainsSubstring("outside"));

@@ -2,10 +2,8 @@
 
 #include <string_view>
 
-/// The pipes of an SM, and what warps wait for.
+/// The pipes of an SM, and what warps wait for. Each of its kSubPartitions has a scheduler and pipes of its own.
 namespace evo::vgpu {
-
-inline constexpr int kPartitions = 4;  ///< Sub-partitions of an SM, each with a scheduler and pipes of its own.
 
 enum class Pipe { issue, float_fma, alu, special, convert, tensor_core, shared_memory, global_memory, double_fma };
 inline constexpr int kPipes = 9;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/device/launch_rules.h"
+
 namespace evo::vgpu {
 namespace {
 
@@ -31,7 +33,7 @@ double mma_rate(const MmaRates& rates, const MmaForm& form) {
 }
 
 Demand per_lane(Pipe pipe, double rate, double latency, Stall cause = Stall::dependence) {
-  return {pipe, 32.0 * kPartitions / rate, latency, cause};
+  return {pipe, 32.0 * kSubPartitions / rate, latency, cause};
 }
 
 Demand demand_of(const DeviceModel& model, OpClass op_class) {

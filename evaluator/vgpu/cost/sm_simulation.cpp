@@ -5,6 +5,7 @@
 #include <limits>
 #include <queue>
 
+#include "engine/device/launch_rules.h"
 #include "evaluator/vgpu/cost/sm_demands.h"
 
 namespace evo::vgpu {
@@ -127,7 +128,7 @@ class Simulation {
       warp = Warp{};
       warp.events = &block.events[static_cast<std::size_t>(w)];
       warp.slot = slot;
-      warp.partition = index % kPartitions;
+      warp.partition = index % kSubPartitions;
       warp.next = warp.last = time;
       warp.registers.assign(trace_.registers, Register{time, Stall::dependence, false});
       turns_.push({time, index});
@@ -292,7 +293,7 @@ class Simulation {
     const double begin = std::max(free, start);
     free = begin + clocks;
     const bool shared = which == Pipe::shared_memory || which == Pipe::global_memory;
-    result_.busy[static_cast<std::size_t>(which)] += clocks / (shared ? 1 : kPartitions);
+    result_.busy[static_cast<std::size_t>(which)] += clocks / (shared ? 1 : kSubPartitions);
     return begin;
   }
 
@@ -397,7 +398,7 @@ class Simulation {
   void multiply(Warp& warp, const RecordedInstruction& instruction, double start) {
     const MmaForm& form = instruction.mma;
     if (through_f16(instruction)) return multiply_through_f16(warp, instruction, start);
-    const double clocks = product_clocks(model_.mma, form) * kPartitions;
+    const double clocks = product_clocks(model_.mma, form) * kSubPartitions;
     occupy_issue(warp, start, instruction.count);
     const double begin = occupy(Pipe::tensor_core, warp.partition, start, clocks);
     write(warp, instruction, begin + model_.latencies.mma + clocks, Stall::tensor_core);
@@ -412,7 +413,7 @@ class Simulation {
     warp.product_end = occupy(Pipe::tensor_core, warp.partition, earliest, clocks) + clocks;
     // Operands in shared memory pass its banks. The warps of the group share the reads of B.
     const int shared_rows = form.n + (instruction.first_in_registers ? 0 : form.m);
-    const double operands = shared_rows * form.k * width_of(form.a) / 8.0 / model_.rates.shared_bytes / kPartitions;
+    const double operands = shared_rows * form.k * width_of(form.a) / 8.0 / model_.rates.shared_bytes / kSubPartitions;
     warp.product_end = std::max(warp.product_end, occupy(Pipe::shared_memory, 0, start, operands) + operands);
     warp.products.open = warp.product_end + model_.latencies.wgmma;
   }
@@ -430,17 +431,17 @@ class Simulation {
     MmaForm half_of_it = form;
     half_of_it.a = half_of_it.b = MmaType::f16;
     half_of_it.k /= 2;
-    const double clocks = product_clocks(model_.mma, half_of_it) * kPartitions;
+    const double clocks = product_clocks(model_.mma, half_of_it) * kSubPartitions;
     const int additions = mma_registers(form).c;
     double operands = start;
     if (conversions > 0) {
-      const double each = 32.0 * kPartitions / model_.rates.convert_from_fp8;
+      const double each = 32.0 * kSubPartitions / model_.rates.convert_from_fp8;
       operands = occupy(Pipe::convert, warp.partition, start, conversions * each) + conversions * each +
                  model_.latencies.convert_pack;
     }
     occupy_issue(warp, start, conversions + 2 + additions);
     const double begin = occupy(Pipe::tensor_core, warp.partition, operands, 2 * clocks);
-    occupy(Pipe::float_fma, warp.partition, begin, additions * 32.0 * kPartitions / model_.rates.float_fma);
+    occupy(Pipe::float_fma, warp.partition, begin, additions * 32.0 * kSubPartitions / model_.rates.float_fma);
     double ready = begin + 2 * (model_.latencies.mma + clocks);
     for (std::uint16_t r : instruction.reads) ready = std::max(ready, warp.registers[r].ready);
     write(warp, instruction, ready + model_.latencies.fma, Stall::tensor_core);
@@ -511,7 +512,7 @@ class Simulation {
   const Demands demands_;
   std::vector<Slot> slots_;
   std::vector<Warp> warps_;
-  std::array<std::array<double, kPartitions>, kPipes> free_{};
+  std::array<std::array<double, kSubPartitions>, kPipes> free_{};
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
   std::uint64_t blocks_left_ = 0;
   std::size_t started_ = 0;

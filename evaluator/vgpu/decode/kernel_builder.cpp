@@ -133,7 +133,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
 
 namespace {
 
-/// "tile" from _ZZ6kernelPfE4tile: what a function calls its own.
+/// "tile" from _ZZ6kernelPfE4tile: the name within its function.
 std::string readable(std::string_view name) {
   if (!name.starts_with("_Z")) return std::string(name);
   const std::string whole = demangled(name);
@@ -422,7 +422,7 @@ void KernelBuilder::write_code() {
   for (const auto& [special, reg] : specials_) kernel_->specials.push_back({special, first_row_[reg] * kRowWords});
 }
 
-/// What becomes of each instruction in machine code. Predicates are numbered after the registers.
+/// The fate of each instruction in machine code. Predicates are numbered after the registers.
 std::vector<Fate> KernelBuilder::fates() const {
   std::vector<Flow> flows;
   for (const Draft& draft : drafts_) flows.push_back(draft.flow);
@@ -454,7 +454,7 @@ std::vector<Fate> KernelBuilder::fates() const {
 void KernelBuilder::write_trace() {
   const std::vector<Fate> fates = this->fates();
   TraceTable& trace = kernel_->trace;
-  // Not the rows of the interpreter: that they are shared is no dependence.
+  // Numbers of PTX registers, not of the interpreter's rows: sharing a row is no dependence.
   std::vector<std::uint32_t> first_number;
   std::uint32_t numbers = 0;
   for (const std::uint8_t rows : rows_of_) {

@@ -361,24 +361,23 @@ void decode_prmt(Form& form) {
   form.emit(execute, OpClass::integer);
 }
 
-void decode_bfe(Form& form) {
+/// The operands of bfe (one value) and bfi (two): destination, values, position and length of the field.
+Type take_field_operands(Form& form, std::size_t values) {
   const Type type = form.type();
-  form.destination(0, type);
-  form.source(1, type);
-  form.source(2, Type::u32);
-  form.source(3, Type::u32);
+  take_operands(form, type, values);
+  form.source(values + 1, Type::u32);
+  form.source(values + 2, Type::u32);
   if (ptx::bits_of(type) < 32) form.unsupported("only 32 and 64 bits");
+  return type;
+}
+
+void decode_bfe(Form& form) {
+  const Type type = take_field_operands(form, 1);
   form.emit(choose_integer<ExtractField>(form, type), OpClass::integer, 2 * words_of(type));
 }
 
 void decode_bfi(Form& form) {
-  const Type type = form.type();
-  form.destination(0, type);
-  form.source(1, type);
-  form.source(2, type);
-  form.source(3, Type::u32);
-  form.source(4, Type::u32);
-  if (ptx::bits_of(type) < 32) form.unsupported("only 32 and 64 bits");
+  const Type type = take_field_operands(form, 2);
   form.emit(choose_bits<InsertField>(form, type), OpClass::integer, 2 * words_of(type));
 }
 

@@ -54,6 +54,21 @@ inline void take_operands(Form& form, ptx::Type type, std::size_t sources) {
   for (std::size_t i = 1; i <= sources; ++i) form.source(i, type);
 }
 
+/// The modifiers of a floating-point min or max.
+struct ExtremeModifiers {
+  bool flush = false;
+  bool nan = false;
+  bool xor_sign = false;  ///< .xorsign.abs
+};
+inline ExtremeModifiers take_extreme_modifiers(Form& form) {
+  ExtremeModifiers modifiers;
+  modifiers.flush = form.take("ftz");
+  modifiers.nan = form.take("NaN");
+  modifiers.xor_sign = form.take("xorsign");
+  if (modifiers.xor_sign) form.take("abs");
+  return modifiers;
+}
+
 /// How many machine instructions a 64-bit integer operation takes that is one of 32 bits otherwise.
 inline int words_of(ptx::Type type) {
   return ptx::bits_of(type) == 64 ? 2 : 1;

@@ -122,7 +122,7 @@ void set_registers(Warp& warp, const Instruction& in, std::uint32_t mask) {
   Block& block = *warp.block;
   const auto wanted = static_cast<std::uint32_t>(in.immediate);
   if (block.warps.size() % kWarpsOfGroup != 0) return warp.fail(in, "the block's warps do not make whole warpgroups");
-  if (warp.registers == 0) return;  // Nobody knows how many there are.
+  if (warp.registers == 0) return;  // Unknown.
   if (kMore ? wanted < warp.registers : wanted > warp.registers) {
     return warp.fail(in, "the warp has " + std::to_string(warp.registers) + " registers for each thread, " +
                              (kMore ? "more" : "fewer") + " than " + std::to_string(wanted));

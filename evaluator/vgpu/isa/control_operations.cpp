@@ -49,7 +49,7 @@ void execute_branch_table(Warp& warp, const Instruction& in, std::uint32_t mask)
     warp.next = code_at(warp, target_of(first));
     return;
   }
-  if (same != mask) warp.next = &in;  // The others choose when it is their turn.
+  if (same != mask) warp.next = &in;  // The others execute it later.
   warp.launch->paths = 2;
   warp.diverge(same, code_at(warp, target_of(first)), code_at(warp, in.aux1));
 }

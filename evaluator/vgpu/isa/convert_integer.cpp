@@ -93,7 +93,7 @@ template <class From, class To>
 struct ToFloat {
   static EVO_INLINE To apply(From a) { return static_cast<To>(a); }
 };
-/// Of whole numbers [0, 1] has two.
+/// Saturates to [0, 1], which has only two whole numbers.
 template <class From, class To>
 struct ToFloatSaturating {
   static EVO_INLINE To apply(From a) { return a > 0 ? To{1} : To{0}; }

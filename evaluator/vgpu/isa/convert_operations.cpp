@@ -297,7 +297,7 @@ EVO_INLINE std::uint32_t saturate_to_bits(std::int32_t a) {
   constexpr std::int32_t kHigh = (1 << (kSigned ? kBits - 1 : kBits)) - 1, kLow = kSigned ? -kHigh - 1 : 0;
   return static_cast<std::uint32_t>(a < kLow ? kLow : (a > kHigh ? kHigh : a)) & ((1u << kBits) - 1);
 }
-/// a above b; above both what is left of c, moved up. Halves leave nothing of it.
+/// From the low bits up: b, a, and the low bits of c where there is room. Halves leave none for c.
 template <int kBits, bool kSigned>
 struct Pack {
   static EVO_INLINE std::uint32_t apply(std::int32_t a, std::int32_t b, std::uint32_t c) {

@@ -346,10 +346,7 @@ Execute choose_extreme(Form& form, bool nan, bool xor_sign) {
 
 template <bool kMax>
 void decode_extreme(Form& form) {
-  const bool flush = form.take("ftz");
-  const bool nan = form.take("NaN");
-  const bool xor_sign = form.take("xorsign");
-  if (xor_sign) form.take("abs");
+  const auto [flush, nan, xor_sign] = take_extreme_modifiers(form);
   const Type type = form.type();
   take_operands(form, type, 2);
   if (type == Type::f64) return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);

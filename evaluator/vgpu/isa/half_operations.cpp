@@ -204,10 +204,7 @@ void decode_sign(Form& form) {
 
 template <bool kMax>
 void decode_extreme(Form& form) {
-  const bool flush = form.take("ftz");
-  const bool nan = form.take("NaN");
-  const bool xor_sign = form.take("xorsign");
-  if (xor_sign) form.take("abs");
+  const auto [flush, nan, xor_sign] = take_extreme_modifiers(form);
   const Type type = form.type();
   take_operands(form, type, 2);
   Execute execute = nullptr;

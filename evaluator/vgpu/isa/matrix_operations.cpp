@@ -256,17 +256,22 @@ void set_mma_sums(Form& form, MmaForm& mma, MmaType d, MmaType c) {
   mma.half_d = mixed && d == MmaType::f16;
 }
 
-void take_mma_shape(Form& form, MmaForm& mma) {
-  const std::string_view shape = form.take_next();
+ProductShape take_product_shape(Form& form) {
+  const std::string_view text = form.take_next();
   const auto number = [&](char letter) {
-    const auto at = shape.find(letter);
+    const auto at = text.find(letter);
     int value = 0;
-    if (at != std::string_view::npos) std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), value);
+    if (at != std::string_view::npos) std::from_chars(text.data() + at + 1, text.data() + text.size(), value);
     return value;
   };
-  mma.m = number('m');
-  mma.n = number('n');
-  mma.k = number('k');
+  return {text, number('m'), number('n'), number('k')};
+}
+
+void take_mma_shape(Form& form, MmaForm& mma) {
+  const ProductShape shape = take_product_shape(form);
+  mma.m = shape.m;
+  mma.n = shape.n;
+  mma.k = shape.k;
 }
 
 void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/numbers/mma_form.h"
@@ -26,7 +27,14 @@ void take_mma_rounding(Form& form, MmaForm& mma);
 void take_mma_bits(Form& form, MmaForm& mma);
 /// The types of D and C, once that of A is known. Throws when they do not go together.
 void set_mma_sums(Form& form, MmaForm& mma, MmaType d, MmaType c);
-/// "m16n8k32". Consumes the next modifier.
+/// The shape of a matrix product, as its modifier names it. A letter that is missing gives 0.
+struct ProductShape {
+  std::string_view text;  ///< "m16n8k32".
+  int m = 0, n = 0, k = 0;
+};
+/// Consumes the next modifier.
+ProductShape take_product_shape(Form& form);
+/// Likewise, into the form.
 void take_mma_shape(Form& form, MmaForm& mma);
 
 }  // namespace evo::vgpu

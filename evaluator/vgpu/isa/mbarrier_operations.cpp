@@ -11,14 +11,14 @@
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/cluster.h"
 
-// PTX ISA 9.0, 9.7.13.15 "mbarrier". A wait whose phase is not over parks its lanes: test_wait too, for nothing says
-// how fast a warp polls. Only when nobody else can advance does a wait end without its phase.
+// PTX ISA 9.0, 9.7.13.15 "mbarrier". A wait whose phase is not over parks its lanes. test_wait does so too, because
+// the speed of polling is undefined. A wait ends without its phase only when no other warp can advance.
 namespace evo::vgpu {
 namespace {
 
 using ptx::Type;
 
-/// Where a lane's mbarrier lies; fails the warp when it is no place for one.
+/// Where a lane's mbarrier lies; fails the warp when no mbarrier can lie there.
 std::optional<SharedPlace> place_of(Warp& warp, const Instruction& in, int lane) {
   const AccessMode mode = AccessMode::decoded(in.aux0);
   const std::uint64_t address =

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -57,12 +56,13 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
     const Place place = warp.launch->kernel->places[in.more + i];
     at[i] = static_cast<std::int32_t>(warp.row(place)[lane]);
   }
-  // A GPU calls it an illegal instruction.
+  // A GPU reports an illegal instruction.
   if (at[0] * static_cast<std::int64_t>(bytes_of(map.element)) % kStartAlignment != 0) {
     return refuse(fmt::format(
         "a box that begins at element {} of the innermost dimension, which is no multiple of 16 bytes", at[0]));
   }
-  // So is this: what is read there is filled, but a box that is stored has to begin inside or behind.
+  // A GPU reports an illegal instruction here too. Reads before the tensor are filled, but a stored box must not begin
+  // there.
   for (std::uint32_t i = 0; writes && i < rank; ++i) {
     if (at[i] < 0)
       return refuse(
@@ -168,8 +168,8 @@ void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask)
     if (Observer* const observer = warp.launch->observer) {
       const AccessMode mode{Where::shared, false, false};
       const std::uint32_t bytes = box->map().box_bytes();
-      // Rows that lie outside of the tensor are not stored: nobody needs to have written them.
-      // What lies between rows that are narrower than the swizzle is not read.
+      // Rows outside of the tensor are not stored, so they may be unwritten. Gaps between rows that are narrower than
+      // the swizzle are not read.
       if (box->inside_bytes() == bytes && box->map().room_bytes() == bytes)
         observer->begin_bulk_read(warp, in, lane, mode, offset, bytes);
       perform = [=, &warp, &in, perform = std::move(perform)] {

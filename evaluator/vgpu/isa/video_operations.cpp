@@ -6,15 +6,15 @@
 #include "evaluator/vgpu/isa/operations.h"
 
 // PTX ISA 9.0, 9.7.18 "Scalar Video Instructions" and 9.7.19 "Video Instructions". GPUs of sm_80 to sm_90a
-// have no such instructions: ptxas 13.0 writes routines in their place, which do other than the ISA's text in
-// some forms. Here they do as its machine code does; where that is other the comment says "ptxas".
+// have no such instructions: ptxas 13.0 writes routines in their place. In some forms these differ from the ISA's
+// text. The code here gives the results of ptxas; a comment that says "ptxas" marks a difference.
 namespace evo::vgpu {
 namespace {
 
 using ptx::Type;
 
 enum class Video : std::uint32_t { add, sub, absdiff, min, max, average, lt, le, gt, ge, eq, ne, shl, shr };
-/// What becomes of the result: .add sums all parts and C, .min and .max (scalar forms) compare with C,
+/// The secondary operation: .add sums all parts and C, .min and .max (scalar forms) compare with C,
 /// `merge` puts a part into C.
 enum class Then : std::uint32_t { nothing, add, min, max, merge };
 
@@ -109,9 +109,9 @@ std::int64_t saturated(std::int64_t value, int width, bool is_signed) {
   return std::clamp(value, least, greatest);
 }
 
-/// For a part of d, or all of it. ptxas takes the result of a shift as 34 bits and makes 32 of it, whatever
-/// the part; clamps any other from above alone for a part, as an unsigned number; and one without sign from
-/// below alone.
+/// Saturates a result for a part of d, or for all of it. ptxas saturates the 34-bit result of a shift to 32 bits,
+/// whatever the part. It clamps other results for a part only from above, as unsigned numbers, and unsigned 32-bit
+/// results only from below.
 std::int64_t saturated_scalar(Video op, std::int64_t value, Part part, bool is_signed) {
   if (op == Video::shl || op == Video::shr) return saturated(extended_34(value), 32, is_signed);
   if (part.bits < 32) {
@@ -121,7 +121,7 @@ std::int64_t saturated_scalar(Video op, std::int64_t value, Part part, bool is_s
   return is_signed ? saturated(value, 32, true) : std::max<std::int64_t>(value, 0);
 }
 
-/// What the secondary operation makes of a result and C. ptxas compares 64 bits of the result.
+/// The secondary operation on a result and C. ptxas compares 64 bits of the result.
 std::uint32_t followed(const VideoForm& form, std::int64_t result, std::uint32_t c) {
   const auto bits = static_cast<std::uint32_t>(result);
   const bool less = form.signed_d ? result < static_cast<std::int32_t>(c) : static_cast<std::uint64_t>(result) < c;
@@ -179,8 +179,8 @@ struct MadForm {
   }
 };
 
-/// ptxas multiplies and adds signed numbers. Whether it shifts and saturates such is for the operands, not
-/// for d.
+/// ptxas multiplies and adds signed numbers. The signs of the operands, not of d, decide whether it shifts and
+/// saturates signed numbers.
 void execute_video_mad(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const VideoForm form = VideoForm::decoded(in.aux1);
   const MadForm mad = MadForm::decoded(in.immediate);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/isa/choose.h"
@@ -201,18 +200,11 @@ void execute_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
       if (std::int64_t{group} <= done) group = 0;
 }
 
-/// "m64n128k32"
 void take_shape(Form& form, WarpgroupForm& product) {
-  const std::string_view shape = form.take_next();
-  const auto number = [&](char letter) {
-    const auto at = shape.find(letter);
-    int value = 0;
-    if (at != std::string_view::npos) std::from_chars(shape.data() + at + 1, shape.data() + shape.size(), value);
-    return value;
-  };
-  if (number('m') != kWarpgroupRows) form.unsupported("shape ." + std::string(shape));
-  product.n = number('n');
-  product.k = number('k');
+  const ProductShape shape = take_product_shape(form);
+  if (shape.m != kWarpgroupRows) form.unsupported("shape ." + std::string(shape.text));
+  product.n = shape.n;
+  product.k = shape.k;
 }
 
 /// An operand that must be one of two numbers.

@@ -124,7 +124,7 @@ void execute_transfer(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const bool wide_base = mode.wide_base;
   mode.wide_base = true;
   const Place* places = warp.launch->kernel->places.data() + in.more;
-  // Copies: a destination may have the row of a source that ends here.
+  // Copied, because a destination may share the row of a source that is last read here.
   std::uint64_t bases[32];
   Word strides[32];
   for (int lane = 0; lane < 32; ++lane) {
@@ -133,7 +133,7 @@ void execute_transfer(Warp& warp, const Instruction& in, std::uint32_t mask) {
   }
   std::uint64_t* addresses = own_row<std::uint64_t>(warp, in.op[2]);
   const int elements = fragment.elements_of_register();
-  // Where the elements of a register lie behind each other they go together; those of 4 bits and 1 always do.
+  // Elements of a register that are adjacent in memory move together; those of 4 bits and 1 always are.
   const Position first = position_of(fragment, 0, 0, 0), second = position_of(fragment, 0, 0, elements - 1);
   const bool together =
       elements > 1 && (fragment.column_major ? first.column == second.column : first.row == second.row);

@@ -15,8 +15,8 @@ constexpr std::uint64_t kClusterTurn = 64'000'000;
 /// The same where clusters take turns: they are known to wait for each other, or one of them has run for kClusterTurn.
 /// A kernel with a grid barrier of its own spends a whole turn at its first barrier, and must not at the next ones.
 constexpr std::uint64_t kShortTurn = 0;
-/// How often waits at mbarriers may reach their time limit, nothing else having happened, until the cluster
-/// counts as stalled. Kernels that give up after some tries have their chance.
+/// The cluster counts as stalled when waits at mbarriers have reached their time limit this often and nothing else has
+/// happened. Kernels that give up after some tries still end.
 constexpr int kPatience = 1000;
 
 std::array<std::uint32_t, 3> at(const std::array<std::uint32_t, 3>& size, std::uint64_t linear) {
@@ -39,8 +39,8 @@ std::string describe_wait(const Warp& warp) {
       text += fmt::format("warp {} lanes {:#010x} wait in {} {}", warp.index, split.waiting, place,
                           block.mbarriers.describe_wait(split.barrier));
     } else if (split.state == Split::State::waits_for_cluster) {
-      text += fmt::format("warp {} lanes {:#010x} wait in {} for the cluster, of whose {} threads {} have arrived",
-                          warp.index, split.waiting, place, block.cluster->live(), block.cluster->arrived);
+      text += fmt::format("warp {} lanes {:#010x} wait in {} for the cluster: {} of its {} threads have arrived",
+                          warp.index, split.waiting, place, block.cluster->arrived, block.cluster->live());
     } else if (split.state == Split::State::waits_for_registers) {
       text += fmt::format(
           "warp {} waits in {} for registers: the other warps have given back {} for each thread "
@@ -118,8 +118,8 @@ Cluster::State Cluster::run() {
   return State::finished;
 }
 
-/// Nobody can advance: lets lanes go ahead that await others of their warp, else ends the waits that have a time
-/// limit. False when there is neither.
+/// For a cluster in which no warp can advance: lets lanes go ahead that await others of their warp, else ends the waits
+/// that have a time limit. False when there is neither.
 bool Cluster::loosen() {
   bool loosened = false;
   for (const auto& block : blocks)

@@ -67,7 +67,7 @@ enum class Special : std::uint8_t {
   reserved_smem,        ///< The system's bytes of shared memory that cooperative groups may use.
   grid_workspace_high,  ///< Where the driver keeps a cooperative launch's barrier.
   grid_workspace_low,
-  zero,   ///< What nobody has set: performance monitors, a graph's number, the driver's other environment.
+  zero,   ///< Never set: performance monitors, a graph's number, the driver's other environment.
   frame,  ///< Of the called function that is running, in local memory: a lane's own, and it changes.
   stack,  ///< Where the next frame begins.
 };

@@ -53,7 +53,7 @@ struct Launch {
   std::uint32_t failure_line = 0;  ///< Of the CUDA source; 0: unknown.
   std::string printed;             ///< What printf wrote.
 
-  Observer* observer = nullptr;  ///< Null: nobody watches.
+  Observer* observer = nullptr;  ///< Null: none.
 
   Tracer* tracer = nullptr;  ///< Set while a sampled block runs.
   MemoryAccess access;       ///< Filled by memory instructions while traced.

@@ -81,7 +81,7 @@ const Allocation* GlobalMemory::nearest(std::uint64_t address) const {
 std::byte* GlobalMemory::at(std::uint64_t address, std::size_t bytes) const {
   const Allocation* buffer = find(address);
   if (buffer == nullptr && bytes == 0) {
-    // The end of a buffer holds no byte, and none are asked for.
+    // Zero bytes at the end of a buffer are allowed.
     return nullptr;
   }
   if (buffer == nullptr || bytes > buffer->end - address) {

@@ -9,7 +9,7 @@
 #include "evaluator/vgpu/machine/instruction.h"
 #include "evaluator/vgpu/numbers/shared_matrix.h"
 
-/// What a launch shows to whoever watches it: allocations, accesses, and everything that orders accesses. Without an
+/// What a launch reports to an observer: allocations, accesses, and everything that orders accesses. Without an
 /// observer the machine makes none of these calls.
 namespace evo::vgpu {
 
@@ -85,7 +85,7 @@ class Observer {
 
   // ---- mbarriers
   virtual void mbarrier_init(Warp& warp, const Instruction& in, int lane, const SharedPlace& place) = 0;
-  /// Every other use. `arrives`: whoever sees the phase over comes behind the lane's accesses.
+  /// Every other use. `arrives`: a thread that sees the phase over is ordered after the lane's accesses.
   virtual void mbarrier_use(Warp& warp, const Instruction& in, int lane, const SharedPlace& place, bool arrives) = 0;
   virtual void end_phase(Block& block, std::uint32_t barrier) = 0;
   /// Lanes have seen the phases of their mbarriers over.
@@ -124,7 +124,7 @@ class Observer {
   virtual void bulk_stored(Warp& warp, const Instruction& in, int lane, const SharedPlace& from, std::uint64_t to,
                            std::uint32_t bytes, bool reduces) = 0;
   virtual void bulk_settled(Warp& warp, const Instruction& in, int lane, std::uint64_t to, std::uint32_t bytes) = 0;
-  /// The cluster has ended, and nobody has waited for this copy, which would have signalled an mbarrier.
+  /// The cluster has ended, and no thread has waited for this copy, which would have signalled an mbarrier.
   virtual void left_under_way(const BulkOperation& operation) = 0;
 
   // ---- Operands of wgmma in shared memory, from the issue to the wait

@@ -11,7 +11,7 @@ namespace evo::vgpu {
 namespace {
 
 constexpr std::size_t kMostCharacters = 4096;
-constexpr std::size_t kMostDigits = 3;  // Of a width or precision: what is wider is no text for people.
+constexpr std::size_t kMostDigits = 3;  // Of a width or precision: longer numbers are not readable text.
 
 /// Reads the arguments one after another from a thread's local memory, or from global memory.
 class Arguments {

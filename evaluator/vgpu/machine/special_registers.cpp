@@ -1,7 +1,8 @@
 #include "evaluator/vgpu/machine/special_registers.h"
 
-#include <charconv>
 #include <utility>
+
+#include "engine/base/text.h"
 
 namespace evo::vgpu {
 namespace {
@@ -62,9 +63,8 @@ constexpr std::pair<std::string_view, Special> kNames[] = {
 bool is_numbered(std::string_view text, std::string_view name, int count, std::string_view suffix = "") {
   if (!text.starts_with(name) || !text.ends_with(suffix) || text.size() <= name.size() + suffix.size()) return false;
   text = text.substr(name.size(), text.size() - name.size() - suffix.size());
-  int number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc{} && read.ptr == text.data() + text.size() && number < count;
+  const std::optional<int> number = number_in<int>(text);
+  return number && *number < count;
 }
 
 }  // namespace

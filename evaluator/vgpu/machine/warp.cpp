@@ -278,7 +278,7 @@ bool Warp::release_joins() {
   for (Join& join : joins) {
     if (!join.used || join.arrived == 0 || join.at == nullptr) continue;
     if (launch->observer != nullptr) launch->observer->go_ahead(*this, join.arrived, join.pending, join.onwards());
-    // They go on as a split of the parent's; the lanes still pending will find nobody to meet.
+    // They go on as a split of the parent's; the lanes still pending will not wait for them.
     new_split(join.arrived, join.onwards(), join.parent);
     join.arrived = 0;
     released = true;

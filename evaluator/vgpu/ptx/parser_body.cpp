@@ -1,5 +1,4 @@
-#include <charconv>
-
+#include "engine/base/text.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser_state.h"
 
@@ -270,10 +269,8 @@ std::optional<std::uint32_t> Parser::find_in_ranges(const Scope& scope, std::str
   for (const RegisterRange& range : scope.ranges) {
     if (!name.starts_with(range.prefix) || name.size() == range.prefix.size()) continue;
     const std::string_view digits = name.substr(range.prefix.size());
-    std::uint32_t number = 0;
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (parsed.ec != std::errc{} || parsed.ptr != digits.data() + digits.size()) continue;
-    if (number < range.count && (digits.size() == 1 || digits[0] != '0')) return range.first + number;
+    const auto number = number_in<std::uint32_t>(digits);
+    if (number && *number < range.count && (digits.size() == 1 || digits[0] != '0')) return range.first + *number;
   }
   return std::nullopt;
 }

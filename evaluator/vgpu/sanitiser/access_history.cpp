@@ -138,7 +138,7 @@ void AccessHistory::record_read(Cell& cell, const Accessor& by, std::uint32_t ti
     return true;
   };
   if (merges(cell.read)) return;
-  // What comes before this read need not be remembered: who is ordered after this is ordered after that.
+  // Reads that happen before this one can be dropped: an access that is ordered after this one is ordered after them.
   const auto is_over = [&](const ReadRecord& old) {
     return old.time == 0 || (first_unknown(old, by) == 32 && (!fresh.flags.strong || old.flags.strong));
   };

@@ -80,7 +80,7 @@ struct Conflict {
 
 class AccessHistory {
  public:
-  /// `most_reads`: how many unordered reads of one place are kept besides the first. Older ones are dropped.
+  /// `most_reads`: how many unordered reads of one place are kept in addition to the first. Older ones are dropped.
   AccessHistory(std::size_t bytes, std::size_t most_reads)
       : most_reads_(most_reads), pages_((bytes + kPageBytes - 1) / kPageBytes) {}
 

@@ -156,8 +156,8 @@ void Sanitiser::begin_plan(std::span<const std::uint64_t> buffers, bool ordered,
 }
 
 void Sanitiser::begin_launch(const Launch& launch) {
-  // All of the one ahead has begun when this one begins. So if that let go only after it knew its own past, that is
-  // over.
+  // All blocks of the launch ahead have begun when this one begins. If that launch let this one begin only after its
+  // own wait for the launches before it, those are over.
   const bool settled = ahead_ == Ahead::nothing || (waits_ && !lets_go_early_);
   ahead_ = !launch.programmatic ? Ahead::nothing : first_of_plan_ || !settled ? Ahead::everything : Ahead::one_launch;
   first_of_plan_ = waits_ = lets_go_early_ = false;
@@ -278,7 +278,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
       conflict = spot.history->read(spot.at, bytes, by);
       if (conflict) report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
     }
-    // What is still on its way cannot have come: one finding says all.
+    // Bytes of a copy under way are unwritten too: the race alone is reported.
     if (spot.written->all(spot.at, bytes) || (conflict && conflict->under_way)) continue;
     unwritten |= 1u << lane;
   }
@@ -420,7 +420,7 @@ void Sanitiser::end_partial_arrivals(Block& block, Where where) {
 }
 
 void Sanitiser::go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards) {
-  // Threads that have nothing left to do need not meet anybody.
+  // Threads with nothing left to do need not wait for others.
   while (onwards->execute == execute_reconverge) ++onwards;
   if (onwards->execute == execute_exit && onwards->guard == 0) return;
   end_partial_arrivals(*warp.block, [&](const BlockWatch::PartialArrival& arrival) {

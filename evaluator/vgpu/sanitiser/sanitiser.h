@@ -21,7 +21,7 @@
 /// Finds races, and reads of memory that nobody has written. docs/sanitiser.md says what counts as a race.
 namespace evo::vgpu {
 
-/// The joined clocks of threads that arrive at a barrier. Whoever passes it takes them.
+/// The joined vector clocks of the threads that arrive at a barrier. Threads that pass it take them.
 class JoinedClocks {
  public:
   void add(const ThreadClocks& clocks);
@@ -125,7 +125,7 @@ inline BlockWatch& block_watch(const Block& block) {
 
 class Sanitiser : public Observer {
  public:
-  // ---- Global memory, as the host writes it. What nobody has allocated() here counts as written.
+  // ---- Global memory, as the host writes it. Memory without an allocated() call counts as written.
   void written(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory) {
     mark(address, bytes, memory, true);
   }

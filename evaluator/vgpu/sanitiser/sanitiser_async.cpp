@@ -110,7 +110,8 @@ void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
   if (landing_ != nullptr) {
     watch.shared.end_write(target, copy.bytes, code, block_watch(*landing_in_).number, landing_->slot, landing_->phase);
   } else {
-    // Whoever sees the mbarrier's phase over knows of the copy as well as who meets the thread behind its own wait.
+    // A thread that sees the mbarrier's phase over is ordered after the copy, just like a thread that synchronises with
+    // the issuing thread after its own wait.
     const bool signals = (copy.signalled >> lane & 1u) != 0;
     watch.shared.end_write(target, copy.bytes, code, watch.number, warp.thread(lane),
                            signals ? copy.signalled_at[index] : watch.warps[warp.index].now);

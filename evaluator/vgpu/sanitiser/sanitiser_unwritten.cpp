@@ -84,7 +84,7 @@ void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint3
   if (read == 0) return mine.forget_unwritten(traced.writes, mask);
   const bool guarded = in.guard != 0;
   std::uint32_t depends = read & mask;
-  // The guard comes last; it decides for lanes that it turns away, too.
+  // The guard is the last operand read. Its value matters for the lanes that it disables, too.
   if (guarded) depends |= mine.unwritten_lanes(traced.reads.last(1)) & warp.active;
   const bool hands_on = is_arithmetic(traced.op_class) && !guarded;
   if (hands_on) depends &= ~left_out(warp, in, traced, mine);

@@ -131,7 +131,7 @@ class FakeDevice final : public Device {
     if (words.has("kill_once")) kill_once(words.value("mark", ""));
     if (words.has("lost")) return Failure{Verdict::crashed, "illegal address", true, ""};
     if (words.has("fault")) return Failure{Verdict::crashed, "trap", false, ""};
-    if (words.has("thief") && answer_lies_about(plan, buffers)) {
+    if (words.has("thief") && answer_is_in_memory(plan, buffers)) {
       return Failure{Verdict::crashed, "an answer lies about", false, ""};
     }
     add(words, plan, buffers, false);
@@ -147,7 +147,7 @@ class FakeDevice final : public Device {
     timing.cold = request.cold;
     timing.median_us = words.has("fast") ? 0.001 : std::stod(words.value("us", "10")) * (request.cold ? 2 : 1);
     if (warmed_up(request)) timing.median_us = std::stod(words.value("warm_us", std::to_string(timing.median_us)));
-    // Clocks that fall from timing to timing, and noise: neither is the candidate's.
+    // Drift of the clocks, and noise.
     timing.median_us *= 1 + std::stod(words.value("drift", "0")) * timings_;
     timing.median_us *= 1 + std::stod(words.value("noise", "0")) * std::sin(12.9898 * ++timings_);
     timing.median_us *= highest_clock / clock_in(words, request);
@@ -158,8 +158,8 @@ class FakeDevice final : public Device {
   }
 
  private:
-  /// Whether the answer to these inputs is in memory that belongs to no tensor of the plan.
-  bool answer_lies_about(const Plan& plan, const Buffers& buffers) const {
+  /// True when the answer to these inputs is in memory that belongs to no tensor of the plan.
+  bool answer_is_in_memory(const Plan& plan, const Buffers& buffers) const {
     const auto* a = reinterpret_cast<const float*>(buffers.tensors[0]);
     const auto* b = reinterpret_cast<const float*>(buffers.tensors[1]);
     const std::size_t bytes = plan.tensors[2].bytes;
@@ -181,7 +181,7 @@ class FakeDevice final : public Device {
     return seen_.contains(input) ? 1 + std::stof(words.value("error", "0.00095")) : 1.0012F;
   }
 
-  /// Stands for whoever kills processes: the worker dies by SIGKILL, but only the first one that leaves a mark.
+  /// Ends the worker by SIGKILL, as an outside process would. Only the first call with this mark kills.
   static void kill_once(const std::string& mark) {
     if (::mkdir(mark.c_str(), 0700) == 0) ::raise(SIGKILL);
   }
@@ -219,8 +219,8 @@ class FakeDevice final : public Device {
     if (words.has("workspace_underrun")) reinterpret_cast<float*>(buffers.workspaces[0])[-1] = 0;
   }
 
-  /// The clock that a timing is taken at. A kernel that says `clock=MHZ` draws so much power that it is lowered to
-  /// that, before the first sample where the warm-up is long enough, otherwise for the timing that comes next.
+  /// The clock during a timing. The power limit lowers the clock of a kernel with `clock=MHZ` to that value: before
+  /// the first sample if the warm-up is long enough, otherwise for the next timing.
   double clock_in(const Words& words, const TimingRequest& request) {
     const double settled = std::stod(words.value("clock", std::to_string(highest_clock)));
     clock_ = warmed_up(request) ? settled : next_clock_;

@@ -5,11 +5,11 @@
 
 namespace evo::testing {
 
-/// What the fake devices know of themselves: "fake:0" is of kind cuda, so that every gate of a GPU applies.
+/// The facts of the fake devices: "fake:0" is of kind cuda, so that every gate of a GPU applies.
 DeviceInfo fake_device_info();
 
 /// A compiler and a device for candidates whose source is a list of words. The device adds two f32 vectors,
-/// c = a + b, on the CPU, in the way that the words say:
+/// c = a + b, on the CPU, as the words say:
 ///   honest              the right answer
 ///   zeros mean scaled nan last_wrong half    wrong answers
 ///   noop                writes nothing
@@ -23,7 +23,7 @@ DeviceInfo fake_device_info();
 ///   lost fault unsupported break    ends of a run that the device itself reports
 ///   compile_error compile_crash compile_hang compile_break spills    of the compiler
 ///   us=N                its time
-/// Other words tell candidates apart. The text after "cubin=" is the cubin's hash; without it, the whole source.
+/// Other words only make sources different. The text after "cubin=" is the cubin's hash; without it, the whole source.
 WorkerTools fake_tools();
 
 }  // namespace evo::testing

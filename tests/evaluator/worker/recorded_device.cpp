@@ -76,7 +76,7 @@ class RecordedDevice final : public Device {
   std::unique_ptr<Device> fake_ = fake_tools().open_device("fake:0", 1);
 };
 
-/// Everything that evo has to be given of the kind.
+/// Everything that evo needs to know about the kind.
 DeviceBackend recorded_backend() {
   return {.kind = {.name = kRecorded,
                    .title = "a recording",

@@ -6,9 +6,9 @@
 
 namespace evo::testing {
 
-/// A kind of device of the tests alone, called "recorded:FILE". It takes every latency from a recording; what it
-/// computes, the fake device computes. evo knows nothing of it: recorded_device.cpp registers it, as evo's own kinds
-/// are registered, in the suite and in its worker process.
+/// A kind of device of the tests alone, called "recorded:FILE". Latencies come from a
+/// recording, results from the fake device. evo itself has no code for it: recorded_device.cpp registers it like a
+/// shipped kind, in the suite and in its worker process.
 inline constexpr const char* kRecorded = "recorded";
 
 /// Latencies in microseconds by the source of the program.

@@ -23,7 +23,7 @@ namespace {
 
 using namespace evo;
 
-/// A worker by hand: says that it is ready, then does `then` with each request.
+/// A minimal worker: reports that it is ready, then calls `then` with each request.
 class Rogue {
  public:
   Rogue() : channel_(UniqueFd(kWorkerSocket), UniqueFd(), nullptr) { become_worker(); }
@@ -66,6 +66,10 @@ int misbehave(const std::string& mode) {
   worker.say(id, protocol::Started{});
   if (mode == "starts_twice") worker.say(id, protocol::Started{});
   if (mode == "exits_silently") return 0;
+  if (mode == "answers_once") {
+    worker.say(id, protocol::Done{});
+    return 0;
+  }
   if (mode == "hangs") ::pause();
   if (mode == "says_why") {
     std::fputs("first line\nassertion failed: tile > 0\n", stderr);

@@ -1,5 +1,5 @@
 // A CUDA runtime for one exported file, on the CPU: the launcher and the program of the toy task run without a GPU.
-// Kernels are plain functions here; launches are told on standard error. A captured graph records what it is given.
+// Kernels are plain functions here; launches are printed on standard error. A captured graph records what it is given.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

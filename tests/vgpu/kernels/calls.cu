@@ -45,7 +45,7 @@ __device__ void quicksort(int* a, int left, int right) {
 }
 extern "C" __global__ void sort_each(int* values, int count) { quicksort(values + threadIdx.x * count, 0, count - 1); }
 
-// Each activation has its own array, and hands it on.
+// Each activation has its own array and passes it on.
 __device__ __noinline__ int path_sum(const int* of_caller, int depth) {
   int own[4];
   for (int i = 0; i < 4; ++i) own[i] = of_caller[3 - i] + depth * i;

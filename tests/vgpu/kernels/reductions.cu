@@ -29,7 +29,7 @@ extern "C" __global__ void sum_groups(int* out, const int* in, int n) {
   const int of_warp = cg::reduce(warp, quarter.thread_rank() == 0 ? of_quarter : 0, cg::plus<int>());
   if (warp.thread_rank() == 0) atomicAdd(&out[0], of_warp);
   atomicMax(&out[1], cg::reduce(warp, sum, cg::greater<int>()));
-  if (sum % 2 != 0) {  // Those that are odd agree on one to count them.
+  if (sum % 2 != 0) {  // One of the lanes with odd sums counts them.
     const cg::coalesced_group odd = cg::coalesced_threads();
     if (odd.thread_rank() == 0) atomicAdd(&out[2], odd.size());
   }

@@ -1,4 +1,4 @@
-#include "population/results/json_value.h"
+#include "engine/expression/json_value.h"
 
 #include <nlohmann/json.hpp>
 
