@@ -169,9 +169,9 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   const RunInfo& info = run.info;
   std::vector<std::string> timed;
   for (const Shape& shape : info.target.timed) timed.push_back(shape.name);
-  const std::string begun = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
-  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id, begun,
-                              info.task, run.device.id, run.device.name, fmt::join(timed, ","),
+  const std::string continued = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
+  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id,
+                              continued, info.task, run.device.id, run.device.name, fmt::join(timed, ","),
                               info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as the time allows",
                               grouped(space.size()), strategy_text(info), info.seed));
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
@@ -180,8 +180,8 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
 /// Runs the search. However it ends, the run's row in the database says how, and every recorded evaluation is kept.
 SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluator& evaluator,
                              const MakeCandidate& build, const SearchLimits& limits, ProgressReport& progress,
-                             ProposerProcess* proposer, EliteJudge judge) {
-  const std::unique_ptr<Archive> archive = store.archive(id, std::move(judge));
+                             ProposerProcess* proposer, EliteComparer compare) {
+  const std::unique_ptr<Archive> archive = store.archive(id, std::move(compare));
   try {
     TimingDisturbances watch;
     const SearchResult result = search(strategy, evaluator, *archive, build, limits, [&](const SearchProgress& now) {
@@ -287,7 +287,7 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .recalled = run.recalled});
   const SearchResult result =
       search_recorded(id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
-                      elite_judge(store, run.task, run.info.target, *evaluators.pipeline, run.device));
+                      elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device));
 
   // The report.
   const RunSummary summary = summarise(store, id, result);

@@ -42,23 +42,23 @@ struct Request {
 };
 
 std::string verdict_text(const SelftestRow& row) {
-  if (!row.judged) return "not shown here";
+  if (!row.checked) return "not shown here";
   return std::string(name_of(row.verdict));
 }
 
 std::string selftest_text(const SelftestResult& result, const Terminal& terminal) {
-  Table table({{"specimen"}, {"verdict"}, {""}, {"reason"}});
+  Table table({{"mutant or control"}, {"verdict"}, {""}, {"reason"}});
   for (const SelftestRow& row : result.rows) {
-    const Style style = !row.judged ? Style::plain : row.right ? Style::plain : Style::bad;
+    const Style style = !row.checked ? Style::plain : row.right ? Style::plain : Style::bad;
     table.add({row.mutant.name, verdict_text(row),
-               !row.judged ? ""
-               : row.right ? "right"
-                           : "WRONG",
+               !row.checked ? ""
+               : row.right  ? "right"
+                            : "WRONG",
                one_line(row.reason.empty() ? row.mutant.about : row.reason)},
               style);
   }
-  const std::string counts = fmt::format("{} judged, {} wrongly, {} not shown on this kind of device", result.judged(),
-                                         result.wrong(), result.rows.size() - result.judged());
+  const std::string counts = fmt::format("{} checked, {} with a wrong verdict, {} not shown on this kind of device",
+                                         result.checked(), result.wrong(), result.rows.size() - result.checked());
   return fmt::format(
       "{} on {} ({})\n{}{}: {}\n", result.task, result.device.id, result.device.name, table.text(terminal, 2),
       result.passed() ? styled(terminal, Style::good, "passed") : styled(terminal, Style::bad, "failed"), counts);
@@ -72,16 +72,16 @@ std::string selftest_document(const SelftestResult& result) {
   json["task_hash"] = result.task_hash;
   json["device"] = device_json(result.device);
   json["passed"] = result.passed();
-  json["judged"] = result.judged();
+  json["judged"] = result.checked();
   json["wrong"] = result.wrong();
   json["specimens"] = Json::array();
   for (const SelftestRow& row : result.rows) {
     json["specimens"].push_back({{"name", row.mutant.name},
                                  {"family", row.mutant.family},
                                  {"about", row.mutant.about},
-                                 {"verdict", row.judged ? Json(name_of(row.verdict)) : Json(nullptr)},
+                                 {"verdict", row.checked ? Json(name_of(row.verdict)) : Json(nullptr)},
                                  {"reason", row.reason},
-                                 {"right", row.judged ? Json(row.right) : Json(nullptr)}});
+                                 {"right", row.checked ? Json(row.right) : Json(nullptr)}});
   }
   return json_text(json);
 }

@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <optional>
 
 #include "cli/text/files.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "evaluator/base/random.h"
 #include "evaluator/numbers/elements.h"
 
@@ -68,18 +68,18 @@ NumpyArray parse_numpy(const std::string& path, std::string_view file) {
   if (found == std::end(kNumpyTypes)) refuse("its element type is not one of bool, int, uint and float, little-endian");
   array.element = found->element;
   const std::string_view shape = between(header, "'shape':", '(', ')');
+  constexpr std::string_view kDigits = "0123456789";
   std::uint64_t product = 1;
   for (std::size_t at = 0; at < shape.size();) {
-    const std::size_t digit = shape.find_first_of("0123456789", at);
-    if (digit == std::string_view::npos) break;
-    std::uint64_t dim = 0;
-    const auto [end, error] = std::from_chars(shape.data() + digit, shape.data() + shape.size(), dim);
-    if (error != std::errc() || dim > kMostBufferBytes) refuse("its shape is too large");
-    array.dims.push_back(dim);
-    const std::uint64_t factor = std::max<std::uint64_t>(dim, 1);
+    const std::size_t begin_of_dim = shape.find_first_of(kDigits, at);
+    if (begin_of_dim == std::string_view::npos) break;
+    at = std::min(shape.find_first_not_of(kDigits, begin_of_dim), shape.size());
+    const auto dim = number_in<std::uint64_t>(shape.substr(begin_of_dim, at - begin_of_dim));
+    if (!dim || *dim > kMostBufferBytes) refuse("its shape is too large");
+    array.dims.push_back(*dim);
+    const std::uint64_t factor = std::max<std::uint64_t>(*dim, 1);
     if (factor > kMostBufferBytes / product) refuse("its shape is too large");
     product *= factor;
-    at = static_cast<std::size_t>(end - shape.data());
   }
   if (array.dims.empty()) array.dims = {1};
   array.data = file.substr(begin + length);

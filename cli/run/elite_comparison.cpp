@@ -24,7 +24,7 @@ PairedRatio ratio_of_pair(const InterleavedTimings& timings) {
   return paired_ratio(timings.rounds_us[0], timings.rounds_us[1], timings.modelled);
 }
 
-EliteRuling rule(const InterleavedTimings& timings, CandidateId incumbent) {
+EliteComparison rule(const InterleavedTimings& timings, CandidateId incumbent) {
   // A candidate that fails now is no elite, whichever of the two it is.
   if (timings.failures[1])
     return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *timings.failures[1])};
@@ -46,8 +46,8 @@ bool comparison_decided(const InterleavedTimings& timings) {
   return ratio.pairs >= kEarliestEnd && (plainly_differ(ratio, kPlainDifference) || plainly_same(ratio, kNoticeable));
 }
 
-EliteJudge elite_judge(const Store& store, const Task& task, const Target& target, DevicePipeline& pipeline,
-                       const DeviceInfo& device) {
+EliteComparer elite_comparer(const Store& store, const Task& task, const Target& target, DevicePipeline& pipeline,
+                             const DeviceInfo& device) {
   if (kind_named(device.kind).modelled) return {};
   return [&](const Candidate& challenger, CandidateId incumbent) {
     const Restored elite = restore(store, incumbent);

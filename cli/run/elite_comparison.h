@@ -17,7 +17,7 @@ bool comparison_decided(const InterleavedTimings& so_far);
 /// Decides whether a challenger displaces an elite: both are timed in interleaved rounds, and the challenger must be
 /// FASTER with a confidence of 95 %. Empty for modelled times, which are exact and need no second timing. All arguments
 /// must outlive the result.
-EliteJudge elite_judge(const Store& store, const Task& task, const Target& target, DevicePipeline& pipeline,
-                       const DeviceInfo& device);
+EliteComparer elite_comparer(const Store& store, const Task& task, const Target& target, DevicePipeline& pipeline,
+                             const DeviceInfo& device);
 
 }  // namespace evo::cli

@@ -26,7 +26,7 @@ std::vector<Seed> warm_start_seeds(const PreparedRun& run, const Space& space, L
 std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, LatencyPredictor& predictor,
                                     bool quiet) {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point begun = Clock::now();
+  const Clock::time_point start = Clock::now();
   const Presearch presearch{.genomes = run.presearch};
   const bool live = !quiet && terminal_of(stderr).interactive;
   if (!quiet && !live) write_to_stderr(fmt::format("pre-search: {} genomes are modelled first\n", presearch.genomes));
@@ -36,7 +36,7 @@ std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, 
       write_to_stderr(
           fmt::format("\rpre-search: {} of {} genomes modelled", batches * presearch.together, presearch.genomes));
     ++batches;
-    return run.time_limit && Clock::now() - begun > *run.time_limit / 5;
+    return run.time_limit && Clock::now() - start > *run.time_limit / 5;
   });
   if (live) write_to_stderr("\r\x1b[K");
   return seeds;

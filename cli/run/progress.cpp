@@ -27,17 +27,17 @@ double ProgressReport::elapsed_s() const {
 }
 
 void ProgressReport::update(const SearchProgress& progress) {
-  if (settings_.quiet || progress.told == 0) return;
-  const bool recalled = progress.told <= settings_.recalled;
+  if (settings_.quiet || progress.answered == 0) return;
+  const bool recalled = progress.answered <= settings_.recalled;
   if (!recalled && !first_fresh_) first_fresh_ = Clock::now();
   const bool improved = progress.best_us && (!best_us_ || *progress.best_us < *best_us_);
   best_us_ = progress.best_us;
-  if (recalled && progress.told < settings_.recalled) return;
+  if (recalled && progress.answered < settings_.recalled) return;
 
   if (settings_.terminal.interactive) {
     write_to_stderr(fmt::format("\r\x1b[K{}", fitted(line(progress), settings_.terminal.columns)));
     live_line_open_ = true;
-  } else if (improved || progress.told % kPlainEvery == 0) {
+  } else if (improved || progress.answered % kPlainEvery == 0) {
     write_to_stderr(fmt::format("{}{}\n", line(progress), improved ? "  (new best)" : ""));
   }
 }
@@ -53,15 +53,17 @@ void ProgressReport::finish() {
 }
 
 std::string ProgressReport::line(const SearchProgress& progress) const {
-  std::string text = settings_.evaluations > 0 ? fmt::format("{}/{} evaluated", progress.told, settings_.evaluations)
-                                               : fmt::format("{} evaluated", progress.told);
+  std::string text = settings_.evaluations > 0
+                         ? fmt::format("{}/{} evaluated", progress.answered, settings_.evaluations)
+                         : fmt::format("{} evaluated", progress.answered);
   // The clock starts with the first answer, which therefore does not count for the rate.
-  const std::uint64_t fresh = progress.told - std::min(progress.told, settings_.recalled + 1);
+  const std::uint64_t fresh = progress.answered - std::min(progress.answered, settings_.recalled + 1);
   if (first_fresh_ && fresh > 0) {
     const double since = std::chrono::duration<double>(Clock::now() - *first_fresh_).count();
     if (since > 0) text += fmt::format(", {:.1f}/min", 60.0 * static_cast<double>(fresh) / since);
   }
-  text += fmt::format(", {} valid", percent(static_cast<double>(progress.valid) / static_cast<double>(progress.told)));
+  text +=
+      fmt::format(", {} valid", percent(static_cast<double>(progress.valid) / static_cast<double>(progress.answered)));
   if (progress.best_us) {
     text += fmt::format(", best {} us {}", microseconds(*progress.best_us), timing_word(settings_.modelled));
   }
@@ -71,9 +73,9 @@ std::string ProgressReport::line(const SearchProgress& progress) const {
 
 std::string ProgressReport::time_left(const SearchProgress& progress) const {
   std::optional<double> seconds;
-  const std::uint64_t fresh = progress.told - std::min(progress.told, settings_.recalled);
-  if (settings_.evaluations > progress.told && fresh > 0) {
-    seconds = elapsed_s() / static_cast<double>(fresh) * static_cast<double>(settings_.evaluations - progress.told);
+  const std::uint64_t fresh = progress.answered - std::min(progress.answered, settings_.recalled);
+  if (settings_.evaluations > progress.answered && fresh > 0) {
+    seconds = elapsed_s() / static_cast<double>(fresh) * static_cast<double>(settings_.evaluations - progress.answered);
   }
   if (settings_.time_limit) {
     const double until_limit = std::chrono::duration<double>(*settings_.time_limit).count() - elapsed_s();

@@ -69,7 +69,7 @@ bool guided_by_default(std::string_view strategy, const DeviceInfo& device) {
 
 std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
   if (!request.screen.empty()) return parse_number("--screen", request.screen, 1, kMostScreened);
-  return guided_by_default(info.strategy, device) ? Screen().among : 1;
+  return guided_by_default(info.strategy, device) ? ScreeningOptions().among : 1;
 }
 
 /// A short run does not repay a long pre-search.

@@ -73,7 +73,7 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
   }
   text += improvement_text(summary);
   if (!summary.verdicts.empty()) {
-    text += fmt::format("{} evaluated: {}\n", summary.result.told, verdict_counts(summary.verdicts));
+    text += fmt::format("{} evaluated: {}\n", summary.result.answered, verdict_counts(summary.verdicts));
   }
   if (summary.result.exhausted) text += "the space is exhausted: every legal genome was tried\n";
   return text + next_commands(summary, database);

@@ -38,7 +38,7 @@ std::optional<Genome> genome_of(const Space& space, const Mutant& mutant) {
   return genome;
 }
 
-/// Submits mutants and gathers their verdicts.
+/// Submits mutants and collects their verdicts.
 class Selftest {
  public:
   Selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device, std::uint64_t salt)
@@ -90,7 +90,7 @@ class Selftest {
   std::size_t finish(Evaluator& pipeline, std::vector<SelftestRow>& rows) const {
     Evaluator::Done done = pipeline.wait();
     SelftestRow& row = rows.at(done.ticket);
-    row.judged = true;
+    row.checked = true;
     row.verdict = done.evaluation.verdict;
     row.reason = std::move(done.evaluation.reason);
     row.right = is_right(row, device_.kind);
@@ -118,8 +118,8 @@ std::vector<Mutant> chosen(std::vector<Mutant> mutants, const std::vector<std::s
 
 }  // namespace
 
-std::size_t SelftestResult::judged() const {
-  return static_cast<std::size_t>(std::ranges::count(rows, true, &SelftestRow::judged));
+std::size_t SelftestResult::checked() const {
+  return static_cast<std::size_t>(std::ranges::count(rows, true, &SelftestRow::checked));
 }
 
 std::size_t SelftestResult::wrong() const {
@@ -129,7 +129,7 @@ std::size_t SelftestResult::wrong() const {
 bool SelftestResult::passed() const {
   const auto shown = [&](bool valid) {
     return std::ranges::any_of(rows, [&](const SelftestRow& row) {
-      return row.judged && row.right && (row.verdict == Verdict::valid) == valid;
+      return row.checked && row.right && (row.verdict == Verdict::valid) == valid;
     });
   };
   return wrong() == 0 && shown(true) && shown(false);

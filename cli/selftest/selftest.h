@@ -13,7 +13,7 @@ namespace evo::cli {
 /// The verdict on one mutant or control.
 struct SelftestRow {
   Mutant mutant;
-  bool judged = false;  ///< False when this device kind cannot show the fault or run the family.
+  bool checked = false;  ///< False when this device kind cannot show the fault or run the family.
   Verdict verdict = Verdict::harness_failed;
   std::string reason;
   bool right = true;  ///< The verdict is an expected one, and the reason has the expected text.
@@ -26,9 +26,9 @@ struct SelftestResult {
   std::uint64_t salt = 0;  ///< Mixed into the seeds.
   std::vector<SelftestRow> rows;
 
-  std::size_t judged() const;
+  std::size_t checked() const;
   std::size_t wrong() const;
-  /// At least one control was accepted, at least one mutant rejected, and nothing was judged wrongly.
+  /// At least one control was accepted, at least one mutant rejected, and no verdict is wrong.
   bool passed() const;
 };
 

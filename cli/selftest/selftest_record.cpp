@@ -26,7 +26,7 @@ SelftestRecord record_of(const SelftestResult& result, const std::string& nvrtc_
           .task_hash = result.task_hash,
           .device = record_of(result.device),
           .passed = result.passed(),
-          .judged = result.judged(),
+          .judged = result.checked(),
           .wrong = result.wrong(),
           .salt = result.salt,
           .evo_version = EVO_VERSION,
@@ -60,7 +60,7 @@ std::string selftest_warning(const Store& store, const SourceTree& tree, const T
   const std::optional<SelftestRecord> last = store.last_selftest(task.hash, device.kind);
   const std::string command = fmt::format("evo selftest --task {} --device {}", task.name, device.id);
   if (last && !last->passed) {
-    return fmt::format("{} failed its self-test ({} of {} judged wrongly): wrong kernels may win ({})", task.name,
+    return fmt::format("{} failed its self-test ({} of {} verdicts wrong): wrong kernels may win ({})", task.name,
                        last->wrong, last->judged, command);
   }
   if (last || ships_pass(tree, task, device.kind)) return "";

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -79,18 +78,18 @@ std::chrono::milliseconds parse_duration(std::string_view option, std::string_vi
   const auto wrong = [&] {
     return usage_error(fmt::format("{} '{}': give a duration with its unit, as 90s, 10m or 1h30m", option, text));
   };
+  constexpr std::string_view kDigits = "0123456789.";
   constexpr double kLongest = 365 * 86400.0;
   double seconds = 0;
   std::string_view rest = text;
   while (!rest.empty()) {
-    double amount = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), amount, std::chars_format::fixed);
-    if (error != std::errc()) throw wrong();
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    const std::size_t unit_length = std::min(rest.find_first_of("0123456789."), rest.size());
+    const std::size_t amount_length = std::min(rest.find_first_not_of(kDigits), rest.size());
+    const auto amount = number_in<double>(rest.substr(0, amount_length));
+    rest.remove_prefix(amount_length);
+    const std::size_t unit_length = std::min(rest.find_first_of(kDigits), rest.size());
     const double unit_seconds = seconds_of(rest.substr(0, unit_length));
-    if (!(amount >= 0) || unit_seconds == 0) throw wrong();
-    seconds += amount * unit_seconds;
+    if (!amount || unit_seconds == 0) throw wrong();
+    seconds += *amount * unit_seconds;
     rest.remove_prefix(unit_length);
   }
   if (!(seconds >= 1e-3)) throw wrong();

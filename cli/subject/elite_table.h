@@ -17,7 +17,7 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
 /// The rows in the store's order, grouped by task hash, device and objective.
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows);
 
-/// The alleles of a genome: "kv_split=2 stages=3 ...". Beside a column that names the family.
+/// The alleles of a genome: "kv_split=2 stages=3 ...". For a table with a column for the family.
 std::string alleles_text(const Genome& genome);
 
 }  // namespace evo::cli

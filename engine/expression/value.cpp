@@ -1,7 +1,10 @@
 #include "engine/expression/value.h"
 
+<<<<<<< HEAD
 #include <fmt/format.h>
 
+=======
+>>>>>>> main
 #include <cstdlib>
 
 namespace evo::expr {
@@ -19,7 +22,10 @@ std::string to_string(const Value& value) {
 
 double decimal_of(const Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
+<<<<<<< HEAD
   if (const double* real = std::get_if<double>(&value)) return *real;
+=======
+>>>>>>> main
   return std::strtod(to_string(value).c_str(), nullptr);
 }
 

@@ -45,9 +45,9 @@ double time_of(vgpu::VirtualGpu& gpu, Compiler& compiler, const Program& program
   BufferSet buffers(gpu, plan.tensors);
   if (buffers.attach_workspaces(plan.workspaces)) return -1;
   buffers.prepare(inputs, 0);
-  const double begun = cpu_seconds();
+  const double start = cpu_seconds();
   if (gpu.run(*module, plan, buffers.addresses())) return -1;
-  return cpu_seconds() - begun;
+  return cpu_seconds() - start;
 }
 
 void measure(const std::string& task_name, const std::string& shape, int count) {

@@ -16,7 +16,7 @@
 #include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
-// What the search itself costs: building spaces, and each ask and tell when much has been told. Arguments
+// What the search itself costs: building spaces, and each ask and tell after many answers. Arguments
 // that are not google-benchmark's are T1 files, whose spaces are built too.
 //   evo_bench_search ../shared/spaces/t1/gemm_milo.json
 namespace {
@@ -60,14 +60,14 @@ void ask_and_tell(benchmark::State& state, const std::string& strategy_name) {
   const std::unique_ptr<Strategy> strategy = make_strategy(strategy_name, space, 1);
   const auto step = [&] {
     const Proposal proposal = strategy->ask().value();
-    // Any latency that genes tell something of will do.
+    // Any latency that depends on the genes will do.
     const Point point = space.point(proposal.genome);
     double latency_us = 10;
     for (std::size_t gene = 0; gene < point.alleles.size(); ++gene)
       latency_us += static_cast<double>((point.alleles[gene] + 1) * (gene % 5));
     strategy->tell({proposal.ticket, latency_us});
   };
-  for (int told = 0; told < 10'000; ++told) step();
+  for (int answers = 0; answers < 10'000; ++answers) step();
   for (auto _ : state) step();
 }
 

@@ -33,7 +33,7 @@
 // wgmma family on an H200: learnt by ridge regression from the recorded sweeps of that family. Each sweep
 // makes two landscapes: the effects of genes and their pairs, and those of triples too. Where half of the
 // chance that a genome fails is learnt, it fails. Descents from random genomes end in dozens of different
-// places. What a screen predicts errs as the cost model does: the same regression learns its error on the
+// places. Predicted latencies have the error of the cost model: the same regression learns it on the
 // sweep.
 //   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--presearch M]
 //   [--modelled FILE...] [--seeded]
@@ -46,7 +46,7 @@ using namespace evo;
 /// Standard deviation of that part of log(modelled/measured) which belongs to a genome alone. With what genes
 /// explain it is 0.11, as the sweeps show (0.11 and 0.13).
 constexpr double kOwnError = 0.05;
-constexpr double kPenalty = 0.02;  // of what the kernel of equal genomes is
+constexpr double kPenalty = 0.02;  // relative to the kernel of equal genomes
 constexpr double kFailed = 1e9;    // us, slower than anything
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kDegrees[] = {2, 3};
@@ -155,7 +155,7 @@ class Landscape {
   }
   double latency_us(const Genome& genome) const { return latency_us(space_.point(genome)); }
 
-  /// What genes explain of how far a model is off: modelled/measured.
+  /// The part of modelled/measured that the genes explain.
   double model_error(const Point& point) const { return std::exp((*log_model_error_)(point)); }
 
   /// Where a steepest descent through all neighbours of a random genome ends.
@@ -241,7 +241,7 @@ struct Budget {
   bool predicts() const { return screen > 1 || presearch > 0; }
 };
 
-/// What a run evaluated, which `seeds` and the best of a presearch opened.
+/// The evaluations of a run that begins with `seeds` and the best genomes of a pre-search.
 LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std::uint64_t seed, const Budget& budget,
                     std::vector<Seed> seeds = {}) {
   LearntLatencyPredictor predictor(landscape);
@@ -260,10 +260,10 @@ LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std
 }
 
 /// As `evo run --seed-from` takes them from a run on another landscape.
-std::vector<Seed> seeds_from(LearntEvaluator elsewhere, const Landscape& landscape, const Budget& budget) {
-  std::ranges::stable_sort(elsewhere.valid, {}, [](const auto& one) { return one.first; });
+std::vector<Seed> seeds_from(LearntEvaluator source, const Landscape& landscape, const Budget& budget) {
+  std::ranges::stable_sort(source.valid, {}, [](const auto& one) { return one.first; });
   std::vector<Seed> ranking;
-  for (auto& [latency, genome] : elsewhere.valid) ranking.push_back({std::move(genome), ""});
+  for (auto& [latency, genome] : source.valid) ranking.push_back({std::move(genome), ""});
   LearntLatencyPredictor predictor(landscape);
   return budget.screen > 1 ? seeds_in(landscape.space(), {ranking}, predictor) : seeds_in(landscape.space(), {ranking});
 }
@@ -276,11 +276,11 @@ std::string cell(const std::vector<double>& values, int digits) {
   return fmt::format("{:.{}f} ±{:.{}f}", mean, digits, 1.96 * std::sqrt(squares / count / count), digits);
 }
 
-/// What a strategy's runs came to on each landscape: best/optimum after each evaluation, by landscape and
+/// The results of a strategy's runs on each landscape: best/optimum after each evaluation, by landscape and
 /// run.
 using Runs = std::vector<std::vector<std::vector<double>>>;
 
-/// The mean over `landscapes` of what one run of the same number came to on each.
+/// The mean over `landscapes` of the results of the runs of one number.
 template <typename Figure>
 std::vector<double> by_run(const Runs& runs, const std::vector<std::size_t>& landscapes, Figure figure) {
   std::vector<double> values(runs.front().size());
@@ -337,9 +337,9 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
       parallel_each(runs, [&, &name = strategy, &bests = all[l]] {
         return [&](std::size_t seed) {
           // Of the same degree, of the other sweep.
-          const Landscape& elsewhere = landscapes[(l + std::size(kDegrees)) % landscapes.size()];
+          const Landscape& source = landscapes[(l + std::size(kDegrees)) % landscapes.size()];
           std::vector<Seed> seeds;
-          if (seeded) seeds = seeds_from(run(elsewhere, name, seed + runs, budget), landscapes[l], budget);
+          if (seeded) seeds = seeds_from(run(source, name, seed + runs, budget), landscapes[l], budget);
           bests[seed] = run(landscapes[l], name, seed, budget, seeds).best_us;
         };
       });
@@ -379,7 +379,7 @@ int main(int argc, char** argv) {
   app.add_option("--evals", budget.evaluations);
   app.add_option("--runs", runs);
   app.add_option("--screen", budget.screen);
-  app.add_option("--rehearse", budget.presearch);
+  app.add_option("--presearch", budget.presearch);
   app.add_option("--modelled", modelled);
   app.add_flag("--seeded", seeded);
   CLI11_PARSE(app, argc, argv);

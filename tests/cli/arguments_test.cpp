@@ -22,7 +22,7 @@ TEST_CASE("durations are read with their units") {
   CHECK(parse_duration("--time", "250ms") == milliseconds(250));
 }
 
-TEST_CASE("a duration without a unit, without an amount or without length is refused") {
+TEST_CASE("a duration without a unit, without an amount or of zero length is refused") {
   for (const char* text : {"", "10", "m", "10x", "1h30", "-5m", "0s", "1e3s", "nan s", "10 m", "inf"}) {
     INFO(text);
     CHECK_THROWS_MATCHES(parse_duration("--time", text), Error, MessageMatches(ContainsSubstring("--time")));

@@ -34,8 +34,8 @@ class Bench {
   std::filesystem::path folder_;
 };
 
-/// Writes templates/toy: c = a + b over N f32, with 26 legal genomes. `with_wrong` adds a gene that makes
-/// half of twice as many give wrong answers.
+/// Writes templates/toy: c = a + b over N f32, with 26 legal genomes. `with_wrong` adds a gene: of
+/// 52 genomes half give wrong answers.
 void write_toy_task(const Bench& bench, bool with_wrong = false);
 
 /// Checks that `evo verify` finds the kernel of an exported toy task wrong when its last addition before `end` in the

@@ -64,7 +64,7 @@ TEST_CASE("limits come from the measured floor of an honest emulation, with thei
   CHECK(bench.read("templates/toy/limits.json") == first);
 }
 
-TEST_CASE("measured limits hold instead of the task's") {
+TEST_CASE("measured limits replace the task's") {
   const Bench honest, cut, before;
   for (const Bench* bench : {&honest, &cut}) {
     write_calibrated_toy(*bench);
@@ -80,7 +80,7 @@ TEST_CASE("measured limits hold instead of the task's") {
   CHECK(run_toy(before).code == 0);
 }
 
-TEST_CASE("an exported file carries the limits it was judged by") {
+TEST_CASE("an exported file contains the limits that it was checked with") {
   const Bench bench;
   write_calibrated_toy(bench);
   REQUIRE(bench.evo(kCalibrate).code == 0);
@@ -109,7 +109,7 @@ TEST_CASE("a task without an emulation cannot be calibrated") {
   check_refused(bench.evo(kCalibrate), 2, {"task toy has no toy/limits.json"});
 }
 
-TEST_CASE("options of a self-test are refused where limits are measured") {
+TEST_CASE("options of the self-test are refused when limits are measured") {
   const Bench bench;
   write_toy_task(bench);
   for (const std::vector<std::string>& more : {std::vector<std::string>{"--json"}, {"--record"}, {"--only", "plain"}}) {

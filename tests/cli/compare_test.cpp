@@ -55,7 +55,7 @@ TEST_CASE("only valid candidates that compete are compared") {
   check_refused(bench.evo({"compare", ids[0], "x"}), 2, {"x"});
 }
 
-TEST_CASE("candidates that do not compile for another architecture are said to be made for their own") {
+TEST_CASE("the message for a candidate that does not compile names the architecture that it was made for") {
   const Bench bench;
   write_toy_task(bench);
   bench.write("templates/toy/plain/kernel.cu", "#if __CUDA_ARCH__ < 900\n#error no such instruction\n#endif\n" +
@@ -66,12 +66,12 @@ TEST_CASE("candidates that do not compile for another architecture are said to b
                 {"candidate " + ids[0] + " was made for sm_90a, another architecture than sm_89 of vgpu:l4"});
 }
 
-TEST_CASE("a match over an elite's place ends when its outcome is plain") {
+TEST_CASE("the comparison of a challenger with an elite ends when its outcome is certain") {
   const auto decided = [](const std::vector<double>& challenger, const std::vector<double>& elite) {
-    evo::InterleavedTimings turns;
-    turns.rounds_us = {challenger, elite};
-    turns.failures.resize(2);
-    return evo::cli::comparison_decided(turns);
+    evo::InterleavedTimings timings;
+    timings.rounds_us = {challenger, elite};
+    timings.failures.resize(2);
+    return evo::cli::comparison_decided(timings);
   };
   CHECK(decided({9.0, 9.02, 8.98}, {10, 10, 10}));                // Faster.
   CHECK(decided({11.0, 11.02, 10.98}, {10, 10, 10}));             // Slower.
@@ -85,14 +85,14 @@ TEST_CASE("a match over an elite's place ends when its outcome is plain") {
   CHECK(evo::cli::comparison_decided(failed));
 }
 
-TEST_CASE("each candidate is judged against the first, and failures are said") {
-  evo::InterleavedTimings turns;
-  turns.rounds_us = {{10, 11, 10, 11, 10}, {9, 9.9, 9.1, 9.8, 9}, {}};
-  turns.failures = {std::nullopt, std::nullopt, "it broke"};
-  const evo::cli::Comparison comparison = evo::cli::comparison_of({4, 5, 6}, turns);
+TEST_CASE("each candidate is compared with the first, and failures are reported") {
+  evo::InterleavedTimings timings;
+  timings.rounds_us = {{10, 11, 10, 11, 10}, {9, 9.9, 9.1, 9.8, 9}, {}};
+  timings.failures = {std::nullopt, std::nullopt, "it broke"};
+  const evo::cli::Comparison comparison = evo::cli::comparison_of({4, 5, 6}, timings);
   CHECK(comparison.rounds == 5);
   CHECK(comparison.rows[0].median_us == 10);
-  CHECK(comparison.rows[1].rounds_us == turns.rounds_us[1]);
+  CHECK(comparison.rows[1].rounds_us == timings.rounds_us[1]);
   CHECK_FALSE(comparison.rows[0].against);
   REQUIRE(comparison.rows[1].against);
   CHECK(ranking(*comparison.rows[1].against) == evo::Ranking::faster);

@@ -1,4 +1,4 @@
-// Whose task judges the claim of an exported file.
+// Which task the claim of an exported file is checked against.
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
@@ -28,7 +28,7 @@ void export_best(const Bench& bench) {
 }  // namespace
 
 TEST_CASE("a file whose task allows more than the installed one is checked against the installed one") {
-  const Bench lax, here, elsewhere;
+  const Bench lax, here, without_task;
   write_toy_task(lax);
   write_toy_task(here);
   edit(lax, "templates/toy/task.json", R"("relative_l2": 0.0001, "cosine": 0.9999)",
@@ -37,30 +37,30 @@ TEST_CASE("a file whose task allows more than the installed one is checked again
   edit(lax, "templates/toy/plain/kernel.cu", "c[i${item}] = a", "c[i${item}] = 1.2f * (a");
   edit(lax, "templates/toy/plain/kernel.cu", "b[i${item}];", "b[i${item}]);");
   export_best(lax);
-  for (const Bench* bench : {&here, &elsewhere}) bench->write("best.cu", lax.read("best.cu"));
+  for (const Bench* bench : {&here, &without_task}) bench->write("best.cu", lax.read("best.cu"));
 
   const Outcome there = lax.evo({"verify", "best.cu"});
   CHECK(there.code == 0);
   CHECK_FALSE(holds(there.out, "checked against"));
-  const Outcome judged = here.evo({"verify", "best.cu"});
-  INFO(judged.out << judged.err);
-  CHECK(judged.code == 1);
-  CHECK(holds(judged.out, "checked against the task toy of this machine's templates: the one in the file differs"));
-  CHECK(holds(judged.out, "not reproduced: wrong_answer"));
-  CHECK(holds(judged.out, "limit 0.0001"));
+  const Outcome checked = here.evo({"verify", "best.cu"});
+  INFO(checked.out << checked.err);
+  CHECK(checked.code == 1);
+  CHECK(holds(checked.out, "checked against the task toy of this machine's templates: the one in the file differs"));
+  CHECK(holds(checked.out, "not reproduced: wrong_answer"));
+  CHECK(holds(checked.out, "limit 0.0001"));
   CHECK(here.json({"verify", "best.cu"}, 1)["contract"] == "installed");
 
-  // Where nobody knows the task, that is said.
-  const Outcome unknown = elsewhere.evo({"verify", "best.cu"});
+  // Without an installed task of that name the file's own task counts, and a line reports it.
+  const Outcome unknown = without_task.evo({"verify", "best.cu"});
   CHECK(unknown.code == 0);
   CHECK(
       holds(unknown.out, "checked against the task toy in the file: this machine's templates have none of that name"));
-  CHECK(elsewhere.json({"verify", "best.cu"})["contract"] == "brought");
+  CHECK(without_task.json({"verify", "best.cu"})["contract"] == "brought");
   // The templates may be named.
-  CHECK(elsewhere.evo({"verify", "best.cu", "--templates", (here / "templates").string()}).code == 1);
+  CHECK(without_task.evo({"verify", "best.cu", "--templates", (here / "templates").string()}).code == 1);
 }
 
-TEST_CASE("a file is validated on the shapes of the task here, whichever it names") {
+TEST_CASE("a file is validated on the shapes of the installed task, whichever shapes it names") {
   const Bench bench;
   write_toy_task(bench);
   edit(bench, "templates/toy/plain/kernel.cu", "if (i${item} < N)", "if (i${item} < N && N != 5)");
@@ -74,7 +74,7 @@ TEST_CASE("a file is validated on the shapes of the task here, whichever it name
   CHECK(holds(outcome.out, "wrong_answer: shape tiny"));
 }
 
-TEST_CASE("a shape that is another one here, and a kernel that is none for the task here, are refused in one line") {
+TEST_CASE("a shape or a kernel that does not fit the installed task is refused in one line") {
   const Bench bench;
   write_toy_task(bench);
   edit(bench, "templates/toy/task.json", R"("middle": { "N": 700 })", R"("middle": { "N": 70 })");
@@ -91,7 +91,7 @@ TEST_CASE("a shape that is another one here, and a kernel that is none for the t
                 {"best.cu cannot be checked against the task toy of these templates"});
 }
 
-TEST_CASE("a file as the templates here make it is judged without a word, and so is a candidate") {
+TEST_CASE("a file that agrees with the installed templates is verified without a notice, and so is a candidate") {
   const Bench bench;
   write_toy_task(bench);
   export_best(bench);

@@ -26,7 +26,7 @@ void make_empty_database(const Bench& bench, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("reading a database that is not there says so and makes none") {
+TEST_CASE("reading a missing database is refused and creates none") {
   const Bench bench;
   for (const auto& reader : kReaders) {
     INFO(reader.front());
@@ -48,7 +48,7 @@ TEST_CASE("an empty database has no elites and no runs, which is no error") {
   CHECK(bench.json({"runs", "--db", "empty.db"})["runs"] == nlohmann::json::array());
 }
 
-TEST_CASE("numbers that an empty database does not know are refused") {
+TEST_CASE("ids that an empty database does not have are refused") {
   const Bench bench;
   make_empty_database(bench, "empty.db");
   check_refused(bench.evo({"show", "7", "--db", "empty.db"}), 2, {"no candidate 7", "evo elites"});
@@ -63,7 +63,7 @@ TEST_CASE("numbers that an empty database does not know are refused") {
   CHECK(bench.files() == std::vector<std::string>{"empty.db"});
 }
 
-TEST_CASE("a database from a newer evo is refused and left alone") {
+TEST_CASE("a database from a newer evo is refused and not changed") {
   const Bench bench;
   make_empty_database(bench, "newer.db");
   SQLite::Database(bench / "newer.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 999");
@@ -75,7 +75,7 @@ TEST_CASE("a database from a newer evo is refused and left alone") {
   CHECK(bench.read("newer.db") == before);
 }
 
-TEST_CASE("a run does not touch a database from a newer evo") {
+TEST_CASE("a run does not change a database from a newer evo") {
   const Bench bench;
   write_toy_task(bench);
   make_empty_database(bench, "newer.db");
@@ -86,7 +86,7 @@ TEST_CASE("a run does not touch a database from a newer evo") {
   CHECK(bench.read("newer.db") == before);
 }
 
-TEST_CASE("a file that is no database is refused and left alone") {
+TEST_CASE("a file that is no database is refused and not changed") {
   const Bench bench;
   write_toy_task(bench);
   bench.write("letter.txt",
@@ -99,7 +99,7 @@ TEST_CASE("a file that is no database is refused and left alone") {
   CHECK(bench.read("letter.txt") == before);
 }
 
-TEST_CASE("a database that SQLite would forget is refused by every command") {
+TEST_CASE("a database name that SQLite treats as temporary is refused by every command") {
   const Bench bench;
   write_toy_task(bench);
   std::vector<std::vector<std::string>> commands = kReaders;
@@ -115,7 +115,7 @@ TEST_CASE("a database that SQLite would forget is refused by every command") {
   CHECK(bench.files() == before);
 }
 
-TEST_CASE("a folder is no database, for a run as for readers") {
+TEST_CASE("a folder is refused as a database, by a run and by readers") {
   const Bench bench;
   write_toy_task(bench);
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "templates", "--quiet"}), 2,
@@ -136,7 +136,7 @@ TEST_CASE("a place where no database can be made is refused before the search") 
                 {"/proc/evo.db"});
 }
 
-TEST_CASE("a device that no run of the database has is refused with those that have") {
+TEST_CASE("a device without runs is refused, and the message lists the devices with runs") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);
@@ -146,7 +146,7 @@ TEST_CASE("a device that no run of the database has is refused with those that h
   CHECK(bench.evo({"elites", "--device", "cuda"}).out.starts_with("no elites"));
 }
 
-TEST_CASE("a file to merge that is no database is named, not --db") {
+TEST_CASE("when the file to merge is no database, the message names it and not --db") {
   const Bench bench;
   make_empty_database(bench, "evo.db");
   bench.write("letter.txt", "no database, however long you look at it. " + std::string(5000, '.'));
@@ -155,7 +155,7 @@ TEST_CASE("a file to merge that is no database is named, not --db") {
   CHECK(outcome.err.find("--db") == std::string::npos);
 }
 
-TEST_CASE("the commands that a run ends with can be typed as they are printed") {
+TEST_CASE("the commands that a run suggests at its end work as printed") {
   const Bench bench;
   write_toy_task(bench);
   bench.write("my dir/keep", "");

@@ -27,9 +27,17 @@ void run_toy_in_two_databases(const Bench& bench) {
   run_toy(bench, "2", "b.db");
 }
 
+/// Latency and source of each elite: all that does not depend on the numbers of runs and candidates.
+nlohmann::json essence(const Bench& bench, const std::string& database) {
+  nlohmann::json rows = nlohmann::json::array();
+  const nlohmann::json elites = bench.json({"elites", "--db", database});
+  for (const auto& elite : elites["elites"]) rows.push_back({elite["latency_us"], elite["source_hash"]});
+  return rows;
+}
+
 }  // namespace
 
-TEST_CASE("evo db check tells a sound database from a damaged one") {
+TEST_CASE("evo db check distinguishes a sound database from a damaged one") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, "1", "a.db");
@@ -52,15 +60,9 @@ TEST_CASE("a merged database holds the runs of both, and the best three of both 
   const nlohmann::json counts = bench.json({"db", "merge", "b.db", "--db", "a.db"});
   CHECK(counts["runs"] == 1);
   CHECK(counts["candidates"] == 6);
-  const auto essence = [&](const std::string& database) {
-    nlohmann::json rows = nlohmann::json::array();
-    const nlohmann::json elites = bench.json({"elites", "--db", database});
-    for (const auto& elite : elites["elites"]) rows.push_back({elite["latency_us"], elite["source_hash"]});
-    return rows;
-  };
-  CHECK(essence("a.db") == essence("both.db"));
+  CHECK(essence(bench, "a.db") == essence(bench, "both.db"));
   CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
-  // What came in can be looked at, exported and resumed like anything else.
+  // Merged runs can be shown, verified and resumed.
   const nlohmann::json runs = bench.json({"runs", "--db", "a.db"})["runs"];
   REQUIRE(runs.size() == 2);
   CHECK(runs[0]["seed"] == 2);
@@ -81,7 +83,7 @@ TEST_CASE("merging again adds nothing, and the other database is not changed") {
   CHECK(bench.read("b.db") == before);
 }
 
-TEST_CASE("a second merge brings what a run has found since the first") {
+TEST_CASE("a second merge adds the results that a run has found since the first") {
   const Bench bench;
   run_toy_in_two_databases(bench);
   run_toy(bench, "1", "both.db");
@@ -93,7 +95,7 @@ TEST_CASE("a second merge brings what a run has found since the first") {
   };
   const auto merge = [&] { return bench.json({"db", "merge", "b.db", "--db", "a.db"}); };
   REQUIRE(merge()["runs"] == 1);
-  // Both copies go on alike, one further: that is no contradiction.
+  // Both copies continue with the same results, one of them further: no contradiction.
   resume("1", "12", "b.db");
   resume("2", "8", "a.db");
   resume("2", "12", "both.db");
@@ -103,25 +105,19 @@ TEST_CASE("a second merge brings what a run has found since the first") {
   CHECK(counts["continued_runs"] == 1);
   CHECK(counts["candidates"] == 4);
   CHECK(counts["contradicting_runs"].empty());
-  const auto essence = [&](const std::string& database) {
-    nlohmann::json rows = nlohmann::json::array();
-    const nlohmann::json elites = bench.json({"elites", "--db", database});
-    for (const auto& elite : elites["elites"]) rows.push_back({elite["latency_us"], elite["source_hash"]});
-    return rows;
-  };
-  CHECK(essence("a.db") == essence("both.db"));
+  CHECK(essence(bench, "a.db") == essence(bench, "both.db"));
   const nlohmann::json run = bench.json({"runs", "--db", "a.db"})["runs"][0];
   const nlohmann::json theirs = bench.json({"runs", "--db", "b.db"})["runs"][0];
   for (const char* member : {"evaluated", "valid", "status", "finished_at"}) CHECK(run[member] == theirs[member]);
   CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
   CHECK(merge()["candidates"] == 0);
-  // The run goes on here from what was found there.
+  // The run continues here from the merged results.
   resume("2", "14", "a.db");
   CHECK(merge()["continued_runs"] == 0);
   CHECK(bench.json({"runs", "--db", "a.db"})["runs"][0]["evaluated"] == 14);
 }
 
-TEST_CASE("a second merge brings the end of a run that was merged while it ran") {
+TEST_CASE("a second merge adds the end of a run that was merged while it ran") {
   const Bench bench;
   run_toy_in_two_databases(bench);
   REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
@@ -149,7 +145,7 @@ TEST_CASE("two copies of a run that continued with different results are reporte
   CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
 }
 
-TEST_CASE("a merge brings the files of a task that was imported before, also to runs that are here already") {
+TEST_CASE("a merge adds the files of a task that was imported before, also for runs that are here already") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, "1", "b.db");
@@ -170,7 +166,7 @@ TEST_CASE("a merge brings the files of a task that was imported before, also to 
   CHECK(bench.evo({"db", "check", "--db", "a.db"}).code == 0);
 }
 
-TEST_CASE("a database that is not sound, not there or the same is not merged") {
+TEST_CASE("a damaged or missing database, or the database itself, is not merged") {
   const Bench bench;
   run_toy_in_two_databases(bench);
   check_refused(bench.evo({"db", "merge", "a.db", "--db", "a.db"}), 2, {"is the database itself"});
@@ -181,7 +177,7 @@ TEST_CASE("a database that is not sound, not there or the same is not merged") {
   CHECK(bench.json({"runs", "--db", "a.db"})["runs"].size() == 1);
 }
 
-TEST_CASE("a compacted database is not larger, and holds what it held") {
+TEST_CASE("a compacted database is not larger and has the same content") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, "1", "a.db");

@@ -18,7 +18,7 @@ std::vector<std::string> run_with_seed(const std::string& seed) {
   return {"run", "--task", "toy", "--device", "vgpu", "--evals", "24", "--seed", seed, "--quiet"};
 }
 
-/// No file of a process that is started meanwhile grows beyond so many bytes: to it the disk is full.
+/// While it exists, new processes cannot write files of more than `bytes`, as if the disk were full.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
@@ -40,7 +40,7 @@ class SmallDisk {
 
 }  // namespace
 
-TEST_CASE("a run that finds no more room says so in one line, keeps what it had and can go on") {
+TEST_CASE("a run on a full disk ends with a message of one line, keeps its results and can be resumed") {
   const Bench bench;
   write_toy_task(bench);
   {
@@ -64,7 +64,7 @@ TEST_CASE("a run that finds no more room says so in one line, keeps what it had 
   CHECK(bench.json({"runs", "1"})["runs"][0]["evaluated"] == 24);
 }
 
-TEST_CASE("two searches on one database at once, read meanwhile, both end with what they end with alone") {
+TEST_CASE("two searches that share a database give the same results as each alone, also while it is read") {
   const Bench alone, shared;
   for (const Bench* bench : {&alone, &shared}) write_toy_task(*bench);
   REQUIRE(alone.evo(run_with_seed("1")).code == 0);
@@ -92,7 +92,7 @@ TEST_CASE("two searches on one database at once, read meanwhile, both end with w
   for (const auto& run : runs["runs"]) CHECK(run["evaluated"] == 24);
 }
 
-TEST_CASE("a truncated database is refused or said to be damaged, by readers and by a run, in one line") {
+TEST_CASE("readers and a run refuse a truncated database, or report it as damaged, in one line") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo(run_with_seed("1")).code == 0);

@@ -34,7 +34,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("the best of several objectives go into one file, which is verified kernel by kernel") {
-  const Bench bench, elsewhere;
+  const Bench bench, other_folder;
   write_toy_task(bench);
   run_toy(bench, "tiny", "1");
   run_toy(bench, "3000", "2");
@@ -51,8 +51,8 @@ TEST_CASE("the best of several objectives go into one file, which is verified ke
   CHECK(holds(text, "// N = 3000"));
   CHECK(bench.evo({"export", "--dispatch", "--task", "toy", "--device", "vgpu"}).out == text);
 
-  elsewhere.write("best.cu", text);
-  const nlohmann::json verified = elsewhere.json({"verify", "best.cu"});
+  other_folder.write("best.cu", text);
+  const nlohmann::json verified = other_folder.json({"verify", "best.cu"});
   CHECK(verified["reproduced"] == true);
   // Each kernel is claimed for the shapes that it is the fastest at, and each shape is one kernel's.
   std::size_t timings = 0;
@@ -62,7 +62,7 @@ TEST_CASE("the best of several objectives go into one file, which is verified ke
   CHECK(verified["kernels"].size() == count_of(text, "// ==== evo kernel"));
 }
 
-TEST_CASE("each shape of a file of several kernels has the fastest rank 1 elite that timed it") {
+TEST_CASE("in a file of several kernels each shape has the fastest rank 1 elite that was timed at it") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, "tiny,large", "1");
@@ -102,7 +102,7 @@ TEST_CASE("a candidate of several specialisations counts as several kernels, as 
   CHECK(count_of(bench.read("best.cu"), "// ==== evo kernel") == 2);
 }
 
-TEST_CASE("one spoiled kernel of several is found out") {
+TEST_CASE("evo verify detects one spoiled kernel of several") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, "tiny", "1");
@@ -111,7 +111,7 @@ TEST_CASE("one spoiled kernel of several is found out") {
   verify_spoiled(bench, text, text.find("Host side"));
 }
 
-TEST_CASE("kernels of other options stay out of a file of several, and are named") {
+TEST_CASE("kernels of other options are left out of a file of several kernels, and are named") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, "tiny", "1", {"--option", "mode=loose"});
@@ -126,7 +126,7 @@ TEST_CASE("kernels of other options stay out of a file of several, and are named
   CHECK(holds(loose.out, "mode = loose"));
 }
 
-TEST_CASE("a file of several kernels needs elites that match") {
+TEST_CASE("a file of several kernels without matching elites is refused") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, "tiny", "1");

@@ -26,7 +26,7 @@ bool holds(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("the best elite is exported as one file, which is replaced as a whole") {
+TEST_CASE("the best elite is exported as one file, and an existing file is replaced as a whole") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
@@ -44,7 +44,7 @@ TEST_CASE("the best elite is exported as one file, which is replaced as a whole"
   for (const std::string& file : bench.files()) CHECK_FALSE(holds(file, ".tmp"));
 }
 
-TEST_CASE("the command that an export names is the file's own, with its register cap and a name that a shell reads") {
+TEST_CASE("the compile command of an export has the file's register limit and its name quoted for a shell") {
   const Bench bench;
   write_toy_task(bench);
   std::string family = bench.read("templates/toy/plain/family.json");
@@ -61,7 +61,7 @@ TEST_CASE("the command that an export names is the file's own, with its register
   }
 }
 
-TEST_CASE("the kernels of an exported file run on the virtual GPU as anybody's do") {
+TEST_CASE("evo vgpu runs the kernels of an exported file") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
@@ -75,7 +75,7 @@ TEST_CASE("the kernels of an exported file run on the virtual GPU as anybody's d
   CHECK(ran["buffers"][2]["sum"] == 992);
 }
 
-TEST_CASE("an export that cannot be written leaves nothing half-written") {
+TEST_CASE("an export that cannot be written leaves no partial file") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
@@ -87,7 +87,7 @@ TEST_CASE("an export that cannot be written leaves nothing half-written") {
   CHECK(bench.files() == before);
 }
 
-TEST_CASE("an export through a link replaces what the link leads to") {
+TEST_CASE("an export through a link replaces the link's target") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
@@ -98,7 +98,7 @@ TEST_CASE("an export through a link replaces what the link leads to") {
   CHECK(holds(bench.read("kernels/best.cu"), "evo_toy("));
 }
 
-TEST_CASE("of several objectives the newest run's best is exported, and the others are named") {
+TEST_CASE("the best of the newest run is exported, and the best of other objectives are named") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
@@ -146,18 +146,18 @@ TEST_CASE("a stored claim reproduces exactly on the virtual GPU") {
 }
 
 TEST_CASE("an exported file is verified without database and templates") {
-  const Bench bench, elsewhere;
+  const Bench bench, other_folder;
   write_toy_task(bench);
   run_toy(bench);
-  elsewhere.write("best.cu", bench.evo({"export"}).out);
-  const Outcome outcome = elsewhere.evo({"verify", "best.cu"});
+  other_folder.write("best.cu", bench.evo({"export"}).out);
+  const Outcome outcome = other_folder.evo({"verify", "best.cu"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.out, "best.cu: toy on vgpu:h200 (modelled)"));
-  CHECK(elsewhere.files() == std::vector<std::string>{"best.cu"});
+  CHECK(other_folder.files() == std::vector<std::string>{"best.cu"});
 }
 
-TEST_CASE("a kernel that was spoiled after its export is found out") {
+TEST_CASE("evo verify detects a kernel that was spoiled after its export") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
@@ -165,7 +165,7 @@ TEST_CASE("a kernel that was spoiled after its export is found out") {
   CHECK(holds(verify_spoiled(bench, text, text.find("Host side")), "edited after the export"));
 }
 
-TEST_CASE("a claim that was embellished after its export is found out") {
+TEST_CASE("evo verify detects a claimed latency that was lowered after the export") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
@@ -181,7 +181,7 @@ TEST_CASE("a claim that was embellished after its export is found out") {
   CHECK_FALSE(holds(outcome.out, "reproduced: correct, and its latency is the same"));
 }
 
-TEST_CASE("verify refuses what is neither a candidate nor an exported file") {
+TEST_CASE("evo verify refuses a file that is neither a candidate nor exported") {
   const Bench bench;
   bench.write("plain.cu", "__global__ void kernel() {}\n");
   check_refused(bench.evo({"verify", "plain.cu"}), 2, {"plain.cu"});

@@ -20,7 +20,7 @@ bool holds(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("held-out shapes are new, bounded, and of the specialisations that are there") {
+TEST_CASE("held-out shapes are new, bounded, and of the existing specialisations") {
   const SourceTree tree = cli::read_templates(EVO_SOURCE_DIR "/templates");
   for (const char* name : {"fp8_sdpa", "fp8_qkt"}) {
     const Task task = load_task(tree, name);
@@ -47,7 +47,7 @@ TEST_CASE("a kernel that is right for the validated shapes alone does not verify
   const Bench bench;
   write_toy_task(bench);
   std::string kernel = bench.read("templates/toy/plain/kernel.cu");
-  // Knows the sizes of the task's shapes.
+  // A kernel that is right for the sizes of the task's shapes alone.
   kernel.replace(kernel.find("if (i${item} < N)"), 17, "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
   bench.write("templates/toy/plain/kernel.cu", kernel);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);

@@ -9,7 +9,7 @@ const std::vector<std::string> kCommands = {"run",  "elites", "show",  "export",
                                             "diff", "tasks",  "space", "runs",   "doctor", "replay"};
 }
 
-TEST_CASE("evo alone greets a newcomer with the commands and first steps") {
+TEST_CASE("evo without arguments prints the commands and the first steps") {
   const Outcome outcome = run_evo({});
   CHECK(outcome.code == 0);
   CHECK(outcome.err.empty());
@@ -23,7 +23,7 @@ TEST_CASE("the hidden worker command is not listed") {
   CHECK(run_evo({"--help"}).out.find("worker") == std::string::npos);
 }
 
-TEST_CASE("a worker of no known role, or with no number of threads, is refused") {
+TEST_CASE("a worker with an unknown role or without a number of threads is refused") {
   CHECK(run_evo({"worker", "device", "vgpu", "many"}).code == 2);
   CHECK(run_evo({"worker", "device", "vgpu", "0"}).code == 2);
   CHECK(run_evo({"worker", "nobody"}).code == 2);
@@ -36,7 +36,7 @@ TEST_CASE("evo --version prints the version") {
   CHECK(outcome.out == "evo 0.1.0\n");
 }
 
-TEST_CASE("every command explains itself") {
+TEST_CASE("every command prints its help") {
   for (const std::string& command : kCommands) {
     INFO(command);
     const Outcome outcome = run_evo({command, "--help"});
@@ -70,7 +70,7 @@ TEST_CASE("only one part of a candidate can be asked for at once") {
   check_refused(run_evo({"show", "1", "--source", "--log"}), 2, {"one thing at a time", "--samples"});
 }
 
-TEST_CASE("a part of evo db that there is not is refused with those there are") {
+TEST_CASE("an unknown subcommand of evo db is refused, and the message lists the known ones") {
   check_refused(run_evo({"db", "nope"}), 2, {"evo db has no 'nope'", "check, compact, merge"});
   check_refused(run_evo({"db", "chek"}), 2, {"did you mean 'check'?"});
   check_refused(run_evo({"db"}), 2, {"evo db needs one of check, compact, merge"});

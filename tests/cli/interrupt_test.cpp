@@ -16,7 +16,7 @@ ProcessOptions in(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("Ctrl-C ends a run cleanly and says how to go on") {
+TEST_CASE("Ctrl-C ends a run cleanly, and a message says how to resume it") {
   const Bench bench;
   write_toy_task(bench, true);
   Process process(kLongRun, in(bench));
@@ -33,7 +33,7 @@ TEST_CASE("Ctrl-C ends a run cleanly and says how to go on") {
   CHECK(run["evaluated"] < 52);
 }
 
-TEST_CASE("an interrupted run is resumed as if nothing had happened") {
+TEST_CASE("an interrupted run that is resumed gives the results of an uninterrupted run") {
   const Bench interrupted, whole;
   write_toy_task(interrupted, true);
   write_toy_task(whole, true);
@@ -58,7 +58,7 @@ TEST_CASE("an interrupted run is resumed as if nothing had happened") {
   CHECK(interrupted.json({"runs"})["runs"][0]["status"] == "finished");
 }
 
-TEST_CASE("a second Ctrl-C ends at once and loses nothing that was recorded") {
+TEST_CASE("a second Ctrl-C ends the run at once, and every recorded result is kept") {
   const Bench bench;
   write_toy_task(bench, true);
   Process process(kLongRun, in(bench));
@@ -92,9 +92,9 @@ TEST_CASE("a killed run can be resumed") {
 
 namespace {
 
-/// A run whose proposer thinks for ever, and so does what that has started. They hold evo's standard error, so
-/// Process::finish() waits for their end, too.
-Outcome ended_while_a_proposer_thinks(const Bench& bench, int signal, bool twice = false) {
+/// A run whose proposer and the proposer's child never end. They hold evo's standard error, so Process::finish() waits
+/// for their end, too.
+Outcome ended_while_a_proposer_computes(const Bench& bench, int signal, bool twice = false) {
   std::vector<std::string> arguments = kLongRun;
   for (const char* more :
        {"--proposer", "sleep 1000 & echo thinking >&2; sleep 1000 | cat", "--proposer-deadline", "1h"})
@@ -108,25 +108,25 @@ Outcome ended_while_a_proposer_thinks(const Bench& bench, int signal, bool twice
 
 }  // namespace
 
-TEST_CASE("Ctrl-C ends a run while its proposer thinks, and nothing is left of that") {
+TEST_CASE("Ctrl-C ends a run while its proposer computes, and the proposer and its children end too") {
   const Bench bench;
   write_toy_task(bench, true);
-  CHECK(ended_while_a_proposer_thinks(bench, SIGINT).code == 130);
+  CHECK(ended_while_a_proposer_computes(bench, SIGINT).code == 130);
   const auto run = bench.json({"runs"})["runs"][0];
   CHECK(run["status"] == "interrupted");
   CHECK(run["evaluated"] < 52);
   const Bench again;
   write_toy_task(again, true);
-  CHECK(ended_while_a_proposer_thinks(again, SIGTERM, true).code == 130);
+  CHECK(ended_while_a_proposer_computes(again, SIGTERM, true).code == 130);
 }
 
-TEST_CASE("a proposer dies with evo, and what it has started, when evo is killed") {
+TEST_CASE("a proposer and its children end when evo is killed") {
   const Bench bench;
   write_toy_task(bench, true);
-  CHECK(ended_while_a_proposer_thinks(bench, SIGKILL).signal == SIGKILL);
+  CHECK(ended_while_a_proposer_computes(bench, SIGKILL).signal == SIGKILL);
 }
 
-TEST_CASE("a run whose time is out does not wait for its proposer") {
+TEST_CASE("a run that has reached its time limit does not wait for its proposer") {
   const Bench bench;
   write_toy_task(bench, true);
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--time", "1s", "--proposer",

@@ -23,7 +23,7 @@ Names document(Names own) {
 }  // namespace
 
 // docs/json.md promises these names; a change here is a change for every program that reads them.
-TEST_CASE("every document has the members that its description promises") {
+TEST_CASE("every document has the members that docs/json.md describes") {
   const Bench bench;
   write_toy_task(bench);
   const nlohmann::json run = bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});

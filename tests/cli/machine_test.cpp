@@ -17,7 +17,7 @@ TEST_CASE("a GPU that this machine does not have is refused") {
   CHECK(bench.files() == before);
 }
 
-TEST_CASE("without NVRTC a run ends before it begins, and says how to install it") {
+TEST_CASE("without NVRTC a run is refused, and the message says how to install it") {
   const Bench bench;
   write_toy_task(bench);
   const std::vector<std::string> before = bench.files();
@@ -25,7 +25,7 @@ TEST_CASE("without NVRTC a run ends before it begins, and says how to install it
   CHECK(bench.files() == before);
 }
 
-TEST_CASE("what does not compile needs no NVRTC") {
+TEST_CASE("commands that compile nothing work without NVRTC") {
   const Bench bench;
   write_toy_task(bench);
   CHECK(bench.evo({"tasks"}, kWithoutNvrtc).code == 0);
@@ -50,7 +50,7 @@ TEST_CASE("evo doctor says what works and what this machine lacks") {
   CHECK(check_of("database")["ok"] == true);
   CHECK(check_of("NVIDIA driver")["ok"] == false);
   CHECK(check_of("NVIDIA driver")["fix"].is_string());
-  // It looks, and leaves nothing behind.
+  // It leaves no file behind.
   CHECK(bench.files().size() == 4);
   const Outcome text = bench.evo({"doctor"});
   CHECK(text.code == 0);
@@ -69,7 +69,7 @@ TEST_CASE("evo doctor exits with 3 when nothing can run") {
   CHECK(without_templates.out.find("'absent' is no folder") != std::string::npos);
 }
 
-TEST_CASE("evo doctor tells of a malformed task and of a database that is none") {
+TEST_CASE("evo doctor reports a malformed task and a file that is no database") {
   const Bench bench;
   write_toy_task(bench);
   bench.write("templates/broken/task.json", "[]");
@@ -81,7 +81,7 @@ TEST_CASE("evo doctor tells of a malformed task and of a database that is none")
   CHECK(outcome.out.find("choose another place with --db") != std::string::npos);
 }
 
-TEST_CASE("output that cannot be written is no success") {
+TEST_CASE("output that cannot be written is an error") {
   // A full device refuses everything.
   const Bench bench;
   write_toy_task(bench);

@@ -40,7 +40,7 @@ TEST_CASE("the model ranks kernels as an H200 did", "[long]") {
   CHECK(sweeps[1]["family"] == "mma_sync");
 }
 
-TEST_CASE("drawings that follow each other have no genome in common; kept programs change nothing") {
+TEST_CASE("consecutive draws have no genome in common, and cached programs change nothing") {
   const Bench bench;
   const auto csv = [&](const std::string& skip, const std::string& file) {
     fits({"--against", kMmaSync, "--limit", "2", "--skip", skip, "--keep", (bench / "kept").string(), "--csv",
@@ -57,7 +57,7 @@ TEST_CASE("drawings that follow each other have no genome in common; kept progra
   CHECK(svg.find("mma_sync: rank correlation") != std::string::npos);
 }
 
-TEST_CASE("what failed on the GPU after it was built is modelled where that is wished, and judges nothing") {
+TEST_CASE("genomes that failed on the GPU are modelled on request, and do not count in the fit") {
   const Bench bench;
   const std::vector<std::string> few = {"--against", kMmaSync, "--limit", "2"};
   const auto plain = fits(few);
@@ -109,7 +109,7 @@ TEST_CASE("a genome's modelled time is broken down by launch, pipe and stall") {
   check_refused(bench.evo(illegal), 2, {"--genome"});
 }
 
-TEST_CASE("evo model refuses what is no sweep of a known task in one line") {
+TEST_CASE("evo model refuses a file that is no sweep of a known task in one line") {
   const Bench bench;
   check_refused(run_evo({"model"}), 2, {"--against"});
   check_refused(run_evo({"model", "--against", "nothing.json"}), 2, {"no file nothing.json"});
@@ -138,7 +138,7 @@ TEST_CASE("evo model refuses what is no sweep of a known task in one line") {
                 {"no family of the task fp8_sdpa"});
 }
 
-TEST_CASE("evo model refuses options that say nothing of what it is given") {
+TEST_CASE("evo model refuses options that do not apply to its input") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);

@@ -31,7 +31,7 @@ std::size_t count_of(const nlohmann::json& run, const std::string& verdict) {
 
 }  // namespace
 
-TEST_CASE("an objective has limits and elites of its own, which exports and verify keep to") {
+TEST_CASE("an objective has its own limits and elites, and export and verify use them") {
   const Bench bench;
   write_imprecise_task(bench);
   const nlohmann::json fast = run_toy(bench, {});
@@ -51,7 +51,7 @@ TEST_CASE("an objective has limits and elites of its own, which exports and veri
     CHECK(elite["genome"]["genes"]["wrong"] == false);
   }
 
-  // A kernel that the task allows claims the tighter limit in vain.
+  // A kernel within the limits of the task alone does not reproduce a claim of the tighter ones.
   REQUIRE(bench.evo({"export", "--objective", "accurate", "-o", "best.cu"}).code == 0);
   CHECK(bench.evo({"verify", "best.cu"}).code == 0);
   std::string text = bench.read("best.cu");
@@ -78,7 +78,7 @@ TEST_CASE("elites of different options never compete") {
   CHECK(exact[0]["run"] != loose[0]["run"]);
 }
 
-TEST_CASE("an objective that the task does not have is refused, and the tasks tell which they have") {
+TEST_CASE("an unknown objective is refused, and evo tasks lists the objectives of each task") {
   const Bench bench;
   write_toy_task(bench);
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--objective", "acurate"}), 2,

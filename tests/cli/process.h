@@ -10,7 +10,7 @@
 
 namespace evo::testing {
 
-/// How a process ended and what it said.
+/// How a process ended, and its output.
 struct Outcome {
   int code = -1;    ///< Exit code; -1 when a signal ended it.
   int signal = 0;   ///< The signal that ended it, or 0.
@@ -20,7 +20,7 @@ struct Outcome {
 
 struct ProcessOptions {
   std::filesystem::path folder = ".";                   ///< Working directory.
-  std::map<std::string, std::string> environment = {};  ///< Set beside what the tests run with.
+  std::map<std::string, std::string> environment = {};  ///< Added to the environment of the tests.
   std::string output = {};                              ///< Standard output goes to this file instead.
   std::string errors = {};                              ///< Standard error goes to this file instead.
   std::vector<int> closed = {};                         ///< Streams that are closed when it starts.
@@ -40,7 +40,7 @@ class Process {
   /// Reads until standard error holds the text. Fails the test when the process ends or its deadline comes
   /// first.
   void wait_for_error_text(const std::string& text);
-  /// As a terminal does: to the process and to those it has started.
+  /// Sends a signal to the process and its children, as a terminal does.
   void send(int signal) const;
   /// Waits for the end.
   Outcome finish();

@@ -40,7 +40,7 @@ int occurrences(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("the example proposer has its share of a run, with its lineage") {
+TEST_CASE("the example proposer makes its share of a run's proposals, and their lineage is stored") {
   const Bench bench;
   write_toy_task(bench);
   bench.write("propose.py", example());
@@ -58,9 +58,7 @@ TEST_CASE("the example proposer has its share of a run, with its lineage") {
   CHECK(occurrences(outcome.err, "proposer: ") == 0);
 }
 
-TEST_CASE(
-    "a proposer that ends, answers nonsense, nests it deep or stalls is reported, and the run continues as without "
-    "it") {
+TEST_CASE("a proposer that ends, stalls or answers malformed text is reported, and the run continues without it") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db", "alone.db"})
@@ -94,7 +92,7 @@ for line in sys.stdin:
     check("nested", std::string("python3 nest.py '") + proposal + "'", "its answer: nested deeper than 64 levels");
 }
 
-TEST_CASE("a run with a proposer is resumed with what it proposed, without asking again") {
+TEST_CASE("a run with a proposer resumes with the stored proposals, without asking again") {
   const Bench bench;
   write_toy_task(bench);
   bench.write("propose.py", example());
@@ -197,7 +195,7 @@ void check_exported(const Bench& bench, const std::string& file, const std::stri
 
 }  // namespace
 
-TEST_CASE("a proposer's new allele that wins is kept with its text, exported and verified") {
+TEST_CASE("a proposer's new allele that becomes the best is stored with its text, exported and verified") {
   const Bench bench;
   write_toy_with_slot(bench);
   write_proposer(bench, {quick_sum(kQuickSum)});
@@ -208,7 +206,7 @@ TEST_CASE("a proposer's new allele that wins is kept with its text, exported and
   check_exported(bench, "toy/plain/sum/quick.cu", "c[i0] = a[i0] + b[i0]");
 }
 
-TEST_CASE("a proposer's whole source that wins is kept with its plan, exported and verified") {
+TEST_CASE("a proposer's whole source that becomes the best is stored with its plan, exported and verified") {
   const Bench bench;
   write_toy_with_slot(bench);
   write_proposer(bench, {whole_source(kSource)});
@@ -216,7 +214,7 @@ TEST_CASE("a proposer's whole source that wins is kept with its plan, exported a
   check_exported(bench, "/kernel.cu", "c[i] = a[i] + b[i]");
 }
 
-TEST_CASE("proposed kernels pass the same gates, nonsense is refused with the reason, and the run continues") {
+TEST_CASE("proposed kernels pass the same gates, invalid ones are refused with the reason, and the run continues") {
   const Bench bench;
   write_toy_with_slot(bench);
   const auto wild =

@@ -4,7 +4,7 @@
 
 using namespace evo::testing;
 
-TEST_CASE("a result says what it was made with, to people, to programs and in the exported file") {
+TEST_CASE("evo show, its JSON and the exported file give the versions, flags and seeds of a result") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "77", "--quiet"}).code == 0);

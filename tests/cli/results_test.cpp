@@ -26,7 +26,7 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What gzip makes of a file.
+/// The content of a file, decompressed by gzip.
 std::string unzipped(const std::filesystem::path& path) {
   std::FILE* pipe = ::popen(("gzip -dc '" + path.string() + "'").c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -39,7 +39,7 @@ std::string unzipped(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("a random sweep is exported for other tools, compressed where the name says so") {
+TEST_CASE("a random sweep is exported for other tools, compressed when the file name ends in .gz") {
   const Bench bench;
   write_toy_task(bench, true);
   run_toy(bench, {"--strategy", "random", "--evals", "30", "--seed", "1"});
@@ -61,29 +61,29 @@ TEST_CASE("a random sweep is exported for other tools, compressed where the name
 }
 
 TEST_CASE("an exported sweep is imported into another database, where it makes no elites") {
-  const Bench bench, elsewhere;
+  const Bench bench, other_folder;
   write_toy_task(bench, true);
   run_toy(bench, {"--strategy", "random", "--evals", "12", "--seed", "1"});
   REQUIRE(bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json.gz"}).code == 0);
-  elsewhere.write("sweep.json.gz", bench.read("sweep.json.gz"));
-  const Outcome imported = elsewhere.evo({"import", "sweep.json.gz", "--db", "other.db"});
+  other_folder.write("sweep.json.gz", bench.read("sweep.json.gz"));
+  const Outcome imported = other_folder.evo({"import", "sweep.json.gz", "--db", "other.db"});
   INFO(imported.out << imported.err);
   REQUIRE(imported.code == 0);
   CHECK(holds(imported.out, "12 candidates of toy"));
-  const nlohmann::json run = elsewhere.json({"runs", "--db", "other.db"})["runs"][0];
+  const nlohmann::json run = other_folder.json({"runs", "--db", "other.db"})["runs"][0];
   CHECK(run["strategy"] == "import");
   // A copy of a valid candidate is a valid result here.
   std::size_t valid = 0;
   const nlohmann::json file = nlohmann::json::parse(bench.evo({"export", "--format", "kerneltuner"}).out);
   for (const auto& entry : file["cache"]) valid += entry["time"].is_number() ? 1 : 0;
   CHECK(run["valid"] == valid);
-  CHECK(elsewhere.json({"elites", "--db", "other.db"})["elites"].empty());
-  elsewhere.write("cut.json.gz", bench.read("sweep.json.gz").substr(0, 200));
-  check_refused(elsewhere.evo({"import", "cut.json.gz"}), 2, {"cut.json.gz", "damaged or cut off"});
-  check_refused(elsewhere.evo({"import", "absent.json"}), 2, {"no file absent.json"});
+  CHECK(other_folder.json({"elites", "--db", "other.db"})["elites"].empty());
+  other_folder.write("cut.json.gz", bench.read("sweep.json.gz").substr(0, 200));
+  check_refused(other_folder.evo({"import", "cut.json.gz"}), 2, {"cut.json.gz", "damaged or cut off"});
+  check_refused(other_folder.evo({"import", "absent.json"}), 2, {"no file absent.json"});
 }
 
-TEST_CASE("results are refused where there are none, or where they are not what was asked for") {
+TEST_CASE("an export of results without a matching run, or with an unsuitable option, is refused") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench, {"--evals", "2", "--seed", "1"});
@@ -124,7 +124,7 @@ TEST_CASE("shapes may be given one option each, and sizes all in one") {
   CHECK(timed[2]["name"] == "small");
 }
 
-TEST_CASE("runs at once on one new database keep their results apart") {
+TEST_CASE("simultaneous runs on one new database keep their results apart") {
   const Bench bench;
   write_toy_task(bench);
   ProcessOptions options;
@@ -142,7 +142,7 @@ TEST_CASE("runs at once on one new database keep their results apart") {
     CHECK(run["status"] == "finished");
     CHECK(run["evaluated"] == 10);
   }
-  // Each is what it would have been alone.
+  // Each run gives the same results as alone.
   const Bench alone;
   write_toy_task(alone);
   run_toy(alone, {"--evals", "10", "--seed", "1"});
@@ -155,7 +155,7 @@ TEST_CASE("runs at once on one new database keep their results apart") {
   CHECK(of_seed_1(runs) == of_seed_1(alone.json({"runs"})["runs"]));
 }
 
-TEST_CASE("candidates of an imported run are said to be imported without sources by what would run them") {
+TEST_CASE("commands that would run a candidate of an imported run report that it has no sources") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);

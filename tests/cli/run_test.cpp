@@ -27,7 +27,7 @@ std::string best_of(const Bench& bench) {
   return std::to_string(bench.json({"elites"})["elites"][0]["candidate"].get<int>());
 }
 
-/// What the same seed must repeat: everything of an elite but where and when it was found.
+/// What the same seed must repeat: everything of the elites except their numbers and times.
 nlohmann::json essence(const nlohmann::json& elites) {
   nlohmann::json essence = nlohmann::json::array();
   for (const auto& elite : elites["elites"]) {
@@ -85,7 +85,7 @@ TEST_CASE("a run without a seed prints one that repeats it") {
   CHECK(holds(outcome.err, "seed " + std::to_string(seed)));
 }
 
-TEST_CASE("the result as JSON is the result") {
+TEST_CASE("evo run --json prints the result of the run") {
   const Bench bench;
   write_toy_task(bench);
   std::vector<std::string> arguments = kToyRun;
@@ -128,7 +128,7 @@ TEST_CASE("wrong candidates are counted and none becomes an elite") {
   CHECK(holds(bench.evo({"runs", "1"}).out, "wrong_answer"));
 }
 
-TEST_CASE("a space that is smaller than the limit is searched to its end") {
+TEST_CASE("a space that is smaller than the limit is searched completely") {
   const Bench bench;
   write_toy_task(bench);
   const Outcome outcome =
@@ -161,7 +161,7 @@ TEST_CASE("a terminal shows one live line and colour") {
   CHECK_FALSE(holds(outcome.out, "\x1b["));
 }
 
-TEST_CASE("a finished run continues with a higher limit, as if it had begun with it") {
+TEST_CASE("a finished run that is resumed with a higher limit gives the results of a run with that limit") {
   const Bench resumed, whole;
   write_toy_task(resumed);
   write_toy_task(whole);
@@ -208,23 +208,23 @@ TEST_CASE("a run begins with the elites of another run, of other shapes and of a
   CHECK(genomes_of_seeds("1", "runs/evo.db") == wanted);
 }
 
-TEST_CASE("a seeded run is resumed with its seeds, wherever they came from") {
+TEST_CASE("a seeded run resumes with its seeds, also when their source is gone") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, {"--db", "elsewhere.db"});
+  run_toy(bench, {"--db", "source.db"});
   const auto run = [&](const std::string& evaluations, const std::string& database) {
     return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5", "--seed-from",
-                      "elsewhere.db", "--db", database});
+                      "source.db", "--db", database});
   };
   REQUIRE(run("12", "whole.db").code == 0);
   REQUIRE(run("2", "resumed.db").code == 0);  // in the middle of the seeds
-  std::filesystem::remove(bench / "elsewhere.db");
+  std::filesystem::remove(bench / "source.db");
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "12", "--db", "resumed.db"}).code == 0);
   CHECK(essence(bench.json({"elites", "--db", "resumed.db"})) == essence(bench.json({"elites", "--db", "whole.db"})));
   CHECK(bench.json({"runs", "1", "--db", "resumed.db"})["runs"][0]["seeds"].size() == 3);
 }
 
-TEST_CASE("seeds of another task, or of nothing, are refused in one line") {
+TEST_CASE("a missing source of seeds, or one without results, is refused in one line") {
   const Bench bench;
   write_toy_task(bench);
   const auto run = [&](const std::string& from) {
@@ -235,7 +235,7 @@ TEST_CASE("seeds of another task, or of nothing, are refused in one line") {
   check_refused(run("notes.txt"), 2, {"notes.txt"});
 }
 
-TEST_CASE("a resumed run keeps its own files when the templates have changed") {
+TEST_CASE("a resumed run uses its stored files when the templates have changed") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed", "1"}).code == 0);
@@ -273,7 +273,7 @@ TEST_CASE("a run of one family is resumed with that family alone") {
   CHECK(bench.json({"runs"})["runs"][0]["family"] == "other");
 }
 
-TEST_CASE("the elites can be looked at from every side") {
+TEST_CASE("elites, show, lineage and diff agree about an elite") {
   const Bench bench;
   write_toy_task(bench);
   run_toy(bench);
@@ -326,10 +326,10 @@ TEST_CASE("a resumed run keeps its time limit unless it is given another limit")
   // Over before the first evaluation.
   bench.evo({"run", "--task", "toy", "--device", "vgpu", "--seed", "1", "--evals", "20", "--time", "1ms"});
   const auto evaluated = [&] { return bench.json({"runs"})["runs"][0]["evaluated"].get<int>(); };
-  const int begun = evaluated();
-  CHECK(begun < 20);
+  const int before = evaluated();
+  CHECK(before < 20);
   bench.evo({"run", "--resume", "1"});
-  CHECK(evaluated() == begun);
+  CHECK(evaluated() == before);
   CHECK(bench.evo({"run", "--resume", "1", "--evals", "8"}).code == 0);
   CHECK(evaluated() == 8);
   CHECK(bench.evo({"run", "--resume", "1", "--evals", "12", "--time", "10m"}).code == 0);

@@ -87,7 +87,7 @@ void run_specialised_toy(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("evo sanitize finds every planted bug, in its line, and calls nothing else wrong") {
+TEST_CASE("evo sanitize reports every planted bug with its line, and nothing else") {
   const Bench bench;
   for (const Mutant& mutant : mutants("planted")) {
     INFO(mutant.path.filename().string());
@@ -106,7 +106,7 @@ TEST_CASE("evo sanitize finds every planted bug, in its line, and calls nothing 
   }
 }
 
-TEST_CASE("evo sanitize finds nothing wrong with clean kernels") {
+TEST_CASE("evo sanitize reports nothing for clean kernels") {
   const Bench bench;
   for (const Mutant& mutant : mutants("clean")) {
     INFO(mutant.path.filename().string());
@@ -117,7 +117,7 @@ TEST_CASE("evo sanitize finds nothing wrong with clean kernels") {
   }
 }
 
-TEST_CASE("evo sanitize says in one line what is wrong with what it is given") {
+TEST_CASE("evo sanitize refuses wrong input with a message of one line") {
   const Bench bench;
   bench.write("broken.cu", "__global__ void k() { return 1 }\n");
   bench.write("k.cu", "__global__ void k(int* x) { *x = 1; }\n");
@@ -140,7 +140,7 @@ TEST_CASE("evo sanitize refuses a shape that a candidate or an exported file has
   }
 }
 
-TEST_CASE("evo sanitize runs a shape by the one of several programs that was compiled for it") {
+TEST_CASE("evo sanitize runs each shape with the program that was compiled for it") {
   const Bench bench;
   run_specialised_toy(bench);
   const Outcome outcome = bench.evo(
@@ -153,7 +153,7 @@ TEST_CASE("evo sanitize runs a shape by the one of several programs that was com
   }
 }
 
-TEST_CASE("evo sanitize refuses options of a launch for a candidate, and shapes for a bare kernel") {
+TEST_CASE("evo sanitize refuses launch options for a candidate, and --shapes for a plain kernel") {
   const Bench bench;
   run_specialised_toy(bench);
   bench.write("k.cu", "__global__ void k(int* x) { *x = 1; }\n");

@@ -11,7 +11,7 @@ namespace {
 
 const std::string kSpace = EVO_TEST_DATA "/replay/synthetic.csv";
 
-/// A model of the synthetic space that is right but for its scale: what was measured, in other units.
+/// Modelled latencies of the synthetic space: the measured ones times a constant.
 std::string perfect_model() {
   std::ifstream file(kSpace);
   std::string modelled = "sweep,measured_us,modelled_us,genome,failure\n";
@@ -50,7 +50,7 @@ Outcome screened_run(const Bench& bench, const std::string& evaluations, const s
 
 }  // namespace
 
-TEST_CASE("a screened run evaluates the best modelled of its proposals, and is resumed as it was") {
+TEST_CASE("a screened run evaluates the proposals that are modelled fastest, and resumes identically") {
   const Bench bench;
   write_toy_task(bench);
   const Outcome outcome = screened_run(bench, "5", "whole.db");
@@ -62,7 +62,7 @@ TEST_CASE("a screened run evaluates the best modelled of its proposals, and is r
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "5", "--db", "parts.db"}).code == 0);
   CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
 
-  // On the virtual GPU what is modelled is what is measured, so the first is the best of all that stood for four.
+  // On the virtual GPU predictions are exact, so the first evaluation is the best of all screened proposals.
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "16", "--seed", "5", "--db", "plain.db"})
               .code == 0);
   double best = 1e9;
@@ -73,7 +73,7 @@ TEST_CASE("a screened run evaluates the best modelled of its proposals, and is r
   CHECK(outcomes(bench, "whole.db")[0]["latency_us"] == best);
 }
 
-TEST_CASE("a pre-searched run begins with what the model ranks best, and is resumed as it was") {
+TEST_CASE("a run with a pre-search begins with the genomes modelled fastest, and resumes identically") {
   const Bench bench;
   write_toy_task(bench);
   const auto presearched_run = [&](const std::string& evaluations, const std::string& database) {
@@ -101,7 +101,7 @@ TEST_CASE("a pre-searched run begins with what the model ranks best, and is resu
                 {"--presearch cannot be combined with --resume"});
 }
 
-TEST_CASE("a run that is pre-searched and screened is resumed as it was") {
+TEST_CASE("a run with a pre-search and surrogate screening resumes identically") {
   const Bench bench;
   write_toy_task(bench);
   const auto run = [&](const std::string& evaluations, const std::string& database) {
@@ -116,7 +116,7 @@ TEST_CASE("a run that is pre-searched and screened is resumed as it was") {
   CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
 }
 
-TEST_CASE("an option's former name works and says the new one") {
+TEST_CASE("an option's former name works, and a message gives the new name") {
   const Bench bench;
   bench.write("model.csv", perfect_model());
   const auto replay = [&](const std::string& option) {
@@ -130,7 +130,7 @@ TEST_CASE("an option's former name works and says the new one") {
   CHECK(now.err.empty());
 }
 
-TEST_CASE("a screen is a number of proposals, and a resumed run keeps its own") {
+TEST_CASE("evo run --screen takes a number of proposals, and a resumed run keeps its number") {
   const Bench bench;
   write_toy_task(bench);
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--screen", "0"}), 2, {"--screen"});
@@ -139,7 +139,7 @@ TEST_CASE("a screen is a number of proposals, and a resumed run keeps its own") 
                 {"--screen cannot be combined with --resume"});
 }
 
-TEST_CASE("a screened run is seeded with what the model ranks first for its own shape") {
+TEST_CASE("a run with surrogate screening is seeded with the genomes that the model ranks first for the run's shape") {
   const Bench bench;
   write_toy_task(bench);
   const auto run = [&](std::vector<std::string> more) {
@@ -169,7 +169,7 @@ TEST_CASE("a screened run is seeded with what the model ranks first for its own 
   CHECK(modelled_here("here.db", "op", "seed") == candidates);
 }
 
-TEST_CASE("replay screens proposals with modelled latencies, and comes near in fewer evaluations") {
+TEST_CASE("replay screens proposals with modelled latencies, and comes near the optimum in fewer evaluations") {
   const Bench bench;
   bench.write("model.csv", perfect_model());
   const auto reach = [&](std::vector<std::string> more) {
@@ -184,9 +184,9 @@ TEST_CASE("replay screens proposals with modelled latencies, and comes near in f
   CHECK(reach({"--modelled", "model.csv", "--presearch", "1000"}) == 1);
 }
 
-TEST_CASE("replay refuses a screen without a model, and files that are none") {
+TEST_CASE("replay refuses --screen without modelled latencies, and files that hold none") {
   const Bench bench;
-  bench.write("other.csv", "sweep,measured_us,modelled_us,genome\nelsewhere,1,2,\"f: a=1\"\n");
+  bench.write("other.csv", "sweep,measured_us,modelled_us,genome\nunknown,1,2,\"f: a=1\"\n");
   bench.write("cut.csv", "sweep,measured_us,modelled_us,genome\nsynthetic,1,\n");
   bench.write("none.csv", "a,b\n1,2\n");
   const auto refused = [&](std::vector<std::string> more, const std::vector<std::string>& parts) {

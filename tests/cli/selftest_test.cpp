@@ -8,7 +8,7 @@ namespace {
 
 const std::string kTemplates = EVO_SOURCE_DIR "/templates";
 
-/// The toy task with a control, a mutant that is found and one whose fault nobody can find.
+/// The toy task with a control, a mutant that is found and one whose fault no device shows.
 void write_toy_mutants(const Bench& bench, const std::string& expected) {
   write_toy_task(bench);
   bench.write("templates/toy/mutants/plain.json", R"json({
@@ -59,13 +59,13 @@ TEST_CASE("a self-test says which faults this kind of device cannot show") {
   CHECK(bench.evo(kSelftest).out.find("not shown here") != std::string::npos);
 }
 
-TEST_CASE("a mutant that gets another verdict than the right one fails the self-test") {
+TEST_CASE("a mutant with an unexpected verdict fails the self-test") {
   const Bench bench;
   write_toy_mutants(bench, "crashed");
   const Outcome outcome = bench.evo(kSelftest);
   CHECK(outcome.code == 1);
   CHECK(outcome.out.find("WRONG") != std::string::npos);
-  CHECK(outcome.out.find("failed: 2 judged, 1 wrongly") != std::string::npos);
+  CHECK(outcome.out.find("failed: 2 checked, 1 with a wrong verdict") != std::string::npos);
 }
 
 TEST_CASE("an honest kernel that is rejected fails the self-test") {
@@ -96,7 +96,7 @@ TEST_CASE("a self-test of some mutants and controls evaluates only these") {
   check_refused(bench.evo(arguments), 2, {"unknown mutant or control 'honets'", "did you mean 'honest'"});
 }
 
-TEST_CASE("a run says so while its task has not passed its self-test as it is, and no longer once it has") {
+TEST_CASE("a run warns until its task has passed its self-test in its current form") {
   const Bench bench;
   write_toy_mutants(bench, "wrong_answer");
   const std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"};
@@ -110,7 +110,7 @@ TEST_CASE("a run says so while its task has not passed its self-test as it is, a
       "vgpu:h200 does it\n";
   CHECK(warned() == warning);
   REQUIRE(bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--only", "honest"}).code == 0);
-  CHECK(warned() == warning);  // A part stands for nothing.
+  CHECK(warned() == warning);  // A self-test of a part does not count.
   REQUIRE(bench.evo(kSelftest).code == 0);
   CHECK(warned().empty());
   bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// changed\n");
@@ -119,11 +119,11 @@ TEST_CASE("a run says so while its task has not passed its self-test as it is, a
   bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// changed\n");
   REQUIRE(bench.evo(kSelftest).code == 1);
   CHECK(warned() ==
-        "toy failed its self-test (1 of 2 judged wrongly): wrong kernels may win (evo selftest --task toy "
+        "toy failed its self-test (1 of 2 verdicts wrong): wrong kernels may win (evo selftest --task toy "
         "--device vgpu:h200)\n");
 }
 
-TEST_CASE("a pass that was recorded beside the mutants travels with the templates") {
+TEST_CASE("a pass that is recorded next to the mutants is copied with the templates") {
   const Bench bench, other;
   write_toy_mutants(bench, "wrong_answer");
   std::vector<std::string> record = kSelftest;

@@ -1,4 +1,4 @@
-// Searches under fire: bad candidates, killed workers, a killed search.
+// Searches that are disturbed: harmful candidates, killed workers, a killed search.
 
 #include <signal.h>
 
@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A family whose candidates do nothing but harm, each in its own way.
+/// A family whose candidates all misbehave, in different ways.
 void add_storm(const Bench& bench) {
   fs::copy(EVO_TEST_DATA "/tasks/toy_storm", bench / "templates/toy/storm", fs::copy_options::recursive);
 }
 
-/// Everything of the elites but their numbers: the hash of a task with more families is another one.
+/// The elites without their numbers and task hash: a task with more families has another hash.
 nlohmann::json essence(const Bench& bench) {
   nlohmann::json rows = nlohmann::json::array();
   const nlohmann::json elites = bench.json({"elites"});
@@ -42,7 +42,7 @@ const std::vector<std::string> kWholeSpace = {"run",  "--task",     "toy",    "-
 bool has_run(const Bench& bench) {
   if (!fs::exists(bench / "runs/evo.db")) return false;
   try {
-    return evo::Store::open(bench / "runs/evo.db", evo::Store::Mode::read).last_run().has_value();
+    return !evo::Store::open(bench / "runs/evo.db", evo::Store::Mode::read).runs().empty();
   } catch (const std::exception&) {
     return false;
   }
@@ -54,7 +54,7 @@ std::uint64_t evaluated(const Bench& bench) {
     const auto runs = evo::Store::open(bench / "runs/evo.db", evo::Store::Mode::read).runs();
     return runs.empty() ? 0 : runs.front().evaluated;
   } catch (const std::exception&) {
-    return 0;  // It is just being made.
+    return 0;  // It is being created.
   }
 }
 
@@ -84,17 +84,17 @@ std::vector<int> device_workers(const Bench& bench) {
 }
 
 /// One search, killed up to `kills` times at moments that may be anywhere between its start and its end, then left to
-/// finish. Returns how many kills met it.
+/// finish. Returns the number of kills that ended it.
 int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
   const Bench whole, killed;
   for (const Bench* bench : {&whole, &killed}) write_toy_task(*bench, true);
   const std::vector<std::string> start = {"run",     "--task", "toy",    "--device",           "vgpu",
                                           "--evals", "40",     "--seed", std::to_string(seed), "--quiet"};
   const std::vector<std::string> go_on = {"run", "--resume", "1", "--quiet"};
-  const auto begun = std::chrono::steady_clock::now();
+  const auto began = std::chrono::steady_clock::now();
   REQUIRE(whole.evo(start).code == 0);
   const std::chrono::microseconds undisturbed =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun);
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
   int met = 0;
   std::uint64_t reported = 0;
   while (met < kills && reported < 40) {
@@ -119,7 +119,7 @@ int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
 
 }  // namespace
 
-TEST_CASE("a search in which a third of the candidates do harm ends with the elites of one without them") {
+TEST_CASE("a search in which a third of the candidates misbehave gives the elites of a search without them") {
   const Bench calm, storm;
   write_toy_task(calm);
   write_toy_task(storm);
@@ -141,7 +141,7 @@ TEST_CASE("a search in which a third of the candidates do harm ends with the eli
   CHECK(device_workers(storm).empty());
 }
 
-TEST_CASE("killed workers cost a retry each and change no elite") {
+TEST_CASE("each killed worker costs a retry and changes no elite") {
   const Bench calm, fire;
   write_toy_task(calm);
   write_toy_task(fire);
@@ -160,19 +160,19 @@ TEST_CASE("killed workers cost a retry each and change no elite") {
 }
 
 // Minutes: evo_tests_cli '[storm]' (docs/trust.md).
-TEST_CASE("searches that are killed at 200 random moments all end with the elites of undisturbed ones", "[.][storm]") {
+TEST_CASE("searches that are killed at 200 random moments give the elites of undisturbed searches", "[.][storm]") {
   evo::Rng rng(2026);
   int kills = 0;
   for (std::uint64_t seed = 1; kills < 200; ++seed) kills += survive(seed, std::min(200 - kills, 25), rng);
   CHECK(kills == 200);
 }
 
-TEST_CASE("a search that is killed at moments drawn by chance ends with the elites of an undisturbed one") {
+TEST_CASE("a search that is killed at random moments gives the elites of an undisturbed search") {
   evo::Rng rng(7);
   CHECK(survive(3, 3, rng) > 0);
 }
 
-TEST_CASE("a search that is killed again and again ends with the elites of an undisturbed one") {
+TEST_CASE("a search that is killed repeatedly gives the elites of an undisturbed search") {
   const Bench whole, killed;
   const std::vector<std::string> run = {"run",     "--task", "toy",    "--device", "vgpu",
                                         "--evals", "40",     "--seed", "7",        "--quiet"};

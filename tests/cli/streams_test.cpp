@@ -21,7 +21,7 @@ nlohmann::json findings(const Bench& bench, const std::string& database) {
 
 }  // namespace
 
-TEST_CASE("a search whose standard error is full or closed ends as any other") {
+TEST_CASE("a search whose standard error is full or closed ends normally") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo(search("open.db")).code == 0);
@@ -33,7 +33,7 @@ TEST_CASE("a search whose standard error is full or closed ends as any other") {
   CHECK(findings(bench, "closed.db") == wanted);
 }
 
-TEST_CASE("a search without standard streams judges as any other, and fails only when it prints its result") {
+TEST_CASE("a search without standard streams gives the same verdicts, and fails only when it prints its result") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo(search("open.db")).code == 0);
@@ -51,7 +51,7 @@ TEST_CASE("exit codes do not depend on whether standard error can be written") {
   }
 }
 
-TEST_CASE("output of any length that cannot be written is one clear line") {
+TEST_CASE("output that cannot be written is reported in one line, whatever its length") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo(search("evo.db")).code == 0);

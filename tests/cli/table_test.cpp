@@ -33,20 +33,20 @@ TEST_CASE("the last column is wrapped to the terminal with a hanging indent") {
         "id  genome\n17  alpha=1 beta=2 gamma=3\n    delta=4 epsilon=5\n");
 }
 
-TEST_CASE("columns are as wide as their text looks, not as it is stored") {
+TEST_CASE("the width of a column counts characters, not bytes") {
   Table table({{"a"}, {"b"}});
   table.add({"\xC2\xB5s", "1"});
   table.add({"xyz", "2"});
   CHECK(table.text(kNoTerminal) == "a    b\n\xC2\xB5s   1\nxyz  2\n");
 }
 
-TEST_CASE("stored text cannot drive the terminal") {
+TEST_CASE("control characters of stored text do not reach the terminal") {
   Table table({{"reason"}});
   table.add({"bad\x1b[2Jthing\nnext"});
   CHECK(table.text(kNoTerminal) == "reason\nbad [2Jthing next\n");
 }
 
-TEST_CASE("figures have the digits that matter") {
+TEST_CASE("figures have their significant digits") {
   CHECK(microseconds(4.5731) == "4.573");
   CHECK(microseconds(12.345) == "12.35");
   CHECK(microseconds(3482.4) == "3482");

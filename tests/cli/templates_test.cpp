@@ -90,7 +90,7 @@ TEST_CASE("a malformed kernel template is refused with file and line before anyt
   CHECK(bench.files().size() == 4);
 }
 
-TEST_CASE("a folder without templates is refused with what was looked for") {
+TEST_CASE("a folder without templates is refused, and the message says what was looked for") {
   const Bench bench;
   bench.write("empty/readme.txt", "nothing here");
   check_refused(bench.evo({"tasks", "--templates", "empty"}), 2, {"--templates", "no task in 'empty'", "task.json"});
@@ -120,14 +120,14 @@ TEST_CASE("a link that leaves the templates folder is refused") {
   check_refused(bench.evo({"tasks"}), 2, {"stolen.cu", "leaves the templates folder"});
 }
 
-TEST_CASE("a template of unreasonable size is refused") {
+TEST_CASE("a template above the size limit is refused") {
   const Bench bench;
   write_toy_task(bench);
   bench.write("templates/toy/plain/huge.cu", std::string((1 << 20) + 1, ' '));
   check_refused(bench.evo({"tasks"}), 2, {"huge.cu", "1048577 bytes"});
 }
 
-TEST_CASE("hidden files and files of other kinds are no templates") {
+TEST_CASE("hidden files and files of other kinds are not read as templates") {
   const Bench bench;
   write_toy_task(bench);
   const std::string hash = bench.json({"tasks"})["tasks"][0]["hash"];

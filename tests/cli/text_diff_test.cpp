@@ -58,7 +58,7 @@ TEST_CASE("a diff has headers, line numbers and three lines of context") {
         "--- old\n+++ new\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
 }
 
-TEST_CASE("changes far apart make hunks of their own") {
+TEST_CASE("changes far apart make separate hunks") {
   std::string a, b;
   for (int i = 1; i <= 40; ++i) {
     a += std::to_string(i) + "\n";
@@ -74,7 +74,7 @@ TEST_CASE("a diff from or to nothing counts lines as diff -u does") {
   CHECK(unified_diff("a\n", "", "x", "y") == "--- x\n+++ y\n@@ -1 +0,0 @@\n-a\n");
 }
 
-TEST_CASE("a diff turns one text into the other, whatever they are") {
+TEST_CASE("a diff applied to one text gives the other, for random texts") {
   Rng rng(7);
   for (int round = 0; round < 500; ++round) {
     const std::string a = random_text(rng, rng.below(30));

@@ -20,14 +20,14 @@ constexpr Conditions kCalm = {.sm_mhz_low = 1965, .sm_mhz_high = 1980, .memory_m
 
 }  // namespace
 
-TEST_CASE("calm measurements, modelled ones and failures are no news") {
+TEST_CASE("undisturbed measurements, modelled ones and failures are not reported") {
   TimingDisturbances watch;
   CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
   CHECK(watch.notice("proposal 1", timed({})).empty());
   CHECK(watch.notice("proposal 2", Evaluation{}).empty());
 }
 
-TEST_CASE("another process on the GPU is said once") {
+TEST_CASE("another process on the GPU is reported once") {
   TimingDisturbances watch;
   Conditions company = kCalm;
   company.other_processes = 1;
@@ -36,7 +36,7 @@ TEST_CASE("another process on the GPU is said once") {
   CHECK(watch.notice("proposal 4", timed(company)).empty());
 }
 
-TEST_CASE("lowered clocks are said once, whatever was said before") {
+TEST_CASE("lowered clocks are reported once, whatever was reported before") {
   TimingDisturbances watch;
   Conditions company = kCalm;
   company.other_processes = 2;
@@ -47,7 +47,7 @@ TEST_CASE("lowered clocks are said once, whatever was said before") {
   CHECK(watch.notice("proposal 2", timed(kCalm, 7)).empty());
 }
 
-TEST_CASE("the clock that a power limit leaves to a kernel is said once, and is no change of clocks") {
+TEST_CASE("a clock that a power limit lowers is reported once, and not as a change of clocks") {
   TimingDisturbances watch;
   CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
   CHECK(watch.notice("proposal 0", timed({.power_limited = true})).empty());
@@ -70,7 +70,7 @@ TEST_CASE("a power limit that is reported with the second timing of a candidate 
   CHECK(lines.front().starts_with("the GPU's power limit lowers the clock under proposal 1 (SM at 1500 MHz)"));
 }
 
-TEST_CASE("another clock than before is said, a few percent are none") {
+TEST_CASE("a changed clock is reported, a difference of a few percent is not") {
   TimingDisturbances watch;
   CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
   CHECK(watch.notice("proposal 1", timed({.sm_mhz_low = 1800, .sm_mhz_high = 1800})).empty());

@@ -36,12 +36,12 @@ TEST_CASE("a modelled latency is reproduced only exactly") {
   CHECK_FALSE(reproduced(verification_of(10, 10.0001, 0)));
 }
 
-TEST_CASE("a latency that is no number reproduces nothing") {
+TEST_CASE("a claim is not reproduced by a latency that is not a positive number") {
   CHECK_FALSE(reproduced(verification_of(10, std::numeric_limits<double>::quiet_NaN(), 0.05)));
   CHECK_FALSE(reproduced(verification_of(0, 0, 0.05)));
 }
 
-TEST_CASE("a wrong answer reproduces nothing, however fast, and the reason is given") {
+TEST_CASE("a claim is not reproduced by a wrong answer, and the reason is given") {
   Verification verification = verification_of(10, 10, 0.05);
   verification.evaluation.verdict = Verdict::wrong_answer;
   verification.evaluation.reason = "relative error 0.7";

@@ -37,7 +37,7 @@ std::vector<std::string> saxpy(std::vector<std::string> more = {}) {
 
 }  // namespace
 
-TEST_CASE("evo vgpu runs somebody's kernel: results, what it prints, modelled cost") {
+TEST_CASE("evo vgpu runs a kernel and prints its results, its output and its modelled cost") {
   const Bench bench;
   bench.write("k.cu", kSaxpy);
   const auto json = bench.json(saxpy());
@@ -54,7 +54,7 @@ TEST_CASE("evo vgpu runs somebody's kernel: results, what it prints, modelled co
   CHECK(json["buffers"][1]["changed"] == 0);
 }
 
-TEST_CASE("evo vgpu runs kernels after each other on the same buffers, instances of templates and files included") {
+TEST_CASE("evo vgpu runs several kernels on the same buffers, also template instances and kernels of included files") {
   const Bench bench;
   bench.write("k.cu", kSaxpy);
   const Outcome first = bench.evo(saxpy({"--then", "--kernel", "scale<float>", "--block", "100", "--arg", "y", "--arg",
@@ -81,13 +81,13 @@ TEST_CASE("evo vgpu reports a finding and exits with 1") {
   CHECK(outcome.out.find("'y'") != std::string::npos);
 }
 
-TEST_CASE("evo vgpu names a kernel as its source does, also where the name would be a type's in mangled form") {
+TEST_CASE("evo vgpu names a kernel as its source does, also where the mangled name could be that of a type") {
   const Bench bench;
   bench.write("k.cu", "extern \"C\" __global__ void f(int* out) { *out = 1; }\n");
   CHECK(bench.json({"vgpu", "k.cu", "--arg", "out=int[1]:zeros"})["launches"][0]["kernel"] == "f");
 }
 
-TEST_CASE("evo vgpu says which limit of a block a launch breaks") {
+TEST_CASE("evo vgpu names the limit of a block that a launch exceeds") {
   const Bench bench;
   bench.write("k.cu", "__global__ void k(int* out) { *out = 1; }\n");
   const Outcome outcome = bench.evo({"vgpu", "k.cu", "--block", "1,1,65", "--arg", "out=int[1]:zeros"});
@@ -95,7 +95,7 @@ TEST_CASE("evo vgpu says which limit of a block a launch breaks") {
   CHECK(outcome.out.find("a block of 65 threads in z: 1 to 64 are possible") != std::string::npos);
 }
 
-TEST_CASE("evo vgpu says in one line what is wrong with what it is given") {
+TEST_CASE("evo vgpu refuses wrong input with a message of one line") {
   const Bench bench;
   bench.write("k.cu", kSaxpy);
   bench.write("broken.cu", "__global__ void k() { return 1 }\n");
@@ -148,7 +148,7 @@ TEST_CASE("a number that an argument's type does not hold is refused, not change
   check_refused(passed("int", "{int:3000000000}"), 2, {"3000000000"});
 }
 
-TEST_CASE("the least and greatest numbers of each type come through as they are") {
+TEST_CASE("the least and greatest numbers of each type are passed unchanged") {
   const Bench bench;
   bench.write("k.cu", "template <class T> __global__ void k(T* x) { volatile T held = *x; *x = held; }\n");
   const auto value_of = [&](const std::string& type, const std::string& written, const std::string& number) {

@@ -125,7 +125,7 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
   CHECK(complaint_of([&] { load(tree); }) == file + "scale/plain/kernel.cu is missing");
 }
 
-TEST_CASE("facts carry every limit under its name") {
+TEST_CASE("facts contain every limit under its name") {
   DeviceLimits limits;
   limits.sm = 90;
   limits.smem_per_block_bytes = 232448;

@@ -14,7 +14,7 @@ Genome at(std::int64_t x) {
   return {"f", {{"x", number(x)}}};
 }
 
-/// Predicts x, and counts what it is asked.
+/// Predicts x, and notes the size of each batch.
 class Counting : public LatencyPredictor {
  public:
   explicit Counting(std::vector<std::size_t>& batches) : batches_(batches) {}

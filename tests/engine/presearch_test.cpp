@@ -34,7 +34,7 @@ Genome at(std::int64_t x, std::int64_t y) {
   return {"f", {{"x", number(x)}, {"y", number(y)}}};
 }
 
-/// Latencies of the plane; y by twos makes one program.
+/// Latencies of the plane. Two successive values of y make the same program.
 class Slope : public LatencyPredictor {
  public:
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
@@ -114,7 +114,7 @@ TEST_CASE("a predictor's error is the median of all at first, then learnt from t
   }
   CHECK(std::abs(error.ratio(at(10, 30)) - 1) < 0.15);
   CHECK(std::abs(error.ratio(at(50, 30)) - 2) < 0.2);
-  for (int i = 0; i < 512; ++i)  // what was learnt from no longer counts when as much was seen since
+  for (int i = 0; i < 512; ++i)  // old answers no longer count after as many new ones
     error.observe(at(i % 60, i / 60), 10, 10);
   CHECK(std::abs(error.ratio(at(50, 30)) - 1) < 0.01);
 }

@@ -215,8 +215,7 @@ TEST_CASE("a genome that is predicted to fail is measured only where there is no
   CHECK(x_of(strategy->ask()->genome) == 2);
 }
 
-TEST_CASE(
-    "several proposals are chosen at once, and one without a prediction counts as the median and gets no answer") {
+TEST_CASE("several proposals are chosen at once, and one without a prediction counts as the median") {
   Table table({{0, kUnknown}, {1, 7.0}, {2, 3.0}, {3, 9.0}, {4, 4.0}, {5, kUnknown}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
@@ -247,8 +246,7 @@ TEST_CASE("parents that were not measured are replaced by theirs, and offers are
   CHECK(answers.at(4) == 3.5);
 }
 
-TEST_CASE(
-    "a genome that others offer is measured, also where the strategy's own was chosen, competes or was screened out") {
+TEST_CASE("a genome that a proposer offers is measured, even if it was screened out or competes again") {
   Table table({{0, 5.0},
                {1, 1.0},
                {2, 3.0},

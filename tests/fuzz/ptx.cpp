@@ -25,7 +25,7 @@ using namespace evo;
 using namespace evo::vgpu;
 
 constexpr std::size_t kBufferBytes = 4096;
-// What a module may ask for is allowed to be slow; here it would hide other things.
+// Modules with large variables are valid but slow, so they are left out here.
 constexpr std::uint64_t kMostVariableBytes = 1u << 16;
 
 bool is_modest(const std::string& text) {
@@ -208,7 +208,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Error&) {
     // One line for the user.
   } catch (const LoadError&) {
-    // Likewise.
+    // A module that cannot be loaded.
   }
   return 0;
 }

@@ -27,7 +27,7 @@ void use(const evo::SourceTree& tree) {
   std::vector<evo::Family> families = evo::load_families(tree, task);
   evo::load_mutants(tree, task);
   if (families.empty()) return;
-  // Counting a space may take what its author asked for; that is bounded by patience, not by the reader.
+  // Counting a large space may take long. That is its author's choice and not a fault of the reader.
   double product = 1;
   for (const evo::Gene& gene : families.front().genes) product *= static_cast<double>(gene.alleles.size());
   if (product > static_cast<double>(kLargestSpace)) return;

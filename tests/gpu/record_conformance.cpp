@@ -5,8 +5,8 @@
 //     tests/gpu/record_conformance.cpp
 //     tests/vgpu/{instruction_forms,listed_forms,ptx_forms,operand_values,matrix_cases,warp_cases,tensor_cases,wgmma_cases}.cpp
 //     -lcuda
-//   ./record_conformance OUTDIR [FILE ...]       (tests/data/ptx_forms.txt is read; a copy has to lie beside the
-//   program)
+//   ./record_conformance OUTDIR [FILE ...]       (tests/data/ptx_forms.txt is read; a copy has to lie next to
+//   the program)
 //
 // Files forms.bin, listed.bin, matrices.bin, warps.bin, tensors.bin, products.bin, layouts.bin, or those that are
 // named; little-endian; for each case

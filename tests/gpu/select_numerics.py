@@ -14,7 +14,7 @@ import sys
 HEADER = struct.Struct("<56sIIQ")
 MODES = 14  # Ways to probe a tensor core, in turn.
 
-# Which records of each mma section to keep: all ways to probe for the forms that kernels use, the most telling ones
+# Which records of each mma section to keep: all ways to probe for the forms that kernels use, the most informative ones
 # (wide spread, alignment, cancellation with and without C, cancelled C, infinities, random bits) for the others.
 TELLING = [2, 3, 4, 5, 7, 10, 12]
 FEWER = [3, 5, 10, 12]

@@ -133,10 +133,10 @@ Graph unit_graph(const Tree& tree, const std::vector<SourceFile>& files) {
 }
 
 /// The strongly connected components of more than one unit (Tarjan), each sorted.
-std::vector<std::vector<std::string>> circles_of(const Graph& graph) {
+std::vector<std::vector<std::string>> cycles_of(const Graph& graph) {
   std::map<std::string, int> index, low;
   std::vector<std::string> open;
-  std::vector<std::vector<std::string>> circles;
+  std::vector<std::vector<std::string>> cycles;
   const std::function<void(const std::string&)> visit = [&](const std::string& unit) {
     index[unit] = low[unit] = static_cast<int>(index.size());
     open.push_back(unit);
@@ -155,20 +155,20 @@ std::vector<std::vector<std::string>> circles_of(const Graph& graph) {
     std::vector<std::string> component(first, open.end());
     open.erase(first, open.end());
     std::ranges::sort(component);
-    if (component.size() > 1) circles.push_back(std::move(component));
+    if (component.size() > 1) cycles.push_back(std::move(component));
   };
   for (const auto& [unit, included] : graph) {
     if (!index.contains(unit)) visit(unit);
   }
-  return circles;
+  return cycles;
 }
 
-std::string describe(const Graph& graph, const std::vector<std::string>& circle) {
-  std::string text = "circle of " + std::to_string(circle.size()) + " units:";
-  for (const std::string& unit : circle) {
+std::string describe(const Graph& graph, const std::vector<std::string>& cycle) {
+  std::string text = "cycle of " + std::to_string(cycle.size()) + " units:";
+  for (const std::string& unit : cycle) {
     text += "\n  " + unit + " includes";
     for (const std::string& included : graph.at(unit)) {
-      if (std::ranges::binary_search(circle, included)) text += " " + included;
+      if (std::ranges::binary_search(cycle, included)) text += " " + included;
     }
   }
   return text;
@@ -182,8 +182,8 @@ std::vector<std::string> violations(const Tree& tree) {
     std::ranges::copy(wrong_includes(file), std::back_inserter(found));
   }
   const Graph graph = unit_graph(tree, files);
-  for (const auto& circle : circles_of(graph)) {
-    found.push_back(describe(graph, circle));
+  for (const auto& cycle : cycles_of(graph)) {
+    found.push_back(describe(graph, cycle));
   }
   return found;
 }
@@ -206,7 +206,7 @@ using Found = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("files include only what their layer and folder may see, and no units include each other in a circle") {
+TEST_CASE("files include only what their layer and folder may see, and no units include each other in a cycle") {
   for (const std::string& violation : violations(project())) FAIL_CHECK(violation);
 }
 
@@ -250,21 +250,21 @@ TEST_CASE("a planted folder that the map does not name is found, from within and
   CHECK(violations({{"evaluator/a.cpp", ""}}) == Found{"evaluator/a.cpp is in no folder that layer evaluator names"});
 }
 
-TEST_CASE("a planted circle of units is found") {
+TEST_CASE("a planted cycle of units is found") {
   CHECK(violations({{"engine/base/a.h", "#include \"engine/base/b.h\"\n"},
                     {"engine/base/b.h", "#include \"engine/base/a.h\"\n"}}) ==
-        Found{"circle of 2 units:\n  engine/base/a includes engine/base/b\n  engine/base/b includes engine/base/a"});
+        Found{"cycle of 2 units:\n  engine/base/a includes engine/base/b\n  engine/base/b includes engine/base/a"});
 }
 
-TEST_CASE("a planted circle of units through a source file is found") {
-  const std::string circle =
-      "circle of 2 units:\n  engine/base/a includes engine/base/b\n  engine/base/b includes engine/base/a";
+TEST_CASE("a planted cycle of units through a source file is found") {
+  const std::string cycle =
+      "cycle of 2 units:\n  engine/base/a includes engine/base/b\n  engine/base/b includes engine/base/a";
   CHECK(violations({{"engine/base/a.h", ""},
                     {"engine/base/a.cpp", "#include \"engine/base/a.h\"\n#include \"engine/base/b.h\"\n"},
-                    {"engine/base/b.h", "#include \"engine/base/a.h\"\n"}}) == Found{circle});
+                    {"engine/base/b.h", "#include \"engine/base/a.h\"\n"}}) == Found{cycle});
   CHECK(violations({{"engine/base/a.h", ""},
                     {"engine/base/a_read_more.cpp", "#include \"engine/base/a.h\"\n#include \"engine/base/b.h\"\n"},
-                    {"engine/base/b.h", "#include \"engine/base/a.h\"\n"}}) == Found{circle});
+                    {"engine/base/b.h", "#include \"engine/base/a.h\"\n"}}) == Found{cycle});
   CHECK(violations({{"engine/base/a.h", ""},
                     {"engine/base/a_read.h", ""},
                     {"engine/base/a_read.cpp", "#include \"engine/base/a.h\"\n#include \"engine/base/b.h\"\n"},
