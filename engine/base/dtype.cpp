@@ -12,7 +12,6 @@
 namespace evo {
 namespace {
 
-<<<<<<< HEAD
 constexpr std::array kInfos = {
     DTypeInfo{DType::boolean, "bool", "bool", "", 8, false, 0, 1},
     DTypeInfo{DType::u8, "u8", "unsigned char", " uchar uint8 uint8_t byte ", 8, false, 0, UINT8_MAX},
@@ -33,18 +32,6 @@ constexpr std::array kInfos = {
     DTypeInfo{DType::bf16, "bf16", "bf16", " bfloat16 __nv_bfloat16 ", 16, true, -0x1.fep127, 0x1.fep127},
     DTypeInfo{DType::f32, "f32", "float", " fp32 float32 ", 32, true, -FLT_MAX, FLT_MAX},
     DTypeInfo{DType::f64, "f64", "double", " fp64 float64 ", 64, true, -DBL_MAX, DBL_MAX},
-=======
-struct Info {
-  DType dtype;
-  std::string_view name;
-  std::size_t bytes;
-};
-
-constexpr std::array kInfos = {
-    Info{DType::u8, "u8", 1},     Info{DType::s8, "s8", 1},     Info{DType::s32, "s32", 4},
-    Info{DType::e4m3, "e4m3", 1}, Info{DType::e5m2, "e5m2", 1}, Info{DType::f16, "f16", 2},
-    Info{DType::bf16, "bf16", 2}, Info{DType::f32, "f32", 4},   Info{DType::f64, "f64", 8},
->>>>>>> main
 };
 
 constexpr bool in_order() {
@@ -89,12 +76,9 @@ bool is_integer(DType dtype) {
 std::string_view name_of(DType dtype) {
   return info_of(dtype).name;
 }
-<<<<<<< HEAD
 std::string_view cuda_name_of(DType dtype) {
   return info_of(dtype).cuda_name;
 }
-=======
->>>>>>> main
 
 DType parse_dtype(std::string_view name) {
   if (const DTypeInfo* found = find(name)) return found->dtype;

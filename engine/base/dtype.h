@@ -33,10 +33,7 @@ std::uint64_t bytes_for(DType dtype, std::uint64_t elements);
 bool is_floating(DType dtype);
 bool is_integer(DType dtype);  ///< Booleans, too.
 std::string_view name_of(DType dtype);
-<<<<<<< HEAD
 std::string_view cuda_name_of(DType dtype);
-=======
->>>>>>> main
 /// Throws usage_error for an unknown name.
 DType parse_dtype(std::string_view name);
 

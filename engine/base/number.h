@@ -21,7 +21,8 @@ std::string text_of(Number number);
 /// rounded.
 std::string why_not_held(DType dtype, Number number);
 
-/// A value that a kernel takes by value: a number, or the components of a vector.
+/// A value that a kernel takes by value: a number, or the components of a vector. Doubles for floating types, else
+/// integers.
 struct Scalar {
   ValueType type;
   std::vector<Number> components;

@@ -288,13 +288,10 @@ bool is_comparison(Op op) {
          op == Op::greater_equal;
 }
 
-<<<<<<< HEAD
 bool is_real_function(Op op) {
   return op >= Op::to_real && op <= Op::power;
 }
 
-=======
->>>>>>> main
 std::string description_of(const Value& value) {
   if (is_real(value)) return "a real number";
   if (std::holds_alternative<std::string>(value)) return fmt::format("the string '{}'", std::get<std::string>(value));

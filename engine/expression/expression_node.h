@@ -71,14 +71,10 @@ struct Failure {
 /// Whether the operator is one of == != < <= > >=.
 bool is_comparison(Op op);
 
-<<<<<<< HEAD
 /// Whether the operator gives a real number whatever its operands are.
 bool is_real_function(Op op);
 
 /// Evaluates one operator up to `power` in the list above. Throws Failure.
-=======
-/// Evaluates one operator up to `log2` in the list above. Throws Failure.
->>>>>>> main
 Value operate(Op op, std::span<const Value> operands);
 
 /// Throws Failure, also for an unknown name.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/base/source_tree.h"
 #include "engine/expression/expression.h"
 
@@ -36,6 +37,16 @@ class JsonPlace {
   bool is_list() const;
 
   std::string text() const;
+  /// The text, read by a parser whose errors get this place.
+  template <typename Parse>
+  auto read_as(Parse parse) const {
+    const std::string given = text();
+    try {
+      return parse(given);
+    } catch (const Error& error) {
+      fail(error.what());
+    }
+  }
   std::int64_t integer() const;
   double number() const;  ///< Finite.
   /// A measurement: NaN where there was none, which is a missing key or null.

@@ -1,10 +1,7 @@
 #include "engine/expression/value.h"
 
-<<<<<<< HEAD
 #include <fmt/format.h>
 
-=======
->>>>>>> main
 #include <cstdlib>
 
 namespace evo::expr {
@@ -22,10 +19,7 @@ std::string to_string(const Value& value) {
 
 double decimal_of(const Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
-<<<<<<< HEAD
   if (const double* real = std::get_if<double>(&value)) return *real;
-=======
->>>>>>> main
   return std::strtod(to_string(value).c_str(), nullptr);
 }
 

@@ -53,13 +53,8 @@ std::optional<FieldSpec> typed_field(std::string_view text) {
 }
 
 Number number_of(const Expression& expression, DType dtype, const Bindings& known) {
-  const Value value = expression.evaluate(known);
-  Number number;
-  if (const double* real = std::get_if<double>(&value)) {
-    number = *real;
-  } else {
-    number = expression.evaluate_int(known);
-  }
+  const Number number =
+      is_floating(dtype) ? Number(expression.evaluate_real(known)) : Number(expression.evaluate_int(known));
   if (const std::string why = why_not_held(dtype, number); !why.empty())
     throw usage_error(fmt::format("'{}': {}", expression.text(), why));
   return number;

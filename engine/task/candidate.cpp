@@ -25,6 +25,19 @@ std::string hash_of_source(const std::string& source, int max_registers) {
   return Hasher().add(source).add(std::to_string(max_registers)).hex();
 }
 
+// An int is its number alone: hashes of plans that have been recorded stay as they were.
+std::string fields_text(const std::vector<Scalar>& fields) {
+  if (fields.empty()) return "0";
+  if (fields.size() == 1 && fields[0].type == ValueType{DType::s32, 1}) return text_of(fields[0].components[0]);
+  std::string text;
+  for (const Scalar& field : fields) {
+    text += field.type.name();
+    for (const Number component : field.components) text += "," + text_of(component);
+    text += ";";
+  }
+  return text;
+}
+
 // Every number and name of a plan in a fixed order.
 std::string text_of(const Plan& plan) {
   std::string text;
@@ -38,7 +51,8 @@ std::string text_of(const Plan& plan) {
   for (const Launch& l : plan.launches) {
     text += fmt::format("l {} {} {} {} {} {}", l.kernel, fmt::join(l.grid, ","), fmt::join(l.block, ","),
                         fmt::join(l.cluster, ","), l.dynamic_smem_bytes, l.programmatic);
-    for (const Argument& a : l.arguments) text += fmt::format(" {}:{}:{}", static_cast<int>(a.kind), a.index, a.value);
+    for (const Argument& a : l.arguments)
+      text += fmt::format(" {}:{}:{}", static_cast<int>(a.kind), a.index, fields_text(a.fields));
     text += "\n";
   }
   return text;

@@ -212,15 +212,18 @@ class Loader {
     return {read[0], read[1], read[2]};
   }
 
-  std::string checked_argument(const JsonPlace& place) const {
-    std::string argument = place.text();
-    if (!task_.tensor(argument) && !buffers_.has(argument)) {
-      NameScope all = plan_scope_;
-      for (const auto* tensors : {&task_.inputs, &task_.outputs}) {
-        for (const Tensor& tensor : *tensors) all.add(tensor.name);  // for the suggestion
+  ArgumentSpec checked_argument(const JsonPlace& place) const {
+    ArgumentSpec argument = place.read_as(parse_argument);
+    if (task_.tensor(argument.text) || buffers_.has(argument.text)) return argument;
+    NameScope all = plan_scope_;
+    for (const auto* tensors : {&task_.inputs, &task_.outputs}) {
+      for (const Tensor& tensor : *tensors) all.add(tensor.name);  // for the suggestion
+    }
+    for (const FieldSpec& field : argument.fields) {
+      for (const Expression& component : field.components) {
+        all.check(place, component);
+        plan_scope_.check(place, component);
       }
-      all.check(place, place.expression());
-      plan_scope_.check(place, place.expression());
     }
     return argument;
   }

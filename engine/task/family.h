@@ -7,6 +7,7 @@
 
 #include "engine/device/device_limits.h"
 #include "engine/expression/expression.h"
+#include "engine/task/argument.h"
 #include "engine/task/gene.h"
 #include "engine/task/task.h"
 
@@ -49,9 +50,7 @@ struct LaunchSpec {
   std::array<Expression, 3> cluster;
   Expression dynamic_smem_bytes;
   Expression programmatic;
-  /// By name: a tensor, a workspace (a null pointer when its `when` is false), a tensor map; else an i32
-  /// expression.
-  std::vector<std::string> arguments;
+  std::vector<ArgumentSpec> arguments;  ///< A workspace whose `when` is false is a null pointer.
 };
 
 /// One way to implement a task: templates/TASK/FAMILY/family.json and its kernel template.

@@ -63,21 +63,30 @@ const Named* find(const std::vector<Named>& all, std::string_view name, std::siz
   return nullptr;
 }
 
-// A tensor, workspace or tensor map of the plan by name, else a scalar.
-Argument argument_of(const std::string& text, const Plan& plan, const Bindings& scope) {
+// A tensor, workspace or tensor map of the plan by name.
+std::optional<Argument> named_argument(std::string_view name, const Plan& plan) {
   Argument argument;
-  if (find(plan.tensors, text, argument.index)) {
+  if (find(plan.tensors, name, argument.index)) {
     argument.kind = Argument::Kind::tensor;
-  } else if (find(plan.workspaces, text, argument.index)) {
+  } else if (find(plan.workspaces, name, argument.index)) {
     argument.kind = Argument::Kind::workspace;
-  } else if (find(plan.tensor_maps, text, argument.index)) {
+  } else if (find(plan.tensor_maps, name, argument.index)) {
     argument.kind = Argument::Kind::tensor_map;
   } else {
-    const std::int64_t value = Expression::parse(text).evaluate_int(scope);
-    argument = {Argument::Kind::i32, 0, static_cast<std::int32_t>(value)};
-    if (argument.value != value) throw usage_error(fmt::format("argument '{}' is {}: beyond 32 bits", text, value));
+    return std::nullopt;
   }
   return argument;
+}
+
+Argument argument_of(const ArgumentSpec& spec, const Plan& plan, const Bindings& scope) {
+  if (spec.may_be_name) {
+    if (const auto named = named_argument(spec.text, plan)) return *named;
+  }
+  try {
+    return {Argument::Kind::value, 0, evaluate(spec, scope)};
+  } catch (const Error& error) {
+    throw usage_error(fmt::format("argument {}", error.what()));
+  }
 }
 
 Workspace workspace_of(const WorkspaceSpec& spec, const Bindings& scope) {
@@ -88,7 +97,9 @@ Workspace workspace_of(const WorkspaceSpec& spec, const Bindings& scope) {
 TensorMap tensor_map_of(const TensorMapSpec& spec, const Plan& plan, const Bindings& scope) {
   TensorMap map;
   map.name = spec.name;
-  map.source = argument_of(spec.source, plan, scope);
+  const auto source = named_argument(spec.source, plan);
+  if (!source) throw usage_error(fmt::format("tensor map '{}': no tensor or workspace '{}'", spec.name, spec.source));
+  map.source = *source;
   map.dtype = dtype_of(Tensor{spec.name, spec.dtype, {}, {}}, scope);
   for (const Expression& dim : spec.dims) map.dims.push_back(byte_count(dim, scope, "tensor map dim"));
   for (const Expression& stride : spec.strides_bytes)
@@ -110,7 +121,7 @@ Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope
   launch.cluster = dims_of(spec.cluster, scope, "cluster");
   launch.dynamic_smem_bytes = bounded(spec.dynamic_smem_bytes, scope, 0, "dynamic shared memory");
   launch.programmatic = spec.programmatic.evaluate_bool(scope);
-  for (const std::string& argument : spec.arguments) launch.arguments.push_back(argument_of(argument, plan, scope));
+  for (const ArgumentSpec& argument : spec.arguments) launch.arguments.push_back(argument_of(argument, plan, scope));
   return launch;
 }
 

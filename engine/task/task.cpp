@@ -344,8 +344,11 @@ class Loader {
     dims(place, "grid", task_.reference_grid);
     dims(place, "block", task_.reference_block);
     for (const JsonPlace& argument : place.at("arguments").items()) {
-      task_.reference_arguments.push_back(argument.text());
-      if (!task_.tensor(argument.text())) scope_.check(argument, argument.expression());
+      task_.reference_arguments.push_back(argument.read_as(parse_argument));
+      if (task_.tensor(argument.text())) continue;
+      for (const FieldSpec& field : task_.reference_arguments.back().fields) {
+        for (const Expression& component : field.components) scope_.check(argument, component);
+      }
     }
   }
 

@@ -7,6 +7,7 @@
 #include "engine/base/dtype.h"
 #include "engine/base/source_tree.h"
 #include "engine/expression/expression.h"
+#include "engine/task/argument.h"
 
 namespace evo {
 
@@ -94,8 +95,7 @@ struct Task {
   std::string reference_kernel;
   Expression reference_grid[3];
   Expression reference_block[3];
-  /// Arguments of the reference by name: tensors, else i32 expressions.
-  std::vector<std::string> reference_arguments;
+  std::vector<ArgumentSpec> reference_arguments;
   /// xxh3 over task.json, the reference and every file under the task's folder and include/, but not its
   /// mutants: rows of another hash never compete.
   std::string hash;

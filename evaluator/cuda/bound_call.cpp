@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "evaluator/cuda/tensor_map.h"
+#include "evaluator/numbers/elements.h"
 
 namespace evo::cuda {
 namespace {
@@ -25,17 +27,10 @@ DeviceAddress address_of(const Argument& argument, const Plan& plan, const Buffe
   return plan.workspaces.at(argument.index).bytes > 0 ? buffers.workspaces.at(argument.index) : 0;
 }
 
-std::size_t size_of(Argument::Kind kind) {
-  switch (kind) {
-    case Argument::Kind::tensor:
-    case Argument::Kind::workspace:
-      return sizeof(CUdeviceptr);
-    case Argument::Kind::tensor_map:
-      return sizeof(CUtensorMap);
-    case Argument::Kind::i32:
-      return sizeof(std::int32_t);
-  }
-  return 0;
+template <typename T>
+std::vector<std::byte> raw_bytes(const T& value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  return {bytes.begin(), bytes.end()};
 }
 
 std::uint32_t volume(const Dim3& dims) {
@@ -82,24 +77,23 @@ std::optional<Failure> BoundCall::bind_launch(CUmodule module, const Plan& plan,
 
 std::optional<Failure> BoundCall::bind_arguments(const Plan& plan, const Buffers& buffers, BoundLaunch& bound) const {
   for (const Argument& argument : bound.launch.arguments) {
-    Value value{};
     std::optional<Failure> failure;
     switch (argument.kind) {
       case Argument::Kind::tensor:
       case Argument::Kind::workspace:
-        value.address = address_of(argument, plan, buffers);
+        bound.values.push_back(raw_bytes<CUdeviceptr>(address_of(argument, plan, buffers)));
         break;
-      case Argument::Kind::i32:
-        value.i32 = argument.value;
+      case Argument::Kind::value:
+        bound.values.push_back(bytes_of(argument.fields));
         break;
       case Argument::Kind::tensor_map: {
         const TensorMap& map = plan.tensor_maps.at(argument.index);
-        value.map = encode_tensor_map(*driver_, map, address_of(map.source, plan, buffers), failure);
+        bound.values.push_back(
+            raw_bytes(encode_tensor_map(*driver_, map, address_of(map.source, plan, buffers), failure)));
         break;
       }
     }
     if (failure) return failure;
-    bound.values.push_back(value);
   }
   return std::nullopt;
 }
@@ -113,9 +107,9 @@ std::optional<Failure> BoundCall::check_signature(const BoundLaunch& bound) cons
       return refusal(
           fmt::format("kernel {} takes {} arguments, the plan passes {}", bound.launch.kernel, i, arguments.size()));
     }
-    if (bytes != size_of(arguments[i].kind)) {
+    if (bytes != bound.values[i].size()) {
       return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}", bound.launch.kernel, i,
-                                 bytes, size_of(arguments[i].kind)));
+                                 bytes, bound.values[i].size()));
     }
   }
   if (driver_->function_parameter(bound.function, arguments.size(), &offset, &bytes) == CUDA_SUCCESS) {
@@ -187,7 +181,7 @@ std::optional<Failure> BoundCall::enqueue(const BoundLaunch& bound, CUstream str
   config.numAttrs = count;
 
   std::vector<void*> parameters;
-  for (const Value& value : bound.values) parameters.push_back(const_cast<Value*>(&value));
+  for (const Value& value : bound.values) parameters.push_back(const_cast<std::byte*>(value.data()));
   const CUresult result = driver_->launch(&config, bound.function, parameters.data(), nullptr);
   if (result == CUDA_SUCCESS) return std::nullopt;
   return candidate_failure(

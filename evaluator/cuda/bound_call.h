@@ -25,12 +25,8 @@ class BoundCall {
   std::optional<Failure> enqueue(CUstream stream) const;
 
  private:
-  /// The value of one argument; the driver copies it at launch.
-  union Value {
-    CUdeviceptr address;
-    std::int32_t i32;
-    CUtensorMap map;
-  };
+  /// The bytes of one argument; the driver copies them at launch.
+  using Value = std::vector<std::byte>;
   struct BoundLaunch {
     CUfunction function = nullptr;
     Launch launch;

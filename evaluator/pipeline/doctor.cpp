@@ -31,7 +31,7 @@ Plan probe_plan() {
   Launch launch;
   launch.kernel = "evo_probe";
   launch.block = {kProbeThreads, 1, 1};
-  launch.arguments = {{Argument::Kind::tensor, 0, 0}, {Argument::Kind::i32, 0, kProbeFactor}};
+  launch.arguments = {{Argument::Kind::tensor, 0}, Argument::of_int(kProbeFactor)};
   plan.launches = {launch};
   return plan;
 }

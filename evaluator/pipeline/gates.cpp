@@ -45,7 +45,7 @@ std::size_t count_of(const Plan& plan, Argument::Kind kind) {
 }
 
 bool dangles(const Plan& plan, const Argument& argument) {
-  return argument.kind != Argument::Kind::i32 && argument.index >= count_of(plan, argument.kind);
+  return argument.kind != Argument::Kind::value && argument.index >= count_of(plan, argument.kind);
 }
 
 std::optional<std::string> illegal_launch(const Plan& plan, const Launch& launch, const DeviceLimits& limits) {
@@ -60,7 +60,7 @@ std::optional<std::string> illegal_launch(const Plan& plan, const Launch& launch
 /// The rules of cuTensorMapEncodeTiled that depend on the plan alone.
 std::optional<std::string> illegal_tensor_map(const Plan& plan, const TensorMap& map, const DeviceLimits& limits) {
   if (limits.sm < 90) return "tensor maps need sm_90";
-  if (dangles(plan, map.source) || map.source.kind == Argument::Kind::i32 ||
+  if (dangles(plan, map.source) || map.source.kind == Argument::Kind::value ||
       map.source.kind == Argument::Kind::tensor_map) {
     return "its source is no tensor or workspace";
   }

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/device/launch_rules.h"
+#include "evaluator/numbers/elements.h"
 #include "evaluator/device/digest.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/device_models.h"
@@ -172,18 +173,20 @@ std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const Plan& pla
   parameters.assign(kernel.parameter_bytes, std::byte{0});
   for (std::size_t i = 0; i < planned.arguments.size(); ++i) {
     const Argument& argument = planned.arguments[i];
-    std::uint64_t bits = 0;
+    std::uint64_t address = 0;
     TensorMapObject map;
-    const void* value = &bits;
-    std::uint32_t bytes = 8;
+    std::vector<std::byte> fields;
+    const void* value = &address;
+    std::size_t bytes = sizeof address;
     switch (argument.kind) {
       case Argument::Kind::tensor:
       case Argument::Kind::workspace:
-        bits = address_of(argument, buffers);
+        address = address_of(argument, buffers);
         break;
-      case Argument::Kind::i32:
-        bits = static_cast<std::uint32_t>(argument.value);
-        bytes = 4;
+      case Argument::Kind::value:
+        fields = bytes_of(argument.fields);
+        value = fields.data();
+        bytes = fields.size();
         break;
       case Argument::Kind::tensor_map: {
         const TensorMap& mapped = plan.tensor_maps.at(argument.index);

@@ -113,15 +113,49 @@ Dim3 read_dim3(const json& object, const char* key) {
   return {values[0], values[1], values[2]};
 }
 
+/// Doubles travel as their bits.
+json write(const Number& number) {
+  if (const double* real = std::get_if<double>(&number)) return std::bit_cast<std::uint64_t>(*real);
+  return std::visit([](auto held) { return json(held); }, number);
+}
+
+Number read_number(const json& from, DType dtype) {
+  const json object{{"component", from}};
+  if (is_floating(dtype)) return std::bit_cast<double>(integer<std::uint64_t>(object, "component"));
+  const bool large = from.is_number_unsigned() && from.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
+  return large ? Number(from.get<std::uint64_t>()) : Number(integer<std::int64_t>(object, "component"));
+}
+
+json write(const Scalar& scalar) {
+  json components = json::array();
+  for (const Number& component : scalar.components) components.push_back(write(component));
+  return {{"dtype", code(scalar.type.element)}, {"components", components}};
+}
+
 json write(const Argument& argument) {
-  return {{"kind", code(argument.kind)}, {"index", argument.index}, {"value", argument.value}};
+  json fields = json::array();
+  for (const Scalar& field : argument.fields) fields.push_back(write(field));
+  return {{"kind", code(argument.kind)}, {"index", argument.index}, {"fields", fields}};
+}
+
+Scalar read_scalar(const json& from) {
+  Scalar scalar;
+  scalar.type = {dtype_from(from), array(from, "components").size()};
+  if (scalar.type.components < 1 || scalar.type.components > 4 || bits_of(scalar.type.element) < 8)
+    throw ProtocolError("a scalar of no such type");
+  for (const json& component : array(from, "components")) {
+    scalar.components.push_back(read_number(component, scalar.type.element));
+    if (!why_not_held(scalar.type.element, scalar.components.back()).empty())
+      throw ProtocolError("a scalar that its type does not hold");
+  }
+  return scalar;
 }
 
 Argument read_argument(const json& from) {
   Argument argument;
-  argument.kind = enumerator(from, "kind", Argument::Kind::i32);
+  argument.kind = enumerator(from, "kind", Argument::Kind::value);
   argument.index = integer<std::size_t>(from, "index");
-  argument.value = integer<std::int32_t>(from, "value");
+  for (const json& field : array(from, "fields")) argument.fields.push_back(read_scalar(field));
   return argument;
 }
 

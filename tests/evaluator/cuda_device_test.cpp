@@ -165,10 +165,10 @@ struct Gpu {
 };
 
 Argument tensor(std::size_t index) {
-  return {Argument::Kind::tensor, index, 0};
+  return {Argument::Kind::tensor, index};
 }
 Argument number(std::int32_t value) {
-  return {Argument::Kind::i32, 0, value};
+  return Argument::of_int(value);
 }
 
 Plan plan_of(const std::string& kernel, std::uint32_t blocks, std::uint32_t threads, std::vector<Argument> arguments) {
@@ -276,7 +276,7 @@ TEST_CASE("a zeroed workspace is zero at the start of every call, also within a 
   Gpu gpu(kCount);
   const DeviceAddress counter = gpu.upload(std::vector<int>{77});
   const DeviceAddress seen = gpu.upload(std::vector<int>{-1});
-  Plan plan = plan_of("count", 1, 1, {{Argument::Kind::workspace, 0, 0}, tensor(0)});
+  Plan plan = plan_of("count", 1, 1, {{Argument::Kind::workspace, 0}, tensor(0)});
   plan.workspaces = {{"counter", 4, true}};
   gpu.run(plan, {{seen}, {counter}});
   CHECK(gpu.download<int>(seen, 1)[0] == 0);
@@ -302,7 +302,7 @@ TEST_CASE("a tensor map copies its box and reads zeros beyond the edge", "[gpu]"
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<unsigned char>(1 + i % 251);
   const DeviceAddress x = gpu.upload(matrix);
   const DeviceAddress out = gpu.device->allocate(32 * 64, "out");
-  Plan plan = plan_of("copy_box", 1, 128, {{Argument::Kind::tensor_map, 0, 0}, tensor(1), number(64), number(80)});
+  Plan plan = plan_of("copy_box", 1, 128, {{Argument::Kind::tensor_map, 0}, tensor(1), number(64), number(80)});
   plan.tensor_maps = {{"x_map", tensor(0), DType::e4m3, {kColumns, kRows}, {kColumns}, {64, 32}, 0}};
   gpu.run(plan, {{x, out}, {}});
   const std::vector<unsigned char> got = gpu.download<unsigned char>(out, 32 * 64);

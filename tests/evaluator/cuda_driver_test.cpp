@@ -192,10 +192,10 @@ TEST_CASE("a kernel sees tensors, workspaces and numbers in the plan's order, an
   Plan plan = one_launch();
   plan.tensors = {{"x", DType::f32, 4, true}};
   plan.workspaces = {{"scratch", 4, false}, {"unused", 0, false}};
-  plan.launches[0].arguments = {{Argument::Kind::workspace, 0, 0},
-                                {Argument::Kind::i32, 0, -7},
-                                {Argument::Kind::tensor, 0, 0},
-                                {Argument::Kind::workspace, 1, 0}};
+  plan.launches[0].arguments = {{Argument::Kind::workspace, 0},
+                                Argument::of_int(-7),
+                                {Argument::Kind::tensor, 0},
+                                {Argument::Kind::workspace, 1}};
   CHECK_FALSE(opened.run(plan, {{x}, {scratch, 0x5000}}));
   CHECK(called);
 }
@@ -261,8 +261,8 @@ TEST_CASE("tensor maps are encoded over their tensor or workspace and passed by 
   opened.gpu.kernels["k"].body = [&](void** parameters) { std::memcpy(&seen, parameters[0], sizeof seen); };
   Plan plan = one_launch();
   plan.workspaces = {{"v_t", 4096, false}};
-  plan.tensor_maps = {{"v_map", {Argument::Kind::workspace, 0, 0}, DType::e4m3, {64, 64}, {64}, {64, 32}, 64}};
-  plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0, 0}};
+  plan.tensor_maps = {{"v_map", {Argument::Kind::workspace, 0}, DType::e4m3, {64, 64}, {64}, {64, 32}, 64}};
+  plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0}};
   CHECK_FALSE(opened.run(plan, {{}, {0x4000}}));
   CHECK(seen.opaque[0] == 0x4000);
   CHECK(seen.opaque[1] == 2);
@@ -274,8 +274,8 @@ TEST_CASE("an invalid tensor map is the candidate's failure and is named") {
   Opened opened;
   Plan plan = one_launch();
   plan.workspaces = {{"w", 4096, false}};
-  plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0, 0}};
-  const TensorMap sound{"w_map", {Argument::Kind::workspace, 0, 0}, DType::f16, {64, 64}, {128}, {64, 32}, 128};
+  plan.launches[0].arguments = {{Argument::Kind::tensor_map, 0}};
+  const TensorMap sound{"w_map", {Argument::Kind::workspace, 0}, DType::f16, {64, 64}, {128}, {64, 32}, 128};
   const auto failure_of = [&](const TensorMap& map) {
     plan.tensor_maps = {map};
     const Failure failure = opened.failure_of(plan, {{}, {0x4000}});
@@ -308,7 +308,7 @@ TEST_CASE("a plan that does not fit the kernel's signature is refused") {
     const std::optional<Failure> failure = opened.run(plan, {{0x1000}, {}});
     return failure ? failure->reason : "";
   };
-  const Argument pointer{Argument::Kind::tensor, 0, 0}, number{Argument::Kind::i32, 0, 3};
+  const Argument pointer{Argument::Kind::tensor, 0}, number = Argument::of_int(3);
   CHECK(reason_of({pointer, number}) == "");
   CHECK_THAT(reason_of({pointer}), ContainsSubstring("more than the 1"));
   CHECK_THAT(reason_of({pointer, number, number}), ContainsSubstring("takes 2 arguments"));

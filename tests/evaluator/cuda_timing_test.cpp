@@ -120,7 +120,7 @@ TEST_CASE("sets of buffers are rotated within a graph and over cold launches") {
   kernel.parameter_bytes = {8};
   kernel.body = [&](void** parameters) { ++uses[*static_cast<std::int64_t*>(parameters[0])]; };
   bench.plan.tensors.push_back({"x", DType::f32, 4, false});
-  bench.plan.launches[0].arguments.push_back({Argument::Kind::tensor, 0, 0});
+  bench.plan.launches[0].arguments.push_back({Argument::Kind::tensor, 0});
   bench.rotation = {{{1000}, {}}, {{2000}, {}}, {{3000}, {}}};
   bench.time();
   REQUIRE_FALSE(bench.failure);

@@ -32,7 +32,7 @@ Plan numbers_plan() {
   Launch launch;
   launch.kernel = "numbers";
   launch.block = {32, 1, 1};
-  launch.arguments = {{Argument::Kind::tensor, 0, 0}};
+  launch.arguments = {{Argument::Kind::tensor, 0}};
   plan.launches = {launch};
   return plan;
 }

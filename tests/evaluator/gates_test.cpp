@@ -102,7 +102,7 @@ TEST_CASE("workspaces whose sizes would wrap around are illegal") {
 }
 
 TEST_CASE("tensor maps obey the rules of the driver") {
-  const TensorMap good{"m", {Argument::Kind::tensor, 0, 0}, DType::f16, {64, 512}, {128}, {64, 64}, 128};
+  const TensorMap good{"m", {Argument::Kind::tensor, 0}, DType::f16, {64, 512}, {128}, {64, 64}, 128};
   const auto reason = [&](const std::function<void(TensorMap&)>& change) {
     TensorMap map = good;
     change(map);

@@ -20,7 +20,7 @@ Plan sample_plan() {
   Plan plan;
   plan.tensors = {{"q", DType::e4m3, 4096, false}, {"o", DType::bf16, 8192, true}};
   plan.workspaces = {{"partial", 1 << 20, true}};
-  plan.tensor_maps = {{"q_map", {Argument::Kind::tensor, 0, 0}, DType::u8, {64, 64}, {64}, {64, 32}, 128}};
+  plan.tensor_maps = {{"q_map", {Argument::Kind::tensor, 0}, DType::u8, {64, 64}, {64}, {64, 32}, 128}};
   Launch launch;
   launch.kernel = "attention";
   launch.grid = {4, 8, 2};
@@ -28,7 +28,7 @@ Plan sample_plan() {
   launch.cluster = {2, 1, 1};
   launch.dynamic_smem_bytes = 99000;
   launch.programmatic = true;
-  launch.arguments = {{Argument::Kind::tensor, 1, 0}, {Argument::Kind::tensor_map, 0, 0}, {Argument::Kind::i32, 0, -7}};
+  launch.arguments = {{Argument::Kind::tensor, 1}, {Argument::Kind::tensor_map, 0}, Argument::of_int(-7)};
   plan.launches = {launch};
   return plan;
 }

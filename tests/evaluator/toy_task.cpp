@@ -43,8 +43,8 @@ Plan toy_plan(std::int64_t count) {
   launch.kernel = "add";
   launch.grid = {static_cast<std::uint32_t>((count + 127) / 128), 1, 1};
   launch.block = {128, 1, 1};
-  for (std::size_t i = 0; i < 3; ++i) launch.arguments.push_back({Argument::Kind::tensor, i, 0});
-  launch.arguments.push_back({Argument::Kind::i32, 0, static_cast<std::int32_t>(count)});
+  for (std::size_t i = 0; i < 3; ++i) launch.arguments.push_back({Argument::Kind::tensor, i});
+  launch.arguments.push_back(Argument::of_int(static_cast<std::int32_t>(count)));
   plan.launches.push_back(launch);
   return plan;
 }

@@ -157,10 +157,10 @@ extern "C" __global__ void last_queries(const e4m3* last_rows, u32* operands, in
   Plan plan;
   plan.tensors = {{.name = "last_rows", .dtype = DType::e4m3, .bytes = kBytes, .output = false},
                   {.name = "operands", .dtype = DType::s32, .bytes = kBytes, .output = true}};
-  const auto tensor = [](std::size_t index) { return Argument{Argument::Kind::tensor, index, 0}; };
+  const auto tensor = [](std::size_t index) { return Argument{Argument::Kind::tensor, index}; };
   plan.launches = {{.kernel = "last_queries",
                     .block = {32, 1, 1},
-                    .arguments = {tensor(0), tensor(1), {Argument::Kind::i32, 0, (1 << 25) + 64}}}};
+                    .arguments = {tensor(0), tensor(1), Argument::of_int((1 << 25) + 64)}}};
   Bytes codes(kBytes);
   for (std::size_t i = 0; i < kBytes; ++i) codes[i] = static_cast<std::byte>(i * 37 / 16);
   const Bytes got = Loaded("h200", program).run(plan, {{codes}, aimed.task()});

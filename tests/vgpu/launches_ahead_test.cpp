@@ -38,13 +38,13 @@ extern "C" __global__ void flag(int* counter, int* out) { out[threadIdx.x] = ato
 )";
 
 Argument tensor(std::size_t index) {
-  return {Argument::Kind::tensor, index, 0};
+  return {Argument::Kind::tensor, index};
 }
 Argument scratch() {
-  return {Argument::Kind::workspace, 0, 0};
+  return {Argument::Kind::workspace, 0};
 }
 Argument number(int value) {
-  return {Argument::Kind::i32, 0, value};
+  return Argument::of_int(value);
 }
 
 Launch launch(std::string kernel, bool programmatic, std::vector<Argument> arguments) {
