@@ -72,7 +72,8 @@ CalibrationResult calibrate(const SourceTree& tree, const Task& task, const Devi
     Floor& floor = result.floors[one.regime.name];
     ++floor.cases;
     for (std::size_t output = 0; output < want->size(); ++output) {
-      const Difference difference = compare(DType::f32, std::as_bytes(std::span(got->at(output))), want->at(output));
+      if (want->at(output).dtype != DType::f32) continue;
+      const Difference difference = compare(DType::f32, got->at(output).bytes, want->at(output).floats());
       floor.relative_l2 = std::max(floor.relative_l2, difference.relative_l2);
       floor.cosine = std::min(floor.cosine, difference.cosine);
     }

@@ -16,6 +16,9 @@ std::string_view trim(std::string_view text);
 /// The parts between separators; an empty text has one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
+/// The trimmed parts between separators that stand in no bracket and no string.
+std::vector<std::string_view> split_outside_brackets(std::string_view text, char separator);
+
 /// "a, b, c"; "none" for an empty list.
 std::string list_of(const std::vector<std::string>& names);
 

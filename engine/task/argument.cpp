@@ -10,31 +10,6 @@
 namespace evo {
 namespace {
 
-/// The parts between separators that stand in no bracket and no string.
-std::vector<std::string_view> split_outside_brackets(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  char quote = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else if (c == '(' || c == '[') {
-      ++depth;
-    } else if (c == ')' || c == ']') {
-      --depth;
-    } else if (c == separator && depth == 0) {
-      parts.push_back(trim(text.substr(begin, i - begin)));
-      begin = i + 1;
-    }
-  }
-  parts.push_back(trim(text.substr(begin)));
-  return parts;
-}
-
 /// "float:1e-5" begins with a type; "a ? b : c" does not. Empty for an expression.
 std::optional<FieldSpec> typed_field(std::string_view text) {
   const std::size_t colon = text.find(':');

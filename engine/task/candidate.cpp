@@ -41,7 +41,11 @@ std::string fields_text(const std::vector<Scalar>& fields) {
 // Every number and name of a plan in a fixed order.
 std::string text_of(const Plan& plan) {
   std::string text;
-  for (const PlanTensor& t : plan.tensors) text += fmt::format("t {} {} {}\n", t.name, name_of(t.dtype), t.bytes);
+  for (const PlanTensor& t : plan.tensors) {
+    text += fmt::format("t {} {} {}", t.name, name_of(t.dtype), t.bytes);
+    if (!t.strides.empty()) text += fmt::format(" {} {}", fmt::join(t.dims, ","), fmt::join(t.strides, ","));
+    text += t.inout ? " inout\n" : "\n";
+  }
   for (const Workspace& w : plan.workspaces) text += fmt::format("w {} {}\n", w.bytes, w.zeroed);
   for (const TensorMap& m : plan.tensor_maps) {
     text +=

@@ -36,12 +36,19 @@ struct Launch {
   std::vector<Argument> arguments;
 };
 
-/// A tensor of the task as a plan sees it: inputs first, then outputs, in the task's order.
+/// A tensor of the task as a plan sees it: inputs first, then outputs, in the task's order. With 0 bytes it is absent:
+/// nothing is allocated and its address is null.
 struct PlanTensor {
   std::string name;
   DType dtype = DType::f32;
   std::uint64_t bytes = 0;
   bool output = false;
+  bool inout = false;  ///< An output that holds drawn values before the call.
+  /// Elements along each dim and from one to the next, outermost first. Empty: dense.
+  std::vector<std::uint64_t> dims = {};
+  std::vector<std::uint64_t> strides = {};
+
+  bool drawn() const { return !output || inout; }
 };
 
 /// Scratch memory of a candidate, alive over all launches of one call. Its content is undefined at the start

@@ -33,21 +33,43 @@ Dim3 dims_of(std::span<const Expression, 3> dims, const Bindings& scope, std::st
   return {bounded(dims[0], scope, 1, what), bounded(dims[1], scope, 1, what), bounded(dims[2], scope, 1, what)};
 }
 
-std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope, std::optional<DType> output_dtype) {
+enum class Side : std::uint8_t { candidate, reference };
+
+// A reference writes floats, doubles where the task asks for them, and integers as they are.
+DType reference_dtype(DType dtype) {
+  return is_floating(dtype) && dtype != DType::f64 ? DType::f32 : dtype;
+}
+
+std::uint64_t bytes_of_extent(const Tensor& tensor, DType dtype, std::int64_t extent) {
+  if (extent > std::numeric_limits<std::int64_t>::max() / 8)
+    throw usage_error(fmt::format("tensor '{}' has more bytes than 64 bits can count", tensor.name));
+  return bytes_for(dtype, static_cast<std::uint64_t>(extent));
+}
+
+std::vector<std::uint64_t> unsigned_of(const std::vector<std::int64_t>& values) {
+  return {values.begin(), values.end()};
+}
+
+std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope, Side side) {
   std::vector<PlanTensor> tensors;
   const auto add = [&](const Tensor& tensor, DType dtype, bool output) {
-    const std::int64_t count = element_count(tensor, scope);
-    std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(count, static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
-      throw usage_error(fmt::format("tensor '{}' has more bytes than 64 bits can count", tensor.name));
-    }
-    tensors.push_back({tensor.name, dtype, static_cast<std::uint64_t>(bytes), output});
+    PlanTensor& added = tensors.emplace_back();
+    added.name = tensor.name;
+    added.dtype = dtype;
+    added.output = output;
+    if (!is_present(tensor, scope)) return;
+    added.inout = tensor.inout;
+    added.bytes = bytes_of_extent(tensor, dtype, extent_of(tensor, scope));
+    if (tensor.strides.empty()) return;
+    if (bits_of(dtype) < 8) throw usage_error(fmt::format("tensor '{}': {} has no strides", tensor.name, tensor.dtype));
+    added.dims = unsigned_of(dims_of(tensor, scope));
+    added.strides = unsigned_of(strides_of(tensor, scope));
   };
   const auto add_all = [&](std::string_view key, const std::vector<Tensor>& all, bool outputs) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const DType dtype = dtype_of(all[i], scope);
       within(task, fmt::format("{}[{}].dims", key, i),
-             [&] { add(all[i], outputs ? output_dtype.value_or(dtype) : dtype, outputs); });
+             [&] { add(all[i], outputs && side == Side::reference ? reference_dtype(dtype) : dtype, outputs); });
     }
   };
   add_all("inputs", task.inputs, false);
@@ -100,7 +122,7 @@ TensorMap tensor_map_of(const TensorMapSpec& spec, const Plan& plan, const Bindi
   const auto source = named_argument(spec.source, plan);
   if (!source) throw usage_error(fmt::format("tensor map '{}': no tensor or workspace '{}'", spec.name, spec.source));
   map.source = *source;
-  map.dtype = dtype_of(Tensor{spec.name, spec.dtype, {}, {}}, scope);
+  map.dtype = dtype_of(Tensor{.name = spec.name, .dtype = spec.dtype}, scope);
   for (const Expression& dim : spec.dims) map.dims.push_back(byte_count(dim, scope, "tensor map dim"));
   for (const Expression& stride : spec.strides_bytes)
     map.strides_bytes.push_back(byte_count(stride, scope, "tensor map stride"));
@@ -135,7 +157,7 @@ Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, 
   const Bindings scope = scope_of(family, genome, known);
 
   Plan plan;
-  plan.tensors = plan_tensors(task, scope, std::nullopt);
+  plan.tensors = plan_tensors(task, scope, Side::candidate);
   for (const WorkspaceSpec& spec : family.workspaces) {
     plan.workspaces.push_back(
         within(family, scope, "workspace " + spec.name, [&] { return workspace_of(spec, scope); }));
@@ -157,7 +179,7 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
   Bindings scope = options;
   scope.insert(shape.parameters.begin(), shape.parameters.end());
   Plan plan;
-  plan.tensors = plan_tensors(task, scope, DType::f32);
+  plan.tensors = plan_tensors(task, scope, Side::reference);
   Launch launch;
   launch.kernel = task.reference_kernel;
   launch.grid = within(task, "reference.grid", [&] { return dims_of(task.reference_grid, scope, "grid"); });

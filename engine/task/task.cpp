@@ -52,11 +52,14 @@ class Loader {
   }
 
   Task load() {
-    root_.allow_only({"summary", "shape_parameters", "specialised", "options", "inputs", "outputs", "shapes", "sets",
-                      "seeds", "regimes", "limits", "objectives", "floor", "reference"});
+    root_.allow_only({"summary", "shape_parameters", "specialised", "options", "requires", "inputs", "outputs",
+                      "shapes", "sets", "seeds", "regimes", "deterministic", "limits", "objectives", "floor",
+                      "reference"});
     if (const auto summary = root_.find("summary")) task_.summary = summary->text();
     parameters();
     options();
+    task_.legal = scope_.read(root_, "requires", true);
+    if (const auto deterministic = root_.find("deterministic")) task_.deterministic = deterministic->boolean();
     tensors("inputs", task_.inputs);
     tensors("outputs", task_.outputs);
     shapes();
@@ -67,6 +70,10 @@ class Loader {
     objectives();
     floor();
     reference();
+    for (const Tensor& tensor : drawn_tensors(task_)) {
+      if (tensor.draw.kind == DrawKind::file)
+        task_.files[tensor.draw.path] = tree_.find(task_.name + "/" + tensor.draw.path)->second;
+    }
     task_.hash = hash();
     return std::move(task_);
   }
@@ -99,8 +106,14 @@ class Loader {
   }
 
   void tensors(std::string_view key, std::vector<Tensor>& tensors) {
+    const bool outputs = key == "outputs";
     for (const JsonPlace& place : root_.at(key).items()) {
-      place.allow_only({"name", "dtype", "dims", "scale"});
+      if (outputs) {
+        place.allow_only(
+            {"name", "dtype", "dims", "strides", "scale", "when", "inout", "draw", "limits", "any_of_equal"});
+      } else {
+        place.allow_only({"name", "dtype", "dims", "strides", "scale", "zero_point", "draw", "when"});
+      }
       Tensor tensor;
       tensor.name = place.at("name").text();
       tensor_scope_.declare(place.at("name"), tensor.name);
@@ -108,10 +121,39 @@ class Loader {
       tensor.dtype = place.at("dtype").text();
       check_dtype(place.at("dtype"), tensor.dtype);
       tensor.dims = scope_.read_list(place, "dims");
+      if (place.find("strides")) tensor.strides = scope_.read_list(place, "strides");
+      if (!tensor.strides.empty() && tensor.strides.size() != tensor.dims.size())
+        place.at("strides").fail(fmt::format("{} strides for {} dims", tensor.strides.size(), tensor.dims.size()));
       if (const auto scale = place.find("scale")) tensor.scale = scale->text();
+      if (const auto zero_point = place.find("zero_point")) tensor.zero_point = zero_point->text();
+      tensor.when = option_scope().read(place, "when", true);
+      if (const auto inout = place.find("inout")) tensor.inout = inout->boolean();
+      if (const auto drawn = place.find("draw")) tensor.draw = draw_of(*drawn, tensor, outputs);
+      if (const auto limits = place.find("limits")) tensor.limits = tightened({}, *limits);
+      if (const auto equal = place.find("any_of_equal")) tensor.any_of_equal = equal->text();
       tensors.push_back(std::move(tensor));
     }
-    if (tensors.empty()) root_.at(key).fail("at least one tensor is needed");
+    if (tensors.empty() && outputs) root_.at(key).fail("at least one tensor is needed");
+  }
+
+  NameScope option_scope() const {
+    NameScope scope;
+    for (const Option& option : task_.options) scope.add(option.name);
+    return scope;
+  }
+
+  Draw draw_of(const JsonPlace& place, const Tensor& tensor, bool output) const {
+    if (output && !tensor.inout) place.fail("only an output with \"inout\": true is drawn");
+    const auto option = std::ranges::find(task_.options, tensor.dtype, &Option::name);
+    const std::string dtype = option == task_.options.end() ? tensor.dtype : expr::to_string(option->values.front());
+    const bool floating = is_floating(parse_dtype(dtype));
+    Draw draw = place.read_as([&](const std::string& text) { return parse_draw(text, floating); });
+    if (draw.kind == DrawKind::unset) place.fail("an input is written before the call");
+    if (!tensor.scale.empty() && draw.kind != DrawKind::automatic) place.fail("a quantised tensor is drawn by regimes");
+    for (const Expression& number : draw.numbers) scope_.check(place, number);
+    if (draw.kind == DrawKind::file && !tree_.contains(task_.name + "/" + draw.path))
+      place.fail(fmt::format("{}/{} is missing", task_.name, draw.path));
+    return draw;
   }
 
   void check_dtype(const JsonPlace& place, const std::string& dtype) const {
@@ -134,37 +176,75 @@ class Loader {
   }
 
   void scales() const {
-    const auto inputs = root_.at("inputs").items();
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (task_.inputs[i].scale.empty()) continue;
-      const JsonPlace place = inputs[i].at("scale");
-      require_known(place, "input", task_.inputs[i].scale, names_of(task_.inputs));
-      check_scale(place, task_.inputs[i], *task_.tensor(task_.inputs[i].scale));
-    }
-    for (const JsonPlace& output : root_.at("outputs").items()) {
-      if (const auto scale = output.find("scale")) scale->fail("outputs are not quantised");
+    for (const auto& [key, tensors] : {std::pair("inputs", &task_.inputs), std::pair("outputs", &task_.outputs)}) {
+      const auto places = root_.find(key);
+      for (std::size_t i = 0; i < tensors->size(); ++i) {
+        const Tensor& tensor = (*tensors)[i];
+        const JsonPlace place = places->items()[i];
+        if (!tensor.any_of_equal.empty())
+          require_known(place.at("any_of_equal"), "input", tensor.any_of_equal, names_of(task_.inputs));
+        if (!tensor.zero_point.empty() && tensor.scale.empty())
+          place.at("zero_point").fail("a tensor with zero points has a scale");
+        if (tensor.scale.empty()) continue;
+        const JsonPlace scale = place.at("scale");
+        require_known(scale, key == std::string_view("inputs") ? "input" : "output", tensor.scale, names_of(*tensors));
+        check_scale(scale, tensor, *task_.tensor(tensor.scale));
+        if (tensor.zero_point.empty()) continue;
+        const JsonPlace zero_point = place.at("zero_point");
+        require_known(zero_point, "input", tensor.zero_point, names_of(task_.inputs));
+        check_zero_point(zero_point, tensor, *task_.tensor(tensor.zero_point));
+      }
     }
   }
 
   // Dims are expressions, so what they are is looked at for every shape and every choice of options.
   void check_scale(const JsonPlace& place, const Tensor& tensor, const Tensor& scale) const {
-    if (scale.dtype != "f32") place.fail(fmt::format("scale '{}' must have dtype f32", scale.name));
-    for (const Bindings& options : choices(place, {&tensor, &scale})) {
+    if (!is_scale_dtype(scale.dtype))
+      place.fail(fmt::format("scale '{}' must have dtype f32, f16, bf16, e4m3 or e8m0", scale.name));
+    for_each_size(place, {&tensor, &scale}, [&](const Shape& shape, const Bindings& options, const Bindings& known) {
+      if (!divides(dims_at(place, scale, known), dims_at(place, tensor, known))) {
+        place.fail(fmt::format("the dims of '{}' must divide those of '{}' into equal groups{}", scale.name,
+                               tensor.name, where(shape, options)));
+      }
+    });
+  }
+
+  void check_zero_point(const JsonPlace& place, const Tensor& tensor, const Tensor& zero_point) const {
+    if (is_floating(parse_dtype(zero_point.dtype)))
+      place.fail(fmt::format("zero point '{}' must be of integers", zero_point.name));
+    const Tensor& scale = *task_.tensor(tensor.scale);
+    for_each_size(place, {&zero_point, &scale},
+                  [&](const Shape& shape, const Bindings& options, const Bindings& known) {
+                    if (dims_at(place, zero_point, known) != dims_at(place, scale, known))
+                      place.fail(fmt::format("the dims of '{}' must be those of '{}'{}", zero_point.name, scale.name,
+                                             where(shape, options)));
+                  });
+  }
+
+  static bool is_scale_dtype(const std::string& dtype) {
+    static const std::vector<std::string> kScales = {"f32", "f16", "bf16", "e4m3", "e8m0"};
+    return std::find(kScales.begin(), kScales.end(), dtype) != kScales.end();
+  }
+
+  template <typename Check>
+  void for_each_size(const JsonPlace& place, const std::vector<const Tensor*>& tensors, Check check) const {
+    for (const Bindings& options : choices(place, tensors)) {
       for (const Shape& shape : task_.shapes) {
         Bindings known = options;
         known.insert(shape.parameters.begin(), shape.parameters.end());
-        if (!is_leading(dims_at(place, scale, known), dims_at(place, tensor, known))) {
-          place.fail(fmt::format("the dims of '{}' must be leading dims of '{}', and ones after these{}", scale.name,
-                                 tensor.name, where(shape, options)));
-        }
+        check(shape, options, known);
       }
     }
   }
 
-  static bool is_leading(const std::vector<std::int64_t>& scale, const std::vector<std::int64_t>& tensor) {
-    if (scale.size() > tensor.size()) return false;
-    const auto rest = std::mismatch(scale.begin(), scale.end(), tensor.begin()).first;
-    return std::all_of(rest, scale.end(), [](std::int64_t dim) { return dim == 1; });
+  // A dim of d elements in s groups: groups of ceil(d / s) elements, the last of which is not empty.
+  static bool divides(const std::vector<std::int64_t>& scale, const std::vector<std::int64_t>& tensor) {
+    for (std::size_t i = 0; i < std::max(scale.size(), tensor.size()); ++i) {
+      const std::int64_t s = i < scale.size() ? scale[i] : 1, d = i < tensor.size() ? tensor[i] : 1;
+      const std::int64_t group = (d + s - 1) / s;
+      if (s > d || (d + group - 1) / group != s) return false;
+    }
+    return true;
   }
 
   static std::vector<std::int64_t> dims_at(const JsonPlace& place, const Tensor& tensor, const Bindings& known) {
@@ -217,9 +297,16 @@ class Loader {
         shape.parameters[parameter] = value.integer();
       }
       for (const std::string& parameter : task_.shape_parameters) place.at(parameter);
+      if (!meets_requirements(shape)) place.fail(fmt::format("does not meet '{}'", task_.legal.text()));
       task_.shapes.push_back(std::move(shape));
     }
     if (task_.shapes.empty()) root_.at("shapes").fail("at least one shape is needed");
+  }
+
+  // Under some choice of options.
+  bool meets_requirements(const Shape& shape) const {
+    const auto legal = task_.legal.evaluate_partially(shape.parameters);
+    return !legal || Expression::constant(*legal).evaluate_bool({});
   }
 
   void shape_sets() {
@@ -228,7 +315,8 @@ class Loader {
     sets->allow_only(kind_names());
     for (const auto& [kind, place] : sets->members()) {
       place.allow_only({"timed", "validated"});
-      task_.shape_sets[kind] = {shape_names(place.at("timed")), shape_names(place.at("validated"))};
+      ShapeSets& set = task_.shape_sets[kind] = {shape_names(place.at("timed")), shape_names(place.at("validated"))};
+      if (set.timed.empty()) place.at("timed").fail("at least one shape is needed");
     }
   }
 
@@ -238,7 +326,6 @@ class Loader {
       require_known(place, "shape", place.text(), names_of(task_.shapes));
       names.push_back(place.text());
     }
-    if (names.empty()) list.fail("at least one shape is needed");
     return names;
   }
 
@@ -247,8 +334,53 @@ class Loader {
       if (seeds->integer() < 1 || seeds->integer() > 1000) seeds->fail("must be 1 to 1000");
       task_.seeds = static_cast<int>(seeds->integer());
     }
-    for (const auto& [name, place] : root_.at("regimes").members()) task_.regimes.push_back(regime(name, place));
-    if (task_.regimes.empty()) root_.at("regimes").fail("at least one regime is needed");
+    const auto regimes = root_.find("regimes");
+    if (!regimes) return usual_regimes();
+    for (const auto& [name, place] : regimes->members()) task_.regimes.push_back(regime(name, place));
+    if (task_.regimes.empty()) regimes->fail("at least one regime is needed");
+  }
+
+  // What a task gets that names none: faults show in some of them, whatever it computes.
+  void usual_regimes() {
+    bool integers = false, floats = false;
+    for (const Tensor& input : drawn_tensors(task_)) {
+      for (const Bindings& options : dtype_choices(input))
+        (draws_whole_numbers(input, dtype_of(input, options)) ? integers : floats) = true;
+    }
+    task_.regimes = {{"normal", Distribution::normal, 1, {}}};
+    if (floats) {
+      task_.regimes.push_back({"large", Distribution::normal, 8, {}});
+      task_.regimes.push_back({"outliers", Distribution::outliers, 8, {}});
+      task_.regimes.push_back({"sparse", Distribution::sparse, 1, {}});
+      task_.regimes.push_back({"constant_rows", Distribution::constant_rows, 1, {}});
+    }
+    if (integers || !floats) {
+      task_.regimes.push_back({"all_equal", Distribution::all_equal, 1, {}});
+      task_.regimes.push_back({"extremes", Distribution::extremes, 1, {}});
+      task_.regimes.push_back({"sorted", Distribution::sorted, 1, {}});
+      task_.regimes.push_back({"ties", Distribution::ties, 1, {}});
+    }
+  }
+
+  static bool draws_whole_numbers(const Tensor& tensor, DType dtype) {
+    switch (tensor.draw.kind) {
+      case DrawKind::integers:
+      case DrawKind::indices:
+      case DrawKind::permutation:
+      case DrawKind::offsets:
+      case DrawKind::page_table:
+        return true;
+      default:
+        return is_integer(dtype) && tensor.scale.empty();
+    }
+  }
+
+  std::vector<Bindings> dtype_choices(const Tensor& tensor) const {
+    const auto option = std::ranges::find(task_.options, tensor.dtype, &Option::name);
+    if (option == task_.options.end()) return {{}};
+    std::vector<Bindings> choices;
+    for (const Value& value : option->values) choices.push_back({{option->name, value}});
+    return choices;
   }
 
   Regime regime(const std::string& name, const JsonPlace& place) const {
@@ -259,7 +391,7 @@ class Loader {
     if (const auto gain = place.find("gain")) regime.gain = gain->number();
     if (const auto tensors = place.find("tensors")) {
       for (const JsonPlace& tensor : tensors->items()) {
-        require_known(tensor, "input", tensor.text(), names_of(task_.inputs));
+        require_known(tensor, "input", tensor.text(), names_of(drawn_tensors(task_)));
         regime.tensors.push_back(tensor.text());
       }
     }
@@ -268,10 +400,17 @@ class Loader {
 
   static Distribution distribution(const JsonPlace& place) {
     static const std::vector<std::pair<std::string, Distribution>> kNames = {
-        {"normal", Distribution::normal},         {"outliers", Distribution::outliers},
-        {"zero_group", Distribution::zero_group}, {"constant_rows", Distribution::constant_rows},
-        {"sparse", Distribution::sparse},         {"max_magnitude", Distribution::max_magnitude},
+        {"normal", Distribution::normal},
+        {"outliers", Distribution::outliers},
+        {"zero_group", Distribution::zero_group},
+        {"constant_rows", Distribution::constant_rows},
+        {"sparse", Distribution::sparse},
+        {"max_magnitude", Distribution::max_magnitude},
         {"spikes", Distribution::spikes},
+        {"all_equal", Distribution::all_equal},
+        {"extremes", Distribution::extremes},
+        {"sorted", Distribution::sorted},
+        {"ties", Distribution::ties},
     };
     std::vector<std::string> known;
     for (const auto& [name, value] : kNames) {
@@ -282,20 +421,30 @@ class Loader {
   }
 
   void limits() {
-    const JsonPlace place = root_.at("limits");
-    for (const char* key : {"relative_l2", "cosine"}) place.at(key);
-    task_.limits = tightened({}, place);
+    const auto place = root_.find("limits");
+    if (!place) return;
+    task_.has_limits = true;
+    for (const char* key : {"relative_l2", "cosine"}) place->at(key);
+    task_.limits = tightened({}, *place);
+    if (task_.limits.exact) place->at("exact").fail("is for single outputs; integers are exact without it");
   }
 
   // The limits with those that are given in their place.
   static Limits tightened(Limits limits, const JsonPlace& place) {
-    place.allow_only({"relative_l2", "cosine", "max_abs"});
-    if (const auto relative_l2 = place.find("relative_l2")) limits.relative_l2 = relative_l2->number();
+    place.allow_only({"relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact"});
+    for (const auto& [key, limit] :
+         {std::pair("relative_l2", &Limits::relative_l2), std::pair("max_abs", &Limits::max_abs),
+          std::pair("row_l2", &Limits::row_l2), std::pair("atol", &Limits::atol), std::pair("rtol", &Limits::rtol)}) {
+      const auto given = place.find(key);
+      if (!given) continue;
+      limits.*limit = given->number();
+      if (limits.*limit <= 0) given->fail("must be positive");
+    }
     if (const auto cosine = place.find("cosine")) limits.cosine = cosine->number();
-    if (const auto max_abs = place.find("max_abs")) limits.max_abs = max_abs->number();
-    if (place.find("relative_l2") && limits.relative_l2 <= 0) place.at("relative_l2").fail("must be positive");
     if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
-    if (place.find("max_abs") && limits.max_abs <= 0) place.at("max_abs").fail("must be positive");
+    if (const auto exact = place.find("exact")) limits.exact = exact->boolean();
+    const bool any = limits.exact || limits.relative_l2 > 0 || limits.max_abs > 0 || limits.atol > 0 || limits.rtol > 0;
+    if (!any) place.fail("no limit on the error: give relative_l2, max_abs, atol or rtol, or exact");
     return limits;
   }
 
@@ -327,10 +476,15 @@ class Loader {
   }
 
   void floor() {
-    const JsonPlace place = root_.at("floor");
+    task_.flops = Expression::constant(std::int64_t{0});
+    task_.math = "f32";
+    const auto given = root_.find("floor");
+    if (!given) return;
+    const JsonPlace place = *given;
     place.allow_only({"flops", "bytes", "math"});
     task_.flops = scope_.read(place, "flops");
     task_.bytes = scope_.read(place, "bytes");
+    task_.has_bytes = true;
     task_.math = place.at("math").text();
     require_dtype(place.at("math"), task_.math);
   }
@@ -479,6 +633,50 @@ Shape parse_shape(const Task& task, std::string_view text) {
 DType dtype_of(const Tensor& tensor, const Bindings& options) {
   const auto option = options.find(tensor.dtype);
   return parse_dtype(option == options.end() ? tensor.dtype : expr::to_string(option->second));
+}
+
+std::vector<Tensor> drawn_tensors(const Task& task) {
+  std::vector<Tensor> drawn = task.inputs;
+  std::ranges::copy_if(task.outputs, std::back_inserter(drawn), &Tensor::inout);
+  return drawn;
+}
+
+bool is_present(const Tensor& tensor, const Bindings& options) {
+  return tensor.when.evaluate_bool(options);
+}
+
+bool is_legal(const Task& task, const Bindings& options, const Shape& shape) {
+  Bindings known = options;
+  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  return task.legal.evaluate_bool(known);
+}
+
+std::vector<std::int64_t> strides_of(const Tensor& tensor, const Bindings& known) {
+  const std::vector<std::int64_t> dims = dims_of(tensor, known);
+  std::vector<std::int64_t> strides(dims.size(), 1);
+  if (tensor.strides.empty()) {
+    for (std::size_t i = dims.size(); i > 1; --i) strides[i - 2] = strides[i - 1] * dims[i - 1];
+    return strides;
+  }
+  std::int64_t needed = 1;
+  for (std::size_t i = dims.size(); i > 0; --i) {
+    strides[i - 1] = tensor.strides[i - 1].evaluate_int(known);
+    if (strides[i - 1] < needed) {
+      throw usage_error(fmt::format("tensor '{}': stride '{}' is {}: the dims after it take {}", tensor.name,
+                                    tensor.strides[i - 1].text(), strides[i - 1], needed));
+    }
+    if (__builtin_mul_overflow(strides[i - 1], dims[i - 1], &needed))
+      throw usage_error(fmt::format("tensor '{}' has more elements than 64 bits can count", tensor.name));
+  }
+  return strides;
+}
+
+std::int64_t extent_of(const Tensor& tensor, const Bindings& known) {
+  if (tensor.strides.empty()) return element_count(tensor, known);
+  const std::vector<std::int64_t> dims = dims_of(tensor, known), strides = strides_of(tensor, known);
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < dims.size(); ++i) last += (dims[i] - 1) * strides[i];
+  return last + 1;
 }
 
 std::vector<std::int64_t> dims_of(const Tensor& tensor, const Bindings& known) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,18 +9,39 @@
 #include "engine/base/source_tree.h"
 #include "engine/expression/expression.h"
 #include "engine/task/argument.h"
+#include "engine/task/draw.h"
 
 namespace evo {
 
-/// An input or output of a task. Row-major, densely packed, outermost dimension first.
+/// What an output may differ from the oracle by, over all elements of one case. 0: not checked.
+struct Limits {
+  double relative_l2 = 0;  ///< ||got - want|| / ||want||, at most.
+  double cosine = 0;       ///< At least.
+  double max_abs = 0;      ///< max |got - want| / rms(want), at most.
+  double row_l2 = 0;       ///< Of each row: ||got - want|| over the larger of its ||want|| and the mean row's, at most.
+  /// |got - want| <= atol + rtol |want| for every element, where one of them is positive.
+  double atol = 0;
+  double rtol = 0;
+  bool exact = false;  ///< Every element equals the oracle's; the others are not looked at.
+};
+
+/// An input or output of a task. Row-major, outermost dimension first.
 struct Tensor {
   std::string name;
-  std::string dtype;             ///< A dtype's name, or the name of an option whose value is one ("out").
-  std::vector<Expression> dims;  ///< Over shape parameters and options.
-  /// Inputs of an 8-bit type: the f32 input that holds their scales, one for each index of its dims, which
-  /// are leading dims of this tensor and ones after these, for every shape and all options. Real value =
-  /// code * scale. Empty: not quantised.
-  std::string scale;
+  std::string dtype = "f32";             ///< A dtype's name, or the name of an option whose value is one ("out").
+  std::vector<Expression> dims = {};     ///< Over shape parameters and options.
+  std::vector<Expression> strides = {};  ///< In elements, one for each dim, outermost first. Empty: densely packed.
+  /// The tensor that holds the scales, one for each index of its dims; each of them divides the elements along a dim of
+  /// this tensor into equal groups (1: all; the dim itself: each), the last of which may be shorter. Missing dims
+  /// are 1. Real value = (code - zero point) * scale. Empty: not quantised.
+  std::string scale = {};
+  std::string zero_point = {};  ///< Inputs: an integer tensor of the scales' dims. Empty: 0.
+  Draw draw = {};               ///< Inputs, and outputs that are read.
+  Expression when = {};         ///< Over options. Where it is false the tensor is absent: kernels get a null pointer.
+  bool inout = false;           ///< An output that holds drawn values before the call.
+  std::optional<Limits> limits = {};  ///< Outputs: in the place of the task's.
+  /// Outputs of integers: each is an index into a row of this input, and one that names an equal element is right, too.
+  std::string any_of_equal = {};
 };
 
 /// A choice that belongs to the contract, not to the search (the output's dtype, a causal mask).
@@ -44,6 +66,11 @@ enum class Distribution {
   max_magnitude,  ///< +-gain with random signs: every code of the largest magnitude.
   spikes,         ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times
                   ///< gain.
+  // Of integers; floating-point inputs without a draw of their own are N(0, gain^2).
+  all_equal,  ///< One random value everywhere.
+  extremes,   ///< The least and the greatest value, at random.
+  sorted,     ///< Every row ascends.
+  ties,       ///< Four values, at random.
 };
 
 struct Regime {
@@ -51,13 +78,6 @@ struct Regime {
   Distribution distribution = Distribution::normal;
   double gain = 1.0;
   std::vector<std::string> tensors;  ///< Inputs it applies to; the others are N(0, 1). Empty: all.
-};
-
-/// What an output may differ from the oracle by, over all elements of one case.
-struct Limits {
-  double relative_l2 = 0;  ///< ||got - want|| / ||want||.
-  double cosine = 0;       ///< At least.
-  double max_abs = 0;      ///< max |got - want| / rms(want), at most; 0: not checked.
 };
 
 /// What the candidates of a run are ranked by. That is always the latency; objectives differ in the errors they
@@ -78,6 +98,7 @@ struct Task {
   std::string name;
   std::string summary;
   std::vector<std::string> shape_parameters;
+  Expression legal;  ///< `requires`: the shapes that there are kernels for. Over shape parameters and options.
   std::vector<std::string> specialised;  ///< Shape parameters that are compile-time constants of a kernel.
   std::vector<Option> options;
   std::vector<Tensor> inputs;
@@ -86,16 +107,20 @@ struct Task {
   std::map<std::string, ShapeSets> shape_sets;  ///< By the name of a device kind.
   std::vector<Regime> regimes;
   int seeds = 3;
-  Limits limits;
+  bool deterministic = true;          ///< Whether runs on the same input must agree bit for bit.
+  Limits limits;                      ///< Of outputs of floating types without limits of their own.
+  bool has_limits = false;            ///< The task gives them; else they follow from the dtype (limits.h).
   std::vector<Objective> objectives;  ///< The first is the default: "latency" unless the task names others.
   Expression flops;                   ///< Arithmetic of one call; floor of its time with the device's peak for `math`.
-  Expression bytes;                   ///< Compulsory memory traffic of one call.
-  std::string math;                   ///< The dtype whose peak rate bounds it ("e4m3").
-  std::string reference;              ///< Path of reference.cu in the tree.
+  Expression bytes;                   ///< Compulsory memory traffic of one call; without has_bytes: every tensor once.
+  bool has_bytes = false;
+  std::string math;       ///< The dtype whose peak rate bounds it ("e4m3").
+  std::string reference;  ///< Path of reference.cu in the tree.
   std::string reference_kernel;
   Expression reference_grid[3];
   Expression reference_block[3];
   std::vector<ArgumentSpec> reference_arguments;
+  SourceTree files;  ///< Of draws `@FILE`, by their path within the task's folder.
   /// xxh3 over task.json, the reference and every file under the task's folder and include/, but not its
   /// mutants: rows of another hash never compete.
   std::string hash;
@@ -121,6 +146,20 @@ Shape parse_shape(const Task& task, std::string_view text);
 
 /// The dtype of a tensor under the chosen options.
 DType dtype_of(const Tensor& tensor, const Bindings& options);
+
+/// What is drawn for a case, in this order: the inputs, then the outputs that are read.
+std::vector<Tensor> drawn_tensors(const Task& task);
+
+/// Whether the tensor is there under these options.
+bool is_present(const Tensor& tensor, const Bindings& options);
+
+/// The strides of a tensor for a shape and options, in elements; those of a dense one, too.
+std::vector<std::int64_t> strides_of(const Tensor& tensor, const Bindings& known);
+/// From the first element to the last one, in elements: what the tensor takes in memory.
+std::int64_t extent_of(const Tensor& tensor, const Bindings& known);
+
+/// Whether there are kernels for a shape.
+bool is_legal(const Task& task, const Bindings& options, const Shape& shape);
 
 /// The dims and the number of elements of a tensor for a shape and options.
 std::vector<std::int64_t> dims_of(const Tensor& tensor, const Bindings& known);

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/device/guards.h"
+#include "evaluator/device/strided_layout.h"
 
 namespace evo {
 namespace {
@@ -37,8 +38,8 @@ std::byte poison_byte(unsigned variant) {
 BufferSet::BufferSet(Device& device, const std::vector<PlanTensor>& tensors)
     : device_(device), tensors_(tensors), guard_(guard_bytes_for(device.info())) {
   for (const PlanTensor& tensor : tensors_) {
-    tensor_memory_.emplace_back(device_, tensor.bytes + 2 * guard_, tensor.name);
-    addresses_.tensors.push_back(tensor_memory_.back().address() + guard_);
+    tensor_memory_.emplace_back(device_, std::max<std::uint64_t>(tensor.bytes, 1) + 2 * guard_, tensor.name);
+    addresses_.tensors.push_back(tensor.bytes > 0 ? tensor_memory_.back().address() + guard_ : 0);
   }
 }
 
@@ -75,28 +76,31 @@ void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant) {
     if (auto failure = attach_workspaces(std::vector<Workspace>(workspaces_))) throw machine_error(failure->reason);
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (!tensors_[i].output) continue;
+    if (!tensors_[i].output || tensors_[i].bytes == 0) continue;
     device_.fill(addresses_.tensors[i], poison_byte(poison_variant), tensors_[i].bytes);
     write_guards(addresses_.tensors[i], tensors_[i].bytes);
   }
+  gap_poison_ = poison_byte(poison_variant);
   replace_inputs(inputs);
   prepare_workspaces(poison_variant);
 }
 
 void BufferSet::replace_inputs(const PristineInputs& inputs) {
+  std::size_t number = 0;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].output) continue;
-    if (inputs.content(i).size() != tensors_[i].bytes) {
+    if (!tensors_[i].drawn()) continue;
+    const std::size_t drawn = number++;
+    if (inputs.content(drawn).size() != tensors_[i].bytes) {
       throw machine_error(fmt::format("input {}: the plan wants {} bytes, the case has {}", tensors_[i].name,
-                                      tensors_[i].bytes, inputs.content(i).size()));
+                                      tensors_[i].bytes, inputs.content(drawn).size()));
     }
-    inputs.place(i, tensor_memory_[i].address());
+    if (tensors_[i].bytes > 0) inputs.place(drawn, tensor_memory_[i].address());
   }
 }
 
 void BufferSet::forget_outputs() {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].output) device_.fill(addresses_.tensors[i], poison_byte(0), tensors_[i].bytes);
+    if (tensors_[i].output && tensors_[i].bytes > 0) device_.fill(addresses_.tensors[i], poison_byte(0), tensors_[i].bytes);
   }
 }
 
@@ -109,11 +113,15 @@ void BufferSet::write_guards(DeviceAddress address, std::uint64_t bytes) {
 }
 
 std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
+  std::size_t number = 0;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const std::size_t drawn = tensors_[i].drawn() ? number++ : 0;
+    if (tensors_[i].bytes == 0) continue;
     if (tensors_[i].output) {
       if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
-    } else if (!inputs.intact(i, tensor_memory_[i].address())) {
-      return damage_of_input(i, inputs.content(i));
+      if (auto failure = damage_of_gaps(i)) return failure;
+    } else if (!inputs.intact(drawn, tensor_memory_[i].address())) {
+      return damage_of_input(i, inputs.content(drawn));
     }
   }
   for (std::size_t i = 0; i < workspaces_.size(); ++i) {
@@ -121,6 +129,23 @@ std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
     if (auto failure = damage_of_guards(workspace.name, addresses_.workspaces[i], workspace.bytes)) return failure;
   }
   return std::nullopt;
+}
+
+/// What lies between the elements of an output with strides holds what `prepare` put there.
+std::optional<Failure> BufferSet::damage_of_gaps(std::size_t number) {
+  const PlanTensor& tensor = tensors_[number];
+  if (tensor.strides.empty()) return std::nullopt;
+  std::vector<std::byte> content(tensor.bytes);
+  device_.download(content, addresses_.tensors[number]);
+  const std::byte filled = tensor.inout ? kGap : gap_poison_;
+  const std::size_t at = StridedLayout(tensor.dims, tensor.strides)
+                             .first_changed_gap(content, size_of(tensor.dtype), filled);
+  if (at == content.size()) return std::nullopt;
+  Failure failure;
+  failure.verdict = Verdict::crashed;
+  failure.reason = fmt::format("wrote between the rows of {} (first at byte {}), which its strides leave out",
+                               tensor.name, at);
+  return failure;
 }
 
 std::optional<Failure> BufferSet::damage_of_guards(const std::string& name, DeviceAddress address,
@@ -147,7 +172,7 @@ Failure BufferSet::damage_of_input(std::size_t number, const std::vector<std::by
 
 void BufferSet::read_outputs(std::vector<std::byte>& outputs) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (!tensors_[i].output) continue;
+    if (!tensors_[i].output || tensors_[i].bytes == 0) continue;
     const std::size_t begin = outputs.size();
     outputs.resize(begin + tensors_[i].bytes);
     device_.download(std::span(outputs).subspan(begin), addresses_.tensors[i]);
@@ -157,7 +182,7 @@ void BufferSet::read_outputs(std::vector<std::byte>& outputs) {
 std::vector<std::uint64_t> BufferSet::output_digests() {
   std::vector<std::uint64_t> digests;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].output) digests.push_back(device_.digest(addresses_.tensors[i], tensors_[i].bytes));
+    if (tensors_[i].output && tensors_[i].bytes > 0) digests.push_back(device_.digest(addresses_.tensors[i], tensors_[i].bytes));
   }
   return digests;
 }

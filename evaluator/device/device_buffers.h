@@ -16,6 +16,9 @@ namespace evo {
 /// What unwritten memory holds in one run. Poison 0 (0xff) is a NaN in every floating-point format.
 std::byte poison_byte(unsigned variant);
 
+/// What inputs hold between the elements that their strides leave out.
+inline constexpr std::byte kGap{0xff};
+
 /// One set of a plan's buffers. Every tensor and every workspace lies between two guards (evaluator/device/guards.h).
 class BufferSet {
  public:
@@ -51,11 +54,13 @@ class BufferSet {
   void prepare_workspaces(unsigned poison_variant);
   void write_guards(DeviceAddress address, std::uint64_t bytes);
   std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
+  std::optional<Failure> damage_of_gaps(std::size_t number);
   Failure damage_of_input(std::size_t number, const std::vector<std::byte>& content);
 
   Device& device_;
   std::vector<PlanTensor> tensors_;
   std::size_t guard_ = 0;
+  std::byte gap_poison_{0xff};
   std::vector<DeviceMemory> tensor_memory_;
   std::vector<Workspace> workspaces_;
   std::vector<DeviceMemory> workspace_memory_;

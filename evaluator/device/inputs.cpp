@@ -6,12 +6,19 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
+#include <span>
 
 #include "engine/base/error.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/base/random.h"
+#include "evaluator/device/draws.h"
+#include "evaluator/device/scale_groups.h"
+#include "evaluator/device/strided_layout.h"
+#include "evaluator/numbers/elements.h"
 #include "evaluator/numbers/float_formats.h"
+#include "evaluator/numbers/numpy.h"
 
 namespace evo {
 namespace {
@@ -101,6 +108,12 @@ std::vector<float> draw(const InputRecipe& recipe, std::uint64_t seed) {
         draw_normal(recipe, begin, end, recipe.gain, values.data());
         scale_some(recipe, begin, end, 0.9, 0.0F, values.data());
         break;
+      case Distribution::all_equal:
+      case Distribution::extremes:
+      case Distribution::sorted:
+      case Distribution::ties:
+        draw_normal(recipe, begin, end, recipe.gain, values.data());
+        break;
       case Distribution::max_magnitude:
         std::fill(values.begin() + static_cast<std::ptrdiff_t>(begin),
                   values.begin() + static_cast<std::ptrdiff_t>(end), gain);
@@ -122,10 +135,12 @@ float largest_code(DType dtype) {
       return 57344.0F;
     case DType::s8:
       return 127.0F;
+    case DType::e2m1:
+      return 6.0F;
     case DType::u8:
       return 448.0F;  // Simulated e4m3: [-448, 448] onto [0, 255].
     default:
-      throw machine_error("an input with a scale has a dtype that is not of 8 bits");
+      throw machine_error("an input with a scale has a dtype that is not of 4 or 8 bits");
   }
 }
 
@@ -133,17 +148,41 @@ float round_within(float value, float low, float high) {
   return std::clamp(std::nearbyint(value), low, high);
 }
 
-std::byte encode8(DType dtype, float value) {
+/// Rounded to nearest even; saturated where the format has no infinity, and for integers.
+void convert_one(DType dtype, float value, std::byte* to, std::uint64_t index) {
   switch (dtype) {
+    case DType::f32:
+      std::memcpy(to + index * sizeof(float), &value, sizeof(float));
+      break;
+    case DType::f16: {
+      const std::uint16_t bits = f16_from_f32(value);
+      std::memcpy(to + index * sizeof bits, &bits, sizeof bits);
+      break;
+    }
+    case DType::bf16: {
+      const std::uint16_t bits = bf16_from_f32(value);
+      std::memcpy(to + index * sizeof bits, &bits, sizeof bits);
+      break;
+    }
     case DType::e4m3:
-      return std::byte{e4m3_from_f32(value)};
+      to[index] = std::byte{e4m3_from_f32(value)};
+      break;
     case DType::e5m2:
-      return std::byte{e5m2_from_f32(value)};
-    case DType::s8:
-      return static_cast<std::byte>(static_cast<std::int8_t>(round_within(value, -128, 127)));
-    default:
-      return static_cast<std::byte>(static_cast<std::uint8_t>(round_within(value, 0, 255)));
+      to[index] = std::byte{e5m2_from_f32(value)};
+      break;
+    default: {
+      const DTypeInfo& info = info_of(dtype);
+      const double rounded = std::clamp(std::nearbyint(static_cast<double>(value)), info.least, info.greatest);
+      store_at(dtype, to, index,
+               info.floating ? Number(static_cast<double>(value)) : Number(static_cast<std::int64_t>(rounded)));
+    }
   }
+}
+
+void convert(const InputRecipe& recipe, const std::vector<float>& values, std::byte* to) {
+  parallel_chunks(recipe.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) convert_one(recipe.dtype, values[i], to, i);
+  });
 }
 
 float encoded_by_scale(DType dtype, float value, float scale) {
@@ -151,64 +190,73 @@ float encoded_by_scale(DType dtype, float value, float scale) {
   return dtype == DType::u8 ? 127.5F + ratio * (255.0F / 896.0F) : ratio;
 }
 
-float amax(const float* values, std::uint64_t count) {
-  float most = 0;
-  for (std::uint64_t i = 0; i < count; ++i) most = std::max(most, std::fabs(values[i]));
-  return most;
+/// Scale and zero point of a group that holds values from `low` to `high`.
+struct Quantiser {
+  float scale = 1;
+  float zero_point = 0;
+};
+
+/// A scale of 0 would make every code NaN: a group of zeros has scale 1, and its codes are the zero point.
+Quantiser symmetric(DType dtype, float low, float high) {
+  const float most = std::max(std::fabs(low), std::fabs(high));
+  return {most > 0 ? most / largest_code(dtype) : 1.0F, 0};
 }
 
-/// Encodes the values of one input and returns its scales.
-std::vector<float> quantise(const InputRecipe& recipe, const std::vector<float>& values, std::byte* codes) {
-  std::vector<float> scales(recipe.elements / recipe.group);
-  parallel_chunks(scales.size(), 1, [&](std::uint64_t first, std::uint64_t last) {
-    for (std::uint64_t group = first; group < last; ++group) {
-      const std::uint64_t begin = group * recipe.group;
-      const float most = amax(values.data() + begin, recipe.group);
-      // A scale of 0 would make every code NaN: a group of zeros has scale 1.
-      const float scale = most > 0 ? most / largest_code(recipe.dtype) : 1.0F;
-      scales[group] = scale;
-      for (std::uint64_t i = begin; i < begin + recipe.group; ++i) {
-        codes[i] = encode8(recipe.dtype, encoded_by_scale(recipe.dtype, values[i], scale));
-      }
-    }
-  });
-  return scales;
+/// 0 is one of the codes, exactly. The codes of a group of zeros are the middle one.
+Quantiser affine(DType dtype, float low, float high) {
+  const DTypeInfo& codes = info_of(dtype);
+  const auto least = static_cast<float>(codes.least), greatest = static_cast<float>(codes.greatest);
+  low = std::min(low, 0.0F);
+  high = std::max(high, 0.0F);
+  if (low == high) return {1, std::ceil((least + greatest) / 2)};
+  const float scale = (high - low) / (greatest - least);
+  return {scale, round_within(least - low / scale, least, greatest)};
 }
 
-template <typename T>
-void store(std::byte* to, std::uint64_t index, T value) {
-  std::memcpy(to + index * sizeof(T), &value, sizeof(T));
+/// As the tensor of scales stores it. A power of two is rounded up, so that the largest value keeps its code.
+float stored_scale(DType dtype, float scale) {
+  if (dtype == DType::f32) return scale;
+  std::byte bytes[8] = {};
+  store(dtype, static_cast<double>(scale), bytes);
+  const auto stored = static_cast<float>(as_double(load(dtype, bytes)));
+  if (dtype == DType::e8m0 && stored < scale) return stored * 2;
+  return stored > 0 ? stored : static_cast<float>(dtype == DType::e4m3 ? 0x1p-9 : stored);
 }
 
-void convert_one(DType dtype, float value, std::byte* to, std::uint64_t index) {
-  switch (dtype) {
-    case DType::u8:
-    case DType::s8:
-    case DType::e4m3:
-    case DType::e5m2:
-      to[index] = encode8(dtype, value);
-      break;
-    case DType::s32:
-      store(to, index, static_cast<std::int32_t>(std::nearbyint(value)));
-      break;
-    case DType::f16:
-      store(to, index, f16_from_f32(value));
-      break;
-    case DType::bf16:
-      store(to, index, bf16_from_f32(value));
-      break;
-    case DType::f32:
-      store(to, index, value);
-      break;
-    case DType::f64:
-      store(to, index, static_cast<double>(value));
-      break;
+/// Encodes the values of one input into `contents`, with its scales and zero points.
+void quantise(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<float>& values,
+              std::vector<std::vector<std::byte>>& contents, std::byte* codes) {
+  const ScaleGroups groups(input.dims, input.scale_dims);
+  struct Extent {
+    float low = std::numeric_limits<float>::infinity();
+    float high = -std::numeric_limits<float>::infinity();
+  };
+  std::vector<Extent> extents(groups.count());
+  for (std::uint64_t i = 0; i < input.elements; ++i) {
+    Extent& extent = extents[groups.of(i)];
+    extent.low = std::min(extent.low, values[i]);
+    extent.high = std::max(extent.high, values[i]);
   }
-}
-
-void convert(const InputRecipe& recipe, const std::vector<float>& values, std::byte* to) {
-  parallel_chunks(recipe.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) convert_one(recipe.dtype, values[i], to, i);
+  const DType scale_dtype = recipe.inputs[*input.scale].dtype;
+  std::vector<Quantiser> quantisers(groups.count());
+  for (std::uint64_t group = 0; group < groups.count(); ++group) {
+    const auto [low, high] = extents[group];
+    Quantiser& quantiser = quantisers[group];
+    quantiser = input.zero_point ? affine(input.dtype, low, high) : symmetric(input.dtype, low, high);
+    quantiser.scale = stored_scale(scale_dtype, quantiser.scale);
+    store_at(scale_dtype, contents[*input.scale].data(), group, static_cast<double>(quantiser.scale));
+    if (input.zero_point) {
+      store_at(recipe.inputs[*input.zero_point].dtype, contents[*input.zero_point].data(), group,
+               static_cast<std::int64_t>(quantiser.zero_point));
+    }
+  }
+  parallel_chunks(input.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const Quantiser& quantiser = quantisers[groups.of(i)];
+      const float code = input.zero_point ? values[i] / quantiser.scale + quantiser.zero_point
+                                          : encoded_by_scale(input.dtype, values[i], quantiser.scale);
+      convert_one(input.dtype, code, codes, i);
+    }
   });
 }
 
@@ -224,25 +272,40 @@ std::optional<std::uint32_t> index_of_input(const Task& task, const std::string&
   return std::nullopt;
 }
 
+/// As many dims as the tensor has; those that the scale does not have are 1.
+std::vector<std::uint64_t> scale_dims_of(const Tensor& scale, const Bindings& known, std::size_t rank) {
+  std::vector<std::uint64_t> dims;
+  for (const std::int64_t dim : dims_of(scale, known)) dims.push_back(static_cast<std::uint64_t>(dim));
+  dims.resize(std::max(rank, dims.size()), 1);
+  return dims;
+}
+
 InputRecipe resolve_input(const Task& task, const Tensor& tensor, const Bindings& known, const Bindings& options,
                           const Regime& regime) {
   InputRecipe recipe;
   recipe.name = tensor.name;
   recipe.dtype = dtype_of(tensor, options);
+  if (!is_present(tensor, options)) return recipe;
   const std::vector<std::int64_t> dims = dims_of(tensor, known);
   recipe.elements = product(dims, 0);
   recipe.row = dims.empty() ? 1 : product(dims, dims.size() - 1);
   recipe.matrix = dims.size() < 2 ? recipe.elements : product(dims, dims.size() - 2);
   recipe.group = recipe.matrix;
+  recipe.dims.assign(dims.begin(), dims.end());
+  if (!tensor.strides.empty())
+    for (const std::int64_t stride : strides_of(tensor, known))
+      recipe.strides.push_back(static_cast<std::uint64_t>(stride));
+  recipe.draw = tensor.draw.kind;
+  recipe.numbers = evaluate(tensor.draw, known);
   if (!tensor.scale.empty()) {
     recipe.scale = index_of_input(task, tensor.scale);
     if (!recipe.scale) throw usage_error("input " + tensor.name + ": its scale " + tensor.scale + " is not an input");
-    const auto groups = static_cast<std::uint64_t>(element_count(task.inputs[*recipe.scale], known));
-    if (recipe.elements % groups != 0) {
-      throw usage_error(fmt::format("input {}: its {} elements cannot share the {} scales of {} evenly", tensor.name,
-                                    recipe.elements, groups, tensor.scale));
-    }
-    recipe.group = recipe.elements / groups;
+    if (!tensor.zero_point.empty()) recipe.zero_point = index_of_input(task, tensor.zero_point);
+    recipe.scale_dims = scale_dims_of(task.inputs[*recipe.scale], known, dims.size());
+    recipe.dims.resize(recipe.scale_dims.size(), 1);
+    recipe.group = 1;
+    for (std::size_t i = 0; i < recipe.dims.size(); ++i)
+      recipe.group *= (recipe.dims[i] + recipe.scale_dims[i] - 1) / recipe.scale_dims[i];
   }
   const bool applies = regime.tensors.empty() ||
                        std::find(regime.tensors.begin(), regime.tensors.end(), tensor.name) != regime.tensors.end();
@@ -251,6 +314,35 @@ InputRecipe resolve_input(const Task& task, const Tensor& tensor, const Bindings
     recipe.gain = regime.gain;
   }
   return recipe;
+}
+
+/// Dense elements at their places; what lies between is never to be read: it holds NaNs, or the largest integers.
+std::vector<std::byte> with_strides(const InputRecipe& recipe, const std::vector<std::byte>& dense) {
+  const StridedLayout layout(recipe.dims, recipe.strides);
+  std::vector<std::byte> content(layout.extent() * size_of(recipe.dtype), std::byte{0xff});
+  layout.scatter(dense, size_of(recipe.dtype), content);
+  return content;
+}
+
+std::vector<std::byte> content_of_file(const InputRecipe& recipe) {
+  std::string_view data = recipe.content;
+  if (data.starts_with("\x93NUMPY")) data = parse_numpy(recipe.name, data).data;
+  const std::uint64_t wanted = bytes_for(recipe.dtype, recipe.elements);
+  if (data.size() != wanted)
+    throw usage_error(
+        fmt::format("input {}: its file has {} bytes of data, the shape wants {}", recipe.name, data.size(), wanted));
+  const auto bytes = std::as_bytes(std::span(data));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// Whether the values are drawn as floats by a regime.
+bool is_drawn_by_regime(const InputRecipe& recipe) {
+  return recipe.draw == DrawKind::automatic && (is_floating(recipe.dtype) || recipe.scale);
+}
+
+DrawRecipe draw_recipe(const InputRecipe& recipe) {
+  return {recipe.name, recipe.dtype,   recipe.elements,     recipe.row,
+          recipe.draw, recipe.numbers, recipe.distribution, recipe.stream};
 }
 
 }  // namespace
@@ -262,39 +354,49 @@ CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& s
   CaseRecipe recipe;
   recipe.seed = seed;
   const std::uint64_t key = mix(mix(mix(mix(salt, task.name), shape.name), regime.name), seed);
-  for (const Tensor& tensor : task.inputs) {
+  for (const Tensor& tensor : drawn_tensors(task)) {
     recipe.inputs.push_back(resolve_input(task, tensor, known, options, regime));
-    recipe.inputs.back().stream = mix(key, tensor.name);
+    InputRecipe& input = recipe.inputs.back();
+    input.stream = mix(key, tensor.name);
+    if (input.draw == DrawKind::file) input.content = task.files.at(tensor.draw.path);
   }
   for (const InputRecipe& input : recipe.inputs) {
-    if (input.scale) recipe.inputs[*input.scale].is_scale = true;
+    if (input.scale) recipe.inputs[*input.scale].is_computed = true;
+    if (input.zero_point) recipe.inputs[*input.zero_point].is_computed = true;
   }
   return recipe;
 }
 
 std::uint64_t input_bytes(const CaseRecipe& recipe) {
   std::uint64_t bytes = 0;
-  for (const InputRecipe& input : recipe.inputs) bytes += input.elements * size_of(input.dtype);
+  for (const InputRecipe& input : recipe.inputs) bytes += bytes_of(input);
   return bytes;
+}
+
+std::uint64_t bytes_of(const InputRecipe& input) {
+  if (input.strides.empty() || input.elements == 0) return bytes_for(input.dtype, input.elements);
+  return StridedLayout(input.dims, input.strides).extent() * size_of(input.dtype);
 }
 
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe) {
   std::vector<std::vector<std::byte>> contents;
-  for (const InputRecipe& input : recipe.inputs) contents.emplace_back(input.elements * size_of(input.dtype));
+  for (const InputRecipe& input : recipe.inputs) contents.emplace_back(bytes_for(input.dtype, input.elements));
   for (std::size_t i = 0; i < recipe.inputs.size(); ++i) {
     const InputRecipe& input = recipe.inputs[i];
-    if (input.is_scale) continue;
-    const std::vector<float> values = draw(input, recipe.seed);
-    if (!input.scale) {
-      convert(input, values, contents[i].data());
-      continue;
-    }
-    const InputRecipe& scale = recipe.inputs[*input.scale];
-    const std::vector<float> scales = quantise(input, values, contents[i].data());
-    for (std::uint64_t group = 0; group < scales.size(); ++group) {
-      convert_one(scale.dtype, scales[group], contents[*input.scale].data(), group);
+    if (input.is_computed || input.elements == 0) continue;
+    if (input.draw == DrawKind::file) {
+      contents[i] = content_of_file(input);
+    } else if (!is_drawn_by_regime(input)) {
+      draw_elements(draw_recipe(input), contents[i].data());
+    } else if (input.scale) {
+      quantise(recipe, input, draw(input, recipe.seed), contents, contents[i].data());
+    } else {
+      convert(input, draw(input, recipe.seed), contents[i].data());
     }
   }
+  for (std::size_t i = 0; i < recipe.inputs.size(); ++i)
+    if (!recipe.inputs[i].strides.empty() && recipe.inputs[i].elements > 0)
+      contents[i] = with_strides(recipe.inputs[i], contents[i]);
   return contents;
 }
 

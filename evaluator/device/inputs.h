@@ -18,16 +18,24 @@ struct InputRecipe {
   std::uint64_t elements = 0;
   std::uint64_t row = 1;     ///< Elements of the last dimension.
   std::uint64_t matrix = 1;  ///< Elements of the last two dimensions.
-  std::uint64_t group = 1;   ///< Elements that share a scale, contiguous; without a scale: the matrix.
+  std::uint64_t group = 1;   ///< Elements of the first scale's group; without a scale: of the matrix.
   Distribution distribution = Distribution::normal;
   double gain = 1.0;
   std::uint64_t stream = 0;  ///< Key of its random numbers.
-  /// The input that receives the scales of this one. That input's values are computed, not drawn.
-  std::optional<std::uint32_t> scale;
-  bool is_scale = false;
+  /// The inputs that receive the scales and zero points of this one. Their values are computed, not drawn.
+  std::optional<std::uint32_t> scale = std::nullopt;
+  std::optional<std::uint32_t> zero_point = std::nullopt;
+  bool is_computed = false;  ///< Holds scales or zero points.
+  DrawKind draw = DrawKind::automatic;
+  std::vector<Number> numbers = {};            ///< Of the draw.
+  std::string content = {};                    ///< Of the draw `file`: the file's bytes.
+  std::vector<std::uint64_t> dims = {};        ///< Outermost first.
+  std::vector<std::uint64_t> scale_dims = {};  ///< As many: groups of scales along each dim.
+  std::vector<std::uint64_t> strides = {};     ///< In elements; empty: dense.
 };
 
-/// The inputs of one case, in the task's order.
+/// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
+/// tensors have no elements.
 struct CaseRecipe {
   std::uint64_t seed = 0;
   std::vector<InputRecipe> inputs;
@@ -45,6 +53,8 @@ CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& s
 /// - without: rounded to nearest even, saturated for 8-bit types.
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe);
 
+/// The bytes of one input, with what its strides leave out.
+std::uint64_t bytes_of(const InputRecipe& input);
 /// The bytes that generate_inputs would return, all inputs together.
 std::uint64_t input_bytes(const CaseRecipe& recipe);
 

@@ -9,6 +9,8 @@
 
 #include "engine/base/error.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/device/strided_layout.h"
+#include "evaluator/numbers/elements.h"
 #include "evaluator/numbers/float_formats.h"
 
 namespace evo {
@@ -105,7 +107,7 @@ Sums sums_of(DType dtype, const std::byte* got, const float* want, std::uint64_t
   std::array<float, kPiece> piece{};
   for (std::uint64_t at = begin; at < end; at += kPiece) {
     const auto count = static_cast<std::size_t>(std::min(kPiece, end - at));
-    widen(dtype, got + at * size_of(dtype), count, piece.data());
+    widen(dtype, got + bytes_for(dtype, at), count, piece.data());
     count_not_finite(sums, piece.data(), count, at);
     add_piece(sums, piece.data(), want + at, count);
   }
@@ -144,18 +146,6 @@ void widen(DType dtype, const std::byte* from, std::size_t count, float* to) {
     case DType::f32:
       std::memcpy(to, from, count * sizeof(float));
       break;
-    case DType::f64:
-      widen_each<double>(from, count, to, [](double v) { return static_cast<float>(v); });
-      break;
-    case DType::s32:
-      widen_each<std::int32_t>(from, count, to, [](std::int32_t v) { return static_cast<float>(v); });
-      break;
-    case DType::u8:
-      widen_each<std::uint8_t>(from, count, to, [](std::uint8_t v) { return static_cast<float>(v); });
-      break;
-    case DType::s8:
-      widen_each<std::int8_t>(from, count, to, [](std::int8_t v) { return static_cast<float>(v); });
-      break;
     case DType::bf16:
       widen_each<std::uint16_t>(from, count, to, f32_from_bf16);
       break;
@@ -168,11 +158,13 @@ void widen(DType dtype, const std::byte* from, std::size_t count, float* to) {
     case DType::e5m2:
       widen_each<std::uint8_t>(from, count, to, [table = e5m2_table()](std::uint8_t v) { return table[v]; });
       break;
+    default:
+      for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(as_double(load_at(dtype, from, i)));
   }
 }
 
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const float> want) {
-  if (got.size() != want.size() * size_of(dtype)) {
+  if (got.size() != bytes_for(dtype, want.size())) {
     throw machine_error(fmt::format("an output has {} bytes where the oracle has {} elements of {}", got.size(),
                                     want.size(), name_of(dtype)));
   }
@@ -193,9 +185,165 @@ Difference compare(DType dtype, std::span<const std::byte> got, std::span<const 
   return difference_of(all, want.size());
 }
 
+std::vector<std::byte> dense_bytes(const PlanTensor& tensor, std::span<const std::byte> raw) {
+  if (tensor.strides.empty()) return {raw.begin(), raw.end()};
+  return StridedLayout(tensor.dims, tensor.strides).gather(raw, size_of(tensor.dtype));
+}
+
+std::optional<std::uint64_t> first_not_finite(DType dtype, std::span<const std::byte> dense) {
+  if (is_integer(dtype)) return std::nullopt;
+  const std::uint64_t count = dense.size() * 8 / static_cast<std::uint64_t>(bits_of(dtype));
+  std::array<float, kPiece> piece{};
+  for (std::uint64_t at = 0; at < count; at += kPiece) {
+    const auto size = static_cast<std::size_t>(std::min(kPiece, count - at));
+    for (std::size_t i = 0; dtype == DType::f64 && i < size; ++i)
+      if (!std::isfinite(as_double(load_at(dtype, dense.data(), at + i)))) return at + i;
+    if (dtype == DType::f64) continue;
+    widen(dtype, dense.data() + bytes_for(dtype, at), size, piece.data());
+    const auto bad = std::find_if(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size),
+                                  [](float value) { return !std::isfinite(value); });
+    if (bad != piece.begin() + static_cast<std::ptrdiff_t>(size))
+      return at + static_cast<std::uint64_t>(bad - piece.begin());
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+std::uint64_t count_of(DType dtype, std::size_t bytes) {
+  return bytes * 8 / static_cast<std::uint64_t>(bits_of(dtype));
+}
+
+/// Reads elements as doubles, which hold those of every dtype but the largest integers of 64 bits.
+class Elements {
+ public:
+  Elements(DType dtype, std::span<const std::byte> bytes) : dtype_(dtype), bytes_(bytes) {}
+  void read(std::uint64_t begin, std::size_t count, double* to) const {
+    if (dtype_ == DType::f64 || is_integer(dtype_)) {
+      for (std::size_t i = 0; i < count; ++i) to[i] = as_double(load_at(dtype_, bytes_.data(), begin + i));
+      return;
+    }
+    std::array<float, kPiece> piece{};
+    if (dtype_ == DType::e2m1) {  // Pieces begin at whole bytes only where they begin at even elements.
+      for (std::size_t i = 0; i < count; ++i) to[i] = as_double(load_at(dtype_, bytes_.data(), begin + i));
+      return;
+    }
+    widen(dtype_, bytes_.data() + begin * size_of(dtype_), count, piece.data());
+    std::copy_n(piece.begin(), count, to);
+  }
+
+ private:
+  DType dtype_;
+  std::span<const std::byte> bytes_;
+};
+
+/// Of f64 and integers that need not be exact.
+Difference compare_wide(const Elements& got, const Elements& want, std::uint64_t count) {
+  Sums sums;
+  std::array<double, kPiece> g{}, w{};
+  for (std::uint64_t at = 0; at < count; at += kPiece) {
+    const auto size = static_cast<std::size_t>(std::min(kPiece, count - at));
+    got.read(at, size, g.data());
+    want.read(at, size, w.data());
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!std::isfinite(g[i]) && sums.not_finite++ == 0) sums.first_not_finite = at + i;
+      const double d = g[i] - w[i];
+      sums.difference_squared += d * d;
+      sums.want_squared += w[i] * w[i];
+      sums.got_squared += g[i] * g[i];
+      sums.dot += g[i] * w[i];
+      sums.max_abs = std::max(sums.max_abs, std::fabs(d));
+    }
+  }
+  return difference_of(sums, count);
+}
+
+void compare_rows(const Elements& got, const Elements& want, std::uint64_t count, std::uint64_t row,
+                  Difference& difference) {
+  const std::uint64_t rows = count / row;
+  std::vector<double> errors(rows), norms(rows);
+  const std::uint64_t rows_of_chunk = std::max<std::uint64_t>(1, kChunk / row);
+  parallel_chunks(rows, rows_of_chunk, [&](std::uint64_t begin, std::uint64_t end) {
+    std::array<double, kPiece> g{}, w{};
+    for (std::uint64_t r = begin; r < end; ++r) {
+      double error = 0, norm = 0;
+      for (std::uint64_t at = 0; at < row; at += kPiece) {
+        const auto size = static_cast<std::size_t>(std::min(kPiece, row - at));
+        got.read(r * row + at, size, g.data());
+        want.read(r * row + at, size, w.data());
+        for (std::size_t i = 0; i < size; ++i) {
+          error += (g[i] - w[i]) * (g[i] - w[i]);
+          norm += w[i] * w[i];
+        }
+      }
+      errors[r] = std::sqrt(error);
+      norms[r] = std::sqrt(norm);
+    }
+  });
+  double mean = 0;
+  for (const double norm : norms) mean += norm / static_cast<double>(rows);
+  for (std::uint64_t r = 0; r < rows; ++r) {
+    const double scale = std::max(norms[r], mean);
+    const double error = scale > 0 ? finite(errors[r] / scale) : (errors[r] > 0 ? kIncomparable : 0);
+    if (error <= difference.row_l2) continue;
+    difference.row_l2 = error;
+    difference.worst_row = r;
+  }
+}
+
+void compare_each(const Elements& got, const Elements& want, std::uint64_t count, const Limits& limits,
+                  Difference& difference) {
+  std::array<double, kPiece> g{}, w{};
+  for (std::uint64_t at = 0; at < count; at += kPiece) {
+    const auto size = static_cast<std::size_t>(std::min(kPiece, count - at));
+    got.read(at, size, g.data());
+    want.read(at, size, w.data());
+    for (std::size_t i = 0; i < size; ++i) {
+      if (std::fabs(g[i] - w[i]) <= limits.atol + limits.rtol * std::fabs(w[i])) continue;
+      if (difference.beyond++ == 0) difference.first_beyond = at + i;
+    }
+  }
+}
+
+/// Floats that are exact are compared as numbers: -0 is 0.
+void compare_exactly(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want, std::uint64_t count,
+                     Difference& difference) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Number g = load_at(dtype, got.data(), i), w = load_at(want.dtype, want.bytes.data(), i);
+    if (exact(g) == exact(w)) continue;
+    if (difference.unequal++ > 0) continue;
+    difference.first_unequal = i;
+    difference.unequal_text = fmt::format("{}, not {}", text_of(g), text_of(w));
+  }
+}
+
+}  // namespace
+
+Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want, const Limits& limits,
+                   std::uint64_t row) {
+  const std::uint64_t count = count_of(want.dtype, want.bytes.size());
+  if (got.size() != bytes_for(dtype, count)) {
+    throw machine_error(fmt::format("comparing {} bytes of {} with {} values", got.size(), name_of(dtype), count));
+  }
+  Difference difference;
+  const Elements left(dtype, got), right(want.dtype, want.bytes);
+  if (want.dtype == DType::f32) {
+    difference = compare(dtype, got, want.floats());
+  } else {
+    difference = compare_wide(left, right, count);
+  }
+  if (limits.exact) compare_exactly(dtype, got, want, count, difference);
+  if (limits.row_l2 > 0 && row > 0 && count > row && count % row == 0)
+    compare_rows(left, right, count, row, difference);
+  if (limits.atol > 0 || limits.rtol > 0) compare_each(left, right, count, limits, difference);
+  return difference;
+}
+
 double closeness(const Difference& difference, const Limits& limits) {
+  if (limits.exact) return difference.unequal > 0 ? 2 : 0;
   double closest = 0;
-  if (limits.relative_l2 > 0) closest = difference.relative_l2 / limits.relative_l2;
+  if (limits.row_l2 > 0) closest = difference.row_l2 / limits.row_l2;
+  if (limits.relative_l2 > 0) closest = std::max(closest, difference.relative_l2 / limits.relative_l2);
   if (limits.cosine > 0 && limits.cosine < 1) {
     closest = std::max(closest, std::sqrt(std::max(0.0, 1 - difference.cosine) / (1 - limits.cosine)));
   }
@@ -210,6 +358,11 @@ std::optional<std::string> why_wrong(const Difference& difference, const Limits&
     return fmt::format("{} values are not finite, the first at {} (never written, or computed from garbage)",
                        difference.not_finite, difference.first_not_finite);
   }
+  if (limits.exact) {
+    if (difference.unequal == 0) return std::nullopt;
+    return fmt::format("{} element{} not equal, the first at {}: {}", difference.unequal,
+                       difference.unequal == 1 ? " is" : "s are", difference.first_unequal, difference.unequal_text);
+  }
   if (difference.want_rms == 0 && difference.max_abs > 0) {
     return fmt::format("the answer is all zeros, it has {:.3g}", difference.max_abs);
   }
@@ -223,6 +376,14 @@ std::optional<std::string> why_wrong(const Difference& difference, const Limits&
   if (limits.max_abs > 0 && !(difference.max_abs <= limits.max_abs * difference.want_rms)) {
     return fmt::format("largest error {:.4g} of the answer's RMS (limit {:g})",
                        difference.max_abs / difference.want_rms, limits.max_abs);
+  }
+  if (limits.row_l2 > 0 && !(difference.row_l2 <= limits.row_l2)) {
+    return fmt::format("relative L2 error {:.4g} in row {} (limit of a row {:g})", difference.row_l2,
+                       difference.worst_row, limits.row_l2);
+  }
+  if (difference.beyond > 0) {
+    return fmt::format("{} element{} beyond atol {:g} + rtol {:g} |want|, the first at {}", difference.beyond,
+                       difference.beyond == 1 ? " is" : "s are", limits.atol, limits.rtol, difference.first_beyond);
   }
   return std::nullopt;
 }

@@ -8,9 +8,26 @@
 #include <vector>
 
 #include "engine/base/dtype.h"
+#include "engine/task/plan.h"
 #include "engine/task/task.h"
 
 namespace evo {
+
+/// One output of one case, as the reference computes it: dense, f32 for floating types but f64, which is itself, as
+/// integers are.
+struct ExpectedOutput {
+  DType dtype = DType::f32;
+  std::vector<std::byte> bytes;
+  std::span<const float> floats() const {
+    return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
+};
+
+/// The elements of a plan's tensor, without what its strides leave out.
+std::vector<std::byte> dense_bytes(const PlanTensor& tensor, std::span<const std::byte> raw);
+
+/// The index of the first NaN or infinity; empty for integers.
+std::optional<std::uint64_t> first_not_finite(DType dtype, std::span<const std::byte> dense);
 
 /// How far an output is from the oracle, over all of its elements.
 struct Difference {
@@ -20,13 +37,25 @@ struct Difference {
   double want_rms = 0;
   std::uint64_t not_finite = 0;  ///< Elements of `got`.
   std::uint64_t first_not_finite = 0;
+  double row_l2 = 0;  ///< The largest of a row: ||got - want|| over the larger of its ||want|| and the mean row's.
+  std::uint64_t worst_row = 0;
+  std::uint64_t beyond = 0;  ///< Elements beyond atol + rtol |want|.
+  std::uint64_t first_beyond = 0;
+  std::uint64_t unequal = 0;  ///< Elements that are not the oracle's, where that was asked for.
+  std::uint64_t first_unequal = 0;
+  std::string unequal_text;  ///< "7, not 9"
 };
 
 /// Stands for an infinite error. It is finite, so that every stored format can hold it.
 inline constexpr double kIncomparable = 1e30;
 
-/// Compares `got` (dense, of `dtype`) with the oracle. Sums are in double, over fixed chunks, so the result does not
-/// depend on the number of threads. Throws machine_error when the sizes differ.
+/// Compares `got` (dense, of `dtype`) with the oracle, as far as the limits ask. Sums are in double, over fixed chunks,
+/// so the result does not depend on the number of threads. `row`: elements of the last dimension. Throws machine_error
+/// when the sizes differ.
+Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want, const Limits& limits,
+                   std::uint64_t row);
+
+/// Over all elements of an oracle of floats, without rows.
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const float> want);
 
 /// Why a difference is not accepted, with the figure and its limit; empty when it is. An unset limit (0) checks
@@ -37,7 +66,7 @@ std::optional<std::string> why_wrong(const Difference& difference, const Limits&
 /// is taken: twice the error is twice as close.
 double closeness(const Difference& difference, const Limits& limits);
 
-/// Reads `count` elements as f32 (f64 and s32 are rounded).
+/// Reads `count` elements as f32 (wider types are rounded).
 void widen(DType dtype, const std::byte* from, std::size_t count, float* to);
 
 }  // namespace evo

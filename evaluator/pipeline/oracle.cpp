@@ -25,7 +25,7 @@ constexpr std::size_t kMostExtraBytes = std::size_t{2} << 30;
 
 std::size_t bytes_of(const Expected& expected) {
   std::size_t bytes = 0;
-  for (const std::vector<float>& output : expected) bytes += output.size() * sizeof(float);
+  for (const ExpectedOutput& output : expected) bytes += output.bytes.size();
   return bytes;
 }
 
@@ -134,16 +134,14 @@ class OracleRun {
     Expected expected;
     std::size_t offset = 0;
     for (const PlanTensor& tensor : plan.tensors) {
-      if (!tensor.output) continue;
-      std::vector<float> values(tensor.bytes / sizeof(float));
-      std::memcpy(values.data(), outputs.data() + offset, values.size() * sizeof(float));
+      if (!tensor.output || tensor.bytes == 0) continue;
+      const auto raw = std::span(outputs).subspan(offset, tensor.bytes);
       offset += tensor.bytes;
-      const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
-      if (bad != values.end()) {
+      ExpectedOutput& output = expected.emplace_back(ExpectedOutput{tensor.dtype, dense_bytes(tensor, raw)});
+      if (const auto bad = first_not_finite(output.dtype, output.bytes)) {
         blame_task(fmt::format("shape {}, regime {}, seed {}: {}[{}] is not finite", one.shape.name, one.regime.name,
-                               one.seed, tensor.name, bad - values.begin()));
+                               one.seed, tensor.name, *bad));
       }
-      expected.push_back(std::move(values));
     }
     return expected;
   }

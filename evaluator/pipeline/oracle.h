@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "evaluator/pipeline/cases.h"
+#include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/pipeline_options.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {
 
-/// Every output of one case, as the reference computes it.
-using Expected = std::vector<std::vector<float>>;
+/// Every output that is there, in the task's order.
+using Expected = std::vector<ExpectedOutput>;
 
 /// Expected outputs by case. One thread fills it, another reads. They never enter a process that runs candidates.
 class OracleStore {

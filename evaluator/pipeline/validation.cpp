@@ -13,8 +13,10 @@
 
 #include "engine/base/mean.h"
 #include "engine/device/device_kind.h"
+#include "engine/task/limits.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
+#include "evaluator/pipeline/output_comparison.h"
 
 namespace evo {
 namespace {
@@ -99,6 +101,9 @@ class Trial {
     for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
       if (i != plan_.smoke) order.push_back(i);
     }
+    // Where runs may differ, each of them is checked against the oracle instead.
+    if (!options_.task.deterministic)
+      for (const std::size_t number : plan_.repeated) order.insert(order.end(), kRepeats - 1, number);
     std::size_t sent = 0;
     for (std::size_t done = 0; done < order.size(); ++done) {
       // The smoke case goes alone: most of what is wrong ends there.
@@ -255,7 +260,7 @@ class Trial {
 
   /// Whether rounding alone explains this error: the draw is so ill-conditioned that it says nothing of the candidate.
   bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits) {
-    if (difference.not_finite > 0 || difference.relative_l2 > kHopeless) return false;
+    if (limits.exact || difference.not_finite > 0 || difference.relative_l2 > kHopeless) return false;
     return !why_wrong(difference, widened(limits, floor_.ill_conditioning(one, expected)));
   }
 
@@ -272,20 +277,21 @@ class Trial {
       return {Failure{Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size"}};
     }
     OutputCheck check;
-    std::size_t offset = 0, output = 0;
-    for (const PlanTensor& tensor : plan.tensors) {
-      if (!tensor.output) continue;
-      const Difference difference = compare(tensor.dtype, outputs.subspan(offset, tensor.bytes), expected.at(output++));
-      offset += tensor.bytes;
-      const Limits limits = limits_in(one.regime.name);
-      const auto wrong = why_wrong(difference, limits);
-      check.closeness = std::max(check.closeness, closeness(difference, limits));
-      if (wrong && ill_conditioned(one, expected, difference, limits)) continue;
-      evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, tensor.name, difference.relative_l2,
+    const Bindings& choices = options_.target.options;
+    const auto limits_of = [&](const Tensor& output) {
+      return limits_of_output(options_.task, output, choices, limits_in(one.regime.name));
+    };
+    for (const ComparedOutput& output :
+         compare_outputs(options_.task, choices, one, plan, expected, outputs, limits_of)) {
+      const Difference& difference = output.difference;
+      const auto wrong = why_wrong(difference, output.limits);
+      check.closeness = std::max(check.closeness, closeness(difference, output.limits));
+      if (wrong && ill_conditioned(one, expected, difference, output.limits)) continue;
+      evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, output.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
       if (wrong) {
-        return {Failure{Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), tensor.name, *wrong)}};
+        return {Failure{Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), output.name, *wrong)}};
       }
     }
     return check;
@@ -299,7 +305,8 @@ class Trial {
   }
 
   std::optional<Failure> send_case(std::size_t number) {
-    return send_case(plan_.cases[number], std::ranges::binary_search(plan_.repeated, number) ? kRepeats : 1);
+    const bool repeated = options_.task.deterministic && std::ranges::binary_search(plan_.repeated, number);
+    return send_case(plan_.cases[number], repeated ? kRepeats : 1);
   }
 
   enum class Watch : std::uint8_t { none, sanitiser };

@@ -29,7 +29,8 @@ std::size_t input_bytes_kept(const DeviceInfo& info) {
 
 bool same_layout(const std::vector<PlanTensor>& a, const std::vector<PlanTensor>& b) {
   return std::ranges::equal(a, b, [](const PlanTensor& x, const PlanTensor& y) {
-    return x.name == y.name && x.bytes == y.bytes && x.output == y.output;
+    return x.name == y.name && x.dtype == y.dtype && x.bytes == y.bytes && x.output == y.output && x.inout == y.inout &&
+           x.dims == y.dims && x.strides == y.strides;
   });
 }
 
@@ -180,7 +181,13 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   protocol::Timed timed;
   timed.timing = device_.time(code, request.plan, rotation, request.timing, failure);
   if (failure) return failed(std::move(*failure));
+  const bool in_place = std::ranges::any_of(request.plan.tensors, &PlanTensor::inout);
   for (std::size_t i = 0; i < sets.size(); ++i) {
+    // What is computed in place has been computed from its own results: one more call, from the drawn values.
+    if (in_place) {
+      sets[i]->replace_inputs(*inputs[i]);
+      if (auto later = device_.run(code, request.plan, rotation[i])) return failed(std::move(*later));
+    }
     if (auto damage = sets[i]->damage(*inputs[i])) return failed(std::move(*damage));
     if (request.answered)
       timed.as_before.push_back(as_before(request.module, request.rotation[i], *sets[i], timed.outputs));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 
 namespace evo::protocol {
 namespace {
@@ -203,8 +204,13 @@ TensorMap read_tensor_map(const json& from) {
 json write(const Plan& plan) {
   json tensors = json::array(), workspaces = json::array(), maps = json::array(), launches = json::array();
   for (const PlanTensor& tensor : plan.tensors) {
-    tensors.push_back(
-        {{"name", tensor.name}, {"dtype", code(tensor.dtype)}, {"bytes", tensor.bytes}, {"output", tensor.output}});
+    tensors.push_back({{"name", tensor.name},
+                       {"dtype", code(tensor.dtype)},
+                       {"bytes", tensor.bytes},
+                       {"output", tensor.output},
+                       {"inout", tensor.inout},
+                       {"dims", tensor.dims},
+                       {"strides", tensor.strides}});
   }
   for (const Workspace& workspace : plan.workspaces) {
     workspaces.push_back({{"name", workspace.name}, {"bytes", workspace.bytes}, {"zeroed", workspace.zeroed}});
@@ -214,12 +220,32 @@ json write(const Plan& plan) {
   return {{"tensors", tensors}, {"workspaces", workspaces}, {"maps", maps}, {"launches", launches}};
 }
 
+/// Strides that leave the tensor would let a layout be read out of bounds.
+PlanTensor read_plan_tensor(const json& from) {
+  PlanTensor tensor;
+  tensor.name = text(from, "name");
+  tensor.dtype = dtype_from(from);
+  tensor.bytes = integer<std::uint64_t>(from, "bytes");
+  tensor.output = boolean(from, "output");
+  tensor.inout = boolean(from, "inout");
+  tensor.dims = integers<std::uint64_t>(from, "dims");
+  tensor.strides = integers<std::uint64_t>(from, "strides");
+  if (tensor.dims.size() != tensor.strides.size()) throw ProtocolError("a tensor with other strides than dims");
+  unsigned __int128 last = 0;
+  for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
+    if (tensor.dims[i] == 0) throw ProtocolError("a tensor with an empty dim");
+    last += static_cast<unsigned __int128>(tensor.dims[i] - 1) * tensor.strides[i];
+  }
+  if (!tensor.dims.empty() && (bits_of(tensor.dtype) < 8 || last >= tensor.bytes / size_of(tensor.dtype)))
+    throw ProtocolError("a tensor whose strides leave it");
+  return tensor;
+}
+
 Plan read_plan(const json& object) {
   const json& from = field(object, "plan");
   Plan plan;
   for (const json& tensor : array(from, "tensors")) {
-    plan.tensors.push_back(
-        {text(tensor, "name"), dtype_from(tensor), integer<std::uint64_t>(tensor, "bytes"), boolean(tensor, "output")});
+    plan.tensors.push_back(read_plan_tensor(tensor));
   }
   for (const json& workspace : array(from, "workspaces")) {
     plan.workspaces.push_back(
@@ -231,6 +257,42 @@ Plan read_plan(const json& object) {
 }
 
 // ---- Inputs
+
+/// A double is told from an integer by its wrapper: the draw decides what it means.
+json write(const std::vector<Number>& numbers) {
+  json list = json::array();
+  for (const Number& number : numbers) {
+    const bool real = std::holds_alternative<double>(number);
+    list.push_back(real ? json{{"real", write(number)}} : json{{"whole", write(number)}});
+  }
+  return list;
+}
+
+std::vector<Number> read_numbers(const json& from, const char* key) {
+  std::vector<Number> numbers;
+  for (const json& item : array(from, key)) {
+    const bool real = item.is_object() && item.contains("real");
+    numbers.push_back(read_number(field(item, real ? "real" : "whole"), real ? DType::f64 : DType::u64));
+  }
+  return numbers;
+}
+
+std::string hex_of(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
+std::string read_hex(const json& from, const char* key) {
+  const std::string digits = text(from, key);
+  std::string bytes;
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    const auto byte = number_in<unsigned>(std::string_view(digits).substr(i, 2), 16);
+    if (!byte || i + 2 > digits.size()) throw ProtocolError(fmt::format("field {} is not hexadecimal", key));
+    bytes += static_cast<char>(*byte);
+  }
+  return bytes;
+}
 
 json write(const CaseRecipe& recipe) {
   json inputs = json::array();
@@ -245,9 +307,37 @@ json write(const CaseRecipe& recipe) {
                       {"gain", input.gain},
                       {"stream", input.stream},
                       {"scale", input.scale ? json(*input.scale) : json()},
-                      {"is_scale", input.is_scale}});
+                      {"zero_point", input.zero_point ? json(*input.zero_point) : json()},
+                      {"is_computed", input.is_computed},
+                      {"draw", code(input.draw)},
+                      {"numbers", write(input.numbers)},
+                      {"content", hex_of(input.content)},
+                      {"dims", input.dims},
+                      {"scale_dims", input.scale_dims},
+                      {"strides", input.strides}});
   }
   return {{"seed", recipe.seed}, {"inputs", inputs}};
+}
+
+/// An absent input has no elements.
+void check_sizes(const InputRecipe& input) {
+  const auto divides = [&](std::uint64_t part) { return part > 0 && input.elements % part == 0; };
+  const auto positive = [](std::uint64_t size) { return size > 0; };
+  const bool bare = input.elements == 0 && !input.scale && input.dims.empty() && input.strides.empty();
+  bool sound = bare || (input.elements > 0 && divides(input.row) && divides(input.matrix) && input.group > 0 &&
+                        input.matrix % input.row == 0);
+  if (!input.dims.empty()) {
+    unsigned __int128 product = 1;
+    for (const std::uint64_t dim : input.dims) product = product > input.elements ? product : product * dim;
+    sound = sound && product == input.elements;
+  }
+  if (input.scale) {
+    sound = sound && input.scale_dims.size() == input.dims.size() && !input.dims.empty();
+    for (std::size_t i = 0; sound && i < input.dims.size(); ++i)
+      sound = input.scale_dims[i] > 0 && input.scale_dims[i] <= input.dims[i];
+  }
+  sound = sound && std::ranges::all_of(input.dims, positive) && input.strides.size() <= input.dims.size();
+  if (!sound) throw ProtocolError("input " + input.name + " has impossible sizes");
 }
 
 InputRecipe read_input(const json& from, std::size_t inputs) {
@@ -258,19 +348,22 @@ InputRecipe read_input(const json& from, std::size_t inputs) {
   input.row = integer<std::uint64_t>(from, "row");
   input.matrix = integer<std::uint64_t>(from, "matrix");
   input.group = integer<std::uint64_t>(from, "group");
-  input.distribution = enumerator(from, "distribution", Distribution::spikes);
+  input.distribution = enumerator(from, "distribution", Distribution::ties);
   input.gain = number(from, "gain");
   input.stream = integer<std::uint64_t>(from, "stream");
-  input.is_scale = boolean(from, "is_scale");
-  if (!field(from, "scale").is_null()) {
-    input.scale = integer<std::uint32_t>(from, "scale");
-    if (*input.scale >= inputs) throw ProtocolError("field scale names no input");
+  input.is_computed = boolean(from, "is_computed");
+  for (const auto& [key, index] : {std::pair("scale", &input.scale), std::pair("zero_point", &input.zero_point)}) {
+    if (field(from, key).is_null()) continue;
+    *index = integer<std::uint32_t>(from, key);
+    if (**index >= inputs) throw ProtocolError(fmt::format("field {} names no input", key));
   }
-  const auto divides = [&](std::uint64_t part) { return part > 0 && input.elements % part == 0; };
-  if (input.elements == 0 || !divides(input.row) || !divides(input.matrix) || !divides(input.group) ||
-      input.matrix % input.row != 0) {
-    throw ProtocolError("input " + input.name + " has impossible sizes");
-  }
+  input.draw = enumerator(from, "draw", DrawKind::file);
+  input.numbers = read_numbers(from, "numbers");
+  input.content = read_hex(from, "content");
+  input.dims = integers<std::uint64_t>(from, "dims");
+  input.scale_dims = integers<std::uint64_t>(from, "scale_dims");
+  input.strides = integers<std::uint64_t>(from, "strides");
+  check_sizes(input);
   return input;
 }
 
@@ -280,8 +373,11 @@ CaseRecipe read_recipe(const json& from) {
   const json& inputs = array(from, "inputs");
   for (const json& input : inputs) recipe.inputs.push_back(read_input(input, inputs.size()));
   for (const InputRecipe& input : recipe.inputs) {
-    if (input.scale && recipe.inputs[*input.scale].elements != input.elements / input.group) {
-      throw ProtocolError("input " + input.name + " has not as many groups as scales");
+    std::uint64_t groups = 1;
+    for (const std::uint64_t dim : input.scale_dims) groups *= dim;
+    for (const auto& index : {input.scale, input.zero_point}) {
+      if (index && recipe.inputs[*index].elements != groups)
+        throw ProtocolError("input " + input.name + " has not as many groups as scales or zero points");
     }
   }
   return recipe;

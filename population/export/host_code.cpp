@@ -216,8 +216,8 @@ class LaunchWriter {
         cpp(launch.grid[0]), kMaxGrid[0], listed(std::span(launch.grid).subspan(1)), kMaxGrid[1], listed(launch.block),
         kMaxThreadsPerBlock, cpp(launch.dynamic_smem_bytes));
     std::vector<std::string> scalars;
-    for (const std::string& argument : launch.arguments) {
-      if (!is_address(argument)) scalars.push_back(cpp(Expression::parse(argument)));
+    for (const ArgumentSpec& argument : launch.arguments) {
+      if (!is_address(argument.text)) scalars.push_back(cpp(Expression::parse(argument.text)));
     }
     if (!scalars.empty())
       conditions += fmt::format(" && within({{{}}}, -2147483647LL - 1, 2147483647LL)", fmt::join(scalars, ", "));
@@ -341,7 +341,7 @@ class LaunchWriter {
     std::string scalars;
     std::vector<std::string> addresses;
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      const std::string& argument = launch.arguments[i];
+      const std::string& argument = launch.arguments[i].text;
       if (is_address(argument)) {
         addresses.push_back("(void*)&" + host_name(argument));
         continue;

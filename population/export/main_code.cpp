@@ -217,7 +217,7 @@ class MainWriter {
       code += fmt::format("  if ({}) {{\n", condition_of(specialised));
       std::vector<std::string> arguments;
       for (std::size_t i = 0; i < task_.reference_arguments.size(); ++i) {
-        const std::string& name = task_.reference_arguments[i];
+        const std::string& name = task_.reference_arguments[i].text;
         code += "    " + reference_argument(name, i, known);
         arguments.push_back(fmt::format("&argument_{}", i));
       }

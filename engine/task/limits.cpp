@@ -1,0 +1,47 @@
+#include "engine/task/limits.h"
+
+namespace evo {
+namespace {
+
+/// A row may err by this many times what the whole output may. Errors of single rows scatter, those of thousands do
+/// not.
+constexpr double kRowFactor = 8;
+
+/// Several times the rounding of one element, because kernels and references add in different orders.
+double usual_relative_l2(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 1e-12;
+    case DType::f32:
+      return 2e-5;
+    case DType::f16:
+      return 2e-3;
+    case DType::bf16:
+      return 1e-2;
+    default:
+      return 6e-2;
+  }
+}
+
+}  // namespace
+
+Limits usual_limits(DType dtype) {
+  Limits limits;
+  limits.exact = is_integer(dtype);
+  if (!limits.exact) limits.relative_l2 = usual_relative_l2(dtype);
+  return limits;
+}
+
+Limits limits_of_output(const Task& task, const Tensor& output, const Bindings& options, const Limits& objective) {
+  const DType dtype = dtype_of(output, options);
+  Limits limits = objective;
+  if (output.limits) {
+    limits = *output.limits;
+  } else if (is_integer(dtype) || !task.has_limits) {
+    limits = usual_limits(dtype);
+  }
+  if (!limits.exact && limits.row_l2 == 0) limits.row_l2 = kRowFactor * limits.relative_l2;
+  return limits;
+}
+
+}  // namespace evo

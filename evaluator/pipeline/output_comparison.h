@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/task/plan.h"
+#include "engine/task/task.h"
+#include "evaluator/pipeline/cases.h"
+#include "evaluator/pipeline/comparison.h"
+#include "evaluator/pipeline/oracle.h"
+
+namespace evo {
+
+/// One output of a call, compared with its oracle.
+struct ComparedOutput {
+  std::string name;
+  Limits limits;
+  Difference difference;
+};
+
+/// Compares what a call wrote with its oracle: dense elements, codes times their scales, and any index of an equal
+/// element where the task says so. `outputs`: the bytes of every output of the plan, in order. `limits_of`: those of one
+/// output.
+std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
+                                            const Plan& plan, const Expected& expected,
+                                            std::span<const std::byte> outputs,
+                                            const std::function<Limits(const Tensor&)>& limits_of);
+
+}  // namespace evo
