@@ -37,11 +37,9 @@ double rate_of(const TensorRates& rates, DType dtype) {
     case DType::u8:
     case DType::s8:
       return rates.int8;
-    case DType::s32:
-    case DType::f32:
+    default:
       return 0;
   }
-  return 0;
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ std::uint64_t random_bits(std::uint64_t stream, std::uint64_t i, Purpose purpose
 
 /// 0 or more and less than `count`, or any 64 bits for a count of 0.
 std::uint64_t below(std::uint64_t count, std::uint64_t bits) {
-  if (count == 0) return bits;
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits) * count) >> 64);
+  return count == 0 ? bits : bits % count;
 }
 
 /// Whole numbers first, first + 1, ..., `count` of them (0: 2^64).

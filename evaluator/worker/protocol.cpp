@@ -231,10 +231,13 @@ PlanTensor read_plan_tensor(const json& from) {
   tensor.dims = integers<std::uint64_t>(from, "dims");
   tensor.strides = integers<std::uint64_t>(from, "strides");
   if (tensor.dims.size() != tensor.strides.size()) throw ProtocolError("a tensor with other strides than dims");
-  unsigned __int128 last = 0;
+  std::uint64_t last = 0;
   for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
-    if (tensor.dims[i] == 0) throw ProtocolError("a tensor with an empty dim");
-    last += static_cast<unsigned __int128>(tensor.dims[i] - 1) * tensor.strides[i];
+    std::uint64_t step = 0;
+    if (tensor.dims[i] == 0 || __builtin_mul_overflow(tensor.dims[i] - 1, tensor.strides[i], &step) ||
+        __builtin_add_overflow(last, step, &last)) {
+      throw ProtocolError("a tensor with impossible dims");
+    }
   }
   if (!tensor.dims.empty() && (bits_of(tensor.dtype) < 8 || last >= tensor.bytes / size_of(tensor.dtype)))
     throw ProtocolError("a tensor whose strides leave it");
@@ -327,8 +330,8 @@ void check_sizes(const InputRecipe& input) {
   bool sound = bare || (input.elements > 0 && divides(input.row) && divides(input.matrix) && input.group > 0 &&
                         input.matrix % input.row == 0);
   if (!input.dims.empty()) {
-    unsigned __int128 product = 1;
-    for (const std::uint64_t dim : input.dims) product = product > input.elements ? product : product * dim;
+    std::uint64_t product = 1;
+    for (const std::uint64_t dim : input.dims) sound = sound && !__builtin_mul_overflow(product, dim, &product);
     sound = sound && product == input.elements;
   }
   if (input.scale) {

@@ -19,13 +19,25 @@ namespace {
 
 std::string_view tensor_map_type(DType dtype) {
   switch (dtype) {
+    case DType::boolean:
     case DType::u8:
     case DType::s8:
+    case DType::e2m1:
+    case DType::e8m0:
     case DType::e4m3:
     case DType::e5m2:
       return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
+    case DType::u16:
+    case DType::s16:
+      return "CU_TENSOR_MAP_DATA_TYPE_UINT16";
+    case DType::u32:
+      return "CU_TENSOR_MAP_DATA_TYPE_UINT32";
     case DType::s32:
       return "CU_TENSOR_MAP_DATA_TYPE_INT32";
+    case DType::u64:
+      return "CU_TENSOR_MAP_DATA_TYPE_UINT64";
+    case DType::s64:
+      return "CU_TENSOR_MAP_DATA_TYPE_INT64";
     case DType::f16:
       return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
     case DType::bf16:
