@@ -187,7 +187,9 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const
   std::string log = repeatable_log(fetch<std::string>(program, api().log_size, api().log, "nvrtcGetProgramLog"));
   if (result == NVRTC_ERROR_COMPILATION) return compile_failure(first_error(log), log);
   if (result != NVRTC_SUCCESS)
-    return compile_failure(fmt::format("{}: {}", api().error_string(result), first_error(log)), std::move(log));
+    return compile_failure(fmt::format("NVRTC: {}{} (options: {})", api().error_string(result),
+                                       log.empty() ? "" : ": " + first_error(log), fmt::join(options, " ")),
+                           log);
 
   Binary binary;
   binary.arch = arch;

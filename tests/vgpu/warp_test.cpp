@@ -155,7 +155,7 @@ TEST_CASE("lanes of one mask meet across votes, reductions and matches of both a
       __match_all_sync(~0u, 7 + (out == nullptr), &whole);
     }
     out[t] = votes; out[32 + t] = sum; out[64 + t] = same; out[96 + t] = whole;)",
-                       32);
+                       128);
   U32 votes = 0, sum = 0;
   for (U32 t = 0; t < 32; ++t) {
     const bool odd = (t & 1) != 0;
@@ -268,6 +268,7 @@ TEST_CASE("a barrier that some warps never reach is reported as a deadlock with 
 TEST_CASE("an endless loop exceeds the instruction budget") {
   const std::string reason = failure_of_kernel("volatile int x = 1;\nwhile (x) x = 2;\nout[0] = x;");
   CHECK(contains(reason, "timed out: kernel k: warp 0 of block (0, 0, 0) has not ended after"));
+  CHECK(contains(reason, "instructions; it runs in line"));
 }
 
 TEST_CASE("invalid barriers fail the kernel") {
