@@ -23,6 +23,7 @@ constexpr std::size_t kPointerBytes = 8;
 struct Parameter {
   std::string text;  ///< "float", "unsigned int", "Item"; empty: unknown.
   bool is_pointer = false;
+  bool is_integer = false;         ///< Or a pointer.
   std::optional<ValueType> value;  ///< Of a scalar or vector.
   std::size_t bytes = 0;
 };
@@ -55,10 +56,10 @@ Parameter parameter_of(const vgpu::DeclaredParameter& declared, const std::strin
   } else if (declared.type == "f32" || declared.type == "f64") {
     parameter.text = declared.type == "f32" ? "float" : "double";
     parameter.value = type_named(parameter.text);
-  } else if (std::string_view("us").find(declared.type.front()) != std::string_view::npos && declared.bytes < 8) {
-    // A pointer is a .u64, too.
-    parameter.text = fmt::format("an integer of {} byte{}", declared.bytes, declared.bytes == 1 ? "" : "s");
-    parameter.value = type_named(declared.type);
+  } else if (std::string_view("us").find(declared.type.front()) != std::string_view::npos) {
+    parameter.is_integer = true;
+    parameter.text = fmt::format("an integer{} of {} byte{}", declared.bytes == kPointerBytes ? " or a pointer" : "",
+                                 declared.bytes, declared.bytes == 1 ? "" : "s");
   }
   return parameter;
 }
@@ -97,7 +98,8 @@ std::string misfit(const Parameter& parameter, const ArgumentSpec& argument) {
   if (given) {
     const bool address = parameter.is_pointer && !is_floating(given->element) && given->components == 1;
     const bool fits = given->bytes() == parameter.bytes && (!parameter.is_pointer || address);
-    if (fits && (!parameter.value || same_kind(*parameter.value, *given))) return "";
+    const bool kind = !parameter.is_integer || !is_floating(given->element);
+    if (fits && kind && (!parameter.value || same_kind(*parameter.value, *given))) return "";
     return fmt::format("{} ('{}')", given->name(), value->text);
   }
   if (value->bytes.size() == parameter.bytes && !parameter.is_pointer) return "";
@@ -106,7 +108,7 @@ std::string misfit(const Parameter& parameter, const ArgumentSpec& argument) {
 
 std::string describe(const Parameter& parameter) {
   if (parameter.text.empty()) return bytes_text(parameter.bytes);
-  if (parameter.is_pointer || parameter.value) return parameter.text;
+  if (parameter.is_pointer || parameter.is_integer || parameter.value) return parameter.text;
   return fmt::format("{} ({})", parameter.text, bytes_text(parameter.bytes));
 }
 

@@ -221,6 +221,8 @@ extern "C" __global__ void plain(float* out, float a, int n, double d, unsigned 
   check_refused(given("plain", {out, "float:1", "float:2", "double:3", "ulong:4"}), 2,
                 {"argument 3 of plain is an integer of 4 bytes, float"});
   check_refused(given("plain", {out, "float:1", "int:2", "long:3", "ulong:4"}), 2, {"argument 4 of plain is double"});
+  check_refused(given("plain", {out, "float:1", "int:2", "double:3", "double:4"}), 2,
+                {"argument 5 of plain is an integer or a pointer of 8 bytes, double"});
 }
 
 TEST_CASE("variables of the file are set before the first launch and shown and written after the last") {
