@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/subject/lookup.h"
@@ -78,7 +79,11 @@ class Scoring {
   }
 
   std::vector<MutantOutcome> run(std::size_t count) {
-    for (const Family& family : space_.families()) originals_.push_back(original_of(family));
+    std::string why;
+    for (const Family& family : space_.families()) {
+      if (auto original = original_of(family, why)) originals_.push_back(std::move(*original));
+    }
+    if (originals_.empty()) throw usage_error(why);
     std::vector<MutantOutcome> outcomes;
     std::vector<std::pair<std::size_t, SourceMutation>> places = chosen_places(count);
     std::size_t in_flight = 0;
@@ -91,7 +96,8 @@ class Scoring {
   }
 
  private:
-  Original original_of(const Family& family) {
+  /// Empty, with the reason appended, when the first genome of the family is not valid itself.
+  std::optional<Original> original_of(const Family& family, std::string& why) {
     Rng rng(0);
     const auto genome = space_.complete({family.name, {}}, {}, rng);
     Original original;
@@ -99,8 +105,9 @@ class Scoring {
     pipeline_->submit(0, original.candidate);
     original.evaluation = pipeline_->wait().evaluation;
     if (original.evaluation.verdict != Verdict::valid) {
-      throw usage_error(fmt::format("the first genome of family {} is {}: {}", family.name,
-                                    name_of(original.evaluation.verdict), original.evaluation.reason));
+      why += fmt::format("{}the first genome of family {} is {}: {}", why.empty() ? "" : "; ", family.name,
+                         name_of(original.evaluation.verdict), original.evaluation.reason);
+      return std::nullopt;
     }
     return original;
   }

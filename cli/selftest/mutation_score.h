@@ -16,7 +16,7 @@ struct MutantOutcome {
   enum class Kind {
     killed,      ///< Validation rejected it.
     survived,    ///< It was accepted although it computes something else.
-    equivalent,  ///< In every case each of its outputs errs exactly as the kernel's that it was made from.
+    equivalent,  ///< At every listed shape each of its outputs errs exactly as the kernel's that it was made from.
     stillborn,   ///< It does not compile, or compiles to the same program.
   };
   Kind kind = Kind::killed;
@@ -42,7 +42,7 @@ struct MutationScore {
 };
 
 /// Makes `count` mutants of the first legal genome of each family, at places drawn with `seed`, and evaluates them as a
-/// search would. Throws usage_error when the first genome of a family is not valid itself.
+/// search would. A family whose first genome is not valid is left out; throws usage_error when all are.
 MutationScore score_validation(const SourceTree& tree, const Task& task, const DeviceInfo& device, std::size_t count,
                                std::uint64_t seed);
 

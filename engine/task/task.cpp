@@ -363,19 +363,6 @@ class Loader {
     }
   }
 
-  static bool draws_whole_numbers(const Tensor& tensor, DType dtype) {
-    switch (tensor.draw.kind) {
-      case DrawKind::integers:
-      case DrawKind::indices:
-      case DrawKind::permutation:
-      case DrawKind::offsets:
-      case DrawKind::page_table:
-        return true;
-      default:
-        return is_integer(dtype) && tensor.scale.empty();
-    }
-  }
-
   std::vector<Bindings> dtype_choices(const Tensor& tensor) const {
     const auto option = std::ranges::find(task_.options, tensor.dtype, &Option::name);
     if (option == task_.options.end()) return {{}};
@@ -650,6 +637,19 @@ std::vector<Tensor> drawn_tensors(const Task& task) {
   std::vector<Tensor> drawn = task.inputs;
   std::ranges::copy_if(task.outputs, std::back_inserter(drawn), &Tensor::inout);
   return drawn;
+}
+
+bool draws_whole_numbers(const Tensor& tensor, DType dtype) {
+  switch (tensor.draw.kind) {
+    case DrawKind::integers:
+    case DrawKind::indices:
+    case DrawKind::permutation:
+    case DrawKind::offsets:
+    case DrawKind::page_table:
+      return true;
+    default:
+      return is_integer(dtype) && tensor.scale.empty();
+  }
 }
 
 bool is_present(const Tensor& tensor, const Bindings& options) {

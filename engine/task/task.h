@@ -150,6 +150,9 @@ DType dtype_of(const Tensor& tensor, const Bindings& options);
 /// What is drawn for a case, in this order: the inputs, then the outputs that are read.
 std::vector<Tensor> drawn_tensors(const Task& task);
 
+/// Whether its elements are whole numbers, as indices, lengths and codes are: what a kernel does may depend on them.
+bool draws_whole_numbers(const Tensor& tensor, DType dtype);
+
 /// Whether the tensor is there under these options.
 bool is_present(const Tensor& tensor, const Bindings& options);
 
