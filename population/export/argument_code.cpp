@@ -108,7 +108,8 @@ std::vector<std::string> argument_conditions(const std::vector<ArgumentSpec>& ar
     for (const FieldSpec& field : argument.fields) {
       const bool floating = is_floating(field.type.element);
       for (const Expression& component : field.components) {
-        if (floating && component.evaluate_partially(known)) continue;
+        const bool plain = field.type.element == DType::s32;  // Sizes, as a rule: all are listed.
+        if (!plain && component.evaluate_partially(known)) continue;
         const std::string value = cpp(component);
         values[field.type.element].push_back(floating ? fmt::format("static_cast<double>({})", value) : value);
       }

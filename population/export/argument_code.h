@@ -21,7 +21,7 @@ std::string declared_argument(const ArgumentSpec& argument, std::size_t index, c
 std::string declared_null(std::size_t index);
 
 /// Conditions under which the values of all arguments fit their types, to be joined by &&. `known`: what is known when
-/// the code is written; real numbers that follow from it fit.
+/// the code is written; what follows from it fits.
 std::vector<std::string> argument_conditions(const std::vector<ArgumentSpec>& arguments, const Bindings& known,
                                              const WriteExpression& cpp);
 
