@@ -31,8 +31,8 @@ std::vector<Program> stored_programs(const CandidateRow& row);
 
 /// A candidate of the given programs, with plans for every shape of the target. Where `tree` still gives a program's
 /// source, messages about it name the templates.
-Candidate with_plans(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome, std::vector<Program> programs,
-                     const Target& target, const Bindings& facts);
+Candidate with_plans(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                     std::vector<Program> programs, const Target& target, const Bindings& facts);
 
 /// A stored candidate with plans for the target's shapes, resolved with the facts of the device it was found on.
 Candidate restored_candidate(const Restored& restored, const Target& target);

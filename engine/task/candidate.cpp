@@ -117,7 +117,7 @@ std::optional<std::size_t> program_for(const Candidate& candidate, const std::st
 }
 
 Rendered render_source(const SourceTree& tree, const Task&, const Family& family, const Genome& genome,
-                          const Bindings& options, const Bindings& specialisation, const Bindings& facts) {
+                       const Bindings& options, const Bindings& specialisation, const Bindings& facts) {
   const Bindings scope = scope_of(family, genome, joined(facts, options, specialisation));
   try {
     return render_with_lines(tree, family.kernel_path, scope);

@@ -54,7 +54,7 @@ LineMap lines_of(const SourceTree& tree, const Task& task, const Family& family,
 
 /// One specialisation's source alone.
 Rendered render_source(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
-                          const Bindings& options, const Bindings& specialisation, const Bindings& facts);
+                       const Bindings& options, const Bindings& specialisation, const Bindings& facts);
 
 /// The reference as a program and plans: the oracle in f32/f64 whose outputs are all f32 ("o" etc. are
 /// float*).

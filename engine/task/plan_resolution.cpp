@@ -188,8 +188,8 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
   Plan plan;
   plan.tensors = plan_tensors(task, scope, Side::reference);
   Launch launch;
-  launch.kernel = within(task, "reference.kernel",
-                         [&] { return kernel_name(TextTemplate::parse(task.reference_kernel), scope); });
+  launch.kernel =
+      within(task, "reference.kernel", [&] { return kernel_name(TextTemplate::parse(task.reference_kernel), scope); });
   launch.grid = within(task, "reference.grid", [&] { return dims_of(task.reference_grid, scope, "grid"); });
   launch.block = within(task, "reference.block", [&] { return dims_of(task.reference_block, scope, "block"); });
   for (std::size_t i = 0; i < task.reference_arguments.size(); ++i) {

@@ -333,7 +333,9 @@ class Renderer {
     output_ += '\n';
     lines_.add(++line_, *place.file, place.line);
     // A string with line ends makes several lines of one.
-    line_ += static_cast<std::size_t>(std::count(output_.begin() + static_cast<std::ptrdiff_t>(begin), output_.end(), '\n')) - 1;
+    line_ += static_cast<std::size_t>(
+                 std::count(output_.begin() + static_cast<std::ptrdiff_t>(begin), output_.end(), '\n')) -
+             1;
     if (output_.size() > kMaxOutput) fail(place, fmt::format("more than {} characters of output", kMaxOutput));
   }
 

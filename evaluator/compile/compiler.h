@@ -27,9 +27,9 @@ struct SourceRequest {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Compiles CUDA C++ for an architecture ("sm_90a"). Gives cubin and PTX, or a Failure (compile_failed) with the first
-  /// error as its reason and the whole log. The headers of the CUDA Toolkit and of the C++ library that kernels use are
-  /// there for sources that need them.
+  /// Compiles CUDA C++ for an architecture ("sm_90a"). Gives cubin and PTX, or a Failure (compile_failed) with the
+  /// first error as its reason and the whole log. The headers of the CUDA Toolkit and of the C++ library that kernels
+  /// use are there for sources that need them.
   virtual std::variant<Binary, Failure> compile(const SourceRequest& request) = 0;
   virtual std::string version() const = 0;  ///< "13.0".
   virtual std::string path() const = 0;     ///< Of its library.

@@ -79,7 +79,8 @@ class PrintedTexts {
       if (!names(statements_[at], variable) || declares(statements_[at], variable)) continue;
       const std::string_view instruction = instruction_of(statements_[at]);
       if (!instruction.starts_with("mov.u64") && !instruction.starts_with("mov.b64")) return false;
-      if (operand(instruction, 1) != variable || !is_printed(operand(instruction, 0), function_around(at))) return false;
+      if (operand(instruction, 1) != variable || !is_printed(operand(instruction, 0), function_around(at)))
+        return false;
     }
     return true;
   }
@@ -144,7 +145,8 @@ class PrintedTexts {
   /// The function of "call.uni (retval0), vprintf, (param0, param1)"; empty for other statements.
   static std::string_view callee(std::string_view instruction) {
     if (!instruction.starts_with("call")) return {};
-    std::string_view rest = trimmed(instruction.substr(std::min(instruction.find_first_of(" \t\n("), instruction.size())));
+    std::string_view rest =
+        trimmed(instruction.substr(std::min(instruction.find_first_of(" \t\n("), instruction.size())));
     if (rest.starts_with('(')) rest = trimmed(rest.substr(std::min(rest.find(')') + 1, rest.size())));
     if (rest.starts_with(',')) rest = trimmed(rest.substr(1));
     return rest.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(rest, is_name_character) - rest.begin()));
@@ -160,14 +162,16 @@ class PrintedTexts {
     const auto declares_it = [&](std::string_view statement) {
       return statement.starts_with(".param") && declared_name(statement) == parameter;
     };
-    while (declaration > function.begin && prepares_call(statements_[declaration]) && !declares_it(statements_[declaration]))
+    while (declaration > function.begin && prepares_call(statements_[declaration]) &&
+           !declares_it(statements_[declaration]))
       --declaration;
     std::size_t call = set;
     while (call < function.end && prepares_call(statements_[call])) ++call;
     if (call == function.end || !declares_it(statements_[declaration])) return false;
     const std::string_view name = callee(statements_[call]);
     if (name != "vprintf" && name != "__assertfail") return false;
-    if (between(statements_[declaration], statements_[call]).find_first_of("{}") != std::string_view::npos) return false;
+    if (between(statements_[declaration], statements_[call]).find_first_of("{}") != std::string_view::npos)
+      return false;
     // Behind it the block ends before anything else is called.
     for (std::size_t next = call + 1; next < function.end; ++next) {
       if (between(statements_[call], statements_[next]).find('}') != std::string_view::npos) return true;

@@ -24,8 +24,8 @@ Failure refusal(std::string reason) {
 Failure no_such_kernel(const std::string& kernel, const Build& build) {
   std::vector<std::string> names;
   for (const auto& [name, ptx_name] : build.kernels) names.push_back(name);
-  return refusal(fmt::format("the program has no kernel {}{}", kernel,
-                             names.empty() ? "" : "; there are: " + list_of(names)));
+  return refusal(
+      fmt::format("the program has no kernel {}{}", kernel, names.empty() ? "" : "; there are: " + list_of(names)));
 }
 
 /// An argument's address; null for a workspace of no bytes. Plans are resolved by the
@@ -56,8 +56,7 @@ BoundCall::BoundCall(const Driver& driver, CUmodule module, const Build& build, 
   failure = bind(module, build, plan, buffers);
 }
 
-std::optional<Failure> BoundCall::bind(CUmodule module, const Build& build, const Plan& plan,
-                                       const Buffers& buffers) {
+std::optional<Failure> BoundCall::bind(CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers) {
   for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
     const Workspace& workspace = plan.workspaces[i];
     if (workspace.zeroed && workspace.bytes > 0) {

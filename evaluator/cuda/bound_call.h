@@ -15,8 +15,8 @@ namespace evo::cuda {
 /// timing put exactly the same work into a stream. Driver and module must outlive it.
 class BoundCall {
  public:
-  /// Finds the kernels by the names that the build gives them, encodes the tensor maps, opts into large shared memory. Sets `failure` for an unknown kernel,
-  /// arguments that do not fit its signature, or too much shared memory.
+  /// Finds the kernels by the names that the build gives them, encodes the tensor maps, opts into large shared memory.
+  /// Sets `failure` for an unknown kernel, arguments that do not fit its signature, or too much shared memory.
   BoundCall(const Driver& driver, CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers,
             std::optional<Failure>& failure);
 

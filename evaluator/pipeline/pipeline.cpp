@@ -20,8 +20,8 @@
 
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
-#include "evaluator/compile/compiler.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/compile_pool.h"
@@ -272,8 +272,7 @@ class Pipeline final : public DevicePipeline {
   std::vector<Binary> binaries_of(const Candidate& candidate) {
     std::vector<Binary> binaries;
     for (const Program& program : candidate.programs) {
-      const CompilePool::Result result =
-          pool_.compile(protocol::compile_request(program, options_.device.arch)).get();
+      const CompilePool::Result result = pool_.compile(protocol::compile_request(program, options_.device.arch)).get();
       if (const auto* failure = std::get_if<Failure>(&result)) {
         throw machine_error(
             fmt::format("what compiled before does not compile for {}: {}", options_.device.arch, failure->reason));
