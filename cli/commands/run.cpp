@@ -243,6 +243,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
   // The legal genomes, and the templates that a proposer may add.
+  for (const std::string& skipped : run.info.target.skipped) write_to_stderr("not validated: " + skipped + '\n');
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
   const Bindings facts = facts_of(run.device.limits);
   ProposedTemplates templates(run.info.files, run.task, run.info.target, facts);

@@ -224,8 +224,9 @@ std::string sanitize_document(const Sanitized& result) {
 }
 
 /// A candidate's plans say how it is compiled and launched.
-const std::vector<std::string> kOfKernels = {"--kernel", "--grid", "--block", "--cluster", "--smem",   "--arg",
-                                             "--then",   "--seed", "--arch",  "--define",  "--include"};
+const std::vector<std::string> kOfKernels = {
+    "--kernel", "--grid", "--block",  "--cluster", "--smem",   "--arg",          "--then",
+    "--seed",   "--arch", "--define", "--include", "--symbol", "--nvrtc-option", "--max-instructions"};
 
 int sanitize(const Request& request, const CLI::App& command) {
   Sanitized result;

@@ -55,8 +55,8 @@ struct SpaceListing {
 FamilyListing measure(const Family& family, const Bindings& known, const std::vector<Bindings>& specialisations) {
   FamilyListing listing;
   listing.family = family;
-  if (!family.requires_device.evaluate_bool(known)) {
-    listing.left_out = fmt::format("needs {}", family.requires_device.text());
+  if (!may_serve(family, known)) {
+    listing.left_out = fmt::format("needs {}", family.legal.text());
     return listing;
   }
   try {
@@ -160,7 +160,7 @@ std::string space_document(const SpaceListing& space) {
     for (const Gene& gene : listing.family.genes) genes.push_back(gene_json(gene));
     json["families"].push_back({{"name", listing.family.name},
                                 {"summary", listing.family.summary},
-                                {"requires", listing.family.requires_device.text()},
+                                {"requires", listing.family.legal.text()},
                                 {"left_out", listing.left_out.empty() ? Json(nullptr) : Json(listing.left_out)},
                                 {"legal", listing.legal},
                                 {"product", listing.product},

@@ -84,7 +84,7 @@ Json task_json(const TaskListing& listing) {
   for (const Family& family : listing.families) {
     families.push_back({{"name", family.name},
                         {"summary", family.summary},
-                        {"requires", family.requires_device.text()},
+                        {"requires", family.legal.text()},
                         {"genes", family.genes.size()}});
   }
   Json options = Json::object();

@@ -146,7 +146,16 @@ Bindings parse_options(const Task& task, const std::vector<std::string>& argumen
     }
     std::vector<std::string> values;
     for (const Value& value : option->values) values.push_back(expr::to_string(value));
-    const auto value = std::find(values.begin(), values.end(), text);
+    auto value = std::find(values.begin(), values.end(), text);
+    if (const auto number = number_in<double>(text); number && value == values.end()) {
+      // "1e-6" and "0.000001" are one number.
+      const auto same = [&](const Value& known) {
+        const double* real = std::get_if<double>(&known);
+        return real != nullptr && *real == *number;
+      };
+      value =
+          values.begin() + (std::find_if(option->values.begin(), option->values.end(), same) - option->values.begin());
+    }
     if (value == values.end()) throw unknown_name("value", text, values, fmt::format("of option {}", name));
     if (!chosen.emplace(name, option->values[static_cast<std::size_t>(value - values.begin())]).second) {
       throw usage_error(fmt::format("--option {}: given twice", name));

@@ -50,7 +50,9 @@ std::vector<Shape> held_out_shapes(const Task& task, const Target& target, std::
     int found = 0;
     for (int attempt = 0; attempt < kAttempts && found < kShapesEach && !bases.empty(); ++attempt) {
       Shape shape = vary(task, bases[rng.below(bases.size())], rng);
-      if (is_known(task, target, shape) || work_of(task, target.options, shape) > most) continue;
+      if (!is_legal(task, target.options, shape) || is_known(task, target, shape) ||
+          work_of(task, target.options, shape) > most)
+        continue;
       shape.name = fmt::format("held_out_{}", shapes.size() + 1);
       shapes.push_back(std::move(shape));
       ++found;

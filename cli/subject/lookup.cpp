@@ -38,6 +38,27 @@ Bindings known_to_space(const DeviceInfo& device, const Target& target) {
   return known;
 }
 
+/// A family serves every shape of a run or none.
+void drop_unfit(std::vector<Family>& families, const Bindings& known, const Target& target) {
+  std::string reasons;
+  const auto unfit = [&](const Family& family) {
+    for (const auto* shapes : {&target.timed, &target.validated}) {
+      for (const Shape& shape : *shapes) {
+        Bindings with_shape = known;
+        with_shape.insert(shape.parameters.begin(), shape.parameters.end());
+        if (may_serve(family, with_shape)) continue;
+        reasons += fmt::format("{}family {}: shape {} does not meet '{}'", reasons.empty() ? "" : "; ", family.name,
+                               shape.name, family.legal.text());
+        return true;
+      }
+    }
+    return false;
+  };
+  const std::size_t all = families.size();
+  std::erase_if(families, unfit);
+  if (families.empty() && all > 0) throw usage_error(reasons);
+}
+
 Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
                  const std::string& family) {
   std::vector<Family> families = load_families(tree, task);
@@ -48,6 +69,7 @@ Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& dev
     if (chosen == names.end()) throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
     families = {families[static_cast<std::size_t>(chosen - names.begin())]};
   }
+  drop_unfit(families, known_to_space(device, target), target);
   return Space(std::move(families), known_to_space(device, target), specialisations_of(task, target));
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "cli/text/files.h"
@@ -50,9 +52,19 @@ std::vector<fs::path> usual_places() {
   return places;
 }
 
+/// The first usual place that holds a task. `looked`: all that were tried, when there is none.
+std::optional<fs::path> shipped_templates(std::string& looked) {
+  for (const fs::path& place : usual_places()) {
+    if (holds_a_task(place)) return place;
+    looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
+  }
+  return std::nullopt;
+}
+
 bool is_template(const fs::path& file) {
   const std::string extension = file.extension().string();
-  return extension == ".json" || extension == ".cu" || extension == ".cuh";
+  return extension == ".json" || extension == ".cu" || extension == ".cuh" || extension == ".npy" ||
+         extension == ".bin";
 }
 
 bool is_inside(const fs::path& file, const fs::path& root) {
@@ -85,10 +97,7 @@ fs::path find_templates(const std::string& wish) {
     return named_folder(named, "EVO_TEMPLATES");
   }
   std::string looked;
-  for (const fs::path& place : usual_places()) {
-    if (holds_a_task(place)) return place;
-    looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
-  }
+  if (const auto shipped = shipped_templates(looked)) return *shipped;
   throw usage_error(fmt::format("no templates found (looked in {}): name the folder with --templates DIR", looked));
 }
 
@@ -122,8 +131,20 @@ SourceTree read_templates(const fs::path& folder) {
   return tree;
 }
 
+SourceTree with_shipped(SourceTree tree) {
+  std::string looked;
+  const auto shipped = shipped_templates(looked);
+  if (!shipped) return tree;
+  std::set<std::string> own;  // The folders of the tasks that stand in the place of a shipped one.
+  for (const auto& [path, content] : tree) own.insert(path.substr(0, path.find('/')));
+  own.erase("include");
+  for (auto& [path, content] : read_templates(*shipped))
+    if (!own.contains(path.substr(0, path.find('/')))) tree.emplace(path, std::move(content));
+  return tree;
+}
+
 SourceTree load_templates(const std::string& wish) {
-  return read_templates(find_templates(wish));
+  return with_shipped(read_templates(find_templates(wish)));
 }
 
 }  // namespace evo::cli

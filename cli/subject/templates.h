@@ -12,12 +12,16 @@ namespace evo::cli {
 /// Throws usage_error that says where it looked, or what is wrong with the folder that was named.
 std::filesystem::path find_templates(const std::string& wish);
 
-/// Reads the regular files *.json, *.cu and *.cuh below `folder`. Hidden files are left out. Throws
+/// Reads the regular files *.json, *.cu, *.cuh, *.npy and *.bin below `folder`. Hidden files are left out. Throws
 /// usage_error for links that leave the folder, files above 1 MiB, more than 10,000 files, and what cannot be
 /// read.
 SourceTree read_templates(const std::filesystem::path& folder);
 
-/// find_templates, then read_templates.
+/// The tree, and what the shipped templates have beyond it.
+SourceTree with_shipped(SourceTree tree);
+
+/// The templates that find_templates names, and the shipped ones: a task of the same name stands in the place of a
+/// shipped one, and so does a file of include/.
 SourceTree load_templates(const std::string& wish);
 
 }  // namespace evo::cli

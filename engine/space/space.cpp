@@ -130,9 +130,9 @@ Space::Space(std::vector<Family> families, const Bindings& facts, std::vector<Bi
   impl_->specialisations = specialisations.empty() ? std::vector<Bindings>{{}} : std::move(specialisations);
   std::string reasons;
   for (Family& family : families) {
-    if (!family.requires_device.evaluate_bool(facts)) {
-      reasons += fmt::format("; {} requires {} ({})", family.name, family.requires_device.text(),
-                             values_read(family.requires_device, facts));
+    if (!may_serve(family, facts)) {
+      reasons += fmt::format("; {} requires {} ({})", family.name, family.legal.text(),
+                             values_read(family.legal, facts));
       continue;
     }
     Diagram diagram(family, facts, impl_->specialisations);

@@ -39,9 +39,11 @@ class Loader {
                       "max_registers", "launches"});
     if (const auto summary = root_.find("summary")) family_.summary = summary->text();
     const NameScope facts(fact_names());
-    family_.requires_device = facts.read(root_, "requires", true);
     program_scope_ = facts;
     for (const Option& option : task_.options) program_scope_.add(option.name);
+    NameScope contract = program_scope_;
+    contract.add(task_.shape_parameters);
+    family_.legal = contract.read(root_, "requires", true);
     genes();
     for (const std::string& parameter : task_.specialised) program_scope_.add(parameter);
     plan_scope_ = program_scope_;
@@ -258,6 +260,11 @@ const Gene* Family::gene(std::string_view wanted) const {
     if (gene.name == wanted) return &gene;
   }
   return nullptr;
+}
+
+bool may_serve(const Family& family, const Bindings& known) {
+  const auto decided = family.legal.evaluate_partially(known);
+  return !decided || Expression::constant(*decided).evaluate_bool({});
 }
 
 std::vector<Family> load_families(const SourceTree& tree, const Task& task) {

@@ -62,7 +62,7 @@ struct Family {
   std::string task;
   std::string name;
   std::string summary;
-  Expression requires_device;  ///< "sm >= 89": over facts only.
+  Expression legal;  ///< `requires`: over facts, options and shape parameters ("sm >= 89 && K % 8 == 0").
   std::vector<Gene> genes;
   std::vector<Derived> derived;
   std::vector<Constraint> constraints;  ///< Over genes, derived values, facts, options and specialised parameters.
@@ -78,6 +78,9 @@ struct Family {
 /// Reads every family of a task. Throws usage_error that names file, key and reason: unknown keys, unknown
 /// names in expressions, genes that read later genes, empty slots.
 std::vector<Family> load_families(const SourceTree& tree, const Task& task);
+
+/// Whether nothing that is known (facts, options, a shape) is against the family. Throws usage_error.
+bool may_serve(const Family& family, const Bindings& known);
 
 /// What a family's expressions may read of the device, by name.
 Bindings facts_of(const DeviceLimits& limits);

@@ -36,11 +36,6 @@ Dim3 dims_of(std::span<const Expression, 3> dims, const Bindings& scope, std::st
 
 enum class Side : std::uint8_t { candidate, reference };
 
-// A reference writes floats, doubles where the task asks for them, and integers as they are.
-DType reference_dtype(DType dtype) {
-  return is_floating(dtype) && dtype != DType::f64 ? DType::f32 : dtype;
-}
-
 std::uint64_t bytes_of_extent(const Tensor& tensor, DType dtype, std::int64_t extent) {
   if (extent > std::numeric_limits<std::int64_t>::max() / 8)
     throw usage_error(fmt::format("tensor '{}' has more bytes than 64 bits can count", tensor.name));
@@ -155,6 +150,10 @@ Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope
 }
 
 }  // namespace
+
+DType reference_dtype(DType dtype) {
+  return is_floating(dtype) && dtype != DType::f64 ? DType::f32 : dtype;
+}
 
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
                   const Shape& shape, const Bindings& facts) {

@@ -11,7 +11,10 @@ namespace evo {
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
                   const Shape& shape, const Bindings& facts);
 
-/// The host side of the task's reference kernel, whose outputs are all f32.
+/// What a reference writes: floats, doubles where the task asks for them, and integers as they are.
+DType reference_dtype(DType dtype);
+
+/// The host side of the task's reference kernel.
 Plan reference_plan(const Task& task, const Bindings& options, const Shape& shape);
 
 }  // namespace evo

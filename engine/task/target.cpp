@@ -6,6 +6,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/device/device_kind.h"
+#include "engine/task/floor.h"
 
 namespace evo {
 namespace {
@@ -41,6 +43,12 @@ void add_once(std::vector<Shape>& shapes, Shape shape) {
   if (std::none_of(shapes.begin(), shapes.end(), same)) shapes.push_back(std::move(shape));
 }
 
+/// Some of the device's grid of cases goes to each shape; one that takes all of it leaves nothing to the others.
+bool is_too_large(const Task& task, const DeviceKind& kind, const Bindings& options, const Shape& shape) {
+  const Floor floor = floor_of(task, options, shape);
+  return kind.on_host && static_cast<double>(floor.flops) + 8.0 * static_cast<double>(floor.bytes) > kind.held_out_work;
+}
+
 }  // namespace
 
 const Limits& limits_of(const Task& task, const Target& target) {
@@ -53,13 +61,16 @@ Target make_target(const Task& task, std::string_view device_kind, const std::ve
   target.options = chosen_options(task, options);
   target.objective = objective.empty() ? task.objectives.front().name : task.objective(objective).name;
   const auto set = task.shape_sets.find(std::string(device_kind));
-  const bool has_set = set != task.shape_sets.end();
-  if (shapes.empty() && !has_set) {
-    throw usage_error(
-        fmt::format("task {} has no shapes for {} devices; name some of its shapes", task.name, device_kind));
+  std::vector<std::string> timed = shapes;
+  if (timed.empty())
+    timed = set == task.shape_sets.end() ? std::vector<std::string>{task.shapes.front().name} : set->second.timed;
+  for (const std::string& text : timed) {
+    Shape shape = parse_shape(task, text);
+    if (!is_legal(task, target.options, shape))
+      throw usage_error(
+          fmt::format("shape {} does not meet '{}' of task {}", shape.name, task.legal.text(), task.name));
+    add_once(target.timed, std::move(shape));
   }
-  for (const std::string& text : shapes.empty() ? set->second.timed : shapes)
-    add_once(target.timed, parse_shape(task, text));
 
   add_default_validation(task, device_kind, target);
   for (const Shape& shape : target.timed) add_once(target.validated, shape);
@@ -68,12 +79,24 @@ Target make_target(const Task& task, std::string_view device_kind, const std::ve
 
 void add_default_validation(const Task& task, std::string_view device_kind, Target& target) {
   const auto set = task.shape_sets.find(std::string(device_kind));
-  if (set == task.shape_sets.end()) return;
+  const bool has_set = set != task.shape_sets.end();
+  std::vector<std::string> names;
+  for (const Shape& shape : task.shapes) names.push_back(shape.name);
+  if (has_set) names = set->second.validated;
   const std::vector<Bindings> specialisations = specialisations_of(task, target);
-  for (const std::string& name : set->second.validated) {
+  for (const std::string& name : names) {
     const Shape& shape = task.shape(name);
-    const bool wanted = std::ranges::find(specialisations, specialisation_of(task, shape)) != specialisations.end();
-    if (wanted) add_once(target.validated, shape);
+    const auto skip = [&](const std::string& why) { target.skipped.push_back(fmt::format("{}: {}", name, why)); };
+    if (!is_legal(task, target.options, shape)) {
+      skip(fmt::format("does not meet '{}'", task.legal.text()));
+    } else if (std::ranges::find(specialisations, specialisation_of(task, shape)) == specialisations.end()) {
+      skip(fmt::format("no timed shape has its {}", list_of(task.specialised)));
+    } else if (!has_set && is_too_large(task, kind_named(device_kind), target.options, shape)) {
+      skip(fmt::format("too much work for {}; name it in sets.{}.validated to have it", kind_named(device_kind).title,
+                       device_kind));
+    } else {
+      add_once(target.validated, shape);
+    }
   }
 }
 

@@ -12,8 +12,9 @@ namespace evo {
 struct Target {
   Bindings options;  ///< Every option of the task has a value.
   std::vector<Shape> timed;
-  std::vector<Shape> validated;       ///< Restricted to specialisations that occur in `timed`.
-  std::string objective = "latency";  ///< One of the task's: which limits its candidates keep.
+  std::vector<Shape> validated;           ///< Restricted to specialisations that occur in `timed`.
+  std::string objective = "latency";      ///< One of the task's: which limits its candidates keep.
+  std::vector<std::string> skipped = {};  ///< Listed shapes that are not validated, each with the reason.
 };
 
 /// The error limits of the target's objective, which every validated case must keep. Throws usage_error when the task
@@ -21,13 +22,15 @@ struct Target {
 const Limits& limits_of(const Task& task, const Target& target);
 
 /// Resolves options and shape sets. `device_kind` is the name of one. Each of `shapes` is anything that parse_shape
-/// reads; without any, the task's own for that kind are timed. `options` override the task's defaults. An empty
-/// `objective` means the task's first. Timed shapes are validated too. Throws usage_error for unknown names.
+/// reads; without any, the task's own for that kind are timed, or its first shape. `options` override the task's
+/// defaults. An empty `objective` means the task's first. Timed shapes are validated too. Throws usage_error for
+/// unknown names.
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
                    const Bindings& options, std::string_view objective = {});
 
-/// Adds the shapes that the task validates by default on this kind of device, as far as a timed shape has the same
-/// specialisation.
+/// Adds the shapes that the task validates by default on this kind of device: those of its set, else every shape. Left
+/// out, with a reason in `skipped`, are shapes of which no timed one has the specialisation, shapes that `requires`
+/// excludes under the options, and, without a set, those that are too much work for the device.
 void add_default_validation(const Task& task, std::string_view device_kind, Target& target);
 
 /// The distinct values of the specialised parameters among the target's timed shapes.

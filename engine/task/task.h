@@ -121,8 +121,8 @@ struct Task {
   Expression reference_block[3];
   std::vector<ArgumentSpec> reference_arguments;
   SourceTree files;  ///< Of draws `@FILE`, by their path within the task's folder.
-  /// xxh3 over task.json, the reference and every file under the task's folder and include/, but not its
-  /// mutants: rows of another hash never compete.
+  /// xxh3 over every file under the task's folder but its mutants, and over those of include/ that they name: rows of
+  /// another hash never compete.
   std::string hash;
 
   const Shape& shape(std::string_view name) const;          ///< Throws usage_error listing the names there are.

@@ -66,6 +66,12 @@ int number_of_arch(std::string_view arch) {
   return number;
 }
 
+/// "std" of "--std=c++17" and "-std=c++20": NVRTC takes an option once.
+std::string_view key_of(std::string_view option) {
+  option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
+  return option.substr(0, option.find('='));
+}
+
 bool is_machine_fault(nvrtcResult result) {
   return result == NVRTC_ERROR_OUT_OF_MEMORY || result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE;
 }
@@ -240,7 +246,11 @@ std::vector<std::string> NvrtcCompiler::options_for(const SourceRequest& request
     for (const std::string& folder : request.include_folders) options.push_back("-I" + folder);
     for (const std::filesystem::path& folder : header_folders_) options.push_back("-I" + folder.string());
   }
-  options.insert(options.end(), request.options.begin(), request.options.end());
+  for (const std::string& given : request.options) {
+    std::erase_if(
+        options, [&](const std::string& ours) { return ours.find('=') != ours.npos && key_of(ours) == key_of(given); });
+    options.push_back(given);
+  }
   return options;
 }
 
@@ -254,7 +264,9 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const NvrtcProgram& program, 
   std::string log = repeatable_log(fetch<std::string>(program, api().log_size, api().log, "nvrtcGetProgramLog"));
   if (result == NVRTC_ERROR_COMPILATION) return compile_failure(first_error(log), log);
   if (result != NVRTC_SUCCESS)
-    return compile_failure(fmt::format("NVRTC: {}", api().error_string(result)), std::move(log));
+    return compile_failure(fmt::format("NVRTC: {}{} (options: {})", api().error_string(result),
+                                       log.empty() ? "" : ": " + first_error(log), fmt::join(options, " ")),
+                           log);
 
   Binary binary;
   binary.arch = arch;

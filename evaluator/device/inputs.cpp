@@ -316,11 +316,24 @@ InputRecipe resolve_input(const Task& task, const Tensor& tensor, const Bindings
   return recipe;
 }
 
+/// The dtype that the elements are stored as in the end.
+DType stored_dtype(const InputRecipe& recipe) {
+  return recipe.widened.value_or(recipe.dtype);
+}
+
+std::vector<std::byte> widened(const InputRecipe& recipe, const std::vector<std::byte>& dense) {
+  std::vector<std::byte> wide(bytes_for(*recipe.widened, recipe.elements));
+  for (std::uint64_t i = 0; i < recipe.elements; ++i)
+    store_at(*recipe.widened, wide.data(), i, load_at(recipe.dtype, dense.data(), i));
+  return wide;
+}
+
 /// Dense elements at their places; what lies between is never to be read: it holds NaNs, or the largest integers.
 std::vector<std::byte> with_strides(const InputRecipe& recipe, const std::vector<std::byte>& dense) {
   const StridedLayout layout(recipe.dims, recipe.strides);
-  std::vector<std::byte> content(layout.extent() * size_of(recipe.dtype), std::byte{0xff});
-  layout.scatter(dense, size_of(recipe.dtype), content);
+  const std::size_t size = size_of(stored_dtype(recipe));
+  std::vector<std::byte> content(layout.extent() * size, std::byte{0xff});
+  layout.scatter(dense, size, content);
   return content;
 }
 
@@ -374,8 +387,8 @@ std::uint64_t input_bytes(const CaseRecipe& recipe) {
 }
 
 std::uint64_t bytes_of(const InputRecipe& input) {
-  if (input.strides.empty() || input.elements == 0) return bytes_for(input.dtype, input.elements);
-  return StridedLayout(input.dims, input.strides).extent() * size_of(input.dtype);
+  if (input.strides.empty() || input.elements == 0) return bytes_for(stored_dtype(input), input.elements);
+  return StridedLayout(input.dims, input.strides).extent() * size_of(stored_dtype(input));
 }
 
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe) {
@@ -394,6 +407,8 @@ std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe) {
       convert(input, draw(input, recipe.seed), contents[i].data());
     }
   }
+  for (std::size_t i = 0; i < recipe.inputs.size(); ++i)
+    if (recipe.inputs[i].widened) contents[i] = widened(recipe.inputs[i], contents[i]);
   for (std::size_t i = 0; i < recipe.inputs.size(); ++i)
     if (!recipe.inputs[i].strides.empty() && recipe.inputs[i].elements > 0)
       contents[i] = with_strides(recipe.inputs[i], contents[i]);

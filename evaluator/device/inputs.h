@@ -22,16 +22,17 @@ struct InputRecipe {
   Distribution distribution = Distribution::normal;
   double gain = 1.0;
   std::uint64_t stream = 0;  ///< Key of its random numbers.
-  /// The inputs that receive the scales and zero points of this one. Their values are computed, not drawn.
+  /// The input that receives the scales of this one. Those and zero points are computed, not drawn.
   std::optional<std::uint32_t> scale = std::nullopt;
-  std::optional<std::uint32_t> zero_point = std::nullopt;
   bool is_computed = false;  ///< Holds scales or zero points.
+  std::optional<std::uint32_t> zero_point = std::nullopt;  ///< The input that receives the zero points of this one.
   DrawKind draw = DrawKind::automatic;
   std::vector<Number> numbers = {};            ///< Of the draw.
   std::string content = {};                    ///< Of the draw `file`: the file's bytes.
   std::vector<std::uint64_t> dims = {};        ///< Outermost first.
   std::vector<std::uint64_t> scale_dims = {};  ///< As many: groups of scales along each dim.
   std::vector<std::uint64_t> strides = {};     ///< In elements; empty: dense.
+  std::optional<DType> widened = std::nullopt;  ///< The elements are stored as these: what a reference works on.
 };
 
 /// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent

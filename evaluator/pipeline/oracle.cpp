@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/task/candidate.h"
+#include "engine/task/plan_resolution.h"
 #include "evaluator/base/recently_used.h"
 
 namespace evo {
@@ -65,7 +66,7 @@ class OracleRun {
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
     const auto ran =
-        ask<protocol::Ran>(device_, protocol::Run{reference.module, plan, one.recipe, 1},
+        ask<protocol::Ran>(device_, protocol::Run{reference.module, plan, reference_recipe(one.recipe), 1},
                            kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
                            fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
     if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
@@ -131,6 +132,13 @@ class OracleRun {
       if (reference.program.plans.contains(one.shape.name)) return reference;
     }
     throw machine_error(fmt::format("no reference for shape {}", one.shape.name));
+  }
+
+  /// What is read and written at one place holds the drawn values in the reference's own types.
+  CaseRecipe reference_recipe(CaseRecipe recipe) const {
+    for (std::size_t i = options_.task.inputs.size(); i < recipe.inputs.size(); ++i)
+      recipe.inputs[i].widened = reference_dtype(recipe.inputs[i].dtype);
+    return recipe;
   }
 
   Expected split(const Case& one, const Plan& plan, const std::vector<std::byte>& outputs) const {

@@ -77,6 +77,17 @@ class VirtualDevice : public VirtualGpu {
   std::vector<std::string> kernels(const Module& module) const override {
     return dynamic_cast<const LoadedModule&>(module).kernel_names();
   }
+  std::optional<std::vector<DeclaredParameter>> parameters(const Module& module,
+                                                           const std::string& kernel) const override;
+  std::vector<DeclaredVariable> variables(const Module& module) const override;
+  void limit_instructions(std::uint64_t of_a_warp) override {
+    budget_.warp_instructions = of_a_warp;
+    // A launch may take as much more as it may by default.
+    const Budget usual;
+    const std::uint64_t warps = usual.launch_instructions / usual.warp_instructions;
+    budget_.launch_instructions =
+        std::max(usual.launch_instructions, of_a_warp * std::min(warps, ~std::uint64_t{0} / of_a_warp));
+  }
   std::optional<Failure> run_kernel(const Module& module, const evo::Launch& planned,
                                     std::span<const std::vector<std::byte>> arguments, KernelRun& run) override;
   PlanCost model(const Module& module, const Plan& plan, const Buffers& buffers, bool cold,
@@ -108,6 +119,7 @@ class VirtualDevice : public VirtualGpu {
   const DeviceModel& model_;
   DeviceInfo info_;
   int threads_ = 1;
+  Budget budget_;
   GlobalMemory memory_;
   std::unique_ptr<Sanitiser> sanitiser_;  ///< Null: launches are not sanitised.
 };
@@ -241,6 +253,7 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.resident_blocks =
       static_cast<std::uint32_t>(occupancy_of(*kernel, planned, module.build()).blocks * model_.sm_count);
   launch.threads = threads_;
+  launch.budget = budget_;
   if (kernel->cooperative && volume(planned.grid) > launch.resident_blocks)
     return refusal(fmt::format("kernel {} awaits the whole grid: of its {} blocks {} are resident together",
                                kernel->name, volume(planned.grid), launch.resident_blocks));
@@ -356,6 +369,27 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
     if (failure) return {};
   }
   return model_plan(std::move(costs));
+}
+
+std::optional<std::vector<DeclaredParameter>> VirtualDevice::parameters(const Module& module,
+                                                                        const std::string& kernel) const {
+  try {
+    const Kernel* found = dynamic_cast<const LoadedModule&>(module).kernel(kernel);
+    if (found == nullptr) return std::nullopt;
+    std::vector<DeclaredParameter> declared;
+    for (const KernelParameter& parameter : found->parameters)
+      declared.push_back({parameter.bytes, std::string(ptx::name_of(parameter.type))});
+    return declared;
+  } catch (const LoadError&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<DeclaredVariable> VirtualDevice::variables(const Module& module) const {
+  std::vector<DeclaredVariable> declared;
+  for (const auto& variable : dynamic_cast<const LoadedModule&>(module).variables())
+    declared.push_back({variable.name, variable.address, variable.bytes});
+  return declared;
 }
 
 std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo::Launch& planned,

@@ -315,6 +315,7 @@ json write(const CaseRecipe& recipe) {
                       {"scale", input.scale ? json(*input.scale) : json()},
                       {"zero_point", input.zero_point ? json(*input.zero_point) : json()},
                       {"is_computed", input.is_computed},
+                      {"widened", input.widened ? json(code(*input.widened)) : json()},
                       {"draw", code(input.draw)},
                       {"numbers", write(input.numbers)},
                       {"content", hex_of(input.content)},
@@ -363,6 +364,7 @@ InputRecipe read_input(const json& from, std::size_t inputs) {
     *index = integer<std::uint32_t>(from, key);
     if (**index >= inputs) throw ProtocolError(fmt::format("field {} names no input", key));
   }
+  if (!field(from, "widened").is_null()) input.widened = enumerator(from, "widened", DType::f64);
   input.draw = enumerator(from, "draw", DrawKind::file);
   input.numbers = read_numbers(from, "numbers");
   input.content = read_hex(from, "content");

@@ -27,10 +27,12 @@ Bindings bindings_of(const json& object) {
       bindings[name] = value.get<bool>();
     } else if (value.is_number_integer()) {
       bindings[name] = value.get<std::int64_t>();
+    } else if (value.is_number_float()) {
+      bindings[name] = value.get<double>();
     } else if (value.is_string()) {
       bindings[name] = value.get<std::string>();
     } else {
-      throw usage_error(fmt::format("the value of \"{}\" is not an integer, a boolean or a string", name));
+      throw usage_error(fmt::format("the value of \"{}\" is not a number, a boolean or a string", name));
     }
   }
   return bindings;

@@ -135,9 +135,9 @@ TEST_CASE("a plan resolves sizes, workspaces, maps and arguments") {
   CHECK(!plan.launches[0].programmatic);
   CHECK(plan.launches[1].programmatic);
   using enum Argument::Kind;
-  CHECK(kinds(plan.launches[0]) == std::vector{tensor, tensor, tensor, workspace, i32, i32});
-  CHECK(plan.launches[0].arguments[4].value == 3);
-  CHECK(plan.launches[0].arguments[5].value == 1);
+  CHECK(kinds(plan.launches[0]) == std::vector{tensor, tensor, tensor, workspace, value, value});
+  CHECK(plan.launches[0].arguments[4].fields == Argument::of_int(3).fields);
+  CHECK(plan.launches[0].arguments[5].fields == Argument::of_int(1).fields);
   CHECK(plan.launches[1].arguments[1].index == 2);
 }
 
@@ -278,5 +278,5 @@ TEST_CASE("the reference is rendered for a specialisation and writes f32") {
   CHECK(plan.launches[0].kernel == "scale_reference");
   CHECK(plan.launches[0].grid == Dim3{3, 1, 1});
   CHECK(plan.launches[0].block == Dim3{64, 1, 1});
-  CHECK(plan.launches[0].arguments[3].value == 192);
+  CHECK(plan.launches[0].arguments[3].fields == Argument::of_int(192).fields);
 }

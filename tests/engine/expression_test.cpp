@@ -142,11 +142,12 @@ TEST_CASE("malformed text is refused with its column") {
   CHECK_THAT(parse_complaint("a b"), ContainsSubstring("column 3: unexpected 'b'"));
   CHECK_THAT(parse_complaint("a = b"), ContainsSubstring("comparison is written '=='"));
   CHECK_THAT(parse_complaint("a @ b"), ContainsSubstring("column 3: unexpected character '@'"));
-  CHECK_THAT(parse_complaint("1.5 * a"), ContainsSubstring("numbers are integers"));
+  CHECK_THAT(parse_complaint("1.5.2 * a"), ContainsSubstring("'1.5.2' is no number"));
+  CHECK_THAT(parse_complaint("1e999"), ContainsSubstring("'1e999' is no number"));
   CHECK_THAT(parse_complaint("12ab"), ContainsSubstring("'12ab' is not an integer"));
   CHECK_THAT(parse_complaint("9223372036854775808"), ContainsSubstring("does not fit 64 bits"));
   CHECK_THAT(parse_complaint("'open"), ContainsSubstring("string without an end"));
-  CHECK_THAT(parse_complaint("sqrt(a)"), ContainsSubstring("unknown function 'sqrt'"));
+  CHECK_THAT(parse_complaint("cbrt(a)"), ContainsSubstring("unknown function 'cbrt'"));
   CHECK_THAT(parse_complaint("ceil_div(a)"), ContainsSubstring("ceil_div takes 2 arguments, not 1"));
   CHECK_THAT(parse_complaint("pow2()"), ContainsSubstring("pow2 takes 1 argument, not 0"));
   CHECK_THAT(parse_complaint("a in b"), ContainsSubstring("expected a list"));
@@ -154,6 +155,22 @@ TEST_CASE("malformed text is refused with its column") {
   CHECK_THAT(parse_complaint(""), ContainsSubstring("expected a value"));
   CHECK_THAT(parse_complaint("and"), ContainsSubstring("expected a value, found 'and'"));
   CHECK_THAT(parse_complaint("a not b"), ContainsSubstring("expected 'in' after 'not'"));
+}
+
+TEST_CASE("reals are computed with where one operand is a real") {
+  CHECK(value_of("7 / 2") == "3");
+  CHECK(value_of("7 / 2.0") == "3.5");
+  CHECK(value_of("1e-5") == "1e-05");
+  CHECK(value_of("2.0 * 2") == "4.0");
+  CHECK(value_of("0.5 < 1 && 1.0 == 1") == "true");
+  CHECK(value_of("max(1, 2.5)") == "2.5");
+  CHECK(value_of("sqrt(16)") == "4.0");
+  CHECK(value_of("rsqrt(64) == 0.125") == "true");
+  CHECK(value_of("pow(2, -1) + exp(0) + log(1) + real(3)") == "4.5");
+  CHECK_THAT(evaluation_complaint("sqrt(0 - 1)"), ContainsSubstring("sqrt of -1: must not be negative"));
+  CHECK_THAT(evaluation_complaint("1.0 / 0"), ContainsSubstring("division by zero"));
+  CHECK_THAT(evaluation_complaint("exp(1000)"), ContainsSubstring("is no finite number"));
+  CHECK_THAT(evaluation_complaint("5.0 % 2"), ContainsSubstring("a real number stands where an integer is needed"));
 }
 
 TEST_CASE("depth and length are bounded") {

@@ -30,7 +30,7 @@ TEST_CASE("every part of a family is read") {
   CHECK(family.task == "scale");
   CHECK(family.name == "plain");
   CHECK(family.kernel_path == "scale/plain/kernel.cu");
-  CHECK(family.requires_device.evaluate_bool({{"sm", number(80)}}));
+  CHECK(family.legal.evaluate_bool({{"sm", number(80)}}));
   REQUIRE(family.genes.size() == 4);
   CHECK(family.gene("threads")->kind == Gene::Kind::number);
   CHECK(family.gene("threads")->doc == "threads of a CTA");
@@ -101,7 +101,7 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
       {R"("slot": true)", R"("slot": true, "values": ["a"])", "a slot takes its values from the files"},
       {"[32, 64, 128]", R"([32, "64"])", "genes[0].values[1]: values of one gene"},
       {"[32, 64, 128]", "[]", "genes[0].values: at least one value"},
-      {"[32, 64, 128]", "[0.5]", "genes[0].values[0]: expected an integer, true, false or a string, not 0.5"},
+      {"[32, 64, 128]", "[0.5]", "genes[0].values[0]: numbers of a gene are integers; name reals by strings"},
       {R"("name": "vector")", R"("name": "threads")", "genes[1].name: the name 'threads' is already taken"},
       {R"("name": "vector")", R"("name": "N")", "already taken by the task"},
       {R"("name": "vector")", R"("name": "sm")", "the name 'sm' is already taken"},

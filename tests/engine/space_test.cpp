@@ -303,7 +303,7 @@ TEST_CASE("why_illegal says what is wrong with a genome") {
 TEST_CASE("families that the device cannot run or that have no genome are left out with the reason") {
   Family old = family("old", {gene("x", {number(1)})}, {});
   Family modern = family("modern", {gene("x", {number(1)})}, {});
-  modern.requires_device = parse("sm >= 90");
+  modern.legal = parse("sm >= 90");
   const Family empty = family("empty", {gene("x", {number(1), number(2)})}, {"x > 2"});
   const Bindings facts = {{"sm", number(89)}};
   const Space space({old, modern, empty}, facts, {});

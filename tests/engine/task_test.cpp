@@ -88,8 +88,8 @@ TEST_CASE("dims may depend on options, and so may scale groups") {
 TEST_CASE("the dims of scales are checked for every choice of options") {
   const std::string complaint = load_complaint(R"("dims": ["N"])", R"("dims": ["fused ? M : N"])");
   CHECK(complaint ==
-        "scale/task.json: inputs[0].scale: the dims of 'a' must be leading dims of 'x', and ones after these (shape "
-        "small, fused=true)");
+        "scale/task.json: inputs[0].scale: the dims of 'a' must divide those of 'x' into equal groups (shape small, "
+        "fused=true)");
 }
 
 TEST_CASE("a task without objectives has one, latency, with the task's limits") {
@@ -196,7 +196,7 @@ TEST_CASE("mistakes in task.json are named with file, key and reason") {
   const std::vector<Mistake> part = {
       {R"("dtype": "e4m3")", R"("dtype": "e4m4")", "inputs[0].dtype: unknown dtype 'e4m4'"},
       {R"("dtype": "out")", R"("dtype": "fused")", "option 'fused' has values that are no dtypes"},
-      {R"("dims": ["N"])", R"("dims": ["M"])", "inputs[0].scale: the dims of 'a' must be leading dims of 'x'"},
+      {R"("dims": ["N"])", R"("dims": ["M"])", "inputs[0].scale: the dims of 'a' must divide those of 'x' into equal groups"},
       {R"("dims": ["N"])", R"("dims": ["N +"])", "inputs[1].dims[0]: expression 'N +'"},
       {R"("specialised": ["M"])", R"("specialised": ["Q"])", "specialised[0]: unknown shape parameter 'Q'"},
       {R"("timed": ["large"])", R"("timed": ["huge"])", "sets.cuda.timed[0]: unknown shape 'huge'"},

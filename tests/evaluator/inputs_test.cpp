@@ -66,6 +66,8 @@ CaseRecipe quantised(DType dtype, Distribution distribution, double gain) {
   CaseRecipe recipe;
   recipe.inputs = {{"q", dtype, 8192, 64, 2048, 2048, distribution, gain, 99, 1, false},
                    {"q_scale", DType::f32, 4, 4, 4, 4, Distribution::normal, 1, 0, std::nullopt, true}};
+  recipe.inputs[0].dims = {4, 32, 64};
+  recipe.inputs[0].scale_dims = {4, 1, 1};
   return recipe;
 }
 

@@ -38,6 +38,8 @@ CaseRecipe sample_recipe() {
   recipe.seed = 2;
   recipe.inputs.resize(2);
   recipe.inputs[0] = {"q", DType::e4m3, 4096, 64, 4096, 4096, Distribution::spikes, 6.5, 0xfedcba9876543210, 1, false};
+  recipe.inputs[0].dims = {64, 64};
+  recipe.inputs[0].scale_dims = {1, 1};
   recipe.inputs[1] = {"q_scale", DType::f32, 1, 1, 1, 1, Distribution::normal, 1, 3, std::nullopt, true};
   return recipe;
 }
@@ -148,7 +150,7 @@ TEST_CASE("a request that would make the worker read or divide out of range is r
   };
   refuses("/body/recipe/inputs/0/scale", 9);
   refuses("/body/recipe/inputs/0/group", 0);
-  refuses("/body/recipe/inputs/0/group", 64);  // 64 groups for one scale.
+  refuses("/body/recipe/inputs/0/scale_dims/0", 64);  // 64 groups for one scale.
   refuses("/body/recipe/inputs/0/row", 7);
   refuses("/body/recipe/inputs/0/elements", -4096);
   refuses("/body/recipe/inputs/0/dtype", 99);

@@ -82,9 +82,11 @@ write("task", [b"\0".join(folders), b"\0".join(folders[:2]), folders[0]])
 
 plan = {"tensors": [{"name": "a", "dtype": 1, "bytes": 64, "output": True}], "workspaces": [], "maps": [],
         "launches": [{"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "cluster": [1, 1, 1], "smem": 0,
-                      "programmatic": False, "arguments": [{"kind": 0, "index": 0, "value": 0}]}]}
+                      "programmatic": False, "arguments": [{"kind": 0, "index": 0, "fields": []}]}]}
 recipe = {"seed": 1, "inputs": [{"name": "a", "dtype": 0, "elements": 64, "row": 8, "matrix": 64, "group": 64,
-                                 "distribution": 0, "gain": 1.0, "stream": 7, "scale": None, "is_scale": False}]}
+                                 "distribution": 0, "gain": 1.0, "stream": 7, "scale": None, "zero_point": None, "is_computed": False,
+                                 "widened": None, "draw": 0, "numbers": [], "content": "", "dims": [], "scale_dims": [],
+                                 "strides": []}]}
 timing = {"cold": False, "min_samples": 5, "max_samples": 9, "max_seconds": 0.5, "warm_up_seconds": 0.01,
           "relative_interval": 0.01}
 messages = [

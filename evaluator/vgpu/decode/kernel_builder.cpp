@@ -165,7 +165,7 @@ void KernelBuilder::place_parameters(Frame& frame) {
   for (std::size_t i = 0; i < entry_.parameter_count; ++i) {
     const ptx::Variable& variable = entry_.variables[i];
     const std::uint32_t offset = allocate(kernel_->parameter_bytes, variable);
-    kernel_->parameters.push_back({offset, static_cast<std::uint32_t>(variable.bytes)});
+    kernel_->parameters.push_back({offset, static_cast<std::uint32_t>(variable.bytes), variable.type});
     frame.variables.push_back({ptx::Space::param, offset});
   }
 }
