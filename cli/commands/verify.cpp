@@ -92,7 +92,8 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   options.dedup = false;
   const std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
   // The plans are the claim's: they were resolved with the facts of its device.
-  pipeline->submit(0, with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
+  pipeline->submit(
+      0, with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
   return pipeline->wait().evaluation;
 }
 

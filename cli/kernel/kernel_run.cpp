@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -14,15 +13,15 @@
 #include "cli/kernel/parameter_check.h"
 #include "cli/subject/arguments.h"
 #include "cli/text/files.h"
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc_compiler.h"
-#include "evaluator/compile/toolkit_headers.h"
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
-#include "evaluator/vgpu/ptx/demangled.h"
 
 namespace evo::cli {
 namespace {
@@ -31,36 +30,21 @@ constexpr std::uint64_t kLargestSourceBytes = 64 << 20;
 
 // ---- Compiling
 
-/// The C++ name of a kernel, such as "saxpy" or "reduce<float, 256>", from its PTX name.
-std::string readable_name(const std::string& ptx_name) {
-  if (!ptx_name.starts_with("_Z")) return ptx_name;
-  const std::string name = vgpu::demangled(ptx_name);
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '<') ++depth;
-    if (name[i] == '>') --depth;
-    if (depth != 0) continue;
-    if (name[i] == ' ') begin = i + 1;  // A template's name begins with its result type: "void reduce<float>(...)".
-    if (name[i] == '(' && name.compare(i, 21, "(anonymous namespace)") != 0) return name.substr(begin, i - begin);
-    if (name[i] == '(') i += 20;
+/// The kernel of a launch that names none is found later, and a file may well have kernels that nothing launches.
+std::vector<std::string> instances_of(const KernelRequest& request) {
+  std::vector<std::string> instances;
+  for (const LaunchRequest& launch : request.launches) {
+    if (launch.kernel.find('<') != std::string::npos) instances.push_back(launch.kernel);
   }
-  return name;
-}
-
-bool is_expression(const std::string& kernel) {
-  return kernel.find_first_of("<:&") != std::string::npos;
+  return instances;
 }
 
 struct KernelFile {
   Binary binary;
-  std::map<std::string, std::string> kernel_of;  ///< PTX names of C++ expressions.
   bool compiled = false;
 };
 
 KernelFile compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
-  const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
-  const std::unique_ptr<SourceCompiler> compiler = make_compiler(load_nvrtc(environment));
   SourceRequest wanted;
   wanted.source = source;
   wanted.name = request.file;
@@ -68,27 +52,17 @@ KernelFile compile(const KernelRequest& request, const std::string& arch, const 
   const std::size_t slash = request.file.rfind('/');
   wanted.include_folders.push_back(slash == std::string::npos ? "." : request.file.substr(0, slash + 1));
   for (const std::string& folder : request.include_folders) wanted.include_folders.push_back(folder);
-  for (const auto& folder : toolkit_include_folders(environment, compiler->path()))
-    wanted.include_folders.push_back(folder.string());
   for (const std::string& define : request.defines) wanted.options.push_back("-D" + define);
   for (const std::string& option : request.nvrtc_options) {
     if (option.find("-arch") != std::string::npos || option.find("-gpu-architecture") != std::string::npos)
       throw usage_error(fmt::format("--nvrtc-option {}: --arch chooses the architecture", option));
     wanted.options.push_back(option);
   }
-  for (const LaunchRequest& launch : request.launches) {
-    if (is_expression(launch.kernel)) wanted.kernel_expressions.push_back(launch.kernel);
-  }
-  auto compiled = compiler->compile(wanted);
+  wanted.kernels = instances_of(request);
+  auto compiled = make_nvrtc_compiler()->compile(wanted);
   if (const auto* failure = std::get_if<Failure>(&compiled))
     throw usage_error(fmt::format("{} does not compile for {}: {}", request.file, arch, failure->reason));
-  auto& done = std::get<CompiledSource>(compiled);
-  KernelFile program;
-  program.compiled = true;
-  program.binary = std::move(done.binary);
-  for (std::size_t i = 0; i < wanted.kernel_expressions.size(); ++i)
-    program.kernel_of[wanted.kernel_expressions[i]] = done.kernels[i];
-  return program;
+  return {std::move(std::get<Binary>(compiled)), true};
 }
 
 KernelFile load_file(const KernelRequest& request, const std::string& arch) {
@@ -100,23 +74,16 @@ KernelFile load_file(const KernelRequest& request, const std::string& arch) {
   return program;
 }
 
-std::string find_kernel(const KernelFile& program, const std::vector<std::string>& kernels, const std::string& wanted,
-                        const std::string& file) {
-  if (const auto found = program.kernel_of.find(wanted); found != program.kernel_of.end()) return found->second;
-  std::vector<std::string> matches, names;
-  for (const std::string& kernel : kernels) {
-    const std::string name = readable_name(kernel);
-    names.push_back(name);
-    if (wanted.empty() || kernel == wanted || name == wanted || name.ends_with("::" + wanted))
-      matches.push_back(kernel);
-  }
-  if (matches.size() == 1) return matches.front();
+/// The name in PTX of the kernel that a launch wants, or of the only one.
+std::string kernel_of(const KernelFile& program, const std::vector<std::string>& kernels, const std::string& wanted,
+                      const std::string& file) {
+  if (wanted.empty() && kernels.size() == 1) return kernels.front();
   if (wanted.empty())
-    throw usage_error(fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of(names)));
-  if (!matches.empty())
-    throw usage_error(fmt::format("several kernels of {} are called {}: {}", file, wanted, list_of(matches)));
-  throw usage_error(fmt::format("{} has no kernel {}; there are: {} (a template needs its arguments: \"{}<float>\")",
-                                file, wanted, list_of(names), wanted));
+    throw usage_error(
+        fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of_kernels(kernels)));
+  const auto found = find_kernel(kernels, program.binary.build.ptx_name(wanted));
+  if (const auto* none = std::get_if<NoSuchKernel>(&found)) throw usage_error(fmt::format("{}: {}", file, none->why));
+  return std::get<std::string>(found);
 }
 
 // ---- Running
@@ -276,9 +243,9 @@ KernelResults run_kernels(const KernelRequest& request) {
 
   std::vector<std::string> chosen;
   for (const LaunchRequest& wanted : request.launches) {
-    chosen.push_back(find_kernel(program, kernels, wanted.kernel, request.file));
+    chosen.push_back(kernel_of(program, kernels, wanted.kernel, request.file));
     if (const auto parameters = gpu->parameters(*module, chosen.back()))
-      check_arguments(readable_name(chosen.back()), chosen.back(), *parameters, wanted.arguments);
+      check_arguments(readable_kernel_name(chosen.back()), chosen.back(), *parameters, wanted.arguments);
   }
 
   BufferPool buffers(*gpu, seed);
@@ -290,7 +257,7 @@ KernelResults run_kernels(const KernelRequest& request) {
   for (const LaunchRequest& wanted : request.launches) {
     LaunchResult& result = run.launches.emplace_back();
     result.launch.kernel = chosen[run.launches.size() - 1];
-    result.kernel = readable_name(result.launch.kernel);
+    result.kernel = readable_kernel_name(result.launch.kernel);
     result.launch.grid = wanted.grid;
     result.launch.block = wanted.block;
     result.launch.cluster = wanted.cluster;

@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "evaluator/vgpu/ptx/demangled.h"
 
 namespace evo::cli {
 namespace {
@@ -51,7 +51,7 @@ const vgpu::DeclaredVariable& variable_named(std::span<const vgpu::DeclaredVaria
   const vgpu::DeclaredVariable* found = nullptr;
   std::vector<std::string> names;
   for (const vgpu::DeclaredVariable& variable : variables) {
-    const std::string cpp = vgpu::demangled(variable.name);
+    const std::string cpp = demangled(variable.name);
     if (is_of_source(cpp)) names.push_back(cpp);
     if (variable.name != name && cpp != name && !cpp.ends_with("::" + name)) continue;
     if (found != nullptr)

@@ -10,9 +10,9 @@
 #include <utility>
 #include <variant>
 
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "evaluator/vgpu/ptx/demangled.h"
 
 namespace evo::cli {
 namespace {
@@ -141,7 +141,7 @@ std::vector<std::string> parameter_types(const std::string& demangled) {
 
 void check_arguments(const std::string& kernel, const std::string& ptx_name,
                      std::span<const vgpu::DeclaredParameter> parameters, std::span<const ArgumentSpec> arguments) {
-  std::vector<std::string> types = parameter_types(vgpu::demangled(ptx_name));
+  std::vector<std::string> types = parameter_types(demangled(ptx_name));
   if (parameters.size() != arguments.size()) {
     throw usage_error(fmt::format("--arg: {} takes {} arguments{}, {} were given", kernel, parameters.size(),
                                   types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")), arguments.size()));

@@ -1,6 +1,8 @@
 #include "evaluator/compile/toolkit_headers.h"
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 #include <system_error>
 
 namespace evo {
@@ -240,6 +242,27 @@ constexpr HeaderText kHeaders[] = {
 
 #undef EVO_FROM_TOOLKIT
 
+bool begins_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// The name or number behind blanks.
+std::string_view first_name(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return text.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(text, begins_name) - text.begin()));
+}
+
+/// What the preamble defines: the names behind "using" and "#define".
+std::vector<std::string_view> names_of_preamble() {
+  std::vector<std::string_view> names;
+  const std::string_view text = kPreamble;
+  for (const std::string_view introducer : {"using ", "#define "}) {
+    for (std::size_t at = text.find(introducer); at != std::string_view::npos; at = text.find(introducer, at + 1))
+      names.push_back(first_name(text.substr(at + introducer.size())));
+  }
+  return names;
+}
+
 bool has_headers(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / "cuda_fp16.h", ignored);
@@ -265,6 +288,30 @@ std::vector<fs::path> toolkit_include_folders(const NvrtcEnvironment& environmen
     if (fs::is_directory(cccl, ignored)) folders.push_back(cccl);
   }
   return folders;
+}
+
+bool needs_headers(std::string_view source) {
+  static const std::vector<std::string_view> kDefined = names_of_preamble();
+  std::set<std::string_view> used, own;
+  std::string_view previous;
+  bool in_typedef = false, hash = false;
+  for (std::size_t at = 0; at < source.size();) {
+    if (!begins_name(source[at])) {
+      if (source[at] == ';') in_typedef = false;
+      if (source[at] != ' ' && source[at] != '\t') hash = source[at] == '#';
+      ++at;
+      continue;
+    }
+    const std::string_view name = first_name(source.substr(at));
+    if (name == "include" && hash) return true;
+    if (name == "typedef") in_typedef = true;
+    if (std::ranges::find(kDefined, name) != kDefined.end())
+      (in_typedef || previous == "using" || previous == "define" ? own : used).insert(name);
+    previous = name;
+    hash = false;
+    at += name.size();
+  }
+  return !std::ranges::includes(own, used);
 }
 
 std::span<const HeaderText> standard_headers() {

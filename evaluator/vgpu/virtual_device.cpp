@@ -7,7 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/device/launch_rules.h"
 #include "evaluator/device/digest.h"
 #include "evaluator/numbers/elements.h"
@@ -228,11 +230,15 @@ Occupancy VirtualDevice::occupancy_of(const Kernel& kernel, const evo::Launch& p
 std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned, Launch& launch) {
   const Kernel* kernel = nullptr;
   try {
-    kernel = module.kernel(planned.kernel);
+    kernel = module.kernel(module.build().ptx_name(planned.kernel));
   } catch (const LoadError& error) {
     return failure_of(Verdict::unsupported, error.what());
   }
-  if (kernel == nullptr) return refusal(fmt::format("the program has no kernel {}", planned.kernel));
+  if (kernel == nullptr) {
+    std::vector<std::string> names;
+    for (const std::string& name : module.kernel_names()) names.push_back(readable_kernel_name(name));
+    return refusal(fmt::format("the program has no kernel {}; there are: {}", planned.kernel, list_of(names)));
+  }
   if (auto failure = check_limits(*kernel, planned, module.build())) return failure;
   launch.kernel = kernel;
   launch.memory = &memory_;
