@@ -44,7 +44,9 @@ TEST_CASE("every part of a task is read") {
   CHECK(task.flops.evaluate_int({{"N", number(3)}, {"M", number(5)}}) == 15);
   CHECK(task.math == "f32");
   CHECK(task.reference == "scale/reference.cu");
-  CHECK(task.reference_arguments == std::vector<std::string>{"x", "a", "y", "N * M"});
+  std::vector<std::string> arguments;
+  for (const ArgumentSpec& argument : task.reference_arguments) arguments.push_back(argument.text);
+  CHECK(arguments == std::vector<std::string>{"x", "a", "y", "N * M"});
 }
 
 TEST_CASE("tasks are found by their files") {
@@ -196,7 +198,8 @@ TEST_CASE("mistakes in task.json are named with file, key and reason") {
   const std::vector<Mistake> part = {
       {R"("dtype": "e4m3")", R"("dtype": "e4m4")", "inputs[0].dtype: unknown dtype 'e4m4'"},
       {R"("dtype": "out")", R"("dtype": "fused")", "option 'fused' has values that are no dtypes"},
-      {R"("dims": ["N"])", R"("dims": ["M"])", "inputs[0].scale: the dims of 'a' must divide those of 'x' into equal groups"},
+      {R"("dims": ["N"])", R"("dims": ["M"])",
+       "inputs[0].scale: the dims of 'a' must divide those of 'x' into equal groups"},
       {R"("dims": ["N"])", R"("dims": ["N +"])", "inputs[1].dims[0]: expression 'N +'"},
       {R"("specialised": ["M"])", R"("specialised": ["Q"])", "specialised[0]: unknown shape parameter 'Q'"},
       {R"("timed": ["large"])", R"("timed": ["huge"])", "sets.cuda.timed[0]: unknown shape 'huge'"},

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <set>
 #include <variant>
 
 #include "tests/templates/shipped.h"
@@ -84,15 +85,20 @@ TEST_CASE("every exponential, rescale strategy and epilogue compiles") {
 
 TEST_CASE("references compile for every specialisation and option") {
   for (const std::string& task : task_names(shipped_templates())) {
-    const Aimed aimed(task, l4(), {"mission"});
-    for (const int head_dim : {64, 256}) {
-      for (const Option& option : aimed.task().options) {
+    const Task loaded = load_task(shipped_templates(), task);
+    std::set<Bindings> specialisations;
+    for (const Shape& shape : loaded.shapes) {
+      Bindings values;
+      for (const std::string& name : loaded.specialised) values[name] = shape.parameters.at(name);
+      specialisations.insert(values);
+    }
+    for (const Bindings& specialisation : specialisations) {
+      for (const Option& option : loaded.options) {
         for (const Value& value : option.values) {
-          Bindings options = aimed.task().default_options();
-          if (options[option.name] == value && head_dim != 64) continue;
+          Bindings options = loaded.default_options();
+          if (options[option.name] == value && specialisation != *specialisations.begin()) continue;
           options[option.name] = value;
-          const Bindings specialisation{{"D", std::int64_t{head_dim}}};
-          compile(reference_program(shipped_templates(), aimed.task(), options, specialisation, {}), "sm_89");
+          compile(reference_program(shipped_templates(), loaded, options, specialisation, {}), "sm_89");
         }
       }
     }
