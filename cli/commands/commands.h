@@ -19,7 +19,7 @@ struct Invocation {
 /// parser: its options, its help, and the action that it sets when it is chosen. A new command is a new file and a line
 /// here.
 #define EVO_COMMANDS(command)                                                                                      \
-  command(run) command(elites) command(show) command(export) command(verify) command(import) command(lineage)      \
+  command(run) command(tune) command(check) command(elites) command(show) command(export) command(verify) command(import) command(lineage)      \
       command(diff) command(tasks) command(space) command(runs) command(compare) command(replay) command(selftest) \
           command(db) command(vgpu) command(model) command(sanitize) command(doctor)
 

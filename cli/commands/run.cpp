@@ -1,3 +1,5 @@
+#include "cli/commands/run.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -219,6 +221,7 @@ using Json = nlohmann::ordered_json;
 std::string run_document(const RunSummary& summary) {
   Json json = json_document("run");
   json["run"] = run_json(summary.run);
+  json["self_consistent"] = summary.self_consistent;
   json["interrupted"] = summary.result.interrupted;
   json["exhausted"] = summary.result.exhausted;
   json["verdicts"] = Json::object();
@@ -234,6 +237,23 @@ int exit_code_of(const SearchResult& result) {
   if (result.interrupted) return kInterrupted;
   return result.valid > 0 ? kDone : kNothingValid;
 }
+
+/// "200 on a GPU, 40 on the virtual GPU"
+std::string default_evaluations() {
+  std::vector<std::string> defaults;
+  for (const std::string_view name : kind_names()) {
+    defaults.push_back(fmt::format("{} on {}", kind_named(name).evaluations, kind_named(name).title));
+  }
+  return fmt::format("{}", fmt::join(defaults, ", "));
+}
+
+/// Options of one command in groups of its help, as far as it has them.
+void group_options(CLI::App& command, const char* title, const std::vector<const char*>& options) {
+  for (const char* option : options)
+    if (CLI::Option* found = command.get_option_no_throw(option)) found->group(title);
+}
+
+}  // namespace
 
 int run(const RunRequest& request, const std::string& command_line) {
   // From here on Ctrl-C ends the run cleanly.
@@ -296,58 +316,44 @@ int run(const RunRequest& request, const std::string& command_line) {
   return exit_code_of(result);
 }
 
-/// "200 on a GPU, 40 on the virtual GPU"
-std::string default_evaluations() {
-  std::vector<std::string> defaults;
-  for (const std::string_view name : kind_names()) {
-    defaults.push_back(fmt::format("{} on {}", kind_named(name).evaluations, kind_named(name).title));
-  }
-  return fmt::format("{}", fmt::join(defaults, ", "));
-}
-
-}  // namespace
-
-void add_run(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<RunRequest>();
-  CLI::App* command = app.add_subcommand("run", "Search for fast kernels of a task; the three best become its elites");
-  command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");
+void add_search_options(CLI::App& command, RunRequest& request) {
   command
-      ->add_option("--device", request->device,
-                   "auto (the first CUDA GPU, else a virtual one), cuda:N, or vgpu[:h200|h100|a100|l4|rtx4090]")
+      .add_option("--device", request.device,
+                  "auto (the first CUDA GPU, else a virtual one), cuda:N, or vgpu[:h200|h100|a100|l4|rtx4090]")
       ->type_name("DEVICE");
   command
-      ->add_option("--shapes", request->shapes,
-                   "Shapes to time, by name (mission,long) or by all their sizes (1,8,512,64); with several shapes the "
-                   "latency is the geometric mean")
+      .add_option("--shapes", request.shapes,
+                  "Shapes to time, by name (mission,long) or by all their sizes (1,8,512,64); with several shapes the "
+                  "latency is the geometric mean")
       ->allow_extra_args(false)
       ->type_name("A,B");
   command
-      ->add_option("--evals", request->evaluations,
-                   fmt::format("Stop after N candidates (default: {})", default_evaluations()))
+      .add_option("--evals", request.evaluations,
+                  fmt::format("Stop after N candidates (default: {})", default_evaluations()))
       ->type_name("N");
-  command->add_option("--time", request->time, "Stop after this time: 90s, 10m, 1h")->type_name("DURATION");
+  command.add_option("--time", request.time, "Stop after this time: 90s, 10m, 1h")->type_name("DURATION");
   command
-      ->add_option("--seed", request->seed,
-                   "Seed of the search: the same seed repeats it (default: random; it is printed)")
+      .add_option("--seed", request.seed,
+                  "Seed of the search: the same seed repeats it (default: random; it is printed)")
       ->type_name("S");
-  command->add_option("--strategy", request->strategy, fmt::format("{} (default: evolve)", list_of(strategy_names())))
+  command.add_option("--strategy", request.strategy, fmt::format("{} (default: evolve)", list_of(strategy_names())))
       ->type_name("NAME");
-  command->add_option("--option", request->options, "An option of the task, as out=bf16; may be repeated")
+  command.add_option("--option", request.options, "An option of the task, as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command
-      ->add_option("--objective", request->objective,
-                   "Objective of the task: how large its errors may be (evo tasks lists them; default: the first)")
+      .add_option("--objective", request.objective,
+                  "Objective of the task: how large its errors may be (evo tasks lists them; default: the first)")
       ->type_name("NAME");
   command
-      ->add_option("--seed-from", request->seed_from,
-                   "Warm start: begin with the best genomes of other runs of this task. FROM is a database, the number "
-                   "of a run in --db, an exported .cu file, or results of evo export --format; may be repeated")
+      .add_option("--seed-from", request.seed_from,
+                  "Warm start: begin with the best genomes of other runs of this task. FROM is a database, the number "
+                  "of a run in --db, an exported .cu file, or results of evo export --format; may be repeated")
       ->allow_extra_args(false)
       ->type_name("FROM");
   command
-      ->add_option(
-          "--screen", request->screen,
+      .add_option(
+          "--screen", request.screen,
           fmt::format(
               "Surrogate screening: of every N proposals (at most {}), evaluate only the one that the cost model of "
               "the "
@@ -355,44 +361,51 @@ void add_run(CLI::App& app, Invocation& invocation) {
               kMostScreened))
       ->type_name("N");
   command
-      ->add_option(
-          "--presearch", request->presearch,
+      .add_option(
+          "--presearch", request.presearch,
           fmt::format("Model-only pre-search: first search M genomes (at most {}) with the cost model alone and begin "
                       "with the best (default: {}, at most twice --evals, where proposals are screened by default; "
                       "else 0)",
                       kMostPresearched, Presearch().genomes))
       ->type_name("M");
-  add_former_name(*command, "--rehearse", "--presearch", request->presearch);
+  add_former_name(command, "--rehearse", "--presearch", request.presearch);
   command
-      ->add_option("--proposer", request->proposer,
-                   "A command that proposes genomes, alleles and kernels as JSON lines, in addition to the strategy "
-                   "(docs/proposer.md)")
+      .add_option("--proposer", request.proposer,
+                  "A command that proposes genomes, alleles and kernels as JSON lines, in addition to the strategy "
+                  "(docs/proposer.md)")
       ->type_name("CMD");
   command
-      ->add_option("--proposer-share", request->proposer_share,
-                   "The proposer's largest share of the evaluations, in percent")
+      .add_option("--proposer-share", request.proposer_share,
+                  "The proposer's largest share of the evaluations, in percent")
       ->capture_default_str()
       ->type_name("P");
-  command->add_option("--proposer-deadline", request->proposer_deadline, "How long the proposer may take for an answer")
+  command.add_option("--proposer-deadline", request.proposer_deadline, "How long the proposer may take for an answer")
       ->capture_default_str()
       ->type_name("DURATION");
+  add_database_option(command, request.database);
+  command.add_flag("--quiet", request.quiet, "Print no progress");
+  add_json_flag(command, request.json);
+  group_options(command, "Problem", {"--device", "--shapes", "--option", "--objective"});
+  group_options(command, "Limits", {"--evals", "--time"});
+  group_options(command, "Search",
+                {"--strategy", "--seed", "--seed-from", "--screen", "--presearch", "--proposer", "--proposer-share",
+                 "--proposer-deadline"});
+  group_options(command, "Output", {"--db", "--quiet", "--json"});
+}
+
+void add_run(CLI::App& app, Invocation& invocation) {
+  auto request = std::make_shared<RunRequest>();
+  CLI::App* command = app.add_subcommand("run", "Search for fast kernels of a task; the three best become its elites");
+  command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");
+  add_search_options(*command, *request);
   command->add_option("--family", request->family, "Search only this family")->type_name("NAME");
   command
       ->add_option("--resume", request->resume,
                    "Continue this run (evo runs lists them) with its settings; --evals or --time set new limits")
       ->type_name("RUN");
-  add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
-  command->add_flag("--quiet", request->quiet, "Print no progress");
-  add_json_flag(*command, request->json);
-  const auto group = [&](const char* title, const std::vector<const char*>& options) {
-    for (const char* option : options) command->get_option(option)->group(title);
-  };
-  group("Problem", {"--task", "--device", "--shapes", "--option", "--objective", "--family", "--templates"});
-  group("Limits", {"--evals", "--time", "--resume"});
-  group("Search", {"--strategy", "--seed", "--seed-from", "--screen", "--presearch", "--proposer", "--proposer-share",
-                   "--proposer-deadline"});
-  group("Output", {"--db", "--quiet", "--json"});
+  group_options(*command, "Problem", {"--task", "--family", "--templates"});
+  group_options(*command, "Limits", {"--resume"});
   command->callback([request, &invocation] {
     invocation.action = [request, &invocation] { return run(*request, invocation.command_line); };
   });

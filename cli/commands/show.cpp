@@ -10,6 +10,7 @@
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
+#include "cli/subject/self_consistency.h"
 #include "cli/subject/sources.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
@@ -42,7 +43,7 @@ std::string tools_text(const Evaluation& evaluation, const RunInfo& info) {
   return text;
 }
 
-std::string facts_text(const CandidateRow& row, const RunRow& run, const Terminal& terminal) {
+std::string facts_text(const CandidateRow& row, const RunRow& run, bool self_consistent, const Terminal& terminal) {
   const Evaluation& evaluation = row.evaluation;
   Table facts({{""}, {""}});
   facts.add({"task", fmt::format("{} on {} ({})", run.info.task, run.info.device.id, run.info.device.name)});
@@ -56,6 +57,7 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Termina
       {"verdict", evaluation.reason.empty() ? std::string(name_of(evaluation.verdict))
                                             : fmt::format("{}: {}", name_of(evaluation.verdict), evaluation.reason)},
       evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
+  if (self_consistent) facts.add({"reference", fmt::format("none: {}", kSelfConsistentOnly)}, Style::warning);
   if (evaluation.verdict == Verdict::valid) {
     facts.add({"latency", fmt::format("{} us {}{}", microseconds(evaluation.latency_us),
                                       timing_word(kind_named(run.info.device.kind).modelled),
@@ -140,9 +142,9 @@ std::string errors_text(const Evaluation& evaluation, const Terminal& terminal) 
   return table.empty() ? "" : table.text(terminal, 2);
 }
 
-std::string summary_text(const CandidateRow& row, const RunRow& run, const Terminal& terminal) {
+std::string summary_text(const CandidateRow& row, const RunRow& run, bool self_consistent, const Terminal& terminal) {
   std::string text = styled(terminal, Style::bold, fmt::format("candidate {}", row.id)) + '\n';
-  text += facts_text(row, run, terminal);
+  text += facts_text(row, run, self_consistent, terminal);
   for (const std::string& section : {builds_text(row.evaluation, terminal), timings_text(row.evaluation, terminal),
                                      errors_text(row.evaluation, terminal)}) {
     if (!section.empty()) text += '\n' + section;
@@ -173,7 +175,7 @@ std::string samples_text(const Evaluation& evaluation) {
 
 using Json = nlohmann::ordered_json;
 
-std::string show_document(const CandidateRow& candidate, const RunRow& run) {
+std::string show_document(const CandidateRow& candidate, const RunRow& run, bool self_consistent) {
   Json programs = Json::array();
   for (const StoredProgram& program : candidate.programs) {
     programs.push_back({{"specialisation", bindings_json(program.specialisation)},
@@ -188,6 +190,7 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run) {
   json["op"] = candidate.op;
   json["parents"] = candidate.parents;
   json["genome"] = genome_json(candidate.genome);
+  json["self_consistent"] = self_consistent;
   json["elite_rank"] = or_null(candidate.elite_rank);
   json["source_hash"] = candidate.source_hash;
   json["evaluation"] = evaluation_json(candidate.evaluation);
@@ -205,9 +208,10 @@ int show(const Request& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   const CandidateRow row = find_candidate(store, id);
   const RunRow run = find_run(store, row.run);
+  const bool self_consistent = is_self_consistent(store, run.info.task, run.info.task_hash);
   std::string text;
   if (request.json)
-    text = show_document(row, run);
+    text = show_document(row, run, self_consistent);
   else if (request.source)
     text = all_sources(row);
   else if (request.log)
@@ -217,7 +221,7 @@ int show(const Request& request) {
   else if (request.genome)
     text = to_json(row.genome) + '\n';
   else
-    text = summary_text(row, run, terminal_of(stdout));
+    text = summary_text(row, run, self_consistent, terminal_of(stdout));
   fmt::print("{}", text);
   return kDone;
 }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cli/model/modeller.h"
 #include "cli/run/warm_start.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/restore.h"
+#include "cli/subject/short_form_file.h"
 #include "cli/subject/templates.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
@@ -121,12 +123,19 @@ std::string changed_templates_notice(const RunRequest& request, const Task& stor
       stored.name);
 }
 
+/// The templates, and the task that is searched.
+std::pair<SourceTree, std::string> subject_of(const RunRequest& request) {
+  if (request.short_form.empty()) return {load_templates(request.templates), request.task};
+  ShortForm form = load_short_form(request.short_form);
+  return {with_shipped(std::move(form.files)), std::move(form.task)};
+}
+
 }  // namespace
 
 PreparedRun prepare_new(const RunRequest& request, const std::string& command_line) {
   PreparedRun run;
-  const SourceTree tree = load_templates(request.templates);
-  run.task = find_task(tree, request.task);
+  const auto [tree, name] = subject_of(request);
+  run.task = find_task(tree, name);
   run.time_limit = time_limit(request);
   RunInfo& info = run.info;
   info.strategy = checked_strategy(request.strategy);

@@ -20,6 +20,7 @@ inline constexpr std::uint64_t kMostPresearched = 1'000'000;
 /// The options of `evo run` as typed; empty where an option was not given.
 struct RunRequest {
   std::string task;
+  std::string short_form;  ///< FILE.json of `evo tune`, in the place of a task.
   std::string device;
   std::vector<std::string> shapes;
   std::string evaluations;

@@ -4,6 +4,7 @@
 
 #include "cli/subject/elite_table.h"
 #include "cli/subject/lookup.h"
+#include "cli/subject/self_consistency.h"
 #include "cli/text/format.h"
 #include "cli/text/shell_words.h"
 
@@ -62,6 +63,8 @@ RunSummary summarise(const Store& store, RunId run, const SearchResult& result) 
   for (const EliteRow& row : store.elites(filter)) {
     if (device_key(row.device) == device_key(info.device)) summary.elites.push_back(row);
   }
+  summary.self_consistent = is_self_consistent(store, info.task, info.task_hash);
+  for (EliteRow& row : summary.elites) row.self_consistent = summary.self_consistent;
   return summary;
 }
 
@@ -72,6 +75,10 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
     text += elite_table(summary.elites, terminal) + '\n';
   }
   text += improvement_text(summary);
+  if (summary.self_consistent) {
+    text += fmt::format("{}: the task has no reference, so its kernels agree with the first genome and no more\n",
+                        kSelfConsistentOnly);
+  }
   if (!summary.verdicts.empty()) {
     text += fmt::format("{} evaluated: {}\n", summary.result.answered, verdict_counts(summary.verdicts));
   }

@@ -21,6 +21,8 @@ struct RunSummary {
   std::optional<OutcomeRow> best;         ///< Of this run; the elites may be from earlier runs.
   std::vector<EliteRow> elites;           ///< Of the run's task, device and objective.
 
+  bool self_consistent = false;  ///< The task has no reference but a genome.
+
   /// First valid latency over the best's; empty while nothing was valid.
   std::optional<double> improvement() const;
 };

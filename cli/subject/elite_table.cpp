@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/subject/self_consistency.h"
 #include "cli/text/format.h"
 #include "cli/text/table.h"
 
@@ -34,8 +35,9 @@ std::string warm_latency(const EliteRow& row, const std::string& shape) {
 }  // namespace
 
 std::string elite_heading(const EliteRow& row) {
-  return fmt::format("{} on {} ({}, {}): {}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
-                     row.objective, row.current ? "" : "  [the task has changed since]");
+  return fmt::format("{} on {} ({}, {}): {}{}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
+                     row.objective, row.self_consistent ? fmt::format("  [{}]", kSelfConsistentOnly) : "",
+                     row.current ? "" : "  [the task has changed since]");
 }
 
 std::string alleles_text(const Genome& genome) {

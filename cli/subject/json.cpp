@@ -68,6 +68,7 @@ Json elite_json(const EliteRow& row) {
           {"task", row.task},
           {"task_hash", row.task_hash},
           {"current", row.current},
+          {"self_consistent", row.self_consistent},
           {"device", device_json(row.device)},
           {"objective", row.objective},
           {"latency_us", row.latency_us},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cli/subject/self_consistency.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -139,7 +140,9 @@ std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter)
   if (!begins_one(filter.objective, objectives)) {
     check_known("objective", filter.objective, std::move(objectives), store);
   }
-  return store.elites(filter);
+  std::vector<EliteRow> rows = store.elites(filter);
+  mark_self_consistent(store, rows);
+  return rows;
 }
 
 CandidateRow find_candidate(const Store& store, CandidateId id) {

@@ -17,7 +17,8 @@ std::filesystem::path find_templates(const std::string& wish);
 /// read.
 SourceTree read_templates(const std::filesystem::path& folder);
 
-/// The tree, and what the shipped templates have beyond it.
+/// The tree and the shipped templates: a task of the same name stands in the place of a shipped one, and so does a file
+/// of include/.
 SourceTree with_shipped(SourceTree tree);
 
 /// The templates that find_templates names, and the shipped ones: a task of the same name stands in the place of a

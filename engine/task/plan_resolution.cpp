@@ -65,7 +65,7 @@ std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope, Si
     for (std::size_t i = 0; i < all.size(); ++i) {
       const DType dtype = dtype_of(all[i], scope);
       within(task, fmt::format("{}[{}].dims", key, i),
-             [&] { add(all[i], outputs && side == Side::reference ? reference_dtype(dtype) : dtype, outputs); });
+             [&] { add(all[i], outputs && side == Side::reference ? reference_dtype(task, dtype) : dtype, outputs); });
     }
   };
   add_all("inputs", task.inputs, false);
@@ -151,7 +151,8 @@ Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope
 
 }  // namespace
 
-DType reference_dtype(DType dtype) {
+DType reference_dtype(const Task& task, DType dtype) {
+  if (task.typed_reference) return dtype;
   return is_floating(dtype) && dtype != DType::f64 ? DType::f32 : dtype;
 }
 
@@ -191,6 +192,8 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
       within(task, "reference.kernel", [&] { return kernel_name(TextTemplate::parse(task.reference_kernel), scope); });
   launch.grid = within(task, "reference.grid", [&] { return dims_of(task.reference_grid, scope, "grid"); });
   launch.block = within(task, "reference.block", [&] { return dims_of(task.reference_block, scope, "block"); });
+  launch.dynamic_smem_bytes = within(task, "reference.dynamic_smem",
+                                     [&] { return bounded(task.reference_smem, scope, 0, "dynamic shared memory"); });
   for (std::size_t i = 0; i < task.reference_arguments.size(); ++i) {
     launch.arguments.push_back(within(task, fmt::format("reference.arguments[{}]", i),
                                       [&] { return argument_of(task.reference_arguments[i], plan, scope); }));

@@ -11,8 +11,9 @@ namespace evo {
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
                   const Shape& shape, const Bindings& facts);
 
-/// What a reference writes: floats, doubles where the task asks for them, and integers as they are.
-DType reference_dtype(DType dtype);
+/// What the reference writes for an output of this dtype: floats, doubles where the task asks for them, and integers as
+/// they are; with typed outputs the dtype itself.
+DType reference_dtype(const Task& task, DType dtype);
 
 /// The host side of the task's reference kernel.
 Plan reference_plan(const Task& task, const Bindings& options, const Shape& shape);

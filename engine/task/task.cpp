@@ -55,7 +55,7 @@ class Loader {
   Task load() {
     root_.allow_only({"summary", "shape_parameters", "specialised", "options", "requires", "inputs", "outputs",
                       "shapes", "sets", "seeds", "regimes", "deterministic", "limits", "objectives", "floor",
-                      "reference"});
+                      "reference", "self_consistent"});
     if (const auto summary = root_.find("summary")) task_.summary = summary->text();
     parameters();
     options();
@@ -479,12 +479,19 @@ class Loader {
 
   void reference() {
     const JsonPlace place = root_.at("reference");
-    place.allow_only({"kernel", "grid", "block", "arguments"});
+    place.allow_only({"kernel", "grid", "block", "arguments", "dynamic_smem", "typed_outputs"});
     task_.reference = task_.name + "/reference.cu";
     if (!tree_.contains(task_.reference)) place.fail(fmt::format("{} is missing", task_.reference));
     task_.reference_kernel = place.at("kernel").text();
     dims(place, "grid", task_.reference_grid);
     dims(place, "block", task_.reference_block);
+    task_.reference_smem = scope_.read(place, "dynamic_smem", std::int64_t{0});
+    if (const auto typed = place.find("typed_outputs")) task_.typed_reference = typed->boolean();
+    if (const auto own = root_.find("self_consistent")) task_.self_consistent = own->boolean();
+    for (const Tensor& output : task_.outputs) {
+      if (task_.typed_reference && !output.scale.empty())
+        place.at("typed_outputs").fail(fmt::format("output '{}' has a scale: its reference gives f32", output.name));
+    }
     for (const JsonPlace& argument : place.at("arguments").items()) {
       task_.reference_arguments.push_back(argument.read_as(parse_argument));
       if (task_.tensor(argument.text())) continue;

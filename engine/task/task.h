@@ -120,6 +120,10 @@ struct Task {
   Expression reference_grid[3];
   Expression reference_block[3];
   std::vector<ArgumentSpec> reference_arguments;
+  Expression reference_smem;     ///< Dynamic shared memory, in bytes.
+  bool typed_reference = false;  ///< The reference's outputs have the candidates' dtypes, not f32 in their place.
+  bool self_consistent =
+      false;         ///< The reference is a genome of the task's own: it shows that the others agree with it.
   SourceTree files;  ///< Of draws `@FILE`, by their path within the task's folder.
   /// xxh3 over every file under the task's folder but its mutants, and over those of include/ that they name: rows of
   /// another hash never compete.

@@ -30,6 +30,15 @@ std::size_t bytes_of(const Expected& expected) {
   return bytes;
 }
 
+/// A reference with typed outputs gives narrow floats; the comparison is made with f32.
+ExpectedOutput widened(ExpectedOutput output) {
+  if (!is_floating(output.dtype) || output.dtype == DType::f32 || output.dtype == DType::f64) return output;
+  const std::size_t count = output.bytes.size() * 8 / static_cast<std::size_t>(bits_of(output.dtype));
+  ExpectedOutput wide{DType::f32, std::vector<std::byte>(count * sizeof(float))};
+  widen(output.dtype, output.bytes.data(), count, reinterpret_cast<float*>(wide.bytes.data()));
+  return wide;
+}
+
 /// A loaded reference program.
 struct Reference {
   std::uint64_t module = 0;
@@ -65,10 +74,10 @@ class OracleRun {
     const Reference& reference = reference_for(one);
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
-    const auto ran =
-        ask<protocol::Ran>(device_, protocol::Run{reference.module, plan, reference_recipe(one.recipe), 1},
-                           kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
-                           fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
+    const auto ran = ask<protocol::Ran>(
+        device_, protocol::Run{reference.module, plan, reference_recipe(options_.task, one.recipe), 1},
+        kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
+        fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
     if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
     return split(one, plan, ran.outputs);
   }
@@ -134,26 +143,10 @@ class OracleRun {
     throw machine_error(fmt::format("no reference for shape {}", one.shape.name));
   }
 
-  /// What is read and written at one place holds the drawn values in the reference's own types.
-  CaseRecipe reference_recipe(CaseRecipe recipe) const {
-    for (std::size_t i = options_.task.inputs.size(); i < recipe.inputs.size(); ++i)
-      recipe.inputs[i].widened = reference_dtype(recipe.inputs[i].dtype);
-    return recipe;
-  }
-
   Expected split(const Case& one, const Plan& plan, const std::vector<std::byte>& outputs) const {
-    Expected expected;
-    std::size_t offset = 0;
-    for (const PlanTensor& tensor : plan.tensors) {
-      if (!tensor.output || tensor.bytes == 0) continue;
-      const auto raw = std::span(outputs).subspan(offset, tensor.bytes);
-      offset += tensor.bytes;
-      ExpectedOutput& output = expected.emplace_back(ExpectedOutput{tensor.dtype, dense_bytes(tensor, raw)});
-      if (const auto bad = first_not_finite(output.dtype, output.bytes)) {
-        blame_task(fmt::format("shape {}, regime {}, seed {}: {}[{}] is not finite", one.shape.name, one.regime.name,
-                               one.seed, tensor.name, *bad));
-      }
-    }
+    Expected expected = expected_outputs(plan, outputs);
+    if (const std::string bad = why_not_finite(plan, expected); !bad.empty())
+      blame_task(fmt::format("shape {}, regime {}, seed {}: {}", one.shape.name, one.regime.name, one.seed, bad));
     return expected;
   }
 
@@ -166,6 +159,34 @@ class OracleRun {
 };
 
 }  // namespace
+
+CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe) {
+  for (std::size_t i = task.inputs.size(); i < recipe.inputs.size(); ++i)
+    recipe.inputs[i].widened = reference_dtype(task, recipe.inputs[i].dtype);
+  return recipe;
+}
+
+Expected expected_outputs(const Plan& plan, std::span<const std::byte> outputs) {
+  Expected expected;
+  std::size_t offset = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.output || tensor.bytes == 0) continue;
+    expected.push_back(widened({tensor.dtype, dense_bytes(tensor, outputs.subspan(offset, tensor.bytes))}));
+    offset += tensor.bytes;
+  }
+  return expected;
+}
+
+std::string why_not_finite(const Plan& plan, const Expected& expected) {
+  std::size_t number = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.output || tensor.bytes == 0) continue;
+    const ExpectedOutput& output = expected[number++];
+    if (const auto bad = first_not_finite(output.dtype, output.bytes))
+      return fmt::format("{}[{}] is not finite", tensor.name, *bad);
+  }
+  return {};
+}
 
 void OracleStore::put(std::size_t number, Expected expected) {
   const std::lock_guard lock(mutex_);

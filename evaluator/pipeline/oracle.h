@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "evaluator/pipeline/cases.h"
@@ -17,6 +19,15 @@ namespace evo {
 
 /// Every output that is there, in the task's order.
 using Expected = std::vector<ExpectedOutput>;
+
+/// What the reference is given for a case: what is read and written at one place holds the drawn values in the
+/// reference's own types.
+CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe);
+
+/// What the reference wrote, as it is compared. `outputs`: the bytes of every output of its plan, in order.
+Expected expected_outputs(const Plan& plan, std::span<const std::byte> outputs);
+/// "y[3] is not finite"; empty when every value is finite.
+std::string why_not_finite(const Plan& plan, const Expected& expected);
 
 /// Expected outputs by case. One thread fills it, another reads. They never enter a process that runs candidates.
 class OracleStore {

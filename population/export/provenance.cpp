@@ -256,6 +256,7 @@ std::string readable_provenance(const ExportRequest& request) {
   text += line(fmt::format("  objective  {}: {:.2f} us, {}", p.objective, p.latency_us, measured_word(p)));
   for (const Timing& timing : p.timings) text += timing_line(timing);
   text += line(fmt::format("  error      relative L2 at most {:.3g} over every validated case", p.worst_relative_l2));
+  if (request.task.self_consistent) text += line("  reference  none: self-consistent only");
   text += gpu_lines(p);
   text += line(fmt::format("  genome     {}", to_text(p.genome)));
   text += line(fmt::format("  task hash  {}", p.task_hash)) + "//\n";
@@ -284,6 +285,7 @@ std::string readable_dispatch(const std::vector<ExportRequest>& requests,
   text += "//\n";
   for (const auto& [name, value] : p.target.options)
     text += line(fmt::format("  option     {} = {}", name, expr::to_string(value)));
+  if (first.task.self_consistent) text += line("  reference  none: self-consistent only");
   text += line(fmt::format("  task hash  {}", p.task_hash));
   if (!same_cap)
     text += line("  registers  nvcc caps all kernels of a file alike (-maxrregcount): figures may differ a little");

@@ -107,7 +107,8 @@ struct EliteRow {
   int spill_bytes = 0;          ///< The largest among its programs.
   std::vector<Timing> timings;  ///< Without samples.
   std::string source_hash;
-  std::string since;  ///< When it became an elite.
+  std::string since;             ///< When it became an elite.
+  bool self_consistent = false;  ///< Its task has no reference but a genome. The store leaves it false.
 };
 
 /// One entry of the elites' history: who came in and who had to go.

@@ -1,0 +1,321 @@
+#include "cli/check/task_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "cli/check/gene_use.h"
+#include "cli/check/parameter_check.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/restore.h"
+#include "engine/base/error.h"
+#include "engine/base/rng.h"
+#include "engine/base/text.h"
+#include "engine/device/device_kind.h"
+#include "engine/task/candidate.h"
+#include "engine/task/target.h"
+#include "evaluator/base/parallel.h"
+#include "evaluator/compile/compiler.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/device/device_buffers.h"
+#include "evaluator/device/guards.h"
+#include "evaluator/device/pristine_inputs.h"
+#include "evaluator/numbers/elements.h"
+#include "evaluator/pipeline/cases.h"
+#include "evaluator/pipeline/gates.h"
+#include "evaluator/pipeline/oracle.h"
+#include "evaluator/pipeline/output_comparison.h"
+#include "evaluator/vgpu/virtual_device.h"
+#include "evaluator/worker/device_server.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::uint64_t kSalt = 1;
+
+/// A shape with the case that it is checked on and what the reference makes of it.
+struct CheckedShape {
+  Target target;
+  Case one;
+  std::optional<Expected> expected;
+  std::string problem;  ///< Of the reference.
+};
+
+class Checker {
+ public:
+  Checker(const SourceTree& tree, const Task& task, const CheckRequest& request)
+      : tree_(tree), task_(task), request_(request), compiler_(make_nvrtc_compiler()) {}
+
+  TaskCheck check() {
+    TaskCheck result{task_.name, request_.device, task_.self_consistent, {}, {}};
+    std::vector<CheckedShape> shapes = checked_shapes(result.skipped);
+    for (const Family& family : families()) result.families.push_back(check_family(family, shapes));
+    return result;
+  }
+
+ private:
+  std::vector<Family> families() const {
+    if (!request_.family.empty()) return {find_family(tree_, task_, request_.family)};
+    std::vector<Family> all = load_families(tree_, task_);
+    if (all.empty()) throw usage_error(fmt::format("task {} has no family", task_.name));
+    return all;
+  }
+
+  std::vector<CheckedShape> checked_shapes(std::vector<std::string>& skipped) const {
+    std::vector<std::string> names = request_.shapes;
+    if (names.empty())
+      for (const Shape& shape : task_.shapes) names.push_back(shape.name);
+    std::vector<CheckedShape> shapes;
+    for (const std::string& name : names) {
+      if (std::string why = why_skipped(name); !why.empty()) {
+        skipped.push_back(fmt::format("{}: {}", name, why));
+        continue;
+      }
+      Target target = make_target(task_, request_.device.kind, {name}, request_.options);
+      target.validated = target.timed;
+      target.skipped.clear();
+      Case one = usual_case(target);
+      shapes.push_back({std::move(target), std::move(one), std::nullopt, ""});
+    }
+    return shapes;
+  }
+
+  /// A shape that was asked for is never skipped.
+  std::string why_skipped(const std::string& name) const {
+    if (!request_.shapes.empty()) return {};
+    const Shape& shape = task_.shape(name);
+    Bindings options = task_.default_options();
+    for (const auto& [option, value] : request_.options) options[option] = value;
+    if (!is_legal(task_, options, shape)) return fmt::format("does not meet '{}'", task_.legal.text());
+    const DeviceKind& kind = kind_named(request_.device.kind);
+    if (work_of(task_, options, shape) > kind.held_out_work)
+      return fmt::format("too much work for {}; --shapes {} checks it", kind.title, name);
+    return {};
+  }
+
+  /// Of the first regime: the task's usual inputs.
+  Case usual_case(const Target& target) const {
+    CasePlan plan = plan_cases(task_, target, request_.device.kind, kSalt);
+    const auto usual = std::ranges::find_if(
+        plan.cases, [&](const Case& one) { return one.regime.name == task_.regimes.front().name; });
+    return usual == plan.cases.end() ? plan.cases.front() : *usual;
+  }
+
+  // --- the reference
+
+  /// Runs it, once, on a device of its own: only candidates are sanitised.
+  void run_reference(CheckedShape& shape) {
+    if (shape.expected || !shape.problem.empty()) return;
+    const auto fail = [&](const std::string& why) {
+      shape.problem = request_.placed(fmt::format("{}: {}", task_.reference, why));
+    };
+    const Bindings specialisation = specialisations_of(task_, shape.target).front();
+    try {
+      const Program program = reference_program(tree_, task_, shape.target.options, specialisation, {shape.one.shape});
+      auto compiled = compile(program);
+      if (const auto* failure = std::get_if<Failure>(&compiled)) return fail(failure->reason);
+      const Binary& binary = std::get<Binary>(compiled);
+      const Plan& plan = program.plans.at(shape.one.shape.name);
+      if (const std::vector<std::string> wrong = wrong_arguments(binary.ptx, plan, plan.launches.front());
+          !wrong.empty())
+        return fail(wrong.front());
+      const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
+      DeviceServer server(*gpu);
+      const auto reply = run(server, binary, plan, reference_recipe(task_, shape.one.recipe));
+      if (const auto* failure = std::get_if<Failure>(&reply)) return fail(failure->reason);
+      Expected expected = expected_outputs(plan, std::get<protocol::Ran>(reply).outputs);
+      if (const std::string bad = why_not_finite(plan, expected); !bad.empty()) return fail(bad);
+      shape.expected = std::move(expected);
+    } catch (const Error& error) {
+      if (error.fault() != Fault::usage) throw;
+      shape.problem = request_.placed(error.what());
+    }
+  }
+
+  std::variant<Binary, Failure> compile(const Program& program) {
+    const auto key = std::pair(program.source, program.max_registers);
+    auto known = compiled_.find(key);
+    if (known == compiled_.end()) {
+      auto binary = compiler_->compile(program.source, request_.device.arch, program.max_registers);
+      known = compiled_.emplace(key, std::move(binary)).first;
+    }
+    return known->second;
+  }
+
+  static std::variant<protocol::Ran, Failure> run(DeviceServer& server, const Binary& binary, const Plan& plan,
+                                                  const CaseRecipe& recipe) {
+    protocol::Reply loaded = server.load({1, binary});
+    if (auto* failed = std::get_if<protocol::Failed>(&loaded)) return std::move(failed->failure);
+    protocol::Reply ran = server.run({1, plan, recipe, 1});
+    if (auto* failed = std::get_if<protocol::Failed>(&ran)) return std::move(failed->failure);
+    return std::move(std::get<protocol::Ran>(ran));
+  }
+
+  // --- the families
+
+  FamilyCheck check_family(const Family& family, std::vector<CheckedShape>& shapes) {
+    FamilyCheck result;
+    result.family = family.name;
+    result.unused_genes = unused_genes(tree_, family);
+    for (CheckedShape& shape : shapes) {
+      Bindings known = known_to_space(request_.device, shape.target);
+      known.insert(shape.one.shape.parameters.begin(), shape.one.shape.parameters.end());
+      if (!may_serve(family, known)) {
+        result.skipped.push_back(fmt::format("{}: does not meet '{}'", shape.one.shape.name, family.legal.text()));
+        continue;
+      }
+      run_reference(shape);
+      result.shapes.push_back(check_shape(family, shape, result));
+    }
+    return result;
+  }
+
+  ShapeCheck check_shape(const Family& family, const CheckedShape& shape, FamilyCheck& of_family) {
+    ShapeCheck result;
+    result.shape = shape.one.shape.name;
+    try {
+      result.problem = request_.placed(why_stopped(family, shape, of_family, result));
+    } catch (const Error& error) {
+      if (error.fault() != Fault::usage) throw;
+      result.problem = request_.placed(error.what());
+    }
+    return result;
+  }
+
+  Genome first_genome(const Family& family, const Target& target) const {
+    const Space space({family}, known_to_space(request_.device, target), specialisations_of(task_, target));
+    if (space.size() == 0) throw usage_error(fmt::format("family {} has no legal genome", family.name));
+    if (space.size() < Space::kSaturated) return space.at(0);
+    Rng rng(0);
+    return space.sample(rng);
+  }
+
+  /// Empty when the answer is right.
+  std::string why_stopped(const Family& family, const CheckedShape& shape, FamilyCheck& of_family, ShapeCheck& result) {
+    const Genome genome = first_genome(family, shape.target);
+    of_family.genome = to_text(genome);
+    const Candidate candidate =
+        make_candidate(tree_, task_, family, genome, shape.target, facts_of(request_.device.limits));
+    result.reached = Reached::rendered;
+    if (const auto illegal = check_legality(candidate, request_.device)) return illegal->reason;
+    const Program& program = candidate.programs.front();
+    auto compiled = compile(program);
+    if (const auto* failure = std::get_if<Failure>(&compiled)) return failure->reason;
+    const Binary& binary = std::get<Binary>(compiled);
+    result.reached = Reached::compiled;
+    result.build = binary.build;
+    if (const auto refused = check_build(program, binary, request_.device)) return refused->reason;
+    const Plan& plan = program.plans.at(shape.one.shape.name);
+    if (std::string why = why_not_launched(binary, plan, of_family); !why.empty()) return why;
+
+    const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
+    gpu->sanitise();
+    DeviceServer server(*gpu);
+    const auto reply = run(server, binary, plan, shape.one.recipe);
+    result.findings = gpu->findings();
+    result.printed = printed_by(binary, plan, shape.one.recipe);
+    if (const auto* failure = std::get_if<Failure>(&reply)) return failure->reason;
+    result.reached = Reached::ran;
+    if (!shape.expected) return shape.problem;
+    return why_wrong_answer(shape, plan, std::get<protocol::Ran>(reply).outputs, result);
+  }
+
+  /// The kernels that the program has, and what its launches want of them.
+  std::string why_not_launched(const Binary& binary, const Plan& plan, FamilyCheck& of_family) const {
+    const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device);
+    std::optional<Failure> failure;
+    const std::unique_ptr<Module> module = gpu->load(binary, failure);
+    if (failure) return failure->reason;
+    of_family.kernels = gpu->kernels(*module);
+    std::string first;
+    for (const Launch& launch : plan.launches) {
+      if (std::ranges::find(of_family.kernels, launch.kernel) == of_family.kernels.end())
+        return fmt::format("the program has no kernel '{}'{}", launch.kernel,
+                           suggestion(launch.kernel, of_family.kernels));
+      for (std::string& wrong : wrong_arguments(binary.ptx, plan, launch)) {
+        if (first.empty()) first = wrong;
+        if (std::ranges::find(of_family.arguments, wrong) == of_family.arguments.end())
+          of_family.arguments.push_back(std::move(wrong));
+      }
+    }
+    return first;
+  }
+
+  std::string why_wrong_answer(const CheckedShape& shape, const Plan& plan, std::span<const std::byte> outputs,
+                               ShapeCheck& result) const {
+    const Target& target = shape.target;
+    const auto limits = [&](const Tensor& output) {
+      return limits_of_output(task_, output, target.options, limits_of(task_, target));
+    };
+    std::string problem;
+    for (const ComparedOutput& output :
+         compare_outputs(task_, target.options, shape.one, plan, *shape.expected, outputs, limits)) {
+      result.outputs.push_back({output.name, output.difference.relative_l2, output.limits});
+      const auto why = why_wrong(output.difference, output.limits);
+      if (why && problem.empty()) problem = fmt::format("wrong answer: {}: {}", output.name, *why);
+    }
+    if (problem.empty()) result.reached = Reached::right;
+    return problem;
+  }
+
+  /// What the kernels print. Only a program with printf is run once more for it.
+  std::string printed_by(const Binary& binary, const Plan& plan, const CaseRecipe& recipe) const {
+    if (binary.ptx.find("vprintf") == std::string::npos) return {};
+    const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device);
+    std::optional<Failure> failure;
+    const std::unique_ptr<Module> module = gpu->load(binary, failure);
+    if (failure) return {};
+    const PristineInputs inputs(*gpu, recipe, guard_bytes_for(gpu->info()));
+    BufferSet buffers(*gpu, plan.tensors);
+    if (buffers.attach_workspaces(plan.workspaces)) return {};
+    buffers.prepare(inputs, 0);
+    std::string printed;
+    for (const Launch& launch : plan.launches) {
+      std::vector<std::vector<std::byte>> arguments;
+      for (const Argument& argument : launch.arguments) {
+        if (argument.kind == Argument::Kind::tensor_map) return printed;
+        arguments.push_back(bytes_of_argument(argument, buffers.addresses()));
+      }
+      vgpu::KernelRun run;
+      failure = gpu->run_kernel(*module, launch, arguments, run);
+      printed += run.printed;
+      if (failure) break;
+    }
+    return printed;
+  }
+
+  static std::vector<std::byte> bytes_of_argument(const Argument& argument, const Buffers& buffers) {
+    if (argument.kind == Argument::Kind::value) return bytes_of(argument.fields);
+    const DeviceAddress address = argument.kind == Argument::Kind::tensor ? buffers.tensors.at(argument.index)
+                                                                          : buffers.workspaces.at(argument.index);
+    return bytes_of({{{DType::u64, 1}, {address}}});
+  }
+
+  const SourceTree& tree_;
+  const Task& task_;
+  const CheckRequest& request_;
+  std::unique_ptr<Compiler> compiler_;
+  std::map<std::pair<std::string, int>, std::variant<Binary, Failure>> compiled_;
+};
+
+}  // namespace
+
+bool FamilyCheck::fine() const {
+  return unused_genes.empty() && arguments.empty() && std::ranges::all_of(shapes, &ShapeCheck::fine);
+}
+
+bool TaskCheck::fine() const {
+  const bool any = std::ranges::any_of(families, [](const FamilyCheck& family) { return !family.shapes.empty(); });
+  return any && std::ranges::all_of(families, &FamilyCheck::fine);
+}
+
+TaskCheck check_task(const SourceTree& tree, const Task& task, const CheckRequest& request) {
+  return Checker(tree, task, request).check();
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,218 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/check/task_check.h"
+#include "cli/commands/commands.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/json.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/short_form_file.h"
+#include "cli/subject/templates.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/text/table.h"
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "evaluator/vgpu/cost/device_models.h"
+
+namespace evo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = Table::Align;
+
+struct Request {
+  std::string subject;
+  std::string device = std::string(vgpu::kKind);
+  std::vector<std::string> shapes;
+  std::vector<std::string> options;
+  std::string family;
+  std::string templates;
+  bool json = false;
+};
+
+// --- for people
+
+/// "0.0312 of 0.05": the error and what it may be.
+std::string output_text(const CheckedOutput& output) {
+  if (output.limits.exact) return fmt::format("{} {}", output.name, output.relative_l2 == 0 ? "exact" : "not exact");
+  if (output.limits.relative_l2 <= 0) return fmt::format("{} {}", output.name, error_figure(output.relative_l2));
+  return fmt::format("{} {} of {:g}", output.name, error_figure(output.relative_l2), output.limits.relative_l2);
+}
+
+std::string build_text(const ShapeCheck& shape) {
+  if (!shape.build) return shape.reached == Reached::rendered ? "no" : "-";
+  const Build& build = *shape.build;
+  return fmt::format("{} registers, {} B spilled, {} B shared", build.registers, build.spill_bytes,
+                     build.static_smem_bytes);
+}
+
+std::string findings_text(const ShapeCheck& shape) {
+  if (!shape.findings.empty())
+    return fmt::format("{} finding{}", shape.findings.size(), shape.findings.size() == 1 ? "" : "s");
+  return shape.reached >= Reached::ran ? "clean" : "-";
+}
+
+std::string answer_text(const ShapeCheck& shape) {
+  std::string text;
+  for (const CheckedOutput& output : shape.outputs) text += (text.empty() ? "" : ", ") + output_text(output);
+  return text.empty() ? "-" : text;
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  for (const std::string& line : split(std::string(trim(text)), '\n')) result += "    " + one_line(line) + "\n";
+  return result;
+}
+
+std::string notes_text(const ShapeCheck& shape, const Terminal& terminal) {
+  std::string text;
+  if (!shape.problem.empty())
+    text += fmt::format("  {}: {}\n", shape.shape, styled(terminal, Style::bad, one_line(shape.problem)));
+  for (const vgpu::Finding& finding : shape.findings)
+    text += fmt::format("  {}: {}: {}\n", shape.shape, styled(terminal, Style::bad, std::string(name_of(finding.kind))),
+                        one_line(finding.text));
+  if (!shape.printed.empty()) text += fmt::format("  {}: the kernel printed\n{}", shape.shape, indented(shape.printed));
+  return text;
+}
+
+std::string family_text(const FamilyCheck& family, const Terminal& terminal) {
+  std::string text = styled(terminal, Style::bold, fmt::format("family {}", family.family));
+  text += family.genome.empty() ? "\n" : fmt::format(", first genome {}\n", family.genome);
+  Table table({{"shape"}, {"rendered"}, {"compiled"}, {"ran"}, {"right"}, {"error of limit"}, {"sanitised"}});
+  const auto yes = [](const ShapeCheck& shape, Reached stage) { return shape.reached >= stage ? "yes" : "no"; };
+  for (const ShapeCheck& shape : family.shapes) {
+    table.add({shape.shape, yes(shape, Reached::rendered), build_text(shape), yes(shape, Reached::ran),
+               yes(shape, Reached::right), answer_text(shape), findings_text(shape)},
+              shape.fine() ? Style::good : Style::plain);
+  }
+  if (!table.empty()) text += table.text(terminal, 2);
+  for (const ShapeCheck& shape : family.shapes) text += notes_text(shape, terminal);
+  if (!family.kernels.empty()) text += fmt::format("  kernels found: {}\n", fmt::join(family.kernels, ", "));
+  for (const std::string& argument : family.arguments)
+    text += fmt::format("  argument: {}\n", styled(terminal, Style::bad, argument));
+  if (!family.unused_genes.empty())
+    text += fmt::format("  unused genes: {}\n", styled(terminal, Style::bad, list_of(family.unused_genes)));
+  for (const std::string& skipped : family.skipped) text += fmt::format("  not checked: {}\n", skipped);
+  return text;
+}
+
+std::string check_text(const TaskCheck& check, const Terminal& terminal) {
+  std::string text =
+      fmt::format("{} on {}: the first genome of each family, one case of each shape\n", check.task, check.device.id);
+  if (check.self_consistent) text += "self-consistent only: the first genome stands for a reference\n";
+  for (const FamilyCheck& family : check.families) text += family_text(family, terminal);
+  for (const std::string& skipped : check.skipped) text += fmt::format("not checked: {}\n", skipped);
+  return text + (check.fine() ? styled(terminal, Style::good, "fine") : styled(terminal, Style::bad, "not fine")) +
+         '\n';
+}
+
+// --- for programs
+
+Json shape_json(const ShapeCheck& shape) {
+  Json json = {{"shape", shape.shape},
+               {"fine", shape.fine()},
+               {"rendered", shape.reached >= Reached::rendered},
+               {"compiled", shape.reached >= Reached::compiled},
+               {"ran", shape.reached >= Reached::ran},
+               {"right", shape.reached >= Reached::right},
+               {"problem", shape.problem.empty() ? Json(nullptr) : Json(shape.problem)}};
+  json["registers"] = shape.build ? Json(shape.build->registers) : Json(nullptr);
+  json["spill_bytes"] = shape.build ? Json(shape.build->spill_bytes) : Json(nullptr);
+  json["static_smem_bytes"] = shape.build ? Json(shape.build->static_smem_bytes) : Json(nullptr);
+  json["outputs"] = Json::array();
+  for (const CheckedOutput& output : shape.outputs)
+    json["outputs"].push_back({{"name", output.name},
+                               {"relative_l2", output.relative_l2},
+                               {"limit", positive_or_null(output.limits.relative_l2)},
+                               {"exact", output.limits.exact}});
+  json["findings"] = Json::array();
+  for (const vgpu::Finding& finding : shape.findings)
+    json["findings"].push_back({{"kind", name_of(finding.kind)},
+                                {"kernel", finding.kernel},
+                                {"line", finding.line},
+                                {"count", finding.count},
+                                {"text", finding.text}});
+  json["printed"] = shape.printed;
+  return json;
+}
+
+std::string check_document(const TaskCheck& check) {
+  Json json = json_document("check");
+  json["task"] = check.task;
+  json["device"] = device_json(check.device);
+  json["fine"] = check.fine();
+  json["self_consistent"] = check.self_consistent;
+  json["families"] = Json::array();
+  for (const FamilyCheck& family : check.families) {
+    Json shapes = Json::array();
+    for (const ShapeCheck& shape : family.shapes) shapes.push_back(shape_json(shape));
+    json["families"].push_back({{"family", family.family},
+                                {"fine", family.fine()},
+                                {"genome", family.genome.empty() ? Json(nullptr) : Json(family.genome)},
+                                {"kernels", family.kernels},
+                                {"unused_genes", family.unused_genes},
+                                {"arguments", family.arguments},
+                                {"shapes", shapes},
+                                {"skipped", family.skipped}});
+  }
+  json["skipped"] = check.skipped;
+  return json_text(json);
+}
+
+// ---
+
+DeviceInfo virtual_device(const std::string& name) {
+  DeviceInfo device = find_device(name);
+  if (device.kind != vgpu::kKind)
+    throw usage_error(fmt::format("--device {}: evo check runs on a virtual GPU, as vgpu:h200", name));
+  return device;
+}
+
+int check(const Request& request) {
+  std::optional<ShortForm> form;
+  if (is_short_form(request.subject)) form = load_short_form(request.subject);
+  const SourceTree tree = form ? with_shipped(form->files) : load_templates(request.templates);
+  const Task task = find_task(tree, form ? form->task : request.subject);
+  CheckRequest wanted;
+  wanted.device = virtual_device(request.device);
+  wanted.shapes = parse_shapes(task, request.shapes);
+  wanted.options = parse_options(task, request.options);
+  wanted.family = request.family;
+  if (form) wanted.placed = [&form](const std::string& message) { return form->in_authors_places(message); };
+  const TaskCheck result = check_task(tree, task, wanted);
+  fmt::print("{}", request.json ? check_document(result) : check_text(result, terminal_of(stdout)));
+  return result.fine() ? kDone : kNothingValid;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Invocation& invocation) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand(
+      "check", "Render, compile, run and sanitise the first genome of each family, and say what is not fine");
+  command->add_option("TASK|FILE.json", request->subject, "A task, or a short form as for evo tune")
+      ->required()
+      ->type_name("");
+  command->add_option("--device", request->device, "A virtual GPU: vgpu[:h200|h100|a100|l4|rtx4090]")
+      ->capture_default_str()
+      ->type_name("DEVICE");
+  command->add_option("--shapes", request->shapes, "Only these shapes, by name or by all their sizes")
+      ->allow_extra_args(false)
+      ->type_name("A,B");
+  command->add_option("--option", request->options, "An option of the task, as out=bf16; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  command->add_option("--family", request->family, "Only this family")->type_name("NAME");
+  add_templates_option(*command, request->templates);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return check(*request); }; });
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/run.h"
+#include "cli/subject/short_form_file.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/files.h"
+#include "cli/text/shell_words.h"
+#include "engine/base/error.h"
+
+namespace evo::cli {
+namespace {
+
+struct Request {
+  RunRequest run;
+  std::string folder;
+};
+
+constexpr const char* kHelp =
+    R"help(FILE.json, whose paths are relative to its folder (docs/templates.md, "Ten lines"):
+  { "kernel": "scale.cu:scale",
+    "genes": {"threads": [64, 128, 256], "vector": [1, 2, 4]},
+    "restrict": ["threads * vector <= 512"],
+    "shapes": [{"N": 4096}, {"N": 1001}],
+    "arguments": ["y=out float[N]", "x=float[N]", "float:0.5", "N"],
+    "grid": ["ceil_div(N, threads * vector)"], "block": ["threads"],
+    "reference": "scale.cu:scale_naive"
+}
+Genes are macros of the kernel's file, which is not touched.)help";
+
+    /// Writes the folder that the short form stands for. Nothing of the user's is overwritten.
+    int
+    expand(const Request& request) {
+  namespace fs = std::filesystem;
+  const ShortForm form = load_short_form(request.run.short_form);
+  const fs::path root = request.folder;
+  std::error_code error;
+  if (fs::exists(root / form.task, error))
+    throw usage_error(fmt::format("--expand {}: {} exists: remove it or name another folder", request.folder,
+                                  (root / form.task).string()));
+  for (const auto& [path, text] : form.files) {
+    const fs::path file = root / path;
+    fs::create_directories(file.parent_path(), error);
+    if (error) throw machine_error(fmt::format("cannot make {}: {}", file.parent_path().string(), error.message()));
+    write_file(file, text);
+    fmt::print("{}\n", file.string());
+  }
+  fmt::print("search it:  evo run --task {} --templates {}\n", form.task, shell_word(request.folder));
+  return kDone;
+}
+
+int tune(const Request& request, const std::string& command_line) {
+  return request.folder.empty() ? run(request.run, command_line) : expand(request);
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Invocation& invocation) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand("tune", "Tune a kernel as it is: ten lines of JSON name genes and arguments");
+  command->add_option("FILE.json", request->run.short_form, "The kernel, its genes, its arguments")
+      ->required()
+      ->type_name("");
+  command->add_option("--expand", request->folder, "Write the task folder that FILE.json stands for, and run nothing")
+      ->type_name("DIR");
+  add_search_options(*command, request->run);
+  command->footer(kHelp);
+  command->callback([request, &invocation] {
+    invocation.action = [request, &invocation] { return tune(*request, invocation.command_line); };
+  });
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,855 @@
+#include "engine/task/short_form.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "engine/base/dtype.h"
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "engine/device/device_limits.h"
+#include "engine/expression/json_place.h"
+#include "engine/expression/json_value.h"
+#include "engine/task/argument.h"
+#include "engine/task/draw.h"
+#include "engine/task/family.h"
+#include "engine/task/t1.h"
+
+namespace evo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLineWidth = 110;
+constexpr std::int64_t kMostSteps = 1'000'000;  ///< Of the search for the first legal genome.
+constexpr std::array<char, 3> kAxes = {'x', 'y', 'z'};
+
+/// JSON as people write it: what fits into a line stands in one.
+std::string pretty(const Json& json, std::size_t indent = 0) {
+  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!json.is_structured() || json.empty() || (indent > 0 && indent + line.size() < kLineWidth)) return line;
+  const std::string blanks(indent + 2, ' ');
+  std::string text = json.is_object() ? "{" : "[";
+  bool first = true;
+  for (const auto& [key, value] : json.items()) {
+    text += fmt::format("{}\n{}", first ? "" : ",", blanks);
+    if (json.is_object()) text += Json(key).dump() + ": ";
+    text += pretty(value, indent + 2);
+    first = false;
+  }
+  return text + "\n" + std::string(indent, ' ') + (json.is_object() ? "}" : "]");
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string name_from(const std::string& file) {
+  std::string name = base_name(file);
+  if (name.ends_with(".json")) name.resize(name.size() - 5);
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  if (!is_identifier(name)) name = "task_" + name;
+  return name;
+}
+
+bool begins_name(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// A value as an operand of an expression.
+std::string literal(const Value& value) {
+  if (std::holds_alternative<std::string>(value)) return "'" + std::get<std::string>(value) + "'";
+  const std::string text = expr::to_string(value);
+  return text.starts_with('-') ? "(" + text + ")" : text;
+}
+
+/// An expression's text with values in the place of names.
+std::string with_values(std::string_view text, const Bindings& values) {
+  std::string result;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (quote != 0 || c == '\'' || c == '"') {
+      quote = quote == 0 ? c : c == quote ? 0 : quote;
+      result += c;
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    if (is_name_character(c))
+      while (end < text.size() && is_name_character(text[end])) ++end;
+    const std::string word(text.substr(i, end - i));
+    const auto value = begins_name(c) ? values.find(word) : values.end();
+    result += value == values.end() ? word : literal(value->second);
+    i = end;
+  }
+  return result;
+}
+
+/// How CUDA's headers call an element in a kernel.
+std::string cuda_spelling(DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return "__nv_bfloat16";
+    case DType::e4m3:
+      return "__nv_fp8_e4m3";
+    case DType::e5m2:
+      return "__nv_fp8_e5m2";
+    default:
+      return std::string(cuda_name_of(dtype));
+  }
+}
+
+std::optional<DType> dtype_named(const std::string& name) {
+  const auto type = type_named(name);
+  if (!type || type->components != 1) return std::nullopt;
+  return type->element;
+}
+
+/// "name=[in|out|inout] TYPE[DIMS][:DRAW]", taken apart.
+struct TensorArgument {
+  std::string name;
+  std::string direction = "in";
+  std::string type;
+  std::vector<std::string> dims;
+  std::string draw;
+};
+
+/// Empty for what is no tensor: a scalar, a struct, a name.
+std::optional<TensorArgument> tensor_argument(std::string_view text) {
+  text = trim(text);
+  const auto bracket = text.find('[');
+  if (text.starts_with('{') || bracket == std::string_view::npos || bracket > text.find(':')) return std::nullopt;
+  TensorArgument tensor;
+  std::string_view head = trim(text.substr(0, bracket));
+  const auto equals = head.find('=');
+  if (equals == std::string_view::npos)
+    throw usage_error(fmt::format("'{}': a tensor has a name: \"x={}\"", text, text));
+  tensor.name = trim(head.substr(0, equals));
+  if (!is_identifier(tensor.name)) throw usage_error(fmt::format("'{}' is not a name", tensor.name));
+  head = trim(head.substr(equals + 1));
+  for (const std::string_view direction : {"inout", "in", "out"}) {
+    if (!head.starts_with(direction) || head.size() == direction.size() || is_name_character(head[direction.size()]))
+      continue;
+    tensor.direction = direction;
+    head = trim(head.substr(direction.size()));
+    break;
+  }
+  tensor.type = head;
+  const auto close = text.find(']', bracket);
+  if (close == std::string_view::npos) throw usage_error(fmt::format("'{}': '[' without ']'", text));
+  for (const std::string_view dim : split_outside_brackets(text.substr(bracket + 1, close - bracket - 1), ',')) {
+    if (dim.empty()) throw usage_error(fmt::format("'{}': how many elements? \"x=float[N]\"", text));
+    tensor.dims.emplace_back(dim);
+  }
+  const std::string_view rest = trim(text.substr(close + 1));
+  if (rest.empty()) return tensor;
+  if (!rest.starts_with(':')) throw usage_error(fmt::format("'{}': expected ':' and a draw behind ']'", text));
+  tensor.draw = trim(rest.substr(1));
+  if (tensor.draw.empty()) throw usage_error(fmt::format("'{}': no draw behind ':'; there are {}", text, draw_names()));
+  return tensor;
+}
+
+/// The names of the __global__ functions of a text.
+std::vector<std::string> kernels_in(const std::string& source) {
+  std::vector<std::string> names;
+  for (std::size_t at = source.find("__global__"); at != std::string::npos; at = source.find("__global__", at + 1)) {
+    // void, __launch_bounds__(256, 2), and then the name with its bracket.
+    std::string word;
+    int depth = 0;
+    for (std::size_t i = at + 10; i < source.size() && source[i] != '{' && source[i] != ';'; ++i) {
+      const char c = source[i];
+      if (depth == 0 && is_name_character(c)) {
+        if (i == 0 || !is_name_character(source[i - 1])) word.clear();
+        word += c;
+      } else if (c == '(' && depth++ == 0 && word != "__launch_bounds__") {
+        if (std::ranges::find(names, word) == names.end()) names.push_back(word);
+        break;
+      } else if (c == ')') {
+        --depth;
+      }
+    }
+  }
+  return names;
+}
+
+/// A function in a file of the author's.
+struct FunctionPlace {
+  std::string file;  ///< As the short form names it.
+  std::string function;
+};
+
+class Reader {
+ public:
+  Reader(const std::string& file, const ReadFile& read)
+      : file_(file), read_(read), text_(read(file)), root_(JsonPlace::read({{file, text_}}, file)) {
+    json_ = Json::parse(text_);
+    form_.task = name_from(file);
+    folder_ = form_.task + "/";
+    family_folder_ = folder_ + kTunedFamily + "/";
+  }
+
+  ShortForm read() {
+    root_.allow_only({"summary",
+                      "kernel",
+                      "genes",
+                      "tune_params",
+                      "restrict",
+                      "restrictions",
+                      "specialised",
+                      "shapes",
+                      "arguments",
+                      "problem_size",
+                      "grid",
+                      "grid_div_x",
+                      "grid_div_y",
+                      "grid_div_z",
+                      "block",
+                      "cluster",
+                      "shared",
+                      "max_registers",
+                      "reference",
+                      "reference_grid",
+                      "reference_block",
+                      "reference_shared",
+                      "reference_arguments",
+                      "limits",
+                      "deterministic",
+                      "requires",
+                      "seeds",
+                      "options",
+                      "regimes",
+                      "sets",
+                      "objectives",
+                      "floor"});
+    origin(folder_ + "task.json", file_);
+    origin(family_folder_ + "family.json", file_);
+    kernel_ = function_place("kernel", {});
+    shapes();
+    genes();
+    options();
+    arguments();
+    restrictions();
+    geometry();
+    first_genome();
+    kernel_file();
+    reference();
+    family_json();
+    task_json();
+    return std::move(form_);
+  }
+
+ private:
+  void origin(const std::string& made, const std::string& author) { form_.origins.emplace_back(made, author); }
+  void task_origin(const std::string& made, const std::string& author) {
+    origin(fmt::format("{}task.json: {}", folder_, made), fmt::format("{}: {}", file_, author));
+  }
+  void family_origin(const std::string& made, const std::string& author) {
+    origin(fmt::format("{}family.json: {}", family_folder_, made), fmt::format("{}: {}", file_, author));
+  }
+
+  // --- the author's files
+
+  /// "convolution.cu:convolution_kernel". Without a file it is `usual`.
+  FunctionPlace function_place(const char* key, const std::string& usual) {
+    const JsonPlace place = root_.at(key);
+    const std::string text = place.text();
+    FunctionPlace found;
+    const auto dot = text.find(".cu");
+    const auto colon = text.find(':', dot == std::string::npos ? text.size() : dot);
+    found.file = dot == std::string::npos ? usual : text.substr(0, colon);
+    if (found.file.empty()) place.fail(fmt::format("'{}': expected \"FILE.cu:FUNCTION\"", text));
+    if (dot == std::string::npos) {
+      found.function = text;
+    } else if (colon != std::string::npos) {
+      found.function = trim(std::string_view(text).substr(colon + 1));
+    }
+    const std::string& source = source_of(place, found.file);
+    const std::vector<std::string> kernels = kernels_in(source);
+    if (kernels.empty()) place.fail(fmt::format("{} has no __global__ function", found.file));
+    if (found.function.empty() && kernels.size() == 1) found.function = kernels.front();
+    if (found.function.empty())
+      place.fail(fmt::format("which function? \"{}:FUNCTION\"; there are {}", found.file, list_of(kernels)));
+    std::string simple = found.function.substr(0, found.function.find('<'));
+    if (const auto scope = simple.rfind("::"); scope != std::string::npos) simple = simple.substr(scope + 2);
+    // A macro may make a name that is not seen here, but then the file has another one.
+    if (std::ranges::find(kernels, simple) == kernels.end() && source.find(simple) == std::string::npos)
+      place.fail(fmt::format("{} has no kernel {}{}", found.file, simple, suggestion(simple, kernels)));
+    return found;
+  }
+
+  const std::string& source_of(const JsonPlace& place, const std::string& file) {
+    auto known = sources_.find(file);
+    if (known != sources_.end()) return form_.files.at(known->second);
+    std::string text;
+    try {
+      text = read_(file);
+    } catch (const Error& error) {
+      place.fail(error.what());
+    }
+    refuse_template_syntax(file, text);
+    std::string inside = folder_ + "source/" + base_name(file);
+    for (int i = 2; form_.files.contains(inside); ++i)
+      inside = fmt::format("{}source/{}_{}", folder_, i, base_name(file));
+    sources_[file] = inside;
+    origin(inside, file);
+    return form_.files[inside] = std::move(text);
+  }
+
+  // The file is included as it is, which a template is only without directives.
+  static void refuse_template_syntax(const std::string& file, const std::string& text) {
+    std::size_t number = 0;
+    for (const std::string& line : split(text, '\n')) {
+      ++number;
+      if (line.find("${") != std::string::npos || trim(line).starts_with("//%"))
+        throw usage_error(
+            fmt::format("{}:{}: '${{' and '//%' are template syntax: write a task folder (evo tune "
+                        "--expand) to use them",
+                        file, number));
+    }
+  }
+
+  // --- the parts
+
+  void shapes() {
+    const JsonPlace place = root_.at("shapes");
+    std::vector<std::pair<std::string, JsonPlace>> members;
+    if (place.is_object()) {
+      members = place.members();
+    } else {
+      for (const JsonPlace& item : place.items()) members.emplace_back("", item);
+    }
+    if (members.empty()) place.fail("at least one shape is needed: [{\"N\": 1024}]");
+    for (const auto& [parameter, value] : members.front().second.members()) parameters_.push_back(parameter);
+    if (parameters_.empty()) members.front().second.fail("at least one size is needed: {\"N\": 1024}");
+    for (auto& [name, shape] : members) {
+      Json sizes = Json::object();
+      std::string joined;
+      for (const auto& [parameter, value] : shape.members()) {
+        sizes[parameter] = value.integer();
+        joined += fmt::format("{}{}", joined.empty() ? "" : "x", value.integer());
+      }
+      const std::string author =
+          name.empty() ? fmt::format("shapes[{}]", task_["shapes"].size()) : fmt::format("shapes.{}", name);
+      const std::string given = name.empty() ? joined : name;
+      if (task_["shapes"].contains(given)) shape.fail(fmt::format("shape {} is given twice", given));
+      task_["shapes"][given] = sizes;
+      task_origin("shapes." + given, author);
+    }
+    task_["shape_parameters"] = parameters_;
+    if (const auto given = root_.find("specialised")) {
+      for (const JsonPlace& item : given->items()) specialised_.push_back(item.text());
+      task_["specialised"] = specialised_;
+    }
+  }
+
+  void genes() {
+    for (const char* key : {"genes", "tune_params"}) {
+      const auto place = root_.find(key);
+      if (!place) continue;
+      if (!place->is_object()) {
+        genes_from_file(*place);
+        continue;
+      }
+      for (const auto& [name, gene] : place->members()) add_gene(name, gene, fmt::format("{}.{}", key, name));
+    }
+    if (!family_.contains("genes")) root_.fail("key 'genes' is missing: {\"block_size_x\": [32, 64, 128]}");
+  }
+
+  void add_gene(const std::string& name, const JsonPlace& place, const std::string& author) {
+    if (place.is_object()) {
+      Json gene = {{"name", name}};
+      for (const auto& [key, value] : place.members()) {
+        if (key != "values") gene[key] = raw(value, key);
+      }
+      if (const auto values = place.find("values")) gene["values"] = values_json(*values);
+      return push_gene(place, gene, author);
+    }
+    push_gene(place, {{"name", name}, {"values", values_json(place)}}, author);
+  }
+
+  static Json raw(const JsonPlace& place, const std::string&) { return json_of(place.value()); }
+
+  void push_gene(const JsonPlace& place, const Json& gene, const std::string& author) {
+    const std::string name = gene["name"];
+    if (genes_.contains(name)) place.fail(fmt::format("gene '{}' is given twice", name));
+    if (!is_identifier(name)) place.fail(fmt::format("'{}' cannot be a macro: it is not a name", name));
+    genes_.insert(name);
+    family_origin(fmt::format("genes[{}]", family_["genes"].size()), author);
+    family_["genes"].push_back(gene);
+  }
+
+  /// A list, or Python's way to write one: "[2**i for i in range(6)]". Numbers ascend, as genes want them.
+  static Json values_json(const JsonPlace& place) {
+    std::vector<Value> values;
+    if (place.is_list()) {
+      for (const JsonPlace& item : place.items()) values.push_back(item.value());
+    } else {
+      values = place.read_as([](const std::string& text) { return t1_values(text); });
+    }
+    const bool fractions =
+        std::ranges::any_of(values, [](const Value& v) { return std::holds_alternative<double>(v); });
+    const bool numbers =
+        std::ranges::all_of(values, [](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
+    if (numbers) std::ranges::sort(values);
+    Json json = Json::array();
+    for (const Value& value : values) json.push_back(fractions ? Json(expr::to_string(value)) : json_of(value));
+    return json;
+  }
+
+  /// Kernel Tuner's: a T1 file, or {"tune_params": ..., "restrictions": ...}.
+  void genes_from_file(const JsonPlace& place) {
+    const std::string file = place.text();
+    std::string text;
+    try {
+      text = read_(file);
+    } catch (const Error& error) {
+      place.fail(error.what());
+    }
+    const JsonPlace other = JsonPlace::read({{file, text}}, file);
+    if (other.find("ConfigurationSpace")) {
+      const Family family = read_t1(text, file);
+      for (const Gene& gene : family.genes) {
+        Json values = Json::array();
+        for (const Value& value : gene.alleles) values.push_back(json_of(value));
+        push_gene(place, {{"name", gene.name}, {"values", values}}, fmt::format("genes: {}: {}", file, gene.name));
+      }
+      for (const Constraint& constraint : family.constraints)
+        add_constraint({{"that", constraint.condition.text()}}, fmt::format("genes: {}: Conditions", file));
+      return;
+    }
+    for (const auto& [name, gene] : other.at("tune_params").members())
+      add_gene(name, gene, fmt::format("genes: {}: tune_params.{}", file, name));
+    if (const auto restrictions = other.find("restrictions"))
+      add_constraints(*restrictions, "genes: " + file + ": restrictions");
+  }
+
+  void restrictions() {
+    for (const char* key : {"restrict", "restrictions"})
+      if (const auto place = root_.find(key)) add_constraints(*place, key);
+  }
+
+  void add_constraints(const JsonPlace& place, const std::string& author) {
+    if (!place.is_list()) {
+      place.expression();
+      return add_constraint({{"that", place.text()}}, author);
+    }
+    std::size_t number = 0;
+    for (const JsonPlace& item : place.items()) {
+      const std::string where = fmt::format("{}[{}]", author, number++);
+      if (item.is_object()) {
+        item.allow_only({"that", "why"});
+        Json constraint = {{"that", item.at("that").text()}};
+        if (const auto why = item.find("why")) constraint["why"] = why->text();
+        add_constraint(constraint, where);
+      } else {
+        item.expression();
+        add_constraint({{"that", item.text()}}, where);
+      }
+    }
+  }
+
+  void add_constraint(const Json& constraint, const std::string& author) {
+    const std::string made = fmt::format("constraints[{}]", family_["constraints"].size());
+    family_origin(made + ".that", author);
+    family_["constraints"].push_back(constraint);
+  }
+
+  void options() {
+    const auto place = root_.find("options");
+    if (!place) return;
+    for (const auto& [name, values] : place->members()) {
+      std::vector<Value>& known = options_[name];
+      for (const JsonPlace& value : values.items()) known.push_back(value.value());
+      // Types go by any of their names; the task has evo's.
+      if (!is_type_option(name)) continue;
+      for (Value& value : known) value = std::string(name_of(*dtype_named(std::get<std::string>(value))));
+      for (std::size_t i = 0; i < known.size(); ++i) json_["options"][name][i] = std::get<std::string>(known[i]);
+    }
+  }
+
+  bool is_type_option(const std::string& name) const {
+    const auto option = options_.find(name);
+    if (option == options_.end() || option->second.empty()) return false;
+    return std::ranges::all_of(option->second, [](const Value& value) {
+      return std::holds_alternative<std::string>(value) && dtype_named(std::get<std::string>(value));
+    });
+  }
+
+  void arguments() {
+    const JsonPlace place = root_.at("arguments");
+    std::size_t number = 0;
+    for (const JsonPlace& item : place.items()) {
+      const std::string author = fmt::format("arguments[{}]", number);
+      family_origin(fmt::format("launches[0].arguments[{}]", number++), author);
+      const auto tensor = item.read_as([](const std::string& text) { return tensor_argument(text); });
+      if (tensor) {
+        add_tensor(item, *tensor, author);
+        arguments_.push_back(tensor->name);
+      } else {
+        item.read_as(parse_argument);
+        arguments_.push_back(item.text());
+      }
+    }
+    if (!task_.contains("inputs")) task_["inputs"] = Json::array();
+    if (!task_.contains("outputs"))
+      place.fail("no output: write one as \"y=out float[N]\", or \"inout\" where it is read, too");
+  }
+
+  void add_tensor(const JsonPlace& place, const TensorArgument& tensor, const std::string& author) {
+    const bool output = tensor.direction != "in";
+    Json json = {{"name", tensor.name}};
+    std::vector<std::string> dims = tensor.dims;
+    bool floating = true;
+    if (is_type_option(tensor.type)) {
+      json["dtype"] = tensor.type;
+      typed_outputs_ = typed_outputs_ || output;
+    } else {
+      const auto type = type_named(tensor.type);
+      if (!type) place.fail(fmt::format("'{}' is no type{}", tensor.type, suggestion(tensor.type, type_names())));
+      json["dtype"] = name_of(type->element);
+      if (type->components > 1) dims.push_back(std::to_string(type->components));
+      floating = is_floating(type->element);
+      const bool narrow = floating && type->element != DType::f32 && type->element != DType::f64;
+      typed_outputs_ = typed_outputs_ || (output && narrow);
+    }
+    json["dims"] = dims;
+    if (tensor.direction == "inout") json["inout"] = true;
+    if (!tensor.draw.empty()) {
+      const Draw draw = place.read_as([&](const std::string&) { return parse_draw(tensor.draw, floating); });
+      json["draw"] = tensor.draw;
+      if (draw.kind == DrawKind::file) take_drawn_file(place, draw.path);
+    }
+    const char* list = output ? "outputs" : "inputs";
+    task_origin(fmt::format("{}[{}]", list, task_[list].size()), author);
+    task_[list].push_back(json);
+  }
+
+  void take_drawn_file(const JsonPlace& place, const std::string& path) {
+    if (path.starts_with('/') || path.find("..") != std::string::npos)
+      place.fail(fmt::format("'{}': a drawn file stands next to {}", path, file_));
+    try {
+      form_.files[folder_ + path] = read_(path);
+    } catch (const Error& error) {
+      place.fail(error.what());
+    }
+  }
+
+  // --- where it runs
+
+  /// One to three expressions, as texts.
+  std::optional<std::vector<std::string>> extents(const char* key) {
+    const auto place = root_.find(key);
+    if (!place) return std::nullopt;
+    std::vector<JsonPlace> items;
+    if (place->is_list())
+      items = place->items();
+    else
+      items = {*place};
+    if (items.empty() || items.size() > 3) place->fail("one to three extents are needed");
+    std::vector<std::string> texts;
+    for (const JsonPlace& item : items) texts.push_back(item.expression().text());
+    return texts;
+  }
+
+  static std::vector<std::string> three(std::vector<std::string> extents) {
+    extents.resize(3, "1");
+    return extents;
+  }
+
+  void geometry() {
+    block_ = three(extents("block").value_or(usual_block()));
+    const auto grid = extents("grid");
+    grid_ = three(grid ? *grid : divided_grid());
+    Json launch = {{"kernel", kernel_.function}, {"grid", grid_}, {"block", block_}};
+    if (const auto cluster = extents("cluster")) launch["cluster"] = three(*cluster);
+    if (const auto shared = root_.find("shared")) launch["dynamic_smem"] = shared_ = shared->expression().text();
+    launch["arguments"] = arguments_;
+    family_["launches"].push_back(launch);
+    family_origin("launches[0].dynamic_smem", "shared");
+    for (const char* key : {"kernel", "grid", "block", "cluster"})
+      family_origin(fmt::format("launches[0].{}", key), key);
+    limit_threads();
+  }
+
+  /// Kernel Tuner's names.
+  std::vector<std::string> usual_block() const {
+    std::vector<std::string> block;
+    for (const char axis : kAxes) {
+      const std::string gene = fmt::format("block_size_{}", axis);
+      block.push_back(genes_.contains(gene) ? gene : "1");
+    }
+    if (block[0] == "1")
+      root_.fail(
+          "key 'block' is missing: the threads of a block, as [\"block_size_x\"]; genes block_size_x, _y and _z "
+          "are taken without it");
+    return block;
+  }
+
+  /// Kernel Tuner's way: each extent of the problem is divided by the genes of its axis.
+  std::vector<std::string> divided_grid() {
+    const auto problem = extents("problem_size");
+    if (!problem) root_.fail("key 'grid' is missing: the blocks of the grid, as [\"ceil_div(N, block_size_x)\"]");
+    std::vector<std::string> grid;
+    for (std::size_t i = 0; i < problem->size(); ++i) {
+      std::vector<std::string> divisors;
+      const std::string key = fmt::format("grid_div_{}", kAxes[i]);
+      if (const auto given = root_.find(key)) {
+        std::vector<JsonPlace> items;
+        if (given->is_list())
+          items = given->items();
+        else
+          items = {*given};
+        for (const JsonPlace& item : items) divisors.push_back("(" + item.expression().text() + ")");
+      } else if (block_[i] != "1") {
+        divisors.push_back("(" + block_[i] + ")");
+      }
+      grid.push_back(divisors.empty() ? (*problem)[i]
+                                      : fmt::format("ceil_div({}, {})", (*problem)[i], fmt::join(divisors, " * ")));
+    }
+    return grid;
+  }
+
+  /// A block of more threads than any GPU takes is no genome.
+  void limit_threads() {
+    std::vector<std::string> factors;
+    for (const std::string& extent : block_) {
+      if (extent == "1") continue;
+      for (const std::string& name : Expression::parse(extent).names()) {
+        const bool runtime = std::ranges::find(parameters_, name) != parameters_.end() &&
+                             std::ranges::find(specialised_, name) == specialised_.end();
+        if (runtime) return;
+      }
+      factors.push_back(is_identifier(extent) ? extent : "(" + extent + ")");
+    }
+    if (factors.empty()) return;
+    add_constraint({{"that", fmt::format("{} <= threads_per_block", fmt::join(factors, " * "))},
+                    {"why", "a block has at most that many threads"}},
+                   "block");
+  }
+
+  // --- the first genome
+
+  /// In the order of the values, by those constraints that genes alone decide. It fixes what the reference needs of
+  /// them.
+  void first_genome() {
+    std::vector<Expression> constraints;
+    if (family_.contains("constraints"))
+      for (const Json& constraint : family_["constraints"])
+        constraints.push_back(Expression::parse(constraint["that"].get<std::string>()));
+    Bindings known = {{"threads_per_block", std::int64_t{DeviceLimits{}.threads_per_block}}};
+    for (const auto& [name, values] : options_)
+      if (!values.empty()) known[name] = values.front();
+    std::int64_t steps = 0;
+    if (!complete(0, constraints, known, steps))
+      root_.fail(fmt::format("no genome meets 'restrict'{}", steps > kMostSteps ? " among the first million" : ""));
+    for (const std::string& gene : genes_) first_[gene] = known.at(gene);
+  }
+
+  bool complete(std::size_t gene, const std::vector<Expression>& constraints, Bindings& known, std::int64_t& steps) {
+    if (gene == family_["genes"].size()) return true;
+    const Json& spec = family_["genes"][gene];
+    const std::string name = spec["name"];
+    if (!spec.contains("values") || !spec["values"].is_array())
+      root_.fail(fmt::format("gene '{}' has no values", name));
+    for (const Json& value : spec["values"]) {
+      if (++steps > kMostSteps) return false;
+      known[name] = value.is_boolean()  ? Value(value.get<bool>())
+                    : value.is_string() ? Value(value.get<std::string>())
+                                        : Value(value.get<std::int64_t>());
+      const bool broken = std::ranges::any_of(constraints, [&](const Expression& constraint) {
+        const auto decided = constraint.evaluate_partially(known);
+        return decided && !Expression::constant(*decided).evaluate_bool({});
+      });
+      if (!broken && complete(gene + 1, constraints, known, steps)) return true;
+    }
+    known.erase(name);
+    return false;
+  }
+
+  // --- files
+
+  std::string include_line(const std::string& file) const {
+    return fmt::format("//% include \"{}\"\n", sources_.at(file));
+  }
+
+  /// What is known when a kernel is compiled: options and specialised sizes.
+  std::string constants() const {
+    std::string text;
+    for (const auto& [name, values] : options_) {
+      if (!is_type_option(name)) {
+        text += fmt::format("#define {0} ${{{0}}}\n", name);
+        continue;
+      }
+      std::string choice;
+      for (const Value& value : values) {
+        const std::string& type = std::get<std::string>(value);
+        choice += fmt::format("{} == '{}' ? '{}' : ", name, type, cuda_spelling(parse_dtype(type)));
+      }
+      text += fmt::format("#define {} ${{{}'?'}}\n", name, choice);
+    }
+    for (const std::string& name : specialised_) text += fmt::format("#define {0} ${{{0}}}\n", name);
+    return text;
+  }
+
+  void kernel_file() {
+    std::string text = fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n",
+                                   base_name(sources_.at(kernel_.file)));
+    for (const Json& gene : family_["genes"])
+      text += fmt::format("#define {0} ${{{0}}}\n", gene["name"].get<std::string>());
+    form_.files[family_folder_ + "kernel.cu"] = text + constants() + include_line(kernel_.file);
+  }
+
+  void reference() {
+    Json reference = Json::object();
+    const bool given = root_.find("reference").has_value();
+    const FunctionPlace place = given ? function_place("reference", kernel_.file) : kernel_;
+    reference["kernel"] = with_first_in_braces(place.function);
+    const auto list = [&](const char* key, const std::vector<std::string>& usual) {
+      std::vector<std::string> texts = three(extents(key).value_or(usual));
+      for (std::string& text : texts) text = with_values(text, first_);
+      return texts;
+    };
+    reference["grid"] = list("reference_grid", grid_);
+    reference["block"] = list("reference_block", block_);
+    const auto shared = root_.find("reference_shared");
+    const std::string smem = shared ? shared->expression().text() : given ? "" : shared_;
+    if (!smem.empty()) reference["dynamic_smem"] = with_values(smem, first_);
+    reference["arguments"] = reference_arguments();
+    if (typed_outputs_) reference["typed_outputs"] = true;
+    for (const char* key : {"grid", "block"})
+      task_origin(fmt::format("reference.{}", key),
+                  root_.find(fmt::format("reference_{}", key)) ? fmt::format("reference_{}", key) : key);
+    task_["reference"] = reference;
+    if (!given) task_["self_consistent"] = true;
+
+    std::string text = given
+                           ? fmt::format("//% # {} of {}.\n", place.function, base_name(sources_.at(place.file)))
+                           : "//% # The first legal genome stands for a reference: results are self-consistent only.\n";
+    if (place.file == kernel_.file)
+      for (const auto& [gene, value] : first_) text += fmt::format("#define {} {}\n", gene, expr::to_string(value));
+    form_.files[folder_ + "reference.cu"] = text + constants() + include_line(place.file);
+  }
+
+  /// "reduce<${tile}>" with the first genome's tile: a reference reads no genes.
+  std::string with_first_in_braces(const std::string& name) const {
+    std::string text;
+    std::size_t at = 0;
+    for (std::size_t open = name.find("${"); open != std::string::npos; open = name.find("${", at)) {
+      const std::size_t close = std::min(name.find('}', open), name.size() - 1);
+      text += name.substr(at, open - at) + with_values(std::string_view(name).substr(open, close + 1 - open), first_);
+      at = close + 1;
+    }
+    return text + name.substr(std::min(at, name.size()));
+  }
+
+  Json reference_arguments() {
+    Json list = Json::array();
+    const auto given = root_.find("reference_arguments");
+    if (!given) {
+      for (std::size_t i = 0; i < arguments_.size(); ++i) {
+        list.push_back(with_values(arguments_[i], first_));
+        task_origin(fmt::format("reference.arguments[{}]", i), fmt::format("arguments[{}]", i));
+      }
+      return list;
+    }
+    for (const JsonPlace& item : given->items()) {
+      item.read_as(parse_argument);
+      task_origin(fmt::format("reference.arguments[{}]", list.size()),
+                  fmt::format("reference_arguments[{}]", list.size()));
+      list.push_back(with_values(item.text(), first_));
+    }
+    return list;
+  }
+
+  bool reads_facts(const Expression& condition) const {
+    const Bindings facts = facts_of(DeviceLimits{});
+    const std::vector<std::string> names = condition.names();
+    return std::ranges::any_of(names, [&](const std::string& name) { return facts.contains(name); });
+  }
+
+  void family_json() {
+    Json json = Json::object();
+    json["summary"] = fmt::format("{} of {}", kernel_.function, base_name(kernel_.file));
+    if (const auto condition = root_.find("requires"); condition && reads_facts(condition->expression()))
+      json["requires"] = json_["requires"];
+    json["genes"] = family_["genes"];
+    if (family_.contains("constraints")) json["constraints"] = family_["constraints"];
+    if (root_.find("max_registers")) json["max_registers"] = json_["max_registers"];
+    json["launches"] = family_["launches"];
+    form_.files[family_folder_ + "family.json"] = pretty(json) + "\n";
+  }
+
+  void task_json() {
+    Json json = Json::object();
+    const auto take = [&](const char* key) {
+      if (root_.find(key)) json[key] = json_[key];
+    };
+    const auto put = [&](const char* key) {
+      if (task_.contains(key)) json[key] = task_[key];
+    };
+    take("summary");
+    put("shape_parameters");
+    put("specialised");
+    take("options");
+    if (const auto condition = root_.find("requires"); condition && !reads_facts(condition->expression()))
+      take("requires");
+    put("inputs");
+    put("outputs");
+    put("shapes");
+    for (const char* key : {"sets", "seeds", "regimes", "deterministic", "limits", "objectives", "floor"}) take(key);
+    put("reference");
+    put("self_consistent");
+    form_.files[folder_ + "task.json"] = pretty(json) + "\n";
+  }
+
+  const std::string& file_;
+  const ReadFile& read_;
+  std::string text_;
+  JsonPlace root_;
+  Json json_;  // the same as root_
+  std::string folder_, family_folder_;
+  FunctionPlace kernel_;
+  std::vector<std::string> parameters_, specialised_;
+  std::map<std::string, std::vector<Value>> options_;
+  std::set<std::string> genes_;
+  std::vector<std::string> arguments_, grid_, block_;
+  std::string shared_;
+  bool typed_outputs_ = false;
+  Bindings first_;                              // the first legal genome
+  std::map<std::string, std::string> sources_;  // the author's files, where they stand in the folder
+  Json task_ = Json::object();                  // parts of task.json and family.json
+  Json family_ = Json::object();
+  ShortForm form_;
+};
+
+}  // namespace
+
+std::string ShortForm::in_authors_places(const std::string& message) const {
+  const std::pair<std::string, std::string>* best = nullptr;
+  for (const auto& origin : origins) {
+    const std::string& made = origin.first;
+    if (!message.starts_with(made) || (message.size() > made.size() && is_name_character(message[made.size()])))
+      continue;
+    if (best == nullptr || made.size() > best->first.size()) best = &origin;
+  }
+  return best == nullptr ? message : best->second + message.substr(best->first.size());
+}
+
+ShortForm read_short_form(const std::string& file, const ReadFile& read) {
+  return Reader(file, read).read();
+}
+
+}  // namespace evo

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/source_tree.h"
+
+namespace evo {
+
+/// The text of a file next to the short form. Throws usage_error when it cannot be read.
+using ReadFile = std::function<std::string(const std::string& path)>;
+
+/// A task written in ten lines (docs/templates.md, "Ten lines"), as the folder that it stands for.
+struct ShortForm {
+  std::string task;
+  SourceTree files;  ///< TASK/task.json, TASK/reference.cu, TASK/tuned/..., and the author's files in TASK/source/.
+  /// Where the parts of the folder come from: "conv/task.json: inputs[0]", "conv.json: arguments[1]".
+  std::vector<std::pair<std::string, std::string>> origins;
+
+  /// The message with the author's place in the stead of the folder's at its beginning.
+  std::string in_authors_places(const std::string& message) const;
+};
+
+/// The one family of a short form.
+inline constexpr const char* kTunedFamily = "tuned";
+
+/// Reads FILE.json and the files that it names. What is wrong in the file itself throws usage_error "FILE: KEY:
+/// reason"; the folder is read by load_task and load_families as any other.
+ShortForm read_short_form(const std::string& file, const ReadFile& read);
+
+}  // namespace evo
