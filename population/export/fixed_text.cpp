@@ -668,8 +668,10 @@ inline bool right(const std::vector<Tensor>& tensors, const Buffers& buffers, @E
     if (limits.exact) {
       std::printf("  %-6s %-12s %lld of %lld elements differ: %s\n", tensor.name, when, d.unequal, count(tensor), judgement);
     } else {
-      std::printf("  %-6s %-12s relative L2 error %.3e (limit %.1e), of a row %.3e (limit %.1e), cosine %.6f, max error %.3f of rms: %s\n",
-                  tensor.name, when, d.relative_l2, limit_of(limits.relative_l2), d.row_l2, limit_of(limits.row_l2), d.cosine, d.max_abs, judgement);
+      std::printf("  %-6s %-12s relative L2 error %.3e (limit %.1e), of a row %.3e (limit %.1e), cosine %.6f, max error %.3f of rms",
+                  tensor.name, when, d.relative_l2, limit_of(limits.relative_l2), d.row_l2, limit_of(limits.row_l2), d.cosine, d.max_abs);
+      if (limits.atol > 0 || limits.rtol > 0) std::printf(", %lld elements beyond %.1e + %.1e |want|", d.beyond, limits.atol, limits.rtol);
+      std::printf(": %s\n", judgement);
     }
     all = all && ok;
   }

@@ -249,6 +249,8 @@ TEST_CASE("the exported program finds what a kernel does wrong") {
              ContainsSubstring("WRONG (written between its rows)"));
   CHECK_THAT(rejected("out_scale[m] = most / 448", "out_scale[m] = m == 7 ? most / 300 : most / 448"),
              ContainsSubstring("WRONG"));
+  CHECK_THAT(rejected("out_codes[m * N + n] = ", "out_codes[m * N + n] = m == 4 && n == 0 ? 0 : "),
+             ContainsSubstring("1 elements beyond 1.0e-01 + 1.0e-01 |want|: WRONG"));
   CHECK_THAT(rejected("three == 3", "three == 4"), ContainsSubstring("WRONG"));
 }
 
@@ -390,7 +392,12 @@ TEST_CASE("the exported program quantises as the search does") {
 }
 
 TEST_CASE("nvcc compiles an exported launcher of every form of argument, without a warning") {
-  check_nvcc_compiles(export_cuda(forms_request(toy_tree())), "-arch=sm_90a -DEVO_MAIN");
+  SourceTree tree = toy_tree();
+  replace(tree["forms/rows/family.json"], R"("uint8:3")",
+          R"json("uint8:3", "e4m3:root", "e5m2:0.5 * N", "e8m0:root", "uint64:N * LD", "half2:root, N",
+            "double4:N, 1, 2, 3", "{half2:1,root;int3:1,2,N;e8m0:2;bool:N > 1}",
+            "float:N > 8 ? exp(0.001 * N) : pow(N, 2)")json");
+  check_nvcc_compiles(export_cuda(forms_request(tree)), "-arch=sm_90a -Xcompiler -Wall,-Wextra -DEVO_MAIN");
 }
 
 TEST_CASE("nvcc compiles an exported wgmma kernel by the command at its top") {

@@ -5,8 +5,8 @@
 extern "C" __global__ void forms_reference(const unsigned char* w, const float* w_scale, const int* w_zero,
                                            const unsigned char* codes, const unsigned char* code_scale,
                                            const unsigned short* x, const long long* rows, const float* bias, float* y,
-                                           int* best, unsigned short* positive, float* out, float* out_scale, float factor,
-                                           Sizes sizes) {
+                                           int* best, unsigned short* positive, float* out, float* out_scale,
+                                           float factor, Sizes sizes) {
   const int m = blockIdx.x * 32 + threadIdx.x;
   if (m >= sizes.rows) return;
   int first = 0, count = 0;

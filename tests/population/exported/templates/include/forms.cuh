@@ -28,8 +28,8 @@ __device__ __forceinline__ double e8m0(unsigned char code) {
 // What is added to y[m][n].
 __device__ __forceinline__ double addend(const unsigned char* w, const float* w_scale, const int* w_zero,
                                          const unsigned char* codes, const unsigned char* code_scale,
-                                         const unsigned short* x, const long long* rows, const float* bias, int m, int n,
-                                         double factor, const Sizes& sizes) {
+                                         const unsigned short* x, const long long* rows, const float* bias, int m,
+                                         int n, double factor, const Sizes& sizes) {
   const int i = m * sizes.columns + n, group = m * (sizes.columns / 4) + n / 4;
   const double weight = (w[i] - w_zero[group]) * (double)w_scale[group];
   const double code = e2m1(codes, i) * e8m0(code_scale[n]);
