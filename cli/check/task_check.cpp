@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "cli/check/gene_use.h"
-#include "cli/check/parameter_check.h"
+#include "cli/check/plan_arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "engine/base/error.h"
@@ -52,9 +52,12 @@ class Checker {
       : tree_(tree), task_(task), request_(request), compiler_(make_nvrtc_compiler()) {}
 
   TaskCheck check() {
-    TaskCheck result{task_.name, request_.device, task_.self_consistent, {}, {}};
+    TaskCheck result{task_.name, request_.device, task_.self_consistent, {}, {}, {}};
     std::vector<CheckedShape> shapes = checked_shapes(result.skipped);
     for (const Family& family : families()) result.families.push_back(check_family(family, shapes));
+    for (const CheckedShape& shape : shapes)
+      if (!shape.problem.empty())
+        result.reference.push_back(fmt::format("{}: {}", shape.one.shape.name, shape.problem));
     return result;
   }
 
@@ -221,7 +224,7 @@ class Checker {
     result.printed = printed_by(binary, plan, shape.one.recipe);
     if (const auto* failure = std::get_if<Failure>(&reply)) return failure->reason;
     result.reached = Reached::ran;
-    if (!shape.expected) return shape.problem;
+    if (!shape.expected) return "the reference gives nothing to compare with";
     return why_wrong_answer(shape, plan, std::get<protocol::Ran>(reply).outputs, result);
   }
 
@@ -311,7 +314,7 @@ bool FamilyCheck::fine() const {
 
 bool TaskCheck::fine() const {
   const bool any = std::ranges::any_of(families, [](const FamilyCheck& family) { return !family.shapes.empty(); });
-  return any && std::ranges::all_of(families, &FamilyCheck::fine);
+  return any && reference.empty() && std::ranges::all_of(families, &FamilyCheck::fine);
 }
 
 TaskCheck check_task(const SourceTree& tree, const Task& task, const CheckRequest& request) {

@@ -53,7 +53,8 @@ struct TaskCheck {
   DeviceInfo device;
   bool self_consistent = false;
   std::vector<FamilyCheck> families;
-  std::vector<std::string> skipped;  ///< Shapes that no family was checked on, each with the reason.
+  std::vector<std::string> reference;  ///< What is wrong with it, shape by shape.
+  std::vector<std::string> skipped;    ///< Shapes that no family was checked on, each with the reason.
   bool fine() const;
 };
 

@@ -107,6 +107,8 @@ std::string check_text(const TaskCheck& check, const Terminal& terminal) {
   std::string text =
       fmt::format("{} on {}: the first genome of each family, one case of each shape\n", check.task, check.device.id);
   if (check.self_consistent) text += "self-consistent only: the first genome stands for a reference\n";
+  for (const std::string& wrong : check.reference)
+    text += fmt::format("reference: {}\n", styled(terminal, Style::bad, one_line(wrong)));
   for (const FamilyCheck& family : check.families) text += family_text(family, terminal);
   for (const std::string& skipped : check.skipped) text += fmt::format("not checked: {}\n", skipped);
   return text + (check.fine() ? styled(terminal, Style::good, "fine") : styled(terminal, Style::bad, "not fine")) +
@@ -149,6 +151,7 @@ std::string check_document(const TaskCheck& check) {
   json["device"] = device_json(check.device);
   json["fine"] = check.fine();
   json["self_consistent"] = check.self_consistent;
+  json["reference"] = check.reference;
   json["families"] = Json::array();
   for (const FamilyCheck& family : check.families) {
     Json shapes = Json::array();

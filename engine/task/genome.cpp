@@ -37,7 +37,12 @@ std::string to_json(const Genome& genome) {
 Genome genome_from_json(std::string_view json) {
   const JsonPlace root = JsonPlace::read({{"genome", std::string(json)}}, "genome");
   root.allow_only({"family", "genes"});
-  return {root.at("family").text(), root.at("genes").values()};
+  Genome genome{root.at("family").text(), root.at("genes").values()};
+  for (const auto& [gene, value] : genome.genes) {
+    if (std::holds_alternative<double>(value))
+      root.at("genes").at(gene).fail("expected an integer, true, false or a string");
+  }
+  return genome;
 }
 
 }  // namespace evo

@@ -704,11 +704,23 @@ class Reader {
     return text;
   }
 
+  /// A gene that the kernel's name reads, "reduce<${tile}>", is a template's parameter, which a macro would hide.
+  bool is_macro(const std::string& gene) const {
+    const std::string& name = kernel_.function;
+    for (std::size_t open = name.find("${"); open != std::string::npos; open = name.find("${", open + 1)) {
+      const std::size_t close = name.find('}', open);
+      if (close == std::string::npos) return true;
+      const auto read = Expression::parse(name.substr(open + 2, close - open - 2)).names();
+      if (std::ranges::find(read, gene) != read.end()) return false;
+    }
+    return true;
+  }
+
   void kernel_file() {
     std::string text = fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n",
                                    base_name(sources_.at(kernel_.file)));
     for (const Json& gene : family_["genes"])
-      text += fmt::format("#define {0} ${{{0}}}\n", gene["name"].get<std::string>());
+      if (is_macro(gene["name"])) text += fmt::format("#define {0} ${{{0}}}\n", gene["name"].get<std::string>());
     form_.files[family_folder_ + "kernel.cu"] = text + constants() + include_line(kernel_.file);
   }
 
@@ -739,7 +751,8 @@ class Reader {
                            ? fmt::format("//% # {} of {}.\n", place.function, base_name(sources_.at(place.file)))
                            : "//% # The first legal genome stands for a reference: results are self-consistent only.\n";
     if (place.file == kernel_.file)
-      for (const auto& [gene, value] : first_) text += fmt::format("#define {} {}\n", gene, expr::to_string(value));
+      for (const auto& [gene, value] : first_)
+        if (is_macro(gene)) text += fmt::format("#define {} {}\n", gene, expr::to_string(value));
     form_.files[folder_ + "reference.cu"] = text + constants() + include_line(place.file);
   }
 

@@ -24,6 +24,12 @@ std::string list_of_kernels(std::span<const std::string> ptx_names) {
   return list_of(names);
 }
 
+/// A template that nothing instantiates is in no program, so its name is never among those there are.
+std::string hint_of(const std::string& wanted, bool is_template) {
+  if (wanted.find('<') != std::string::npos) return is_template ? " (a template needs its arguments)" : "";
+  return fmt::format(" (a template needs its arguments: {}<float>)", wanted);
+}
+
 std::variant<std::string, NoSuchKernel> find_kernel(std::span<const std::string> kernels, const std::string& wanted) {
   if (std::ranges::find(kernels, wanted) != kernels.end()) return wanted;
   std::vector<std::string> same, nested;
@@ -38,7 +44,7 @@ std::variant<std::string, NoSuchKernel> find_kernel(std::span<const std::string>
   if (matches.size() == 1) return matches.front();
   if (matches.empty()) {
     return NoSuchKernel{fmt::format("the program has no kernel {}; there are: {}{}", wanted, list_of_kernels(kernels),
-                                    is_template ? " (a template needs its arguments)" : "")};
+                                    hint_of(wanted, is_template))};
   }
   std::vector<std::string> signatures;
   for (const std::string& match : matches) signatures.push_back(demangled(match));

@@ -5,7 +5,7 @@
 using namespace evo::testing;
 
 namespace {
-const std::vector<std::string> kCommands = {"run",  "elites", "show",  "export", "verify", "lineage",
+const std::vector<std::string> kCommands = {"run",  "tune", "check", "elites", "show",  "export", "verify", "lineage",
                                             "diff", "tasks",  "space", "runs",   "doctor", "replay"};
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("every command prints its help") {
 
 TEST_CASE("a mistyped command is refused with the nearest one") {
   check_refused(run_evo({"elite"}), 2, {"unknown command 'elite'", "did you mean 'elites'?"});
-  check_refused(run_evo({"frobnicate"}), 2, {"unknown command 'frobnicate'", "run, elites, show"});
+  check_refused(run_evo({"frobnicate"}), 2, {"unknown command 'frobnicate'", "run, tune, check, elites, show"});
 }
 
 TEST_CASE("a mistyped option is refused with the nearest one") {

@@ -33,13 +33,14 @@ TEST_CASE("every document has the members that docs/json.md describes") {
       "time_limit_s", "status",      "started_at",   "finished_at", "evaluated", "valid",     "best_us",
       "command_line", "evo_version", "nvrtc_version"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
-  CHECK(members(run) ==
-        document({"run", "interrupted", "exhausted", "verdicts", "first_valid", "best", "improvement", "elites"}));
+  CHECK(members(run) == document({"run", "interrupted", "exhausted", "verdicts", "first_valid", "best", "improvement",
+                                  "elites", "self_consistent"}));
   CHECK(members(run["run"]) == run_members);
   CHECK(members(run["best"]) == outcome_members);
   CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current", "device",
                                            "objective", "latency_us", "timing", "relative_l2", "registers",
-                                           "spill_bytes", "genome", "source_hash", "since", "timings"});
+                                           "spill_bytes", "genome", "source_hash", "since", "timings",
+                                           "self_consistent"});
   CHECK(members(run["run"]["device"]) == Names{"id", "kind", "name", "arch", "uuid", "driver"});
   CHECK(members(run["run"]["target"]) == Names{"objective", "options", "timed", "validated"});
   CHECK(run["run"]["salt"].get<std::string>().size() == 16);

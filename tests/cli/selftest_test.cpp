@@ -152,8 +152,15 @@ TEST_CASE("a task without mutants is run with a warning") {
         "toy has no planted mutants, so nothing shows that its wrong kernels are found (docs/trust.md)\n");
 }
 
-TEST_CASE("a task without mutants cannot be self-tested") {
+TEST_CASE("a task without mutants is tested with mutants that are made of its kernels") {
   const Bench bench;
   write_toy_task(bench);
-  check_refused(bench.evo(kSelftest), 2, {"task toy has no mutants"});
+  const Outcome outcome =
+      bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--generate", "20", "--seed", "1"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.find("generated mutants, seed 1") != std::string::npos);
+  CHECK(outcome.out.find("mutants killed: 100.0 % (95 % interval") != std::string::npos);
+  CHECK(bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--seed", "1"}).out.find("mutants killed") !=
+        std::string::npos);
+  check_refused(bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--record"}), 2, {"--record"});
 }

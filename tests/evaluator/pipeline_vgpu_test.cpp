@@ -175,7 +175,7 @@ TEST_CASE("on the virtual GPU kernels are found by their C++ names, and headers 
   }
   const Evaluation none = launching("__global__ void sum" + body, "add");
   CHECK(none.verdict == Verdict::compile_failed);
-  CHECK(none.reason == "the program has no kernel add; there are: sum");
+  CHECK(none.reason == "the program has no kernel add; there are: sum (a template needs its arguments: add<float>)");
 }
 
 TEST_CASE("failures name the template's lines, those of a reference its file's") {

@@ -1,4 +1,4 @@
-#include "cli/check/parameter_check.h"
+#include "cli/check/plan_arguments.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,109 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "ten_lines.h"
+
+using namespace evo::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const std::vector<std::string> kTune = {"tune", "conv.json", "--device", "vgpu",   "--evals",
+                                        "20",   "--seed",    "1",        "--quiet"};
+
+Outcome tune(const Bench& bench) {
+  Outcome outcome = bench.evo(kTune);
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("tune finds the fastest of a kernel's genomes, every one against the reference") {
+  const Bench bench;
+  write_convolution(bench);
+  const Outcome outcome = tune(bench);
+  CHECK_THAT(outcome.out, ContainsSubstring("conv on vgpu:h200"));
+  CHECK_THAT(outcome.out, ContainsSubstring("6 evaluated: 6 valid"));
+  CHECK_THAT(outcome.out, !ContainsSubstring("self-consistent"));
+  const auto best = bench.json({"elites"})["elites"][0];
+  CHECK(best["task"] == "conv");
+  CHECK(best["self_consistent"] == false);
+  CHECK_THAT(bench.evo({"show", "1", "--source"}).out, ContainsSubstring("#define tile "));
+}
+
+TEST_CASE("tune rejects a genome that is wrong on one of the shapes") {
+  const Bench bench;
+  write_convolution(bench);
+  bench.write("conv.cu", changed_convolution("x >= (int)width || y", "(tile == 1 && x >= (int)width) || y"));
+  const Outcome outcome = bench.evo(kTune);
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("4 valid, 2 "));
+}
+
+TEST_CASE("tune --expand writes a folder that runs with the same elites and the same hash") {
+  const Bench bench;
+  write_convolution(bench);
+  const Outcome expanded = bench.evo({"tune", "conv.json", "--expand", "full"});
+  INFO(expanded.out << expanded.err);
+  REQUIRE(expanded.code == 0);
+  CHECK_THAT(expanded.out, ContainsSubstring("evo run --task conv --templates full"));
+  CHECK(bench.read("full/conv/source/conv.cu") == bench.read("conv.cu"));
+  tune(bench);
+  const Outcome ran = bench.evo(
+      {"run", "--task", "conv", "--templates", "full", "--device", "vgpu", "--evals", "20", "--seed", "1", "--quiet"});
+  INFO(ran.out << ran.err);
+  CHECK(ran.code == 0);
+  const auto runs = bench.json({"runs"})["runs"];
+  CHECK(runs.at(0)["task_hash"] == runs.at(1)["task_hash"]);
+  CHECK(runs.at(0)["best_us"] == runs.at(1)["best_us"]);
+}
+
+TEST_CASE("tune --expand overwrites nothing") {
+  const Bench bench;
+  write_convolution(bench);
+  REQUIRE(bench.evo({"tune", "conv.json", "--expand", "full"}).code == 0);
+  check_refused(bench.evo({"tune", "conv.json", "--expand", "full"}), 2, {"full/conv exists"});
+}
+
+TEST_CASE("without a reference every result says that it is self-consistent only") {
+  const Bench bench;
+  write_convolution(bench, {{"reference", nullptr}, {"reference_grid", nullptr}, {"reference_block", nullptr}});
+  const Outcome outcome = tune(bench);
+  CHECK_THAT(outcome.out, ContainsSubstring("6 evaluated: 6 valid"));
+  CHECK_THAT(outcome.out, ContainsSubstring("self-consistent only"));
+  CHECK_THAT(bench.evo({"elites"}).out, ContainsSubstring("[self-consistent only]"));
+  CHECK_THAT(bench.evo({"show", "1"}).out, ContainsSubstring("self-consistent only"));
+  CHECK(bench.json({"elites"})["elites"][0]["self_consistent"] == true);
+  CHECK(bench.json({"show", "1"})["self_consistent"] == true);
+  CHECK_THAT(bench.evo({"export"}).out, ContainsSubstring("//   reference  none: self-consistent only"));
+}
+
+TEST_CASE("a tuned run is resumed from the database") {
+  const Bench bench;
+  write_convolution(bench);
+  REQUIRE(bench.evo({"tune", "conv.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code == 0);
+  const Outcome resumed = bench.evo({"run", "--resume", "1", "--evals", "4", "--quiet"});
+  CHECK(resumed.code == 0);
+  CHECK_THAT(resumed.out, ContainsSubstring("4 evaluated"));
+}
+
+TEST_CASE("tune says in one line what is wrong, where, and what there is") {
+  const Bench bench;
+  write_convolution(bench, {{"grid", {"ceil_div(N, block_size_x)"}}});
+  check_refused(bench.evo(kTune), 2, {"conv.json: grid[0]: 'ceil_div(N, block_size_x)' reads unknown name 'N'"});
+  write_convolution(bench, {{"kernel", "conv.cu:convolve"}});
+  check_refused(bench.evo(kTune), 2, {"conv.json: kernel: conv.cu has no kernel convolve", "convolution"});
+  write_convolution(bench, {{"kernel", "missing.cu:convolution"}});
+  check_refused(bench.evo(kTune), 2, {"conv.json: kernel: ", "missing.cu"});
+  check_refused(bench.evo({"tune", "none.json"}), 2, {"none.json"});
+}
+
+TEST_CASE("a file of another folder is found from there") {
+  const Bench bench;
+  write_convolution(bench);
+  bench.write("sub/conv.cu", bench.read("conv.cu"));
+  bench.write("sub/conv.json", bench.read("conv.json"));
+  CHECK(bench.evo({"tune", "sub/conv.json", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);
+}

@@ -1,0 +1,235 @@
+#include "engine/task/short_form.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/base/error.h"
+#include "engine/task/candidate.h"
+#include "engine/task/family.h"
+#include "engine/task/plan_resolution.h"
+#include "engine/task/target.h"
+
+using namespace evo;
+using Catch::Matchers::ContainsSubstring;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr const char* kKernel = R"(
+extern "C" __global__ void blur(float* y, const float* x, float a, unsigned long long n) {}
+extern "C" __global__ void blur_naive(float* y, const float* x, float a, unsigned long long n) {}
+)";
+
+Json usual_form() {
+  return Json::parse(R"json({
+    "kernel": "blur.cu:blur",
+    "genes": {"threads": [64, 128, 512], "per_thread": [1, 2, 4]},
+    "restrict": ["threads * per_thread >= 128", "threads * per_thread <= 1024"],
+    "shapes": [{"H": 64, "W": 96}, {"H": 37, "W": 51}],
+    "arguments": ["y=out float[H, W]", "x=float[H, W]:uniform", "float:0.5", "size_t:H * W"],
+    "grid": ["ceil_div(H * W, threads * per_thread)"],
+    "block": ["threads"],
+    "reference": "blur.cu:blur_naive"
+  })json");
+}
+
+ShortForm read(const Json& form, std::map<std::string, std::string> files = {}) {
+  files.emplace("blur.cu", kKernel);
+  files["blur.json"] = form.dump();
+  return read_short_form("blur.json", [files](const std::string& path) {
+    const auto found = files.find(path);
+    if (found == files.end()) throw usage_error("cannot read " + path);
+    return found->second;
+  });
+}
+
+/// As a command reads it: errors are in the author's places.
+std::string error_of(const Json& form, const std::map<std::string, std::string>& files = {}) {
+  try {
+    const ShortForm read_form = read(form, files);
+    try {
+      load_families(read_form.files, load_task(read_form.files, read_form.task));
+    } catch (const Error& error) {
+      return read_form.in_authors_places(error.what());
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct Loaded {
+  ShortForm form;
+  Task task;
+  Family family;
+};
+
+Loaded load(const Json& form, const std::map<std::string, std::string>& files = {}) {
+  Loaded loaded{read(form, files), {}, {}};
+  loaded.task = load_task(loaded.form.files, loaded.form.task);
+  loaded.family = load_families(loaded.form.files, loaded.task).at(0);
+  return loaded;
+}
+
+Json changed(const std::string& key, const Json& value) {
+  Json form = usual_form();
+  form[key] = value;
+  return form;
+}
+
+Json without(const std::string& key) {
+  Json form = usual_form();
+  form.erase(key);
+  return form;
+}
+
+}  // namespace
+
+TEST_CASE("a short form is a task folder with the author's file as it is") {
+  const Loaded blur = load(usual_form());
+  CHECK(blur.form.files.at("blur/source/blur.cu") == kKernel);
+  CHECK(blur.task.shape_parameters == std::vector<std::string>{"H", "W"});
+  CHECK(blur.task.shapes.at(1).name == "37x51");
+  CHECK(blur.task.outputs.at(0).name == "y");
+  CHECK(blur.task.inputs.at(0).draw.kind == DrawKind::uniform);
+  CHECK_FALSE(blur.task.self_consistent);
+  CHECK_FALSE(blur.task.typed_reference);
+  CHECK(blur.family.name == "tuned");
+  CHECK(blur.family.genes.size() == 2);
+  CHECK(blur.family.launches.at(0).arguments.size() == 4);
+}
+
+TEST_CASE("genes are macros in front of the author's file, those of the reference the first legal genome's") {
+  const Loaded blur = load(usual_form());
+  const Target target = make_target(blur.task, "vgpu", {}, {});
+  const Genome genome{"tuned", {{"threads", std::int64_t{128}}, {"per_thread", std::int64_t{4}}}};
+  const Candidate candidate = make_candidate(blur.form.files, blur.task, blur.family, genome, target, {});
+  CHECK(candidate.programs.at(0).source == std::string("#define threads 128\n#define per_thread 4\n") + kKernel);
+  const Plan& plan = candidate.programs.at(0).plans.at("64x96");
+  CHECK(plan.launches.at(0).grid == Dim3{12, 1, 1});
+  CHECK(plan.launches.at(0).block == Dim3{128, 1, 1});
+  const Program reference = reference_program(blur.form.files, blur.task, {}, {}, target.timed);
+  CHECK(reference.source == std::string("#define per_thread 2\n#define threads 64\n") + kKernel);
+  const Launch& launch = reference.plans.at("64x96").launches.at(0);
+  CHECK(launch.kernel == "blur_naive");
+  CHECK(launch.grid == Dim3{48, 1, 1});
+}
+
+TEST_CASE("without a reference the first legal genome serves, and the task says so") {
+  const Loaded blur = load(without("reference"));
+  CHECK(blur.task.self_consistent);
+  CHECK(blur.task.reference_kernel == "blur");
+  CHECK(reference_plan(blur.task, {}, blur.task.shapes[0]).launches.at(0).block == Dim3{64, 1, 1});
+}
+
+TEST_CASE("a reference of narrow floats gives its own dtype") {
+  const Json arguments = {"y=out half[H, W]", "x=half[H, W]", "float:0.5", "size_t:H * W"};
+  const Loaded blur = load(changed("arguments", arguments));
+  CHECK(blur.task.typed_reference);
+  CHECK(reference_plan(blur.task, {}, blur.task.shapes[0]).tensors.at(1).dtype == DType::f16);
+}
+
+TEST_CASE("blocks of more threads than a GPU takes are no genomes") {
+  const Loaded blur = load(changed("genes", {{"threads", {1024, 2048}}, {"per_thread", {1}}}));
+  REQUIRE(blur.family.constraints.size() == 3);
+  CHECK(blur.family.constraints.back().condition.text() == "threads <= threads_per_block");
+}
+
+TEST_CASE("dynamic shared memory is the candidates' and, where one serves as it, the reference's") {
+  Json form = without("reference");
+  form["shared"] = "threads * 4";
+  const Loaded blur = load(form);
+  CHECK(blur.family.launches.at(0).dynamic_smem_bytes.text() == "threads * 4");
+  CHECK(reference_plan(blur.task, {}, blur.task.shapes[0]).launches.at(0).dynamic_smem_bytes == 256);
+}
+
+TEST_CASE("Kernel Tuner's names give block and grid") {
+  Json form = usual_form();
+  for (const char* key : {"genes", "restrict", "grid", "block"}) form.erase(key);
+  form["tune_params"] = {{"block_size_x", {64, 32}}, {"block_size_y", "[2**i for i in range(3)]"}, {"tile", {1, 2}}};
+  form["restrictions"] = {"block_size_x * block_size_y >= 64"};
+  form["problem_size"] = {"W", "H"};
+  form["grid_div_x"] = {"block_size_x", "tile"};
+  const Loaded blur = load(form);
+  const LaunchSpec& launch = blur.family.launches.at(0);
+  CHECK(launch.block[0].text() == "block_size_x");
+  CHECK(launch.block[1].text() == "block_size_y");
+  CHECK(launch.grid[0].text() == "ceil_div(W, (block_size_x) * (tile))");
+  CHECK(launch.grid[1].text() == "ceil_div(H, (block_size_y))");
+  CHECK(blur.family.gene("block_size_y")->alleles.size() == 3);
+}
+
+TEST_CASE("genes may stand in a file of Kernel Tuner's, T1 or not") {
+  const std::string t1 = R"({"ConfigurationSpace": {
+    "TuningParameters": [{"Name": "threads", "Type": "int", "Values": "[64, 128]"},
+                         {"Name": "per_thread", "Type": "int", "Values": "[1, 2]"}],
+    "Conditions": [{"Expression": "threads * per_thread <= 128", "Parameters": ["threads", "per_thread"]}]}})";
+  const Loaded from_t1 = load(changed("genes", "space.json"), {{"space.json", t1}});
+  CHECK(from_t1.family.gene("threads")->alleles.size() == 2);
+  CHECK(from_t1.family.constraints.at(0).condition.text() == "threads * per_thread <= 128");
+  const std::string plain =
+      R"({"tune_params": {"threads": [64], "per_thread": [2]}, "restrictions": "threads % per_thread == 0"})";
+  const Loaded from_plain = load(changed("genes", "space.json"), {{"space.json", plain}});
+  CHECK(from_plain.family.constraints.at(0).condition.text() == "threads % per_thread == 0");
+}
+
+TEST_CASE("specialised sizes and options are macros, types by CUDA's names") {
+  Json form = changed("specialised", {"W"});
+  form["options"] = {{"T", {"half", "bfloat16"}}};
+  form["arguments"] = {"y=out T[H, W]", "x=T[H, W]", "float:0.5", "size_t:H * W"};
+  const Loaded blur = load(form);
+  const Target target = make_target(blur.task, "vgpu", {"64x96"}, {{"T", std::string("bf16")}});
+  const Genome genome{"tuned", {{"threads", std::int64_t{128}}, {"per_thread", std::int64_t{4}}}};
+  const Candidate candidate = make_candidate(blur.form.files, blur.task, blur.family, genome, target, {});
+  CHECK_THAT(candidate.programs.at(0).source, ContainsSubstring("#define T __nv_bfloat16\n#define W 96\n"));
+}
+
+TEST_CASE("files of the author that share a name, or are called kernel.cu, stand beside each other") {
+  Json form = changed("kernel", "kernel.cu:blur");
+  form["reference"] = "other/kernel.cu:blur_naive";
+  const Loaded blur = load(form, {{"kernel.cu", kKernel}, {"other/kernel.cu", kKernel + std::string("//other")}});
+  CHECK(blur.form.files.at("blur/source/kernel.cu") == kKernel);
+  CHECK(blur.form.files.at("blur/source/2_kernel.cu") == kKernel + std::string("//other"));
+  CHECK_THAT(blur.form.files.at("blur/reference.cu"), ContainsSubstring("blur/source/2_kernel.cu"));
+}
+
+TEST_CASE("what is wrong in a short form is named by its own keys") {
+  const std::vector<std::pair<Json, std::string>> wrong = {
+      {without("kernel"), "blur.json: key 'kernel' is missing"},
+      {changed("kernel", "blur.cu"), "blur.json: kernel: which function? \"blur.cu:FUNCTION\"; there are blur, "},
+      {changed("kernel", "blur.cu:blurr"), "blur.json: kernel: blur.cu has no kernel blurr; did you mean 'blur'?"},
+      {changed("kernel", "none.cu:blur"), "blur.json: kernel: cannot read none.cu"},
+      {changed("gnes", 1), "blur.json: unknown key 'gnes'; did you mean 'genes'?"},
+      {without("genes"), "blur.json: key 'genes' is missing"},
+      {without("block"), "blur.json: key 'block' is missing"},
+      {without("grid"), "blur.json: key 'grid' is missing"},
+      {changed("restrict", {"thread > 1"}), "blur.json: restrict[0]: 'thread > 1' reads unknown name 'thread'"},
+      {changed("restrict", {"threads > H"}), "blur.json: restrict[0]: 'threads > H' depends on H"},
+      {changed("restrict", {"threads > 4096"}), "blur.json: no genome meets 'restrict'"},
+      {changed("grid", {"ceil_div(N, threads)"}), "blur.json: grid[0]: 'ceil_div(N, threads)' reads unknown name 'N'"},
+      {changed("block", {1, 1, 1, 1}), "blur.json: block: one to three extents are needed"},
+      {changed("arguments", {"x=float[H]"}), "blur.json: arguments: no output"},
+      {changed("arguments", {"y=out flaot[H]"}), "blur.json: arguments[0]: 'flaot' is no type"},
+      {changed("arguments", {"out float[H]"}), "blur.json: arguments[0]: 'out float[H]': a tensor has a name"},
+      {changed("arguments", {"y=out float[H"}), "blur.json: arguments[0]: 'y=out float[H': '[' without ']'"},
+      {changed("arguments", {"float:0.5", "y=out float[K]"}), "blur.json: arguments[1].dims[0]: 'K' reads unknown"},
+      {changed("arguments", {"y=out float[H]", "int:K"}), "blur.json: arguments[1]: 'K' reads unknown name 'K'"},
+      {changed("arguments", {"y=out float[H]:normal"}), "blur.json: arguments[0].draw: only an output with"},
+      {changed("genes", {{"H", {1, 2}}}), "blur.json: genes.H.name: the name 'H' is already taken by the task"},
+      {changed("shapes", Json::array()), "blur.json: shapes: at least one shape is needed"},
+      {changed("shapes", {{{"H", 1}, {"W", 2}}, {{"H", 1}}}), "blur.json: shapes[1]: key 'W' is missing"},
+      {changed("limits", {{"relative", 1}}), "blur.json: limits: unknown key 'relative'"},
+  };
+  for (const auto& [form, message] : wrong) {
+    INFO(form.dump());
+    CHECK_THAT(error_of(form), ContainsSubstring(message));
+  }
+}
+
+TEST_CASE("template syntax in the author's file is refused, with its line") {
+  CHECK_THAT(error_of(usual_form(), {{"blur.cu", "__global__ void blur() {}\n// blur_naive\n//% if x\n"}}),
+             ContainsSubstring("blur.cu:3: '${' and '//%' are template syntax"));
+}
