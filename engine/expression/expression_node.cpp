@@ -307,8 +307,8 @@ bool truth(const Value& value) {
 std::int64_t integer(const Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
   if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
-  throw Failure{fmt::format("{} stands where {} is needed", description_of(value),
-                            is_real(value) ? "an integer" : "a number")};
+  throw Failure{
+      fmt::format("{} stands where {} is needed", description_of(value), is_real(value) ? "an integer" : "a number")};
 }
 
 double real(const Value& value) {

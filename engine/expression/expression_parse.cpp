@@ -393,8 +393,7 @@ class Parser {
     const auto* function =
         std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return f.name == token.spelling; });
     if (function == kFunctions.end()) {
-      fail_at(token.column,
-              fmt::format("unknown function '{}'; there are {}", token.spelling, function_names()));
+      fail_at(token.column, fmt::format("unknown function '{}'; there are {}", token.spelling, function_names()));
     }
     expect("(");
     std::vector<NodePtr> arguments;

@@ -162,8 +162,7 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
     if (files.contains(fmt::format("{}{}.cu", folder, expr::to_string(gene.alleles.front()))))
       throw usage_error(fmt::format("a new allele of {} must not be the first by name", gene.name));
   }
-  if (!may_serve(*family, facts_))
-    throw usage_error(fmt::format("it requires {}", family->legal.text()));
+  if (!may_serve(*family, facts_)) throw usage_error(fmt::format("it requires {}", family->legal.text()));
   Bindings known = facts_;
   known.insert(target_.options.begin(), target_.options.end());
   if (auto why = why_illegal(*family, genome, known, specialisations_of(task_, target_))) throw usage_error(*why);

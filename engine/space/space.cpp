@@ -131,8 +131,8 @@ Space::Space(std::vector<Family> families, const Bindings& facts, std::vector<Bi
   std::string reasons;
   for (Family& family : families) {
     if (!may_serve(family, facts)) {
-      reasons += fmt::format("; {} requires {} ({})", family.name, family.legal.text(),
-                             values_read(family.legal, facts));
+      reasons +=
+          fmt::format("; {} requires {} ({})", family.name, family.legal.text(), values_read(family.legal, facts));
       continue;
     }
     Diagram diagram(family, facts, impl_->specialisations);

@@ -100,7 +100,8 @@ void BufferSet::replace_inputs(const PristineInputs& inputs) {
 
 void BufferSet::forget_outputs() {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].output && tensors_[i].bytes > 0) device_.fill(addresses_.tensors[i], poison_byte(0), tensors_[i].bytes);
+    if (tensors_[i].output && tensors_[i].bytes > 0)
+      device_.fill(addresses_.tensors[i], poison_byte(0), tensors_[i].bytes);
   }
 }
 
@@ -138,13 +139,13 @@ std::optional<Failure> BufferSet::damage_of_gaps(std::size_t number) {
   std::vector<std::byte> content(tensor.bytes);
   device_.download(content, addresses_.tensors[number]);
   const std::byte filled = tensor.inout ? kGap : gap_poison_;
-  const std::size_t at = StridedLayout(tensor.dims, tensor.strides)
-                             .first_changed_gap(content, size_of(tensor.dtype), filled);
+  const std::size_t at =
+      StridedLayout(tensor.dims, tensor.strides).first_changed_gap(content, size_of(tensor.dtype), filled);
   if (at == content.size()) return std::nullopt;
   Failure failure;
   failure.verdict = Verdict::crashed;
-  failure.reason = fmt::format("wrote between the rows of {} (first at byte {}), which its strides leave out",
-                               tensor.name, at);
+  failure.reason =
+      fmt::format("wrote between the rows of {} (first at byte {}), which its strides leave out", tensor.name, at);
   return failure;
 }
 
@@ -182,7 +183,8 @@ void BufferSet::read_outputs(std::vector<std::byte>& outputs) {
 std::vector<std::uint64_t> BufferSet::output_digests() {
   std::vector<std::uint64_t> digests;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].output && tensors_[i].bytes > 0) digests.push_back(device_.digest(addresses_.tensors[i], tensors_[i].bytes));
+    if (tensors_[i].output && tensors_[i].bytes > 0)
+      digests.push_back(device_.digest(addresses_.tensors[i], tensors_[i].bytes));
   }
   return digests;
 }

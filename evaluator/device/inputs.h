@@ -24,14 +24,14 @@ struct InputRecipe {
   std::uint64_t stream = 0;  ///< Key of its random numbers.
   /// The input that receives the scales of this one. Those and zero points are computed, not drawn.
   std::optional<std::uint32_t> scale = std::nullopt;
-  bool is_computed = false;  ///< Holds scales or zero points.
+  bool is_computed = false;                                ///< Holds scales or zero points.
   std::optional<std::uint32_t> zero_point = std::nullopt;  ///< The input that receives the zero points of this one.
   DrawKind draw = DrawKind::automatic;
-  std::vector<Number> numbers = {};            ///< Of the draw.
-  std::string content = {};                    ///< Of the draw `file`: the file's bytes.
-  std::vector<std::uint64_t> dims = {};        ///< Outermost first.
-  std::vector<std::uint64_t> scale_dims = {};  ///< As many: groups of scales along each dim.
-  std::vector<std::uint64_t> strides = {};     ///< In elements; empty: dense.
+  std::vector<Number> numbers = {};             ///< Of the draw.
+  std::string content = {};                     ///< Of the draw `file`: the file's bytes.
+  std::vector<std::uint64_t> dims = {};         ///< Outermost first.
+  std::vector<std::uint64_t> scale_dims = {};   ///< As many: groups of scales along each dim.
+  std::vector<std::uint64_t> strides = {};      ///< In elements; empty: dense.
   std::optional<DType> widened = std::nullopt;  ///< The elements are stored as these: what a reference works on.
 };
 

@@ -22,8 +22,8 @@ struct ComparedOutput {
 };
 
 /// Compares what a call wrote with its oracle: dense elements, codes times their scales, and any index of an equal
-/// element where the task says so. `outputs`: the bytes of every output of the plan, in order. `limits_of`: those of one
-/// output.
+/// element where the task says so. `outputs`: the bytes of every output of the plan, in order. `limits_of`: those of
+/// one output.
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
                                             const Plan& plan, const Expected& expected,
                                             std::span<const std::byte> outputs,

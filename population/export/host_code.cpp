@@ -432,8 +432,7 @@ std::string tensor_doc(const ExportRequest& request, const TensorPlace& place) {
 std::vector<std::string> requirement_texts(const std::vector<Specialised>& specialisations) {
   std::vector<std::string> texts;
   for (const Specialised& specialised : specialisations) {
-    for (const Expression* required :
-         {&specialised.request->task.legal, &specialised.request->family.legal}) {
+    for (const Expression* required : {&specialised.request->task.legal, &specialised.request->family.legal}) {
       const bool open = !required->evaluate_partially(specialised.scope);
       if (open && std::ranges::find(texts, required->text()) == texts.end()) texts.push_back(required->text());
     }
