@@ -43,7 +43,7 @@ TEST_CASE("every part of a family is read") {
   CHECK(family.launches[0].when.evaluate_bool({}));
   CHECK(family.launches[0].cluster[2].evaluate_int({}) == 1);
   CHECK(family.launches[1].dynamic_smem_bytes.evaluate_int({}) == 0);
-  CHECK(family.launches[0].arguments.back() == "rows_left");
+  CHECK(family.launches[0].arguments.back().text == "rows_left");
 }
 
 TEST_CASE("dropping a file into a slot's folder adds an allele") {

@@ -44,7 +44,9 @@ TEST_CASE("every part of a task is read") {
   CHECK(task.flops.evaluate_int({{"N", number(3)}, {"M", number(5)}}) == 15);
   CHECK(task.math == "f32");
   CHECK(task.reference == "scale/reference.cu");
-  CHECK(task.reference_arguments == std::vector<std::string>{"x", "a", "y", "N * M"});
+  std::vector<std::string> arguments;
+  for (const ArgumentSpec& argument : task.reference_arguments) arguments.push_back(argument.text);
+  CHECK(arguments == std::vector<std::string>{"x", "a", "y", "N * M"});
 }
 
 TEST_CASE("tasks are found by their files") {

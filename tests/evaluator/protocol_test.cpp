@@ -97,7 +97,7 @@ TEST_CASE("every request arrives as it was sent") {
   CHECK(encode(decode_request(model)).control == model.control);
   const auto plan = std::get<Run>(decode_request(run).request).plan;
   CHECK(plan.launches[0].grid == Dim3{4, 8, 2});
-  CHECK(plan.launches[0].arguments[2].value == -7);
+  CHECK(plan.launches[0].arguments[2].fields == Argument::of_int(-7).fields);
   CHECK(plan.tensor_maps[0].swizzle_bytes == 128);
   CHECK(std::get<Run>(decode_request(run).request).recipe.inputs[0].stream == 0xfedcba9876543210);
 }
