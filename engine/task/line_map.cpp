@@ -43,7 +43,20 @@ std::string_view complaining_file(std::string_view line) {
 struct Mention {
   std::size_t size = 0;
   std::size_t line = 0;
+  std::size_t last = 0;  ///< Of "lines 3 to 7"; 0: one line.
 };
+
+/// "lines 3 to 7"
+std::optional<Mention> range_at(std::string_view text) {
+  constexpr std::string_view kLines = "lines ", kTo = " to ";
+  if (!text.starts_with(kLines)) return std::nullopt;
+  const auto [first, digits] = leading_number(text.substr(kLines.size()));
+  const std::string_view behind = text.substr(kLines.size() + digits);
+  if (digits == 0 || !behind.starts_with(kTo)) return std::nullopt;
+  const auto [last, last_digits] = leading_number(behind.substr(kTo.size()));
+  if (last_digits == 0) return std::nullopt;
+  return Mention{kLines.size() + digits + kTo.size() + last_digits, first, last};
+}
 
 /// "kernel.cu(12)", "line 12 of kernel.cu" and, unless the compiler is speaking of a header, "line 12".
 std::optional<Mention> mention_at(std::string_view message, std::size_t at, bool of_header) {
@@ -52,16 +65,17 @@ std::optional<Mention> mention_at(std::string_view message, std::size_t at, bool
   if (rest.starts_with(kRendered) && rest.substr(kRendered.size()).starts_with('(')) {
     const auto [line, digits] = leading_number(rest.substr(kRendered.size() + 1));
     const bool closed = digits > 0 && rest.substr(kRendered.size() + 1 + digits).starts_with(')');
-    return closed ? std::optional(Mention{kRendered.size() + digits + 2, line}) : std::nullopt;
+    return closed ? std::optional(Mention{kRendered.size() + digits + 2, line, 0}) : std::nullopt;
   }
+  if (const auto range = range_at(rest)) return range;
   if (!rest.starts_with(kLine) || message.substr(0, at).ends_with("PTX ")) return std::nullopt;
   const auto [line, digits] = leading_number(rest.substr(kLine.size()));
   if (digits == 0) return std::nullopt;
   const std::size_t size = kLine.size() + digits;
   const std::string whose = fmt::format(" of {}", kRendered);
-  if (rest.substr(size).starts_with(whose)) return Mention{size + whose.size(), line};
+  if (rest.substr(size).starts_with(whose)) return Mention{size + whose.size(), line, 0};
   if (of_header || rest.substr(size).starts_with(" of ")) return std::nullopt;
-  return Mention{size, line};
+  return Mention{size, line, 0};
 }
 
 }  // namespace
@@ -90,6 +104,9 @@ std::string LineMap::translated_line(std::string_view line, bool of_header) cons
     const auto origin = mention ? origin_of(mention->line) : std::nullopt;
     if (origin) {
       text += fmt::format("{}:{}", origin->file, origin->line);
+      if (const auto last = mention->last > 0 ? origin_of(mention->last) : std::nullopt)
+        text += last->file == origin->file ? fmt::format(" to {}", last->line)
+                                           : fmt::format(" to {}:{}", last->file, last->line);
       at += mention->size;
     } else {
       text += line[at++];

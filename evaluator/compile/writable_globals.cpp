@@ -115,21 +115,50 @@ class PrintedTexts {
     return range;
   }
 
-  /// Follows an address from register to register. It may end only in calls that print.
+  /// Follows an address from register to register. It must end in calls that print, and nowhere else.
   bool is_printed(std::string_view first, Range function) const {
     std::vector<std::string_view> registers{first};
+    bool printed = false;
     for (std::size_t known = 0; known < registers.size(); ++known) {
       const std::string_view address = registers[known];
       for (std::size_t at = function.begin; at < function.end; ++at) {
         if (!names(statements_[at], address)) continue;
         const std::string_view instruction = instruction_of(statements_[at]);
-        const bool moves = instruction.starts_with("mov.u64") || instruction.starts_with("mov.b64") ||
-                           instruction.starts_with("cvta.global.u64") || instruction.starts_with("selp.b64");
-        const bool passes = instruction.starts_with("st.param.b64") && operand(instruction, 1) == address;
-        if (!(moves || (passes && is_of_printing_call(at, function)))) return false;
-        if (moves && std::ranges::find(registers, operand(instruction, 0)) == registers.end())
-          registers.push_back(operand(instruction, 0));
+        if (is_move(instruction)) {
+          if (std::ranges::find(registers, operand(instruction, 0)) == registers.end())
+            registers.push_back(operand(instruction, 0));
+          continue;
+        }
+        const bool last = operand(instruction, 1) == address;
+        const bool passed = instruction.starts_with("st.param.b64") && last && is_of_printing_call(at, function);
+        // What "%s" prints goes through the stack.
+        const bool listed = instruction.starts_with("st.local.u64") && last && stack_is_only_printed(function);
+        if (!passed && !listed) return false;
+        printed = true;
       }
+    }
+    return printed;
+  }
+
+  static bool is_move(std::string_view instruction) {
+    constexpr std::string_view kMoves[] = {"mov.u64", "mov.b64", "cvta.global.u64", "selp.b64"};
+    return std::ranges::any_of(kMoves, [&](std::string_view move) { return instruction.starts_with(move); });
+  }
+
+  static bool prints(std::string_view call) {
+    const std::string_view name = callee(call);
+    return name == "vprintf" || name == "__assertfail";
+  }
+
+  /// Whether the function never loads from its stack, nor hands it to a function that does not print.
+  bool stack_is_only_printed(Range function) const {
+    constexpr std::string_view kElsewhere[] = {"ld.param", "ld.global", "ld.shared", "ld.const"};
+    for (std::size_t at = function.begin; at < function.end; ++at) {
+      const std::string_view instruction = instruction_of(statements_[at]);
+      if (instruction.starts_with("call") && !prints(instruction)) return false;
+      const bool elsewhere =
+          std::ranges::any_of(kElsewhere, [&](std::string_view load) { return instruction.starts_with(load); });
+      if (instruction.starts_with("ld") && !elsewhere) return false;
     }
     return true;
   }
@@ -168,8 +197,7 @@ class PrintedTexts {
     std::size_t call = set;
     while (call < function.end && prepares_call(statements_[call])) ++call;
     if (call == function.end || !declares_it(statements_[declaration])) return false;
-    const std::string_view name = callee(statements_[call]);
-    if (name != "vprintf" && name != "__assertfail") return false;
+    if (!prints(statements_[call])) return false;
     if (between(statements_[declaration], statements_[call]).find_first_of("{}") != std::string_view::npos)
       return false;
     // Behind it the block ends before anything else is called.

@@ -189,6 +189,8 @@ TEST_CASE("messages name template lines in place of rendered ones") {
         "t/f/kernel.cu:3: error: no\n  x = 1;\n  detected at include/a.cuh:9\n");
   CHECK(lines.translated("kernel k, line 2, block (0, 0, 0): also in line 1") ==
         "kernel k, include/a.cuh:8, block (0, 0, 0): also in t/f/kernel.cu:3");
+  CHECK(lines.translated("it runs in lines 2 to 4") == "it runs in include/a.cuh:8 to 10");
+  CHECK(lines.translated("it runs in lines 1 to 2") == "it runs in t/f/kernel.cu:3 to include/a.cuh:8");
   // Lines of headers and of PTX are none of the template's.
   const std::string header = "h.h(2): error: no\n  instantiation of \"g\" at line 1\n  \"f\" at line 2 of ";
   CHECK(lines.translated(header + "kernel.cu\n") == header.substr(0, header.find("line 2 of")) + "include/a.cuh:8\n");

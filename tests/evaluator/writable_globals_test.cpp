@@ -76,6 +76,11 @@ TEST_CASE("the address of a text that is printed may go nowhere else") {
   CHECK(writable_globals(declared + taken + call("vprintf") + call("vprintf") + "ret; }\n").empty());
   CHECK(writable_globals(declared + taken + call("vprintf") + call("evil") + "ret; }\n") == Names{"text"});
   CHECK(writable_globals(declared + taken + call("vprintf") + "st.u8 [%rd2], 1; }\n") == Names{"text"});
+  const std::string listed = taken + "st.local.u64 [%rd9], %rd2;\n";
+  CHECK(writable_globals(declared + listed + "call vprintf, (p0, p1); }\n").empty());
+  CHECK(writable_globals(declared + listed + "call evil, (p0, p1); }\n") == Names{"text"});
+  CHECK(writable_globals(declared + listed + "ld.local.u64 %rd5, [%rd9]; }\n") == Names{"text"});
+  CHECK(writable_globals(declared + listed + "ld.u64 %rd5, [%rd9]; }\n") == Names{"text"});
   CHECK(writable_globals(declared + taken + call("vprintf") + "add.u64 %rd3, %rd2, 1; }\n") == Names{"text"});
   CHECK(writable_globals(declared + taken + call("vprintf") + "} .func (.param .b32 r) vprintf () { ret; }\n") ==
         Names{"text"});
