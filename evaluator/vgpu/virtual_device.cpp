@@ -264,7 +264,7 @@ void VirtualDevice::watch_plan(const Plan& plan, const Buffers& buffers) {
       std::ranges::any_of(plan.workspaces, [](const Workspace& one) { return one.zeroed && one.bytes > 0; });
   sanitiser_->begin_plan(addresses, zeroes, memory_);
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)
-    if (plan.tensors[i].output) sanitiser_->poisoned(buffers.tensors.at(i), plan.tensors[i].bytes, memory_);
+    if (!plan.tensors[i].drawn()) sanitiser_->poisoned(buffers.tensors.at(i), plan.tensors[i].bytes, memory_);
   for (std::size_t i = 0; i < plan.workspaces.size(); ++i)
     sanitiser_->poisoned(buffers.workspaces.at(i), plan.workspaces[i].bytes, memory_);
 }
