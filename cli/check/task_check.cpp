@@ -115,7 +115,9 @@ class Checker {
   void run_reference(CheckedShape& shape) {
     if (shape.expected || !shape.problem.empty()) return;
     const auto fail = [&](const std::string& why) {
-      shape.problem = request_.placed(fmt::format("{}: {}", task_.reference, why));
+      // A message that names a place of its own needs no other.
+      const std::string placed = request_.placed(why);
+      shape.problem = placed == why ? fmt::format("{}: {}", task_.reference, why) : placed;
     };
     const Bindings specialisation = specialisations_of(task_, shape.target).front();
     try {
@@ -198,7 +200,7 @@ class Checker {
     return space.sample(rng);
   }
 
-  /// Empty when the answer is right.
+  /// Empty when everything is fine.
   std::string why_stopped(const Family& family, const CheckedShape& shape, FamilyCheck& of_family, ShapeCheck& result) {
     const Genome genome = first_genome(family, shape.target);
     of_family.genome = to_text(genome);
@@ -212,7 +214,8 @@ class Checker {
     const Binary& binary = std::get<Binary>(compiled);
     result.reached = Reached::compiled;
     result.build = binary.build;
-    if (const auto refused = check_build(program, binary, request_.device)) return refused->reason;
+    // A kernel that a search would refuse, as for a global variable, may still run here.
+    const auto refused = check_build(program, binary, request_.device);
     const Plan& plan = program.plans.at(shape.one.shape.name);
     if (std::string why = why_not_launched(binary, plan, of_family); !why.empty()) return why;
 
@@ -225,7 +228,8 @@ class Checker {
     if (const auto* failure = std::get_if<Failure>(&reply)) return failure->reason;
     result.reached = Reached::ran;
     if (!shape.expected) return "the reference gives nothing to compare with";
-    return why_wrong_answer(shape, plan, std::get<protocol::Ran>(reply).outputs, result);
+    std::string wrong = why_wrong_answer(shape, plan, std::get<protocol::Ran>(reply).outputs, result);
+    return wrong.empty() && refused ? refused->reason : wrong;
   }
 
   /// The kernels that the program has, and what its launches want of them.

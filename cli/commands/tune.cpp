@@ -33,9 +33,8 @@ constexpr const char* kHelp =
 }
 Genes are macros of the kernel's file, which is not touched.)help";
 
-    /// Writes the folder that the short form stands for. Nothing of the user's is overwritten.
-    int
-    expand(const Request& request) {
+/// Writes the folder that the short form stands for. Nothing of the user's is overwritten.
+int expand(const Request& request) {
   namespace fs = std::filesystem;
   const ShortForm form = load_short_form(request.run.short_form);
   const fs::path root = request.folder;

@@ -33,20 +33,31 @@ constexpr std::size_t kLineWidth = 110;
 constexpr std::int64_t kMostSteps = 1'000'000;  ///< Of the search for the first legal genome.
 constexpr std::array<char, 3> kAxes = {'x', 'y', 'z'};
 
+/// JSON in one line, with blanks behind its colons and commas.
+std::string in_a_line(const Json& json) {
+  if (!json.is_structured()) return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    text += text.empty() ? "" : ", ";
+    if (json.is_object()) text += Json(key).dump() + ": ";
+    text += in_a_line(value);
+  }
+  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
+}
+
 /// JSON as people write it: what fits into a line stands in one.
 std::string pretty(const Json& json, std::size_t indent = 0) {
-  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string line = in_a_line(json);
   if (!json.is_structured() || json.empty() || (indent > 0 && indent + line.size() < kLineWidth)) return line;
   const std::string blanks(indent + 2, ' ');
-  std::string text = json.is_object() ? "{" : "[";
-  bool first = true;
+  std::string text;
   for (const auto& [key, value] : json.items()) {
-    text += fmt::format("{}\n{}", first ? "" : ",", blanks);
+    text += fmt::format("{}\n{}", text.empty() ? "" : ",", blanks);
     if (json.is_object()) text += Json(key).dump() + ": ";
     text += pretty(value, indent + 2);
-    first = false;
   }
-  return text + "\n" + std::string(indent, ' ') + (json.is_object() ? "}" : "]");
+  text += "\n" + std::string(indent, ' ');
+  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
 std::string base_name(const std::string& path) {

@@ -55,13 +55,13 @@ TEST_CASE("check names an argument that the kernel takes as another type") {
   const Bench bench;
   write_convolution(
       bench, {{"arguments",
-               {"out=out float[H, W]", "in=float[H + 4, W + 4]", "filter=float[5, 5]", "int:1", "size_t:W", "H"}}});
+               {"out=out float[H, W]", "image=float[H + 4, W + 4]", "filter=float[5, 5]", "int:1", "size_t:W", "H"}}});
   const auto check = checked(bench, 1);
   CHECK_THAT(check["families"][0]["arguments"][0].get<std::string>(),
              ContainsSubstring("argument 3 is int 1, the kernel takes a floating-point number of 32 bits"));
   write_convolution(
       bench,
-      {{"arguments", {"out=out float[H, W]", "in=float[H + 4, W + 4]", "filter=float[5, 5]", "float:1", "W", "H"}}});
+      {{"arguments", {"out=out float[H, W]", "image=float[H + 4, W + 4]", "filter=float[5, 5]", "float:1", "W", "H"}}});
   CHECK_THAT(checked(bench, 1)["families"][0]["arguments"][0].get<std::string>(),
              ContainsSubstring("argument 4 is int 40 (4 bytes), the kernel takes") && ContainsSubstring("(8 bytes)"));
 }
@@ -119,4 +119,14 @@ TEST_CASE("check names a reference that is at fault") {
   const auto check = checked(bench, 1);
   CHECK_THAT(check["reference"][0].get<std::string>(), ContainsSubstring("6x40: ") && ContainsSubstring("not finite"));
   CHECK_THAT(bench.evo({"check", "conv.json"}).out, ContainsSubstring("reference: 6x40: "));
+}
+
+TEST_CASE("check shows what a kernel prints") {
+  const Bench bench;
+  write_convolution(bench);
+  bench.write("conv.cu", changed_convolution("float sum = 0;",
+                                             "float sum = 0; if (x == 3 && y == 2) printf(\"at %d, %d\\n\", x, y);"));
+  const Outcome outcome = bench.evo({"check", "conv.json"});
+  INFO(outcome.out);
+  CHECK_THAT(outcome.out, ContainsSubstring("the kernel printed\n    at 3, 2\n"));
 }
