@@ -3,9 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <variant>
 
@@ -40,13 +40,27 @@ struct Request {
   std::vector<std::string> shapes;
 };
 
+/// A finding and, where templates are known, the line of one that it is in.
+struct Reported {
+  vgpu::Finding finding;
+  std::optional<LineMap::Origin> origin;
+};
+
 /// What `evo sanitize` found.
 struct Sanitized {
   std::string subject;
   std::string device;
   std::vector<std::string> ran;  ///< What was run: shapes, or kernels with their arguments.
-  std::vector<vgpu::Finding> findings;
+  std::vector<Reported> findings;
 };
+
+/// Of one program, whose lines they name.
+Reported reported(vgpu::Finding finding, const LineMap& lines) {
+  Reported one{std::move(finding), std::nullopt};
+  one.finding.text = lines.translated(one.finding.text);
+  if (one.finding.line != 0) one.origin = lines.origin_of(one.finding.line);
+  return one;
+}
 
 /// The virtual GPU that was asked for. Unless one was named: the candidate's own, or one of its architecture.
 DeviceInfo device_for(const Claim& claim, const std::string& asked) {
@@ -91,7 +105,7 @@ std::vector<Subject> subjects_of(const std::vector<Claim>& claims, const std::ve
   for (const Claim& claim : claims) {
     Target target = target_of(claim, shapes);
     Candidate candidate =
-        with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
+        with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
     subjects.push_back({&claim, std::move(target), std::move(candidate)});
   }
   return subjects;
@@ -129,12 +143,13 @@ void sanitize_claim(const Subject& subject, const Request& request, Sanitized& r
   const std::vector<Case> cases = cases_of(claim, subject.target);
   for (std::size_t i = 0; i < subject.candidate.programs.size(); ++i) {
     const Program& program = subject.candidate.programs[i];
-    auto compiled = compiler->compile(program.source, gpu->info().arch, program.max_registers);
+    auto compiled = compiler->compile(program, gpu->info().arch);
     if (const auto* failure = std::get_if<Failure>(&compiled))
       throw usage_error(fmt::format("{} does not compile for {}: {}", claim.origin, gpu->info().arch, failure->reason));
     const auto loaded = server.load({i, std::move(std::get<Binary>(compiled))});
     if (const auto* failed = std::get_if<protocol::Failed>(&loaded))
       throw usage_error(fmt::format("{}: {}", claim.origin, failed->failure.reason));
+    const std::size_t earlier = gpu->findings().size();
     for (const Case& one : cases) {
       const auto plan = program.plans.find(one.shape.name);
       if (plan == program.plans.end()) continue;  // Another program's shape.
@@ -143,10 +158,13 @@ void sanitize_claim(const Subject& subject, const Request& request, Sanitized& r
       // A launch that the device refuses is none of the sanitiser's findings.
       const auto* failed = std::get_if<protocol::Failed>(&reply);
       if (failed != nullptr && failed->failure.verdict == Verdict::launch_failed)
-        throw usage_error(fmt::format("{}, shape {}: {}", claim.origin, one.shape.name, failed->failure.reason));
+        throw usage_error(fmt::format("{}, shape {}: {}", claim.origin, one.shape.name,
+                                      program.lines.translated(failed->failure.reason)));
     }
+    std::vector<vgpu::Finding> findings = gpu->findings();
+    for (std::size_t number = earlier; number < findings.size(); ++number)
+      result.findings.push_back(reported(std::move(findings[number]), program.lines));
   }
-  std::ranges::copy(gpu->findings(), std::back_inserter(result.findings));
 }
 
 void sanitize_claims(const std::vector<Claim>& claims, const Request& request, Sanitized& result) {
@@ -167,7 +185,7 @@ std::vector<Claim> claims_of(const Request& request) {
 void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
   const KernelResults run = run_kernels(request);
   result.device = run.device.id;
-  result.findings = run.findings;
+  for (const vgpu::Finding& finding : run.findings) result.findings.push_back({finding, std::nullopt});
   for (const LaunchResult& launch : run.launches) {
     result.ran.push_back(fmt::format("{}({})", launch.kernel, fmt::join(launch.arguments, ", ")));
     if (launch.failure && launch.failure->verdict == Verdict::launch_failed)
@@ -177,7 +195,7 @@ void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
 
 std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
   std::string text = fmt::format("{} on {}: {}\n", result.subject, result.device, fmt::join(result.ran, ", "));
-  for (const vgpu::Finding& finding : result.findings) {
+  for (const auto& [finding, origin] : result.findings) {
     text += fmt::format("  {}: {}{}\n", styled(terminal, Style::bad, std::string(name_of(finding.kind))),
                         one_line(finding.text),
                         finding.count > 1 ? fmt::format(" (and {} times more)", grouped(finding.count - 1)) : "");
@@ -188,10 +206,11 @@ std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
 
 std::string sanitize_document(const Sanitized& result) {
   Json findings = Json::array();
-  for (const vgpu::Finding& finding : result.findings) {
+  for (const auto& [finding, origin] : result.findings) {
     findings.push_back({{"kind", name_of(finding.kind)},
                         {"kernel", finding.kernel},
-                        {"line", finding.line},
+                        {"file", origin ? Json(origin->file) : Json()},
+                        {"line", origin ? origin->line : finding.line},
                         {"count", finding.count},
                         {"text", finding.text}});
   }
@@ -205,8 +224,9 @@ std::string sanitize_document(const Sanitized& result) {
 }
 
 /// A candidate's plans say how it is compiled and launched.
-const std::vector<std::string> kOfKernels = {"--kernel", "--grid", "--block", "--cluster", "--smem",   "--arg",
-                                             "--then",   "--seed", "--arch",  "--define",  "--include"};
+const std::vector<std::string> kOfKernels = {
+    "--kernel", "--grid", "--block",  "--cluster", "--smem",   "--arg",          "--then",
+    "--seed",   "--arch", "--define", "--include", "--symbol", "--nvrtc-option", "--max-instructions"};
 
 int sanitize(const Request& request, const CLI::App& command) {
   Sanitized result;

@@ -10,6 +10,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/selftest/calibrate.h"
+#include "cli/selftest/mutation_score.h"
 #include "cli/selftest/selftest_record.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
@@ -23,6 +24,8 @@
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/task/mutant.h"
+#include "evaluator/base/random.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/pipeline.h"
@@ -30,12 +33,16 @@
 namespace evo::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct Request {
   std::string task;
   std::string device;
   std::vector<std::string> only;
   std::string templates;
   std::string database = kDefaultDatabase;
+  std::string generate;
+  std::string seed;
   bool calibrate = false;
   bool record = false;
   bool json = false;
@@ -63,8 +70,6 @@ std::string selftest_text(const SelftestResult& result, const Terminal& terminal
       "{} on {} ({})\n{}{}: {}\n", result.task, result.device.id, result.device.name, table.text(terminal, 2),
       result.passed() ? styled(terminal, Style::good, "passed") : styled(terminal, Style::bad, "failed"), counts);
 }
-
-using Json = nlohmann::ordered_json;
 
 std::string selftest_document(const SelftestResult& result) {
   Json json = json_document("selftest");
@@ -104,9 +109,80 @@ std::string calibration_text(const CalibrationResult& result, const Terminal& te
                      result.device.id, table.text(terminal, 2));
 }
 
+constexpr std::size_t kGeneratedMutants = 60;
+
+std::string_view name_of(MutantOutcome::Kind kind) {
+  switch (kind) {
+    case MutantOutcome::Kind::killed:
+      return "killed";
+    case MutantOutcome::Kind::survived:
+      return "survived";
+    case MutantOutcome::Kind::equivalent:
+      return "equivalent";
+    case MutantOutcome::Kind::stillborn:
+      break;
+  }
+  return "not built";
+}
+
+std::string score_line(const MutationScore& score) {
+  using Kind = MutantOutcome::Kind;
+  const auto [low, high] = score.interval();
+  return fmt::format(
+      "{} of {} mutants killed: {:.1f} % (95 % interval {:.1f} to {:.1f}); {} equivalent, {} not built\n",
+      score.count(Kind::killed), score.count(Kind::killed) + score.count(Kind::survived), 100 * score.share_killed(),
+      100 * low, 100 * high, score.count(Kind::equivalent), score.count(Kind::stillborn));
+}
+
+std::string score_text(const MutationScore& score, const Terminal& terminal) {
+  std::string text = fmt::format("{} on {} ({}), generated mutants, seed {}\n", score.task, score.device.id,
+                                 score.device.name, score.seed);
+  for (const MutantOutcome& mutant : score.mutants) {
+    const bool survived = mutant.kind == MutantOutcome::Kind::survived;
+    if (!survived && mutant.kind != MutantOutcome::Kind::equivalent) continue;
+    text += styled(terminal, survived ? Style::bad : Style::plain,
+                   fmt::format("  {}: {}, line {} of {}", name_of(mutant.kind), mutant.mutation.operation,
+                               mutant.mutation.line, mutant.family));
+    text += fmt::format("\n    - {}\n    + {}\n", mutant.before, mutant.after);
+    if (survived) text += fmt::format("    would be killed by {}\n", mutant.would_kill);
+  }
+  return text + score_line(score);
+}
+
+std::string score_document(const MutationScore& score) {
+  Json json = json_document("selftest");
+  json["task"] = score.task;
+  json["device"] = device_json(score.device);
+  json["seed"] = score.seed;
+  json["share_killed"] = score.share_killed();
+  json["interval"] = {score.interval().first, score.interval().second};
+  json["mutants"] = Json::array();
+  for (const MutantOutcome& mutant : score.mutants) {
+    json["mutants"].push_back({{"kind", name_of(mutant.kind)},
+                               {"family", mutant.family},
+                               {"operation", mutant.mutation.operation},
+                               {"line", mutant.mutation.line},
+                               {"before", mutant.before},
+                               {"after", mutant.after},
+                               {"verdict", evo::name_of(mutant.verdict)},
+                               {"reason", mutant.reason},
+                               {"would_kill", mutant.would_kill}});
+  }
+  return json_text(json);
+}
+
+int score_task(const Request& request, const SourceTree& tree, const Task& task, const DeviceInfo& device) {
+  const std::size_t count =
+      request.generate.empty() ? kGeneratedMutants : parse_number("--generate", request.generate, 1);
+  const std::uint64_t seed = request.seed.empty() ? fresh_salt() >> 32 : parse_number("--seed", request.seed);
+  const MutationScore score = score_validation(tree, task, device, count, seed);
+  fmt::print("{}", request.json ? score_document(score) : score_text(score, terminal_of(stdout)));
+  return score.count(MutantOutcome::Kind::survived) == 0 ? kDone : kNothingValid;
+}
+
 int calibrate_task(const Request& request) {
   const std::filesystem::path folder = find_templates(request.templates);
-  const SourceTree tree = read_templates(folder);
+  const SourceTree tree = with_shipped(read_templates(folder));
   const Task task = find_task(tree, request.task);
   const CalibrationResult result = calibrate(tree, task, find_device(request.device.empty() ? "auto" : request.device));
   const std::filesystem::path file = folder / task.name / "limits.json";
@@ -125,11 +201,15 @@ int selftest(const Request& request, const CLI::App& command) {
     throw usage_error("--record cannot be combined with --only: a pass covers all mutants and controls");
   }
   const std::filesystem::path folder = find_templates(request.templates);
-  const SourceTree tree = read_templates(folder);
+  const SourceTree tree = with_shipped(read_templates(folder));
   const Task task = find_task(tree, request.task);
   std::string notice;
   const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
   if (!notice.empty()) write_to_stderr(fmt::format("{}\n", notice));
+  if (!request.generate.empty() || load_mutants(tree, task).empty()) {
+    refuse_options(command, {"--only", "--record"}, "--generate (and a task without mutants)");
+    return score_task(request, tree, task, device);
+  }
   std::optional<Store> store;
   if (request.only.empty()) store = Store::open(request.database, Store::Mode::write);
   const SelftestResult result = run_selftest(tree, task, device, request.only);
@@ -153,6 +233,12 @@ void add_selftest(CLI::App& app, Invocation& invocation) {
   command->add_option("--task", request->task, "The task whose mutants are evaluated")->type_name("TASK");
   command->add_option("--device", request->device, "Evaluate on this device (default: auto)")->type_name("DEVICE");
   command->add_option("--only", request->only, "Only these mutants and controls")->delimiter(',')->type_name("A,B");
+  command
+      ->add_option("--generate", request->generate,
+                   "Instead of the task's own, make this many mutants of its first kernels and count those that "
+                   "validation rejects (the default for a task without mutants: 60)")
+      ->type_name("N");
+  command->add_option("--seed", request->seed, "With --generate: which places are changed")->type_name("N");
   command->add_flag(
       "--calibrate", request->calibrate,
       "Instead of testing, measure the error of a correct low-precision kernel and store the limits that follow");

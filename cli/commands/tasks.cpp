@@ -41,7 +41,9 @@ std::string options_of(const Task& task) {
 std::string objectives_of(const Task& task) {
   std::vector<std::string> objectives;
   for (const Objective& objective : task.objectives) {
-    objectives.push_back(fmt::format("{} (relative L2 <= {:g})", objective.name, objective.limits.relative_l2));
+    objectives.push_back(task.has_limits
+                             ? fmt::format("{} (relative L2 <= {:g})", objective.name, objective.limits.relative_l2)
+                             : fmt::format("{} (limits by dtype)", objective.name));
   }
   return fmt::format("{}", fmt::join(objectives, ", "));
 }

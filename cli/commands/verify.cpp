@@ -32,6 +32,8 @@ namespace evo::cli {
 namespace {
 
 constexpr double kMeasuredTolerance = 0.05;
+/// A modelled latency repeats exactly on other draws, unless lengths or indices among them decide what is done.
+constexpr double kDataTolerance = 0.3;
 
 struct Request {
   std::string subject;
@@ -90,8 +92,17 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   options.dedup = false;
   const std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
   // The plans are the claim's: they were resolved with the facts of its device.
-  pipeline->submit(0, with_plans(claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
+  pipeline->submit(
+      0, with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
   return pipeline->wait().evaluation;
+}
+
+double tolerance_of(const Claim& claim, bool modelled) {
+  if (!modelled) return kMeasuredTolerance;
+  const std::vector<Tensor> drawn = drawn_tensors(claim.task);
+  const bool by_data = std::ranges::any_of(
+      drawn, [&](const Tensor& tensor) { return draws_whole_numbers(tensor, dtype_of(tensor, claim.target.options)); });
+  return by_data ? kDataTolerance : 0;
 }
 
 /// `templates`: those of this machine, for the claim of a file; null for a stored candidate.
@@ -101,7 +112,7 @@ Verification check(Claim claim, const std::string& device_name, const SourceTree
   if (templates != nullptr) use_installed_task(claim, *templates, verification.device.kind);
   verification.modelled = kind_named(verification.device.kind).modelled;
   verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);
-  verification.tolerance = verification.modelled ? 0 : kMeasuredTolerance;
+  verification.tolerance = tolerance_of(claim, verification.modelled);
   verification.evaluation = evaluate(claim, verification.device);
   verification.claim = std::move(claim);
   decide(verification);

@@ -37,7 +37,8 @@ std::uint64_t elements_of(const BufferResult& buffer) {
 bool has_changed(const BufferResult& buffer, std::uint64_t index) {
   const DType dtype = buffer.spec.type.element;
   if (bits_of(dtype) < 8) {
-    const Number before = load_at(dtype, buffer.before.data(), index), after = load_at(dtype, buffer.after.data(), index);
+    const Number before = load_at(dtype, buffer.before.data(), index),
+                 after = load_at(dtype, buffer.after.data(), index);
     return before != after || std::signbit(as_double(before)) != std::signbit(as_double(after));
   }
   const std::size_t size = size_of(dtype);

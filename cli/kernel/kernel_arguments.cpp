@@ -129,10 +129,21 @@ Filling parse_filling(std::string_view argument, std::string_view text, bool flo
   if (name == "normal") return with(Kind::normal, {std::int64_t{0}, std::int64_t{1}});
   if (name == "shuffle") return with(Kind::shuffle, {});
   if (name == "bits") return with(Kind::bits, {});
+  const std::vector<std::string_view> draws = {"integers", "indices",    "permutation",
+                                               "offsets",  "page_table", "non_negative"};
+  if (std::ranges::find(draws, name) != draws.end()) {
+    const Draw draw = parse_draw(text, floating);
+    filling.kind = Kind::drawn;
+    filling.draw = draw.kind;
+    filling.numbers = evaluate(draw, {});
+    return filling;
+  }
   if (text.find_first_of("0123456789") == std::string_view::npos && text != "nan" && text != "inf" && text != "-inf") {
-    refuse(argument, fmt::format("'{}' is no filling: there are zeros, ones, unset, iota, uniform, normal, shuffle, "
-                                 "bits, a number, {{list}} and @FILE",
-                                 text));
+    refuse(argument,
+           fmt::format(
+               "'{}' is no filling: there are zeros, ones, unset, iota, uniform, normal, shuffle, "
+               "bits, integers, indices, permutation, offsets, page_table, non_negative, a number, {{list}} and @FILE",
+               text));
   }
   filling.kind = Kind::constant;
   filling.numbers = {parse_number(argument, text)};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/number.h"
+#include "engine/task/draw.h"
 
 /// The arguments of a user's kernel, as `evo vgpu --arg` describes them.
 namespace evo::cli {
@@ -24,10 +25,12 @@ struct Filling {
     shuffle,   ///< 0 ... n-1 in random order.
     bits,      ///< Every byte random.
     file,      ///< `path`: .npy, or the bytes themselves.
+    drawn,     ///< As a task draws it: `draw`, with `numbers`.
   };
   Kind kind = Kind::constant;
   std::vector<Number> numbers;
   std::string path;
+  DrawKind draw = DrawKind::automatic;
 };
 
 /// A scalar or struct by value.
@@ -51,7 +54,8 @@ using ArgumentSpec = std::variant<ByValue, BufferSpec, BufferReference>;
 ///   TYPE:VALUE            a scalar; float4:1,2,3,4 a vector; null a null pointer
 ///   {SCALAR;SCALAR...}    a struct with C's layout; bytes:HEX and bytes:@FILE its bytes
 ///   [NAME=]TYPE[DIMS]:FILLING   a buffer; FILLING is zeros, ones, unset, a number, {list}, iota, uniform(a,b),
-///                               normal(mean,sd), shuffle, bits or @FILE
+///                               normal(mean,sd), shuffle, bits, @FILE, or a draw of tasks:
+///                               integers(a,b), indices(n), permutation, offsets(n), page_table(n), non_negative
 ///   NAME                  a buffer that an earlier argument described
 /// `number` is the argument's, for a buffer without a name. Throws usage_error.
 ArgumentSpec parse_argument(std::string_view text, std::size_t number);

@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/base/random.h"
+#include "evaluator/device/draws.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/numbers/numpy.h"
 
@@ -159,6 +160,17 @@ std::vector<std::byte> content_of(BufferSpec& spec, std::uint64_t seed) {
       break;
     case Filling::Kind::shuffle:
       shuffle(spec, draw, elements, bytes);
+      break;
+    case Filling::Kind::drawn:
+      draw_elements({.name = spec.name,
+                     .dtype = spec.type.element,
+                     .elements = elements,
+                     .row = spec.dims.empty() ? 1 : spec.dims.back() * spec.type.components,
+                     .kind = spec.filling.draw,
+                     .numbers = spec.filling.numbers,
+                     .regime = Distribution::normal,
+                     .stream = mix(seed, spec.name)},
+                    bytes.data());
       break;
     case Filling::Kind::bits:
       for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(draw.bits(i / 8) >> (i % 8 * 8));

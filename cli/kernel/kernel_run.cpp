@@ -4,23 +4,24 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <utility>
 #include <variant>
 
 #include "cli/kernel/kernel_buffers.h"
+#include "cli/kernel/module_symbols.h"
+#include "cli/kernel/parameter_check.h"
 #include "cli/subject/arguments.h"
 #include "cli/text/files.h"
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc_compiler.h"
-#include "evaluator/compile/toolkit_headers.h"
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
-#include "evaluator/vgpu/ptx/demangled.h"
 
 namespace evo::cli {
 namespace {
@@ -29,36 +30,21 @@ constexpr std::uint64_t kLargestSourceBytes = 64 << 20;
 
 // ---- Compiling
 
-/// The C++ name of a kernel, such as "saxpy" or "reduce<float, 256>", from its PTX name.
-std::string readable_name(const std::string& ptx_name) {
-  if (!ptx_name.starts_with("_Z")) return ptx_name;
-  const std::string name = vgpu::demangled(ptx_name);
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '<') ++depth;
-    if (name[i] == '>') --depth;
-    if (depth != 0) continue;
-    if (name[i] == ' ') begin = i + 1;  // A template's name begins with its result type: "void reduce<float>(...)".
-    if (name[i] == '(' && name.compare(i, 21, "(anonymous namespace)") != 0) return name.substr(begin, i - begin);
-    if (name[i] == '(') i += 20;
+/// The kernel of a launch that names none is found later, and a file may well have kernels that nothing launches.
+std::vector<std::string> instances_of(const KernelRequest& request) {
+  std::vector<std::string> instances;
+  for (const LaunchRequest& launch : request.launches) {
+    if (launch.kernel.find('<') != std::string::npos) instances.push_back(launch.kernel);
   }
-  return name;
-}
-
-bool is_expression(const std::string& kernel) {
-  return kernel.find_first_of("<:&") != std::string::npos;
+  return instances;
 }
 
 struct KernelFile {
   Binary binary;
-  std::map<std::string, std::string> kernel_of;  ///< PTX names of C++ expressions.
   bool compiled = false;
 };
 
 KernelFile compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
-  const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
-  const std::unique_ptr<SourceCompiler> compiler = make_compiler(load_nvrtc(environment));
   SourceRequest wanted;
   wanted.source = source;
   wanted.name = request.file;
@@ -66,22 +52,17 @@ KernelFile compile(const KernelRequest& request, const std::string& arch, const 
   const std::size_t slash = request.file.rfind('/');
   wanted.include_folders.push_back(slash == std::string::npos ? "." : request.file.substr(0, slash + 1));
   for (const std::string& folder : request.include_folders) wanted.include_folders.push_back(folder);
-  for (const auto& folder : toolkit_include_folders(environment, compiler->path()))
-    wanted.include_folders.push_back(folder.string());
   for (const std::string& define : request.defines) wanted.options.push_back("-D" + define);
-  for (const LaunchRequest& launch : request.launches) {
-    if (is_expression(launch.kernel)) wanted.kernel_expressions.push_back(launch.kernel);
+  for (const std::string& option : request.nvrtc_options) {
+    if (option.find("-arch") != std::string::npos || option.find("-gpu-architecture") != std::string::npos)
+      throw usage_error(fmt::format("--nvrtc-option {}: --arch chooses the architecture", option));
+    wanted.options.push_back(option);
   }
-  auto compiled = compiler->compile(wanted);
+  wanted.kernels = instances_of(request);
+  auto compiled = make_nvrtc_compiler()->compile(wanted);
   if (const auto* failure = std::get_if<Failure>(&compiled))
     throw usage_error(fmt::format("{} does not compile for {}: {}", request.file, arch, failure->reason));
-  auto& done = std::get<CompiledSource>(compiled);
-  KernelFile program;
-  program.compiled = true;
-  program.binary = std::move(done.binary);
-  for (std::size_t i = 0; i < wanted.kernel_expressions.size(); ++i)
-    program.kernel_of[wanted.kernel_expressions[i]] = done.kernels[i];
-  return program;
+  return {std::move(std::get<Binary>(compiled)), true};
 }
 
 KernelFile load_file(const KernelRequest& request, const std::string& arch) {
@@ -93,23 +74,16 @@ KernelFile load_file(const KernelRequest& request, const std::string& arch) {
   return program;
 }
 
-std::string find_kernel(const KernelFile& program, const std::vector<std::string>& kernels, const std::string& wanted,
-                        const std::string& file) {
-  if (const auto found = program.kernel_of.find(wanted); found != program.kernel_of.end()) return found->second;
-  std::vector<std::string> matches, names;
-  for (const std::string& kernel : kernels) {
-    const std::string name = readable_name(kernel);
-    names.push_back(name);
-    if (wanted.empty() || kernel == wanted || name == wanted || name.ends_with("::" + wanted))
-      matches.push_back(kernel);
-  }
-  if (matches.size() == 1) return matches.front();
+/// The name in PTX of the kernel that a launch wants, or of the only one.
+std::string kernel_of(const KernelFile& program, const std::vector<std::string>& kernels, const std::string& wanted,
+                      const std::string& file) {
+  if (wanted.empty() && kernels.size() == 1) return kernels.front();
   if (wanted.empty())
-    throw usage_error(fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of(names)));
-  if (!matches.empty())
-    throw usage_error(fmt::format("several kernels of {} are called {}: {}", file, wanted, list_of(matches)));
-  throw usage_error(fmt::format("{} has no kernel {}; there are: {} (a template needs its arguments: \"{}<float>\")",
-                                file, wanted, list_of(names), wanted));
+    throw usage_error(
+        fmt::format("{} has several kernels, name one with --kernel: {}", file, list_of_kernels(kernels)));
+  const auto found = find_kernel(kernels, program.binary.build.ptx_name(wanted));
+  if (const auto* none = std::get_if<NoSuchKernel>(&found)) throw usage_error(fmt::format("{}: {}", file, none->why));
+  return std::get<std::string>(found);
 }
 
 // ---- Running
@@ -128,15 +102,33 @@ class BufferPool {
     Held held;
     held.result.before = content_of(spec, seed_);
     held.memory = std::make_unique<DeviceMemory>(device_, held.result.before.size(), spec.name);
-    if (spec.filling.kind != Filling::Kind::unset) device_.upload(held.memory->address(), held.result.before);
+    held.address = held.memory->address();
+    if (spec.filling.kind != Filling::Kind::unset) device_.upload(held.address, held.result.before);
     held.result.spec = std::move(spec);
     buffers_.push_back(std::move(held));
-    return buffers_.back().memory->address();
+    return buffers_.back().address;
+  }
+
+  /// A variable of the module: it gets its content, or keeps its own where the filling is `unset`.
+  void attach(BufferSpec spec, const vgpu::DeclaredVariable& variable) {
+    if (find(spec.name) != nullptr) throw usage_error(fmt::format("--symbol: '{}' is given twice", spec.name));
+    Held held;
+    held.result.before = content_of(spec, seed_);
+    if (held.result.before.size() > variable.bytes)
+      throw usage_error(fmt::format("--symbol {}: the variable has {} bytes, {} were given", spec.name, variable.bytes,
+                                    held.result.before.size()));
+    held.address = variable.address;
+    if (spec.filling.kind == Filling::Kind::unset)
+      device_.download(held.result.before, held.address);
+    else
+      device_.upload(held.address, held.result.before);
+    held.result.spec = std::move(spec);
+    buffers_.push_back(std::move(held));
   }
 
   DeviceAddress address_of(const std::string& name) const {
     if (name.empty()) return 0;
-    if (const Held* held = find(name)) return held->memory->address();
+    if (const Held* held = find(name)) return held->address;
     throw usage_error(fmt::format("--arg {}: no earlier argument is a buffer of that name", name));
   }
 
@@ -144,7 +136,7 @@ class BufferPool {
     std::vector<BufferResult> results;
     for (Held& held : buffers_) {
       held.result.after.resize(held.result.before.size());
-      device_.download(held.result.after, held.memory->address());
+      device_.download(held.result.after, held.address);
       results.push_back(std::move(held.result));
     }
     return results;
@@ -153,7 +145,8 @@ class BufferPool {
  private:
   struct Held {
     BufferResult result;
-    std::unique_ptr<DeviceMemory> memory;
+    std::unique_ptr<DeviceMemory> memory;  ///< Null for a variable of the module.
+    DeviceAddress address = 0;
   };
   const Held* find(const std::string& name) const {
     for (const Held& held : buffers_) {
@@ -188,13 +181,15 @@ std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, s
   return bytes_of(buffers.make(spec));
 }
 
-/// "y=out.npy" for a buffer that some argument describes.
-std::pair<std::string, std::string> parse_output(const KernelRequest& request, const std::string& text) {
+/// "y=out.npy" for a buffer that some argument describes, or a symbol.
+std::pair<std::string, std::string> parse_output(const KernelRequest& request, const std::vector<BufferSpec>& symbols,
+                                                 const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
     throw usage_error(fmt::format("--out {}: expected NAME=FILE", text));
   const std::string name = text.substr(0, equals);
   std::vector<std::string> names;
+  for (const BufferSpec& symbol : symbols) names.push_back(symbol.name);
   for (const LaunchRequest& launch : request.launches) {
     for (const ArgumentSpec& argument : launch.arguments) {
       if (const auto* spec = std::get_if<BufferSpec>(&argument)) names.push_back(spec->name);
@@ -229,24 +224,40 @@ KernelResults run_kernels(const KernelRequest& request) {
   run.shown_values = parse_number("--print", request.shown_values);
   const std::uint64_t seed = parse_number("--seed", request.seed);
   std::vector<std::pair<std::string, std::string>> outputs;
-  for (const std::string& output : request.outputs) outputs.push_back(parse_output(request, output));
+  std::vector<BufferSpec> symbols;
+  for (const std::string& symbol : request.symbols) symbols.push_back(parse_symbol(symbol));
+  for (const std::string& output : request.outputs) outputs.push_back(parse_output(request, symbols, output));
 
   const KernelFile program = load_file(request, run.arch);
   run.compiled = program.compiled;
   run.build = program.binary.build;
   const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(run.device, usable_cores());
   if (request.sanitised) gpu->sanitise();
+  if (!request.max_instructions.empty())
+    gpu->limit_instructions(parse_number("--max-instructions", request.max_instructions, 1));
   std::optional<Failure> failure;
   const std::unique_ptr<Module> module = gpu->load(program.binary, failure);
   if (failure) throw usage_error(fmt::format("{}: {}", request.file, failure->reason));
   const std::vector<std::string> kernels = gpu->kernels(*module);
   if (kernels.empty()) throw usage_error(fmt::format("{} has no kernel", request.file));
 
+  std::vector<std::string> chosen;
+  for (const LaunchRequest& wanted : request.launches) {
+    chosen.push_back(kernel_of(program, kernels, wanted.kernel, request.file));
+    if (const auto parameters = gpu->parameters(*module, chosen.back()))
+      check_arguments(readable_kernel_name(chosen.back()), chosen.back(), *parameters, wanted.arguments);
+  }
+
   BufferPool buffers(*gpu, seed);
+  const std::vector<vgpu::DeclaredVariable> variables = gpu->variables(*module);
+  for (BufferSpec& symbol : symbols) {
+    const vgpu::DeclaredVariable& variable = variable_named(variables, symbol.name, request.file);
+    buffers.attach(std::move(symbol), variable);
+  }
   for (const LaunchRequest& wanted : request.launches) {
     LaunchResult& result = run.launches.emplace_back();
-    result.launch.kernel = find_kernel(program, kernels, wanted.kernel, request.file);
-    result.kernel = readable_name(result.launch.kernel);
+    result.launch.kernel = chosen[run.launches.size() - 1];
+    result.kernel = readable_kernel_name(result.launch.kernel);
     result.launch.grid = wanted.grid;
     result.launch.block = wanted.block;
     result.launch.cluster = wanted.cluster;
@@ -255,6 +266,8 @@ KernelResults run_kernels(const KernelRequest& request) {
     for (const ArgumentSpec& argument : wanted.arguments)
       arguments.push_back(bind(buffers, argument, result.arguments));
     result.failure = gpu->run_kernel(*module, result.launch, arguments, result.run);
+    if (result.failure && result.failure->verdict == Verdict::timed_out)
+      result.failure->reason += "; --max-instructions sets the limit of a warp";
     if (result.failure) break;
   }
   run.findings = gpu->findings();

@@ -32,7 +32,10 @@ struct KernelRequest {
   std::string arch;
   std::vector<std::string> defines;
   std::vector<std::string> include_folders;
+  std::vector<std::string> nvrtc_options;
+  std::vector<std::string> symbols;  ///< NAME=TYPE[N]:FILLING
   std::vector<std::string> outputs;  ///< NAME=FILE
+  std::string max_instructions;      ///< Of a warp; empty: the usual limit.
   std::string seed = "1";
   std::string shown_values = "8";
   std::int64_t further_launches = 0;  ///< Of --then; take_kernel_options() reads them.
@@ -60,10 +63,10 @@ struct KernelResults {
   std::string file;
   DeviceInfo device;
   std::string arch;
-  Build build;                         ///< Empty for a .ptx file.
-  bool compiled = false;               ///< From CUDA C++.
-  std::vector<LaunchResult> launches;  ///< Up to the one that failed.
-  std::vector<BufferResult> buffers;
+  Build build;                          ///< Empty for a .ptx file.
+  bool compiled = false;                ///< From CUDA C++.
+  std::vector<LaunchResult> launches;   ///< Up to the one that failed.
+  std::vector<BufferResult> buffers;    ///< Symbols among them.
   std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, if it was on.
   std::size_t shown_values = 8;         ///< First values of each buffer.
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -26,7 +27,8 @@ std::string kept_text(const Binary& binary) {
                       {"registers", binary.build.registers},
                       {"spill_bytes", binary.build.spill_bytes},
                       {"static_smem_bytes", binary.build.static_smem_bytes},
-                      {"stack_bytes", binary.build.stack_bytes}};
+                      {"stack_bytes", binary.build.stack_bytes},
+                      {"kernels", binary.build.kernels}};
   return build.dump() + "\n" + binary.ptx;
 }
 
@@ -46,6 +48,10 @@ std::optional<Binary> read_kept(const std::filesystem::path& path) {
   binary.build.spill_bytes = build.value("spill_bytes", 0);
   binary.build.static_smem_bytes = build.value("static_smem_bytes", 0);
   binary.build.stack_bytes = build.value("stack_bytes", 0);
+  if (const auto kernels = build.find("kernels"); kernels != build.end() && kernels->is_object()) {
+    for (const auto& [name, ptx_name] : kernels->items())
+      if (ptx_name.is_string()) binary.build.kernels[name] = ptx_name.get<std::string>();
+  }
   binary.ptx = text.substr(end + 1);
   return binary;
 }
@@ -82,9 +88,11 @@ std::variant<Binary, Failure> Modeller::compiled(const Program& program) {
   const std::filesystem::path path =
       kept_ / fmt::format("{}_{}_nvrtc{}.ptx", program.source_hash, info_.arch, compiler_->version());
   if (!kept_.empty()) {
-    if (std::optional<Binary> binary = read_kept(path)) return *std::move(binary);
+    std::optional<Binary> binary = read_kept(path);
+    const auto is_known = [&](const std::string& kernel) { return binary->build.kernels.contains(kernel); };
+    if (binary && std::ranges::all_of(kernels_of(program), is_known)) return *std::move(binary);
   }
-  auto result = compiler_->compile(program.source, info_.arch, program.max_registers);
+  auto result = compiler_->compile(program, info_.arch);
   if (const auto* binary = std::get_if<Binary>(&result); binary != nullptr && !kept_.empty())
     write_file(path, kept_text(*binary));
   return result;
@@ -107,14 +115,14 @@ std::variant<Modelled, Failure> Modeller::model(const Candidate& candidate, cons
 
   std::optional<Failure> failure;
   const std::unique_ptr<Module> module = gpu_->load(binary, failure);
-  if (failure) return *std::move(failure);
+  if (failure) return translated(*std::move(failure), program);
   const Plan& plan = program.plans.at(shape.name);
   BufferSet buffers(*gpu_, plan.tensors);
   failure = buffers.attach_workspaces(plan.workspaces);
   if (failure) return *std::move(failure);
   buffers.prepare(inputs_of(shape), 0);
   Modelled modelled{&program, binary.build, gpu_->model(*module, plan, buffers.addresses(), cold, failure)};
-  if (failure) return *std::move(failure);
+  if (failure) return translated(*std::move(failure), program);
   return modelled;
 }
 

@@ -33,6 +33,17 @@ std::vector<Case> cases_of(const Task& task, const Target& target, const CasePla
   return cases;
 }
 
+/// Elements of the last dim of an output.
+std::uint64_t row_of(const Task& task, const Target& target, const Shape& shape, std::size_t output) {
+  Bindings known = target.options;
+  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  std::vector<Tensor> present;
+  std::ranges::copy_if(task.outputs, std::back_inserter(present),
+                       [&](const Tensor& tensor) { return is_present(tensor, target.options); });
+  const std::vector<std::int64_t> dims = dims_of(present.at(output), known);
+  return dims.empty() ? 1 : static_cast<std::uint64_t>(dims.back());
+}
+
 PipelineOptions options_for(const SourceTree& tree, const Task& task, const Target& target, const DeviceInfo& device) {
   PipelineOptions options;
   options.task = load_task(tree, task.name);
@@ -73,13 +84,20 @@ CalibrationResult calibrate(const SourceTree& tree, const Task& task, const Devi
     ++floor.cases;
     for (std::size_t output = 0; output < want->size(); ++output) {
       if (want->at(output).dtype != DType::f32) continue;
-      const Difference difference = compare(DType::f32, got->at(output).bytes, want->at(output).floats());
+      Limits rows;
+      rows.row_l2 = 1;
+      const Difference difference =
+          compare(DType::f32, got->at(output).bytes, want->at(output), rows, row_of(task, target, one.shape, output));
+      floor.row_l2 = std::max(floor.row_l2, difference.row_l2);
       floor.relative_l2 = std::max(floor.relative_l2, difference.relative_l2);
       floor.cosine = std::min(floor.cosine, difference.cosine);
     }
   }
   for (const auto& [regime, floor] : result.floors) {
-    result.limits[regime] = limits_from_floor(floor.relative_l2, floor.cosine, calibration.factor);
+    // A regime in which every answer is zero has no error to measure.
+    Limits& limits = result.limits[regime] = task.limits;
+    if (floor.relative_l2 > 0) limits = limits_from_floor(floor.relative_l2, floor.cosine, calibration.factor);
+    limits.row_l2 = floor.row_l2 * calibration.factor;
   }
   return result;
 }
@@ -98,10 +116,9 @@ std::string with_measured(const SourceTree& tree, const Task& task, const Calibr
                       {"salt", fmt::format("{:016x}", result.salt)}};
   for (const auto& [name, limits] : result.limits) {
     const Floor& floor = result.floors.at(name);
-    json["regimes"][name] = {{"relative_l2", limits.relative_l2},
-                             {"cosine", limits.cosine},
-                             {"floor_relative_l2", floor.relative_l2},
-                             {"floor_cosine", floor.cosine}};
+    json["regimes"][name] = {{"relative_l2", limits.relative_l2}, {"cosine", limits.cosine},
+                             {"row_l2", limits.row_l2},           {"floor_relative_l2", floor.relative_l2},
+                             {"floor_row_l2", floor.row_l2},      {"floor_cosine", floor.cosine}};
   }
   return json.dump(2) + "\n";
 }

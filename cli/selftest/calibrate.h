@@ -11,6 +11,7 @@ namespace evo::cli {
 /// The worst error of an emulation over the cases of one regime.
 struct Floor {
   double relative_l2 = 0;
+  double row_l2 = 0;
   double cosine = 1;
   int cases = 0;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -38,15 +39,16 @@ std::optional<Genome> genome_of(const Space& space, const Mutant& mutant) {
   return genome;
 }
 
-/// Submits mutants and collects their verdicts.
+/// Submits mutants of one choice of options and collects their verdicts.
 class Selftest {
  public:
-  Selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device, std::uint64_t salt)
+  Selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Bindings& options,
+           std::uint64_t salt)
       : tree_(tree),
         task_(task),
         device_(device),
         salt_(salt),
-        target_(make_target(task, device.kind, {}, task.default_options())),
+        target_(make_target(task, device.kind, {}, options)),
         space_(make_space(tree, task, device, target_, "")) {}
 
   std::vector<SelftestRow> run(const std::vector<Mutant>& mutants) {
@@ -105,6 +107,21 @@ class Selftest {
   Space space_;
 };
 
+/// Rows in the order of the mutants.
+std::vector<SelftestRow> evaluate_all(const SourceTree& tree, const Task& task, const DeviceInfo& device,
+                                      const std::vector<Mutant>& mutants, std::uint64_t salt) {
+  std::map<Bindings, std::vector<std::size_t>> by_options;
+  for (std::size_t i = 0; i < mutants.size(); ++i) by_options[mutants[i].options].push_back(i);
+  std::vector<SelftestRow> rows(mutants.size());
+  for (const auto& [options, numbers] : by_options) {
+    std::vector<Mutant> some;
+    for (const std::size_t number : numbers) some.push_back(mutants[number]);
+    std::vector<SelftestRow> finished = Selftest(tree, task, device, options, salt).run(some);
+    for (std::size_t i = 0; i < numbers.size(); ++i) rows[numbers[i]] = std::move(finished[i]);
+  }
+  return rows;
+}
+
 std::vector<Mutant> chosen(std::vector<Mutant> mutants, const std::vector<std::string>& only) {
   if (only.empty()) return mutants;
   std::vector<std::string> names;
@@ -147,7 +164,7 @@ SelftestResult run_selftest(const SourceTree& tree, const Task& task, const Devi
           .task_hash = task.hash,
           .device = device,
           .salt = salt,
-          .rows = Selftest(tree, task, device, salt).run(chosen(mutants, only))};
+          .rows = evaluate_all(tree, task, device, chosen(mutants, only), salt)};
 }
 
 }  // namespace evo::cli

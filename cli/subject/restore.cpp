@@ -80,9 +80,10 @@ std::vector<Program> stored_programs(const CandidateRow& row) {
   return programs;
 }
 
-Candidate with_plans(const Task& task, const Family& family, const Genome& genome, std::vector<Program> programs,
-                     const Target& target, const Bindings& facts) {
+Candidate with_plans(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                     std::vector<Program> programs, const Target& target, const Bindings& facts) {
   for (Program& program : programs) {
+    program.lines = lines_of(tree, task, family, genome, target.options, program, facts);
     for (const Shape& shape : shapes_of(target, program.specialisation)) {
       program.plans[shape.name] = resolve_plan(task, family, genome, target.options, shape, facts);
     }
@@ -91,7 +92,8 @@ Candidate with_plans(const Task& task, const Family& family, const Genome& genom
 }
 
 Candidate restored_candidate(const Restored& one, const Target& target) {
-  return with_plans(one.task, one.family, one.row.genome, stored_programs(one.row), target, one.run.info.device.facts);
+  return with_plans(one.files, one.task, one.family, one.row.genome, stored_programs(one.row), target,
+                    one.run.info.device.facts);
 }
 
 std::vector<Program> references_of(const SourceTree& tree, const Task& task, const Target& target,

@@ -29,9 +29,10 @@ Restored restore(const Store& store, CandidateId id);
 /// The programs as they were stored, without plans.
 std::vector<Program> stored_programs(const CandidateRow& row);
 
-/// A candidate of the given programs, with plans for every shape of the target.
-Candidate with_plans(const Task& task, const Family& family, const Genome& genome, std::vector<Program> programs,
-                     const Target& target, const Bindings& facts);
+/// A candidate of the given programs, with plans for every shape of the target. Where `tree` still gives a program's
+/// source, messages about it name the templates.
+Candidate with_plans(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                     std::vector<Program> programs, const Target& target, const Bindings& facts);
 
 /// A stored candidate with plans for the target's shapes, resolved with the facts of the device it was found on.
 Candidate restored_candidate(const Restored& restored, const Target& target);

@@ -92,6 +92,42 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& n
   return best ? fmt::format("; did you mean '{}'?", *best) : fmt::format("; there are {}", list_of(names));
 }
 
+namespace {
+
+/// Where the template arguments end that begin at the front; npos where they do not end or hold odd characters.
+std::size_t end_of_template_arguments(std::string_view text) {
+  constexpr std::string_view kAllowed = " <>():,_*&|^~+-/%=!?.";
+  int angles = 0, brackets = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!is_letter(c) && !is_digit(c) && kAllowed.find(c) == std::string_view::npos) return std::string_view::npos;
+    if (c == '(') ++brackets;
+    if (c == ')') --brackets;
+    if (brackets > 0) continue;
+    if (c == '<') ++angles;
+    if (c == '>' && --angles == 0) return i + 1;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_kernel_name(std::string_view text) {
+  while (true) {
+    const std::size_t end = std::min(text.find_first_of("<:"), text.size());
+    if (!is_identifier(text.substr(0, end))) return false;
+    text.remove_prefix(end);
+    if (text.starts_with('<')) {
+      const std::size_t behind = end_of_template_arguments(text);
+      if (behind == std::string_view::npos) return false;
+      text.remove_prefix(behind);
+    }
+    if (text.empty()) return true;
+    if (!text.starts_with("::")) return false;
+    text.remove_prefix(2);
+  }
+}
+
 bool is_identifier(std::string_view text) {
   return !text.empty() && is_letter(text[0]) &&
          std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <stdexcept>
+
 #include "engine/base/error.h"
 #include "engine/expression/expression_node.h"
 
@@ -53,9 +56,35 @@ std::string_view symbol_of(Op op) {
 // all arithmetic is 64 bits wide.
 class Writer {
  public:
-  Writer(const Bindings& known, const WrittenNames& written) : known_(known), written_(written) {}
+  Writer(const Bindings& known, const WrittenNames& written, const RealNames& reals)
+      : known_(known), written_(written), reals_(reals) {}
 
   std::string write(const Node& node) const { return bounded(folded(node) ? literal(*folded(node)) : operation(node)); }
+
+  /// Whether the C++ of a node is a double.
+  bool is_real(const Node& node) const {
+    switch (node.op) {
+      case Op::constant:
+        return std::holds_alternative<double>(node.value);
+      case Op::name: {
+        const auto value = known_.find(node.name);
+        return value == known_.end() ? reals_.contains(node.name) : std::holds_alternative<double>(value->second);
+      }
+      case Op::conditional:
+        if (const auto condition = folded(*node.children[0])) return is_real(*node.children[truth(*condition) ? 1 : 2]);
+        return any_real(node, 1);
+      case Op::negate:
+      case Op::add:
+      case Op::subtract:
+      case Op::multiply:
+      case Op::divide:
+      case Op::minimum:
+      case Op::maximum:
+        return any_real(node, 0);
+      default:
+        return is_real_function(node.op);
+    }
+  }
 
  private:
   static constexpr std::size_t kMaxLength = 1 << 16;
@@ -96,21 +125,39 @@ class Writer {
       case Op::log2:
         return fmt::format("(63LL - __builtin_clzll(static_cast<unsigned long long>({})))", child(node, 0));
       case Op::to_real:
-        return fmt::format("static_cast<double>({})", child(node, 0));
+        return double_of(node, 0);
       case Op::square_root:
-        return fmt::format("std::sqrt(static_cast<double>({}))", child(node, 0));
+        return fmt::format("std::sqrt({})", double_of(node, 0));
       case Op::reciprocal_root:
-        return fmt::format("(1.0 / std::sqrt(static_cast<double>({})))", child(node, 0));
+        return fmt::format("(1.0 / std::sqrt({}))", double_of(node, 0));
       case Op::exponential:
-        return fmt::format("std::exp(static_cast<double>({}))", child(node, 0));
+        return fmt::format("std::exp({})", double_of(node, 0));
       case Op::logarithm:
-        return fmt::format("std::log(static_cast<double>({}))", child(node, 0));
+        return fmt::format("std::log({})", double_of(node, 0));
       case Op::power:
-        return fmt::format("std::pow(static_cast<double>({}), static_cast<double>({}))", child(node, 0),
-                           child(node, 1));
+        return fmt::format("std::pow({}, {})", double_of(node, 0), double_of(node, 1));
       default:
-        return binary(child(node, 0), node.op, child(node, 1));
+        return binary(node, 0, node.op, 1);
     }
+  }
+
+  bool any_real(const Node& node, std::size_t first) const {
+    return std::any_of(node.children.begin() + static_cast<std::ptrdiff_t>(first), node.children.end(),
+                       [&](const auto& child) { return is_real(*child); });
+  }
+
+  std::string double_of(const Node& node, std::size_t index) const {
+    return fmt::format("static_cast<double>({})", child(node, index));
+  }
+
+  /// An integer next to a real one is cast: a class type that checks integers would else take the real one.
+  std::string child_as(const Node& node, std::size_t index, bool real) const {
+    return real && !is_real(*node.children[index]) ? double_of(node, index) : child(node, index);
+  }
+
+  std::string binary(const Node& node, std::size_t left, Op op, std::size_t right) const {
+    const bool real = is_real(*node.children[left]) || is_real(*node.children[right]);
+    return binary(child_as(node, left, real), op, child_as(node, right, real));
   }
 
   std::string name(const std::string& name) const {
@@ -126,7 +173,8 @@ class Writer {
     if (const auto* number = std::get_if<std::int64_t>(&value)) {
       return *number < 0 ? fmt::format("({}LL)", *number) : fmt::format("{}LL", *number);
     }
-    if (const double* real = std::get_if<double>(&value)) return *real < 0 ? "(" + to_string(value) + ")" : to_string(value);
+    if (const double* real = std::get_if<double>(&value))
+      return *real < 0 ? "(" + to_string(value) + ")" : to_string(value);
     if (std::holds_alternative<bool>(value)) return to_string(value);
     throw Failure{fmt::format("the string '{}' cannot become C++", to_string(value))};
   }
@@ -167,14 +215,15 @@ class Writer {
 
   std::string conditional(const Node& node) const {
     if (const auto condition = folded(*node.children[0])) return child(node, truth(*condition) ? 1 : 2);
-    return fmt::format("({} ? {} : {})", child(node, 0), child(node, 1), child(node, 2));
+    const bool real = any_real(node, 1);
+    return fmt::format("({} ? {} : {})", child(node, 0), child_as(node, 1, real), child_as(node, 2, real));
   }
 
   std::string chain(const Node& node) const {
     std::string all;
     for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
       all += all.empty() ? "" : " && ";
-      all = bounded(all + binary(child(node, i), node.comparisons[i], child(node, i + 1)));
+      all = bounded(all + binary(node, i, node.comparisons[i], i + 1));
     }
     return "(" + all + ")";
   }
@@ -183,15 +232,16 @@ class Writer {
     std::string any;
     for (std::size_t i = 1; i < node.children.size(); ++i) {
       any += any.empty() ? "" : " || ";
-      any = bounded(any + binary(child(node, 0), Op::equal, child(node, i)));
+      any = bounded(any + binary(node, 0, Op::equal, i));
     }
     return "(" + any + ")";
   }
 
   std::string extreme(const Node& node, std::string_view better) const {
-    std::string best = child(node, 0);
+    const bool real = any_real(node, 0);
+    std::string best = child_as(node, 0, real);
     for (std::size_t i = 1; i < node.children.size(); ++i) {
-      best = bounded(fmt::format("({0} {1} {2} ? {0} : {2})", best, better, child(node, i)));
+      best = bounded(fmt::format("({0} {1} {2} ? {0} : {2})", best, better, child_as(node, i, real)));
     }
     return best;
   }
@@ -206,13 +256,24 @@ class Writer {
 
   const Bindings& known_;
   const WrittenNames& written_;
+  const RealNames& reals_;
 };
 
 }  // namespace
 
-std::string to_cpp(const Expression& expression, const Bindings& known, const WrittenNames& written) {
+std::string to_cpp(const Expression& expression, const Bindings& known, const WrittenNames& written,
+                   const RealNames& reals) {
   try {
-    return Writer(known, written).write(expression.root());
+    return Writer(known, written, reals).write(expression.root());
+  } catch (const Failure& failure) {
+    throw usage_error(fmt::format("'{}': {}", expression.text(), failure.reason));
+  }
+}
+
+bool is_real_in_cpp(const Expression& expression, const Bindings& known, const RealNames& reals) {
+  try {
+    const WrittenNames none;
+    return Writer(known, none, reals).is_real(expression.root());
   } catch (const Failure& failure) {
     throw usage_error(fmt::format("'{}': {}", expression.text(), failure.reason));
   }

@@ -12,10 +12,11 @@ namespace evo {
 namespace {
 
 Limits read_limits(const JsonPlace& place) {
-  place.allow_only({"relative_l2", "cosine", "floor_relative_l2", "floor_cosine"});
+  place.allow_only({"relative_l2", "cosine", "row_l2", "floor_relative_l2", "floor_row_l2", "floor_cosine"});
   Limits limits;
   limits.relative_l2 = place.at("relative_l2").number();
   limits.cosine = place.at("cosine").number();
+  if (const auto row = place.find("row_l2")) limits.row_l2 = row->number();
   if (limits.relative_l2 <= 0) place.at("relative_l2").fail("must be positive");
   if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
   return limits;
@@ -75,12 +76,16 @@ Limits limits_for(const std::optional<Calibration>& calibration, const Task& tas
 
 Limits limits_from_floor(double relative_l2, double cosine, double factor) {
   // 1 - cos of a small angle is half its square, and errors are angles here.
-  return {relative_l2 * factor, std::max(0.0, 1 - (1 - cosine) * factor * factor), 0};
+  Limits limits;
+  limits.relative_l2 = relative_l2 * factor;
+  limits.cosine = std::max(0.0, 1 - (1 - cosine) * factor * factor);
+  return limits;
 }
 
 Limits widened(const Limits& limits, double times) {
   Limits wider = limits_from_floor(limits.relative_l2, limits.cosine, times);
   wider.max_abs = limits.max_abs;
+  wider.row_l2 = limits.row_l2 * times;
   return wider;
 }
 

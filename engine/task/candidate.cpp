@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
@@ -75,6 +77,24 @@ int register_cap(const Family& family, const Bindings& scope) {
 
 }  // namespace
 
+std::vector<std::string> kernels_of(const Program& program) {
+  std::set<std::string> kernels;
+  for (const auto& [shape, plan] : program.plans)
+    for (const Launch& launch : plan.launches) kernels.insert(launch.kernel);
+  return {kernels.begin(), kernels.end()};
+}
+
+LineMap lines_of(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                 const Bindings& options, const Program& program, const Bindings& facts) {
+  try {
+    Rendered rendered = render_source(tree, task, family, genome, options, program.specialisation, facts);
+    if (rendered.text == program.source) return std::move(rendered.lines);
+  } catch (const Error&) {
+    // The templates no longer have what the genome names.
+  }
+  return {};
+}
+
 std::string Candidate::source_hash() const {
   Hasher hasher;
   for (const Program& program : programs) hasher.add(program.source_hash);
@@ -96,11 +116,11 @@ std::optional<std::size_t> program_for(const Candidate& candidate, const std::st
   return static_cast<std::size_t>(found - candidate.programs.begin());
 }
 
-std::string render_source(const SourceTree& tree, const Task&, const Family& family, const Genome& genome,
-                          const Bindings& options, const Bindings& specialisation, const Bindings& facts) {
+Rendered render_source(const SourceTree& tree, const Task&, const Family& family, const Genome& genome,
+                       const Bindings& options, const Bindings& specialisation, const Bindings& facts) {
   const Bindings scope = scope_of(family, genome, joined(facts, options, specialisation));
   try {
-    return render_template(tree, family.kernel_path, scope);
+    return render_with_lines(tree, family.kernel_path, scope);
   } catch (const Error& error) {
     throw usage_error(explained(error.what(), family, scope));
   }
@@ -112,7 +132,9 @@ Candidate make_candidate(const SourceTree& tree, const Task& task, const Family&
   for (const Bindings& specialisation : specialisations_of(task, target)) {
     Program program;
     program.specialisation = specialisation;
-    program.source = render_source(tree, task, family, genome, target.options, specialisation, facts);
+    Rendered rendered = render_source(tree, task, family, genome, target.options, specialisation, facts);
+    program.source = std::move(rendered.text);
+    program.lines = std::move(rendered.lines);
     program.max_registers =
         register_cap(family, scope_of(family, genome, joined(facts, target.options, specialisation)));
     program.source_hash = hash_of_source(program.source, program.max_registers);
@@ -128,7 +150,9 @@ Program reference_program(const SourceTree& tree, const Task& task, const Bindin
                           const Bindings& specialisation, const std::vector<Shape>& shapes) {
   Program program;
   program.specialisation = specialisation;
-  program.source = render_template(tree, task.reference, joined(options, specialisation));
+  Rendered rendered = render_with_lines(tree, task.reference, joined(options, specialisation));
+  program.source = std::move(rendered.text);
+  program.lines = std::move(rendered.lines);
   program.source_hash = hash_of_source(program.source, 0);
   for (const Shape& shape : shapes) program.plans[shape.name] = reference_plan(task, options, shape);
   return program;

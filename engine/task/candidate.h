@@ -11,6 +11,7 @@
 #include "engine/task/plan.h"
 #include "engine/task/target.h"
 #include "engine/task/task.h"
+#include "engine/task/template.h"
 
 namespace evo {
 
@@ -21,6 +22,7 @@ struct Program {
   std::string source_hash;            ///< xxh3 of source and register cap, hex.
   int max_registers = 0;              ///< 0: no cap.
   std::map<std::string, Plan> plans;  ///< By shape name: every shape of this specialisation that the run uses.
+  LineMap lines = {};                 ///< Where the lines of `source` come from; empty: unknown.
 };
 
 /// A genome with everything needed to build and launch it.
@@ -43,9 +45,16 @@ std::optional<std::size_t> program_for(const Candidate& candidate, const std::st
 Candidate make_candidate(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
                          const Target& target, const Bindings& facts);
 
+/// The kernels that the plans launch, each once.
+std::vector<std::string> kernels_of(const Program& program);
+
+/// Where the lines of a program's source come from, unless the templates have changed since it was made: then empty.
+LineMap lines_of(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                 const Bindings& options, const Program& program, const Bindings& facts);
+
 /// One specialisation's source alone.
-std::string render_source(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
-                          const Bindings& options, const Bindings& specialisation, const Bindings& facts);
+Rendered render_source(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                       const Bindings& options, const Bindings& specialisation, const Bindings& facts);
 
 /// The reference as a program and plans: the oracle in f32/f64 whose outputs are all f32 ("o" etc. are
 /// float*).

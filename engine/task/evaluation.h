@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,14 @@ struct Build {
   std::string log;
   double compile_ms = 0;
   std::string flags = {};  ///< What the compiler was given, separated by spaces; empty: unknown.
+  /// What launches may call its kernels ("scale", "ns::scale", "reduce<float, 256>"), and their names in the PTX.
+  std::map<std::string, std::string> kernels = {};
+
+  /// A name that is not among `kernels` stands for itself.
+  const std::string& ptx_name(const std::string& kernel) const {
+    const auto found = kernels.find(kernel);
+    return found == kernels.end() ? kernel : found->second;
+  }
 };
 
 /// One validated case: shape x seed x regime, one output.

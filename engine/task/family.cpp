@@ -193,7 +193,7 @@ class Loader {
       place.allow_only({"kernel", "when", "grid", "block", "cluster", "dynamic_smem", "programmatic", "arguments"});
       LaunchSpec launch;
       launch.kernel = place.at("kernel").text();
-      if (!is_identifier(launch.kernel)) place.at("kernel").fail(fmt::format("'{}' is not a name", launch.kernel));
+      launch.kernel_name = kernel_name(place.at("kernel"));
       launch.when = plan_scope_.read(place, "when", true);
       launch.grid = dims(place, "grid");
       launch.block = dims(place, "block");
@@ -206,6 +206,18 @@ class Loader {
       family_.launches.push_back(std::move(launch));
     }
     if (family_.launches.empty()) root_.at("launches").fail("at least one launch is needed");
+  }
+
+  TextTemplate kernel_name(const JsonPlace& place) const {
+    const TextTemplate name = place.read_as(TextTemplate::parse);
+    bool fixed = true;
+    for (const TextTemplate::Piece& piece : name.pieces()) {
+      const auto* expression = std::get_if<Expression>(&piece);
+      if (expression) program_scope_.check(place, *expression);
+      fixed = fixed && !expression;
+    }
+    if (fixed && !is_kernel_name(place.text())) place.fail(fmt::format("'{}' is not a name", place.text()));
+    return name;
   }
 
   std::array<Expression, 3> dims(const JsonPlace& place, std::string_view key) const {

@@ -10,6 +10,7 @@
 #include "engine/task/argument.h"
 #include "engine/task/gene.h"
 #include "engine/task/task.h"
+#include "engine/task/template.h"
 
 namespace evo {
 
@@ -43,7 +44,8 @@ struct TensorMapSpec {
 };
 
 struct LaunchSpec {
-  std::string kernel;
+  std::string kernel;        ///< As written: "scale", "reduce<${tile}>".
+  TextTemplate kernel_name;  ///< The same as a template. It sees what a kernel template sees.
   Expression when;
   std::array<Expression, 3> grid;
   std::array<Expression, 3> block;

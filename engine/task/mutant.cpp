@@ -47,14 +47,14 @@ class Loader {
 
  private:
   Mutant control(const JsonPlace& place) {
-    place.allow_only({"name", "about", "genes"});
+    place.allow_only({"name", "about", "genes", "options"});
     Mutant mutant = common(place);
     for (const std::string_view kind : kind_names()) mutant.expected.emplace(kind, std::vector{Verdict::valid});
     return mutant;
   }
 
   Mutant mutant(const JsonPlace& place) {
-    place.allow_only({"name", "about", "genes", "edits", "expect", "says"});
+    place.allow_only({"name", "about", "genes", "options", "edits", "expect", "says"});
     Mutant mutant = common(place);
     for (const JsonPlace& change : place.at("edits").items()) mutant.edits.push_back(edit(change));
     try {
@@ -80,6 +80,15 @@ class Loader {
         mutant.kept.push_back(gene);
       }
     }
+    if (const auto options = place.find("options")) {
+      mutant.options = options->values();
+      for (const auto& [name, value] : mutant.options) {
+        const auto option = std::ranges::find(task_.options, name, &Option::name);
+        if (option == task_.options.end()) options->fail(fmt::format("the task has no option '{}'", name));
+        if (std::ranges::find(option->values, value) == option->values.end())
+          options->fail(fmt::format("option {} cannot be '{}'", name, expr::to_string(value)));
+      }
+    }
     return mutant;
   }
 
@@ -88,9 +97,12 @@ class Loader {
     TextEdit edit{place.at("file").text(), place.at("find").text(), place.at("replace").text()};
     const std::string of_family = fmt::format("{}/{}/{}", task_.name, family_, edit.file);
     if (tree_.contains(of_family)) edit.file = of_family;
-    const bool allowed = edit.file == of_family || edit.file.starts_with("include/");
+    const std::string of_task = fmt::format("{}/{}", task_.name, edit.file);
+    if (edit.file.ends_with(".cuh") && !tree_.contains(edit.file) && tree_.contains(of_task)) edit.file = of_task;
+    const bool allowed = edit.file == of_family || edit.file == of_task || edit.file.starts_with("include/");
     if (!allowed || !tree_.contains(edit.file)) {
-      place.at("file").fail(fmt::format("'{}' is no file of the family or of include/", edit.file));
+      place.at("file").fail(
+          fmt::format("'{}' is no file of the family, no .cuh of the task and none of include/", edit.file));
     }
     return edit;
   }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/task/error_context.h"
 #include "engine/task/scope.h"
 
@@ -130,9 +131,15 @@ TensorMap tensor_map_of(const TensorMapSpec& spec, const Plan& plan, const Bindi
   return map;
 }
 
+std::string kernel_name(const TextTemplate& text, const Bindings& scope) {
+  std::string name = text.render(scope);
+  if (!is_kernel_name(name)) throw usage_error(fmt::format("kernel '{}' is not a name", name));
+  return name;
+}
+
 Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope) {
   Launch launch;
-  launch.kernel = spec.kernel;
+  launch.kernel = kernel_name(spec.kernel_name, scope);
   launch.grid = dims_of(spec.grid, scope, "grid");
   launch.block = dims_of(spec.block, scope, "block");
   launch.cluster = dims_of(spec.cluster, scope, "cluster");
@@ -181,7 +188,8 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
   Plan plan;
   plan.tensors = plan_tensors(task, scope, Side::reference);
   Launch launch;
-  launch.kernel = task.reference_kernel;
+  launch.kernel =
+      within(task, "reference.kernel", [&] { return kernel_name(TextTemplate::parse(task.reference_kernel), scope); });
   launch.grid = within(task, "reference.grid", [&] { return dims_of(task.reference_grid, scope, "grid"); });
   launch.block = within(task, "reference.block", [&] { return dims_of(task.reference_block, scope, "block"); });
   launch.dynamic_smem_bytes = within(task, "reference.dynamic_smem",

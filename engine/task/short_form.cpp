@@ -888,7 +888,14 @@ std::string ShortForm::in_authors_places(const std::string& message) const {
       continue;
     if (best == nullptr || made.size() > best->first.size()) best = &origin;
   }
-  return best == nullptr ? message : best->second + message.substr(best->first.size());
+  std::string text = best == nullptr ? message : best->second + message.substr(best->first.size());
+  // A compiler names the files also inside its messages.
+  for (const auto& [made, author] : origins) {
+    if (made.find("/source/") == std::string::npos) continue;
+    for (std::size_t at = text.find(made); at != std::string::npos; at = text.find(made, at + author.size()))
+      text.replace(at, made.size(), author);
+  }
+  return text;
 }
 
 ShortForm read_short_form(const std::string& file, const ReadFile& read) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
@@ -362,19 +363,6 @@ class Loader {
     }
   }
 
-  static bool draws_whole_numbers(const Tensor& tensor, DType dtype) {
-    switch (tensor.draw.kind) {
-      case DrawKind::integers:
-      case DrawKind::indices:
-      case DrawKind::permutation:
-      case DrawKind::offsets:
-      case DrawKind::page_table:
-        return true;
-      default:
-        return is_integer(dtype) && tensor.scale.empty();
-    }
-  }
-
   std::vector<Bindings> dtype_choices(const Tensor& tensor) const {
     const auto option = std::ranges::find(task_.options, tensor.dtype, &Option::name);
     if (option == task_.options.end()) return {{}};
@@ -520,11 +508,21 @@ class Loader {
   }
 
   std::string hash() const {
-    Hasher hasher;
-    for (const auto& [path, content] : tree_) {
-      if (is_mutant_file(path, task_.name)) continue;
-      if (path.starts_with(task_.name + "/") || path.starts_with("include/")) hasher.add(path).add(content);
+    std::set<std::string> covered;
+    for (const auto& [path, content] : tree_)
+      if (path.starts_with(task_.name + "/") && !is_mutant_file(path, task_.name)) covered.insert(path);
+    // What they name of include/, and what that names: other tasks' includes do not touch this one.
+    std::vector<std::string> unread(covered.begin(), covered.end());
+    while (!unread.empty()) {
+      const std::string& content = tree_.find(unread.back())->second;
+      unread.pop_back();
+      for (auto at = tree_.lower_bound("include/"); at != tree_.end() && at->first.starts_with("include/"); ++at) {
+        if (content.find(at->first) != std::string::npos && covered.insert(at->first).second)
+          unread.push_back(at->first);
+      }
     }
+    Hasher hasher;
+    for (const std::string& path : covered) hasher.add(path).add(tree_.find(path)->second);
     return hasher.hex();
   }
 
@@ -646,6 +644,19 @@ std::vector<Tensor> drawn_tensors(const Task& task) {
   std::vector<Tensor> drawn = task.inputs;
   std::ranges::copy_if(task.outputs, std::back_inserter(drawn), &Tensor::inout);
   return drawn;
+}
+
+bool draws_whole_numbers(const Tensor& tensor, DType dtype) {
+  switch (tensor.draw.kind) {
+    case DrawKind::integers:
+    case DrawKind::indices:
+    case DrawKind::permutation:
+    case DrawKind::offsets:
+    case DrawKind::page_table:
+      return true;
+    default:
+      return is_integer(dtype) && tensor.scale.empty();
+  }
 }
 
 bool is_present(const Tensor& tensor, const Bindings& options) {

@@ -125,8 +125,8 @@ struct Task {
   bool self_consistent =
       false;         ///< The reference is a genome of the task's own: it shows that the others agree with it.
   SourceTree files;  ///< Of draws `@FILE`, by their path within the task's folder.
-  /// xxh3 over task.json, the reference and every file under the task's folder and include/, but not its
-  /// mutants: rows of another hash never compete.
+  /// xxh3 over every file under the task's folder but its mutants, and over those of include/ that they name: rows of
+  /// another hash never compete.
   std::string hash;
 
   const Shape& shape(std::string_view name) const;          ///< Throws usage_error listing the names there are.
@@ -153,6 +153,9 @@ DType dtype_of(const Tensor& tensor, const Bindings& options);
 
 /// What is drawn for a case, in this order: the inputs, then the outputs that are read.
 std::vector<Tensor> drawn_tensors(const Task& task);
+
+/// Whether its elements are whole numbers, as indices, lengths and codes are: what a kernel does may depend on them.
+bool draws_whole_numbers(const Tensor& tensor, DType dtype);
 
 /// Whether the tensor is there under these options.
 bool is_present(const Tensor& tensor, const Bindings& options);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,7 +45,7 @@ struct Statement;
 using Block = std::vector<Statement>;
 
 struct Text {
-  std::vector<std::variant<std::string, Expression>> pieces;  // a line with its end
+  TextTemplate line;  // without its end
 };
 struct If {
   std::vector<std::pair<Expression, Block>> branches;  // else: the condition `true`
@@ -219,33 +220,8 @@ class Parser {
   }
 
   Text text(std::string_view line) const {
-    Text result;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    while (true) {
-      const auto open = line.find("${");
-      if (open == std::string_view::npos) break;
-      if (open > 0) result.pieces.emplace_back(std::string(line.substr(0, open)));
-      line.remove_prefix(open + 2);
-      const auto close = closing_brace(line);
-      result.pieces.emplace_back(expression(trim(line.substr(0, close))));
-      line.remove_prefix(close + 1);
-    }
-    result.pieces.emplace_back(std::string(line) + "\n");
-    return result;
-  }
-
-  // A '}' inside quotes does not end the expression.
-  std::size_t closing_brace(std::string_view text) const {
-    char quote = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (quote ? c == quote : c == '\'' || c == '"') {
-        quote = quote ? 0 : c;
-      } else if (!quote && c == '}') {
-        return i;
-      }
-    }
-    fail(place(), "'${' without '}'");
+    return at(place(), [&] { return Text{TextTemplate::parse(line)}; });
   }
 
   const std::string* file_;
@@ -253,6 +229,20 @@ class Parser {
   std::size_t line_ = 0;
   std::optional<Directive> pending_;
 };
+
+// A '}' inside quotes does not end the expression.
+std::size_t closing_brace(std::string_view text) {
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote ? c == quote : c == '\'' || c == '"') {
+      quote = quote ? 0 : c;
+    } else if (!quote && c == '}') {
+      return i;
+    }
+  }
+  throw usage_error("'${' without '}'");
+}
 
 // --- rendering
 
@@ -266,11 +256,11 @@ class Renderer {
   Renderer(const SourceTree& tree, std::string_view root, const Bindings& bindings)
       : tree_(tree), root_folder_(folder_of(root)), bindings_(bindings) {}
 
-  std::string render(std::string_view path) {
+  Rendered render(std::string_view path) {
     const auto found = tree_.find(path);
     if (found == tree_.end()) throw usage_error(fmt::format("{}: no such template", path));
     file(found->first, found->second);
-    return std::move(output_);
+    return {std::move(output_), std::move(lines_)};
   }
 
  private:
@@ -335,10 +325,17 @@ class Renderer {
   }
 
   void execute(const Place& place, const Text& text) {
-    for (const auto& piece : text.pieces) {
+    const std::size_t begin = output_.size();
+    for (const auto& piece : text.line.pieces()) {
       const auto* literal = std::get_if<std::string>(&piece);
       output_ += literal ? *literal : expr::to_string(evaluated(place, std::get<Expression>(piece)));
     }
+    output_ += '\n';
+    lines_.add(++line_, *place.file, place.line);
+    // A string with line ends makes several lines of one.
+    line_ += static_cast<std::size_t>(
+                 std::count(output_.begin() + static_cast<std::ptrdiff_t>(begin), output_.end(), '\n')) -
+             1;
     if (output_.size() > kMaxOutput) fail(place, fmt::format("more than {} characters of output", kMaxOutput));
   }
 
@@ -399,6 +396,8 @@ class Renderer {
   Bindings bindings_;
   std::vector<std::string> locals_;
   std::string output_;
+  std::size_t line_ = 0;  // of the output, the last one
+  LineMap lines_;
   int depth_ = 0;
   std::int64_t iterations_ = 0;
   std::int64_t steps_ = 0;
@@ -408,7 +407,37 @@ class Renderer {
 }  // namespace
 
 std::string render_template(const SourceTree& tree, std::string_view path, const Bindings& bindings) {
+  return render_with_lines(tree, path, bindings).text;
+}
+
+Rendered render_with_lines(const SourceTree& tree, std::string_view path, const Bindings& bindings) {
   return Renderer(tree, path, bindings).render(path);
+}
+
+TextTemplate TextTemplate::parse(std::string_view line) {
+  TextTemplate result;
+  while (true) {
+    const auto open = line.find("${");
+    if (open == std::string_view::npos) break;
+    if (open > 0) result.pieces_.emplace_back(std::string(line.substr(0, open)));
+    line.remove_prefix(open + 2);
+    const auto close = closing_brace(line);
+    const std::string_view inside = trim(line.substr(0, close));
+    if (inside.empty()) throw usage_error("expression expected");
+    result.pieces_.emplace_back(Expression::parse(inside));
+    line.remove_prefix(close + 1);
+  }
+  if (!line.empty() || result.pieces_.empty()) result.pieces_.emplace_back(std::string(line));
+  return result;
+}
+
+std::string TextTemplate::render(const Bindings& bindings) const {
+  std::string text;
+  for (const Piece& piece : pieces_) {
+    const auto* literal = std::get_if<std::string>(&piece);
+    text += literal ? *literal : expr::to_string(std::get<Expression>(piece).evaluate(bindings));
+  }
+  return text;
 }
 
 }  // namespace evo

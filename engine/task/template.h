@@ -2,9 +2,12 @@
 
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "engine/base/source_tree.h"
 #include "engine/expression/expression.h"
+#include "engine/task/line_map.h"
 
 namespace evo {
 
@@ -14,5 +17,27 @@ namespace evo {
 /// each time it is named; `slot NAME` includes the file of that gene's allele. Output, loop count, include
 /// depth and work are bounded. Throws usage_error "FILE:LINE: reason".
 std::string render_template(const SourceTree& tree, std::string_view path, const Bindings& bindings);
+
+struct Rendered {
+  std::string text;
+  LineMap lines;
+};
+/// The same, with the places that the lines come from.
+Rendered render_with_lines(const SourceTree& tree, std::string_view path, const Bindings& bindings);
+
+/// A line with ${expression}s, such as a kernel's name in family.json: "reduce<${tile}>".
+class TextTemplate {
+ public:
+  using Piece = std::variant<std::string, Expression>;
+  TextTemplate() = default;
+  /// Throws usage_error without a place.
+  static TextTemplate parse(std::string_view line);
+  /// Throws usage_error without a place, as Expression::evaluate does.
+  std::string render(const Bindings& bindings) const;
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+ private:
+  std::vector<Piece> pieces_;
+};
 
 }  // namespace evo

@@ -6,24 +6,36 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "evaluator/compile/cubin.h"
+#include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc.h"
+#include "evaluator/compile/ptx_text.h"
 #include "evaluator/compile/ptxas_log.h"
 #include "evaluator/compile/toolkit_headers.h"
 
 namespace evo {
 namespace {
 
-class Program {
+/// Where NVRTC puts the names of wanted instances.
+constexpr std::string_view kNamesFile = "__nv_name_map(";
+constexpr const char* kNoKernel = "the source has no __global__ function";
+
+class NvrtcProgram {
  public:
-  Program(const NvrtcApi& api, const SourceRequest& request, std::span<const HeaderText> headers) : api_(api) {
+  NvrtcProgram(const NvrtcApi& api, const SourceRequest& request, std::span<const HeaderText> headers) : api_(api) {
     std::vector<const char*> names, texts;
     for (const HeaderText& header : headers) {
       names.push_back(header.name);
@@ -32,11 +44,11 @@ class Program {
     status_ = api.create_program(&program_, request.source.c_str(), request.name.c_str(),
                                  static_cast<int>(headers.size()), texts.data(), names.data());
   }
-  ~Program() {
+  ~NvrtcProgram() {
     if (program_ != nullptr) api_.destroy_program(&program_);
   }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  NvrtcProgram(const NvrtcProgram&) = delete;
+  NvrtcProgram& operator=(const NvrtcProgram&) = delete;
 
   nvrtcResult created() const { return status_; }
   nvrtcProgram get() const { return program_; }
@@ -54,13 +66,20 @@ int number_of_arch(std::string_view arch) {
   return number;
 }
 
+/// "std" of "--std=c++17" and "-std=c++20": NVRTC takes an option once.
+std::string_view key_of(std::string_view option) {
+  option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
+  return option.substr(0, option.find('='));
+}
+
 bool is_machine_fault(nvrtcResult result) {
   return result == NVRTC_ERROR_OUT_OF_MEMORY || result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE;
 }
 
-class NvrtcCompiler final : public SourceCompiler {
+class NvrtcCompiler final : public Compiler {
  public:
-  explicit NvrtcCompiler(Nvrtc nvrtc) : nvrtc_(std::move(nvrtc)) {
+  NvrtcCompiler(Nvrtc nvrtc, std::vector<std::filesystem::path> header_folders)
+      : nvrtc_(std::move(nvrtc)), header_folders_(std::move(header_folders)) {
     int major = 0, minor = 0;
     require(api().version(&major, &minor), "nvrtcVersion");
     version_ = fmt::format("{}.{}", major, minor);
@@ -70,16 +89,21 @@ class NvrtcCompiler final : public SourceCompiler {
     require(api().supported_archs(archs_.data()), "nvrtcGetSupportedArchs");
   }
 
-  std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch, int max_registers) override;
-  std::variant<CompiledSource, Failure> compile(const SourceRequest& request) override;
+  using Compiler::compile;
+  std::variant<Binary, Failure> compile(const SourceRequest& request) override;
   std::string version() const override { return version_; }
   std::string path() const override { return nvrtc_.path; }
 
  private:
+  /// Compiles and makes these instances of templates.
+  std::variant<Binary, Failure> compile(const SourceRequest& request, const std::vector<std::string>& instances) const;
+  /// Why an instance cannot be made, with the kernels that there are.
+  Failure no_such_instance(const SourceRequest& request, Failure failure) const;
+  std::vector<std::string> options_for(const SourceRequest& request, bool with_headers) const;
   /// Builds a program that has been created. What is wrong with the source is a Failure.
-  std::variant<Binary, Failure> build(const Program& program, const std::string& arch,
+  std::variant<Binary, Failure> build(const NvrtcProgram& program, const std::string& arch,
                                       const std::vector<std::string>& options) const;
-  nvrtcResult run(const Program& program, const std::vector<std::string>& options) const;
+  nvrtcResult run(const NvrtcProgram& program, const std::vector<std::string>& options) const;
   const NvrtcApi& api() const { return nvrtc_.api; }
 
   void require(nvrtcResult result, const char* what) const {
@@ -90,7 +114,7 @@ class NvrtcCompiler final : public SourceCompiler {
 
   /// Reads the log, the PTX or the cubin: NVRTC gives each as a size and a copy.
   template <typename Container>
-  Container fetch(const Program& program, nvrtcResult (*size_of)(nvrtcProgram, size_t*),
+  Container fetch(const NvrtcProgram& program, nvrtcResult (*size_of)(nvrtcProgram, size_t*),
                   nvrtcResult (*copy)(nvrtcProgram, char*), const char* what) const {
     std::size_t size = 0;
     require(size_of(program.get(), &size), what);
@@ -109,6 +133,7 @@ class NvrtcCompiler final : public SourceCompiler {
   }
 
   Nvrtc nvrtc_;
+  std::vector<std::filesystem::path> header_folders_;
   std::string version_;
   std::vector<int> archs_;
 };
@@ -121,7 +146,44 @@ Failure compile_failure(std::string reason, std::string log) {
   return failure;
 }
 
-nvrtcResult NvrtcCompiler::run(const Program& program, const std::vector<std::string>& options) const {
+/// Names with template arguments: the compiler makes such a kernel only when it is asked for.
+bool is_instance(const std::string& kernel) {
+  return kernel.find('<') != std::string::npos;
+}
+
+/// "reduce<float>: cannot determine which instance ..." from "__nv_name_map(2): error: cannot determine ...": the first
+/// name stands in line 2.
+std::string described_instance(const SourceRequest& request, std::string_view error) {
+  std::vector<std::string> instances;
+  std::ranges::copy_if(request.kernels, std::back_inserter(instances), is_instance);
+  std::string_view rest = error;
+  if (rest.starts_with(kNamesFile)) rest.remove_prefix(kNamesFile.size());
+  const std::size_t digits = std::min(rest.find(')'), rest.size());
+  const auto line = number_in<std::size_t>(rest.substr(0, digits));
+  constexpr std::string_view kError = "error: ";
+  const std::size_t what = error.find(kError);
+  if (!line || *line < 2 || *line - 2 >= instances.size() || what == std::string_view::npos) return std::string(error);
+  return fmt::format("{}: {}", instances[*line - 2], error.substr(what + kError.size()));
+}
+
+/// Gives every kernel of the program its name in C++. Says which of the wanted ones are not there.
+std::optional<std::string> add_kernels(Binary& binary, const std::vector<std::string>& wanted) {
+  std::map<std::string, std::string>& known = binary.build.kernels;
+  const std::vector<std::string> all = ptx_text::kernels(binary.ptx);
+  for (const std::string& kernel : wanted) {
+    if (known.contains(kernel)) continue;
+    auto found = find_kernel(all, kernel);
+    if (auto* reason = std::get_if<NoSuchKernel>(&found)) return std::move(reason->why);
+    known[kernel] = std::get<std::string>(found);
+  }
+  std::set<std::string> taken;
+  for (const auto& [name, ptx_name] : known) taken.insert(ptx_name);
+  for (const std::string& kernel : all)
+    if (!taken.contains(kernel)) known.emplace(readable_kernel_name(kernel), kernel);
+  return std::nullopt;
+}
+
+nvrtcResult NvrtcCompiler::run(const NvrtcProgram& program, const std::vector<std::string>& options) const {
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
   // NVRTC 12.9 and newer keep results on disk, and what comes from there has no ptxas log; older ones have neither the
@@ -133,41 +195,66 @@ nvrtcResult NvrtcCompiler::run(const Program& program, const std::vector<std::st
   return api().compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
 }
 
-std::variant<Binary, Failure> NvrtcCompiler::compile(std::string_view source, std::string_view arch,
-                                                     int max_registers) {
-  SourceRequest request;
-  request.source = source;
-  request.arch = arch;
-  require_arch(arch);
-  const Program program(api(), request, {});
-  require(program.created(), "nvrtcCreateProgram");
-  return build(program, request.arch, compile_options(arch, max_registers));
-}
-
-std::variant<CompiledSource, Failure> NvrtcCompiler::compile(const SourceRequest& request) {
+std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& request) {
   require_arch(request.arch);
-  const Program program(api(), request, standard_headers());
-  require(program.created(), "nvrtcCreateProgram");
-  for (const std::string& expression : request.kernel_expressions)
-    require(api().add_name_expression(program.get(), expression.c_str()), "nvrtcAddNameExpression");
-  std::vector<std::string> options = compile_options(request.arch, 0);
-  options.push_back(fmt::format("--pre-include={}", kPreambleHeader));
-  options.push_back("--device-int128");  // As nvcc has it.
-  for (const std::string& folder : request.include_folders) options.push_back("-I" + folder);
-  options.insert(options.end(), request.options.begin(), request.options.end());
-  auto built = build(program, request.arch, options);
-  if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
-  CompiledSource compiled;
-  compiled.binary = std::move(std::get<Binary>(built));
-  for (const std::string& expression : request.kernel_expressions) {
-    const char* name = nullptr;
-    require(api().lowered_name(program.get(), expression.c_str(), &name), "nvrtcGetLoweredName");
-    compiled.kernels.emplace_back(name);
+  std::vector<std::string> instances;
+  std::ranges::copy_if(request.kernels, std::back_inserter(instances), is_instance);
+  auto compiled = compile(request, instances);
+  if (auto* failure = std::get_if<Failure>(&compiled)) {
+    const bool of_name = failure->log.find(kNamesFile) != std::string::npos;
+    return of_name ? no_such_instance(request, std::move(*failure)) : std::move(*failure);
   }
+  auto& binary = std::get<Binary>(compiled);
+  if (auto reason = add_kernels(binary, request.kernels)) return compile_failure(*reason, binary.build.log);
   return compiled;
 }
 
-std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const std::string& arch,
+std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& request,
+                                                     const std::vector<std::string>& instances) const {
+  const bool with_headers = needs_headers(request.source) || !request.include_folders.empty();
+  const NvrtcProgram program(api(), request, with_headers ? standard_headers() : std::span<const HeaderText>());
+  require(program.created(), "nvrtcCreateProgram");
+  for (const std::string& instance : instances)
+    require(api().add_name_expression(program.get(), instance.c_str()), "nvrtcAddNameExpression");
+  auto built = build(program, request.arch, options_for(request, with_headers));
+  if (auto* binary = std::get_if<Binary>(&built)) {
+    for (const std::string& instance : instances) {
+      const char* name = nullptr;
+      require(api().lowered_name(program.get(), instance.c_str(), &name), "nvrtcGetLoweredName");
+      binary->build.kernels[instance] = name;
+    }
+  }
+  return built;
+}
+
+Failure NvrtcCompiler::no_such_instance(const SourceRequest& request, Failure failure) const {
+  auto compiled = compile(request, {});
+  const auto* other = std::get_if<Failure>(&compiled);
+  if (other != nullptr && other->reason != kNoKernel) return *other;
+  failure.reason = fmt::format("the program has no kernel {}", described_instance(request, failure.reason));
+  // A source whose kernels are all templates has none until an instance is made.
+  if (const auto* binary = std::get_if<Binary>(&compiled))
+    failure.reason += "; there are: " + list_of_kernels(ptx_text::kernels(binary->ptx));
+  return failure;
+}
+
+std::vector<std::string> NvrtcCompiler::options_for(const SourceRequest& request, bool with_headers) const {
+  std::vector<std::string> options = compile_options(request.arch, request.max_registers);
+  if (with_headers) {
+    options.push_back(fmt::format("--pre-include={}", kPreambleHeader));
+    options.push_back("--device-int128");  // As nvcc has it.
+    for (const std::string& folder : request.include_folders) options.push_back("-I" + folder);
+    for (const std::filesystem::path& folder : header_folders_) options.push_back("-I" + folder.string());
+  }
+  for (const std::string& given : request.options) {
+    std::erase_if(
+        options, [&](const std::string& ours) { return ours.find('=') != ours.npos && key_of(ours) == key_of(given); });
+    options.push_back(given);
+  }
+  return options;
+}
+
+std::variant<Binary, Failure> NvrtcCompiler::build(const NvrtcProgram& program, const std::string& arch,
                                                    const std::vector<std::string>& options) const {
   const auto begin = std::chrono::steady_clock::now();
   const nvrtcResult result = run(program, options);
@@ -177,7 +264,9 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const
   std::string log = repeatable_log(fetch<std::string>(program, api().log_size, api().log, "nvrtcGetProgramLog"));
   if (result == NVRTC_ERROR_COMPILATION) return compile_failure(first_error(log), log);
   if (result != NVRTC_SUCCESS)
-    return compile_failure(fmt::format("NVRTC: {}", api().error_string(result)), std::move(log));
+    return compile_failure(fmt::format("NVRTC: {}{} (options: {})", api().error_string(result),
+                                       log.empty() ? "" : ": " + first_error(log), fmt::join(options, " ")),
+                           log);
 
   Binary binary;
   binary.arch = arch;
@@ -187,7 +276,7 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const Program& program, const
   if (binary.ptx.empty()) return compile_failure("NVRTC reported success but made no PTX", std::move(log));
 
   const PtxasUsage usage = parse_ptxas_usage(log);
-  if (usage.entries == 0) return compile_failure("the source has no __global__ function", std::move(log));
+  if (usage.entries == 0) return compile_failure(kNoKernel, std::move(log));
   Build& build = binary.build;
   build.arch = arch;
   build.registers = usage.registers;
@@ -213,12 +302,15 @@ std::vector<std::string> compile_options(std::string_view arch, int max_register
   return options;
 }
 
-std::unique_ptr<SourceCompiler> make_compiler(Nvrtc nvrtc) {
-  return std::make_unique<NvrtcCompiler>(std::move(nvrtc));
+std::unique_ptr<Compiler> make_compiler(Nvrtc nvrtc, std::vector<std::filesystem::path> header_folders) {
+  return std::make_unique<NvrtcCompiler>(std::move(nvrtc), std::move(header_folders));
 }
 
 std::unique_ptr<Compiler> make_nvrtc_compiler() {
-  return make_compiler(load_nvrtc(NvrtcEnvironment::of_process()));
+  const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
+  Nvrtc nvrtc = load_nvrtc(environment);
+  auto folders = toolkit_include_folders(environment, nvrtc.path);
+  return make_compiler(std::move(nvrtc), std::move(folders));
 }
 
 }  // namespace evo

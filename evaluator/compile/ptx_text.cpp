@@ -100,6 +100,19 @@ std::string_view instruction_of(std::string_view statement) {
   return statement.substr(static_cast<std::size_t>(ahead.length()));
 }
 
+std::vector<std::string> kernels(std::string_view ptx) {
+  constexpr std::string_view kEntry = ".entry";
+  std::vector<std::string> found;
+  for (std::size_t at = ptx.find(kEntry); at != std::string_view::npos; at = ptx.find(kEntry, at + 1)) {
+    // Only linking directives stand ahead of it in its line: neither a comment nor a string.
+    const std::size_t line = ptx.rfind('\n', at) + 1;
+    const std::string_view ahead = trimmed(ptx.substr(line, at - line));
+    if (!ahead.empty() && ahead != ".visible" && ahead != ".weak") continue;
+    if (const std::string_view name = kernel_of(ptx.substr(at)); !name.empty()) found.emplace_back(name);
+  }
+  return found;
+}
+
 std::set<std::string> waiting_kernels(std::string_view ptx) {
   const std::string text = without_remarks(ptx);
   std::set<std::string> waiting, calling;

@@ -23,6 +23,9 @@ std::vector<std::string_view> statements(std::string_view text);
 /// The statement without its labels, source locations and guard predicate: it begins with the opcode.
 std::string_view instruction_of(std::string_view statement);
 
+/// The names of the kernels, in the order of the text.
+std::vector<std::string> kernels(std::string_view ptx);
+
 /// The kernels with a griddepcontrol.wait (PTX ISA 9.7.13), in themselves or, if they call functions, in any function.
 std::set<std::string> waiting_kernels(std::string_view ptx);
 

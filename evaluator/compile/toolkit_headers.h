@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "evaluator/compile/nvrtc.h"
@@ -24,6 +25,10 @@ struct HeaderText {
   const char* name;
   const char* text;
 };
+
+/// Whether a source includes anything, or uses a name of the preamble that it does not define itself. Others compile as
+/// they would without the toolkit.
+bool needs_headers(std::string_view source);
 
 /// The headers of the C and C++ library that kernels often include but NVRTC lacks: <cstdint>, <stdio.h>, <math.h> ...
 /// The part of them that a kernel can use comes from NVRTC itself or from the toolkit's cuda/std.

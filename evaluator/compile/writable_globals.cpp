@@ -62,6 +62,127 @@ bool only_loads(std::string_view statement) {
   return instruction_of(statement).starts_with("ld.global");
 }
 
+/// Texts that a program prints, and what assertions say. NVRTC makes variables of them, whose addresses go to functions
+/// of the driver that read them.
+class PrintedTexts {
+ public:
+  explicit PrintedTexts(const std::vector<std::string_view>& statements) : statements_(statements) {}
+
+  /// Whether nothing is done with the variable but print it.
+  bool has(std::string_view variable) const {
+    // A program could define functions of these names.
+    for (const std::string_view statement : statements_) {
+      const bool defines = is_head(statement) && statement.find(".extern") == std::string_view::npos;
+      if (defines && (names(statement, "vprintf") || names(statement, "__assertfail"))) return false;
+    }
+    for (std::size_t at = 0; at < statements_.size(); ++at) {
+      if (!names(statements_[at], variable) || declares(statements_[at], variable)) continue;
+      const std::string_view instruction = instruction_of(statements_[at]);
+      if (!instruction.starts_with("mov.u64") && !instruction.starts_with("mov.b64")) return false;
+      if (operand(instruction, 1) != variable || !is_printed(operand(instruction, 0), function_around(at)))
+        return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  static bool declares(std::string_view statement, std::string_view variable) {
+    return std::ranges::count(declared_names(declared_globals(statement)), variable) > 0;
+  }
+
+  static bool is_head(std::string_view statement) {
+    return statement.find(".entry") != std::string_view::npos || statement.find(".func") != std::string_view::npos;
+  }
+
+  /// "%rd2" is operand 1 of "cvta.global.u64 %rd3, %rd2".
+  static std::string_view operand(std::string_view instruction, std::size_t number) {
+    std::string_view rest = instruction;
+    rest.remove_prefix(std::min(rest.find_first_of(" \t"), rest.size()));
+    for (; number > 0; --number) rest.remove_prefix(std::min(rest.find(',') + 1, rest.size()));
+    return trimmed(rest.substr(0, rest.find(',')));
+  }
+
+  /// Names of registers mean something else in another function.
+  Range function_around(std::size_t at) const {
+    Range range{at, at};
+    while (range.begin > 0 && !is_head(statements_[range.begin])) --range.begin;
+    while (range.end < statements_.size() && !is_head(statements_[range.end])) ++range.end;
+    return range;
+  }
+
+  /// Follows an address from register to register. It may end only in calls that print.
+  bool is_printed(std::string_view first, Range function) const {
+    std::vector<std::string_view> registers{first};
+    for (std::size_t known = 0; known < registers.size(); ++known) {
+      const std::string_view address = registers[known];
+      for (std::size_t at = function.begin; at < function.end; ++at) {
+        if (!names(statements_[at], address)) continue;
+        const std::string_view instruction = instruction_of(statements_[at]);
+        const bool moves = instruction.starts_with("mov.u64") || instruction.starts_with("mov.b64") ||
+                           instruction.starts_with("cvta.global.u64") || instruction.starts_with("selp.b64");
+        const bool passes = instruction.starts_with("st.param.b64") && operand(instruction, 1) == address;
+        if (!(moves || (passes && is_of_printing_call(at, function)))) return false;
+        if (moves && std::ranges::find(registers, operand(instruction, 0)) == registers.end())
+          registers.push_back(operand(instruction, 0));
+      }
+    }
+    return true;
+  }
+
+  static bool prepares_call(std::string_view statement) {
+    return statement.starts_with(".param") || statement.starts_with(".reg") || statement.starts_with("st.param");
+  }
+
+  static std::string_view between(std::string_view a, std::string_view b) {
+    return {a.data() + a.size(), static_cast<std::size_t>(b.data() - (a.data() + a.size()))};
+  }
+
+  /// The function of "call.uni (retval0), vprintf, (param0, param1)"; empty for other statements.
+  static std::string_view callee(std::string_view instruction) {
+    if (!instruction.starts_with("call")) return {};
+    std::string_view rest =
+        trimmed(instruction.substr(std::min(instruction.find_first_of(" \t\n("), instruction.size())));
+    if (rest.starts_with('(')) rest = trimmed(rest.substr(std::min(rest.find(')') + 1, rest.size())));
+    if (rest.starts_with(',')) rest = trimmed(rest.substr(1));
+    return rest.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(rest, is_name_character) - rest.begin()));
+  }
+
+  /// Whether the parameter that this st.param sets is one of a call that prints, and of no other: it is declared in the
+  /// block of that one call.
+  bool is_of_printing_call(std::size_t set, Range function) const {
+    std::string_view parameter = operand(instruction_of(statements_[set]), 0);  // "[param0+0]"
+    parameter = trimmed(parameter.substr(parameter.starts_with('[') ? 1 : 0));
+    parameter = parameter.substr(0, parameter.find_first_of("+] "));
+    std::size_t declaration = set;
+    const auto declares_it = [&](std::string_view statement) {
+      return statement.starts_with(".param") && declared_name(statement) == parameter;
+    };
+    while (declaration > function.begin && prepares_call(statements_[declaration]) &&
+           !declares_it(statements_[declaration]))
+      --declaration;
+    std::size_t call = set;
+    while (call < function.end && prepares_call(statements_[call])) ++call;
+    if (call == function.end || !declares_it(statements_[declaration])) return false;
+    const std::string_view name = callee(statements_[call]);
+    if (name != "vprintf" && name != "__assertfail") return false;
+    if (between(statements_[declaration], statements_[call]).find_first_of("{}") != std::string_view::npos)
+      return false;
+    // Behind it the block ends before anything else is called.
+    for (std::size_t next = call + 1; next < function.end; ++next) {
+      if (between(statements_[call], statements_[next]).find('}') != std::string_view::npos) return true;
+      if (instruction_of(statements_[next]).find("call") != std::string_view::npos) return false;
+    }
+    return true;
+  }
+
+  const std::vector<std::string_view>& statements_;
+};
+
 }  // namespace
 
 std::vector<std::string> writable_globals(std::string_view ptx) {
@@ -73,7 +194,7 @@ std::vector<std::string> writable_globals(std::string_view ptx) {
       const bool may_be_written = std::ranges::any_of(all, [&](std::string_view statement) {
         return statement.data() != declaration.data() && names(statement, name) && !only_loads(statement);
       });
-      if (may_be_written) written.emplace_back(name);
+      if (may_be_written && !PrintedTexts(all).has(name)) written.emplace_back(name);
     }
   }
   return written;

@@ -10,7 +10,7 @@ namespace evo {
 /// variables, `static` ones inside kernels and those of inline PTX. They outlive a launch: a kernel could carry an
 /// answer from one call to the next. State belongs into a workspace of the plan. PTX does not distinguish const
 /// variables. One that is only read by name (ld.global [name]), or never named (as NVRTC leaves a constexpr), counts as
-/// a constant; one whose address is taken counts as written.
+/// a constant; one whose address is taken counts as written, unless the address is only printed (printf, assert).
 std::vector<std::string> writable_globals(std::string_view ptx);
 
 }  // namespace evo

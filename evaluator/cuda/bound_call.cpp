@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/base/text.h"
 #include "evaluator/cuda/tensor_map.h"
 #include "evaluator/numbers/elements.h"
 
@@ -18,6 +19,13 @@ Failure refusal(std::string reason) {
   failure.verdict = Verdict::launch_failed;
   failure.reason = std::move(reason);
   return failure;
+}
+
+Failure no_such_kernel(const std::string& kernel, const Build& build) {
+  std::vector<std::string> names;
+  for (const auto& [name, ptx_name] : build.kernels) names.push_back(name);
+  return refusal(
+      fmt::format("the program has no kernel {}{}", kernel, names.empty() ? "" : "; there are: " + list_of(names)));
 }
 
 /// An argument's address; null for a workspace of no bytes. Plans are resolved by the
@@ -42,13 +50,13 @@ constexpr std::uint32_t kPortableClusterSize = 8;
 
 }  // namespace
 
-BoundCall::BoundCall(const Driver& driver, CUmodule module, const Plan& plan, const Buffers& buffers,
-                     std::optional<Failure>& failure)
+BoundCall::BoundCall(const Driver& driver, CUmodule module, const Build& build, const Plan& plan,
+                     const Buffers& buffers, std::optional<Failure>& failure)
     : driver_(&driver) {
-  failure = bind(module, plan, buffers);
+  failure = bind(module, build, plan, buffers);
 }
 
-std::optional<Failure> BoundCall::bind(CUmodule module, const Plan& plan, const Buffers& buffers) {
+std::optional<Failure> BoundCall::bind(CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers) {
   for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
     const Workspace& workspace = plan.workspaces[i];
     if (workspace.zeroed && workspace.bytes > 0) {
@@ -56,17 +64,17 @@ std::optional<Failure> BoundCall::bind(CUmodule module, const Plan& plan, const 
     }
   }
   for (const Launch& launch : plan.launches) {
-    if (std::optional<Failure> failure = bind_launch(module, plan, buffers, launch)) return failure;
+    if (std::optional<Failure> failure = bind_launch(module, build, plan, buffers, launch)) return failure;
   }
   return std::nullopt;
 }
 
-std::optional<Failure> BoundCall::bind_launch(CUmodule module, const Plan& plan, const Buffers& buffers,
-                                              const Launch& launch) {
+std::optional<Failure> BoundCall::bind_launch(CUmodule module, const Build& build, const Plan& plan,
+                                              const Buffers& buffers, const Launch& launch) {
   BoundLaunch bound;
   bound.launch = launch;
-  const CUresult found = driver_->module_function(&bound.function, module, launch.kernel.c_str());
-  if (found == CUDA_ERROR_NOT_FOUND) return refusal(fmt::format("the program has no kernel {}", launch.kernel));
+  const CUresult found = driver_->module_function(&bound.function, module, build.ptx_name(launch.kernel).c_str());
+  if (found == CUDA_ERROR_NOT_FOUND) return no_such_kernel(launch.kernel, build);
   if (found != CUDA_SUCCESS) return candidate_failure(*driver_, found, fmt::format("kernel {}", launch.kernel));
   if (std::optional<Failure> failure = bind_arguments(plan, buffers, bound)) return failure;
   if (std::optional<Failure> failure = check_signature(bound)) return failure;

@@ -15,9 +15,9 @@ namespace evo::cuda {
 /// timing put exactly the same work into a stream. Driver and module must outlive it.
 class BoundCall {
  public:
-  /// Finds the kernels, encodes the tensor maps, opts into large shared memory. Sets `failure` for an unknown kernel,
-  /// arguments that do not fit its signature, or too much shared memory.
-  BoundCall(const Driver& driver, CUmodule module, const Plan& plan, const Buffers& buffers,
+  /// Finds the kernels by the names that the build gives them, encodes the tensor maps, opts into large shared memory.
+  /// Sets `failure` for an unknown kernel, arguments that do not fit its signature, or too much shared memory.
+  BoundCall(const Driver& driver, CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers,
             std::optional<Failure>& failure);
 
   /// Puts one call into the stream, or into the graph being captured: zeroes workspaces that must be zero, then
@@ -38,8 +38,9 @@ class BoundCall {
     std::size_t bytes = 0;
   };
 
-  std::optional<Failure> bind(CUmodule module, const Plan& plan, const Buffers& buffers);
-  std::optional<Failure> bind_launch(CUmodule module, const Plan& plan, const Buffers& buffers, const Launch& launch);
+  std::optional<Failure> bind(CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers);
+  std::optional<Failure> bind_launch(CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers,
+                                     const Launch& launch);
   std::optional<Failure> bind_arguments(const Plan& plan, const Buffers& buffers, BoundLaunch& bound) const;
   std::optional<Failure> check_signature(const BoundLaunch& bound) const;
   std::optional<Failure> opt_in(const BoundLaunch& bound, const Plan& plan) const;

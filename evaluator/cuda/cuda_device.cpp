@@ -28,16 +28,14 @@ constexpr std::size_t kMinFlushBytes = std::size_t{64} << 20;
 
 class LoadedModule final : public Module {
  public:
-  explicit LoadedModule(OwnedModule module) : module_(std::move(module)) {}
+  LoadedModule(OwnedModule module, Build build) : module_(std::move(module)), build_(std::move(build)) {}
   CUmodule get() const { return module_.get(); }
+  const Build& build() const { return build_; }
 
  private:
   OwnedModule module_;
+  Build build_;
 };
-
-CUmodule handle_of(const Module& module) {
-  return dynamic_cast<const LoadedModule&>(module).get();
-}
 
 class CudaDevice final : public Device {
  public:
@@ -86,14 +84,15 @@ class CudaDevice final : public Device {
     failure.reset();
     CUmodule module = nullptr;
     const CUresult result = driver_->module_load(&module, binary.cubin.data());
-    if (result == CUDA_SUCCESS) return std::make_unique<LoadedModule>(OwnedModule(*driver_, module));
+    if (result == CUDA_SUCCESS) return std::make_unique<LoadedModule>(OwnedModule(*driver_, module), binary.build);
     failure = candidate_failure(*driver_, result, fmt::format("loading a cubin for {} on {}", binary.arch, info_.arch));
     return nullptr;
   }
 
   std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override {
     std::optional<Failure> failure;
-    const BoundCall call(*driver_, handle_of(module), plan, buffers, failure);
+    const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+    const BoundCall call(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
     if (!failure) failure = call.enqueue(stream_.get());
     settle(failure);
     return failure;
@@ -102,10 +101,11 @@ class CudaDevice final : public Device {
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
               std::optional<Failure>& failure) override {
     failure.reset();
+    const auto& loaded = dynamic_cast<const LoadedModule&>(module);
     std::vector<BoundCall> calls;
     calls.reserve(rotation.size());
     for (const Buffers& buffers : rotation) {
-      calls.emplace_back(*driver_, handle_of(module), plan, buffers, failure);
+      calls.emplace_back(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
       if (failure) return {};
     }
     const TimingContext context{*driver_, stream_.get(), monitor_.get(), seconds_};

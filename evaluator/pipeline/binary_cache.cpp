@@ -1,6 +1,7 @@
 #include "evaluator/pipeline/binary_cache.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <utility>
@@ -9,7 +10,8 @@ namespace evo {
 namespace {
 
 std::string key_of(const protocol::Compile& request) {
-  return fmt::format("{} {} {}", request.arch, request.max_registers, request.source);
+  return fmt::format("{} {} {}\n{}", request.arch, request.max_registers, fmt::join(request.kernels, ";"),
+                     request.source);
 }
 
 }  // namespace

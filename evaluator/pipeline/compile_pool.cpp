@@ -34,8 +34,8 @@ CompilePool::~CompilePool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::shared_future<CompilePool::Result> CompilePool::compile(std::string source, std::string arch, int max_registers) {
-  Job job{{std::move(source), std::move(arch), max_registers}, {}};
+std::shared_future<CompilePool::Result> CompilePool::compile(protocol::Compile request) {
+  Job job{std::move(request), {}};
   std::shared_future<Result> result = job.result.get_future().share();
   if (std::optional<Binary> known = binaries_->find(job.request)) {
     job.result.set_value(*std::move(known));

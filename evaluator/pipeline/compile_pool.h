@@ -32,7 +32,7 @@ class CompilePool {
   void wait_until_open();
 
   /// The future throws when the machine has failed.
-  std::shared_future<Result> compile(std::string source, std::string arch, int max_registers);
+  std::shared_future<Result> compile(protocol::Compile request);
 
  private:
   struct Job {

@@ -108,7 +108,7 @@ std::optional<std::string> illegal_plan(const Plan& plan, const DeviceInfo& devi
 
 KernelResources resources_for(const std::vector<KernelResources>& known, const Build& build,
                               const std::string& kernel) {
-  const auto found = std::ranges::find(known, kernel, &KernelResources::kernel);
+  const auto found = std::ranges::find(known, build.ptx_name(kernel), &KernelResources::kernel);
   if (found != known.end()) return *found;
   return {kernel, build.registers, build.static_smem_bytes};
 }
@@ -169,16 +169,16 @@ std::optional<Failure> check_resources(const Program& program, const Build& buil
 
 /// A launch that may begin before those ahead are over must wait for them somewhere. Whether it does so in time, the
 /// sanitiser looks at.
-std::optional<Failure> check_waits(const Program& program, std::string_view ptx) {
+std::optional<Failure> check_waits(const Program& program, const Binary& binary) {
   std::set<std::string> programmatic;
   for (const auto& [shape, plan] : program.plans) {
     for (const Launch& launch : plan.launches)
       if (launch.programmatic) programmatic.insert(launch.kernel);
   }
   if (programmatic.empty()) return std::nullopt;
-  const std::set<std::string> waiting = ptx_text::waiting_kernels(ptx);
+  const std::set<std::string> waiting = ptx_text::waiting_kernels(binary.ptx);
   for (const std::string& kernel : programmatic) {
-    if (waiting.contains(kernel)) continue;
+    if (waiting.contains(binary.build.ptx_name(kernel))) continue;
     return Failure{Verdict::illegal,
                    fmt::format("kernel {} is launched programmatically and never waits for the launches "
                                "ahead (griddepcontrol.wait)",
@@ -189,7 +189,7 @@ std::optional<Failure> check_waits(const Program& program, std::string_view ptx)
 
 std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device) {
   if (auto failure = check_resources(program, binary.build, device)) return failure;
-  if (auto failure = check_waits(program, binary.ptx)) return failure;
+  if (auto failure = check_waits(program, binary)) return failure;
   if (const auto globals = writable_globals(binary.ptx); !globals.empty()) {
     return Failure{Verdict::illegal, fmt::format("global variable {} would outlive a launch: use a workspace of the "
                                                  "plan, or __constant__ for tables",

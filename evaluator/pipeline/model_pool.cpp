@@ -75,7 +75,7 @@ ModelPool::~ModelPool() {
 }
 
 std::future<ModelPool::Result> ModelPool::model(const Program& program, const Plan& plan, CaseRecipe recipe) {
-  Job job{{program.source, options_.device.arch, program.max_registers}, {kModule, plan, std::move(recipe)}, {}};
+  Job job{protocol::compile_request(program, options_.device.arch), {kModule, plan, std::move(recipe)}, {}};
   std::future<Result> result = job.result.get_future();
   jobs_.push(std::move(job));
   return result;

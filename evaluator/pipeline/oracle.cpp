@@ -74,10 +74,10 @@ class OracleRun {
     const Reference& reference = reference_for(one);
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
-    const auto ran = ask<protocol::Ran>(
-        device_, protocol::Run{reference.module, plan, reference_recipe(options_.task, one.recipe), 1},
-        kPatience * options_.run_deadline_s, bytes, "running the reference",
-        fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
+    const auto ran =
+        ask<protocol::Ran>(device_, protocol::Run{reference.module, plan, reference_recipe(options_.task, one.recipe), 1},
+                           kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
+                           fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
     if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
     return split(one, plan, ran.outputs);
   }
@@ -91,11 +91,12 @@ class OracleRun {
   /// the machine failed to do, and where the reference is at fault.
   template <typename T>
   T ask(WorkerClient& worker, const protocol::Request& request, double deadline_s, std::uint64_t payload,
-        const std::string& doing, const std::string& where) {
+        const Program& program, const std::string& doing, const std::string& where) {
     for (int attempt = 0;; ++attempt) {
       auto answer = worker.ask<T>(request, deadline_s, payload);
       if (auto* good = std::get_if<T>(&answer)) return std::move(*good);
-      if (const auto* failure = std::get_if<Failure>(&answer)) blame_task(where + ": " + failure->reason);
+      if (const auto* failure = std::get_if<Failure>(&answer))
+        blame_task(where + ": " + program.lines.translated(failure->reason));
       if (const auto* broken = std::get_if<protocol::Broken>(&answer))
         throw machine_error(doing + ": " + broken->message);
       const Lost& lost = std::get<Lost>(answer);
@@ -117,9 +118,9 @@ class OracleRun {
   }
 
   Binary compile(const Program& program) {
-    return ask<protocol::Compiled>(compiler_,
-                                   protocol::Compile{program.source, options_.device.arch, program.max_registers},
-                                   options_.compile_deadline_s, 0, "compiling the reference", "it does not compile")
+    return ask<protocol::Compiled>(compiler_, protocol::compile_request(program, options_.device.arch),
+                                   options_.compile_deadline_s, 0, program, "compiling the reference",
+                                   "it does not compile")
         .binary;
   }
 
@@ -127,7 +128,8 @@ class OracleRun {
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const auto answer =
           device_.ask<protocol::Done>(protocol::Load{references_[i].module, binaries_[i]}, options_.run_deadline_s);
-      if (const auto* failure = std::get_if<Failure>(&answer)) blame_task("it does not load: " + failure->reason);
+      if (const auto* failure = std::get_if<Failure>(&answer))
+        blame_task("it does not load: " + references_[i].program.lines.translated(failure->reason));
       if (const auto* lost = std::get_if<Lost>(&answer)) throw machine_error("loading the reference: " + lost->reason);
       if (const auto* broken = std::get_if<protocol::Broken>(&answer))
         throw machine_error("loading the reference: " + broken->message);

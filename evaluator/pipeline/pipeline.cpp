@@ -21,6 +21,7 @@
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/compile_pool.h"
@@ -197,7 +198,7 @@ class Pipeline final : public DevicePipeline {
 
   void start_compiling(Job& job) {
     for (const Program& program : job.candidate.programs) {
-      job.compiled.push_back(pool_.compile(program.source, options_.device.arch, program.max_registers));
+      job.compiled.push_back(pool_.compile(protocol::compile_request(program, options_.device.arch)));
     }
   }
 
@@ -271,8 +272,7 @@ class Pipeline final : public DevicePipeline {
   std::vector<Binary> binaries_of(const Candidate& candidate) {
     std::vector<Binary> binaries;
     for (const Program& program : candidate.programs) {
-      const CompilePool::Result result =
-          pool_.compile(program.source, options_.device.arch, program.max_registers).get();
+      const CompilePool::Result result = pool_.compile(protocol::compile_request(program, options_.device.arch)).get();
       if (const auto* failure = std::get_if<Failure>(&result)) {
         throw machine_error(
             fmt::format("what compiled before does not compile for {}: {}", options_.device.arch, failure->reason));
@@ -322,12 +322,13 @@ class Pipeline final : public DevicePipeline {
       const auto* binary = std::get_if<Binary>(&result);
       std::optional<Failure> failure;
       if (binary == nullptr) {
-        failure = std::get<Failure>(result);
+        failure = translated(std::get<Failure>(result), program);
         evaluation.builds.push_back({});
         evaluation.builds.back().log = failure->log;
       } else {
         failure = check_build(program, *binary, options_.device);
         evaluation.builds.push_back(binary->build);
+        evaluation.builds.back().log = program.lines.translated(binary->build.log);
         binaries.push_back(*binary);
         evaluation.sass_summary += describe_occupancy(program, binary->build, options_.device.limits) + "\n";
       }

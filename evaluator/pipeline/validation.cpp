@@ -14,6 +14,7 @@
 #include "engine/base/mean.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/limits.h"
+#include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/output_comparison.h"
@@ -91,7 +92,8 @@ class Trial {
   std::optional<Failure> load(const std::vector<Binary>& binaries) {
     for (std::size_t i = 0; i < binaries.size(); ++i) {
       send(protocol::Load{first_module_ + i, binaries[i]}, 0);
-      if (auto failure = expect<protocol::Done>(options_.run_deadline_s).failure) return failure;
+      if (auto failure = expect<protocol::Done>(options_.run_deadline_s).failure)
+        return translated(*std::move(failure), candidate_.programs[i]);
     }
     return std::nullopt;
   }
@@ -385,14 +387,21 @@ class Trial {
     return {Verdict::harness_failed, "the candidate has no program for shape " + shape};
   }
 
-  static Failure at(const Case& one, Failure failure) {
+  Failure at(const Case& one, Failure failure) const {
+    failure = in_templates(one.shape, std::move(failure));
     failure.reason = fmt::format("{}: {}", name_of_case(one), failure.reason);
     return failure;
   }
 
-  static Failure at_timing(const TimedShape& timed, Failure failure) {
+  Failure at_timing(const TimedShape& timed, Failure failure) const {
+    failure = in_templates(timed.shape, std::move(failure));
     failure.reason = fmt::format("while timing {}: {}", timed.shape.name, failure.reason);
     return failure;
+  }
+
+  Failure in_templates(const Shape& shape, Failure failure) const {
+    const auto program = program_for(candidate_, shape.name);
+    return program ? translated(std::move(failure), candidate_.programs[*program]) : std::move(failure);
   }
 
   /// Geometric mean of the warm medians.

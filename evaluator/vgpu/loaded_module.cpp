@@ -58,6 +58,7 @@ void LoadedModule::place_variables(const ptx::Module& module) {
         throw LoadError("variable '" + std::string(variable.name) + "' is not defined in the module");
       address = memory_->allocate(variable.bytes, std::string(variable.name), variable.space == ptx::Space::constant);
       owned_.push_back(address);
+      variables_.push_back({std::string(variable.name), address, variable.bytes});
     }
     layout_.address.push_back(address);
   }

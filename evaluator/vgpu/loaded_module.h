@@ -26,6 +26,13 @@ class LoadedModule : public Module {
   /// Null when there is none of that name. Throws LoadError for a kernel that the virtual GPU cannot run.
   const Kernel* kernel(std::string_view name) const;
   std::vector<std::string> kernel_names() const;  ///< Sorted.
+  /// A variable in global or constant memory.
+  struct NamedVariable {
+    std::string name;
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+  };
+  const std::vector<NamedVariable>& variables() const { return variables_; }
   const Build& build() const { return build_; }
   const std::string& target() const { return target_; }  ///< "sm_90a"
 
@@ -38,6 +45,7 @@ class LoadedModule : public Module {
   std::string target_;
   ModuleLayout layout_;
   std::vector<std::uint64_t> owned_;
+  std::vector<NamedVariable> variables_;
   std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels_;
   std::map<std::string, std::string, std::less<>> refused_;  ///< Kernels that cannot be decoded: why.
 };

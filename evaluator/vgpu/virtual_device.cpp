@@ -7,10 +7,12 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/device/launch_rules.h"
-#include "evaluator/numbers/elements.h"
 #include "evaluator/device/digest.h"
+#include "evaluator/numbers/elements.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/device_models.h"
 #include "evaluator/vgpu/cost/trace_recorder.h"
@@ -75,6 +77,17 @@ class VirtualDevice : public VirtualGpu {
   std::vector<std::string> kernels(const Module& module) const override {
     return dynamic_cast<const LoadedModule&>(module).kernel_names();
   }
+  std::optional<std::vector<DeclaredParameter>> parameters(const Module& module,
+                                                           const std::string& kernel) const override;
+  std::vector<DeclaredVariable> variables(const Module& module) const override;
+  void limit_instructions(std::uint64_t of_a_warp) override {
+    budget_.warp_instructions = of_a_warp;
+    // A launch may take as much more as it may by default.
+    const Budget usual;
+    const std::uint64_t warps = usual.launch_instructions / usual.warp_instructions;
+    budget_.launch_instructions =
+        std::max(usual.launch_instructions, of_a_warp * std::min(warps, ~std::uint64_t{0} / of_a_warp));
+  }
   std::optional<Failure> run_kernel(const Module& module, const evo::Launch& planned,
                                     std::span<const std::vector<std::byte>> arguments, KernelRun& run) override;
   PlanCost model(const Module& module, const Plan& plan, const Buffers& buffers, bool cold,
@@ -106,6 +119,7 @@ class VirtualDevice : public VirtualGpu {
   const DeviceModel& model_;
   DeviceInfo info_;
   int threads_ = 1;
+  Budget budget_;
   GlobalMemory memory_;
   std::unique_ptr<Sanitiser> sanitiser_;  ///< Null: launches are not sanitised.
 };
@@ -216,11 +230,15 @@ Occupancy VirtualDevice::occupancy_of(const Kernel& kernel, const evo::Launch& p
 std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned, Launch& launch) {
   const Kernel* kernel = nullptr;
   try {
-    kernel = module.kernel(planned.kernel);
+    kernel = module.kernel(module.build().ptx_name(planned.kernel));
   } catch (const LoadError& error) {
     return failure_of(Verdict::unsupported, error.what());
   }
-  if (kernel == nullptr) return refusal(fmt::format("the program has no kernel {}", planned.kernel));
+  if (kernel == nullptr) {
+    std::vector<std::string> names;
+    for (const std::string& name : module.kernel_names()) names.push_back(readable_kernel_name(name));
+    return refusal(fmt::format("the program has no kernel {}; there are: {}", planned.kernel, list_of(names)));
+  }
   if (auto failure = check_limits(*kernel, planned, module.build())) return failure;
   launch.kernel = kernel;
   launch.memory = &memory_;
@@ -235,6 +253,7 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.resident_blocks =
       static_cast<std::uint32_t>(occupancy_of(*kernel, planned, module.build()).blocks * model_.sm_count);
   launch.threads = threads_;
+  launch.budget = budget_;
   if (kernel->cooperative && volume(planned.grid) > launch.resident_blocks)
     return refusal(fmt::format("kernel {} awaits the whole grid: of its {} blocks {} are resident together",
                                kernel->name, volume(planned.grid), launch.resident_blocks));
@@ -264,7 +283,8 @@ void VirtualDevice::watch_plan(const Plan& plan, const Buffers& buffers) {
       std::ranges::any_of(plan.workspaces, [](const Workspace& one) { return one.zeroed && one.bytes > 0; });
   sanitiser_->begin_plan(addresses, zeroes, memory_);
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)
-    if (!plan.tensors[i].drawn()) sanitiser_->poisoned(buffers.tensors.at(i), plan.tensors[i].bytes, memory_);
+    if (!plan.tensors[i].drawn() && plan.tensors[i].bytes > 0)
+      sanitiser_->poisoned(buffers.tensors.at(i), plan.tensors[i].bytes, memory_);
   for (std::size_t i = 0; i < plan.workspaces.size(); ++i)
     sanitiser_->poisoned(buffers.workspaces.at(i), plan.workspaces[i].bytes, memory_);
 }
@@ -350,6 +370,27 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
     if (failure) return {};
   }
   return model_plan(std::move(costs));
+}
+
+std::optional<std::vector<DeclaredParameter>> VirtualDevice::parameters(const Module& module,
+                                                                        const std::string& kernel) const {
+  try {
+    const Kernel* found = dynamic_cast<const LoadedModule&>(module).kernel(kernel);
+    if (found == nullptr) return std::nullopt;
+    std::vector<DeclaredParameter> declared;
+    for (const KernelParameter& parameter : found->parameters)
+      declared.push_back({parameter.bytes, std::string(ptx::name_of(parameter.type))});
+    return declared;
+  } catch (const LoadError&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<DeclaredVariable> VirtualDevice::variables(const Module& module) const {
+  std::vector<DeclaredVariable> declared;
+  for (const auto& variable : dynamic_cast<const LoadedModule&>(module).variables())
+    declared.push_back({variable.name, variable.address, variable.bytes});
+  return declared;
 }
 
 std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo::Launch& planned,

@@ -27,11 +27,30 @@ struct KernelRun {
   LaunchCost cost;  ///< Modelled, with warm caches.
 };
 
+/// A parameter of a kernel, as PTX declares it.
+struct DeclaredParameter {
+  std::size_t bytes = 0;
+  std::string type;  ///< "f32", "u64", "b8" (of an array).
+};
+/// A __device__ or __constant__ variable.
+struct DeclaredVariable {
+  std::string name;  ///< In PTX.
+  DeviceAddress address = 0;
+  std::size_t bytes = 0;
+};
+
 /// What a virtual GPU can do beyond a Device: run any kernel, with arguments that no plan describes.
 class VirtualGpu : public Device {
  public:
   /// The kernels of a module, sorted.
   virtual std::vector<std::string> kernels(const Module& module) const = 0;
+  /// Nothing for a kernel that is missing or cannot be run.
+  virtual std::optional<std::vector<DeclaredParameter>> parameters(const Module& module,
+                                                                   const std::string& kernel) const = 0;
+  /// Memory that the host may write and read as it does buffers.
+  virtual std::vector<DeclaredVariable> variables(const Module& module) const = 0;
+  /// From now on a launch fails once a warp has executed more instructions.
+  virtual void limit_instructions(std::uint64_t of_a_warp) = 0;
   /// From now on every launch is sanitised, and findings() has the errors. Memory that was written before counts as
   /// written.
   virtual void sanitise() = 0;

@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "evaluator/compile/ptx_text.h"
 
 namespace evo::protocol {
 namespace {
@@ -406,7 +409,22 @@ json write(const Binary& binary) {
           {"cubin_hash", build.cubin_hash},
           {"log", build.log},
           {"compile_ms", build.compile_ms},
-          {"flags", build.flags}};
+          {"flags", build.flags},
+          {"kernels", build.kernels}};
+}
+
+/// Names in PTX go to the driver.
+std::map<std::string, std::string> read_kernels(const json& object) {
+  const json& from = field(object, "kernels");
+  if (!from.is_object()) throw ProtocolError("field kernels is no map");
+  std::map<std::string, std::string> kernels;
+  for (const auto& [name, ptx_name] : from.items()) {
+    if (!ptx_name.is_string()) throw ProtocolError("the name of a kernel is no text");
+    const auto& known = kernels[name] = ptx_name.get<std::string>();
+    if (known.empty() || !std::ranges::all_of(known, ptx_text::is_name_character))
+      throw ProtocolError("the name of a kernel is none of PTX");
+  }
+  return kernels;
 }
 
 Binary read_binary(const json& object) {
@@ -429,6 +447,7 @@ Binary read_binary(const json& object) {
   binary.build.log = text(from, "log");
   binary.build.compile_ms = number(from, "compile_ms");
   binary.build.flags = text(from, "flags");
+  binary.build.kernels = read_kernels(from);
   return binary;
 }
 
@@ -518,7 +537,10 @@ static_assert(kReplyKinds.size() == std::variant_size_v<Reply>);
 
 struct RequestWriter {
   json operator()(const Compile& request) const {
-    return {{"source", request.source}, {"arch", request.arch}, {"max_registers", request.max_registers}};
+    return {{"source", request.source},
+            {"arch", request.arch},
+            {"max_registers", request.max_registers},
+            {"kernels", request.kernels}};
   }
   json operator()(const Load& request) const { return {{"module", request.module}, {"binary", write(request.binary)}}; }
   json operator()(const Unload& request) const { return {{"module", request.module}}; }
@@ -543,7 +565,13 @@ struct RequestWriter {
 
 Request read_request(std::string_view kind, const json& from) {
   if (kind == "compile") {
-    return Compile{text(from, "source"), text(from, "arch"), integer<std::int32_t>(from, "max_registers")};
+    Compile request{text(from, "source"), text(from, "arch"), integer<std::int32_t>(from, "max_registers")};
+    for (const json& kernel : array(from, "kernels")) {
+      if (!kernel.is_string() || !is_kernel_name(kernel.get_ref<const std::string&>()))
+        throw ProtocolError("field kernels is no list of names");
+      request.kernels.push_back(kernel.get<std::string>());
+    }
+    return request;
   }
   if (kind == "load") return Load{integer<std::uint64_t>(from, "module"), read_binary(from)};
   if (kind == "unload") return Unload{integer<std::uint64_t>(from, "module")};
@@ -663,6 +691,10 @@ ReplyMessage decode_reply(Frame frame) {
   message.id = integer<std::uint64_t>(control, "id");
   message.reply = read_reply(text(control, "kind"), field(control, "body"), frame.payload);
   return message;
+}
+
+Compile compile_request(const Program& program, const std::string& arch) {
+  return {program.source, arch, program.max_registers, kernels_of(program)};
 }
 
 std::array<std::uint8_t, kHeaderBytes> encode_header(const FrameSizes& sizes) {

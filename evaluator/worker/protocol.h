@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/task/candidate.h"
 #include "engine/task/plan.h"
 #include "evaluator/device/device.h"
 #include "evaluator/device/inputs.h"
@@ -30,7 +31,11 @@ struct Compile {
   std::string source;
   std::string arch;
   std::int32_t max_registers = 0;
+  std::vector<std::string> kernels = {};  ///< Those that will be launched, by their C++ names.
 };
+
+/// What compiles a program.
+Compile compile_request(const Program& program, const std::string& arch);
 
 /// Loads code under a number that the parent chooses.
 struct Load {

@@ -40,7 +40,12 @@ class CompileRole final : public Role {
   protocol::Reply answer(const protocol::Request& request) override {
     const auto* compile = std::get_if<protocol::Compile>(&request);
     if (compile == nullptr) throw protocol::ProtocolError("a compile worker only compiles");
-    auto result = compiler_->compile(compile->source, compile->arch, compile->max_registers);
+    SourceRequest wanted;
+    wanted.source = compile->source;
+    wanted.arch = compile->arch;
+    wanted.max_registers = compile->max_registers;
+    wanted.kernels = compile->kernels;
+    auto result = compiler_->compile(wanted);
     if (auto* binary = std::get_if<Binary>(&result)) return protocol::Compiled{std::move(*binary)};
     return protocol::Failed{std::move(std::get<Failure>(result))};
   }

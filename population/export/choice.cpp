@@ -18,7 +18,9 @@ std::vector<Value> sizes_of(const Task& task, const Bindings& known) {
   std::vector<Value> sizes;
   try {
     for (const auto* tensors : {&task.inputs, &task.outputs}) {
-      for (const Tensor& tensor : *tensors) sizes.emplace_back(element_count(tensor, known));
+      for (const Tensor& tensor : *tensors) {
+        if (is_present(tensor, known)) sizes.emplace_back(extent_of(tensor, known));
+      }
     }
     sizes.push_back(task.flops.evaluate(known));
     sizes.push_back(task.bytes.evaluate(known));

@@ -80,13 +80,20 @@ std::string unless_nvrtc(const std::string& host) {
   return fmt::format("\n#ifndef __CUDACC_RTC__\n{}#endif  // __CUDACC_RTC__\n", host);
 }
 
-std::string preamble(const std::vector<ExportRequest>& requests, bool choosing) {
-  const bool maps = std::any_of(requests.begin(), requests.end(),
-                                [](const ExportRequest& r) { return !r.family.tensor_maps.empty(); });
-  return unless_nvrtc(
-      fmt::format("#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n"
-                  "#include <initializer_list>\n#include <mutex>\n",
-                  maps ? "#include <cuda.h>\n" : "", choosing ? "#include <cmath>\n" : ""));
+/// The headers that the host code needs.
+std::string preamble(const std::string& host) {
+  const auto uses = [&](std::string_view name) { return host.find(name) != std::string::npos; };
+  std::string cuda;
+  if (uses("CUtensorMap")) cuda += "#include <cuda.h>\n";
+  if (uses("__nv_bfloat16")) cuda += "#include <cuda_bf16.h>\n";
+  if (uses("__half")) cuda += "#include <cuda_fp16.h>\n";
+  if (uses("__nv_cvt_float_to_fp8")) cuda += "#include <cuda_fp8.h>\n";
+  const bool math =
+      uses("std::log(") || uses("std::sqrt(") || uses("std::exp(") || uses("std::pow(") || uses("std::ilogb(");
+  return unless_nvrtc(fmt::format(
+      "#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n#include <initializer_list>\n"
+      "#include <mutex>\n",
+      cuda, math ? "#include <cmath>\n" : ""));
 }
 
 std::string kernels_code(const std::vector<Specialised>& specialisations) {
@@ -186,17 +193,18 @@ std::string export_cuda(const ExportRequest& request) {
   require_exportable(request);
   const std::vector<ExportRequest> requests = {request};
   const std::vector<Specialised> kernels = specialised_of(requests, Naming::by_specialisation);
-  return readable_provenance(requests.front()) + preamble(requests, false) + kernels_code(kernels) +
-         unless_nvrtc(host_code(kernels, {}) + main_code(kernels, {})) + provenance_block(requests.front());
+  const std::string host = host_code(kernels, {});
+  return readable_provenance(requests.front()) + preamble(host) + kernels_code(kernels) +
+         unless_nvrtc(host + main_code(kernels, {})) + provenance_block(requests.front());
 }
 
 std::string export_dispatch(const std::vector<ExportRequest>& requests) {
   require_alike(requests);
   const std::vector<Specialised> kernels = specialised_of(requests, Naming::numbered);
   const std::vector<Measured> measured = measured_of(kernels);
-  return readable_dispatch(requests, kernels, measured) + preamble(requests, true) + kernels_code(kernels) +
-         unless_nvrtc(host_code(kernels, measured) + main_code(kernels, measured)) +
-         dispatch_provenance_block(requests);
+  const std::string host = host_code(kernels, measured);
+  return readable_dispatch(requests, kernels, measured) + preamble(host) + kernels_code(kernels) +
+         unless_nvrtc(host + main_code(kernels, measured)) + dispatch_provenance_block(requests);
 }
 
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep) {

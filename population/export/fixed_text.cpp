@@ -22,7 +22,7 @@ class Checked {
  public:
   Checked(long long value, bool* exact = nullptr) : value_(value), exact_(exact) {}
   explicit operator unsigned long long() const { return value_ > 0 ? Bits(value_) : Bits(result(*this, *this, false, 0).value_ + 1); }
-
+@CHECKED_TO_REAL@
   friend Checked operator+(Checked a, Checked b) { return result(a, b, fits(double(a.value_) + double(b.value_)), Bits(a.value_) + Bits(b.value_)); }
   friend Checked operator-(Checked a, Checked b) { return result(a, b, fits(double(a.value_) - double(b.value_)), Bits(a.value_) - Bits(b.value_)); }
   friend Checked operator*(Checked a, Checked b) { return result(a, b, fits(double(a.value_) * double(b.value_)), Bits(a.value_) * Bits(b.value_)); }
@@ -61,7 +61,7 @@ inline bool within(std::initializer_list<Checked> values, long long least, long 
   }
   return true;
 }
-
+@WITHIN_REALS@
 // How much dynamic shared memory a kernel was allowed so far, for each device. It is only ever raised.
 struct SharedMemoryLimit {
   std::mutex raising;
@@ -121,6 +121,19 @@ inline cudaError_t start(const void* kernel, const Launch& launch, void** argume
 }
 )cuda";
 
+const std::string_view kCheckedToReal =
+    R"cuda(  explicit operator double() const { return static_cast<double>(value_); }
+)cuda";
+
+const std::string_view kWithinReals = R"cuda(
+inline bool within_reals(std::initializer_list<double> values, double least, double most) {
+  for (const double value : values) {
+    if (!(value >= least && value <= most)) return false;
+  }
+  return true;
+}
+)cuda";
+
 const std::string_view kTensorMapHelper = R"cuda(
 // cuTensorMapEncodeTiled comes from the driver through the runtime, so that nothing but cudart is linked.
 inline cudaError_t encode(CUtensorMap* map, CUtensorMapDataType type, int rank, const void* address,
@@ -176,6 +189,7 @@ const std::string_view kMainHead = R"cuda(
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 )cuda";
@@ -183,16 +197,27 @@ const std::string_view kMainHead = R"cuda(
 const std::string_view kMainTypes = R"cuda(
 namespace evo_main {
 
-enum class DType { u8, s8, s32, e4m3, e5m2, f16, bf16, f32, f64 };
+enum class DType { @DTYPES@ };
 
+// What an output may differ from the reference by; 0: not checked.
+struct Limits {
+  double relative_l2, cosine, max_abs, row_l2, atol, rtol;
+  bool exact;  // Every element equals the reference's; the others are not looked at.
+};
+@DRAW_TYPE@
 struct Tensor {
   const char* name;
   DType dtype;
   bool output;
-  long long count;
-  int scale;         // Index of the tensor that holds the scales of this one; -1: none.
-  bool holds_scales;
-};
+  std::vector<long long> dims;          // Outermost first.
+  std::vector<long long> strides = {};  // In elements. Empty: densely packed.
+  int scale = -1;                       // Index of the tensor that holds the scales of this one; -1: none.
+  int zero_point = -1;                  // Index of the tensor that holds its zero points; -1: none.
+  bool computed = false;                // Holds scales or zero points of an input.
+  bool inout = false;                   // An output that holds drawn values before a call.
+  DType wanted = DType::f32;            // An output as the reference writes it.
+  Limits limits = {};
+@DRAW_FIELDS@@EQUAL_FIELD@};
 
 struct Claim {
   const char* shape;
@@ -201,155 +226,295 @@ struct Claim {
 };
 )cuda";
 
+const std::string_view kMainDrawType = R"cuda(
+// How the elements of a tensor are drawn; regime: N(0, 1).
+enum class Draw { regime, constant, list, iota, uniform, normal, non_negative, integers, permutation, shuffle, offsets, page_table, bits, file };
+)cuda";
+
+const std::string_view kMainDrawFields = R"cuda(  Draw draw = Draw::regime;
+  std::vector<double> numbers = {};
+  const unsigned char* file = nullptr;
+  size_t file_bytes = 0;
+)cuda";
+
+const std::string_view kMainEqualField =
+    R"cuda(  int any_of_equal = -1;  // Its indices may be those of any equal element of a row of this input.
+)cuda";
+
 const std::string_view kMainData = R"cuda(
+using Bytes = std::vector<unsigned char>;
+
 inline void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
   std::exit(3);
 }
 
-inline size_t size_of(DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-    case DType::s8:
-    case DType::e4m3:
-    case DType::e5m2: return 1;
-    case DType::f16:
-    case DType::bf16: return 2;
-    case DType::s32:
-    case DType::f32: return 4;
-    case DType::f64: return 8;
-  }
-  return 0;
-}
-
-// The largest real value of a code, which a group's largest magnitude is scaled to. u8 with a scale is an affine code:
-// 0 to 255 stand for -448 to 448.
-inline float largest(DType dtype) {
-  switch (dtype) {
-    case DType::e5m2: return 57344.0F;
-    case DType::s8: return 127.0F;
-    default: return 448.0F;
-  }
-}
-
-// N(0, 1), the same numbers on every run (SplitMix64, Box and Muller's method).
-class Normal {
+// Random numbers, the same on every run (SplitMix64; normal ones by Box and Muller's method).
+class Random {
  public:
-  explicit Normal(uint64_t seed) : state_(seed) {}
-  float next() {
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t bits() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  double unit() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
+  float normal() {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - unit()));
     return static_cast<float>(radius * std::cos(6.283185307179586 * unit()));
   }
 
  private:
-  double unit() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1.0p-53;
-  }
   uint64_t state_;
 };
 
-template <class T>
-void store(unsigned char* to, const T& value) {
-  std::memcpy(to, &value, sizeof value);
+inline long long count(const Tensor& tensor) {
+  long long product = 1;
+  for (const long long dim : tensor.dims) product *= dim;
+  return product;
 }
+
+// Elements of the last dimension.
+inline long long row_of(const Tensor& tensor) { return tensor.dims.empty() ? 1 : tensor.dims.back(); }
+
+// From the first element to the last, in elements.
+inline long long extent(const Tensor& tensor) {
+  if (tensor.strides.empty()) return count(tensor);
+  long long last = 0;
+  for (size_t i = 0; i < tensor.dims.size(); ++i) last += (tensor.dims[i] - 1) * tensor.strides[i];
+  return last + 1;
+}
+
+// Where an element lies.
+inline size_t place_of(const Tensor& tensor, long long element) {
+  long long place = 0;
+  for (size_t i = tensor.dims.size(); i > 0; --i) {
+    place += element % tensor.dims[i - 1] * tensor.strides[i - 1];
+    element /= tensor.dims[i - 1];
+  }
+  return static_cast<size_t>(place);
+}
+)cuda";
+
+const std::string_view kMainScales = R"cuda(
+// Which scale an element has: along each dim, equal groups of elements share one, the last of which may be shorter.
+class Groups {
+ public:
+  Groups(const Tensor& tensor, const Tensor& scales) : dims_(tensor.dims), groups_(scales.dims) {
+    const size_t rank = std::max(dims_.size(), groups_.size());
+    dims_.resize(rank, 1);
+    groups_.resize(rank, 1);
+  }
+  long long of(long long element) const {
+    long long group = 0, step = 1;
+    for (size_t i = dims_.size(); i > 0; --i) {
+      const long long dim = dims_[i - 1], groups = groups_[i - 1], length = (dim + groups - 1) / groups;
+      group += element % dim / length * step;
+      element /= dim;
+      step *= groups;
+    }
+    return group;
+  }
+
+ private:
+  std::vector<long long> dims_, groups_;
+};
 
 // `value` relative to its scale, as the code's number.
-inline float scaled_by(DType dtype, float value, float scale) {
+inline float scaled_by([[maybe_unused]] DType dtype, float value, float scale) {
   const float ratio = value / scale;
-  return dtype == DType::u8 ? 127.5F + ratio * (255.0F / 896.0F) : ratio;
+@AFFINE_U8@  return ratio;
 }
 
-inline void encode(DType dtype, float value, unsigned char* to) {
-  switch (dtype) {
-    case DType::u8: *to = static_cast<unsigned char>(std::min(255.0F, std::max(0.0F, std::nearbyint(value)))); break;
-    case DType::s8: store(to, static_cast<signed char>(std::min(127.0F, std::max(-128.0F, std::nearbyint(value))))); break;
-    case DType::s32: store(to, static_cast<int>(std::nearbyint(value))); break;
-    case DType::e4m3: *to = __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3); break;
-    case DType::e5m2: *to = __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E5M2); break;
-    case DType::f16: store(to, __float2half_rn(value)); break;
-    case DType::bf16: store(to, __float2bfloat16_rn(value)); break;
-    case DType::f32: store(to, value); break;
-    case DType::f64: store(to, static_cast<double>(value)); break;
-  }
+struct Quantiser {
+  float scale, zero_point;
+};
+
+// A group's largest magnitude becomes the largest code; a group of zeros has scale 1.
+inline Quantiser symmetric(DType dtype, float low, float high) {
+  const float most = std::max(high, -low);
+  return {most > 0 ? most / largest(dtype) : 1.0F, 0};
 }
 
-template <class T>
-T load(const unsigned char* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
+// A group's range becomes the range of the codes, one of which is 0.
+inline Quantiser affine(DType dtype, float low, float high) {
+  unsigned char code[8];
+  encode(dtype, -1e30, code);
+  const float least = static_cast<float>(decode(dtype, code));
+  encode(dtype, 1e30, code);
+  const float greatest = static_cast<float>(decode(dtype, code));
+  if (low == high) return {1, std::ceil((least + greatest) / 2)};
+  const float scale = (high - low) / (greatest - least);
+  return {scale, std::min(greatest, std::max(least, std::nearbyint(least - low / scale)))};
 }
 
-inline double decode(DType dtype, const unsigned char* from) {
-  switch (dtype) {
-    case DType::u8: return *from;
-    case DType::s8: return load<signed char>(from);
-    case DType::s32: return load<int>(from);
-    case DType::e4m3: return __half2float(__half(__nv_cvt_fp8_to_halfraw(*from, __NV_E4M3)));
-    case DType::e5m2: return __half2float(__half(__nv_cvt_fp8_to_halfraw(*from, __NV_E5M2)));
-    case DType::f16: return __half2float(load<__half>(from));
-    case DType::bf16: return __bfloat162float(load<__nv_bfloat16>(from));
-    case DType::f32: return load<float>(from);
-    case DType::f64: return load<double>(from);
-  }
-  return NAN;
-}
-
-// Draws one input and quantises it: each group of elements that share a scale is scaled to the largest code; a group of
-// zeros has scale 1.
-inline void draw(const std::vector<Tensor>& tensors, size_t index, std::vector<std::vector<unsigned char>>& bytes) {
+inline void quantise(const std::vector<Tensor>& tensors, size_t index, const std::vector<float>& values, std::vector<Bytes>& elements) {
   const Tensor& tensor = tensors[index];
-  if (tensor.holds_scales) return;
-  const long long groups = tensor.scale < 0 ? 1 : tensors[static_cast<size_t>(tensor.scale)].count;
-  const long long group = tensor.count / groups;
-  Normal normal(index + 1);
-  std::vector<float> values(static_cast<size_t>(group));
-  for (long long g = 0; g < groups; ++g) {
-    float most = 0;
-    for (float& value : values) {
-      value = normal.next();
-      most = std::max(most, std::fabs(value));
-    }
-    const float scale = tensor.scale < 0 ? 1.0F : most > 0 ? most / largest(tensor.dtype) : 1.0F;
-    if (tensor.scale >= 0) store(&bytes[static_cast<size_t>(tensor.scale)][static_cast<size_t>(g) * 4], scale);
-    for (long long i = 0; i < group; ++i) {
-      const float value = values[static_cast<size_t>(i)];
-      encode(tensor.dtype, tensor.scale < 0 ? value : scaled_by(tensor.dtype, value, scale),
-             &bytes[index][static_cast<size_t>(g * group + i) * size_of(tensor.dtype)]);
-    }
+  const size_t scale_index = static_cast<size_t>(tensor.scale), zero_index = static_cast<size_t>(tensor.zero_point);
+  const bool has_zero_point = tensor.zero_point >= 0;
+  const Groups groups(tensor, tensors[scale_index]);
+  std::vector<float> low(static_cast<size_t>(count(tensors[scale_index])), 0.0F), high = low;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t g = static_cast<size_t>(groups.of(static_cast<long long>(i)));
+    low[g] = std::min(low[g], values[i]);
+    high[g] = std::max(high[g], values[i]);
+  }
+  for (size_t g = 0; g < low.size(); ++g) {
+    const Quantiser made = has_zero_point ? affine(tensor.dtype, low[g], high[g]) : symmetric(tensor.dtype, low[g], high[g]);
+    const DType scale_dtype = tensors[scale_index].dtype;
+    store_at(scale_dtype, elements[scale_index], g, made.scale);
+@NEXT_POWER@    if (has_zero_point) store_at(tensors[zero_index].dtype, elements[zero_index], g, made.zero_point);
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t g = static_cast<size_t>(groups.of(static_cast<long long>(i)));
+    const float scale = static_cast<float>(load_at(tensors[scale_index].dtype, elements[scale_index], g));
+    const double code = has_zero_point ? values[i] / scale + load_at(tensors[zero_index].dtype, elements[zero_index], g)
+                                       : scaled_by(tensor.dtype, values[i], scale);
+    store_at(tensor.dtype, elements[index], i, code);
   }
 }
+)cuda";
 
+const std::string_view kMainNextPower =
+    R"cuda(    // The next larger power of two, so that the largest value keeps its code.
+    const double stored = load_at(scale_dtype, elements[scale_index], g);
+    if (scale_dtype == DType::e8m0 && stored < made.scale) store_at(scale_dtype, elements[scale_index], g, 2 * stored);
+)cuda";
+
+const std::string_view kMainDrawByKind = R"cuda(
+inline std::vector<long long> shuffled(long long size, Random& random) {
+  std::vector<long long> order(static_cast<size_t>(size));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<long long>(i);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.bits() % i]);
+  return order;
+}
+
+// 0 first, numbers[0] last, what does not fall between them; one in four repeats its neighbour.
+inline std::vector<double> offsets(size_t size, double total, Random& random) {
+  std::vector<double> cuts(size, 0.0);
+  for (double& cut : cuts) cut = std::floor(random.unit() * (total + 1));
+  cuts.front() = 0;
+  cuts.back() = total;
+  std::sort(cuts.begin(), cuts.end());
+  for (size_t i = 1; i + 1 < size; ++i) {
+    if (random.bits() % 4 == 0) cuts[i] = cuts[i - 1];
+  }
+  return cuts;
+}
+
+inline void draw_by_kind(const Tensor& tensor, uint64_t seed, Bytes& elements) {
+  Random random(seed);
+  const long long size = count(tensor);
+  const std::vector<double>& numbers = tensor.numbers;
+  const auto each = [&](auto value) {
+    for (long long i = 0; i < size; ++i) store_at(tensor.dtype, elements, static_cast<size_t>(i), value(static_cast<size_t>(i)));
+  };
+  switch (tensor.draw) {
+    case Draw::constant: return each([&](size_t) { return numbers[0]; });
+    case Draw::list: return each([&](size_t i) { return i < numbers.size() ? numbers[i] : 0.0; });
+    case Draw::iota: return each([&](size_t i) { return numbers[0] + static_cast<double>(i) * numbers[1]; });
+    case Draw::uniform:
+      return each([&](size_t) {
+        const double value = numbers[0] + random.unit() * (numbers[1] - numbers[0]);
+        return is_integer(tensor.dtype) ? std::floor(value) : value;
+      });
+    case Draw::normal: return each([&](size_t) { return numbers[0] + random.normal() * numbers[1]; });
+    case Draw::non_negative: return each([&](size_t) { return std::fabs(static_cast<double>(random.normal())); });
+    case Draw::integers:
+      return each([&](size_t) { return std::min(numbers[1], numbers[0] + std::floor(random.unit() * (numbers[1] - numbers[0] + 1))); });
+    case Draw::permutation:
+    case Draw::shuffle: {
+      const size_t length = static_cast<size_t>(tensor.draw == Draw::shuffle ? size : row_of(tensor));
+      std::vector<long long> order;
+      return each([&](size_t i) {
+        if (i % length == 0) order = shuffled(static_cast<long long>(length), random);
+        return static_cast<double>(order[i % length]);
+      });
+    }
+    case Draw::offsets: {
+      const std::vector<double> cuts = offsets(static_cast<size_t>(size), numbers[0], random);
+      return each([&](size_t i) { return cuts[i]; });
+    }
+    case Draw::page_table: {
+      const std::vector<long long> order = shuffled(static_cast<long long>(numbers[0]), random);
+      return each([&](size_t i) { return static_cast<double>(order[i % order.size()]); });
+    }
+    case Draw::file:
+      if (tensor.file_bytes != elements.size()) {
+        std::fprintf(stderr, "%s: its file has %zu bytes, this shape wants %zu\n", tensor.name, tensor.file_bytes, elements.size());
+        std::exit(2);
+      }
+      std::memcpy(elements.data(), tensor.file, tensor.file_bytes);
+      return;
+    default:
+      for (unsigned char& byte : elements) byte = static_cast<unsigned char>(random.bits());
+  }
+}
+)cuda";
+
+const std::string_view kMainDraw = R"cuda(
+// N(0, 1) where nothing else is said, quantised where there are scales.
+inline void draw(const std::vector<Tensor>& tensors, size_t index, std::vector<Bytes>& elements) {
+  const Tensor& tensor = tensors[index];
+@DRAWN_BY_KIND@  Random random(index + 1);
+  std::vector<float> values(static_cast<size_t>(count(tensor)));
+  for (float& value : values) value = random.normal();
+@QUANTISED@  for (size_t i = 0; i < values.size(); ++i) store_at(tensor.dtype, elements[index], i, values[i]);
+}
+)cuda";
+
+const std::string_view kMainCompare = R"cuda(
 struct Difference {
   double relative_l2 = 0;
   double cosine = 1;
-  double max_abs = 0;  // Relative to the reference's root mean square.
+  double max_abs = 0;      // Relative to the reference's root mean square.
+  double row_l2 = 0;       // The largest of a row, relative to the larger of that row's norm and the mean one.
+  long long beyond = 0;    // Elements beyond atol + rtol |want|.
+  long long unequal = 0;
   bool finite = true;
   bool reference_finite = true;
 };
 
-inline Difference compare(const Tensor& tensor, const std::vector<unsigned char>& got, const std::vector<float>& want) {
-  double error = 0, norm = 0, got_norm = 0, dot = 0, most = 0;
+// What the reference writes and what a call wrote, one after the other; `got_at` gives an element's real value.
+template <class GotAt>
+Difference compare(const Tensor& tensor, const Bytes& got, const Bytes& want, GotAt got_at) {
+  const size_t size = static_cast<size_t>(count(tensor)), row = static_cast<size_t>(row_of(tensor));
+  double error = 0, norm = 0, got_norm = 0, dot = 0, most = 0, row_error = 0, row_norm = 0, norms = 0;
+  std::vector<double> row_errors, row_norms;
   Difference difference;
-  for (size_t i = 0; i < want.size(); ++i) {
-    const double g = decode(tensor.dtype, &got[i * size_of(tensor.dtype)]);
-    const double w = want[i];
+  for (size_t i = 0; i < size; ++i) {
+    const double g = got_at(i);
+    const double w = load_at(tensor.wanted, want, i);
     difference.finite = difference.finite && std::isfinite(g);
     difference.reference_finite = difference.reference_finite && std::isfinite(w);
-    error += (g - w) * (g - w);
-    norm += w * w;
+    const bool same = is_integer(tensor.dtype) && tensor.dtype == tensor.wanted && tensor.scale < 0
+                          ? std::memcmp(&got[i * size_of(tensor.dtype)], &want[i * size_of(tensor.dtype)], size_of(tensor.dtype)) == 0
+                          : g == w;
+    difference.unequal += !same;
+    difference.beyond += !(std::fabs(g - w) <= tensor.limits.atol + tensor.limits.rtol * std::fabs(w));
+    row_error += (g - w) * (g - w);
+    row_norm += w * w;
     got_norm += g * g;
     dot += g * w;
     most = std::max(most, std::fabs(g - w));
+    if ((i + 1) % row != 0) continue;
+    error += row_error;
+    norm += row_norm;
+    norms += std::sqrt(row_norm);
+    row_errors.push_back(std::sqrt(row_error));
+    row_norms.push_back(std::sqrt(row_norm));
+    row_error = row_norm = 0;
+  }
+  for (size_t r = 0; r < row_errors.size() && row_errors.size() > 1; ++r) {
+    const double scale = std::max(row_norms[r], norms / static_cast<double>(row_norms.size()));
+    if (row_errors[r] > 0) difference.row_l2 = std::max(difference.row_l2, row_errors[r] / scale);
   }
   if (norm > 0) {
     difference.relative_l2 = std::sqrt(error / norm);
     difference.cosine = got_norm > 0 ? dot / std::sqrt(norm * got_norm) : 0.0;
-    difference.max_abs = most / std::sqrt(norm / static_cast<double>(want.size()));
+    difference.max_abs = most / std::sqrt(norm / static_cast<double>(size));
   } else if (error > 0) {
     difference.relative_l2 = difference.max_abs = INFINITY;
     difference.cosine = 0;
@@ -357,6 +522,37 @@ inline Difference compare(const Tensor& tensor, const std::vector<unsigned char>
   return difference;
 }
 
+inline bool within_limits(const Difference& d, const Limits& limits) {
+  if (!d.finite || !d.reference_finite) return false;
+  if (limits.exact) return d.unequal == 0;
+  return std::isfinite(d.max_abs) && (limits.relative_l2 == 0 || d.relative_l2 <= limits.relative_l2) &&
+         d.cosine >= (limits.cosine == 0 ? -1.0 : limits.cosine) && (limits.max_abs == 0 || d.max_abs <= limits.max_abs) &&
+         (limits.row_l2 == 0 || d.row_l2 <= limits.row_l2) &&
+         ((limits.atol == 0 && limits.rtol == 0) || d.beyond == 0);
+}
+)cuda";
+
+const std::string_view kMainEqual = R"cuda(
+// An index of another element of the same value becomes the reference's, but not one that a row names twice.
+inline void accept_equal(const Tensor& tensor, const Tensor& among, const Bytes& values, const Bytes& want, Bytes& got) {
+  const size_t row = static_cast<size_t>(among.dims.back()), size = static_cast<size_t>(count(tensor));
+  const size_t indices = tensor.dims.size() < among.dims.size() ? 1 : static_cast<size_t>(row_of(tensor));
+  for (size_t begin = 0; begin < size; begin += indices) {
+    std::vector<double> named;
+    const size_t first = begin / indices * row;
+    for (size_t i = begin; i < std::min(begin + indices, size); ++i) {
+      const double index = load_at(tensor.dtype, got, i), right = load_at(tensor.wanted, want, i);
+      const bool again = std::find(named.begin(), named.end(), index) != named.end();
+      named.push_back(index);
+      if (again || !(index >= 0 && index < static_cast<double>(row))) continue;
+      const auto value = [&](double at) { return load_at(among.dtype, values, first + static_cast<size_t>(at)); };
+      if (value(index) == value(right)) store_at(tensor.dtype, got, i, right);
+    }
+  }
+}
+)cuda";
+
+const std::string_view kMainBuffers = R"cuda(
 // Device memory by index.
 class Buffers {
  public:
@@ -381,28 +577,100 @@ class Buffers {
  private:
   std::vector<void*> addresses_;
 };
+
+// What lies between the elements of a tensor with strides is 0xff.
+inline void upload(void* to, const Tensor& tensor, DType dtype, const Bytes& elements) {
+  Bytes memory(bytes_for(dtype, extent(tensor)), 0xff);
+  for (long long i = 0; i < count(tensor) && !tensor.strides.empty(); ++i)
+    std::memcpy(&memory[place_of(tensor, i) * size_of(dtype)], &elements[static_cast<size_t>(i) * size_of(dtype)], size_of(dtype));
+  const Bytes& all = tensor.strides.empty() ? elements : memory;
+  check(cudaMemcpy(to, all.data(), all.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+}
+
+// The elements, one after the other. *untouched: whether what lies between them is as it was.
+inline Bytes download(const void* from, const Tensor& tensor, DType dtype, bool* untouched = nullptr) {
+  Bytes memory(bytes_for(dtype, extent(tensor)));
+  check(cudaMemcpy(memory.data(), from, memory.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  if (untouched != nullptr) *untouched = true;
+  if (tensor.strides.empty()) return memory;
+  Bytes elements(bytes_for(dtype, count(tensor)));
+  for (long long i = 0; i < count(tensor); ++i) {
+    unsigned char* const place = &memory[place_of(tensor, i) * size_of(dtype)];
+    std::memcpy(&elements[static_cast<size_t>(i) * size_of(dtype)], place, size_of(dtype));
+    std::memset(place, 0xff, size_of(dtype));
+  }
+  const bool same = std::all_of(memory.begin(), memory.end(), [](unsigned char byte) { return byte == 0xff; });
+  if (untouched != nullptr) *untouched = same;
+  return elements;
+}
+)cuda";
+
+const std::string_view kMainGotAt =
+    R"cuda(    const auto at = [&](size_t element) { return load_at(tensor.dtype, got, element); };
+)cuda";
+
+const std::string_view kMainScaledGotAt =
+    R"cuda(    const size_t scale = static_cast<size_t>(std::max(tensor.scale, 0));
+    const Tensor& scales = tensors[scale];
+    const Bytes scale_elements = tensor.scale < 0 ? Bytes() : download(buffers[scale], scales, scales.dtype);
+    const Groups groups(tensor, scales);
+    const auto at = [&](size_t element) {
+      const double code = load_at(tensor.dtype, got, element);
+      if (tensor.scale < 0) return code;
+      const size_t group = static_cast<size_t>(groups.of(static_cast<long long>(element)));
+      return static_cast<double>(static_cast<float>(code * load_at(scales.dtype, scale_elements, group)));
+    };
+)cuda";
+
+const std::string_view kMainInout = R"cuda(
+// Puts the drawn values into the outputs that a call reads.
+inline void restore(const std::vector<Tensor>& tensors, const Buffers& buffers, const std::vector<Bytes>& elements) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].inout) upload(buffers[i], tensors[i], tensors[i].dtype, elements[i]);
+  }
+}
+
+// The same for the reference, as it writes them.
+inline void restore_wanted(const std::vector<Tensor>& tensors, const Buffers& oracle, const std::vector<Bytes>& elements) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& tensor = tensors[i];
+    if (!tensor.inout) continue;
+    Bytes wide = elements[i];
+    if (tensor.wanted != tensor.dtype) {
+      wide.resize(bytes_for(tensor.wanted, count(tensor)));
+      for (size_t k = 0; k < static_cast<size_t>(count(tensor)); ++k) store_at(tensor.wanted, wide, k, load_at(tensor.dtype, elements[i], k));
+    }
+    upload(oracle[i], tensor, tensor.wanted, wide);
+  }
+}
 )cuda";
 
 const std::string_view kMainRun = R"cuda(
+// A limit as it is printed.
+inline double limit_of(double limit) { return limit == 0 ? INFINITY : limit; }
+
 // Compares every output with the reference's. `when` says at which point of the program.
-inline bool right(const std::vector<Tensor>& tensors, const Buffers& buffers,
-                  const std::vector<std::vector<float>>& wanted, const char* when) {
-  const double limit = @RELATIVE_L2@, least_cosine = @COSINE@, most_abs = @MAX_ABS@;
+inline bool right(const std::vector<Tensor>& tensors, const Buffers& buffers, @EQUAL_PARAMETER@const std::vector<Bytes>& wanted, const char* when) {
   bool all = true;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& tensor = tensors[i];
     if (!tensor.output) continue;
-    std::vector<unsigned char> got(static_cast<size_t>(tensor.count) * size_of(tensor.dtype));
-    check(cudaMemcpy(got.data(), buffers[i], got.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    const Difference d = compare(tensor, got, wanted[i]);
-    const bool ok = d.finite && d.reference_finite && d.relative_l2 <= limit && d.cosine >= least_cosine &&
-                    (most_abs == 0 || d.max_abs <= most_abs);
+    const Limits& limits = tensor.limits;
+    bool untouched = true;
+    Bytes got = download(buffers[i], tensor, tensor.dtype, &untouched);
+@ACCEPT_EQUAL@@GOT_AT@    const Difference d = compare(tensor, got, wanted[i], at);
+    const bool ok = untouched && within_limits(d, limits);
     const char* judgement = ok                    ? "right"
                             : !d.reference_finite ? "WRONG (the reference is not finite)"
                             : !d.finite           ? "WRONG (not finite)"
+                            : !untouched          ? "WRONG (written between its rows)"
                                                   : "WRONG";
-    std::printf("  %-6s %-12s relative L2 error %.3e (limit %.1e), cosine %.6f, max error %.3f of rms: %s\n", tensor.name, when,
-                d.relative_l2, limit, d.cosine, d.max_abs, judgement);
+    if (limits.exact) {
+      std::printf("  %-6s %-12s %lld of %lld elements differ: %s\n", tensor.name, when, d.unequal, count(tensor), judgement);
+    } else {
+      std::printf("  %-6s %-12s relative L2 error %.3e (limit %.1e), of a row %.3e (limit %.1e), cosine %.6f, max error %.3f of rms: %s\n",
+                  tensor.name, when, d.relative_l2, limit_of(limits.relative_l2), d.row_l2, limit_of(limits.row_l2), d.cosine, d.max_abs, judgement);
+    }
     all = all && ok;
   }
   return all;
@@ -410,7 +678,7 @@ inline bool right(const std::vector<Tensor>& tensors, const Buffers& buffers,
 
 // Medians and percentiles of one call in a graph of 20, of which the GPU has run 100 ms before: where the power limit lowers
 // its clocks under load, it has done so by then.
-inline void time_calls(const std::vector<Tensor>& tensors, const Buffers& buffers, void* workspace, const long long* p) {
+inline void time_calls(const Buffers& buffers, void* workspace, const long long* p) {
   const int calls = 20, replays = 101;
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -440,8 +708,9 @@ inline void time_calls(const std::vector<Tensor>& tensors, const Buffers& buffer
   }
   std::sort(us.begin(), us.end());
   const double median = us[us.size() / 2];
-  std::printf("  warm latency %.2f us (5 %% to 95 %%: %.2f to %.2f us), %.2f TFLOP/s\n", median, us[us.size() / 20],
-              us[us.size() * 19 / 20], flops(p) / median * 1e-6);
+  std::printf("  warm latency %.2f us (5 %% to 95 %%: %.2f to %.2f us)", median, us[us.size() / 20], us[us.size() * 19 / 20]);
+  if (flops(p) > 0) std::printf(", %.2f TFLOP/s", flops(p) / median * 1e-6);
+  std::printf("\n");
   for (const Claim& claim : claims) {
     if (std::equal(p, p + @RANK@, claim.parameters)) {
       std::printf("  claimed      %.2f us (%s, %s)\n", claim.us, claim.shape, @CLAIMANT@);
@@ -477,33 +746,32 @@ inline bool parse(const char* text, long long* p) {
 
 inline int run(const long long* p, bool timed) {
   const std::vector<Tensor> tensors = tensors_of(p);
-  std::vector<std::vector<unsigned char>> bytes;
-  for (const Tensor& tensor : tensors) bytes.emplace_back(static_cast<size_t>(tensor.count) * size_of(tensor.dtype));
+  std::vector<Bytes> elements;
+  for (const Tensor& tensor : tensors) elements.emplace_back(bytes_for(tensor.dtype, count(tensor)));
   Buffers buffers, oracle;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!tensors[i].output) draw(tensors, i, bytes);
+    if ((!tensors[i].output || tensors[i].inout) && !tensors[i].computed) draw(tensors, i, elements);
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
-    buffers.add(bytes[i].size());
-    oracle.add(tensors[i].output ? static_cast<size_t>(tensors[i].count) * sizeof(float) : 0);
-    if (!tensors[i].output) check(cudaMemcpy(buffers[i], bytes[i].data(), bytes[i].size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    const Tensor& tensor = tensors[i];
+    buffers.add(bytes_for(tensor.dtype, extent(tensor)));
+    oracle.add(tensor.output ? bytes_for(tensor.wanted, extent(tensor)) : 0);
+    if (!tensor.output) upload(buffers[i], tensor, tensor.dtype, elements[i]);
   }
-  check(reference(buffers, oracle, p), "reference");
+@ORACLE_INOUT@  check(reference(buffers, oracle, p), "reference");
   check(cudaDeviceSynchronize(), "reference");
-  std::vector<std::vector<float>> wanted(tensors.size());
+  std::vector<Bytes> wanted(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!tensors[i].output) continue;
-    wanted[i].resize(static_cast<size_t>(tensors[i].count));
-    check(cudaMemcpy(wanted[i].data(), oracle[i], wanted[i].size() * sizeof(float), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    if (tensors[i].output) wanted[i] = download(oracle[i], tensors[i], tensors[i].wanted);
   }
 
   void* workspace = buffers.add(workspace_bytes(p));
-  check(call(buffers, workspace, p, nullptr), "evo_@TASK@");
+@RESTORE@  check(call(buffers, workspace, p, nullptr), "evo_@TASK@");
   check(cudaDeviceSynchronize(), "evo_@TASK@");
-  if (!right(tensors, buffers, wanted, "first call")) return 1;
+  if (!right(tensors, buffers, @EQUAL_ARGUMENT@wanted, "first call")) return 1;
   if (!timed) return 0;
-  time_calls(tensors, buffers, workspace, p);
-  return right(tensors, buffers, wanted, "after timing") ? 0 : 1;
+  time_calls(buffers, workspace, p);
+@CALL_AGAIN@  return right(tensors, buffers, @EQUAL_ARGUMENT@wanted, "after timing") ? 0 : 1;
 }
 
 }  // namespace evo_main

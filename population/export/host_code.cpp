@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <span>
 
 #include "engine/base/error.h"
 #include "engine/device/launch_rules.h"
 #include "engine/expression/expression_cpp.h"
+#include "population/export/argument_code.h"
 #include "population/export/choice.h"
 #include "population/export/fixed_text.h"
 #include "population/export/text.h"
@@ -56,11 +58,6 @@ const Named* named(const std::vector<Named>& all, const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-std::string parameter_of(const Tensor& tensor, const Bindings& options, bool output) {
-  const std::string_view type = dtype_of(tensor, options) == DType::f32 ? "float" : "void";
-  return fmt::format("{}{}* {}", output ? "" : "const ", type, host_name(tensor.name));
-}
-
 std::string tail_of(const Specialised& specialised) {
   return specialised.suffix.empty() ? "" : "_" + specialised.suffix;
 }
@@ -77,12 +74,9 @@ struct Signature {
 Signature signature_of(const ExportRequest& request) {
   const Task& task = request.task;
   Signature signature;
-  for (const auto* tensors : {&task.inputs, &task.outputs}) {
-    for (const Tensor& tensor : *tensors) {
-      const bool output = tensors == &task.outputs;
-      signature.tensors.push_back(parameter_of(tensor, request.provenance.target.options, output));
-      signature.arguments.push_back(host_name(tensor.name));
-    }
+  for (const TensorPlace& place : present_tensors(request)) {
+    signature.tensors.push_back(pointer_type(place, request) + " " + host_name(place.tensor->name));
+    signature.arguments.push_back(host_name(place.tensor->name));
   }
   std::vector<std::string> conditions;
   std::vector<std::string> parameters;
@@ -132,10 +126,12 @@ class LaunchWriter {
       if (specialised_.scope.contains(derived.name) || !known(derived.value)) continue;
       try {
         const std::string name = "derived_" + derived.name;
+        const bool real = is_real_in_cpp(derived.value, specialised_.scope, reals_);
         derived_ += fmt::format("  [[maybe_unused]] const auto {} = {};\n", name,
-                                to_cpp(derived.value, specialised_.scope, written_));
+                                to_cpp(derived.value, specialised_.scope, written_, reals_));
         runtime_.insert(derived.name);
         written_[derived.name] = name;
+        if (real) reals_.insert(derived.name);
       } catch (const Error&) {
         continue;
       }
@@ -154,14 +150,17 @@ class LaunchWriter {
       throw usage_error(fmt::format("'{}' of {}/{} cannot be exported: it does not follow from genes, facts and shape",
                                     expression.text(), family_.task, family_.name));
     }
-    return to_cpp(expression, specialised_.scope, written_);
+    return to_cpp(expression, specialised_.scope, written_, reals_);
+  }
+
+  WriteExpression writer() const {
+    return [this](const Expression& expression) { return cpp(expression); };
   }
 
   Decided decide(const Expression& condition) const {
     const std::optional<Value> value = condition.evaluate_partially(specialised_.scope);
     if (!value) return Decided::at_launch;
-    const bool* truth = std::get_if<bool>(&*value);
-    return truth && *truth ? Decided::yes : Decided::no;
+    return Expression::constant(*value).evaluate_bool({}) ? Decided::yes : Decided::no;
   }
 
   std::vector<std::string> sizes() const {
@@ -198,10 +197,32 @@ class LaunchWriter {
     for (std::size_t i = 0; i < names.size(); ++i)
       code += fmt::format("  [[maybe_unused]] const Checked {}(sizes[{}], &exact);\n", host_name(names[i]), i);
     code += derived_;
+    for (const std::string& condition : requirements()) code += fmt::format("  if (!({})) return false;\n", condition);
     for (const WorkspaceSpec& workspace : family_.workspaces) code += accept_workspace(workspace);
     for (const TensorMapSpec& map : family_.tensor_maps) code += accept_tensor_map(map);
     for (const LaunchSpec& launch : family_.launches) code += accept_launch(launch);
     return code + "  return exact;\n}\n";
+  }
+
+  /// What a call's sizes must meet, as far as it is not known before: what task and family require, and strides that
+  /// leave room for the dims after them.
+  std::vector<std::string> requirements() const {
+    std::vector<std::string> conditions;
+    for (const Expression& required : {request_.task.legal, family_.requires_device}) {
+      if (decide(required) != Decided::yes) conditions.push_back(cpp(as_condition(required)));
+    }
+    for (const TensorPlace& place : present_tensors(request_)) {
+      const Tensor& tensor = *place.tensor;
+      std::string needed = "1LL";
+      for (std::size_t i = tensor.strides.size(); i > 0; --i) {
+        const std::string stride = cpp(tensor.strides[i - 1]);
+        if (!tensor.strides[i - 1].evaluate_partially(specialised_.scope) || i < tensor.strides.size())
+          conditions.push_back(fmt::format("{} >= {}", stride, needed));
+        const std::string dim = cpp(tensor.dims[i - 1]);
+        needed = stride == "1LL" ? dim : fmt::format("{} * {}", stride, dim);
+      }
+    }
+    return conditions;
   }
 
   /// A sixteenth of what 64 bits hold: the sum of all is then far from overflowing.
@@ -227,12 +248,11 @@ class LaunchWriter {
         "within({{{}}}, 1, {}LL) && within({{{}}}, 1, {}) && within({{{}}}, 1, {}) && within({{{}}}, 0, 2147483647LL)",
         cpp(launch.grid[0]), kMaxGrid[0], listed(std::span(launch.grid).subspan(1)), kMaxGrid[1], listed(launch.block),
         kMaxThreadsPerBlock, cpp(launch.dynamic_smem_bytes));
-    std::vector<std::string> scalars;
-    for (const ArgumentSpec& argument : launch.arguments) {
-      if (!is_address(argument.text)) scalars.push_back(cpp(Expression::parse(argument.text)));
-    }
-    if (!scalars.empty())
-      conditions += fmt::format(" && within({{{}}}, -2147483647LL - 1, 2147483647LL)", fmt::join(scalars, ", "));
+    std::vector<ArgumentSpec> values;
+    std::ranges::copy_if(launch.arguments, std::back_inserter(values),
+                         [&](const ArgumentSpec& argument) { return !is_address(argument.text); });
+    for (const std::string& condition : argument_conditions(values, specialised_.scope, writer()))
+      conditions += " && " + condition;
     return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(launch.when), conditions,
                        symbol_of(launch.kernel, specialised_));
   }
@@ -241,6 +261,12 @@ class LaunchWriter {
   bool is_address(const std::string& argument) const {
     return request_.task.tensor(argument) || named(family_.workspaces, argument) ||
            named(family_.tensor_maps, argument);
+  }
+
+  /// Whether it is a tensor that the chosen options leave out.
+  bool is_absent(const std::string& name) const {
+    const Tensor* tensor = request_.task.tensor(name);
+    return tensor != nullptr && !is_present(*tensor, request_.provenance.target.options);
   }
 
   /// Sizes of the workspaces, each rounded up so that the next one is aligned; the last element is their sum.
@@ -305,7 +331,7 @@ class LaunchWriter {
 
   std::string tensor_map(const TensorMapSpec& map) const {
     if (decide(map.when) == Decided::no) return {};
-    const DType dtype = dtype_of(Tensor{map.name, map.dtype, {}, {}}, request_.provenance.target.options);
+    const DType dtype = dtype_of(Tensor{.name = map.name, .dtype = map.dtype}, request_.provenance.target.options);
     // A map of one dimension has no stride; C++ has no empty array.
     const std::string strides = map.strides_bytes.empty() ? "0" : listed(map.strides_bytes);
     return fmt::format(
@@ -318,7 +344,7 @@ class LaunchWriter {
         "    if (error != cudaSuccess) return error;\n"
         "  }}\n",
         host_name(map.name), if_used(map.when), listed(map.dims), strides, listed(map.box), tensor_map_type(dtype),
-        map.dims.size(), host_name(map.source), cpp(map.swizzle_bytes));
+        map.dims.size(), is_absent(map.source) ? "nullptr" : host_name(map.source), cpp(map.swizzle_bytes));
   }
 
   /// The attribute belongs to the kernel, which a plan may launch more than once.
@@ -353,12 +379,12 @@ class LaunchWriter {
     std::string scalars;
     std::vector<std::string> addresses;
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      const std::string& argument = launch.arguments[i].text;
-      if (is_address(argument)) {
-        addresses.push_back("(void*)&" + host_name(argument));
+      const ArgumentSpec& argument = launch.arguments[i];
+      if (is_address(argument.text) && !is_absent(argument.text)) {
+        addresses.push_back("(void*)&" + host_name(argument.text));
         continue;
       }
-      scalars += fmt::format("    int argument_{} = static_cast<int>({});\n", i, cpp(Expression::parse(argument)));
+      scalars += is_absent(argument.text) ? declared_null(i) : declared_argument(argument, i, writer());
       addresses.push_back(fmt::format("&argument_{}", i));
     }
     return scalars + wrapped("    void* arguments[] = {", addresses, "};");
@@ -369,21 +395,50 @@ class LaunchWriter {
   const Specialised& specialised_;
   std::set<std::string> runtime_;  // names that the function's code may use: shape parameters, derived values
   expr::WrittenNames written_;     // as it has them, where that is another name
+  expr::RealNames reals_;          // those that are real numbers
   std::string derived_;
 };
 
-std::string dims_text(const Tensor& tensor) {
-  std::vector<std::string> dims;
-  for (const Expression& dim : tensor.dims) dims.push_back(dim.text());
-  return fmt::format("[{}]", fmt::join(dims, ", "));
+std::string listed_texts(const std::vector<Expression>& expressions) {
+  std::vector<std::string> texts;
+  for (const Expression& expression : expressions) texts.push_back(expression.text());
+  return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
-std::string tensor_doc(const ExportRequest& request, const Tensor& tensor, bool output) {
-  const std::string scaled = tensor.scale.empty() ? "" : fmt::format(", real value = code * {}", tensor.scale);
-  return comment_safe(fmt::format("//   {:<8} {} {} {}{}", host_name(tensor.name), output ? "out" : "in ",
-                                  name_of(dtype_of(tensor, request.provenance.target.options)), dims_text(tensor),
-                                  scaled)) +
+std::string scale_doc(const Tensor& tensor) {
+  if (tensor.scale.empty()) return {};
+  if (tensor.zero_point.empty()) return fmt::format(", real value = code * {}", tensor.scale);
+  return fmt::format(", real value = (code - {}) * {}", tensor.zero_point, tensor.scale);
+}
+
+std::string strides_doc(const Tensor& tensor) {
+  if (tensor.strides.empty()) return {};
+  if (tensor.strides.size() == 2 && tensor.strides[1].text() == "1")
+    return fmt::format(", rows are {} elements apart", tensor.strides[0].text());
+  return fmt::format(", strides {} in elements", listed_texts(tensor.strides));
+}
+
+std::string tensor_doc(const ExportRequest& request, const TensorPlace& place) {
+  const Tensor& tensor = *place.tensor;
+  const DType dtype = dtype_of(tensor, request.provenance.target.options);
+  const std::string_view direction = tensor.inout ? "in out" : place.output ? "out" : "in ";
+  const std::string_view packed = bits_of(dtype) < 8 ? ", two in a byte, the first in its low half" : "";
+  return comment_safe(fmt::format("//   {:<8} {} {} {}{}{}{}", host_name(tensor.name), direction, name_of(dtype),
+                                  listed_texts(tensor.dims), packed, scale_doc(tensor), strides_doc(tensor))) +
          "\n";
+}
+
+/// What task and families require of the sizes, beyond what is known before a launch.
+std::vector<std::string> requirement_texts(const std::vector<Specialised>& specialisations) {
+  std::vector<std::string> texts;
+  for (const Specialised& specialised : specialisations) {
+    for (const Expression* required :
+         {&specialised.request->task.legal, &specialised.request->family.requires_device}) {
+      const bool open = !required->evaluate_partially(specialised.scope);
+      if (open && std::ranges::find(texts, required->text()) == texts.end()) texts.push_back(required->text());
+    }
+  }
+  return texts;
 }
 
 /// Each set of specialised values once, in order.
@@ -424,11 +479,15 @@ class LauncherWriter {
  private:
   std::string doc() const {
     std::string doc = comment_safe("// " + task_.summary) + "\n";
-    for (const Tensor& tensor : task_.inputs) doc += tensor_doc(request_, tensor, false);
-    for (const Tensor& tensor : task_.outputs) doc += tensor_doc(request_, tensor, true);
-    doc +=
-        "// Tensors are device memory, row-major and densely packed; their addresses are multiples of 256, "
-        "as cudaMalloc's.\n";
+    bool strided = false;
+    for (const TensorPlace& place : present_tensors(request_)) {
+      doc += tensor_doc(request_, place);
+      strided = strided || !place.tensor->strides.empty();
+    }
+    doc += fmt::format(
+        "// Tensors are device memory, row-major and densely packed{}; their addresses are multiples of 256, "
+        "as cudaMalloc's.\n",
+        strided ? " but where strides are given" : "");
     if (workspace_) {
       doc += fmt::format(
           "//   workspace  device memory of evo_{}_workspace_bytes(...) bytes, aligned likewise, for this "
@@ -441,6 +500,8 @@ class LauncherWriter {
         "large";
     const std::string values = supported(specialisations_);
     if (!values.empty()) doc += ",\n// or it is not one that this file has a kernel for: " + values;
+    for (const std::string& required : requirement_texts(specialisations_))
+      doc += ",\n" + comment_safe("// or the sizes do not meet what is required: " + required);
     return doc + ".\n";
   }
 
@@ -531,9 +592,14 @@ std::string host_code(const std::vector<Specialised>& specialisations, const std
   const std::string host = fmt::format("evo_{}_host", specialisations.front().request->task.name);
   const bool maps = std::any_of(specialisations.begin(), specialisations.end(),
                                 [](const Specialised& s) { return !s.request->family.tensor_maps.empty(); });
-  std::string code = filled(kHostHelpers, {{"@HOST@", host}});
+  std::string launches;
+  for (const Specialised& specialised : specialisations) launches += LaunchWriter(specialised).write();
+  const bool reals = launches.find("static_cast<double>") != std::string::npos;
+  std::string code = filled(kHostHelpers, {{"@HOST@", host},
+                                           {"@CHECKED_TO_REAL@", reals ? std::string(kCheckedToReal) : ""},
+                                           {"@WITHIN_REALS@", reals ? std::string(kWithinReals) : ""}});
   if (maps) code += kTensorMapHelper;
-  for (const Specialised& specialised : specialisations) code += LaunchWriter(specialised).write();
+  code += launches;
   if (!measured.empty()) code += choice_code(specialisations, measured);
   return code + fmt::format("\n}}  // namespace {}\n", host) +
          LauncherWriter(specialisations, !measured.empty()).write();

@@ -4,12 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_cpp.h"
+#include "engine/task/limits.h"
+#include "engine/task/plan_resolution.h"
+#include "population/export/argument_code.h"
 #include "population/export/fixed_text.h"
 #include "population/export/kernel_source.h"
+#include "population/export/main_numbers.h"
 #include "population/export/text.h"
 
 namespace evo {
@@ -28,41 +34,134 @@ std::string c_literal(std::string_view text) {
 class MainWriter {
  public:
   MainWriter(const std::vector<Specialised>& kernels, const std::vector<Measured>& measured)
-      : request_(*kernels.front().request), task_(request_.task), kernels_(kernels), measured_(measured) {
+      : request_(*kernels.front().request),
+        task_(request_.task),
+        options_(request_.provenance.target.options),
+        tensors_(present_tensors(request_)),
+        kernels_(kernels),
+        measured_(measured) {
     for (const Specialised& kernel : kernels) {
       const auto same = [&](const Specialised& other) { return other.values == kernel.values; };
       if (std::none_of(specialisations_.begin(), specialisations_.end(), same)) specialisations_.push_back(kernel);
     }
+    // The dtypes of the reference's outputs do not depend on the shape.
+    const Plan plan = reference_plan(task_, options_, request_.provenance.target.timed.front());
+    for (const PlanTensor& tensor : plan.tensors) wanted_[tensor.name] = tensor.dtype;
   }
 
   std::string write() const {
-    const std::string rank = std::to_string(task_.shape_parameters.size());
+    const std::vector<std::pair<std::string_view, std::string>> values = replacements();
+    const auto text = [&](std::string_view fixed) { return filled(fixed, values); };
+    std::string code = std::string(kMainHead) + references() + text(kMainTypes) + tables() + std::string(kMainData);
+    code += main_numbers(dtypes());
+    if (any_scaled()) code += main_largest(dtypes()) + text(kMainScales);
+    if (any_drawn_by_kind()) code += kMainDrawByKind;
+    code += text(kMainDraw) + std::string(kMainCompare) + std::string(kMainBuffers);
+    if (any_equal()) code += kMainEqual;
+    if (any_inout()) code += kMainInout;
+    return code + calls() + text(kMainRun);
+  }
+
+ private:
+  /// What the fixed texts leave open.
+  std::vector<std::pair<std::string_view, std::string>> replacements() const {
     const Provenance& provenance = request_.provenance;
-    const Limits& limits = limits_of(task_, provenance.target);
     const std::string modelled = kind_named(provenance.device.kind).modelled ? "modelled, " : "";
-    const std::vector<std::pair<std::string_view, std::string>> values = {
-        {"@RANK@", rank},
+    const auto only = [](bool there, std::string_view text) { return there ? std::string(text) : std::string(); };
+    const bool scaled = any_scaled(), by_kind = any_drawn_by_kind(), equal = any_equal(), inout = any_inout();
+    return {
+        {"@RANK@", std::to_string(task_.shape_parameters.size())},
         {"@TASK@", task_.name},
-        {"@RELATIVE_L2@", limit(limits.relative_l2, "INFINITY")},
-        {"@COSINE@", limit(limits.cosine, "-1.0")},
-        {"@MAX_ABS@", limit(limits.max_abs, "0.0")},
+        {"@DTYPES@", main_dtypes(dtypes())},
+        {"@DRAW_TYPE@", only(by_kind, kMainDrawType)},
+        {"@DRAW_FIELDS@", only(by_kind, kMainDrawFields)},
+        {"@EQUAL_FIELD@", only(equal, kMainEqualField)},
+        {"@AFFINE_U8@",
+         only(dtypes().contains(DType::u8), "  if (dtype == DType::u8) return 127.5F + ratio * (255.0F / 896.0F);\n")},
+        {"@NEXT_POWER@", only(dtypes().contains(DType::e8m0), kMainNextPower)},
+        {"@DRAWN_BY_KIND@",
+         only(by_kind,
+              "  if (tensor.draw != Draw::regime) return draw_by_kind(tensor, index + 1, elements[index]);\n")},
+        {"@QUANTISED@", only(scaled, "  if (tensor.scale >= 0) return quantise(tensors, index, values, elements);\n")},
+        {"@GOT_AT@", std::string(any_scaled_output() ? kMainScaledGotAt : kMainGotAt)},
+        {"@EQUAL_PARAMETER@", only(equal, "const std::vector<Bytes>& elements, ")},
+        {"@EQUAL_ARGUMENT@", only(equal, "elements, ")},
+        {"@ACCEPT_EQUAL@", only(equal,
+                                "    const size_t among = static_cast<size_t>(std::max(tensor.any_of_equal, 0));\n"
+                                "    if (tensor.any_of_equal >= 0) accept_equal(tensor, tensors[among], "
+                                "elements[among], wanted[i], got);\n")},
+        {"@ORACLE_INOUT@", only(inout, "  restore_wanted(tensors, oracle, elements);\n")},
+        {"@RESTORE@", only(inout, "  restore(tensors, buffers, elements);\n")},
+        {"@CALL_AGAIN@", only(inout, fmt::format("  restore(tensors, buffers, elements);\n"
+                                                 "  check(call(buffers, workspace, p, nullptr), \"evo_{0}\");\n"
+                                                 "  check(cudaDeviceSynchronize(), \"evo_{0}\");\n",
+                                                 task_.name))},
         {"@CLAIMANT@", c_literal(modelled + provenance.device.name)},
         {"@DEFAULT_SHAPES@", default_shapes()},
         {"@KERNEL_NUMBER@", kernel_number()},
         {"@USAGE@", fmt::format("{}", fmt::join(task_.shape_parameters, ","))},
         {"@SUPPORTED@", supported_text()},
     };
-    return std::string(kMainHead) + references() + filled(kMainTypes, values) + tables() + std::string(kMainData) +
-           calls() + filled(kMainRun, values);
   }
 
- private:
   std::string cpp(const Expression& expression, const Bindings& known) const {
     return expr::to_cpp(expression, known, written_parameters(task_));
   }
 
-  static std::string limit(double value, std::string_view none) {
-    return value == 0 ? std::string(none) : fmt::format("{:#}", value);
+  // --- what the task has
+
+  DType dtype(const Tensor& tensor) const { return dtype_of(tensor, options_); }
+
+  template <class Test>
+  bool any_tensor(Test test) const {
+    return std::any_of(tensors_.begin(), tensors_.end(), test);
+  }
+  bool any_scaled() const {
+    return any_tensor([&](const TensorPlace& place) { return index_of(place.tensor->scale) >= 0; });
+  }
+  bool any_scaled_output() const {
+    return any_tensor([&](const TensorPlace& place) { return place.output && index_of(place.tensor->scale) >= 0; });
+  }
+  bool any_equal() const {
+    return any_tensor([](const TensorPlace& place) { return !place.tensor->any_of_equal.empty(); });
+  }
+  bool any_inout() const {
+    return any_tensor([](const TensorPlace& place) { return place.tensor->inout; });
+  }
+  bool any_drawn_by_kind() const {
+    return any_tensor([&](const TensorPlace& place) { return is_drawn_by_kind(place); });
+  }
+
+  /// Of the tensors, of what the reference writes, and float.
+  std::set<DType> dtypes() const {
+    std::set<DType> used = {DType::f32};
+    for (const TensorPlace& place : tensors_) {
+      used.insert(dtype(*place.tensor));
+      if (place.output) used.insert(wanted_.at(place.tensor->name));
+    }
+    return used;
+  }
+
+  /// Position among the tensors that are there; -1 for none.
+  int index_of(const std::string& name) const {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      if (tensors_[i].tensor->name == name) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  /// Scales and zero points of inputs are computed from the values that they quantise.
+  bool is_computed(const Tensor& tensor) const {
+    return any_tensor([&](const TensorPlace& other) {
+      return !other.output && (other.tensor->scale == tensor.name || other.tensor->zero_point == tensor.name);
+    });
+  }
+
+  /// Whether it is drawn other than by N(0, 1).
+  bool is_drawn_by_kind(const TensorPlace& place) const {
+    const Tensor& tensor = *place.tensor;
+    if ((place.output && !tensor.inout) || is_computed(tensor) || !tensor.scale.empty()) return false;
+    return tensor.draw.kind != DrawKind::automatic || is_integer(dtype(tensor));
   }
 
   std::string parameters() const {
@@ -103,7 +202,12 @@ class MainWriter {
     for (const Specialised& specialised : specialisations_) {
       if (!specialised.values.empty()) texts.push_back(condition_of(specialised));
     }
-    return texts.empty() ? "" : fmt::format(", with {}", fmt::join(texts, " or "));
+    std::string text = texts.empty() ? "" : fmt::format(", with {}", fmt::join(texts, " or "));
+    if (!task_.legal.evaluate_partially(options_)) text += fmt::format(", where {}", task_.legal.text());
+    const std::string quoted = c_literal(text);  // Within a format.
+    std::string format;
+    for (const char c : quoted.substr(1, quoted.size() - 2)) format += c == '%' ? "%%" : std::string(1, c);
+    return format;
   }
 
   std::string references() const {
@@ -136,26 +240,137 @@ class MainWriter {
     return fmt::format("\nconst Claim claims[] = {{{}}};\n", fmt::join(rows, ", "));
   }
 
-  int index_of(const std::string& name) const {
-    for (std::size_t i = 0; i < task_.inputs.size(); ++i) {
-      if (task_.inputs[i].name == name) return static_cast<int>(i);
+  std::string list_of(const std::vector<Expression>& expressions) const {
+    std::vector<std::string> values;
+    for (const Expression& expression : expressions) values.push_back(cpp(expression, options_));
+    return fmt::format("{{{}}}", fmt::join(values, ", "));
+  }
+
+  std::string tensor_row(const TensorPlace& place) const {
+    const Tensor& tensor = *place.tensor;
+    return fmt::format("      {{{}, DType::{}, {}, {}}},\n", c_literal(tensor.name), main_dtype(dtype(tensor)),
+                       place.output, list_of(tensor.dims));
+  }
+
+  /// Statements about tensor number `index` that its row leaves out.
+  std::string tensor_details(std::size_t index) const {
+    const TensorPlace& place = tensors_[index];
+    const Tensor& tensor = *place.tensor;
+    std::string code;
+    const auto set = [&](std::string_view member, const std::string& value) {
+      code += fmt::format("  tensors[{}].{} = {};\n", index, member, value);
+    };
+    if (!tensor.strides.empty()) set("strides", list_of(tensor.strides));
+    if (index_of(tensor.scale) >= 0) set("scale", std::to_string(index_of(tensor.scale)));
+    if (index_of(tensor.zero_point) >= 0) set("zero_point", std::to_string(index_of(tensor.zero_point)));
+    if (is_computed(tensor)) set("computed", "true");
+    if (is_drawn_by_kind(place)) code += drawn(tensor, index);
+    if (!place.output) return code;
+    if (tensor.inout) set("inout", "true");
+    if (const DType wanted = wanted_.at(tensor.name); wanted != DType::f32)
+      set("wanted", "DType::" + main_dtype(wanted));
+    if (!tensor.any_of_equal.empty()) set("any_of_equal", std::to_string(index_of(tensor.any_of_equal)));
+    set("limits", limits_text(tensor));
+    return code;
+  }
+
+  std::string limits_text(const Tensor& tensor) const {
+    const Limits limits = limits_of_output(task_, tensor, options_, limits_of(task_, request_.provenance.target));
+    return fmt::format("{{{:#}, {:#}, {:#}, {:#}, {:#}, {:#}, {}}}", limits.relative_l2, limits.cosine, limits.max_abs,
+                       limits.row_l2, limits.atol, limits.rtol, limits.exact);
+  }
+
+  // --- draws
+
+  /// The names of kMainDrawType.
+  static std::string_view draw_name(DrawKind kind) {
+    switch (kind) {
+      case DrawKind::constant:
+        return "constant";
+      case DrawKind::list:
+        return "list";
+      case DrawKind::iota:
+        return "iota";
+      case DrawKind::uniform:
+        return "uniform";
+      case DrawKind::normal:
+        return "normal";
+      case DrawKind::non_negative:
+        return "non_negative";
+      case DrawKind::integers:
+      case DrawKind::indices:
+        return "integers";
+      case DrawKind::permutation:
+        return "permutation";
+      case DrawKind::shuffle:
+        return "shuffle";
+      case DrawKind::offsets:
+        return "offsets";
+      case DrawKind::page_table:
+        return "page_table";
+      case DrawKind::file:
+        return "file";
+      case DrawKind::automatic:
+      case DrawKind::unset:
+      case DrawKind::bits:
+        return "bits";
     }
-    return -1;
+    return "bits";
   }
 
-  bool holds_scales(const Tensor& tensor) const {
-    return std::any_of(task_.inputs.begin(), task_.inputs.end(),
-                       [&](const Tensor& t) { return t.scale == tensor.name; });
+  std::string number_text(const Expression& number) const {
+    const std::optional<Value> known = number.evaluate_partially(options_);
+    if (known && std::holds_alternative<std::string>(*known)) {
+      const std::string name = expr::to_string(*known);
+      return name == "nan" ? "NAN" : name == "inf" ? "INFINITY" : "-INFINITY";
+    }
+    return fmt::format("static_cast<double>({})", cpp(number, options_));
   }
 
-  std::string tensor_row(const Tensor& tensor, bool output) const {
-    const Bindings& options = request_.provenance.target.options;
-    std::vector<std::string> dims;
-    for (const Expression& dim : tensor.dims) dims.push_back(cpp(dim, options));
-    if (dims.empty()) dims.emplace_back("1LL");
-    return fmt::format("      {{{}, DType::{}, {}, {}, {}, {}}},\n", c_literal(tensor.name),
-                       name_of(dtype_of(tensor, options)), output, fmt::join(dims, " * "), index_of(tensor.scale),
-                       holds_scales(tensor));
+  std::string drawn(const Tensor& tensor, std::size_t index) const {
+    std::vector<std::string> numbers;
+    for (const Expression& number : tensor.draw.numbers) numbers.push_back(number_text(number));
+    std::string_view name = draw_name(tensor.draw.kind);
+    const DTypeInfo& info = info_of(dtype(tensor));
+    if (tensor.draw.kind == DrawKind::constant && numbers.empty()) numbers = {"0.0"};
+    if (tensor.draw.kind == DrawKind::indices) numbers = {"0.0", numbers.at(0) + " - 1"};
+    const bool automatic = tensor.draw.kind == DrawKind::automatic || tensor.draw.kind == DrawKind::non_negative;
+    const bool half = tensor.draw.kind == DrawKind::non_negative && info.least < 0;
+    if (!info.floating && automatic && (half || info.dtype == DType::boolean)) {
+      name = "integers";
+      numbers = {"0.0", fmt::format("{:.1f}", info.greatest)};
+    } else if (!info.floating && automatic) {
+      name = "bits";
+    }
+    std::string code = fmt::format("  tensors[{}].draw = Draw::{};\n", index, name);
+    if (!numbers.empty()) code += fmt::format("  tensors[{}].numbers = {{{}}};\n", index, fmt::join(numbers, ", "));
+    if (tensor.draw.kind == DrawKind::file) {
+      code += fmt::format("  tensors[{0}].file = file_{0};\n  tensors[{0}].file_bytes = sizeof file_{0};\n", index);
+    }
+    return code;
+  }
+
+  /// The bytes of the files that tensors are drawn from, without the header of a .npy (NEP 1).
+  std::string draw_files() const {
+    std::string code;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const Draw& draw = tensors_[i].tensor->draw;
+      if (draw.kind != DrawKind::file || !is_drawn_by_kind(tensors_[i])) continue;
+      std::string_view data = task_.files.at(draw.path);
+      if (data.starts_with("\x93NUMPY") && data.size() > 12) {
+        const auto byte = [&](std::size_t at) {
+          return static_cast<std::size_t>(static_cast<unsigned char>(data[at]));
+        };
+        const std::size_t header =
+            byte(6) == 1 ? 10 + byte(8) + 256 * byte(9) : 12 + byte(8) + 256 * byte(9) + 65536 * byte(10);
+        data.remove_prefix(std::min(header, data.size()));
+      }
+      std::vector<std::string> bytes;
+      for (const char c : data) bytes.push_back(std::to_string(static_cast<unsigned char>(c)));
+      code += comment_safe(fmt::format("// {}", draw.path)) + "\n";
+      code += wrapped(fmt::format("const unsigned char file_{}[] = {{", i), bytes, "};");
+    }
+    return code.empty() ? "" : "\n" + code;
   }
 
   std::string tables() const {
@@ -163,29 +378,35 @@ class MainWriter {
     for (const std::string& name : task_.shape_parameters) names.push_back(c_literal(name));
     std::string code =
         fmt::format("\nconst std::string parameter_names[] = {{{}}};\n", fmt::join(names, ", ")) + claims();
-    code += "\ninline std::vector<Tensor> tensors_of(const long long* p) {\n" + parameters() + "  return {\n";
-    for (const Tensor& tensor : task_.inputs) code += tensor_row(tensor, false);
-    for (const Tensor& tensor : task_.outputs) code += tensor_row(tensor, true);
-    code += "  };\n}\n\ninline double flops(const long long* p) {\n" + parameters();
-    code +=
-        fmt::format("  return static_cast<double>({});\n}}\n", cpp(task_.flops, request_.provenance.target.options));
+    code += draw_files();
+    code += "\ninline std::vector<Tensor> tensors_of(const long long* p) {\n" + parameters();
+    code += "  std::vector<Tensor> tensors = {\n";
+    for (const TensorPlace& place : tensors_) code += tensor_row(place);
+    code += "  };\n";
+    if (any_tensor([](const TensorPlace& place) { return place.output; }))
+      code += "  // relative_l2, cosine, max_abs, row_l2, atol, rtol, exact\n";
+    for (std::size_t i = 0; i < tensors_.size(); ++i) code += tensor_details(i);
+    code += "  return tensors;\n}\n\ninline double flops(const long long* p) {\n" + parameters();
+    code += fmt::format("  return static_cast<double>({});\n}}\n", cpp(task_.flops, options_));
     code += "\ninline bool supported(const long long* p) {\n" + parameters() + "  return ";
     std::vector<std::string> conditions;
     for (const Specialised& specialised : specialisations_) conditions.push_back("(" + condition_of(specialised) + ")");
-    return code + fmt::format("{};\n}}\n", fmt::join(conditions, " || "));
+    std::string supported = fmt::format("{}", fmt::join(conditions, " || "));
+    if (!task_.legal.evaluate_partially(options_))
+      supported = fmt::format("({}) && {}", supported, cpp(as_condition(task_.legal), options_));
+    return code + supported + ";\n}\n";
   }
 
-  std::string pointer(const Tensor& tensor, std::size_t index, bool output) const {
-    const bool typed = dtype_of(tensor, request_.provenance.target.options) == DType::f32;
-    if (!typed) return fmt::format("buffers[{}]", index);
-    return fmt::format("static_cast<{}float*>(buffers[{}])", output ? "" : "const ", index);
+  std::string pointer(std::size_t index) const {
+    const std::string type = pointer_type(tensors_[index], request_);
+    if (type.ends_with("void*")) return fmt::format("buffers[{}]", index);
+    return fmt::format("static_cast<{}>(buffers[{}])", type, index);
   }
 
   /// Calls of the launcher and the reference, as kMainRun uses them.
   std::string calls() const {
     std::vector<std::string> arguments;
-    for (const Tensor& tensor : task_.inputs) arguments.push_back(pointer(tensor, arguments.size(), false));
-    for (const Tensor& tensor : task_.outputs) arguments.push_back(pointer(tensor, arguments.size(), true));
+    for (std::size_t i = 0; i < tensors_.size(); ++i) arguments.push_back(pointer(i));
     std::vector<std::string> sizes;
     for (const std::string& name : task_.shape_parameters)
       sizes.push_back(fmt::format("static_cast<int>({})", host_name(name)));
@@ -205,20 +426,19 @@ class MainWriter {
     return code + reference_call();
   }
 
-  /// Inputs come from `buffers`, outputs, which the reference writes as f32, go to `oracle`.
+  /// Inputs come from `buffers`; outputs, which the reference writes in dtypes of its own, go to `oracle`.
   std::string reference_call() const {
     std::string code =
         "\ninline cudaError_t reference(const Buffers& buffers, const Buffers& oracle, const long long* p) "
         "{\n" +
         parameters();
     for (const Specialised& specialised : specialisations_) {
-      Bindings known = request_.provenance.target.options;
+      Bindings known = options_;
       known.insert(specialised.values.begin(), specialised.values.end());
       code += fmt::format("  if ({}) {{\n", condition_of(specialised));
       std::vector<std::string> arguments;
       for (std::size_t i = 0; i < task_.reference_arguments.size(); ++i) {
-        const std::string& name = task_.reference_arguments[i].text;
-        code += "    " + reference_argument(name, i, known);
+        code += reference_argument(task_.reference_arguments[i], i, known);
         arguments.push_back(fmt::format("&argument_{}", i));
       }
       const auto triple = [&](const Expression(&dims)[3]) {
@@ -235,20 +455,21 @@ class MainWriter {
     return code + "  return cudaErrorInvalidValue;\n}\n";
   }
 
-  std::string reference_argument(const std::string& name, std::size_t position, const Bindings& known) const {
-    for (std::size_t i = 0; i < task_.inputs.size(); ++i) {
-      if (task_.inputs[i].name == name) return fmt::format("void* argument_{} = buffers[{}];\n", position, i);
+  std::string reference_argument(const ArgumentSpec& argument, std::size_t position, const Bindings& known) const {
+    const int index = index_of(argument.text);
+    if (index >= 0) {
+      const std::string_view side = tensors_[static_cast<std::size_t>(index)].output ? "oracle" : "buffers";
+      return fmt::format("    void* argument_{} = {}[{}];\n", position, side, index);
     }
-    for (std::size_t i = 0; i < task_.outputs.size(); ++i) {
-      if (task_.outputs[i].name == name) {
-        return fmt::format("void* argument_{} = oracle[{}];\n", position, task_.inputs.size() + i);
-      }
-    }
-    return fmt::format("int argument_{} = static_cast<int>({});\n", position, cpp(Expression::parse(name), known));
+    if (task_.tensor(argument.text) != nullptr) return declared_null(position);
+    return declared_argument(argument, position, [&](const Expression& value) { return cpp(value, known); });
   }
 
   const ExportRequest& request_;
   const Task& task_;
+  const Bindings& options_;
+  std::vector<TensorPlace> tensors_;     ///< Their positions are the program's indices.
+  std::map<std::string, DType> wanted_;  ///< What the reference writes, by the output's name.
   const std::vector<Specialised>& kernels_;
   const std::vector<Measured>& measured_;
   std::vector<Specialised> specialisations_;  ///< The first kernel of each.

@@ -182,6 +182,23 @@ SourceTree exported_files(const ExportRequest& request) {
   return files;
 }
 
+/// The files that tensors are drawn from, in hexadecimal digits: JSON holds text alone.
+ordered_json drawn_files(const Task& task) {
+  ordered_json files = ordered_json::object();
+  for (const auto& [path, content] : task.files) {
+    std::string digits;
+    for (const char c : content) digits += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    files[task.name + "/" + path] = digits;
+  }
+  return files;
+}
+
+/// The files of one or several kernels of a task.
+void add_files(ordered_json& json, const Task& task, const SourceTree& files) {
+  json["files"] = files;
+  if (!task.files.empty()) json["drawn_files"] = drawn_files(task);
+}
+
 /// A slash next to a star is written as its JSON escape: a string can then neither end the comment nor seem to
 /// open another.
 std::string within_comment(const std::string& json) {
@@ -277,7 +294,7 @@ std::string readable_dispatch(const std::vector<ExportRequest>& requests,
 
 std::string provenance_block(const ExportRequest& request) {
   ordered_json json = kernel_json(request);
-  json["files"] = exported_files(request);
+  add_files(json, request.task, exported_files(request));
   return block_of(kExportFormat, json);
 }
 
@@ -288,7 +305,9 @@ std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests
     kernels.push_back(kernel_json(request));
     files.merge(exported_files(request));
   }
-  return block_of(kDispatchFormat, {{"kernels", kernels}, {"files", files}});
+  ordered_json json = {{"kernels", kernels}};
+  add_files(json, requests.front().task, files);
+  return block_of(kDispatchFormat, json);
 }
 
 }  // namespace evo

@@ -129,9 +129,25 @@ Program read_program(std::string_view text, std::size_t index, const JsonPlace& 
   return program;
 }
 
-SourceTree read_files(const JsonPlace& place) {
+/// Bytes that are written as hexadecimal digits.
+std::string read_bytes(const JsonPlace& place) {
+  const std::string digits = place.text();
+  std::string bytes;
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    const std::string pair = digits.substr(i, 2);
+    const bool plain = pair.size() == 2 && pair.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (!plain) place.fail("expected pairs of hexadecimal digits");
+    bytes += static_cast<char>(*number_in<unsigned>(pair, 16));
+  }
+  return bytes;
+}
+
+SourceTree read_files(const JsonPlace& root) {
   SourceTree tree;
-  for (const auto& [path, text] : place.members()) tree.emplace(path, text.text());
+  for (const auto& [path, text] : root.at("files").members()) tree.emplace(path, text.text());
+  const auto drawn = root.find("drawn_files");
+  if (!drawn) return tree;
+  for (const auto& [path, digits] : drawn->members()) tree.emplace(path, read_bytes(digits));
   return tree;
 }
 
@@ -173,10 +189,10 @@ void require_task(const Exported& exported, const JsonPlace& root) {
 
 /// One kernel, whose sources are numbered from `first_source` on in the file.
 Exported read_kernel(const JsonPlace& place, std::string_view text, std::size_t first_source) {
-  // The last two belong to the root, which is the kernel itself in a file of one kernel.
+  // The last three belong to the root, which is the kernel itself in a file of one kernel.
   place.allow_only({"task", "task_hash", "genome", "target", "device", "objective", "latency_us", "worst_relative_l2",
                     "timings", "salt", "run", "candidate", "evo_version", "nvrtc_version", "compile_flags", "programs",
-                    "format", "files"});
+                    "format", "files", "drawn_files"});
   Exported exported;
   exported.provenance = read_provenance(place);
   const std::vector<JsonPlace> programs = place.at("programs").items();
@@ -188,7 +204,7 @@ Exported read_kernel(const JsonPlace& place, std::string_view text, std::size_t 
 }
 
 std::vector<Exported> read_kernels(const JsonPlace& root, std::string_view text) {
-  root.allow_only({"format", "kernels", "files"});
+  root.allow_only({"format", "kernels", "files", "drawn_files"});
   std::vector<Exported> kernels;
   std::size_t sources = 0;
   for (const JsonPlace& place : root.at("kernels").items()) {
@@ -220,7 +236,7 @@ std::vector<Exported> read_plain(std::string_view text, std::string_view name) {
     kernels.push_back(read_kernel(root, text, 0));
   }
   for (Exported& exported : kernels) {
-    exported.tree = read_files(root.at("files"));
+    exported.tree = read_files(root);
     try {
       require_task(exported, root);
     } catch (const Error& error) {

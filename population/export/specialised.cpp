@@ -29,9 +29,11 @@ const std::set<std::string_view> kKeywords = {
 
 /// Names that the host code uses itself.
 const std::set<std::string_view> kHostNames = {
-    "Checked", "Launch", "Workspaces", "accepted", "all",    "arguments",     "box",      "buffers",   "bytes",
-    "dims",    "encode", "error",      "exact",    "launch", "limit",         "log_size", "next",      "oracle",
-    "p",       "shapes", "sizes",      "start",    "stream", "strides_bytes", "within",   "workspace", "workspaces"};
+    "Checked", "DType",        "Draw",      "Launch",    "Tensor",   "Workspaces",    "accepted",
+    "all",     "arguments",    "box",       "buffers",   "bytes",    "dims",          "encode",
+    "error",   "exact",        "launch",    "limit",     "log_size", "next",          "oracle",
+    "p",       "shapes",       "sizes",     "start",     "stream",   "strides_bytes", "tensors",
+    "within",  "within_reals", "workspace", "workspaces"};
 
 /// Its names that carry another name or a number start with these. The last is what host_name adds.
 constexpr std::string_view kHostStarts[] = {"derived_", "argument_", "limit_", "evo_"};
@@ -53,6 +55,27 @@ expr::WrittenNames written_parameters(const Task& task) {
   for (const std::string& name : task.shape_parameters)
     if (host_name(name) != name) written[name] = host_name(name);
   return written;
+}
+
+std::vector<TensorPlace> present_tensors(const ExportRequest& request) {
+  std::vector<TensorPlace> places;
+  for (const auto* tensors : {&request.task.inputs, &request.task.outputs}) {
+    for (const Tensor& tensor : *tensors) {
+      if (is_present(tensor, request.provenance.target.options))
+        places.push_back({&tensor, tensors == &request.task.outputs});
+    }
+  }
+  return places;
+}
+
+std::string pointer_type(const TensorPlace& place, const ExportRequest& request) {
+  const DType dtype = dtype_of(*place.tensor, request.provenance.target.options);
+  const bool plain = dtype == DType::boolean || (bits_of(dtype) > 8 && dtype != DType::f16 && dtype != DType::bf16);
+  return fmt::format("{}{}*", place.output ? "" : "const ", plain ? cuda_name_of(dtype) : "void");
+}
+
+Expression as_condition(const Expression& expression) {
+  return Expression::parse(fmt::format("true && ({})", expression.text()));
 }
 
 std::string condition_of(const Specialised& specialised) {

@@ -35,6 +35,21 @@ std::string host_name(const std::string& name);
 /// host_name of the task's shape parameters, for expressions.
 expr::WrittenNames written_parameters(const Task& task);
 
+/// A tensor that is there under the chosen options.
+struct TensorPlace {
+  const Tensor* tensor = nullptr;
+  bool output = false;
+};
+
+/// The tensors of a call: the inputs, then the outputs, in the task's order.
+std::vector<TensorPlace> present_tensors(const ExportRequest& request);
+
+/// "const float*": the launcher's type for a tensor. C++ has none for 8-bit codes and small floats: "void*".
+std::string pointer_type(const TensorPlace& place, const ExportRequest& request);
+
+/// The expression, which may be an integer, as true or false.
+Expression as_condition(const Expression& expression);
+
 /// "D == 64": the condition under which a call is of this specialisation.
 std::string condition_of(const Specialised& specialised);
 

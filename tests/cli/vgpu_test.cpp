@@ -112,18 +112,20 @@ TEST_CASE("evo vgpu refuses wrong input with a message of one line") {
   check_refused(with({"saxpy", "--arg", "flaot:1"}), 2, {"flaot", "float"});
   check_refused(with({"saxpy", "--arg", "float[10]:normall"}), 2, {"normall", "normal"});
   check_refused(with({"saxpy", "--arg", "float[]:zeros"}), 2, {"how many"});
-  check_refused(with({"saxpy", "--arg", "y"}), 2, {"y"});
-  check_refused(with({"saxpy", "--arg", "float[4]:@none.npy"}), 2, {"none.npy"});
+  check_refused(with({"saxpy", "--arg", "y", "--arg", "null", "--arg", "float:1", "--arg", "unsigned:1"}), 2,
+                {"--arg y: no earlier"});
+  check_refused(
+      with({"saxpy", "--arg", "float[4]:@none.npy", "--arg", "null", "--arg", "float:1", "--arg", "unsigned:1"}), 2,
+      {"none.npy"});
   check_refused(with({"saxpy", "--grid", "0"}), 2, {"--grid"});
   check_refused(with({"saxpy", "--device", "cuda:0"}), 3, {"cuda:0"});
   check_refused(with({"saxpy", "--arch", "x"}), 2, {"--arch x", "sm_90"});
+  check_refused(with({"saxpy", "--max-instructions", "0"}), 2, {"--max-instructions"});
   for (const char* option : {"--seed", "--print"}) {
     for (const char* number : {"-1", "99999999999999999999", "1x", ""})
       check_refused(with({"saxpy", option, number}), 2, {option, "give a whole number"});
   }
-  const Outcome few = with({"saxpy", "--arg", "float:1"});
-  CHECK(few.code == 1);
-  CHECK(few.out.find("takes 4 arguments") != std::string::npos);
+  check_refused(with({"saxpy", "--arg", "float:1"}), 2, {"saxpy takes 4 arguments (float*, float const*, float"});
 }
 
 TEST_CASE("a number that an argument's type does not hold is refused, not changed") {
@@ -191,4 +193,159 @@ TEST_CASE("a buffer of more elements than can be counted is refused") {
     check_refused(bench.evo({"vgpu", "k.cu", "--arg", "o=long[" + std::string(dims) + "]:unset"}), 2,
                   {"--arg", "elements"});
   check_refused(bench.evo({"vgpu", "k.cu", "--arg", "o=long[4294967296]:unset"}), 2, {"'o'", "too large"});
+}
+
+TEST_CASE("an argument that cannot be the kernel's parameter is refused with its number and both types") {
+  const Bench bench;
+  bench.write("k.cu", R"(struct Pair { int first; double second; };
+__global__ void k(float* out, float a, int n, Pair pair) {}
+extern "C" __global__ void plain(float* out, float a, int n, double d, unsigned long l) {}
+)");
+  const auto given = [&](const std::string& kernel, const std::vector<std::string>& arguments) {
+    std::vector<std::string> command{"vgpu", "k.cu", "--kernel", kernel};
+    for (const std::string& argument : arguments) command.insert(command.end(), {"--arg", argument});
+    return bench.evo(command);
+  };
+  const std::string out = "out=float[4]:zeros", pair = "{int:1;double:2}";
+  CHECK(given("k", {out, "float:1", "int:2", pair}).code == 0);
+  CHECK(given("k", {"null", "float:1", "unsigned:2", "bytes:00112233445566778899aabbccddeeff"}).code == 0);
+  check_refused(given("k", {out, "int:1", "int:2", pair}), 2, {"argument 2 of k is float, int ('int:1') was given"});
+  check_refused(given("k", {out, "float:1", "float:2", pair}), 2, {"argument 3 of k is int", "'float:2'"});
+  check_refused(given("k", {out, "float:1", "long:2", pair}), 2, {"argument 3 of k is int", "'long:2'"});
+  check_refused(given("k", {out, "float:1", "int:2", "{int:1;float:2}"}), 2,
+                {"argument 4 of k is Pair (16 bytes), 8 bytes"});
+  check_refused(given("k", {"float:1", "float:1", "int:2", pair}), 2, {"argument 1 of k is float*", "'float:1'"});
+  check_refused(given("k", {out, "out", "int:2", pair}), 2, {"argument 2 of k is float, the buffer 'out'"});
+  CHECK(given("plain", {out, "float:1", "int:2", "double:3", "ulong:4"}).code == 0);
+  check_refused(given("plain", {out, "int:1", "int:2", "double:3", "ulong:4"}), 2, {"argument 2 of plain is float"});
+  check_refused(given("plain", {out, "float:1", "float:2", "double:3", "ulong:4"}), 2,
+                {"argument 3 of plain is an integer of 4 bytes, float"});
+  check_refused(given("plain", {out, "float:1", "int:2", "long:3", "ulong:4"}), 2, {"argument 4 of plain is double"});
+  check_refused(given("plain", {out, "float:1", "int:2", "double:3", "double:4"}), 2,
+                {"argument 5 of plain is an integer or a pointer of 8 bytes, double"});
+}
+
+TEST_CASE("variables of the file are set before the first launch and shown and written after the last") {
+  const Bench bench;
+  bench.write("k.cu", R"(__constant__ float weights[4] = {1, 2, 3, 4};
+namespace here { __device__ double scale = 2; }
+static __device__ unsigned hits[2];
+__global__ void k(float* out) {
+  out[threadIdx.x] = weights[threadIdx.x] * here::scale;
+  atomicAdd(&hits[0], 1u);
+}
+)");
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> command{"vgpu", "k.cu", "--block", "4", "--arg", "out=float[4]:zeros"};
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  };
+  CHECK(bench.json(run({}))["buffers"][0]["values"][3] == 8);
+  const auto json = bench.json(run({"--symbol", "weights=float[4]:{10,20,30,40}", "--symbol", "scale=double:0.5",
+                                    "--symbol", "hits=unsigned[2]:unset", "--out", "hits=hits.bin"}));
+  CHECK(json["buffers"][0]["name"] == "weights");
+  CHECK(json["buffers"][1]["values"][0] == 0.5);
+  CHECK(json["buffers"][2]["values"][0] == 4);
+  CHECK(json["buffers"][2]["changed"] == 1);
+  CHECK(json["buffers"][3]["values"][3] == 20);
+  CHECK(bench.read("hits.bin").size() == 8);
+  check_refused(bench.evo(run({"--symbol", "wights=float:1"})), 2, {"wights", "weights", "here::scale"});
+  check_refused(bench.evo(run({"--symbol", "weights=float[5]:ones"})), 2, {"weights", "16 bytes, 20"});
+  check_refused(bench.evo(run({"--symbol", "weights=flaot[4]:ones"})), 2, {"--symbol", "flaot"});
+  check_refused(bench.evo(run({"--symbol", "weights"})), 2, {"--symbol weights", "NAME=TYPE"});
+}
+
+TEST_CASE("options go to NVRTC as they are, and ours give way") {
+  const Bench bench;
+  bench.write("k.cu", R"(template <class T> concept Small = sizeof(T) == 4;
+template <Small T> __device__ T halved(T x) { return x / 2; }
+__global__ void k(float* out) { *out = halved(__sinf(1.0f)) + sinf(*out); }
+)");
+  const std::vector<std::string> plain{"vgpu", "k.cu", "--arg", "out=float[1]:ones"};
+  const auto with = [&](std::vector<std::string> options) {
+    std::vector<std::string> command = plain;
+    for (const std::string& option : options) command.insert(command.end(), {"--nvrtc-option", option});
+    return command;
+  };
+  CHECK(bench.evo(plain).code == 2);
+  const auto exact = bench.json(with({"--std=c++20"}));
+  const auto fast = bench.json(with({"-std=c++20", "--use_fast_math"}));
+  CHECK(exact["launches"][0]["warp_instructions"] > fast["launches"][0]["warp_instructions"]);
+  check_refused(bench.evo(with({"--no-such-option"})), 2, {"--no-such-option"});
+  check_refused(bench.evo(with({"--gpu-architecture=sm_80"})), 2, {"--arch"});
+}
+
+TEST_CASE("an endless loop ends at the limit that was given, and its lines are named") {
+  const Bench bench;
+  bench.write("k.cu", R"(__global__ void spin(int* x) {
+  int i = 0;
+  while (x[0] == 0) {
+    i += x[1];
+    if (i == -1) x[2] = i;
+  }
+}
+)");
+  const Outcome outcome = bench.evo({"vgpu", "k.cu", "--arg", "x=int[4]:zeros", "--max-instructions", "20000"});
+  CHECK(outcome.code == 1);
+  CHECK(outcome.out.find("has not ended after 20000 instructions; it runs in lines 3 to 5") != std::string::npos);
+  CHECK(outcome.out.find("--max-instructions") != std::string::npos);
+  const Outcome watched = bench.evo({"sanitize", "k.cu", "--arg", "x=int[4]:zeros", "--max-instructions", "20000"});
+  CHECK(watched.code == 1);
+  CHECK(watched.out.find("it runs in lines 3 to 5") != std::string::npos);
+}
+
+TEST_CASE("headers of the C and C++ library that kernels include are there") {
+  const Bench bench;
+  bench.write("k.cu", R"(#include <float.h>
+#include <cfloat>
+#include <limits.h>
+#include <climits>
+#include <algorithm>
+#include <numeric>
+#include <new>
+#include <initializer_list>
+struct Pair { int a; float b; };
+__device__ int total(std::initializer_list<int> v) { int s = 0; for (int x : v) s += x; return s; }
+__global__ void k(float* f, int* o, uint n) {
+  alignas(Pair) unsigned char room[sizeof(Pair)];
+  const Pair* pair = new (room) Pair{3, 2.5f};
+  int v[4] = {4, 2, 9, 1};
+  std::swap(v[0], v[1]);
+  f[0] = FLT_MAX; f[1] = FLT_EPSILON; f[2] = DBL_DIG; f[3] = pair->b;
+  o[0] = INT_MAX; o[1] = CHAR_BIT; o[2] = std::max(3, 4) + std::clamp(12, 0, 10); o[3] = total({1, 2, 3});
+  o[4] = *std::max_element(v, v + 4); o[5] = std::accumulate(v, v + 4, 0); o[6] = std::gcd(12, 18);
+  o[7] = v[0] + pair->a + n;
+}
+)");
+  const auto json =
+      bench.json({"vgpu", "k.cu", "--arg", "f=float[4]:zeros", "--arg", "o=int[8]:zeros", "--arg", "uint:5"});
+  CHECK(json["buffers"][0]["values"][0].get<float>() == std::numeric_limits<float>::max());
+  CHECK(json["buffers"][0]["values"][1].get<float>() == std::numeric_limits<float>::epsilon());
+  CHECK(json["buffers"][0]["values"][3] == 2.5);
+  const std::vector<int> expected{std::numeric_limits<int>::max(), 8, 14, 6, 9, 16, 6, 10};
+  CHECK(json["buffers"][1]["values"].get<std::vector<int>>() == expected);
+}
+
+TEST_CASE("a buffer that is read and then written passes memory twice in the model") {
+  const Bench bench;
+  bench.write("k.cu", R"(__global__ void add(float* y, const float* x) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] += x[i];
+}
+__global__ void copy(float* y, const float* x) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = x[i];
+}
+)");
+  // 64 MB in all: more than L2 holds.
+  const auto memory_us = [&](const std::string& kernel) {
+    return bench
+        .json({"vgpu", "k.cu", "--kernel", kernel, "--grid", "8192", "--block", "1024", "--arg",
+               "y=float[8388608]:ones", "--arg", "x=float[8388608]:ones"})["launches"][0]["cost"]["memory_us"]
+        .get<double>();
+  };
+  const double copied = memory_us("copy");
+  CHECK(copied > 0);
+  CHECK(memory_us("add") / copied > 1.49);
+  CHECK(memory_us("add") / copied < 1.51);
 }

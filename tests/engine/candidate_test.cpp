@@ -246,6 +246,27 @@ TEST_CASE("programs and plans that do different work have different hashes") {
   CHECK(one.source_hash() != two.source_hash());
 }
 
+TEST_CASE("a launch names the template's instance that its genome chose") {
+  const SourceTree tree =
+      edited(scale_task(), "scale/plain/family.json", R"("kernel": "scale")", R"("kernel": "ns::scale<${threads}>")");
+  const Candidate candidate = Scale(tree).candidate(genome(32, 2));
+  CHECK(kernels_of(candidate.programs[0]) == std::vector<std::string>{"ns::scale<32>"});
+}
+
+TEST_CASE("programs know the template lines of their sources, as long as the templates give them") {
+  Scale scale;
+  const Candidate candidate = scale.candidate(genome(32, 2));
+  const Program& program = candidate.programs[0];
+  REQUIRE(program.lines.origin_of(1));
+  const auto lines = [&](const SourceTree& tree) {
+    return lines_of(tree, scale.task, scale.family, candidate.genome, scale.target.options, program, scale.facts);
+  };
+  CHECK(lines(scale.tree).origin_of(1) == program.lines.origin_of(1));
+  SourceTree changed = scale.tree;
+  changed["scale/plain/kernel.cu"] += "// more\n";
+  CHECK(lines(changed).empty());
+}
+
 TEST_CASE("the reference is rendered for a specialisation and writes f32") {
   const Scale scale;
   const Program program = reference_program(scale.tree, scale.task, scale.target.options, {{"M", number(64)}},

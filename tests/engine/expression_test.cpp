@@ -286,6 +286,20 @@ TEST_CASE("names that are not known are written as the C++ around them has them"
         "((derived_bytes * S) + 64LL)");
 }
 
+TEST_CASE("integers next to real numbers are cast to double in C++") {
+  const Bindings known = {{"tile", number(64)}, {"half", 0.5}};
+  const auto cpp = [&](std::string_view text) { return to_cpp(parse(text), known, {}, {"scale"}); };
+  CHECK(cpp("S * half") == "(static_cast<double>(S) * 0.5)");
+  CHECK(cpp("scale * (S + tile)") == "(scale * static_cast<double>((S + 64LL)))");
+  CHECK(cpp("rsqrt(S)") == "(1.0 / std::sqrt(static_cast<double>(S)))");
+  CHECK(cpp("max(S, 1.5)") == "(static_cast<double>(S) > 1.5 ? static_cast<double>(S) : 1.5)");
+  CHECK(cpp("S > 8 ? S : half") == "((S > 8LL) ? static_cast<double>(S) : 0.5)");
+  CHECK(cpp("0.5 < S < B") == "((0.5 < static_cast<double>(S)) && (S < B))");
+  CHECK(cpp("S > half ? 1 : 2") == "((static_cast<double>(S) > 0.5) ? 1LL : 2LL)");
+  CHECK(expr::is_real_in_cpp(parse("S / sqrt(B)"), known));
+  CHECK_FALSE(expr::is_real_in_cpp(parse("S * tile > 2.5"), known));
+}
+
 TEST_CASE("an expression that would be too long as C++ is refused before it is written") {
   // Each operand of min, max or `in` and each level of ceil_div repeats what stands before it: 2^60 letters here.
   std::string many = "x";

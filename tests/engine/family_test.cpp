@@ -141,3 +141,12 @@ TEST_CASE("facts contain every limit under its name") {
                                      {"sm_count", number(132)},
                                      {"wgmma", Value{true}}});
 }
+
+TEST_CASE("a kernel may be a template's instance that depends on genes, but not on what no program depends on") {
+  CHECK(load_complaint(R"("kernel": "gather")", R"("kernel": "ns::gather<${threads}, float>")") == "");
+  CHECK_THAT(load_complaint(R"("kernel": "gather")", R"("kernel": "gather<${tile}>")"),
+             ContainsSubstring("launches[1].kernel: 'tile' reads unknown name 'tile'"));
+  CHECK_THAT(load_complaint(R"("kernel": "gather")", R"("kernel": "gather<${N}>")"),
+             ContainsSubstring("launches[1].kernel: 'N' reads unknown name 'N'"));
+  CHECK_THAT(load_complaint(R"("kernel": "gather")", R"("kernel": "gather<3")"), ContainsSubstring("is not a name"));
+}

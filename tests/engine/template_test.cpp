@@ -166,3 +166,41 @@ TEST_CASE("loops, includes, blocks and output are bounded") {
   CHECK_THAT(render_complaint("//% for i in 0..90000\n" + std::string(100, 'x') + "\n//% end\n"),
              ContainsSubstring("characters of output"));
 }
+
+TEST_CASE("each rendered line knows the template and the line that it comes from") {
+  const SourceTree tree = {
+      {"t/f/kernel.cu", "first\n//% include \"include/part.cuh\"\n//% for i in 0..2\n${i}\n//% end\nlast\n"},
+      {"include/part.cuh", "//% # remark\npart\nmore\n"}};
+  const Rendered rendered = render_with_lines(tree, "t/f/kernel.cu", {});
+  CHECK(rendered.text == "first\npart\nmore\n0\n1\nlast\n");
+  const std::vector<std::pair<std::string, std::size_t>> origins = {{"t/f/kernel.cu", 1},    {"include/part.cuh", 2},
+                                                                    {"include/part.cuh", 3}, {"t/f/kernel.cu", 4},
+                                                                    {"t/f/kernel.cu", 4},    {"t/f/kernel.cu", 6}};
+  for (std::size_t i = 0; i < origins.size(); ++i)
+    CHECK(rendered.lines.origin_of(i + 1) == LineMap::Origin{origins[i].first, origins[i].second});
+  CHECK(!rendered.lines.origin_of(0));
+}
+
+TEST_CASE("messages name template lines in place of rendered ones") {
+  LineMap lines;
+  lines.add(1, "t/f/kernel.cu", 3);
+  lines.add(2, "include/a.cuh", 8);
+  CHECK(lines.translated("kernel.cu(1): error: no\n  x = 1;\n  detected at line 3\n") ==
+        "t/f/kernel.cu:3: error: no\n  x = 1;\n  detected at include/a.cuh:9\n");
+  CHECK(lines.translated("kernel k, line 2, block (0, 0, 0): also in line 1") ==
+        "kernel k, include/a.cuh:8, block (0, 0, 0): also in t/f/kernel.cu:3");
+  // Lines of headers and of PTX are none of the template's.
+  const std::string header = "h.h(2): error: no\n  instantiation of \"g\" at line 1\n  \"f\" at line 2 of ";
+  CHECK(lines.translated(header + "kernel.cu\n") == header.substr(0, header.find("line 2 of")) + "include/a.cuh:8\n");
+  for (const char* other : {"PTX line 1", "ptxas x, line 1; error", "declared at line 1 of b.h", "online 1", "line x"})
+    CHECK(lines.translated(other) == other);
+  CHECK(LineMap().translated("kernel.cu(1): error") == "kernel.cu(1): error");
+}
+
+TEST_CASE("a line of text may have expressions") {
+  CHECK(TextTemplate::parse("reduce<${tile * 2}, ${'}'}>").render({{"tile", Value(std::int64_t{32})}}) ==
+        "reduce<64, }>");
+  CHECK(TextTemplate::parse("scale").render({}) == "scale");
+  CHECK(complaint_of([] { TextTemplate::parse("${"); }) == "'${' without '}'");
+  CHECK(complaint_of([] { TextTemplate::parse("${x}").render({}); }) == "'x': unknown name 'x'");
+}

@@ -53,21 +53,21 @@ TEST_CASE("compile pool and model pool reuse each other's binaries") {
     ModelPool models(options, 1);
     models.model(program, program.plans.at("tiny"), {}).wait();
   }
-  const auto compiled = options.binaries->find({program.source, options.device.arch, program.max_registers});
+  const auto compiled = options.binaries->find(protocol::compile_request(program, options.device.arch));
   REQUIRE(compiled);
 
   // The compiler would crash if it compiled this source.
-  const protocol::Compile never{crashing.source, options.device.arch, crashing.max_registers};
+  const protocol::Compile never = protocol::compile_request(crashing, options.device.arch);
   options.binaries->keep(never, *compiled);
   std::vector<std::string> command = options.worker_command;
   command.push_back("compile");
   CompilePool pool({command}, 1, 10, options.binaries);
-  const CompilePool::Result result = pool.compile(never.source, never.arch, never.max_registers).get();
+  const CompilePool::Result result = pool.compile(never).get();
   REQUIRE(std::holds_alternative<Binary>(result));
   CHECK(std::get<Binary>(result).ptx == compiled->ptx);
-  const CompilePool::Result other = pool.compile(never.source, "sm_75", never.max_registers).get();
+  const CompilePool::Result other = pool.compile({never.source, "sm_75", never.max_registers}).get();
   CHECK(std::get<Failure>(other).verdict == Verdict::crashed);
-  pool.compile(program.source, options.device.arch, 64).wait();
+  pool.compile({program.source, options.device.arch, 64}).wait();
   CHECK(options.binaries->find({program.source, options.device.arch, 64}));
   ModelPool models(options, 1);
   const ModelPool::Result asked = models.model(crashing, crashing.plans.at("tiny"), {}).get();

@@ -1,5 +1,6 @@
 #include "evaluator/compile/compiler.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
@@ -7,7 +8,9 @@
 
 #include "engine/base/error.h"
 #include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/compile/ptx_text.h"
 #include "evaluator/compile/ptxas_log.h"
+#include "evaluator/compile/toolkit_headers.h"
 
 using namespace evo;
 using Catch::Matchers::ContainsSubstring;
@@ -36,6 +39,17 @@ Failure refused(std::string_view source, std::string_view arch = "sm_90a") {
   auto result = nvrtc()->compile(source, arch, 0);
   REQUIRE(std::holds_alternative<Failure>(result));
   return std::get<Failure>(std::move(result));
+}
+
+std::variant<Binary, Failure> built(const std::string& source, const std::vector<std::string>& kernels) {
+  SourceRequest request;
+  request.source = source;
+  request.kernels = kernels;
+  return nvrtc()->compile(request);
+}
+
+bool has_toolkit() {
+  return !toolkit_include_folders(NvrtcEnvironment::of_process(), nvrtc()->path()).empty();
 }
 
 constexpr const char* kScale = R"(extern "C" __global__ void scale(float* x, float by) { x[threadIdx.x] *= by; })";
@@ -169,4 +183,87 @@ TEST_CASE("wgmma under register pressure is reported as a performance warning") 
 TEST_CASE("the compiler reports the version and path of NVRTC") {
   CHECK(nvrtc()->version().find('.') != std::string::npos);
   CHECK_THAT(nvrtc()->path(), ContainsSubstring("libnvrtc"));
+}
+
+TEST_CASE("kernels are found by their C++ names, whatever their linkage") {
+  const std::string source = R"(extern "C" __global__ void plain(float* x) { x[0] = 1; }
+__global__ void mangled(float* x) { x[0] = 2; }
+namespace ns { __global__ void inside(float* x) { x[0] = 3; } }
+namespace { __global__ void unnamed(float* x) { x[0] = 4; } }
+static __global__ void hidden(float* x) { x[0] = 5; }
+template <class T, int N> __global__ void reduce(T* x) { x[0] = N; })";
+  const std::vector<std::string> names = {"plain",   "mangled", "ns::inside",         "inside",
+                                          "unnamed", "hidden",  "reduce<float, 256>", "reduce<int,2>"};
+  const auto result = built(source, names);
+  REQUIRE(std::holds_alternative<Binary>(result));
+  const Build& build = std::get<Binary>(result).build;
+  const auto all = ptx_text::kernels(std::get<Binary>(result).ptx);
+  CHECK(all.size() == 7);
+  for (const std::string& name : names) {
+    INFO(name);
+    CHECK(std::ranges::count(all, build.ptx_name(name)) == 1);
+  }
+  CHECK(build.ptx_name("reduce<float, 256>") == "_Z6reduceIfLi256EEvPT_");
+  CHECK(build.ptx_name("plain") == "plain");
+}
+
+TEST_CASE("a kernel that is not there is reported with those that are") {
+  const std::string source = R"(__global__ void scale(float* x) { x[0] = 2; }
+namespace ns { __global__ void gather(float* x) { x[0] = 3; } }
+__global__ void twice(float* x) { x[0] = 2; }
+__global__ void twice(int* x) { x[0] = 2; }
+template <class T, int N> __global__ void reduce(T* x) { static_assert(N > 1, "too small"); x[0] = N; })";
+  const auto reason = [&](const std::string& kernel) {
+    const auto result = built(source, {"scale", kernel});
+    REQUIRE(std::holds_alternative<Failure>(result));
+    CHECK(std::get<Failure>(result).verdict == Verdict::compile_failed);
+    return std::get<Failure>(result).reason;
+  };
+  CHECK_THAT(reason("scal"), ContainsSubstring("the program has no kernel scal; there are: ") &&
+                                 ContainsSubstring("scale") && ContainsSubstring("ns::gather"));
+  CHECK_THAT(reason("twice"), ContainsSubstring("several kernels are called twice: ") &&
+                                  ContainsSubstring("twice(float*)") && ContainsSubstring("twice(int*)"));
+  CHECK_THAT(reason("reduce<float>"),
+             ContainsSubstring("the program has no kernel reduce<float>: cannot determine which instance") &&
+                 ContainsSubstring("there are: ") && ContainsSubstring("scale"));
+  CHECK_THAT(reason("missing<3>"), ContainsSubstring("no kernel missing<3>: identifier \"missing\" is undefined"));
+  CHECK_THAT(reason("reduce<float, 1>"), ContainsSubstring("kernel.cu(5): error: static assertion failed"));
+}
+
+TEST_CASE("toolkit headers, CUB and the names of the C++ library are there for sources that use them") {
+  if (!has_toolkit()) SKIP("the CUDA Toolkit's headers are not on this machine");
+  const auto result = built(R"(#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <mma.h>
+#include <cub/block/block_reduce.cuh>
+#include <cstdint>
+#include <cassert>
+template <int kThreads>
+__global__ void reduce(const __nv_bfloat16* x, float* y, int n) {
+  using Reduce = cub::BlockReduce<float, kThreads>;
+  __shared__ typename Reduce::TempStorage storage;
+  float largest = -INFINITY;
+  for (std::int32_t i = threadIdx.x; i < n; i += kThreads) largest = fmaxf(largest, __bfloat162float(x[i]));
+  assert(n > 0);
+  const float sum = Reduce(storage).Sum(largest);
+  if (threadIdx.x == 0) y[0] = sum;
+})",
+                            {"reduce<128>"});
+  if (const Failure* failure = std::get_if<Failure>(&result)) FAIL(failure->reason << "\n" << failure->log);
+  CHECK_THAT(std::get<Binary>(result).build.flags, ContainsSubstring("-I"));
+  const auto plain = built(R"(__global__ void k(float* x, uint32_t n) { x[n] = INFINITY + M_PI; })", {"k"});
+  CHECK(std::holds_alternative<Binary>(plain));
+}
+
+TEST_CASE("only sources that need headers are compiled with them") {
+  for (const char* source : {"#include <mma.h>\n", "  #  include \"x.h\"\n", "float x = INFINITY;", "uint32_t n = 3;"})
+    CHECK(needs_headers(source));
+  for (const char* source :
+       {"// include nothing\n", "float infinity = 1; int INFINITY_2 = 3;", "#define INFINITY 1e38f\n INFINITY",
+        "using uint64_t = unsigned long; uint64_t n;", "typedef unsigned long uint64_t;\nuint64_t n;"})
+    CHECK(!needs_headers(source));
+  const Binary binary = compiled(kScale);
+  std::string options;
+  for (const std::string& option : compile_options("sm_90a", 0)) options += (options.empty() ? "" : " ") + option;
+  CHECK(binary.build.flags == options);
 }

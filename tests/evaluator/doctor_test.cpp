@@ -18,7 +18,7 @@ namespace {
 /// A compiler that accepts every source and returns an empty binary.
 class FakeCompiler final : public Compiler {
  public:
-  std::variant<Binary, Failure> compile(std::string_view, std::string_view, int) override {
+  std::variant<Binary, Failure> compile(const SourceRequest&) override {
     if (missing) throw machine_error("no such architecture");
     return Binary{};
   }

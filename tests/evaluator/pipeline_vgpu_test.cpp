@@ -148,3 +148,51 @@ TEST_CASE("two sources that differ only in names compile to the same cubin and a
   CHECK(evaluations[1].verdict == Verdict::duplicate);
   CHECK(evaluations[1].latency_us == evaluations[0].latency_us);
 }
+
+TEST_CASE("on the virtual GPU kernels are found by their C++ names, and headers are there") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  const PipelineOptions options = vgpu_options();
+  const auto pipeline = make_pipeline(options);
+  const std::string body =
+      "(const float* a, const float* b, float* c, int n) {\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) c[i] = a[i] + b[i];\n}\n";
+  const auto launching = [&](const std::string& source, const std::string& kernel) {
+    Candidate candidate = toy_candidate(options, source);
+    for (Program& program : candidate.programs)
+      for (auto& [shape, plan] : program.plans)
+        for (Launch& launch : plan.launches) launch.kernel = kernel;
+    return evaluate_one(*pipeline, candidate);
+  };
+  for (const auto& [source, kernel] :
+       std::vector<std::pair<std::string, std::string>>{{"__global__ void add" + body, "add"},
+                                                        {"namespace ns { __global__ void add" + body + "}", "ns::add"},
+                                                        {"template <int N> __global__ void add" + body, "add<32>"},
+                                                        {"#include <cstdint>\n__global__ void add" + body, "add"}}) {
+    const Evaluation evaluation = launching(source, kernel);
+    INFO(source << evaluation.reason);
+    CHECK(evaluation.verdict == Verdict::valid);
+    CHECK_THAT(evaluation.sass_summary, ContainsSubstring(kernel + ": "));
+  }
+  const Evaluation none = launching("__global__ void sum" + body, "add");
+  CHECK(none.verdict == Verdict::compile_failed);
+  CHECK(none.reason == "the program has no kernel add; there are: sum");
+}
+
+TEST_CASE("failures name the template's lines, those of a reference its file's") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  PipelineOptions options = vgpu_options();
+  {
+    const auto pipeline = make_pipeline(options);
+    for (const std::string statement : {"if (i < n) c[i] = a[i] +;", "if (i <= n) c[i] = a[i];"}) {
+      Candidate candidate = toy_candidate(options, kernel(statement));
+      LineMap lines;
+      lines.add(1, "toy/plain/kernel.cu", 41);
+      for (Program& program : candidate.programs) program.lines = lines;
+      CHECK_THAT(evaluate_one(*pipeline, candidate).reason, ContainsSubstring("toy/plain/kernel.cu:44"));
+    }
+  }
+  options.tree = toy_tree("//% # remark\nextern \"C\" __global__ void add_reference() { oops; }\n");
+  const auto pipeline = make_pipeline(options);
+  CHECK_THROWS_WITH(evaluate_one(*pipeline, toy_candidate(options, kernel(""))),
+                    ContainsSubstring("toy/reference.cu:2: error: identifier \"oops\" is undefined"));
+}

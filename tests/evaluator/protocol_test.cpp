@@ -50,6 +50,7 @@ Binary sample_binary() {
   binary.cubin = {std::byte{0}, std::byte{255}, std::byte{10}};
   binary.ptx = "// ptx \xff not UTF-8";
   binary.build = {"D=64", "sm_90a", 168, 8, 1024, 16, "abc", "log\n", 175.5};
+  binary.build.kernels = {{"scale", "scale"}, {"reduce<float, 256>", "_Z6reduceIfLi256EEvPT_"}};
   return binary;
 }
 
@@ -72,15 +73,17 @@ json parsed(const Frame& frame) {
 }  // namespace
 
 TEST_CASE("every request arrives as it was sent") {
-  const RequestMessage compile = round_trip(Compile{"source", "sm_89", 128});
+  const RequestMessage compile = round_trip(Compile{"source", "sm_89", 128, {"scale", "reduce<float, 256>"}});
   CHECK(compile.id == 77);
   CHECK(std::get<Compile>(compile.request).max_registers == 128);
+  CHECK(std::get<Compile>(compile.request).kernels == std::vector<std::string>{"scale", "reduce<float, 256>"});
 
   const auto load = std::get<Load>(round_trip(Load{5, sample_binary()}).request);
   CHECK(load.module == 5);
   CHECK(load.binary.cubin == sample_binary().cubin);
   CHECK(load.binary.ptx == sample_binary().ptx);
   CHECK(load.binary.build.registers == 168);
+  CHECK(load.binary.build.kernels == sample_binary().build.kernels);
   CHECK(load.binary.build.compile_ms == 175.5);
 
   // A plan and a recipe have many fields: what is encoded again must be the same bytes.
@@ -191,4 +194,19 @@ TEST_CASE("a damaged message is refused or decodes to a well-formed message") {
 
 TEST_CASE("excessive nesting is refused") {
   CHECK_THROWS_AS(decode_reply(Frame{std::vector<std::uint8_t>(std::size_t{8} << 20, 0x81), {}}), ProtocolError);
+}
+
+TEST_CASE("names of kernels that are none are refused") {
+  json compile = parsed(encode(RequestMessage{1, Compile{"source", "sm_89", 0, {"scale"}}}));
+  for (const json& wrong : {json("scale\n#pragma"), json("scale it"), json(""), json(3)}) {
+    compile["body"]["kernels"] = json::array({wrong});
+    CHECK_THROWS_AS(decode_request(frame_of(compile)), ProtocolError);
+  }
+  json load = parsed(encode(RequestMessage{1, Load{5, sample_binary()}}));
+  for (const json& wrong : {json("a b"), json(""), json(3)}) {
+    load["body"]["binary"]["kernels"] = {{"scale", wrong}};
+    CHECK_THROWS_AS(decode_request(frame_of(load)), ProtocolError);
+  }
+  load["body"]["binary"]["kernels"] = json::array({"scale"});
+  CHECK_THROWS_AS(decode_request(frame_of(load)), ProtocolError);
 }

@@ -63,6 +63,33 @@ TEST_CASE("loads of constants may have labels, guards, vectors and source locati
             .empty());
 }
 
+TEST_CASE("the address of a text that is printed may go nowhere else") {
+  const std::string declared =
+      ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
+      ".global .align 1 .b8 text[4] = {37, 100, 10};\n.visible .entry k()\n{\n";
+  const std::string taken = "mov.u64 %rd1, text; cvta.global.u64 %rd2, %rd1;\n";
+  const auto call = [](const std::string& callee) {
+    return "{ .param .b64 p0; st.param.b64 [p0+0], %rd2; .param .b64 p1; st.param.b64 [p1], 0; .param .b32 r0;\n"
+           "call.uni (r0), " +
+           callee + ", (p0, p1); ld.param.b32 %r1, [r0]; }\n";
+  };
+  CHECK(writable_globals(declared + taken + call("vprintf") + call("vprintf") + "ret; }\n").empty());
+  CHECK(writable_globals(declared + taken + call("vprintf") + call("evil") + "ret; }\n") == Names{"text"});
+  CHECK(writable_globals(declared + taken + call("vprintf") + "st.u8 [%rd2], 1; }\n") == Names{"text"});
+  CHECK(writable_globals(declared + taken + call("vprintf") + "add.u64 %rd3, %rd2, 1; }\n") == Names{"text"});
+  CHECK(writable_globals(declared + taken + call("vprintf") + "} .func (.param .b32 r) vprintf () { ret; }\n") ==
+        Names{"text"});
+  CHECK(writable_globals(declared + taken +
+                         "{ .param .b64 p0; st.param.b64 [p0], %rd2; call vprintf, (p0, p0); call evil, (p0); } }\n") ==
+        Names{"text"});
+  CHECK(writable_globals(declared + taken +
+                         ".param .b64 p0; { st.param.b64 [p0], %rd2; call vprintf, (p0, p0); } call evil, (p0); }\n") ==
+        Names{"text"});
+  CHECK(writable_globals(declared + taken +
+                         "{ .param .b64 p0; st.param.b64 [p0], %rd2; @%p1 bra L; call vprintf, (p0, p0); } }\n") ==
+        Names{"text"});
+}
+
 TEST_CASE("device and static variables compiled by NVRTC are found, constant and shared ones are not") {
   std::unique_ptr<Compiler> compiler;
   try {
@@ -82,6 +109,16 @@ TEST_CASE("device and static variables compiled by NVRTC are found, constant and
           "constexpr int limit = 7; __device__ const int& smaller(const int& a, const int& b) { return a < b ? a : b; }"
           " extern \"C\" __global__ void k(int* o) { o[0] = smaller(o[1], limit); }")
           .empty());
+  CHECK(globals_of("__device__ int* kept; extern \"C\" __global__ void k(int* o, int n) {\n"
+                   "  for (int i = 0; i < n; ++i) printf(n > 3 ? \"%d %s\" : \"%d is few %s\", i, \"apples\");\n"
+                   "  if (o[0] > n) __assertfail(\"o[0] <= n\", __FILE__, __LINE__, __func__, sizeof(char)); }")
+            .empty());
+  CHECK(globals_of(
+            "__device__ char text[8]; extern \"C\" __global__ void k(char* o) { printf(text); text[0] = o[0]; }") ==
+        Names{"text"});
+  CHECK(
+      globals_of("__device__ char text[8]; extern \"C\" __global__ void k(char** o) { printf(text); o[0] = text; }") ==
+      Names{"text"});
   CHECK(globals_of("extern \"C\" __global__ void k(int* o) { static int hidden; o[0] = hidden++; }").size() == 1);
   CHECK(globals_of("__constant__ int table[4] = {1, 2, 3, 4};\n"
                    "extern \"C\" __global__ void k(int* o) { __shared__ int s[32]; s[threadIdx.x] = table[o[0]]; "

@@ -1,6 +1,7 @@
 // Exported files are compiled and run here: with the host's compiler against a CUDA runtime that lives on the
 // CPU (exported/fake_cudart.cpp), and, where the CUDA Toolkit is installed, with nvcc.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -195,49 +196,201 @@ static const int probe = [] {
 
 namespace {
 
-/// Inputs of one tensor of 64 elements as the search makes them, with one scale or without.
-std::vector<std::vector<std::byte>> searched_inputs(DType dtype, bool scaled) {
-  CaseRecipe recipe;
-  const auto scale = scaled ? std::optional<std::uint32_t>(1) : std::nullopt;
-  recipe.inputs = {{"x", dtype, 64, 64, 64, 64, Distribution::normal, 100, 7, scale, false}};
-  if (scaled)
-    recipe.inputs.push_back({"x_scale", DType::f32, 1, 1, 1, 1, Distribution::normal, 1, 0, std::nullopt, true});
-  return generate_inputs(recipe);
+/// The task `forms`, which has what the toy has not: arguments by value, strides, zero points, integers, an output that
+/// is read, scaled outputs.
+ExportRequest forms_request(const SourceTree& tree) {
+  return export_request(tree, "forms", {"small"}, {{"threads", std::int64_t{32}}}, 90);
 }
 
-std::vector<float> floats(const std::vector<std::byte>& bytes) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
+/// Prints what `body` prints before main begins, and ends.
+std::string probe_of(const std::string& body) {
+  return "\nstatic const int probe = [] {\n" + body + "  std::fflush(stdout);\n  std::_Exit(0);\n  return 0;\n}();\n";
 }
 
 }  // namespace
 
-TEST_CASE("the exported program encodes u8 inputs as the search does") {
-  const std::vector<float> values = floats(searched_inputs(DType::f32, false)[0]);
-  const std::vector<std::vector<std::byte>> scaled = searched_inputs(DType::u8, true);
-  const std::vector<std::vector<std::byte>> plain = searched_inputs(DType::u8, false);
-  std::string list, expected;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    list += fmt::format("{:a}F, ", values[i]);
-    expected += fmt::format("code {} {}\n", std::to_integer<int>(scaled[0][i]), std::to_integer<int>(plain[0][i]));
+TEST_CASE("the exported program gives kernels scalars, structs, codes and strides as the task has them") {
+  const ToyProgram program(export_cuda(forms_request(toy_tree())));
+  const std::string result = program.run_successfully();
+  for (const char* output : {"y", "best", "positive", "out_codes", "out_scale"})
+    CHECK_THAT(result, ContainsSubstring(output));
+  CHECK_THAT(result, ContainsSubstring("best   first call   0 of 37 elements differ: right"));
+  CHECK_THAT(result, ContainsSubstring("after timing") && !ContainsSubstring("TFLOP"));
+  program.run_successfully("5,4,4");
+  program.run_successfully("64,8,1000");
+  const CommandResult refused = program.run("5,6,8");
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.output, ContainsSubstring("[M,N,LD] [check], where N % 4 == 0 && LD >= N"));
+}
+
+TEST_CASE("tensors that the options switch on are arguments of the exported launcher") {
+  SourceTree tree = toy_tree();
+  replace(tree["forms/task.json"], "[false, true]", "[true, false]");
+  const std::string text = export_cuda(forms_request(tree));
+  CHECK_THAT(text, ContainsSubstring("const long long* rows, const float* bias, void* y"));
+  ToyProgram(text).run_successfully();
+}
+
+TEST_CASE("the exported program finds what a kernel does wrong") {
+  const auto rejected = [](const std::string& what, const std::string& with) {
+    CAPTURE(what);
+    SourceTree tree = toy_tree();
+    replace(tree["forms/rows/kernel.cu"], what, with);
+    const CommandResult result = ToyProgram(export_cuda(forms_request(tree))).run();
+    CHECK(result.exit_code == 1);
+    return result.output;
+  };
+  CHECK_THAT(rejected("2 * bf16(to)", "bf16(to)"), ContainsSubstring("WRONG"));
+  CHECK_THAT(rejected("positive[m] = count", "positive[m] = count + (m == 5)"),
+             ContainsSubstring("1 of 37 elements differ: WRONG"));
+  CHECK_THAT(rejected("best[m] = last", "best[m] = m == 9 ? (last + 1) % N : last"),
+             ContainsSubstring("1 of 37 elements differ: WRONG"));
+  CHECK_THAT(rejected("y[m * sizes.apart + n];", "y[m * sizes.apart + n]; if (m == 3) y[m * sizes.apart + N] = 7;"),
+             ContainsSubstring("WRONG (written between its rows)"));
+  CHECK_THAT(rejected("out_scale[m] = most / 448", "out_scale[m] = m == 7 ? most / 300 : most / 448"),
+             ContainsSubstring("WRONG"));
+  CHECK_THAT(rejected("three == 3", "three == 4"), ContainsSubstring("WRONG"));
+}
+
+TEST_CASE(
+    "an exported launcher refuses sizes that do not meet what is required and values that do not fit their types") {
+  ExportRequest request = forms_request(toy_tree());
+  request.family.requires_device = Expression::parse("sm >= 80 && N != 12");
+  const std::string text = export_cuda(request);
+  CHECK_THAT(text, ContainsSubstring("\n// or the sizes do not meet what is required: N % 4 == 0 && LD >= N,"
+                                     "\n// or the sizes do not meet what is required: sm >= 80 && N != 12.\n"));
+  const ToyProgram program(text + probe_of(R"cuda(
+  for (const auto& s : {std::vector<int>{5, 8, 8}, {5, 6, 8}, {5, 8, 7}, {5, 12, 12}, {32767, 8, 8}, {32768, 8, 8}})
+    std::printf("probe %d %d %d: %d\n", s[0], s[1], s[2], evo_forms_host::accepted({s[0], s[1], s[2]}));
+  std::printf("probe %d\n", evo_forms(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 6, 8, nullptr));
+)cuda"));
+  CHECK(lines_with(program.run().output, "probe") ==
+        "probe 5 8 8: 1\nprobe 5 6 8: 0\nprobe 5 8 7: 0\nprobe 5 12 12: 0\nprobe 32767 8 8: 1\nprobe 32768 8 8: 0\n"
+        "probe 1\n");
+}
+
+TEST_CASE("the exported program draws every kind of input") {
+  // Each draw of 37 integers, and what holds for the values `v`, sorted, and `r`, as they were drawn.
+  const std::vector<std::pair<std::string, std::string>> draws = {
+      {"permutation", "v[0] == 0 && v[36] == 36 && std::unique(v.begin(), v.end()) == v.end() && v != r"},
+      {"shuffle", "v[0] == 0 && v[36] == 36 && std::unique(v.begin(), v.end()) == v.end() && v != r"},
+      {"integers(-3, M)", "v[0] >= -3 && v[0] < 5 && v[36] <= 37 && v[36] > 30"},
+      {"indices(5)", "v[0] == 0 && v[36] == 4"},
+      {"offsets(9)", "r == v && r[0] == 0 && r[36] == 9 && r[35] > 0 && r[1] < 9"},
+      {"page_table(37)", "v[0] == 0 && v[36] == 36 && std::unique(v.begin(), v.end()) == v.end() && v != r"},
+      {"page_table(3)", "v[11] == 0 && v[14] == 1 && v[36] == 2 && r[0] == r[3] && r[0] != r[1]"},
+      {"iota(4, -1)", "r[0] == 4 && r[36] == -32"},
+      {"{1, M, 7}", "r[0] == 1 && r[1] == 37 && r[2] == 7 && v[33] == 0"},
+      {"12", "v[0] == 12 && v[36] == 12"},
+      {"uniform(2, 4)", "v[0] == 2 && v[36] == 3"},
+      {"normal(1000, 2)", "v[0] > 990 && v[0] < v[36] && v[36] < 1010"},
+      {"non_negative", "v[0] >= 0 && v[36] > 1e18"},
+      {"auto", "v[0] < -1e17 && v[36] > 1e17"},
+      {"bits", "v[0] < -1e17 && v[36] > 1e17"},
+      {"@rows.npy", "r[0] == 0 && r[36] == 36"}};
+  SourceTree tree = toy_tree();
+  std::string& npy = tree["forms/rows.npy"];
+  npy = std::string("\x93NUMPY\x01\x00\x36\x00{'descr': '<i8', 'fortran_order': False, 'shape': (37,)}", 67);
+  npy.resize(64, ' ');
+  for (std::int64_t i = 0; i < 37; ++i) npy.append(reinterpret_cast<const char*>(&i), sizeof i);
+  std::string inputs, conditions;
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    inputs += fmt::format("{{ \"name\": \"d{}\", \"dtype\": \"s64\", \"dims\": [\"M\"], \"draw\": \"{}\" }},\n", i,
+                          draws[i].first);
+    conditions +=
+        fmt::format("    if (tensors[i].name == std::string(\"d{}\")) std::printf(\"probe {}: %d\\n\", {});\n", i,
+                    draws[i].first, draws[i].second);
   }
-  const std::string probe = fmt::format(
-      R"cuda(
-#include <cstdio>
-static const int probe = [] {{
-  for (const float value : {{{}}}) {{
-    unsigned char scaled = 0, plain = 0;
-    evo_main::encode(evo_main::DType::u8, evo_main::scaled_by(evo_main::DType::u8, value, {:a}F), &scaled);
-    evo_main::encode(evo_main::DType::u8, value, &plain);
-    std::printf("code %d %d\n", scaled, plain);
+  replace(tree["forms/task.json"], R"({ "name": "rows")", inputs + R"({ "name": "rows")");
+  const ToyProgram program(export_cuda(forms_request(tree)) + probe_of(R"cuda(
+  using namespace evo_main;
+  const long long p[] = {37, 24, 30};
+  const std::vector<Tensor> tensors = tensors_of(p);
+  std::vector<Bytes> elements;
+  for (const Tensor& tensor : tensors) elements.emplace_back(bytes_for(tensor.dtype, count(tensor)));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].dtype != DType::s64) continue;
+    draw(tensors, i, elements);
+    std::vector<long long> r(37);
+    std::memcpy(r.data(), elements[i].data(), elements[i].size());
+    std::vector<long long> v = r;
+    std::sort(v.begin(), v.end());
+)cuda" + conditions + "  }\n"));
+  std::string expected;
+  for (const auto& [draw, condition] : draws) expected += fmt::format("probe {}: 1\n", draw);
+  CHECK(lines_with(program.run().output, "probe") == expected);
+}
+
+namespace {
+
+/// 4 rows of 22 elements as the search makes them: of `dtype`, with scales for groups of 6 columns, which the last
+/// group has not, and perhaps with zero points; or, without scales, the values themselves.
+std::vector<std::vector<std::byte>> searched_inputs(DType dtype, std::optional<DType> scale, bool zero_point) {
+  const auto input = [](const std::string& name, DType type, const std::vector<std::uint64_t>& dims) {
+    InputRecipe recipe{.name = name, .dtype = type, .elements = dims[0] * dims[1]};
+    recipe.row = dims[1];
+    recipe.matrix = recipe.group = recipe.elements;
+    recipe.stream = 7;
+    recipe.dims = dims;
+    recipe.is_computed = name != "x";
+    return recipe;
+  };
+  CaseRecipe recipe;
+  recipe.inputs = {input("x", dtype, {4, 22})};
+  if (!scale) return generate_inputs(recipe);
+  recipe.inputs[0].scale = 1;
+  recipe.inputs[0].scale_dims = {4, 4};
+  recipe.inputs.push_back(input("scales", *scale, {4, 4}));
+  recipe.inputs.push_back(input("zero_points", DType::s32, {4, 4}));
+  if (zero_point) recipe.inputs[0].zero_point = 2;
+  return generate_inputs(recipe);
+}
+
+std::string byte_list(const std::vector<std::byte>& bytes) {
+  std::vector<int> numbers;
+  for (const std::byte byte : bytes) numbers.push_back(std::to_integer<int>(byte));
+  return fmt::format("{{{}}}", fmt::join(numbers, ", "));
+}
+
+}  // namespace
+
+TEST_CASE("the exported program quantises as the search does") {
+  std::vector<float> values(4 * 22);
+  const std::vector<std::byte> drawn = searched_inputs(DType::f32, std::nullopt, false)[0];
+  std::memcpy(values.data(), drawn.data(), drawn.size());
+  std::string list, body = "  using namespace evo_main;\n";
+  for (const float value : values) list += fmt::format("{:a}F, ", value);
+  struct Form {
+    DType dtype, scale;
+    bool zero_point;
+  };
+  const Form forms[] = {{DType::u8, DType::f32, false},    {DType::u8, DType::f32, true},
+                        {DType::u8, DType::bf16, true},    {DType::e4m3, DType::e8m0, false},
+                        {DType::e2m1, DType::e8m0, false}, {DType::e2m1, DType::e4m3, false}};
+  std::string expected;
+  for (const auto& [dtype, scale, zero_point] : forms) {
+    const auto wanted = searched_inputs(dtype, scale, zero_point);
+    body += fmt::format(R"cuda(
+  {{
+    std::vector<Tensor> tensors = {{{{"x", DType::{}, false, {{4, 22}}}}, {{"s", DType::{}, false, {{4, 4}}}}, {{"z", DType::s32, false, {{4, 4}}}}}};
+    tensors[0].scale = 1;
+    tensors[0].zero_point = {};
+    std::vector<Bytes> elements;
+    for (const Tensor& tensor : tensors) elements.emplace_back(bytes_for(tensor.dtype, count(tensor)));
+    quantise(tensors, 0, {{{}}}, elements);
+    std::printf("probe %d %d %d\n", elements[0] == Bytes{}, elements[1] == Bytes{}, elements[2] == Bytes{});
   }}
-  return 0;
-}}();
 )cuda",
-      list, floats(scaled[1])[0]);
-  const ToyProgram program(export_cuda(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("right"), 90)) + probe);
-  CHECK(lines_with(program.run("1,64 check").output, "code") == expected);
+                        name_of(dtype), name_of(scale), zero_point ? 2 : -1, list, byte_list(wanted[0]),
+                        byte_list(wanted[1]), byte_list(wanted[2]));
+    expected += "probe 1 1 1\n";
+  }
+  const ToyProgram program(export_cuda(forms_request(toy_tree())) + probe_of(body));
+  CHECK(lines_with(program.run().output, "probe") == expected);
+}
+
+TEST_CASE("nvcc compiles an exported launcher of every form of argument, without a warning") {
+  check_nvcc_compiles(export_cuda(forms_request(toy_tree())), "-arch=sm_90a -DEVO_MAIN");
 }
 
 TEST_CASE("nvcc compiles an exported wgmma kernel by the command at its top") {

@@ -155,6 +155,41 @@ TEST_CASE("the launcher's arguments follow from the task and are documented") {
   CHECK_THAT(host, ContainsSubstring("one that this file has a kernel for: N = 64 or N = 128.\n"));
 }
 
+TEST_CASE("the launcher's documentation says what is read and written, and how far rows are apart") {
+  const ExportRequest request = export_request(toy_tree(), "forms", {"small"}, {}, 90);
+  const std::string text = export_cuda(request);
+  for (const char* line :
+       {"//   w        in  u8 [M, N], real value = (code - w_zero) * w_scale\n",
+        "//   codes    in  e2m1 [M, N], two in a byte, the first in its low half, real value = code * code_scale\n",
+        "//   x        in  bf16 [M, N], rows are LD + 1 elements apart\n",
+        "//   y        in out bf16 [M, N], rows are LD elements apart\n", "densely packed but where strides are given;",
+        "// or the sizes do not meet what is required: N % 4 == 0 && LD >= N.\n",
+        "const int* w_zero, const void* codes,",
+        "const long long* rows, void* y, int* best,\n    unsigned short* positive"})
+    CHECK_THAT(text, ContainsSubstring(line));
+  CHECK_THAT(text.substr(text.find("cudaError_t evo_forms(")), !ContainsSubstring("float* bias, void*"));
+}
+
+TEST_CASE("arguments of every form and files of draws can be read back") {
+  SourceTree tree = toy_tree();
+  tree["forms/rows.bin"] = std::string("\x00\xff\n*/ \x80", 7) + std::string(37 * 8 - 7, '\1');
+  tree["forms/task.json"] = replaced(tree["forms/task.json"], R"("draw": "permutation")", R"("draw": "@rows.bin")");
+  const ExportRequest request = export_request(tree, "forms", {"small"}, {}, 90);
+  const std::string text = export_cuda(request);
+  const Exported exported = read_export(text, "best.cu");
+  CHECK(exported.tree.at("forms/rows.bin") == tree["forms/rows.bin"]);
+  const Task task = load_task(exported.tree, "forms");
+  const std::vector<Family> families = load_families(exported.tree, task);
+  const Shape& shape = exported.provenance.target.timed.at(0);
+  const Plan plan = resolve_plan(task, families.at(0), exported.provenance.genome, exported.provenance.target.options,
+                                 shape, exported.provenance.device.facts);
+  const std::vector<Argument>& want = request.programs.at(0).plans.at(shape.name).launches.at(0).arguments;
+  REQUIRE(plan.launches.at(0).arguments.size() == want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) CHECK(plan.launches[0].arguments[i].fields == want[i].fields);
+  CHECK_THAT(read_error(replaced(text, "\"forms/rows.bin\": \"00ff", "\"forms/rows.bin\": \"00f")),
+             ContainsSubstring("hexadecimal"));
+}
+
 TEST_CASE("an edited kernel is distinguished from the exported one") {
   const ExportRequest request = toy_request();
   const std::string text = replaced(export_cuda(request), "code * scale + sum", "code * scale + sum + 0.0f");

@@ -86,6 +86,42 @@ TEST_CASE("strong accesses conflict with weak ones only, and with strong ones of
   CHECK(history.read(0, 4, strong));
 }
 
+TEST_CASE("a plain read conflicts with an earlier strong write, too, unless an atomic has seen it") {
+  const auto strong = [](std::uint32_t number, bool seen) {
+    Accessor by = thread(number);
+    by.flags.strong = true;
+    by.flags.sees_earlier = seen;
+    return by;
+  };
+  AccessHistory unseen(1024, 32), seen(1024, 32);
+  for (const std::uint32_t number : {1u, 40u, 2u}) {
+    CHECK(!unseen.write(0, 4, strong(number, false)));
+    CHECK(!seen.write(0, 4, strong(number, true)));
+  }
+  const auto conflict = unseen.read(0, 4, thread(2));
+  REQUIRE(conflict);
+  CHECK(conflict->with_write);
+  CHECK(conflict->thread == 40);
+  CHECK(!seen.read(0, 4, thread(2)));
+  // Plain writes begin anew.
+  CHECK(unseen.write(0, 4, thread(2)));
+  CHECK(!unseen.read(0, 4, thread(2)));
+}
+
+TEST_CASE("volatile accesses race where one reads a value that the other writes") {
+  AccessHistory history(1024, 32);
+  Accessor writes = thread(1), reads = thread(40);
+  writes.flags.strong = reads.flags.strong = true;
+  writes.flags.writes_value = true;
+  CHECK(!history.write(0, 4, writes));
+  CHECK(!history.read(0, 4, reads));  // It waits for the value.
+  reads.flags.reads_value = true;
+  CHECK(history.read(0, 4, reads));
+  CHECK(history.write(0, 4, writes));
+  writes.thread = 80;
+  CHECK(!history.write(0, 4, writes));
+}
+
 TEST_CASE("an asynchronous read sees threads' writes only after a proxy fence") {
   AccessHistory history(1024, 32);
   CHECK(!history.write(0, 16, thread(1)));

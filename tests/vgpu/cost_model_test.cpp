@@ -414,6 +414,28 @@ TEST_CASE("traffic through L2 and memory sets a floor") {
   CHECK(warm.latency_us < warm_but_large.latency_us);
 }
 
+TEST_CASE("what is read and then written passes memory twice, what is only written once") {
+  const auto memory_us = [](OpClass first, OpClass second) {
+    Program program;
+    const int one = program.add(first, {0}, {1}), other = program.add(second, {0, 1}, {});
+    static std::vector<std::vector<std::uint64_t>> touched;
+    if (touched.empty())
+      for (std::uint64_t i = 0; i < 64; ++i) touched.push_back(sectors(16 * i, 16));
+    for (const auto& each : touched) {
+      program.run(one, {TracedSpace::global, ~0u, 16, 0, each});
+      program.run(other, {TracedSpace::global, ~0u, 16, 0, each});
+    }
+    LaunchConfig launch = config(132 * 64, 1);
+    launch.footprint_bytes = 132LL * 64 * 64 * 16 * 32;
+    return model_launch(h200(), launch, program.traced(1).trace()).memory_us;
+  };
+  const double once = memory_us(OpClass::store, OpClass::store);
+  CHECK(memory_us(OpClass::load, OpClass::load) == Approx(once));
+  CHECK(memory_us(OpClass::load, OpClass::store) == Approx(2 * once));
+  CHECK(memory_us(OpClass::store, OpClass::load) == Approx(once));
+  CHECK(memory_us(OpClass::reduction, OpClass::reduction) == Approx(2 * once));
+}
+
 TEST_CASE("a cold launch waits for memory where a warm one waits for L2") {
   Program program;
   const int load = program.add(OpClass::load, {0}, {0});

@@ -24,19 +24,17 @@ class Outside : public TestGpu {
     evo::SourceRequest request;
     request.source = text.str();
     request.name = name;
-    const auto environment = evo::NvrtcEnvironment::of_process();
-    std::unique_ptr<evo::SourceCompiler> compiler;
+    std::unique_ptr<evo::Compiler> compiler;
     try {
-      compiler = evo::make_compiler(evo::load_nvrtc(environment));
+      compiler = evo::make_nvrtc_compiler();
     } catch (const evo::Error& error) {
       SKIP("no NVRTC on this machine: " << error.what());
     }
-    const auto folders = evo::toolkit_include_folders(environment, compiler->path());
-    if (folders.empty()) SKIP("the CUDA Toolkit's headers are not on this machine");
-    for (const auto& folder : folders) request.include_folders.push_back(folder.string());
+    if (evo::toolkit_include_folders(evo::NvrtcEnvironment::of_process(), compiler->path()).empty())
+      SKIP("the CUDA Toolkit's headers are not on this machine");
     auto compiled = compiler->compile(request);
     if (const auto* failure = std::get_if<evo::Failure>(&compiled)) FAIL(failure->reason << "\n" << failure->log);
-    load_ptx(std::get<evo::CompiledSource>(compiled).binary.ptx);
+    load_ptx(std::get<evo::Binary>(compiled).ptx);
   }
 
   template <class... Arguments>

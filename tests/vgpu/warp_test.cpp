@@ -122,20 +122,71 @@ TEST_CASE("a shuffle whose lanes never all arrive is reported as a deadlock with
   CHECK(contains(reason, "at barrier 3, where 16 of 64 threads have arrived"));
 }
 
-TEST_CASE("lanes that wait for each other in different shuffles are reported as a deadlock with both") {
-  // Their values would have to come from two instructions.
+TEST_CASE("lanes of one mask meet across the shuffles of both arms") {
+  const auto out = run(R"(
+    const int t = threadIdx.x;
+    int value = t;
+    if (t < 16) {
+      value = __shfl_xor_sync(0xffffffffu, value, 16) * 3;
+    } else {
+      value = __shfl_xor_sync(0xffffffffu, value + 7, 17) ^ 5;
+    }
+    out[t] = value;)",
+                       32);
+  for (U32 t = 0; t < 16; ++t) CHECK(out[t] == (t + 16 + 7) * 3);
+  for (U32 t = 16; t < 32; ++t) CHECK(out[t] == ((t ^ 17) ^ 5));
+}
+
+TEST_CASE("lanes of one mask meet across votes, reductions and matches of both arms") {
+  const auto out = run(R"(
+    const int t = threadIdx.x;
+    unsigned votes, sum, same;
+    unsigned long long wide = t % 8;
+    int whole;
+    if (t & 1) {
+      votes = __ballot_sync(~0u, t > 10);
+      sum = __reduce_add_sync(~0u, t * 2) + 1;
+      same = __match_any_sync(~0u, wide);
+      __match_all_sync(~0u, 7, &whole);
+    } else {
+      votes = __ballot_sync(~0u, t > 20) + 0;
+      sum = __reduce_add_sync(~0u, t + 1) + 2;
+      same = __match_any_sync(~0u, wide + 1) ^ 1;
+      __match_all_sync(~0u, 7 + (out == nullptr), &whole);
+    }
+    out[t] = votes; out[32 + t] = sum; out[64 + t] = same; out[96 + t] = whole;)",
+                       128);
+  U32 votes = 0, sum = 0;
+  for (U32 t = 0; t < 32; ++t) {
+    const bool odd = (t & 1) != 0;
+    votes |= static_cast<U32>(t > (odd ? 10u : 20u)) << t;
+    sum += odd ? t * 2 : t + 1;
+  }
+  for (U32 t = 0; t < 32; ++t) {
+    const bool odd = (t & 1) != 0;
+    CHECK(out[t] == votes);
+    CHECK(out[32 + t] == sum + (odd ? 1 : 2));
+    U32 same = 0;
+    const auto value = [](U32 lane) { return (lane & 1) != 0 ? lane % 8 : lane % 8 + 1; };
+    for (U32 other = 0; other < 32; ++other) same |= static_cast<U32>(value(other) == value(t)) << other;
+    CHECK(out[64 + t] == (odd ? same : same ^ 1));
+    CHECK(out[96 + t] == 1);
+  }
+}
+
+TEST_CASE("lanes that wait for each other in shuffles of different modes are reported as a deadlock with both") {
   const std::string reason = failure_of_kernel(R"(
     int value = threadIdx.x;
     if (threadIdx.x < 16) {
       value = __shfl_xor_sync(0xffffffffu, value, 1) * 3;
     } else {
-      value = __shfl_xor_sync(0xffffffffu, value + 7, 2) ^ 5;
+      value = __shfl_up_sync(0xffffffffu, value + 7, 2) ^ 5;
     }
     out[threadIdx.x] = value;)");
   CHECK(contains(reason, "crashed: "));
   CHECK(contains(reason, "deadlock"));
   CHECK(contains(reason, "lanes 0x0000ffff wait in shfl.sync.bfly.b32 (line 5) for lanes 0xffff0000"));
-  CHECK(contains(reason, "lanes 0xffff0000 wait in shfl.sync.bfly.b32 (line 7) for lanes 0x0000ffff"));
+  CHECK(contains(reason, "lanes 0xffff0000 wait in shfl.sync.up.b32 (line 7) for lanes 0x0000ffff"));
 }
 
 TEST_CASE("a lane outside its own member mask is reported") {
@@ -217,6 +268,7 @@ TEST_CASE("a barrier that some warps never reach is reported as a deadlock with 
 TEST_CASE("an endless loop exceeds the instruction budget") {
   const std::string reason = failure_of_kernel("volatile int x = 1;\nwhile (x) x = 2;\nout[0] = x;");
   CHECK(contains(reason, "timed out: kernel k: warp 0 of block (0, 0, 0) has not ended after"));
+  CHECK(contains(reason, "instructions; it runs in line"));
 }
 
 TEST_CASE("invalid barriers fail the kernel") {

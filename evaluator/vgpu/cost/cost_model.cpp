@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/device/launch_rules.h"
 #include "evaluator/vgpu/cost/sm_simulation.h"
@@ -51,16 +50,26 @@ double share(double part, double whole) {
 
 /// Averages over the traced blocks.
 void count_block(LaunchCost& cost, std::span<const RecordedBlock> recorded) {
-  std::uint64_t issued = 0, sectors = 0, conflicts = 0;
+  std::uint64_t issued = 0, sectors = 0, conflicts = 0, distinct = 0, rewritten = 0;
   for (const RecordedBlock& block : recorded) {
     issued += block.issued;
     sectors += block.global_sectors;
     conflicts += block.conflicts;
+    distinct += block.distinct_sectors;
+    rewritten += block.rewritten_sectors;
   }
   const std::uint64_t blocks = std::max<std::uint64_t>(recorded.size(), 1);
   cost.instructions_per_block = issued / blocks;
   cost.global_bytes_per_block = sectors * 32 / blocks;
   cost.bank_conflicts_per_block = conflicts / blocks;
+  cost.rewritten = share(static_cast<double>(rewritten), static_cast<double>(distinct));
+}
+
+/// Bytes between L2 and memory: what the launch touches, once, and once more what goes back after it has been read. No
+/// more than passes L2.
+double memory_bytes(const LaunchCost& cost, const LaunchConfig& config, double l2_bytes) {
+  if (config.footprint_bytes <= 0) return l2_bytes;
+  return std::min(static_cast<double>(config.footprint_bytes) * (1 + cost.rewritten), l2_bytes);
 }
 
 }  // namespace
@@ -92,11 +101,7 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
 
   const double l2_bytes = static_cast<double>(cost.global_bytes_per_block) * static_cast<double>(config.blocks);
   cost.l2_us = l2_bytes / model.l2_bytes_per_clock / clocks_per_us;
-  if (from_memory)
-    cost.memory_us =
-        static_cast<double>(std::min<std::int64_t>(
-            config.footprint_bytes > 0 ? config.footprint_bytes : std::llround(l2_bytes), std::llround(l2_bytes))) /
-        model.memory_gbytes_per_s * 1e-3;
+  if (from_memory) cost.memory_us = memory_bytes(cost, config, l2_bytes) / model.memory_gbytes_per_s * 1e-3;
   cost.launch_us = config.programmatic ? model.dependent_launch_us : model.launch_floor_us;
   // The prologue overlaps the preceding launch. A kernel that does not wait for that launch hides nothing.
   if (config.programmatic) cost.hidden_us = sm.prologue.value_or(0) / clocks_per_us;

@@ -56,7 +56,9 @@ struct RecordedBlock {
   std::uint64_t issued = 0;           ///< Instructions issued.
   std::uint64_t kept = 0;             ///< Instructions kept as events; fewer than issued in a very long block.
   std::uint64_t global_sectors = 0;
-  std::uint64_t conflicts = 0;  ///< Wavefronts beyond those that the bytes need.
+  std::uint64_t distinct_sectors = 0;   ///< Of them, apart from what is accessed again.
+  std::uint64_t rewritten_sectors = 0;  ///< Distinct ones that are read first and written later.
+  std::uint64_t conflicts = 0;          ///< Wavefronts beyond those that the bytes need.
 };
 
 struct RecordedTrace {

@@ -36,6 +36,8 @@ void TraceRecorder::begin_block(const TracedBlock& block) {
   recorded.events.resize(block.warps);
   recorded.phases.resize(1);
   touched_.clear();
+  read_.clear();
+  written_.clear();
   phases_.clear();
   kept_results_.clear();
 }
@@ -76,6 +78,21 @@ std::uint32_t TraceRecorder::keep(const AsyncAction& action) {
   return static_cast<std::uint32_t>(block.actions.size());
 }
 
+/// What memory must bring and take back: a sector that is read and then written passes twice.
+void TraceRecorder::count_sectors(RecordedBlock& block, const MemoryAccess& memory, OpClass op_class) {
+  const bool changes = op_class == OpClass::atomic || op_class == OpClass::reduction;
+  const bool writes = changes || op_class == OpClass::store || op_class == OpClass::matrix_store;
+  for (const std::uint64_t sector : memory.sectors) {
+    if (!writes) {
+      block.distinct_sectors += read_.insert(sector).second && !written_.contains(sector) ? 1 : 0;
+    } else if (written_.insert(sector).second) {
+      const bool read = read_.contains(sector);
+      block.distinct_sectors += read ? 0 : 1;
+      block.rewritten_sectors += read || changes ? 1 : 0;
+    }
+  }
+}
+
 void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& issue) {
   RecordedBlock& block = trace_.blocks.back();
   ++block.issued;
@@ -104,13 +121,18 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
     event.l1_sectors = narrow(known);
     event.l2_sectors = narrow(memory.sectors.size() - known);
     block.global_sectors += memory.sectors.size() - known;
+    if (memory.space == TracedSpace::global && known < memory.sectors.size())
+      count_sectors(block, memory, instruction.op_class);
   }
   if (issue.barrier != nullptr) {
     event.barrier = narrow(issue.barrier->id);
     event.expected_warps = narrow(issue.barrier->expected_warps);
     event.waits = issue.barrier->waits;
   }
-  if (issue.async != nullptr && issue.async->global) block.global_sectors += (issue.async->bytes + 31) / 32;
+  if (issue.async != nullptr && issue.async->global) {
+    block.global_sectors += (issue.async->bytes + 31) / 32;
+    block.distinct_sectors += (issue.async->bytes + 31) / 32;
+  }
   if (block.kept >= kMaxEvents || issue.warp >= block.events.size()) return;
   if (issue.async != nullptr) event.action = keep(*issue.async);
   ++block.kept;

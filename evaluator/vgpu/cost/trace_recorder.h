@@ -24,6 +24,7 @@ class TraceRecorder : public Tracer {
 
  private:
   std::uint32_t keep(const AsyncAction& action);
+  void count_sectors(RecordedBlock& block, const MemoryAccess& memory, OpClass op_class);
   RecordedInstruction recorded(const TracedInstruction& instruction, bool again);
 
   RecordedTrace trace_;
@@ -33,6 +34,7 @@ class TraceRecorder : public Tracer {
   std::unordered_set<std::uint64_t> kept_results_;           ///< Warps and instructions of the current block.
   std::unordered_map<std::uint64_t, std::uint32_t> phases_;  ///< AsyncAction::phase to RecordedBlock::phases.
   std::unordered_set<std::uint64_t> touched_;                ///< Sectors that the current block has loaded.
+  std::unordered_set<std::uint64_t> read_, written_;         ///< Sectors of global memory that it has, at any time.
 };
 
 }  // namespace evo::vgpu

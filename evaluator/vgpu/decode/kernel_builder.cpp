@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/demangled.h"
 #include "evaluator/vgpu/decode/row_allocation.h"
 #include "evaluator/vgpu/machine/control_transfer.h"
 #include "evaluator/vgpu/machine/memory.h"
-#include "evaluator/vgpu/ptx/demangled.h"
 #include "evaluator/vgpu/ptx/independence.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/reachable.h"
@@ -51,7 +51,7 @@ KernelBuilder::KernelBuilder(const ptx::Module& module, const ptx::Function& ent
       kernel_(std::make_unique<Kernel>()) {}
 
 std::unique_ptr<Kernel> KernelBuilder::build() {
-  kernel_->name = entry_.name;
+  kernel_->name = readable_kernel_name(entry_.name);
   kernel_->required_block = entry_.required_block;
   kernel_->maximum_block = entry_.maximum_block;
   kernel_->required_cluster = entry_.required_cluster;
@@ -165,7 +165,7 @@ void KernelBuilder::place_parameters(Frame& frame) {
   for (std::size_t i = 0; i < entry_.parameter_count; ++i) {
     const ptx::Variable& variable = entry_.variables[i];
     const std::uint32_t offset = allocate(kernel_->parameter_bytes, variable);
-    kernel_->parameters.push_back({offset, static_cast<std::uint32_t>(variable.bytes)});
+    kernel_->parameters.push_back({offset, static_cast<std::uint32_t>(variable.bytes), variable.type});
     frame.variables.push_back({ptx::Space::param, offset});
   }
 }

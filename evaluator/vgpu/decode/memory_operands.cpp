@@ -16,7 +16,9 @@ Where take_space(Form& form) {
 MemoryOrder take_memory_hints(Form& form) {
   MemoryOrder order;
   form.take("weak");
-  for (const std::string_view strong : {"relaxed", "volatile", "mmio"}) order.strong |= form.take(strong);
+  order.is_volatile = form.take("volatile");
+  order.strong = order.is_volatile;
+  for (const std::string_view strong : {"relaxed", "mmio"}) order.strong |= form.take(strong);
   if (form.take("acquire")) order.acquires = true;
   if (form.take("release")) order.releases = true;
   if (form.take("acq_rel")) order.acquires = order.releases = true;

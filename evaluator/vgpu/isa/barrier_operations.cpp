@@ -42,7 +42,7 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
 
 /// op: member mask.
 void execute_warp_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  MemberGroups groups(warp, in, mask, in.op[0], Meet::anywhere);
+  MemberGroups groups(warp, in, mask, in.op[0]);
   while (groups.next(mask)) {
     if (warp.launch->observer != nullptr) warp.launch->observer->warp_barrier(warp, mask);
   }

@@ -29,11 +29,28 @@ bool MemberGroups::next(std::uint32_t& mask) {
       continue;
     }
     mask = group;
-    if (!complete && !warp_.gather(in_, mask, members, meet_)) return false;
+    elsewhere_ = {};
+    if (!complete) {
+      if (!warp_.gather(in_, mask, members, Meet::anywhere)) return false;
+      elsewhere_ = warp_.met_elsewhere;
+      rows_composed_ = 0;
+    }
     if (warp_.launch->observer != nullptr) warp_.launch->observer->meet(warp_, mask);
     return true;
   }
   return postpone_incomplete();
+}
+
+const Word* MemberGroups::composed(std::size_t operand, std::size_t words) {
+  std::array<Word, 2 * kRowWords>& row = rows_[rows_composed_++];
+  const auto take = [&](const Instruction& from, std::uint32_t lanes) {
+    const Word* theirs = warp_.row(from.op[operand]);
+    for (std::size_t i = 0; i < words * kRowWords; ++i)
+      if ((lanes >> i / words & 1u) != 0) row[i] = theirs[i];
+  };
+  take(in_, kAllLanes);
+  for (const Executing& other : elsewhere_) take(*other.in, other.lanes);
+  return row.data();
 }
 
 /// Groups that miss lanes become splits of their own, which execute the instruction again and wait there.
@@ -66,9 +83,9 @@ struct ShuffleBody {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
     MemberGroups groups(warp, in, mask, in.op[5]);
     while (groups.next(mask)) {
-      const Word* a = warp.row(in.op[2]);
-      const Word* b = warp.row(in.op[3]);
-      const Word* c = warp.row(in.op[4]);
+      const Word* a = groups.source(2);
+      const Word* b = groups.source(3);
+      const Word* c = groups.source(4);
       alignas(64) std::int32_t from[32];
       std::uint32_t inside = 0;
       EVO_LANE_LOOP
@@ -102,8 +119,8 @@ struct ShuffleBody {
       }
       alignas(64) Word result[32];
       for (int lane = 0; lane < 32; ++lane) result[lane] = a[from[lane] & 31];
-      blend(warp.own(in.op[0]), result, mask);
-      put_predicate(warp, in.op[1], inside, mask);
+      groups.put(0, result, mask);
+      groups.put_predicates(1, inside, mask);
     }
   }
 };
@@ -135,28 +152,28 @@ void fill_lanes(Warp& warp, Place d, std::uint32_t mask, std::uint32_t value) {
 void vote_all(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[2]);
   while (groups.next(mask)) {
-    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
-    put_predicate(warp, in.op[0], votes == mask ? kAllLanes : 0, mask);
+    const std::uint32_t votes = groups.predicate(1) & mask;
+    groups.put_predicates(0, votes == mask ? kAllLanes : 0, mask);
   }
 }
 void vote_any(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[2]);
   while (groups.next(mask)) {
-    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
-    put_predicate(warp, in.op[0], votes != 0 ? kAllLanes : 0, mask);
+    const std::uint32_t votes = groups.predicate(1) & mask;
+    groups.put_predicates(0, votes != 0 ? kAllLanes : 0, mask);
   }
 }
 void vote_uniform(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[2]);
   while (groups.next(mask)) {
-    const std::uint32_t votes = get_predicate(warp, in.op[1]) & mask;
-    put_predicate(warp, in.op[0], votes == mask || votes == 0 ? kAllLanes : 0, mask);
+    const std::uint32_t votes = groups.predicate(1) & mask;
+    groups.put_predicates(0, votes == mask || votes == 0 ? kAllLanes : 0, mask);
   }
 }
 void vote_ballot(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[2]);
   while (groups.next(mask)) {
-    fill_lanes(warp, in.op[0], mask, get_predicate(warp, in.op[1]) & mask);
+    groups.put_in_all(0, groups.predicate(1) & mask, mask);
   }
 }
 
@@ -185,26 +202,26 @@ template <class T>
 void match_any(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[3]);
   while (groups.next(mask)) {
-    const Slot<T>* a = source_row<T>(warp, in.op[2]);
+    const Slot<T>* a = groups.source<T>(2);
     Word result[32] = {};
     for (std::uint32_t left = mask; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
       for (int other = 0; other < 32; ++other) result[lane] |= static_cast<Word>(a[other] == a[lane]) << other;
       result[lane] &= mask;
     }
-    blend(warp.own(in.op[0]), result, mask);
+    groups.put(0, result, mask);
   }
 }
 template <class T>
 void match_all(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[3]);
   while (groups.next(mask)) {
-    const Slot<T>* a = source_row<T>(warp, in.op[2]);
+    const Slot<T>* a = groups.source<T>(2);
     const auto value = a[std::countr_zero(mask)];
     bool same = true;
     for (std::uint32_t left = mask; left != 0; left &= left - 1) same &= a[std::countr_zero(left)] == value;
-    fill_lanes(warp, in.op[0], mask, same ? mask : 0);
-    put_predicate(warp, in.op[1], same ? kAllLanes : 0, mask);
+    groups.put_in_all(0, same ? mask : 0, mask);
+    groups.put_predicates(1, same ? kAllLanes : 0, mask);
   }
 }
 
@@ -227,7 +244,7 @@ template <Redux kOp>
 void reduce(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[2]);
   while (groups.next(mask)) {
-    const Word* a = warp.row(in.op[1]);
+    const Word* a = groups.source(1);
     Word total = a[std::countr_zero(mask)];
     for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
       const Word value = a[std::countr_zero(left)];
@@ -259,7 +276,7 @@ void reduce(Warp& warp, const Instruction& in, std::uint32_t mask) {
           break;
       }
     }
-    fill_lanes(warp, in.op[0], mask, total);
+    groups.put_in_all(0, total, mask);
   }
 }
 
@@ -300,8 +317,8 @@ void elect(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[2]);
   while (groups.next(mask)) {
     const int leader = std::countr_zero(mask);
-    fill_lanes(warp, in.op[0], mask, static_cast<std::uint32_t>(leader));
-    put_predicate(warp, in.op[1], 1u << leader, mask);
+    groups.put_in_all(0, static_cast<std::uint32_t>(leader), mask);
+    groups.put_predicates(1, 1u << leader, mask);
   }
 }
 

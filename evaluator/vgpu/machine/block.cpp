@@ -259,6 +259,25 @@ bool Block::run_warp(Warp& warp) {
   return true;
 }
 
+/// "; it runs in lines 4 to 7": where a warp that does not end goes on, seen from its next instructions.
+std::string Block::lines_of_loop(Warp& warp) {
+  std::uint32_t least = ~0u, greatest = 0;
+  launch->tracer = nullptr;
+  for (std::uint64_t step = 0; step < kTurn && warp.stop != Stop::failed; ++step) {
+    if (warp.current < 0 && !warp.resume()) break;
+    if (const std::uint32_t line = launch->kernel->line_of(*warp.next); line != 0) {
+      least = std::min(least, line);
+      greatest = std::max(greatest, line);
+    }
+    run_split<false, true>(warp, warp.executed + 1);
+    if (warp.stop != Stop::failed) warp.stop = Stop::none;
+  }
+  if (greatest == 0) return "";
+  launch->failure_line = least;
+  return least == greatest ? fmt::format("; it runs in line {}", least)
+                           : fmt::format("; it runs in lines {} to {}", least, greatest);
+}
+
 bool Block::run_warps() {
   bool advanced = false;
   launch->tracer = tracer;
@@ -266,10 +285,12 @@ bool Block::run_warps() {
     if (warp.finished()) continue;
     advanced |= run_warp(warp);
     if (!launch->failure && warp.executed > launch->budget.warp_instructions) {
+      const std::uint64_t executed = warp.executed - 1;
+      const std::string lines = lines_of_loop(warp);
       launch->failure =
           failure_of(Verdict::timed_out,
-                     fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions",
-                                 launch->kernel->name, warp.index, index[0], index[1], index[2], warp.executed));
+                     fmt::format("kernel {}: warp {} of block ({}, {}, {}) has not ended after {} instructions{}",
+                                 launch->kernel->name, warp.index, index[0], index[1], index[2], executed, lines));
     }
     if (launch->failure) break;
   }

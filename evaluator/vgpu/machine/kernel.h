@@ -12,6 +12,7 @@
 #include "evaluator/vgpu/machine/trace.h"
 #include "evaluator/vgpu/machine/warpgroup_product.h"
 #include "evaluator/vgpu/numbers/tensor_core.h"
+#include "evaluator/vgpu/ptx/ptx.h"
 
 /// A kernel ready to run: PTX decoded into an array of instructions whose operands are places in a warp's
 /// registers.
@@ -80,6 +81,7 @@ struct SpecialRow {
 struct KernelParameter {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
+  ptx::Type type = ptx::Type::b8;  ///< As declared; of an array, its elements'.
 };
 
 /// A variable in shared memory, for reports.

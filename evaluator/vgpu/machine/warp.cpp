@@ -148,6 +148,7 @@ bool Warp::meets(const Split& split, const Instruction& instruction, std::uint32
 }
 
 bool Warp::gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet) {
+  met_elsewhere.clear();
   required &= live();
   if ((required & ~mask) == 0) return true;
   std::uint32_t all = mask;
@@ -159,6 +160,7 @@ bool Warp::gather(const Instruction& instruction, std::uint32_t& mask, std::uint
       if (!meets(other, instruction, required, meet)) continue;
       other.state = Split::State::ready;
       other.next = other.waits_in + 1;
+      if (other.waits_in != &instruction) met_elsewhere.push_back({other.waits_in, other.waiting});
     }
     mask = all;
     return true;

@@ -29,8 +29,15 @@ enum class Stop : std::uint8_t {
 
 /// Which instruction the lanes of a .sync instruction must reach.
 enum class Meet : std::uint8_t {
-  here,      ///< The same one.
-  anywhere,  ///< Any of its kind.
+  here,      ///< The same one: it is .aligned.
+  anywhere,  ///< Any of its kind, with the same qualifiers. Compilers copy such instructions into both arms of a
+             ///< branch.
+};
+
+/// Lanes and the instruction that they execute.
+struct Executing {
+  const Instruction* in = nullptr;
+  std::uint32_t lanes = 0;
 };
 
 /// Lanes that run together. A warp starts as one split. A branch that divides it makes more, and they meet again at the
@@ -127,6 +134,7 @@ struct Warp {
   std::vector<Join> joins;                           ///< At most one for each lane, and one for each active call.
   std::array<std::vector<std::uint32_t>, 32> calls;  ///< Of each lane: what its callers need when they go on.
   std::array<std::uint32_t, 32> committed_groups{};  ///< cp.async groups that each lane has committed.
+  std::vector<Executing> met_elsewhere;  ///< Of the last gather(): lanes that wait in other instructions of the kind.
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, 32> committed_bulk_groups{};
   std::vector<BulkOperation> bulk_operations;          ///< Of bulk groups that have not been waited for.
@@ -155,8 +163,8 @@ struct Warp {
   void call(std::span<const Callees> groups, const Instruction* back);
 
   /// For instructions that lanes execute together (.sync). True when all lanes of `required` that still live have come:
-  /// `mask` then holds all that execute it. Otherwise the split waits. It executes the instruction again later, or the
-  /// split that completes the set does it for all.
+  /// `mask` then holds all that execute it, and `met_elsewhere` those that do so in another instruction. Otherwise the
+  /// split waits. It executes the instruction again later, or the split that completes the set does it for all.
   bool gather(const Instruction& instruction, std::uint32_t& mask, std::uint32_t required, Meet meet = Meet::here);
   /// Parks the running split until its barrier releases it.
   void wait_at_barrier(const Instruction& instruction, std::uint32_t mask, std::uint32_t barrier);

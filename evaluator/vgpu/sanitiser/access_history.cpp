@@ -8,6 +8,7 @@ namespace {
 
 /// Strong accesses race with each other only where one is strong for its own block alone.
 bool atomic_to_each_other(AccessFlags a, AccessFlags b, bool same_block) {
+  if ((a.reads_value && b.writes_value) || (b.reads_value && a.writes_value)) return false;
   return a.strong && b.strong && (same_block || (!a.block_scope && !b.block_scope));
 }
 
@@ -62,7 +63,12 @@ void AccessHistory::refine(Page& page, std::uint32_t shift) {
   const std::size_t parts = std::size_t{1} << (page.shift - shift);
   for (std::size_t i = 0; i < fine.size(); ++i) {
     fine[i] = page.cells[i / parts];
-    if (fine[i].more == kNone || i % parts == 0) continue;
+    if (i % parts == 0) continue;
+    if (fine[i].earlier != kNone) {
+      writes_.push_back(WriteRecord(writes_[fine[i].earlier]));
+      fine[i].earlier = static_cast<std::uint32_t>(writes_.size() - 1);
+    }
+    if (fine[i].more == kNone) continue;
     const std::uint32_t list = new_list();
     lists_[list] = lists_[fine[i].more];
     fine[i].more = list;
@@ -101,10 +107,13 @@ void AccessHistory::clear() {
   used_.clear();
   lists_.clear();
   free_lists_.clear();
+  writes_.clear();
+  free_writes_.clear();
 }
 
-std::optional<Conflict> AccessHistory::conflict_with_write(const Cell& cell, const Accessor& by) const {
-  const WriteRecord& write = cell.write;
+namespace {
+
+std::optional<Conflict> conflict_with(const WriteRecord& write, const Accessor& by) {
   if (write.time == 0) return std::nullopt;
   if (by.knows(write.block, write.thread, write.time)) {
     const bool visible = !by.flags.asynchronous || write.flags.asynchronous ||
@@ -115,6 +124,13 @@ std::optional<Conflict> AccessHistory::conflict_with_write(const Cell& cell, con
   if (atomic_to_each_other(write.flags, by.flags, write.block == by.block)) return std::nullopt;
   return Conflict{true,      write.time == kUnderWay, write.flags.asynchronous, false, write.block, write.thread,
                   write.code};
+}
+
+}  // namespace
+
+std::optional<Conflict> AccessHistory::conflict_with_write(const Cell& cell, const Accessor& by) const {
+  if (auto conflict = conflict_with(cell.write, by)) return conflict;
+  return cell.earlier == kNone ? std::nullopt : conflict_with(writes_[cell.earlier], by);
 }
 
 std::optional<Conflict> AccessHistory::conflict_with_reads(const Cell& cell, const Accessor& by) const {
@@ -135,12 +151,16 @@ void AccessHistory::record_read(Cell& cell, const Accessor& by, std::uint32_t ti
     old.lanes |= fresh.lanes;
     old.code = fresh.code;
     if (!fresh.flags.strong) old.flags.strong = false;
+    old.flags.reads_value |= fresh.flags.reads_value;
     return true;
   };
   if (merges(cell.read)) return;
   // Reads that happen before this one can be dropped: an access that is ordered after this one is ordered after them.
+  const auto stands_for = [&](const ReadRecord& old) {
+    return !fresh.flags.strong || (old.flags.strong && (fresh.flags.reads_value || !old.flags.reads_value));
+  };
   const auto is_over = [&](const ReadRecord& old) {
-    return old.time == 0 || (first_unknown(old, by) == 32 && (!fresh.flags.strong || old.flags.strong));
+    return old.time == 0 || (first_unknown(old, by) == 32 && stands_for(old));
   };
   if (cell.more == kNone) {
     if (is_over(cell.read)) {
@@ -162,7 +182,31 @@ void AccessHistory::record_read(Cell& cell, const Accessor& by, std::uint32_t ti
   list.push_back(fresh);
 }
 
+/// Strong writes do not race with each other, but each may with a plain access that follows. One is remembered besides
+/// the latest.
+void AccessHistory::keep_earlier(Cell& cell, const Accessor& by, std::uint32_t time) {
+  const bool adds = by.flags.strong && !by.flags.sees_earlier && time != kUnderWay;
+  const WriteRecord& latest = cell.write;
+  const auto unordered = [&](const WriteRecord& write) { return !by.knows(write.block, write.thread, write.time); };
+  if (adds && latest.time != 0 && latest.flags.strong && unordered(latest)) {
+    if (cell.earlier == kNone) {
+      if (free_writes_.empty()) {
+        free_writes_.push_back(static_cast<std::uint32_t>(writes_.size()));
+        writes_.emplace_back();
+      }
+      cell.earlier = free_writes_.back();
+      free_writes_.pop_back();
+    }
+    writes_[cell.earlier] = latest;
+    return;
+  }
+  if (cell.earlier == kNone || (adds && unordered(writes_[cell.earlier]))) return;
+  free_writes_.push_back(cell.earlier);
+  cell.earlier = kNone;
+}
+
 void AccessHistory::record_write(Cell& cell, const Accessor& by, std::uint32_t time) {
+  keep_earlier(cell, by, time);
   cell.write = {time, by.block, by.code, static_cast<std::uint16_t>(by.thread), by.flags};
   cell.read = {};
   if (cell.more == kNone) return;

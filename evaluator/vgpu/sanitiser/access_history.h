@@ -20,6 +20,11 @@ struct AccessFlags {
   bool strong = false;        ///< Atomic, volatile, relaxed or stronger: such accesses do not race with each other.
   bool block_scope = false;   ///< Strong only among the threads of a block.
   bool asynchronous = false;  ///< By the copy engine or the tensor cores.
+  /// A volatile read of a value in shared memory, and a strong write of one. No fence makes a hand-over of them, and
+  /// the reader does not wait for the value: they race with each other like plain accesses.
+  bool reads_value = false;
+  bool writes_value = false;
+  bool sees_earlier = false;  ///< An atomic whose result is used: it comes after the strong writes before it.
 };
 
 struct WriteRecord {
@@ -110,7 +115,8 @@ class AccessHistory {
   struct Cell {
     WriteRecord write;
     ReadRecord read;
-    std::uint32_t more = kNone;  ///< Further reads: index into lists_.
+    std::uint32_t more = kNone;     ///< Further reads: index into lists_.
+    std::uint32_t earlier = kNone;  ///< A strong write before `write` that nothing orders with it: index into writes_.
   };
   /// Cells of a page are as fine as its accesses have needed so far: 16 bytes down to 1.
   struct Page {
@@ -125,6 +131,7 @@ class AccessHistory {
   template <class Body>
   void each_read_under_way(std::size_t at, std::size_t bytes, const Accessor& by, Body body);
   std::optional<Conflict> conflict_with_write(const Cell& cell, const Accessor& by) const;
+  void keep_earlier(Cell& cell, const Accessor& by, std::uint32_t time);
   std::optional<Conflict> conflict_with_reads(const Cell& cell, const Accessor& by) const;
   void record_read(Cell& cell, const Accessor& by, std::uint32_t time);
   void record_write(Cell& cell, const Accessor& by, std::uint32_t time);
@@ -135,6 +142,8 @@ class AccessHistory {
   std::vector<std::uint32_t> used_;  ///< Pages that have cells.
   std::vector<std::vector<ReadRecord>> lists_;
   std::vector<std::uint32_t> free_lists_;
+  std::vector<WriteRecord> writes_;
+  std::vector<std::uint32_t> free_writes_;
 };
 
 }  // namespace evo::vgpu

@@ -22,10 +22,21 @@ constexpr std::size_t kMostReadsGlobal = 4;
 constexpr std::size_t kMostMeetings = 4;
 /// Stands in clocks for the launches ahead: no grid has so many blocks.
 constexpr std::uint32_t kLaunchesAhead = 0xffff'ffffu;
+/// A load's bytes in one lane.
+constexpr std::size_t kLargestAccess = 16;
 
 std::uint32_t number_of(const Block& block) {
   const auto& grid = block.launch->grid;
   return (block.index[2] * grid[1] + block.index[1]) * grid[0] + block.index[0];
+}
+
+/// Whether the bytes of a load that nobody has written may be the padding of a struct: something around them has been
+/// written. Padding is shorter than the alignment, which is 16 bytes at most.
+bool may_be_padding(const ByteFlags& written, std::size_t at, std::size_t bytes) {
+  const std::size_t begin = at / 16 * 16, end = std::min((at + bytes + 15) / 16 * 16, written.size());
+  for (std::size_t i = begin; i < end; ++i)
+    if (written.at(i)) return true;
+  return false;
 }
 
 std::string bytes_text(bool writes, std::uint32_t bytes) {
@@ -168,6 +179,7 @@ void Sanitiser::begin_launch(const Launch& launch) {
   last_ = nullptr;
   released_.clear();
   reported_.clear();
+  uses_.emplace(*launch.kernel);
 }
 
 void Sanitiser::end_launch(const Launch& launch) {
@@ -262,7 +274,8 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
   Accessor by = accessor(warp, in, std::countr_zero(mask), order);
   by.collective = collective;
-  std::uint32_t unwritten = 0;
+  std::uint32_t unwritten = 0, no_padding = 0;
+  std::array<std::uint32_t, kLargestAccess> missing{};
   block_watch(*warp.block).warps[warp.index].has_read = true;
   const bool alike = block_watch(*warp.block).warps[warp.index].groups.size() == 1;
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
@@ -274,6 +287,8 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
       by.thread = warp.thread(lane);
       if (order.strong) acquire(warp, lane, spot.key);
       if (!alike || order.strong) by.known = block_watch(*warp.block).warps[warp.index].of(lane).known.get();
+      by.flags.reads_value =
+          order.is_volatile && spot.in_shared() && !released_.contains(spot.key) && !uses_->polls(by.code);
       look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
       conflict = spot.history->read(spot.at, bytes, by);
       if (conflict) report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
@@ -281,6 +296,9 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     // Bytes of a copy under way are unwritten too: the race alone is reported.
     if (spot.written->all(spot.at, bytes) || (conflict && conflict->under_way)) continue;
     unwritten |= 1u << lane;
+    for (std::size_t i = 0; i < std::min<std::size_t>(bytes, kLargestAccess); ++i)
+      missing[i] |= static_cast<std::uint32_t>(!spot.written->at(spot.at + i)) << lane;
+    if (!may_be_padding(*spot.written, spot.at, bytes)) no_padding |= 1u << lane;
   }
   if (unwritten == 0) return;
   const auto lane = static_cast<std::size_t>(std::countr_zero(unwritten));
@@ -290,7 +308,8 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   };
   const Kernel& kernel = *warp.launch->kernel;
   if (!collective && kernel.trace.traced[kernel.index_of(in)].op_class == OpClass::load)
-    return loaded_unwritten(warp, in, unwritten, what());
+    return loaded_unwritten(warp, in, std::span(missing).first(bytes),
+                            {&in, static_cast<int>(lane), what(), no_padding, 0});
   for (std::uint32_t left = unwritten; left != 0; left &= left - 1)
     if (!reported(FindingKind::uninitialised, warp, in, kNowhere))
       report(FindingKind::uninitialised, warp, in, static_cast<int>(lane), what());
@@ -304,8 +323,10 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
     spot.written->set(spot.at, bytes, true);
+    if (!block_watch(*warp.block).warps[warp.index].unwritten.empty()) stored_unwritten(warp, in, lane, bytes, spot);
     if (spot.history == nullptr) continue;
-    const Accessor by = accessor(warp, in, lane, order);
+    Accessor by = accessor(warp, in, lane, order);
+    by.flags.writes_value = order.is_volatile && only_writes_value(warp, lane, order, spot);
     look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
     const auto conflict = spot.history->write(spot.at, bytes, by);
     // Threads that write what is there already do no harm: many kernels set a flag from all threads.
@@ -331,13 +352,21 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
     }
     if (spot.history == nullptr) continue;
     acquire(warp, lane, spot.key);
-    const Accessor by = accessor(warp, in, lane, order);
+    Accessor by = accessor(warp, in, lane, order);
+    by.flags.writes_value = only_writes_value(warp, lane, order, spot);
+    by.flags.sees_earlier = uses_->is_used(by.code);
     look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
     if (const auto conflict = spot.history->write(spot.at, bytes, by))
       report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
     release(warp, lane, spot.key, order, false);
   }
   if (order.releases) ++block_watch(*warp.block).warps[warp.index].now;
+}
+
+bool Sanitiser::only_writes_value(const Warp& warp, int lane, const MemoryOrder& order, const Spot& spot) const {
+  if (!spot.in_shared() || order.releases) return false;
+  const ThreadClocks& clocks = block_watch(*warp.block).warps[warp.index].of(lane);
+  return clocks.released == nullptr && clocks.released_to_block == nullptr;
 }
 
 // ---- Order

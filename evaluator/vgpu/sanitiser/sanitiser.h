@@ -17,6 +17,8 @@
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/sanitiser/access_history.h"
 #include "evaluator/vgpu/sanitiser/byte_flags.h"
+#include "evaluator/vgpu/sanitiser/byte_moves.h"
+#include "evaluator/vgpu/sanitiser/value_uses.h"
 
 /// Finds races, and reads of memory that nobody has written. docs/sanitiser.md says what counts as a race.
 namespace evo::vgpu {
@@ -38,12 +40,17 @@ struct UnwrittenLoad {
   const Instruction* in = nullptr;
   int lane = 0;
   std::string what;
+  std::uint32_t no_padding = 0;  ///< Lanes in which it cannot be the padding of a struct.
+  std::uint64_t order = 0;       ///< Among all such loads.
 };
 /// A register that holds what such a load has brought.
 struct UnwrittenValue {
   std::uint16_t number = 0;  ///< Of a register or predicate, as TracedInstruction numbers them.
-  std::uint32_t lanes = 0;
+  RegisterBytes bytes{};
+  bool computed = false;  ///< By arithmetic: it is no copy any more.
   std::shared_ptr<const UnwrittenLoad> load;
+
+  std::uint32_t lanes() const { return lanes_of(bytes); }
 };
 
 /// A warp while it is watched. Its lanes are in groups that have the same clocks.
@@ -70,6 +77,8 @@ struct WarpWatch {
   void assign(std::uint32_t lanes, const ThreadClocks& clocks);
   void meet(std::uint32_t lanes);
   std::uint32_t unwritten_lanes(std::span<const std::uint16_t> registers) const;
+  /// What of a register came from `load`, copied or computed.
+  RegisterBytes unwritten_bytes(std::uint16_t number, const UnwrittenLoad& load, bool computed) const;
   void forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes);
 };
 
@@ -224,6 +233,8 @@ class Sanitiser : public Observer {
     std::size_t at = 0;
     std::uint64_t key = 0;                ///< Of synchronisation through these bytes.
     const BufferWatch* buffer = nullptr;  ///< In global memory.
+
+    bool in_shared() const { return history != nullptr && buffer == nullptr; }
   };
   struct Released {
     VectorClockPtr to_all;
@@ -231,8 +242,13 @@ class Sanitiser : public Observer {
     std::uint32_t block = 0;
   };
 
-  /// A load has brought bytes that nobody has written: a finding once something depends on them.
-  void loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t lanes, std::string what);
+  /// A load has brought bytes that nobody has written: a finding once something depends on them. `missing`: for each
+  /// byte of a lane's access, the lanes where it is one of them.
+  void loaded_unwritten(Warp& warp, const Instruction& in, std::span<const std::uint32_t> missing, UnwrittenLoad load);
+  void report_unwritten(Warp& warp, const UnwrittenLoad& load);
+  /// A store of copied bytes that nobody has written: those that it writes are none, either.
+  void stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot);
+  void hand_on(Warp& warp, const Instruction& in, std::uint32_t mask);
   void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
               std::uint32_t other_code = kNowhere);
   BufferWatch& watch_of(const Allocation& allocation);
@@ -255,6 +271,8 @@ class Sanitiser : public Observer {
                   std::uint64_t address, const Spot& spot, const VectorClock* known);
   template <class Where>
   void end_partial_arrivals(Block& block, Where where);
+  /// Whether a strong write hands nothing over: no fence lies before it.
+  bool only_writes_value(const Warp& warp, int lane, const MemoryOrder& order, const Spot& spot) const;
   void join_clocks(Warp& warp, std::uint32_t lanes, JoinedClocks& into);
   void learn(Warp& warp, std::uint32_t lanes, const ThreadClocks& clocks);
   void acquire(Warp& warp, int lane, std::uint64_t key);
@@ -266,6 +284,8 @@ class Sanitiser : public Observer {
   std::unordered_map<std::uint64_t, Released> released_;
   const BlockWatch::MbarrierWatch* landing_ = nullptr;
   const Block* landing_in_ = nullptr;
+  std::optional<ValueUses> uses_;  ///< Of the kernel that runs.
+  std::uint64_t unwritten_loads_ = 0;
   Ahead ahead_ = Ahead::nothing;
   bool first_of_plan_ = false;  ///< The launch that comes next.
   bool waits_ = false;          ///< A thread of this launch has waited for those ahead.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -5,8 +6,9 @@
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // Values that nobody has written, from the load that finds them to what depends on them. Kernels may load padding and
-// throw it away, as merges do that look one element beyond their end: arithmetic only hands such values on, and a
-// predicate may leave them out. Everything else reports the load.
+// throw it away, as merges do that look one element beyond their end, and copy it: what moves bytes moves the flags
+// with them, through registers and into memory. Arithmetic hands such values on, and a predicate may leave them out.
+// Everything else reports the load, as does a store of what arithmetic made of it.
 namespace evo::vgpu {
 namespace {
 
@@ -19,29 +21,109 @@ std::string_view opcode_of(const Kernel& kernel, std::uint32_t code) {
   return kernel.opcodes[kernel.opcode_of[code]];
 }
 
+const TracedInstruction& traced_of(const Warp& warp, const Instruction& in) {
+  const Kernel& kernel = *warp.launch->kernel;
+  return kernel.trace.traced[kernel.index_of(in)];
+}
+
+RegisterBytes of_lanes(const RegisterBytes& bytes, std::uint32_t lanes) {
+  RegisterBytes some = bytes;
+  for (std::uint32_t& byte : some) byte &= lanes;
+  return some;
+}
+
+RegisterBytes all_bytes(std::uint32_t lanes) {
+  return {lanes, lanes, lanes, lanes};
+}
+
+/// The registers that a store writes to memory, in their order; those of a number in the text are left out.
+std::span<const std::uint16_t> data_of_store(const Instruction& in, const TracedInstruction& traced) {
+  const bool wide = AccessMode::decoded(in.aux0).wide_base;
+  const std::size_t address = (in.op[0] & kConstantBit) != 0 ? 0 : wide ? 2 : 1;
+  const std::size_t guard = in.guard != 0 ? 1 : 0;
+  if (traced.reads.size() < address + guard) return traced.reads.first(0);
+  return traced.reads.subspan(address, traced.reads.size() - address - guard);
+}
+
+bool is_plain_store(const TracedInstruction& traced, std::string_view opcode) {
+  return traced.op_class == OpClass::store && opcode.starts_with("st.");
+}
+
 }  // namespace
 
 std::uint32_t WarpWatch::unwritten_lanes(std::span<const std::uint16_t> registers) const {
   std::uint32_t lanes = 0;
   for (const UnwrittenValue& value : unwritten)
     for (const std::uint16_t number : registers)
-      if (value.number == number) lanes |= value.lanes;
+      if (value.number == number) lanes |= value.lanes();
   return lanes;
+}
+
+RegisterBytes WarpWatch::unwritten_bytes(std::uint16_t number, const UnwrittenLoad& load, bool computed) const {
+  RegisterBytes bytes{};
+  for (const UnwrittenValue& value : unwritten) {
+    if (value.number != number || value.load.get() != &load || value.computed != computed) continue;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] |= value.bytes[i];
+  }
+  return bytes;
 }
 
 void WarpWatch::forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes) {
   for (UnwrittenValue& value : unwritten)
     for (const std::uint16_t number : registers)
-      if (value.number == number) value.lanes &= ~lanes;
-  std::erase_if(unwritten, [](const UnwrittenValue& value) { return value.lanes == 0; });
+      if (value.number == number) value.bytes = of_lanes(value.bytes, ~lanes);
+  std::erase_if(unwritten, [](const UnwrittenValue& value) { return value.lanes() == 0; });
 }
 
-void Sanitiser::loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t lanes, std::string what) {
-  const TracedInstruction& traced = warp.launch->kernel->trace.traced[warp.launch->kernel->index_of(in)];
+void Sanitiser::loaded_unwritten(Warp& warp, const Instruction& in, std::span<const std::uint32_t> missing,
+                                 UnwrittenLoad load) {
+  const Kernel& kernel = *warp.launch->kernel;
+  const TracedInstruction& traced = traced_of(warp, in);
   WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
-  const auto origin =
-      std::make_shared<const UnwrittenLoad>(UnwrittenLoad{&in, std::countr_zero(lanes), std::move(what)});
-  for (const std::uint16_t number : traced.writes) mine.unwritten.push_back({number, lanes, origin});
+  const Elements elements = elements_of(opcode_of(kernel, traced.index), missing.size());
+  load.order = unwritten_loads_++;
+  const auto origin = std::make_shared<const UnwrittenLoad>(std::move(load));
+  const bool known = traced.writes.size() == elements.count * elements.words();
+  for (std::size_t i = 0; i < traced.writes.size(); ++i) {
+    RegisterBytes bytes{};
+    const std::size_t words = elements.words();
+    for (std::size_t at = 0; at < missing.size(); ++at) {
+      const std::size_t inside = at % elements.bytes;
+      if (known && i != at / elements.bytes * words + inside / 4) continue;
+      for (std::size_t byte = 0; byte < 4; ++byte)
+        if (!known || byte == inside % 4) bytes[byte] |= missing[at];
+    }
+    if (lanes_of(bytes) != 0) mine.unwritten.push_back({traced.writes[i], bytes, false, origin});
+  }
+}
+
+void Sanitiser::report_unwritten(Warp& warp, const UnwrittenLoad& load) {
+  if (!reported(FindingKind::uninitialised, warp, *load.in, kNowhere))
+    report(FindingKind::uninitialised, warp, *load.in, load.lane, load.what);
+}
+
+void Sanitiser::stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot) {
+  const TracedInstruction& traced = traced_of(warp, in);
+  const std::string_view opcode = opcode_of(*warp.launch->kernel, traced.index);
+  if (!is_plain_store(traced, opcode)) return;
+  const WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
+  std::span<const std::uint16_t> data = data_of_store(in, traced);
+  const Elements elements = elements_of(opcode, bytes);
+  const UnwrittenLoad* leaves = nullptr;
+  for (std::size_t element = 0; element < elements.count; ++element) {
+    if ((in.op[1 + element] & kConstantBit) != 0) continue;
+    if (data.size() < elements.words()) return;
+    for (std::size_t i = 0; i < elements.bytes; ++i) {
+      for (const UnwrittenValue& value : mine.unwritten) {
+        if (value.number != data[i / 4] || (value.bytes[i % 4] >> lane & 1u) == 0) continue;
+        spot.written->set(spot.at + element * elements.bytes + i, 1, false);
+        if ((value.load->no_padding >> lane & 1u) != 0) leaves = value.load.get();
+      }
+    }
+    data = data.subspan(elements.words());
+  }
+  // Where it goes to global memory nobody can say what becomes of it. Padding may.
+  if (leaves != nullptr && spot.buffer != nullptr) report_unwritten(warp, *leaves);
 }
 
 namespace {
@@ -50,56 +132,93 @@ namespace {
 std::uint32_t left_out(const Warp& warp, const Instruction& in, const TracedInstruction& traced,
                        const WarpWatch& watch) {
   const std::string_view opcode = opcode_of(*warp.launch->kernel, traced.index);
-  if (opcode == "and.pred" || opcode == "or.pred") {
-    // The predicates are the last two that are read; one whose lanes are written and that decides alone is enough.
-    if (traced.reads.size() < 2) return 0;
-    const std::uint32_t decides = opcode == "or.pred" ? kAllLanes : 0;
-    const auto settled = [&](std::size_t from_end, std::uint32_t operand) {
-      const std::uint32_t unknown = watch.unwritten_lanes(traced.reads.subspan(traced.reads.size() - from_end, 1));
-      return ~(get_predicate(warp, operand) ^ decides) & ~unknown;
-    };
-    return settled(2, in.op[1]) | settled(1, in.op[2]);
-  }
-  if (opcode.starts_with("selp.")) {
-    const std::size_t words = traced.writes.size();
-    const bool two_registers = (in.op[1] & kConstantBit) == 0 && (in.op[2] & kConstantBit) == 0;
-    if (!two_registers || traced.reads.size() < 2 * words + 1) return 0;
-    if (watch.unwritten_lanes(traced.reads.last(1)) != 0) return 0;
-    const std::uint32_t chosen = get_predicate(warp, in.op[3]);
-    const std::uint32_t first = watch.unwritten_lanes(traced.reads.first(words));
-    const std::uint32_t second = watch.unwritten_lanes(traced.reads.subspan(words, words));
-    return ~((chosen & first) | (~chosen & second));
-  }
-  return 0;
+  if (opcode != "and.pred" && opcode != "or.pred") return 0;
+  // The predicates are the last two that are read, but for the guard; one whose lanes are written and that decides
+  // alone is enough.
+  const std::size_t guard = in.guard != 0 ? 1 : 0;
+  if (traced.reads.size() < 2 + guard) return 0;
+  const std::uint32_t decides = opcode == "or.pred" ? kAllLanes : 0;
+  const auto settled = [&](std::size_t from_end, std::uint32_t operand) {
+    const std::uint32_t unknown = watch.unwritten_lanes(traced.reads.subspan(traced.reads.size() - from_end, 1));
+    return ~(get_predicate(warp, operand) ^ decides) & ~unknown;
+  };
+  return settled(2 + guard, in.op[1]) | settled(1 + guard, in.op[2]);
 }
 
 }  // namespace
 
+/// Arithmetic: what it writes depends on what it reads.
+void Sanitiser::hand_on(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
+  const TracedInstruction& traced = traced_of(warp, in);
+  const std::string_view opcode = opcode_of(*warp.launch->kernel, traced.index);
+  const std::span<const std::uint16_t> sources = traced.reads.first(traced.reads.size() - (in.guard != 0 ? 1 : 0));
+  std::vector<std::pair<std::shared_ptr<const UnwrittenLoad>, bool>> origins;
+  for (const UnwrittenValue& value : mine.unwritten) {
+    const std::pair origin(value.load, value.computed);
+    const bool read = std::ranges::find(sources, value.number) != sources.end();
+    if (read && std::ranges::find(origins, origin) == origins.end()) origins.push_back(origin);
+  }
+  std::vector<UnwrittenValue> results;
+  UnwrittenValue computed{0, {}, true, nullptr};  // From all of them; the earliest is named.
+  for (const auto& [load, was_computed] : origins) {
+    std::vector<RegisterBytes> marked;
+    std::uint32_t lanes = 0;
+    for (const std::uint16_t number : sources) {
+      marked.push_back(mine.unwritten_bytes(number, *load, was_computed));
+      lanes |= lanes_of(marked.back());
+    }
+    const auto moved = moved_bytes(warp, in, opcode, marked, traced.writes.size());
+    if (!moved) {
+      computed.bytes = all_bytes(computed.lanes() | lanes);
+      if (computed.load == nullptr || load->order < computed.load->order) computed.load = load;
+      continue;
+    }
+    for (std::size_t i = 0; i < traced.writes.size(); ++i) {
+      const RegisterBytes bytes = of_lanes((*moved)[i], mask);
+      if (lanes_of(bytes) != 0) results.push_back({traced.writes[i], bytes, was_computed, load});
+    }
+  }
+  computed.bytes = of_lanes(computed.bytes, mask & ~left_out(warp, in, traced, mine));
+  for (const std::uint16_t number : traced.writes) {
+    if (computed.lanes() == 0) break;
+    computed.number = number;
+    results.push_back(computed);
+  }
+  mine.forget_unwritten(traced.writes, mask);
+  mine.unwritten.insert(mine.unwritten.end(), results.begin(), results.end());
+}
+
 void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint32_t mask) {
   WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
   if (mine.unwritten.empty()) return;
-  const Kernel& kernel = *warp.launch->kernel;
-  const TracedInstruction& traced = kernel.trace.traced[kernel.index_of(in)];
-  const std::uint32_t read = mine.unwritten_lanes(traced.reads);
-  if (read == 0) return mine.forget_unwritten(traced.writes, mask);
-  const bool guarded = in.guard != 0;
-  std::uint32_t depends = read & mask;
-  // The guard is the last operand read. Its value matters for the lanes that it disables, too.
-  if (guarded) depends |= mine.unwritten_lanes(traced.reads.last(1)) & warp.active;
-  const bool hands_on = is_arithmetic(traced.op_class) && !guarded;
-  if (hands_on) depends &= ~left_out(warp, in, traced, mine);
-  std::shared_ptr<const UnwrittenLoad> origin;
-  for (const UnwrittenValue& value : mine.unwritten)
-    for (const std::uint16_t number : traced.reads)
-      if (value.number == number && (value.lanes & depends) != 0) origin = value.load;
-  if (depends != 0 && !hands_on) {
-    if (!reported(FindingKind::uninitialised, warp, *origin->in, kNowhere))
-      report(FindingKind::uninitialised, warp, *origin->in, origin->lane, origin->what);
-    std::erase_if(mine.unwritten, [&](const UnwrittenValue& value) { return value.load == origin; });
+  const TracedInstruction& traced = traced_of(warp, in);
+  if (mine.unwritten_lanes(traced.reads) == 0) return mine.forget_unwritten(traced.writes, mask);
+  const bool hands_on = is_arithmetic(traced.op_class);
+  const bool stores = is_plain_store(traced, opcode_of(*warp.launch->kernel, traced.index));
+  const std::span<const std::uint16_t> data = stores ? data_of_store(in, traced) : traced.reads.first(0);
+  const auto is_data = [&](std::size_t i) {
+    const auto begin = static_cast<std::size_t>(data.data() - traced.reads.data());
+    return i >= begin && i < begin + data.size();
+  };
+  std::vector<std::shared_ptr<const UnwrittenLoad>> used;
+  for (std::size_t i = 0; i < traced.reads.size(); ++i) {
+    // The guard is the last operand read. Its value matters for the lanes that it disables, too.
+    const bool guards = in.guard != 0 && i + 1 == traced.reads.size();
+    if (hands_on && !guards) continue;
+    const std::uint32_t lanes = guards ? warp.active : mask;
+    for (const UnwrittenValue& value : mine.unwritten) {
+      if (value.number != traced.reads[i] || (value.lanes() & lanes) == 0) continue;
+      if ((value.computed || !is_data(i)) && std::ranges::find(used, value.load) == used.end())
+        used.push_back(value.load);
+    }
   }
+  for (const auto& load : used) {
+    report_unwritten(warp, *load);
+    std::erase_if(mine.unwritten, [&](const UnwrittenValue& value) { return value.load == load; });
+  }
+  if (hands_on) return hand_on(warp, in, mask);
   mine.forget_unwritten(traced.writes, mask);
-  if (!hands_on || (depends & mask) == 0) return;
-  for (const std::uint16_t number : traced.writes) mine.unwritten.push_back({number, depends & mask, origin});
 }
 
 }  // namespace evo::vgpu

@@ -55,22 +55,23 @@ class Words {
 
 class FakeCompiler final : public Compiler {
  public:
-  std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch, int) override {
-    const Words words{std::string(source)};
+  std::variant<Binary, Failure> compile(const SourceRequest& request) override {
+    const std::string& source = request.source;
+    const Words words{source};
     if (words.has("compile_hang")) hang();
     if (words.has("compile_crash")) crash();
     if (words.has("compile_break")) throw machine_error("the compiler's disk is full");
     if (words.has("compile_error"))
       return Failure{Verdict::compile_failed, "kernel.cu(1): error: compile_error", false, "the log"};
     Binary binary;
-    binary.arch = arch;
+    binary.arch = request.arch;
     binary.ptx = source;
     binary.cubin.resize(source.size());
     std::memcpy(binary.cubin.data(), source.data(), source.size());
-    binary.build.arch = arch;
+    binary.build.arch = request.arch;
     binary.build.registers = 32;
     binary.build.spill_bytes = words.has("spills") ? 8 : 0;
-    binary.build.cubin_hash = words.value("cubin", std::string(source));
+    binary.build.cubin_hash = words.value("cubin", source);
     return binary;
   }
   std::string version() const override { return "0.0"; }

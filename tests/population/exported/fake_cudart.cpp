@@ -17,14 +17,31 @@ struct alignas(64) TensorMap {
   unsigned long long words[16];
 };
 
+// By value in the kernels of the task `forms`.
+struct Sizes {
+  short rows;
+  int columns;
+  long long apart;
+  double root;
+};
+struct Four {
+  float x, y, z, w;
+};
+
 extern "C" {
 using Sum = void(const unsigned char*, const float*, float*, const void*, const void*, int);
 using Apply = void(TensorMap, const float*, const float*, float*, int);
 using Reference = void(const unsigned char*, const float*, float*, int);
+using Forms = void(void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, float,
+                   Sizes, Four, unsigned short, bool, void*, unsigned char, unsigned short);
+using FormsReference = void(void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*,
+                            float, Sizes);
 // Every name that a test's file gives its kernels. Weak: a file has some of them only.
 __attribute__((weak)) Sum toy_sum_N64, toy_sum_N128, toy_sum_k0_N64, toy_sum_k1_N128, toy_sum_k2_N64;
 __attribute__((weak)) Apply toy_apply_N64, toy_apply_N128, toy_apply_k0_N64, toy_apply_k1_N128, toy_apply_k2_N64;
 __attribute__((weak)) Reference toy_reference_N64, toy_reference_N128, toy_reference_k0_N64, toy_reference_k1_N128;
+__attribute__((weak)) Forms forms_apply;
+__attribute__((weak)) FormsReference forms_reference;
 }
 
 namespace {
@@ -57,7 +74,7 @@ void over_grid(dim3 grid, dim3 block, const std::function<void()>& thread) {
   }
 }
 
-enum class Kind { none, sum, apply, reference };
+enum class Kind { none, sum, apply, reference, forms, forms_reference };
 
 struct Known {
   const void* kernel;
@@ -82,6 +99,8 @@ const Known kKnown[] = {
     KNOWN(reference, toy_reference_N128),
     KNOWN(reference, toy_reference_k0_N64),
     KNOWN(reference, toy_reference_k1_N128),
+    KNOWN(forms, forms_apply),
+    KNOWN(forms_reference, forms_reference),
 };
 
 Known known(const void* kernel) {
@@ -105,6 +124,24 @@ cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** a) {
   } else if (kind == Kind::reference) {
     thread = [=, x = argument<const unsigned char*>(a, 0), scale = argument<const float*>(a, 1),
               y = argument<float*>(a, 2), count = argument<int>(a, 3)] { ((Reference*)kernel)(x, scale, y, count); };
+  } else if (kind == Kind::forms || kind == Kind::forms_reference) {
+    std::vector<void*> p;
+    for (int i = 0; i < 13; ++i) p.push_back(argument<void*>(a, i));
+    const auto factor = argument<float>(a, 13);
+    const auto sizes = argument<Sizes>(a, 14);
+    if (kind == Kind::forms) {
+      thread = [=, four = argument<Four>(a, 15), half = argument<unsigned short>(a, 16), wide = argument<bool>(a, 17),
+                none = argument<void*>(a, 18), three = argument<unsigned char>(a, 19),
+                one = argument<unsigned short>(a, 20)] {
+        ((Forms*)kernel)(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], factor, sizes,
+                         four, half, wide, none, three, one);
+      };
+    } else {
+      thread = [=] {
+        ((FormsReference*)kernel)(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12],
+                                  factor, sizes);
+      };
+    }
   } else {
     return cudaErrorInvalidDeviceFunction;
   }

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/task/evaluation.h"
+#include "engine/task/source_mutation.h"
+#include "engine/task/task.h"
+#include "evaluator/device/device.h"
+
+namespace evo::cli {
+
+/// What became of one generated mutant.
+struct MutantOutcome {
+  enum class Kind {
+    killed,      ///< Validation rejected it.
+    survived,    ///< It was accepted although it computes something else.
+    equivalent,  ///< At every listed shape each of its outputs errs exactly as the kernel's that it was made from.
+    stillborn,   ///< It does not compile, or compiles to the same program.
+  };
+  Kind kind = Kind::killed;
+  std::string family;
+  SourceMutation mutation;
+  std::string before, after;  ///< The line of the source.
+  Verdict verdict = Verdict::harness_failed;
+  std::string reason;
+  std::string would_kill;  ///< For survivors: where it differs most from the honest kernel.
+};
+
+struct MutationScore {
+  std::string task;
+  DeviceInfo device;
+  std::uint64_t seed = 0;
+  std::vector<MutantOutcome> mutants;
+
+  std::size_t count(MutantOutcome::Kind kind) const;
+  /// Of those that are neither equivalent nor stillborn.
+  double share_killed() const;
+  /// The 95 % interval of that share (Wilson, 1927).
+  std::pair<double, double> interval() const;
+};
+
+/// Makes `count` mutants of the first legal genome of each family, at places drawn with `seed`, and evaluates them as a
+/// search would. A family whose first genome is not valid is left out; throws usage_error when all are.
+MutationScore score_validation(const SourceTree& tree, const Task& task, const DeviceInfo& device, std::size_t count,
+                               std::uint64_t seed);
+
+}  // namespace evo::cli

@@ -1,0 +1,26 @@
+// Straight from the accumulators: a lane has two neighbouring elements of a row in each tile of 8 columns.
+__device__ __forceinline__ void store_results(Result* results, const float (&acc)[m_tiles][n_tiles][4], int first_row,
+                                              int first_column, int warp_row, int warp_column, int M, int N, int lane,
+                                              shared_address) {
+#pragma unroll
+  for (int m = 0; m < m_tiles; ++m) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int row = first_row + warp_row + 16 * m + 8 * r + lane / 4;
+      if (row >= M) continue;
+      Result* result_row = results + (long long)row * N;
+#pragma unroll
+      for (int n = 0; n < n_tiles; ++n) {
+        const int column = first_column + warp_column + 8 * n + 2 * (lane % 4);
+        if (column >= N) continue;
+        const float first = acc[m][n][2 * r];
+        const float second = acc[m][n][2 * r + 1];
+//% if result_bytes == 2
+        *(u32*)(result_row + column) = bf16x2_from_f32(first, second);
+//% else
+        *(float2*)(result_row + column) = make_float2(first, second);
+//% end
+      }
+    }
+  }
+}

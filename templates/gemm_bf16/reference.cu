@@ -1,0 +1,21 @@
+// c = a b: one thread for each element, in double precision. Products of bf16 values are exact there.
+
+__device__ double decode_bf16(unsigned short bits) { return __uint_as_float((unsigned int)bits << 16); }
+
+extern "C" __global__ void gemm_bf16_reference(const unsigned short* a, const unsigned short* b, float* c, int M,
+                                               int N, int K) {
+  const int column = blockIdx.x * 16 + threadIdx.x;
+  const int row = blockIdx.y * 16 + threadIdx.y;
+  if (row >= M || column >= N) return;
+  const unsigned short* a_row = a + (long long)row * K;
+//% if b_layout == 'nk'
+  const unsigned short* b_row = b + (long long)column * K;
+//% else
+  const unsigned short* b_column = b + column;
+//% end
+  double sum = 0;
+  for (int k = 0; k < K; ++k) {
+    sum += decode_bf16(a_row[k]) * decode_bf16(${b_layout == 'nk' ? 'b_row[k]' : 'b_column[(long long)k * N]'});
+  }
+  c[(long long)row * N + column] = (float)sum;
+}

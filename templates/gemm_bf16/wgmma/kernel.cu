@@ -1,0 +1,120 @@
+// gemm_bf16/wgmma: c = a b with bf16 a [M, K], b ${b_layout == 'nk' ? '[N, K]' : '[K, N]'} and f32 sums, ${out} c. A CTA makes tiles of ${tile_m} x ${tile_n}
+// elements: ${warpgroups} consumer warpgroup(s) of ${m_blocks} block(s) of 64 rows each, and a producer that brings operands with TMA.
+//% if cluster_size > 1
+// ${cluster_m} x ${cluster_n} CTAs form a cluster: what several of them need is loaded once.
+//% end
+
+//% include "include/types.cuh"
+
+//% include "include/convert.cuh"
+
+//% include "include/memory.cuh"
+
+//% if epilogue == 'tma'
+//%   include "include/swizzle.cuh"
+
+//%   if result_bytes == 2
+//%     include "include/stmatrix.cuh"
+
+//%   end
+//% end
+//% include "include/warpgroup.cuh"
+
+//% include "include/mbarrier.cuh"
+
+//% include "include/tma.cuh"
+
+//% include "include/wgmma.cuh"
+
+//% if cluster_size > 1
+//%   include "include/cluster.cuh"
+
+//%   include "include/multicast.cuh"
+
+//% end
+//% if pdl
+//%   include "include/grid_dependency.cuh"
+
+//% end
+//% if true
+//%   let product_name = 'multiply'
+//%   let product_columns = tile_n
+//%   let product_b = b_layout == 'nk' ? 'rows' : 'columns'
+//%   include "include/wgmma_bf16_product.cuh"
+
+//% end
+constexpr int tile_m = ${tile_m};
+constexpr int tile_n = ${tile_n};
+constexpr int tile_k = ${tile_k};
+constexpr int stages = ${stages};
+constexpr int warpgroups = ${warpgroups};            // that consume
+constexpr int m_blocks = ${m_blocks};              // blocks of 64 rows of a warpgroup
+constexpr int cluster_m = ${cluster_m};
+constexpr int cluster_n = ${cluster_n};
+constexpr int cluster_size = cluster_m * cluster_n;
+constexpr int consumer_threads = 128 * warpgroups;
+constexpr int threads = ${threads};
+constexpr int a_bytes = ${a_bytes};           // of a stage
+constexpr int b_bytes = ${b_bytes};
+//% if result_bytes == 2
+typedef half_bits Result;
+//% else
+typedef float Result;
+//% end
+
+//% include "gemm_bf16/work.cuh"
+
+//% include "tiles.cuh"
+
+//% include "shared_memory.cuh"
+
+//% include "producer.cuh"
+
+//% slot epilogue
+
+//% include "consumer.cuh"
+
+extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
+    gemm_bf16(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
+              const __grid_constant__ TensorMap c_map, Result* __restrict__ c, int M, int N, int K) {
+  extern __shared__ unsigned char smem_storage[];
+  const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
+
+  if (threadIdx.x == consumer_threads) {
+    prefetch_tensor_map(a_map);
+    prefetch_tensor_map(b_map);
+//% if epilogue == 'tma'
+    prefetch_tensor_map(c_map);
+//% end
+    init_barriers(smem);
+  }
+//% if cluster_size > 1
+  sync_cluster();  // nobody sends to a CTA whose barriers are not there yet
+//% else
+  __syncthreads();
+//% end
+//% if pdl
+  wait_for_launch_ahead();
+  start_launch_behind();
+//% end
+
+  if (threadIdx.x >= consumer_threads) {
+//% if register_split
+    shrink_registers_to<${producer_registers}>();
+//% end
+    if (threadIdx.x == consumer_threads) produce(smem, a_map, b_map, M, N, K);
+  } else {
+//% if register_split
+    grow_registers_to<${consumer_registers}>();
+//% end
+    consume(smem, c_map, c, M, N, K);
+  }
+//% if cluster_size > 1
+  __syncwarp();
+  sync_cluster();  // others may still arrive at this CTA's barriers
+//% end
+}
+//% if split_k > 1
+
+//%   include "gemm_bf16/reduce.cuh"
+//% end

@@ -1,0 +1,44 @@
+// y = softmax(x) over rows of ${M} elements${causal ? ', causal' : ''}: one CTA for each row, in double
+// precision on the exactly decoded elements.
+//% if dtype == 'f32'
+typedef float Element;
+__device__ double decode(Element element) { return element; }
+//% elif dtype == 'bf16'
+typedef unsigned short Element;
+__device__ double decode(Element element) { return __uint_as_float((unsigned int)element << 16); }
+//% else
+typedef unsigned short Element;
+__device__ double decode(Element element) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
+  return value;
+}
+//% end
+
+extern "C" __global__ void softmax_reference(const Element* x, float* y, int N) {
+  constexpr int M = ${M};
+  __shared__ double of_thread[128];
+  const long long row = (long long)blockIdx.x * M;
+//% if causal
+  const int visible = min(max((int)(blockIdx.x % N) + M - N + 1, 0), M);
+//% else
+  const int visible = M;
+//% end
+  double own_max = -1e300;
+  for (int column = threadIdx.x; column < visible; column += 128) own_max = fmax(own_max, decode(x[row + column]));
+  of_thread[threadIdx.x] = own_max;
+  __syncthreads();
+  double row_max = -1e300;
+  for (int i = 0; i < 128; ++i) row_max = fmax(row_max, of_thread[i]);
+  __syncthreads();
+  double own_sum = 0;
+  for (int column = threadIdx.x; column < visible; column += 128) own_sum += exp(decode(x[row + column]) - row_max);
+  of_thread[threadIdx.x] = own_sum;
+  __syncthreads();
+  double row_sum = 0;
+  for (int i = 0; i < 128; ++i) row_sum += of_thread[i];
+  for (int column = threadIdx.x; column < M; column += 128) {
+    const double weight = column < visible ? exp(decode(x[row + column]) - row_max) / row_sum : 0;
+    y[row + column] = (float)weight;
+  }
+}

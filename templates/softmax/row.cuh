@@ -1,0 +1,82 @@
+// What the families share: rows and their packets, what a row sees, powers.
+//% let near = load_cache == 'stream' ? 'ld.global.cs.nc' : 'ld.global.nc'
+//% let far = load_cache == 'no_l1' ? 'ld.global.nc.L1::no_allocate' : 'ld.global.nc.L1::no_allocate.L2::256B'
+//% let load_operation = load_cache in ('no_l1', 'no_l1_256') ? far : near
+//% let store_operation = store_cache == 'stream' ? 'st.global.cs' : 'st.global'
+//% include "include/elements.cuh"
+
+constexpr int columns = ${M};
+constexpr int row_threads = ${row_threads};
+constexpr int cta_rows = ${cta_rows};
+constexpr int threads = row_threads * cta_rows;
+constexpr int packet_bytes = ${packet_bytes};
+constexpr int packet_elements = packet_bytes / sizeof(Element);
+constexpr int packets = ${packets};                     // of a thread in a row
+constexpr float log2_e = 1.4426950408889634f;
+constexpr float lowest = -2.0e38f;                      // a maximum of nothing; times log2_e still finite
+// Elements of minus infinity.
+constexpr u32 hidden_word = ${dtype == 'bf16' ? '0xff80ff80u' : dtype == 'f16' ? '0xfc00fc00u' : '0xff800000u'};
+typedef Packet<packet_bytes> RowPacket;
+
+//% include "include/row_reduction.cuh"
+
+// The row of this thread if the CTA starts with row `first_row`; `rows` if there is none.
+__device__ __forceinline__ int row_of(int first_row, int rows) {
+  const int row = first_row + (int)threadIdx.x / row_threads;
+//% if causal && row_order == 'last_to_first'
+  return row < rows ? rows - 1 - row : rows;
+//% else
+  return min(row, rows);
+//% end
+}
+
+// How many columns a row sees; none if there is no such row.
+__device__ __forceinline__ int visible_columns(int row, int rows, int N) {
+//% if causal
+  return row < rows ? min(max(row % N + columns - N + 1, 0), columns) : 0;
+//% else
+  return row < rows ? columns : 0;
+//% end
+}
+
+// The first column of packet `i` of this thread: neighbouring threads have neighbouring packets.
+__device__ __forceinline__ int column_of(int i) {
+  return (i * row_threads + (int)threadIdx.x % row_threads) * packet_elements;
+}
+
+__device__ __forceinline__ RowPacket hidden_packet() {
+  RowPacket packet;
+#pragma unroll
+  for (int i = 0; i < packet_bytes / 4; ++i) packet.word[i] = hidden_word;
+  return packet;
+}
+
+// The elements of a packet; those that the row does not see are minus infinity.
+__device__ __forceinline__ void unpack_visible(float (&values)[packet_elements], const RowPacket& packet, int i,
+                                               int visible) {
+  unpack(packet, values);
+//% if causal
+#pragma unroll
+  for (int j = 0; j < packet_elements; ++j) {
+    if (column_of(i) + j >= visible) values[j] = __int_as_float(0xff800000);
+  }
+//% end
+}
+
+// e^(value - maximum), where scaled_max is the maximum times log2_e.
+__device__ __forceinline__ float power(float value, float scaled_max) {
+  return exp2_approximate(fmaf(value, log2_e, -scaled_max));
+}
+
+// What powers are multiplied with. A row that sees nothing is zero.
+__device__ __forceinline__ float inverse_of(float row_sum) { return row_sum == 0.0f ? 0.0f : 1.0f / row_sum; }
+
+__device__ __forceinline__ void store_results(Element* y, float (&powers)[packet_elements], float inverse, int row,
+                                              int rows, int i) {
+  if (row >= rows || column_of(i) >= columns) return;
+#pragma unroll
+  for (int j = 0; j < packet_elements; ++j) powers[j] *= inverse;
+  RowPacket results;
+  pack(results, powers);
+  store(y + (long long)row * columns + column_of(i), results);
+}

@@ -1,0 +1,106 @@
+// Limits beyond the error over a whole output: rows, exact integers, single elements, strides.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "engine/task/limits.h"
+#include "evaluator/device/strided_layout.h"
+#include "evaluator/pipeline/comparison.h"
+
+using namespace evo;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+Limits limits_of(double relative_l2, double row_l2) {
+  Limits limits;
+  limits.relative_l2 = relative_l2;
+  limits.row_l2 = row_l2;
+  return limits;
+}
+
+}  // namespace
+
+TEST_CASE("one wrong row among thousands breaks the limit of a row, where that of the whole output holds") {
+  constexpr std::size_t kRows = 4096, kRow = 64;
+  std::vector<float> want(kRows * kRow);
+  for (std::size_t i = 0; i < want.size(); ++i) want[i] = static_cast<float>(i % 7) - 3;
+  std::vector<float> got = want;
+  std::fill_n(got.begin() + 1234 * kRow, kRow, 0.0F);
+  const Limits limits = limits_of(0.02, 0.16);
+  const Difference difference = compare(DType::f32, bytes_of(got), {DType::f32, bytes_of(want)}, limits, kRow);
+  CHECK(difference.relative_l2 < 0.02);
+  CHECK_THAT(difference.row_l2, WithinRel(1.0, 0.2));
+  CHECK(difference.worst_row == 1234);
+  const auto wrong = why_wrong(difference, limits);
+  REQUIRE(wrong);
+  CHECK_THAT(*wrong, ContainsSubstring("in row 1234 (limit of a row 0.16)"));
+  CHECK_FALSE(why_wrong(compare(DType::f32, bytes_of(want), {DType::f32, bytes_of(want)}, limits, kRow), limits));
+}
+
+TEST_CASE("a small row is measured against the mean row, not against itself") {
+  std::vector<float> want(100 * 8, 1.0F), got = want;
+  std::fill_n(want.begin(), 8, 1e-6F);
+  std::fill_n(got.begin(), 8, 2e-6F);
+  CHECK(compare(DType::f32, bytes_of(got), {DType::f32, bytes_of(want)}, limits_of(1, 1), 8).row_l2 < 1e-5);
+}
+
+TEST_CASE("integers are exact: one that is off by one is named with its value") {
+  const std::vector<std::int64_t> want = {5, -7, 1LL << 60, 9};
+  std::vector<std::int64_t> got = want;
+  got[2] += 1;  // Doubles do not see this.
+  const Limits limits = usual_limits(DType::s64);
+  CHECK(limits.exact);
+  const Difference difference = compare(DType::s64, bytes_of(got), {DType::s64, bytes_of(want)}, limits, 4);
+  CHECK(difference.unequal == 1);
+  CHECK(why_wrong(difference, limits) ==
+        "1 element is not equal, the first at 2: 1152921504606846977, not 1152921504606846976");
+  CHECK_FALSE(why_wrong(compare(DType::s64, bytes_of(want), {DType::s64, bytes_of(want)}, limits, 4), limits));
+}
+
+TEST_CASE("f64 is compared as f64") {
+  const std::vector<double> want = {1.0, 2.0, 3.0};
+  std::vector<double> got = want;
+  got[0] += 1e-9;
+  const Limits limits = usual_limits(DType::f64);
+  CHECK(why_wrong(compare(DType::f64, bytes_of(got), {DType::f64, bytes_of(want)}, limits, 3), limits));
+  got[0] = 1.0 + 1e-15;
+  CHECK_FALSE(why_wrong(compare(DType::f64, bytes_of(got), {DType::f64, bytes_of(want)}, limits, 3), limits));
+}
+
+TEST_CASE("atol and rtol hold for every element") {
+  Limits limits;
+  limits.atol = 0.1;
+  limits.rtol = 0.01;
+  const std::vector<float> want = {0, 100, 1};
+  const auto reason = [&](const std::vector<float>& got) {
+    return why_wrong(compare(DType::f32, bytes_of(got), {DType::f32, bytes_of(want)}, limits, 3), limits);
+  };
+  CHECK_FALSE(reason({0.05F, 101, 1.05F}));
+  CHECK_THAT(reason({0.05F, 102, 1.05F}).value_or(""), ContainsSubstring("1 element is beyond atol 0.1 + rtol 0.01"));
+}
+
+TEST_CASE("a tensor with strides is gathered, and what lies between its rows is watched") {
+  const StridedLayout layout(std::vector<std::uint64_t>{2, 3}, std::vector<std::uint64_t>{5, 1});
+  CHECK(layout.elements() == 6);
+  CHECK(layout.extent() == 8);
+  const std::vector<float> dense = {1, 2, 3, 4, 5, 6};
+  std::vector<std::byte> tensor(8 * sizeof(float), std::byte{0xff});
+  layout.scatter(bytes_of(dense), sizeof(float), tensor);
+  CHECK(layout.gather(tensor, sizeof(float)) == bytes_of(dense));
+  CHECK(layout.first_changed_gap(tensor, sizeof(float), std::byte{0xff}) == tensor.size());
+  tensor[4 * sizeof(float) + 1] = std::byte{0};
+  CHECK(layout.first_changed_gap(tensor, sizeof(float), std::byte{0xff}) == 4 * sizeof(float) + 1);
+}
