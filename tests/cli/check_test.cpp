@@ -1,5 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
 
 #include "ten_lines.h"
 
@@ -73,7 +74,8 @@ TEST_CASE("check names the compiler's complaint") {
   const auto shape = first_shape(checked(bench, 1));
   CHECK(shape["rendered"] == true);
   CHECK(shape["compiled"] == false);
-  CHECK_THAT(shape["problem"].get<std::string>(), ContainsSubstring("\"O\" is undefined"));
+  CHECK_THAT(shape["problem"].get<std::string>(),
+             ContainsSubstring("conv.cu:8: ") && ContainsSubstring("\"O\" is undefined"));
 }
 
 TEST_CASE("check says how wrong an answer is") {
@@ -129,4 +131,26 @@ TEST_CASE("check shows what a kernel prints") {
   const Outcome outcome = bench.evo({"check", "conv.json"});
   INFO(outcome.out);
   CHECK_THAT(outcome.out, ContainsSubstring("the kernel printed\n    at 3, 2\n"));
+}
+
+TEST_CASE("ten kernels of other kinds are fine as they are") {
+  const Bench bench;
+  std::size_t checked = 0;
+  for (const auto& file : std::filesystem::directory_iterator(EVO_TEST_DATA "/tune")) {
+    if (file.path().extension() != ".json") continue;
+    const Outcome outcome = bench.evo({"check", file.path().string()});
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 0);
+    ++checked;
+  }
+  CHECK(checked >= 10);
+}
+
+TEST_CASE("check names the lines of the author's file in what the sanitiser finds") {
+  const Bench bench;
+  write_convolution(bench);
+  bench.write("conv.cu", changed_convolution("x >= (int)width || y >= height", "y >= height"));
+  const Outcome outcome = bench.evo({"check", "conv.json"});
+  INFO(outcome.out);
+  CHECK_THAT(outcome.out, ContainsSubstring("conv.cu:"));
 }
