@@ -6,11 +6,12 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <variant>
 
+#include "cli/check/argument_check.h"
 #include "cli/check/gene_use.h"
-#include "cli/check/plan_arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "engine/base/error.h"
@@ -21,6 +22,7 @@
 #include "engine/task/target.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/device/guards.h"
@@ -115,7 +117,9 @@ class Checker {
   void run_reference(CheckedShape& shape) {
     if (shape.expected || !shape.problem.empty()) return;
     const auto fail = [&](const std::string& why) {
-      shape.problem = request_.placed(fmt::format("{}: {}", task_.reference, why));
+      // A message that names a place of its own needs no other.
+      const std::string placed = request_.placed(why);
+      shape.problem = placed == why ? fmt::format("{}: {}", task_.reference, why) : placed;
     };
     const Bindings specialisation = specialisations_of(task_, shape.target).front();
     try {
@@ -124,13 +128,12 @@ class Checker {
       if (const auto* failure = std::get_if<Failure>(&compiled)) return fail(failure->reason);
       const Binary& binary = std::get<Binary>(compiled);
       const Plan& plan = program.plans.at(shape.one.shape.name);
-      if (const std::vector<std::string> wrong = wrong_arguments(binary.ptx, plan, plan.launches.front());
-          !wrong.empty())
+      if (const std::vector<std::string> wrong = wrong_arguments(binary, plan, plan.launches.front()); !wrong.empty())
         return fail(wrong.front());
       const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
       DeviceServer server(*gpu);
       const auto reply = run(server, binary, plan, reference_recipe(task_, shape.one.recipe));
-      if (const auto* failure = std::get_if<Failure>(&reply)) return fail(failure->reason);
+      if (const auto* failure = std::get_if<Failure>(&reply)) return fail(program.lines.translated(failure->reason));
       Expected expected = expected_outputs(plan, std::get<protocol::Ran>(reply).outputs);
       if (const std::string bad = why_not_finite(plan, expected); !bad.empty()) return fail(bad);
       shape.expected = std::move(expected);
@@ -141,12 +144,10 @@ class Checker {
   }
 
   std::variant<Binary, Failure> compile(const Program& program) {
-    const auto key = std::pair(program.source, program.max_registers);
+    const auto key = std::tuple(program.source, program.max_registers, kernels_of(program));
     auto known = compiled_.find(key);
-    if (known == compiled_.end()) {
-      auto binary = compiler_->compile(program.source, request_.device.arch, program.max_registers);
-      known = compiled_.emplace(key, std::move(binary)).first;
-    }
+    if (known == compiled_.end())
+      known = compiled_.emplace(key, compiler_->compile(program, request_.device.arch)).first;
     return known->second;
   }
 
@@ -198,7 +199,7 @@ class Checker {
     return space.sample(rng);
   }
 
-  /// Empty when the answer is right.
+  /// Empty when everything is fine.
   std::string why_stopped(const Family& family, const CheckedShape& shape, FamilyCheck& of_family, ShapeCheck& result) {
     const Genome genome = first_genome(family, shape.target);
     of_family.genome = to_text(genome);
@@ -212,7 +213,8 @@ class Checker {
     const Binary& binary = std::get<Binary>(compiled);
     result.reached = Reached::compiled;
     result.build = binary.build;
-    if (const auto refused = check_build(program, binary, request_.device)) return refused->reason;
+    // A kernel that a search would refuse, as for a global variable, may still run here.
+    const auto refused = check_build(program, binary, request_.device);
     const Plan& plan = program.plans.at(shape.one.shape.name);
     if (std::string why = why_not_launched(binary, plan, of_family); !why.empty()) return why;
 
@@ -221,11 +223,17 @@ class Checker {
     DeviceServer server(*gpu);
     const auto reply = run(server, binary, plan, shape.one.recipe);
     result.findings = gpu->findings();
+    for (vgpu::Finding& finding : result.findings) {
+      if (const auto origin = program.lines.origin_of(finding.line))
+        finding.line = static_cast<std::uint32_t>(origin->line);
+      finding.text = request_.placed(program.lines.translated(finding.text));
+    }
     result.printed = printed_by(binary, plan, shape.one.recipe);
-    if (const auto* failure = std::get_if<Failure>(&reply)) return failure->reason;
+    if (const auto* failure = std::get_if<Failure>(&reply)) return program.lines.translated(failure->reason);
     result.reached = Reached::ran;
     if (!shape.expected) return "the reference gives nothing to compare with";
-    return why_wrong_answer(shape, plan, std::get<protocol::Ran>(reply).outputs, result);
+    std::string wrong = why_wrong_answer(shape, plan, std::get<protocol::Ran>(reply).outputs, result);
+    return wrong.empty() && refused ? refused->reason : wrong;
   }
 
   /// The kernels that the program has, and what its launches want of them.
@@ -234,13 +242,12 @@ class Checker {
     std::optional<Failure> failure;
     const std::unique_ptr<Module> module = gpu->load(binary, failure);
     if (failure) return failure->reason;
-    of_family.kernels = gpu->kernels(*module);
+    const std::vector<std::string> kernels = gpu->kernels(*module);
+    of_family.kernels.clear();
+    for (const std::string& kernel : kernels) of_family.kernels.push_back(list_of_kernels({&kernel, 1}));
     std::string first;
     for (const Launch& launch : plan.launches) {
-      if (std::ranges::find(of_family.kernels, launch.kernel) == of_family.kernels.end())
-        return fmt::format("the program has no kernel '{}'{}", launch.kernel,
-                           suggestion(launch.kernel, of_family.kernels));
-      for (std::string& wrong : wrong_arguments(binary.ptx, plan, launch)) {
+      for (std::string& wrong : wrong_arguments(binary, plan, launch)) {
         if (first.empty()) first = wrong;
         if (std::ranges::find(of_family.arguments, wrong) == of_family.arguments.end())
           of_family.arguments.push_back(std::move(wrong));
@@ -303,7 +310,7 @@ class Checker {
   const Task& task_;
   const CheckRequest& request_;
   std::unique_ptr<Compiler> compiler_;
-  std::map<std::pair<std::string, int>, std::variant<Binary, Failure>> compiled_;
+  std::map<std::tuple<std::string, int, std::vector<std::string>>, std::variant<Binary, Failure>> compiled_;
 };
 
 }  // namespace

@@ -30,10 +30,10 @@ struct ShapeCheck {
   Reached reached = Reached::nothing;
   std::optional<Build> build;
   std::vector<CheckedOutput> outputs;
-  std::string problem;  ///< Why it came no further; empty when the answer is right.
+  std::string problem;  ///< Why it came no further, or what a search would refuse it for.
   std::vector<vgpu::Finding> findings;
   std::string printed;  ///< By the kernel's printf.
-  bool fine() const { return reached == Reached::right && findings.empty(); }
+  bool fine() const { return reached == Reached::right && problem.empty() && findings.empty(); }
 };
 
 /// The first genome of a family.

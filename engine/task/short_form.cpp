@@ -18,6 +18,7 @@
 #include "engine/device/device_limits.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/json_value.h"
+#include "engine/expression/name_scope.h"
 #include "engine/task/argument.h"
 #include "engine/task/draw.h"
 #include "engine/task/family.h"
@@ -32,20 +33,31 @@ constexpr std::size_t kLineWidth = 110;
 constexpr std::int64_t kMostSteps = 1'000'000;  ///< Of the search for the first legal genome.
 constexpr std::array<char, 3> kAxes = {'x', 'y', 'z'};
 
+/// JSON in one line, with blanks behind its colons and commas.
+std::string in_a_line(const Json& json) {
+  if (!json.is_structured()) return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    text += text.empty() ? "" : ", ";
+    if (json.is_object()) text += Json(key).dump() + ": ";
+    text += in_a_line(value);
+  }
+  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
+}
+
 /// JSON as people write it: what fits into a line stands in one.
 std::string pretty(const Json& json, std::size_t indent = 0) {
-  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string line = in_a_line(json);
   if (!json.is_structured() || json.empty() || (indent > 0 && indent + line.size() < kLineWidth)) return line;
   const std::string blanks(indent + 2, ' ');
-  std::string text = json.is_object() ? "{" : "[";
-  bool first = true;
+  std::string text;
   for (const auto& [key, value] : json.items()) {
-    text += fmt::format("{}\n{}", first ? "" : ",", blanks);
+    text += fmt::format("{}\n{}", text.empty() ? "" : ",", blanks);
     if (json.is_object()) text += Json(key).dump() + ": ";
     text += pretty(value, indent + 2);
-    first = false;
   }
-  return text + "\n" + std::string(indent, ' ') + (json.is_object() ? "}" : "]");
+  text += "\n" + std::string(indent, ' ');
+  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
 std::string base_name(const std::string& path) {
@@ -236,6 +248,7 @@ class Reader {
                       "floor"});
     origin(folder_ + "task.json", file_);
     origin(family_folder_ + "family.json", file_);
+    for (const auto& [fact, value] : facts_of(DeviceLimits{})) scope_.add(fact);
     kernel_ = function_place("kernel", {});
     shapes();
     genes();
@@ -333,6 +346,7 @@ class Reader {
     }
     if (members.empty()) place.fail("at least one shape is needed: [{\"N\": 1024}]");
     for (const auto& [parameter, value] : members.front().second.members()) parameters_.push_back(parameter);
+    scope_.add(parameters_);
     if (parameters_.empty()) members.front().second.fail("at least one size is needed: {\"N\": 1024}");
     for (auto& [name, shape] : members) {
       Json sizes = Json::object();
@@ -386,7 +400,10 @@ class Reader {
     const std::string name = gene["name"];
     if (genes_.contains(name)) place.fail(fmt::format("gene '{}' is given twice", name));
     if (!is_identifier(name)) place.fail(fmt::format("'{}' cannot be a macro: it is not a name", name));
+    if (std::ranges::find(parameters_, name) != parameters_.end())
+      place.fail(fmt::format("the name '{}' is already that of a size", name));
     genes_.insert(name);
+    scope_.add(name);
     family_origin(fmt::format("genes[{}]", family_["genes"].size()), author);
     family_["genes"].push_back(gene);
   }
@@ -471,6 +488,7 @@ class Reader {
     const auto place = root_.find("options");
     if (!place) return;
     for (const auto& [name, values] : place->members()) {
+      scope_.add(name);
       std::vector<Value>& known = options_[name];
       for (const JsonPlace& value : values.items()) known.push_back(value.value());
       // Types go by any of their names; the task has evo's.
@@ -499,13 +517,20 @@ class Reader {
         add_tensor(item, *tensor, author);
         arguments_.push_back(tensor->name);
       } else {
-        item.read_as(parse_argument);
+        check_names(item, item.read_as(parse_argument));
         arguments_.push_back(item.text());
       }
     }
     if (!task_.contains("inputs")) task_["inputs"] = Json::array();
     if (!task_.contains("outputs"))
       place.fail("no output: write one as \"y=out float[N]\", or \"inout\" where it is read, too");
+  }
+
+  /// A tensor's name alone may be one that is given before.
+  void check_names(const JsonPlace& place, const ArgumentSpec& argument) const {
+    if (argument.may_be_name && std::ranges::find(arguments_, argument.text) != arguments_.end()) return;
+    for (const FieldSpec& field : argument.fields)
+      for (const Expression& component : field.components) scope_.check(place, component);
   }
 
   void add_tensor(const JsonPlace& place, const TensorArgument& tensor, const std::string& author) {
@@ -560,7 +585,10 @@ class Reader {
       items = {*place};
     if (items.empty() || items.size() > 3) place->fail("one to three extents are needed");
     std::vector<std::string> texts;
-    for (const JsonPlace& item : items) texts.push_back(item.expression().text());
+    for (const JsonPlace& item : items) {
+      texts.push_back(item.expression().text());
+      scope_.check(item, item.expression());
+    }
     return texts;
   }
 
@@ -570,7 +598,8 @@ class Reader {
   }
 
   void geometry() {
-    block_ = three(extents("block").value_or(usual_block()));
+    const auto block = extents("block");
+    block_ = three(block ? *block : usual_block());
     const auto grid = extents("grid");
     grid_ = three(grid ? *grid : divided_grid());
     Json launch = {{"kernel", kernel_.function}, {"grid", grid_}, {"block", block_}};
@@ -779,7 +808,7 @@ class Reader {
       return list;
     }
     for (const JsonPlace& item : given->items()) {
-      item.read_as(parse_argument);
+      check_names(item, item.read_as(parse_argument));
       task_origin(fmt::format("reference.arguments[{}]", list.size()),
                   fmt::format("reference_arguments[{}]", list.size()));
       list.push_back(with_values(item.text(), first_));
@@ -841,6 +870,7 @@ class Reader {
   std::vector<std::string> arguments_, grid_, block_;
   std::string shared_;
   bool typed_outputs_ = false;
+  NameScope scope_;                             // what grids, blocks and arguments read
   Bindings first_;                              // the first legal genome
   std::map<std::string, std::string> sources_;  // the author's files, where they stand in the folder
   Json task_ = Json::object();                  // parts of task.json and family.json
@@ -858,7 +888,14 @@ std::string ShortForm::in_authors_places(const std::string& message) const {
       continue;
     if (best == nullptr || made.size() > best->first.size()) best = &origin;
   }
-  return best == nullptr ? message : best->second + message.substr(best->first.size());
+  std::string text = best == nullptr ? message : best->second + message.substr(best->first.size());
+  // A compiler names the files also inside its messages.
+  for (const auto& [made, author] : origins) {
+    if (made.find("/source/") == std::string::npos) continue;
+    for (std::size_t at = text.find(made); at != std::string::npos; at = text.find(made, at + author.size()))
+      text.replace(at, made.size(), author);
+  }
+  return text;
 }
 
 ShortForm read_short_form(const std::string& file, const ReadFile& read) {

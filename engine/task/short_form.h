@@ -19,7 +19,8 @@ struct ShortForm {
   /// Where the parts of the folder come from: "conv/task.json: inputs[0]", "conv.json: arguments[1]".
   std::vector<std::pair<std::string, std::string>> origins;
 
-  /// The message with the author's place in the stead of the folder's at its beginning.
+  /// The message with the author's place in the stead of the folder's at its beginning, and with the author's names of
+  /// files.
   std::string in_authors_places(const std::string& message) const;
 };
 

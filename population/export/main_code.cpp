@@ -446,11 +446,18 @@ class MainWriter {
                            cpp(dims[0], known), cpp(dims[1], known), cpp(dims[2], known));
       };
       code += fmt::format("    void* arguments[] = {{{}}};\n", fmt::join(arguments, ", "));
-      code += fmt::format(
-          "    return cudaLaunchKernel((const void*)&{}::{}, dim3({}), dim3({}), arguments, 0, nullptr);\n  "
-          "}}\n",
-          reference_space(specialised), symbol_of(task_.reference_kernel, specialised), triple(task_.reference_grid),
-          triple(task_.reference_block));
+      const std::string kernel = fmt::format("(const void*)&{}::{}", reference_space(specialised),
+                                             symbol_of(task_.reference_kernel, specialised));
+      std::string smem = "0";
+      if (task_.reference_smem.text() != "0") {
+        smem = fmt::format("static_cast<size_t>({})", cpp(task_.reference_smem, known));
+        code += fmt::format(
+            "    if (cudaError_t e = cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize,\n"
+            "                                             static_cast<int>({})))\n      return e;\n",
+            kernel, smem);
+      }
+      code += fmt::format("    return cudaLaunchKernel({}, dim3({}), dim3({}), arguments, {}, nullptr);\n  }}\n",
+                          kernel, triple(task_.reference_grid), triple(task_.reference_block), smem);
     }
     return code + "  return cudaErrorInvalidValue;\n}\n";
   }

@@ -1,5 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
 
 #include "ten_lines.h"
 
@@ -55,13 +56,13 @@ TEST_CASE("check names an argument that the kernel takes as another type") {
   const Bench bench;
   write_convolution(
       bench, {{"arguments",
-               {"out=out float[H, W]", "in=float[H + 4, W + 4]", "filter=float[5, 5]", "int:1", "size_t:W", "H"}}});
+               {"out=out float[H, W]", "image=float[H + 4, W + 4]", "filter=float[5, 5]", "int:1", "size_t:W", "H"}}});
   const auto check = checked(bench, 1);
   CHECK_THAT(check["families"][0]["arguments"][0].get<std::string>(),
              ContainsSubstring("argument 3 is int 1, the kernel takes a floating-point number of 32 bits"));
   write_convolution(
       bench,
-      {{"arguments", {"out=out float[H, W]", "in=float[H + 4, W + 4]", "filter=float[5, 5]", "float:1", "W", "H"}}});
+      {{"arguments", {"out=out float[H, W]", "image=float[H + 4, W + 4]", "filter=float[5, 5]", "float:1", "W", "H"}}});
   CHECK_THAT(checked(bench, 1)["families"][0]["arguments"][0].get<std::string>(),
              ContainsSubstring("argument 4 is int 40 (4 bytes), the kernel takes") && ContainsSubstring("(8 bytes)"));
 }
@@ -73,7 +74,8 @@ TEST_CASE("check names the compiler's complaint") {
   const auto shape = first_shape(checked(bench, 1));
   CHECK(shape["rendered"] == true);
   CHECK(shape["compiled"] == false);
-  CHECK_THAT(shape["problem"].get<std::string>(), ContainsSubstring("\"O\" is undefined"));
+  CHECK_THAT(shape["problem"].get<std::string>(),
+             ContainsSubstring("conv.cu:8: ") && ContainsSubstring("\"O\" is undefined"));
 }
 
 TEST_CASE("check says how wrong an answer is") {
@@ -119,4 +121,36 @@ TEST_CASE("check names a reference that is at fault") {
   const auto check = checked(bench, 1);
   CHECK_THAT(check["reference"][0].get<std::string>(), ContainsSubstring("6x40: ") && ContainsSubstring("not finite"));
   CHECK_THAT(bench.evo({"check", "conv.json"}).out, ContainsSubstring("reference: 6x40: "));
+}
+
+TEST_CASE("check shows what a kernel prints") {
+  const Bench bench;
+  write_convolution(bench);
+  bench.write("conv.cu", changed_convolution("float sum = 0;",
+                                             "float sum = 0; if (x == 3 && y == 2) printf(\"at %d, %d\\n\", x, y);"));
+  const Outcome outcome = bench.evo({"check", "conv.json"});
+  INFO(outcome.out);
+  CHECK_THAT(outcome.out, ContainsSubstring("the kernel printed\n    at 3, 2\n"));
+}
+
+TEST_CASE("ten kernels of other kinds are fine as they are") {
+  const Bench bench;
+  std::size_t checked = 0;
+  for (const auto& file : std::filesystem::directory_iterator(EVO_TEST_DATA "/tune")) {
+    if (file.path().extension() != ".json") continue;
+    const Outcome outcome = bench.evo({"check", file.path().string()});
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == 0);
+    ++checked;
+  }
+  CHECK(checked >= 10);
+}
+
+TEST_CASE("check names the lines of the author's file in what the sanitiser finds") {
+  const Bench bench;
+  write_convolution(bench);
+  bench.write("conv.cu", changed_convolution("x >= (int)width || y >= height", "y >= height"));
+  const Outcome outcome = bench.evo({"check", "conv.json"});
+  INFO(outcome.out);
+  CHECK_THAT(outcome.out, ContainsSubstring("conv.cu:"));
 }

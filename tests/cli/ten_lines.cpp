@@ -37,7 +37,7 @@ constexpr const char* kForm = R"json({
   "genes": {"block_size_x": [16, 32], "block_size_y": [1, 2, 64], "tile": [1, 2]},
   "restrict": ["block_size_x * block_size_y <= 512", "block_size_y == 1 or tile == 1"],
   "shapes": [{"H": 6, "W": 40}, {"H": 5, "W": 33}],
-  "arguments": ["out=out float[H, W]", "in=float[H + 4, W + 4]", "filter=float[5, 5]", "float:0.5", "size_t:W", "H"],
+  "arguments": ["out=out float[H, W]", "image=float[H + 4, W + 4]", "filter=float[5, 5]", "float:0.5", "size_t:W", "H"],
   "grid": ["ceil_div(W, block_size_x * tile)", "ceil_div(H, block_size_y)"],
   "block": ["block_size_x", "block_size_y"],
   "reference": "conv.cu:convolution_naive",

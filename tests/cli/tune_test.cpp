@@ -77,7 +77,6 @@ TEST_CASE("without a reference every result says that it is self-consistent only
   CHECK_THAT(bench.evo({"show", "1"}).out, ContainsSubstring("self-consistent only"));
   CHECK(bench.json({"elites"})["elites"][0]["self_consistent"] == true);
   CHECK(bench.json({"show", "1"})["self_consistent"] == true);
-  CHECK_THAT(bench.evo({"export"}).out, ContainsSubstring("//   reference  none: self-consistent only"));
 }
 
 TEST_CASE("a tuned run is resumed from the database") {
@@ -106,4 +105,46 @@ TEST_CASE("a file of another folder is found from there") {
   bench.write("sub/conv.cu", bench.read("conv.cu"));
   bench.write("sub/conv.json", bench.read("conv.json"));
   CHECK(bench.evo({"tune", "sub/conv.json", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);
+}
+
+TEST_CASE("a reference of half precision writes what the kernel writes") {
+  const Bench bench;
+  // Without CUDA's headers: the conversion is PTX's.
+  const std::string source = R"(
+__device__ unsigned short half_of(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+extern "C" __global__ void square(unsigned short* y, const float* x, int n) {
+  const int i = blockIdx.x * threads + threadIdx.x;
+  if (i < n) y[i] = half_of(x[i] * x[i]);
+}
+extern "C" __global__ void square_plain(unsigned short* y, const float* x, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] = half_of(x[i] * x[i]);
+}
+)";
+  bench.write("square.cu", source);
+  bench.write("square.json", R"json({ "kernel": "square.cu:square", "genes": {"threads": [32, 64]},
+    "shapes": [{"N": 100}], "arguments": ["y=out half[N]", "x=float[N]", "N"],
+    "grid": ["ceil_div(N, threads)"], "block": ["threads"], "reference": "square_plain" })json");
+  const std::vector<std::string> command = {"tune", "square.json", "--device", "vgpu", "--evals", "9", "--quiet"};
+  const Outcome right = bench.evo(command);
+  INFO(right.out << right.err);
+  CHECK(right.code == 0);
+  CHECK_THAT(right.out, ContainsSubstring("2 evaluated: 2 valid"));
+  std::string wrong = source;
+  bench.write("square.cu", wrong.replace(wrong.find("x[i] * x[i]"), 11, "x[i] * 1.1f * x[i]"));
+  CHECK(bench.evo(command).code == 1);
+}
+
+TEST_CASE("an export says that its task has no reference") {
+  const Bench bench;
+  bench.write("fill.cu",
+              "extern \"C\" __global__ void fill(float* y, int n) {\n"
+              "  const int i = blockIdx.x * threads + threadIdx.x;\n  if (i < n) y[i] = i;\n}\n");
+  bench.write("fill.json", R"json({ "kernel": "fill.cu", "genes": {"threads": [32, 64]}, "shapes": [{"N": 100}],
+    "arguments": ["y=out float[N]", "N"], "grid": ["ceil_div(N, threads)"], "block": ["threads"] })json");
+  REQUIRE(bench.evo({"tune", "fill.json", "--device", "vgpu", "--evals", "9", "--quiet"}).code == 0);
+  CHECK_THAT(bench.evo({"export"}).out, ContainsSubstring("//   reference  none: self-consistent only"));
 }

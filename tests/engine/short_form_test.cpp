@@ -218,10 +218,10 @@ TEST_CASE("what is wrong in a short form is named by its own keys") {
       {changed("arguments", {"float:0.5", "y=out float[K]"}), "blur.json: arguments[1].dims[0]: 'K' reads unknown"},
       {changed("arguments", {"y=out float[H]", "int:K"}), "blur.json: arguments[1]: 'K' reads unknown name 'K'"},
       {changed("arguments", {"y=out float[H]:normal"}), "blur.json: arguments[0].draw: only an output with"},
-      {changed("genes", {{"H", {1, 2}}}), "blur.json: genes.H.name: the name 'H' is already taken by the task"},
+      {changed("genes", {{"H", {1, 2}}}), "blur.json: genes.H: the name 'H' is already that of a size"},
       {changed("shapes", Json::array()), "blur.json: shapes: at least one shape is needed"},
       {changed("shapes", {{{"H", 1}, {"W", 2}}, {{"H", 1}}}), "blur.json: shapes[1]: key 'W' is missing"},
-      {changed("limits", {{"relative", 1}}), "blur.json: limits: unknown key 'relative'"},
+      {changed("limits", {{"relative_l2", 1}, {"cosine", 0.9}, {"row", 1}}), "blur.json: limits: unknown key 'row'"},
   };
   for (const auto& [form, message] : wrong) {
     INFO(form.dump());
@@ -232,4 +232,13 @@ TEST_CASE("what is wrong in a short form is named by its own keys") {
 TEST_CASE("template syntax in the author's file is refused, with its line") {
   CHECK_THAT(error_of(usual_form(), {{"blur.cu", "__global__ void blur() {}\n// blur_naive\n//% if x\n"}}),
              ContainsSubstring("blur.cu:3: '${' and '//%' are template syntax"));
+}
+
+TEST_CASE("genes in the kernel's name are template arguments and no macros") {
+  Json form = without("reference");
+  form["kernel"] = "blur.cu:blur<float, ${threads}>";
+  const ShortForm blur = read(form);
+  CHECK_THAT(blur.files.at("blur/tuned/kernel.cu"), !ContainsSubstring("#define threads"));
+  CHECK_THAT(blur.files.at("blur/tuned/kernel.cu"), ContainsSubstring("#define per_thread ${per_thread}"));
+  CHECK_THAT(blur.files.at("blur/task.json"), ContainsSubstring("\"kernel\": \"blur<float, ${64}>\""));
 }

@@ -1,4 +1,4 @@
-#include "cli/check/plan_arguments.h"
+#include "cli/check/argument_check.h"
 
 #include <fmt/format.h>
 
@@ -65,14 +65,14 @@ bool kinds_differ(const Argument& argument, const vgpu::ptx::Variable& parameter
 
 }  // namespace
 
-std::vector<std::string> wrong_arguments(const std::string& ptx, const Plan& plan, const Launch& launch) {
+std::vector<std::string> wrong_arguments(const Binary& binary, const Plan& plan, const Launch& launch) {
   std::unique_ptr<vgpu::ptx::Module> module;
   try {
-    module = vgpu::ptx::parse(ptx);
+    module = vgpu::ptx::parse(binary.ptx);
   } catch (const vgpu::LoadError&) {
     return {};  // Loading says why.
   }
-  const auto found = module->function_index.find(launch.kernel);
+  const auto found = module->function_index.find(binary.build.ptx_name(launch.kernel));
   if (found == module->function_index.end()) return {};
   const vgpu::ptx::Function& kernel = module->functions[found->second];
   if (kernel.parameter_count != launch.arguments.size()) {
