@@ -58,7 +58,7 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(bench.json({"runs", "1"})["runs"][0]["outcomes"][0]) == outcome_members);
   const nlohmann::json show = bench.json({"show", a});
   CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "parents", "genome", "elite_rank",
-                                   "source_hash", "evaluation", "programs", "files", "run"}));
+                                   "source_hash", "evaluation", "programs", "files", "run", "self_consistent"}));
   const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
                                     "timings", "builds", "cases",      "profile"};
   CHECK(members(show["evaluation"]) == evaluation_members);
