@@ -208,7 +208,7 @@ class LaunchWriter {
   /// leave room for the dims after them.
   std::vector<std::string> requirements() const {
     std::vector<std::string> conditions;
-    for (const Expression& required : {request_.task.legal, family_.requires_device}) {
+    for (const Expression& required : {request_.task.legal, family_.legal}) {
       if (decide(required) != Decided::yes) conditions.push_back(cpp(as_condition(required)));
     }
     for (const TensorPlace& place : present_tensors(request_)) {
@@ -432,8 +432,7 @@ std::string tensor_doc(const ExportRequest& request, const TensorPlace& place) {
 std::vector<std::string> requirement_texts(const std::vector<Specialised>& specialisations) {
   std::vector<std::string> texts;
   for (const Specialised& specialised : specialisations) {
-    for (const Expression* required :
-         {&specialised.request->task.legal, &specialised.request->family.requires_device}) {
+    for (const Expression* required : {&specialised.request->task.legal, &specialised.request->family.legal}) {
       const bool open = !required->evaluate_partially(specialised.scope);
       if (open && std::ranges::find(texts, required->text()) == texts.end()) texts.push_back(required->text());
     }

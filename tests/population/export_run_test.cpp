@@ -255,7 +255,7 @@ TEST_CASE("the exported program finds what a kernel does wrong") {
 TEST_CASE(
     "an exported launcher refuses sizes that do not meet what is required and values that do not fit their types") {
   ExportRequest request = forms_request(toy_tree());
-  request.family.requires_device = Expression::parse("sm >= 80 && N != 12");
+  request.family.legal = Expression::parse("sm >= 80 && N != 12");
   const std::string text = export_cuda(request);
   CHECK_THAT(text, ContainsSubstring("\n// or the sizes do not meet what is required: N % 4 == 0 && LD >= N,"
                                      "\n// or the sizes do not meet what is required: sm >= 80 && N != 12.\n"));
