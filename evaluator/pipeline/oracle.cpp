@@ -74,10 +74,10 @@ class OracleRun {
     const Reference& reference = reference_for(one);
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
-    const auto ran =
-        ask<protocol::Ran>(device_, protocol::Run{reference.module, plan, reference_recipe(options_.task, one.recipe), 1},
-                           kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
-                           fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
+    const auto ran = ask<protocol::Ran>(
+        device_, protocol::Run{reference.module, plan, reference_recipe(options_.task, one.recipe), 1},
+        kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
+        fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
     if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
     return split(one, plan, ran.outputs);
   }
