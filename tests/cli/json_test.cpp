@@ -33,14 +33,14 @@ TEST_CASE("every document has the members that docs/json.md describes") {
       "time_limit_s", "status",      "started_at",   "finished_at", "evaluated", "valid",     "best_us",
       "command_line", "evo_version", "nvrtc_version"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
-  CHECK(members(run) == document({"run", "interrupted", "exhausted", "verdicts", "first_valid", "best", "improvement",
-                                  "elites", "self_consistent"}));
+  CHECK(members(run) == document({"run", "self_consistent", "interrupted", "exhausted", "verdicts", "first_valid",
+                                  "best", "improvement", "elites"}));
   CHECK(members(run["run"]) == run_members);
   CHECK(members(run["best"]) == outcome_members);
-  CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current", "device",
-                                           "objective", "latency_us", "timing", "relative_l2", "registers",
-                                           "spill_bytes", "genome", "source_hash", "since", "timings",
-                                           "self_consistent"});
+  CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current",
+                                           "self_consistent", "device", "objective", "latency_us", "timing",
+                                           "relative_l2", "registers", "spill_bytes", "genome", "source_hash", "since",
+                                           "timings"});
   CHECK(members(run["run"]["device"]) == Names{"id", "kind", "name", "arch", "uuid", "driver"});
   CHECK(members(run["run"]["target"]) == Names{"objective", "options", "timed", "validated"});
   CHECK(run["run"]["salt"].get<std::string>().size() == 16);
@@ -57,8 +57,8 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(bench.json({"runs", "1"})["runs"][0]) == with_outcomes);
   CHECK(members(bench.json({"runs", "1"})["runs"][0]["outcomes"][0]) == outcome_members);
   const nlohmann::json show = bench.json({"show", a});
-  CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "parents", "genome", "elite_rank",
-                                   "source_hash", "evaluation", "programs", "files", "run", "self_consistent"}));
+  CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "parents", "genome", "self_consistent",
+                                   "elite_rank", "source_hash", "evaluation", "programs", "files", "run"}));
   const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
                                     "timings", "builds", "cases",      "profile"};
   CHECK(members(show["evaluation"]) == evaluation_members);
