@@ -242,10 +242,11 @@ std::vector<std::string> NvrtcCompiler::options_for(const SourceRequest& request
   std::vector<std::string> options = compile_options(request.arch, request.max_registers);
   if (with_headers) {
     options.push_back(fmt::format("--pre-include={}", kPreambleHeader));
-    options.push_back("--device-int128");  // As nvcc has it.
     for (const std::string& folder : request.include_folders) options.push_back("-I" + folder);
     for (const std::filesystem::path& folder : header_folders_) options.push_back("-I" + folder.string());
   }
+  // nvcc has them without being asked.
+  if (with_headers || request.source.find("__int128") != std::string::npos) options.push_back("--device-int128");
   for (const std::string& given : request.options) {
     std::erase_if(
         options, [&](const std::string& ours) { return ours.find('=') != ours.npos && key_of(ours) == key_of(given); });

@@ -1,5 +1,5 @@
-// Kernels of other kinds than the shipped ones (tests/data/tasks): each has a family that is right and one that is wrong
-// in a way that only good draws show.
+// Kernels of other kinds than the shipped ones (tests/data/tasks): each has a family that is right and one that is
+// wrong in a way that only good draws show.
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -25,11 +25,11 @@ Outcome run_family(const Bench& bench, const Subject& subject, const std::string
 }  // namespace
 
 TEST_CASE("kernels of ten kinds are valid, and a wrong one of each is rejected by what is drawn") {
-  const auto subject = GENERATE(Subject{"argmax", "warps"}, Subject{"axpy", "grid_stride"},
-                                Subject{"batched_gemm", "tiled"}, Subject{"convolution", "tiled"},
-                                Subject{"embedding", "gather"}, Subject{"layernorm", "rows"},
-                                Subject{"ragged_sum", "lanes"}, Subject{"split_k", "atomics"},
-                                Subject{"sum_f64", "two_steps"}, Subject{"w4a16_unpack", "bytes"});
+  const auto subject =
+      GENERATE(Subject{"argmax", "warps"}, Subject{"axpy", "grid_stride"}, Subject{"batched_gemm", "tiled"},
+               Subject{"convolution", "tiled"}, Subject{"embedding", "gather"}, Subject{"layernorm", "rows"},
+               Subject{"ragged_sum", "lanes"}, Subject{"split_k", "atomics"}, Subject{"sum_f64", "two_steps"},
+               Subject{"w4a16_unpack", "bytes"});
   const Bench bench;
   const Outcome right = run_family(bench, subject, subject.family, 2);
   INFO(subject.task << "\n" << right.out << right.err);
