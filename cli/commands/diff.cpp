@@ -11,6 +11,7 @@
 #include "cli/subject/lookup.h"
 #include "cli/subject/sources.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
 #include "cli/text/text_diff.h"
@@ -24,10 +25,6 @@ struct Request {
   std::string database = kDefaultDatabase;
   bool json = false;
 };
-
-std::string allele_text(const std::optional<Value>& allele) {
-  return allele ? expr::to_string(*allele) : "-";
-}
 
 std::string label(const CandidateRow& row) {
   return fmt::format("candidate {}", row.id);

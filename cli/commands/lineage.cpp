@@ -24,10 +24,6 @@ struct Request {
   bool json = false;
 };
 
-std::string allele_text(const std::optional<Value>& allele) {
-  return allele ? expr::to_string(*allele) : "-";
-}
-
 /// How a candidate differs from its first parent: "stages 2 -> 3".
 std::string change_text(const LineageRow& row, const std::vector<LineageRow>& rows) {
   const auto is_parent = [&](const LineageRow& other) {

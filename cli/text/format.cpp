@@ -60,4 +60,8 @@ std::string verdict_counts(const std::map<Verdict, std::uint64_t>& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string allele_text(const std::optional<Value>& allele) {
+  return allele ? expr::to_string(*allele) : "-";
+}
+
 }  // namespace evo::cli

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "engine/expression/expression.h"
 #include "engine/task/evaluation.h"
 #include "evaluator/base/statistics.h"
 
@@ -35,5 +37,8 @@ std::string timing_word(bool modelled);
 
 /// "31 valid, 6 wrong_answer, 3 compile_failed": the commonest first.
 std::string verdict_counts(const std::map<Verdict, std::uint64_t>& counts);
+
+/// "-" where a genome has no such gene.
+std::string allele_text(const std::optional<Value>& allele);
 
 }  // namespace evo::cli

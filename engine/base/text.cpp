@@ -49,7 +49,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
-std::vector<std::string_view> split_outside_brackets(std::string_view text, char separator) {
+std::vector<std::string_view> split_outside_brackets(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
   int depth = 0;
   char quote = 0;
@@ -64,8 +64,9 @@ std::vector<std::string_view> split_outside_brackets(std::string_view text, char
       ++depth;
     } else if (c == ')' || c == ']') {
       --depth;
-    } else if (c == separator && depth == 0) {
+    } else if (depth == 0 && text.substr(i).starts_with(separator)) {
       parts.push_back(trim(text.substr(begin, i - begin)));
+      i += separator.size() - 1;
       begin = i + 1;
     }
   }

@@ -17,7 +17,7 @@ std::string_view trim(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);
 
 /// The trimmed parts between separators that stand in no bracket and no string.
-std::vector<std::string_view> split_outside_brackets(std::string_view text, char separator);
+std::vector<std::string_view> split_outside_brackets(std::string_view text, std::string_view separator);
 
 /// "a, b, c"; "none" for an empty list.
 std::string list_of(const std::vector<std::string>& names);

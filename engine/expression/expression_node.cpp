@@ -64,6 +64,22 @@ std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
   return a / b + (a > 0 && a % b != 0 ? 1 : 0);
 }
 
+template <class Number>
+bool ordered(Op op, Number a, Number b) {
+  switch (op) {
+    case Op::less:
+      return a < b;
+    case Op::less_equal:
+      return a <= b;
+    case Op::greater:
+      return a > b;
+    case Op::greater_equal:
+      return a >= b;
+    default:
+      throw std::logic_error("not a binary operator");
+  }
+}
+
 Value arithmetic(Op op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (op) {
@@ -93,18 +109,10 @@ Value arithmetic(Op op, std::int64_t a, std::int64_t b) {
       return a & b;
     case Op::bit_or:
       return a | b;
-    case Op::less:
-      return a < b;
-    case Op::less_equal:
-      return a <= b;
-    case Op::greater:
-      return a > b;
-    case Op::greater_equal:
-      return a >= b;
     case Op::ceil_divide:
       return ceil_quotient(a, b);
     default:
-      throw std::logic_error("not a binary operator");
+      return ordered(op, a, b);
   }
 }
 
@@ -127,13 +135,10 @@ Value real_arithmetic(Op op, const Value& left, const Value& right) {
       if (b == 0) throw Failure{"division by zero"};
       return finite(a / b);
     case Op::less:
-      return a < b;
     case Op::less_equal:
-      return a <= b;
     case Op::greater:
-      return a > b;
     case Op::greater_equal:
-      return a >= b;
+      return ordered(op, a, b);
     default:
       return arithmetic(op, integer(left), integer(right));  // Says which operand is no integer.
   }

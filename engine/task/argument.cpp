@@ -18,7 +18,7 @@ std::optional<FieldSpec> typed_field(std::string_view text) {
   if (!type) return std::nullopt;
   if (bits_of(type->element) < 8) throw usage_error(fmt::format("'{}': two {} share a byte", text, type->name()));
   FieldSpec field{*type, {}};
-  for (const std::string_view part : split_outside_brackets(text.substr(colon + 1), ','))
+  for (const std::string_view part : split_outside_brackets(text.substr(colon + 1), ","))
     field.components.push_back(Expression::parse(part));
   if (field.components.size() != type->components) {
     throw usage_error(fmt::format("'{}': {} has {} values, {} were given", text, type->name(), type->components,
@@ -47,7 +47,7 @@ ArgumentSpec parse_argument(std::string_view text) {
   }
   if (whole.starts_with('{') && whole.ends_with('}')) {
     argument.is_struct = true;
-    for (const std::string_view part : split_outside_brackets(whole.substr(1, whole.size() - 2), ';')) {
+    for (const std::string_view part : split_outside_brackets(whole.substr(1, whole.size() - 2), ";")) {
       auto field = typed_field(part);
       if (!field) throw usage_error(fmt::format("'{}' is not TYPE:VALUE", part));
       argument.fields.push_back(std::move(*field));

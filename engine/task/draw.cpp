@@ -40,7 +40,7 @@ constexpr std::array kForms = {
 
 std::vector<Expression> numbers_of(std::string_view text) {
   std::vector<Expression> numbers;
-  for (const std::string_view part : split_outside_brackets(text, ',')) numbers.push_back(Expression::parse(part));
+  for (const std::string_view part : split_outside_brackets(text, ",")) numbers.push_back(Expression::parse(part));
   return numbers;
 }
 

@@ -162,7 +162,7 @@ std::optional<TensorArgument> tensor_argument(std::string_view text) {
   tensor.type = head;
   const auto close = text.find(']', bracket);
   if (close == std::string_view::npos) throw usage_error(fmt::format("'{}': '[' without ']'", text));
-  for (const std::string_view dim : split_outside_brackets(text.substr(bracket + 1, close - bracket - 1), ',')) {
+  for (const std::string_view dim : split_outside_brackets(text.substr(bracket + 1, close - bracket - 1), ",")) {
     if (dim.empty()) throw usage_error(fmt::format("'{}': how many elements? \"x=float[N]\"", text));
     tensor.dims.emplace_back(dim);
   }

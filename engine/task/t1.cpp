@@ -17,32 +17,6 @@ constexpr std::size_t kMostValues = 100'000;  // of one parameter
 
 using Json = nlohmann::ordered_json;
 
-/// Python text cut at separators that stand outside brackets and quotes.
-std::vector<std::string_view> split_outside(std::string_view text, std::string_view separator) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  char quote = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else if (c == '(' || c == '[') {
-      ++depth;
-    } else if (c == ')' || c == ']') {
-      --depth;
-    } else if (depth == 0 && text.substr(i).starts_with(separator)) {
-      parts.push_back(trim(text.substr(begin, i - begin)));
-      i += separator.size() - 1;
-      begin = i + 1;
-    }
-  }
-  parts.push_back(trim(text.substr(begin)));
-  return parts;
-}
-
 bool is_fraction(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;
@@ -60,7 +34,7 @@ std::vector<Value> list(std::string_view text);
 
 std::vector<Value> range(std::string_view arguments) {
   std::vector<std::int64_t> bounds;
-  for (const std::string_view part : split_outside(arguments, ","))
+  for (const std::string_view part : split_outside_brackets(arguments, ","))
     bounds.push_back(Expression::parse(part).evaluate_int({}));
   if (bounds.empty() || bounds.size() > 3)
     throw usage_error(fmt::format("range({}): expected 1 to 3 numbers", arguments));
@@ -78,10 +52,10 @@ std::vector<Value> range(std::string_view arguments) {
 
 // "EXPRESSION for NAME in LIST", or with "if CONDITION" behind.
 std::vector<Value> comprehension(std::string_view head, std::string_view tail) {
-  const auto in = split_outside(tail, " in ");
+  const auto in = split_outside_brackets(tail, " in ");
   if (in.size() != 2 || !is_identifier(in[0]))
     throw usage_error(fmt::format("expected 'NAME in LIST' after 'for', not '{}'", tail));
-  const auto filter = split_outside(in[1], " if ");
+  const auto filter = split_outside_brackets(in[1], " if ");
   std::vector<Value> values;
   for (Value& item : list(filter[0])) {
     const Bindings known = {{std::string(in[0]), std::move(item)}};
@@ -92,10 +66,11 @@ std::vector<Value> comprehension(std::string_view head, std::string_view tail) {
 }
 
 std::vector<Value> bracketed(std::string_view inside) {
-  if (const auto parts = split_outside(inside, " for "); parts.size() == 2) return comprehension(parts[0], parts[1]);
+  if (const auto parts = split_outside_brackets(inside, " for "); parts.size() == 2)
+    return comprehension(parts[0], parts[1]);
   std::vector<Value> values;
   if (trim(inside).empty()) return values;
-  for (const std::string_view part : split_outside(inside, ",")) {
+  for (const std::string_view part : split_outside_brackets(inside, ",")) {
     if (!part.empty()) values.push_back(element(part, {}));
   }
   return values;
@@ -103,7 +78,7 @@ std::vector<Value> bracketed(std::string_view inside) {
 
 std::vector<Value> list(std::string_view text) {
   std::vector<Value> all;
-  for (const std::string_view term : split_outside(text, "+")) {
+  for (const std::string_view term : split_outside_brackets(text, "+")) {
     std::vector<Value> values;
     if (term.starts_with("[") && term.ends_with("]"))
       values = bracketed(term.substr(1, term.size() - 2));

@@ -5,38 +5,39 @@
 
 #include <vector>
 
+#include "engine/device/tensor_element.h"
+
 namespace evo::cuda {
 namespace {
 
-CUtensorMapDataType data_type_of(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8:
-    case DType::s8:
-    case DType::e2m1:
-    case DType::e8m0:
-    case DType::e4m3:
-    case DType::e5m2:
+CUtensorMapDataType data_type_of(TensorElement element) {
+  switch (element) {
+    case TensorElement::u8:
       return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-    case DType::u16:
-    case DType::s16:
+    case TensorElement::u16:
       return CU_TENSOR_MAP_DATA_TYPE_UINT16;
-    case DType::u32:
+    case TensorElement::u32:
       return CU_TENSOR_MAP_DATA_TYPE_UINT32;
-    case DType::s32:
+    case TensorElement::s32:
       return CU_TENSOR_MAP_DATA_TYPE_INT32;
-    case DType::u64:
+    case TensorElement::u64:
       return CU_TENSOR_MAP_DATA_TYPE_UINT64;
-    case DType::s64:
+    case TensorElement::s64:
       return CU_TENSOR_MAP_DATA_TYPE_INT64;
-    case DType::f16:
+    case TensorElement::f16:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case DType::bf16:
-      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    case DType::f32:
+    case TensorElement::f32:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    case DType::f64:
+    case TensorElement::f32_ftz:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ;
+    case TensorElement::f64:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    case TensorElement::bf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case TensorElement::tf32:
+      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    case TensorElement::tf32_ftz:
+      return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
   }
   return CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
@@ -87,9 +88,10 @@ CUtensorMap encode_tensor_map(const Driver& driver, const TensorMap& map, Device
   const std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
   const std::vector<cuuint32_t> every_element(map.dims.size(), 1);
   const CUresult result = driver.encode_tensor_map(
-      &encoded, data_type_of(map.dtype), static_cast<cuuint32_t>(dims.size()), reinterpret_cast<void*>(address),
-      dims.data(), strides.data(), box.data(), every_element.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-      *swizzle_of(map.swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      &encoded, data_type_of(tensor_element_of(map.dtype)), static_cast<cuuint32_t>(dims.size()),
+      reinterpret_cast<void*>(address), dims.data(), strides.data(), box.data(), every_element.data(),
+      CU_TENSOR_MAP_INTERLEAVE_NONE, *swizzle_of(map.swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) {
     failure = refusal(fmt::format("tensor map {} ({} dims {}, strides {} B, box {}, swizzle {} B): {}", map.name,
                                   name_of(map.dtype), fmt::join(map.dims, "x"), fmt::join(map.strides_bytes, "/"),

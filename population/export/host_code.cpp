@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "engine/device/launch_rules.h"
+#include "engine/device/tensor_element.h"
 #include "engine/expression/expression_cpp.h"
 #include "population/export/argument_code.h"
 #include "population/export/choice.h"
@@ -19,37 +20,12 @@
 namespace evo {
 namespace {
 
-std::string_view tensor_map_type(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8:
-    case DType::s8:
-    case DType::e2m1:
-    case DType::e8m0:
-    case DType::e4m3:
-    case DType::e5m2:
-      return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
-    case DType::u16:
-    case DType::s16:
-      return "CU_TENSOR_MAP_DATA_TYPE_UINT16";
-    case DType::u32:
-      return "CU_TENSOR_MAP_DATA_TYPE_UINT32";
-    case DType::s32:
-      return "CU_TENSOR_MAP_DATA_TYPE_INT32";
-    case DType::u64:
-      return "CU_TENSOR_MAP_DATA_TYPE_UINT64";
-    case DType::s64:
-      return "CU_TENSOR_MAP_DATA_TYPE_INT64";
-    case DType::f16:
-      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
-    case DType::bf16:
-      return "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
-    case DType::f32:
-      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT32";
-    case DType::f64:
-      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT64";
-  }
-  return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
+/// What CUtensorMapDataType calls it, in TensorElement's order.
+std::string tensor_map_type(TensorElement element) {
+  constexpr std::array<std::string_view, 13> kNames = {"UINT8",    "UINT16",   "UINT32",      "INT32",       "UINT64",
+                                                       "INT64",    "FLOAT16",  "FLOAT32",     "FLOAT32_FTZ", "FLOAT64",
+                                                       "BFLOAT16", "TFLOAT32", "TFLOAT32_FTZ"};
+  return fmt::format("CU_TENSOR_MAP_DATA_TYPE_{}", kNames.at(static_cast<std::size_t>(element)));
 }
 
 template <class Named>
@@ -343,8 +319,9 @@ class LaunchWriter {
         "    const cudaError_t error = encode(&{0}, {5}, {6}, {7}, dims, strides_bytes, box, {8});\n"
         "    if (error != cudaSuccess) return error;\n"
         "  }}\n",
-        host_name(map.name), if_used(map.when), listed(map.dims), strides, listed(map.box), tensor_map_type(dtype),
-        map.dims.size(), is_absent(map.source) ? "nullptr" : host_name(map.source), cpp(map.swizzle_bytes));
+        host_name(map.name), if_used(map.when), listed(map.dims), strides, listed(map.box),
+        tensor_map_type(tensor_element_of(dtype)), map.dims.size(),
+        is_absent(map.source) ? "nullptr" : host_name(map.source), cpp(map.swizzle_bytes));
   }
 
   /// The attribute belongs to the kernel, which a plan may launch more than once.

@@ -8,6 +8,7 @@
 #include "tests/vgpu/gpu_for_tests.h"
 
 // PTX ISA 9.0, 9.7.9.25.4 and 9.7.9.27: bulk copies and tensor copies in tile mode.
+using evo::TensorElement;
 using namespace evo::vgpu;
 
 namespace {

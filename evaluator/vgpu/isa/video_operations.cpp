@@ -138,27 +138,34 @@ std::uint32_t merged(std::uint32_t result, Part part, std::uint32_t c) {
   return (c & ~field) | ((upper_half ? result : result << part.shift) & field);
 }
 
+/// op: d, a, b, c: d = f(a, b, c) in each lane of the mask.
+template <class F>
+void each_lane(Warp& warp, const Instruction& in, std::uint32_t mask, F f) {
+  Word* d = warp.own(in.op[0]);
+  const Word* a = warp.row(in.op[1]);
+  const Word* b = warp.row(in.op[2]);
+  const Word* c = warp.row(in.op[3]);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    d[lane] = f(a[lane], b[lane], c[lane]);
+  }
+}
+
 /// op: d, a, b, c; parts in `immediate`.
 void execute_scalar_video(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const VideoForm form = VideoForm::decoded(in.aux1);
   const auto codes = static_cast<std::uint64_t>(in.immediate);
   const Part of_a = Part::decoded(codes), of_b = Part::decoded(codes >> 16), of_d = Part::decoded(codes >> 32);
-  Word* d = warp.own(in.op[0]);
-  const Word* a = warp.row(in.op[1]);
-  const Word* b = warp.row(in.op[2]);
-  const Word* c = warp.row(in.op[3]);
   const bool shifts = form.op == Video::shl || form.op == Video::shr;
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    std::int64_t right = part_of(b[lane], of_b, form.signed_b);
+  each_lane(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
+    std::int64_t right = part_of(b, of_b, form.signed_b);
     if (shifts) right = form.wraps ? right & 31 : std::min<std::int64_t>(right, 32);
-    std::int64_t value = applied(form.op, part_of(a[lane], of_a, form.signed_a), right);
+    std::int64_t value = applied(form.op, part_of(a, of_a, form.signed_a), right);
     if (form.saturates) value = saturated_scalar(form.op, value, of_d, form.signed_d);
     // ptxas: sums and differences have 32 bits.
     if (form.op == Video::add || form.op == Video::sub) value = static_cast<std::int32_t>(value);
-    d[lane] = form.then == Then::merge ? merged(static_cast<std::uint32_t>(value), of_d, c[lane])
-                                       : followed(form, value, c[lane]);
-  }
+    return form.then == Then::merge ? merged(static_cast<std::uint32_t>(value), of_d, c) : followed(form, value, c);
+  });
 }
 
 /// vmad. Instruction::immediate.
@@ -185,22 +192,17 @@ void execute_video_mad(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const VideoForm form = VideoForm::decoded(in.aux1);
   const MadForm mad = MadForm::decoded(in.immediate);
   const bool is_signed = form.signed_a || form.signed_b || mad.negates_product || mad.negates_c;
-  Word* d = warp.own(in.op[0]);
-  const Word* a = warp.row(in.op[1]);
-  const Word* b = warp.row(in.op[2]);
-  const Word* c = warp.row(in.op[3]);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    const auto x = static_cast<std::int32_t>(part_of(a[lane], mad.a, form.signed_a));
-    const auto y = static_cast<std::int32_t>(part_of(b[lane], mad.b, form.signed_b));
+  each_lane(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
+    const auto x = static_cast<std::int32_t>(part_of(a, mad.a, form.signed_a));
+    const auto y = static_cast<std::int32_t>(part_of(b, mad.b, form.signed_b));
     const auto product = static_cast<std::uint64_t>(std::int64_t{x} * y);
-    const auto third = static_cast<std::uint64_t>(static_cast<std::int32_t>(c[lane]));
+    const auto third = static_cast<std::uint64_t>(static_cast<std::int32_t>(c));
     const std::uint64_t sum =
         (mad.negates_product ? 0 - product : product) + (mad.negates_c ? 0 - third : third) + (mad.plus_one ? 1 : 0);
     const auto value =
         is_signed ? static_cast<std::int64_t>(sum) >> mad.shift : static_cast<std::int64_t>(sum >> mad.shift);
-    d[lane] = static_cast<Word>(form.saturates ? saturated(value, 32, is_signed) : value);
-  }
+    return static_cast<Word>(form.saturates ? saturated(value, 32, is_signed) : value);
+  });
 }
 
 /// The parts of a packed operand: each is one of the two registers' parts. `order` has 4 bits for each.
@@ -240,16 +242,10 @@ void execute_packed_video(Warp& warp, const Instruction& in, std::uint32_t mask)
   const auto order_a = static_cast<std::uint32_t>(codes & 0xffffu),
              order_b = static_cast<std::uint32_t>(codes >> 16 & 0xffffu);
   const auto chosen = static_cast<std::uint32_t>(codes >> 32);
-  Word* d = warp.own(in.op[0]);
-  const Word* a = warp.row(in.op[1]);
-  const Word* b = warp.row(in.op[2]);
-  const Word* c = warp.row(in.op[3]);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    const std::uint32_t x = selected(a[lane], b[lane], order_a, form.parts),
-                        y = selected(a[lane], b[lane], order_b, form.parts);
-    d[lane] = packed_result(form, chosen, x, y, c[lane]);
-  }
+  each_lane(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
+    const std::uint32_t x = selected(a, b, order_a, form.parts), y = selected(a, b, order_b, form.parts);
+    return packed_result(form, chosen, x, y, c);
+  });
 }
 
 bool take_sign(Form& form) {

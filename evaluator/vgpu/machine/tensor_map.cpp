@@ -7,39 +7,6 @@
 namespace evo::vgpu {
 namespace {
 
-TensorElement element_of(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8:
-    case DType::s8:
-    case DType::e2m1:
-    case DType::e8m0:
-    case DType::e4m3:
-    case DType::e5m2:
-      return TensorElement::u8;
-    case DType::u16:
-    case DType::s16:
-      return TensorElement::u16;
-    case DType::u32:
-      return TensorElement::u32;
-    case DType::s32:
-      return TensorElement::s32;
-    case DType::u64:
-      return TensorElement::u64;
-    case DType::s64:
-      return TensorElement::s64;
-    case DType::f16:
-      return TensorElement::f16;
-    case DType::bf16:
-      return TensorElement::bf16;
-    case DType::f32:
-      return TensorElement::f32;
-    case DType::f64:
-      return TensorElement::f64;
-  }
-  return TensorElement::u8;
-}
-
 std::uint32_t swizzle_bytes(Swizzle swizzle) {
   return swizzle == Swizzle::none ? 0 : 16u << static_cast<std::uint32_t>(swizzle);
 }
@@ -132,7 +99,7 @@ TensorMapObject tensor_map_of(const TensorMap& planned, std::uint64_t address, s
   if (!refused.empty()) return map;
   map.address = address;
   map.rank = static_cast<std::uint8_t>(rank);
-  map.element = element_of(planned.dtype);
+  map.element = tensor_element_of(planned.dtype);
   for (std::size_t i = 0; i < rank; ++i) {
     if (planned.dims[i] < 1 || planned.dims[i] > 1ull << 32) {
       refused = fmt::format("has {} elements in dimension {}", planned.dims[i], i);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "engine/device/tensor_element.h"
 #include "engine/task/plan.h"
 
 /// Tensor maps (PTX ISA 9.0, 5.5.8; CUDA driver API, cuTensorMapEncodeTiled): what the 128 opaque bytes hold on the
@@ -16,8 +17,6 @@ namespace evo::vgpu {
 inline constexpr std::uint32_t kTensorMapBytes = 128;
 inline constexpr std::size_t kMaxTensorRank = 5;
 
-/// Numbered as tensormap.replace.elemtype has them.
-enum class TensorElement : std::uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f32_ftz, f64, bf16, tf32, tf32_ftz };
 /// 0 for a number that is none.
 std::uint32_t bytes_of(TensorElement element);
 
