@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/base/text.h"
+#include "engine/task/template.h"
 
 namespace evo::cli {
 namespace {
@@ -62,11 +63,7 @@ class TemplateWords {
  private:
   void directive(const std::string& path, std::string_view line) {
     add_words(line, names_);
-    const auto open = line.find('"'), close = line.rfind('"');
-    if (line.find("include") == std::string_view::npos || open == close) return;
-    const std::string included(line.substr(open + 1, close - open - 1));
-    const std::string beside = folder_of(path) + included;
-    add(tree_.contains(beside) ? beside : included);
+    if (const std::string included = included_file(tree_, path, line); !included.empty()) add(included);
   }
 
   static std::string without_comments(std::string_view line, bool& in_comment) {

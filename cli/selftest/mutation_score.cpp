@@ -149,7 +149,7 @@ class Scoring {
     program.source_hash = hash_hex(program.source);
     outcome.mutation = std::move(mutation);
     numbers_.push_back(number);
-    pipeline_->submit(outcomes.size() - 1, std::move(candidate));
+    pipeline_->submit(outcomes.size() - 1, candidate);
     return 1;
   }
 

@@ -468,7 +468,7 @@ class Loader {
     task_.math = "f32";
     const auto given = root_.find("floor");
     if (!given) return;
-    const JsonPlace place = *given;
+    const JsonPlace& place = *given;
     place.allow_only({"flops", "bytes", "math"});
     task_.flops = scope_.read(place, "flops");
     task_.bytes = scope_.read(place, "bytes");

@@ -251,6 +251,12 @@ std::string folder_of(std::string_view path) {
   return slash == std::string_view::npos ? "" : std::string(path.substr(0, slash + 1));
 }
 
+/// Next to the file that includes it, else in the templates folder.
+SourceTree::const_iterator find_included(const SourceTree& tree, std::string_view file, const std::string& path) {
+  const auto beside = tree.find(folder_of(file) + path);
+  return beside == tree.end() ? tree.find(path) : beside;
+}
+
 class Renderer {
  public:
   Renderer(const SourceTree& tree, std::string_view root, const Bindings& bindings)
@@ -359,8 +365,7 @@ class Renderer {
   void execute(const Place& place, const Let& let) { define(place, let.name, evaluated(place, let.value)); }
 
   void execute(const Place& place, const Include& include) {
-    auto found = tree_.find(folder_of(*place.file) + include.path);
-    if (found == tree_.end()) found = tree_.find(include.path);
+    const auto found = find_included(tree_, *place.file, include.path);
     if (found == tree_.end()) {
       fail(place, fmt::format("no file \"{0}\" next to this one or in the templates folder", include.path));
     }
@@ -405,6 +410,28 @@ class Renderer {
 };
 
 }  // namespace
+
+std::string included_file(const SourceTree& tree, std::string_view file, std::string_view line) {
+  const std::optional<Directive> directive = directive_of(line);
+  if (!directive || directive->word != "include") return {};
+  const auto open = directive->rest.find('"'), close = directive->rest.rfind('"');
+  if (open == close) return {};
+  const std::string path(directive->rest.substr(open + 1, close - open - 1));
+  const auto found = find_included(tree, file, path);
+  return found == tree.end() ? std::string() : found->first;
+}
+
+std::set<std::string> files_included_by(const SourceTree& tree, const std::string& file) {
+  std::set<std::string> files;
+  std::vector<std::string> waiting = {file};
+  while (!waiting.empty()) {
+    const auto next = tree.find(waiting.back());
+    waiting.pop_back();
+    if (next == tree.end() || !files.insert(next->first).second) continue;
+    for (const std::string& line : split(next->second, '\n')) waiting.push_back(included_file(tree, next->first, line));
+  }
+  return files;
+}
 
 std::string render_template(const SourceTree& tree, std::string_view path, const Bindings& bindings) {
   return render_with_lines(tree, path, bindings).text;

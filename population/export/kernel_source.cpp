@@ -1,21 +1,25 @@
 #include "population/export/kernel_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "engine/base/text.h"
 
 namespace evo {
 namespace {
 
+/// What follows a first word; empty where another one is first.
+std::string_view behind(std::string_view text, std::string_view word) {
+  return text.starts_with(word) ? trim(text.substr(word.size())) : std::string_view();
+}
+
 std::string_view directive_of(std::string_view line, std::string_view name) {
   line = trim(line);
-  if (!line.starts_with('#')) return {};
-  line = trim(line.substr(1));
-  if (!line.starts_with(name)) return {};
-  return trim(line.substr(name.size()));
+  return line.starts_with('#') ? behind(trim(line.substr(1)), name) : std::string_view();
 }
 
 /// The macros that a source defines: they end with its namespace, so that the next specialisation may define
@@ -41,10 +45,27 @@ std::string includes_of(const std::string& source) {
   return includes;
 }
 
+/// Within a line: "#pragma unroll UNROLL", where UNROLL is a macro for a number, gets the number.
+void expand_unroll(std::string& line, const std::map<std::string, std::string, std::less<>>& numbers) {
+  const std::string_view macro = behind(directive_of(line, "pragma"), "unroll");
+  const auto number = numbers.find(macro);
+  if (number == numbers.end()) return;
+  line.replace(static_cast<std::size_t>(macro.data() - line.data()), macro.size(), number->second);
+}
+
 }  // namespace
 
 std::string exported_source(const std::string& source) {
-  return source.ends_with('\n') ? source : source + "\n";
+  std::map<std::string, std::string, std::less<>> numbers;
+  std::vector<std::string> lines = split(source, '\n');
+  for (std::string& line : lines) {
+    const std::vector<std::string> define = split(std::string(directive_of(line, "define")), ' ');
+    if (define.size() == 2 && define[1].find_first_not_of("0123456789") == std::string::npos && !define[1].empty())
+      numbers[define[0]] = define[1];
+    expand_unroll(line, numbers);
+  }
+  std::string text = fmt::format("{}", fmt::join(lines, "\n"));
+  return text.ends_with('\n') ? text : text + "\n";
 }
 
 std::string begin_marker(std::size_t index) {

@@ -14,7 +14,8 @@ std::string kernel_block(const std::string& source, const std::string& marker, c
 std::string begin_marker(std::size_t index);
 std::string end_marker(std::size_t index);
 
-/// The source as it stands in the file: it ends with a line break.
+/// The source as it stands in the file: it ends with a line break, and `#pragma unroll MACRO` has the macro's number,
+/// because nvcc, unlike NVRTC, does not expand macros there.
 std::string exported_source(const std::string& source);
 
 }  // namespace evo

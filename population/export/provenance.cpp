@@ -10,6 +10,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/device/device_kind.h"
+#include "engine/task/template.h"
 #include "population/export/choice.h"
 #include "population/export/kernel_source.h"
 #include "population/export/text.h"
@@ -154,24 +155,17 @@ ordered_json programs_json(const std::vector<Program>& programs) {
   return list;
 }
 
-/// A reference that is a template may include whatever is under include/.
-bool is_template(const std::string& source) {
-  return source.find("//%") != std::string::npos;
-}
-
 /// What load_task and load_families need. The kernels are in the file as they were compiled, so their
 /// templates are stubs.
 SourceTree exported_files(const ExportRequest& request) {
   const Family& family = request.family;
   const std::string folder = family.task + "/" + family.name + "/";
-  const auto reference = request.files.find(request.task.reference);
-  const bool includes = reference != request.files.end() && is_template(reference->second);
+  const std::set<std::string> of_reference = files_included_by(request.files, request.task.reference);
   SourceTree files;
   for (const auto& [path, text] : request.files) {
     const bool described = path == request.task.name + "/task.json" || path == request.task.name + "/limits.json" ||
                            path == folder + "family.json";
-    const bool included = includes && path.starts_with("include/");
-    if (described || included || path == request.task.reference) files.emplace(path, text);
+    if (described || of_reference.contains(path)) files.emplace(path, text);
   }
   const std::string stub = "// The kernel is in the exported file.\n";
   files.emplace(family.kernel_path, stub);

@@ -180,7 +180,7 @@ void check_exported(const Bench& bench, const std::string& file, const std::stri
   const std::string best = std::to_string(elites[0]["candidate"].get<int>());
   const auto shown = bench.json({"show", best, "--db", "run.db"});
   CHECK(shown["op"] == "proposer");
-  REQUIRE(shown["files"].size() >= 1);
+  REQUIRE(!shown["files"].empty());
   CHECK(shown["files"].dump().find(file) != std::string::npos);
   CHECK(shown["programs"][0]["source"].get<std::string>().find(source) != std::string::npos);
   std::filesystem::remove_all(bench / "templates");
@@ -272,6 +272,6 @@ TEST_CASE("a run with alleles and sources of a proposer is resumed, merged and c
   CHECK(bench.evo({"db", "check", "--db", "all.db"}).code == 0);
   const auto best = bench.json({"elites", "--db", "all.db"})["elites"][0]["candidate"];
   const auto shown = bench.json({"show", std::to_string(best.get<int>()), "--db", "all.db"});
-  CHECK(shown["files"].size() >= 1);
+  CHECK(!shown["files"].empty());
   CHECK(bench.evo({"verify", std::to_string(best.get<int>()), "--db", "all.db"}).code == 0);
 }

@@ -60,6 +60,16 @@ TEST_CASE("tune --expand writes a folder that runs with the same elites and the 
   CHECK(runs.at(0)["best_us"] == runs.at(1)["best_us"]);
 }
 
+TEST_CASE("what tune found is verified from the exported file alone") {
+  const Bench bench;
+  write_convolution(bench);
+  tune(bench);
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+  const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+}
+
 TEST_CASE("tune --expand overwrites nothing") {
   const Bench bench;
   write_convolution(bench);

@@ -262,7 +262,7 @@ template <Small T> __device__ T halved(T x) { return x / 2; }
 __global__ void k(float* out) { *out = halved(__sinf(1.0f)) + sinf(*out); }
 )");
   const std::vector<std::string> plain{"vgpu", "k.cu", "--arg", "out=float[1]:ones"};
-  const auto with = [&](std::vector<std::string> options) {
+  const auto with = [&](const std::vector<std::string>& options) {
     std::vector<std::string> command = plain;
     for (const std::string& option : options) command.insert(command.end(), {"--nvrtc-option", option});
     return command;

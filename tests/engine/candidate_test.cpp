@@ -202,7 +202,7 @@ TEST_CASE("a derived value that cannot be computed is reported with the reason w
         "scale/plain/family.json: max_registers: 'd': d has no value: " + reason);
   CHECK_THAT(complaint("kernel.cu", "${", "${d} ${"),
              ContainsSubstring("scale/plain/kernel.cu:") && ContainsSubstring(": 'd': d has no value: " + reason));
-  CHECK(complaint("family.json", "\"columns * 4\"", "\"vector == 2 ? 0 : d\"") == "");
+  CHECK(complaint("family.json", "\"columns * 4\"", "\"vector == 2 ? 0 : d\"").empty());
 }
 
 TEST_CASE("an expression of task.json without a value for a shape is reported with file and key") {

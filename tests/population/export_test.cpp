@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/task/plan_resolution.h"
+#include "population/export/kernel_source.h"
 #include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/fixture.h"
@@ -121,6 +122,13 @@ TEST_CASE("the file contains the kernels as they were compiled") {
   const ExportRequest request = toy_request();
   const std::string text = export_cuda(request);
   for (const Program& program : request.programs) CHECK(count_of(text, program.source) == 1);
+}
+
+TEST_CASE("a macro in #pragma unroll, which nvcc does not expand, is exported as its number") {
+  CHECK(exported_source("#define TILE 4\n#pragma unroll TILE\nfor") == "#define TILE 4\n#pragma unroll 4\nfor\n");
+  CHECK(exported_source("  # pragma unroll TILE\n") == "  # pragma unroll TILE\n");
+  CHECK(exported_source("#define TILE 4\n#define TILE_2 (TILE)\n#pragma unroll TILE_2\n#pragma unroll\n") ==
+        "#define TILE 4\n#define TILE_2 (TILE)\n#pragma unroll TILE_2\n#pragma unroll\n");
 }
 
 TEST_CASE("the top of the file gives its content, origin, latency and build command") {

@@ -168,7 +168,7 @@ TEST_CASE("not-a-number and infinite errors are kept as such") {
 TEST_CASE("texts with quotes, line breaks and other bytes are read back unchanged") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
-  const std::string source = std::string("'); DROP TABLE run; --\n\"%s\" \xff\xfe", 31) + std::string(1, '\0') + "end";
+  const std::string source = std::string("'); DROP TABLE run; --\n\"%s\" \xff\xfe") + std::string(1, '\0') + "end";
   store.archive(run)->record(proposal(0), candidate(proposal(0), source), failed(Verdict::crashed, source));
   const CandidateRow row = store.candidate(*store.candidate_of(run, 0)).value();
   CHECK(row.programs.at(0).source == source);

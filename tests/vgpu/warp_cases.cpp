@@ -264,7 +264,7 @@ void add_atomic(Cases& cases, const string& name, const AtomicType& type, const 
                 const string& arguments, bool returns) {
   const Operands o(type);
   const int words = std::max(1, type.bits * type.count / 32);
-  const string target = space == "" ? "d21" : "d20";
+  const string target = space.empty() ? "d21" : "d20";
   // The output: the final values, then the old ones.
   const int old = type.count * (operands > 2 ? 3 : 2);
   string body = o.prepare + place_in(space) + o.store("d21", 0);
@@ -318,7 +318,7 @@ void add_atomics(Cases& cases) {
   };
   for (const string space : {"", ".global", ".shared"})
     for (const string operation : {"exch", "cas"}) {
-      const string name = "atom" + space + "." + operation + ".b128", target = space == "" ? "d21" : "d20";
+      const string name = "atom" + space + "." + operation + ".b128", target = space.empty() ? "d21" : "d20";
       cases.add(name,
                 registers + pack + place_in(space) + "st.v4.b32 [d21], {r0, r1, r2, r3};\n" + name + " x3, [" + target +
                     "], x1" + (operation == "cas" ? ", x2" : "") + ";\nld.b128 x2, [d21]; " + unpack("x2", 0) +

@@ -85,8 +85,8 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   cost.kernel = config.kernel;
   cost.blocks_per_sm = occupancy.blocks;
   cost.occupancy_limit = name_of(occupancy.limit);
-  cost.occupancy = share(occupancy.blocks * ((config.threads_per_block + kWarpSize - 1) / kWarpSize),
-                         launch_rules(model.sm).warps_per_sm);
+  const auto warps = occupancy.blocks * ((config.threads_per_block + kWarpSize - 1) / kWarpSize);
+  cost.occupancy = share(warps, launch_rules(model.sm).warps_per_sm);
   cost.waves = share(static_cast<double>(config.blocks), static_cast<double>(sms) * occupancy.blocks);
   count_block(cost, trace.representative_blocks());
 
