@@ -19,6 +19,7 @@
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/candidate.h"
+#include "engine/task/floor.h"
 #include "engine/task/target.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/compile/compiler.h"
@@ -98,7 +99,7 @@ class Checker {
     for (const auto& [option, value] : request_.options) options[option] = value;
     if (!is_legal(task_, options, shape)) return fmt::format("does not meet '{}'", task_.legal.text());
     const DeviceKind& kind = kind_named(request_.device.kind);
-    if (work_of(task_, options, shape) > kind.held_out_work)
+    if (work_of(task_, options, shape, kind) > kind.held_out_work)
       return fmt::format("too much work for {}; --shapes {} checks it", kind.title, name);
     return {};
   }

@@ -21,6 +21,8 @@
 #include "cli/text/json_text.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
+#include "engine/task/floor.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/cases.h"
@@ -77,8 +79,9 @@ std::vector<Case> cases_of(const Claim& claim, const Target& target) {
   std::vector<Case> chosen;
   std::set<std::string> seen;
   CasePlan plan = plan_cases(claim.task, target, vgpu::kKind, 1);
-  std::ranges::stable_sort(plan.cases, {},
-                           [&](const Case& one) { return work_of(claim.task, target.options, one.shape); });
+  std::ranges::stable_sort(plan.cases, {}, [&](const Case& one) {
+    return work_of(claim.task, target.options, one.shape, kind_named(vgpu::kKind));
+  });
   for (Case& one : plan.cases)
     if (seen.insert(one.shape.name).second) chosen.push_back(std::move(one));
   return chosen;

@@ -6,6 +6,7 @@
 
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
+#include "engine/task/floor.h"
 #include "evaluator/pipeline/cases.h"
 
 namespace evo::cli {
@@ -35,7 +36,7 @@ Shape vary(const Task& task, const Shape& base, Rng& rng) {
 
 std::vector<Shape> held_out_shapes(const Task& task, const Target& target, std::string_view device_kind,
                                    std::uint64_t salt) {
-  const double most = kind_named(device_kind).held_out_work;
+  const DeviceKind& kind = kind_named(device_kind);
   Rng rng(salt);
   std::vector<Shape> shapes;
   for (const Bindings& specialisation : specialisations_of(task, target)) {
@@ -51,7 +52,7 @@ std::vector<Shape> held_out_shapes(const Task& task, const Target& target, std::
     for (int attempt = 0; attempt < kAttempts && found < kShapesEach && !bases.empty(); ++attempt) {
       Shape shape = vary(task, bases[rng.below(bases.size())], rng);
       if (!is_legal(task, target.options, shape) || is_known(task, target, shape) ||
-          work_of(task, target.options, shape) > most)
+          work_of(task, target.options, shape, kind) > kind.held_out_work)
         continue;
       shape.name = fmt::format("held_out_{}", shapes.size() + 1);
       shapes.push_back(std::move(shape));

@@ -22,6 +22,7 @@ struct DeviceKind {
   bool on_host = false;           ///< It computes on the CPU in this machine's memory: its workers need no driver.
   std::size_t width = 0;          ///< Candidates in flight; 0: as many as keep it busy.
   double run_deadline_s = 60;     ///< For one case or one timing.
+  double work_per_byte = 8;       ///< What a byte of a case's tensors costs, in flops: see work_of().
   double grid_work = 0;           ///< What the validation of one candidate may cost, in the unit of work_of().
   double held_out_work = 0;       ///< What one case of a held-out shape may cost, in the same unit.
   std::uint64_t evaluations = 0;  ///< Of a run that names no limit.

@@ -75,10 +75,13 @@ Limits limits_for(const std::optional<Calibration>& calibration, const Task& tas
 }
 
 Limits limits_from_floor(double relative_l2, double cosine, double factor) {
-  // 1 - cos of a small angle is half its square, and errors are angles here.
+  // 1 - cos of a small angle is half its square, and errors are angles here. An emulation that errs along its results
+  // has no angle, but an honest kernel may err as much across them.
   Limits limits;
   limits.relative_l2 = relative_l2 * factor;
-  limits.cosine = std::max(0.0, 1 - (1 - cosine) * factor * factor);
+  const double of_angle = 1 - (1 - cosine) * factor * factor;
+  const double of_error = 1 - limits.relative_l2 * limits.relative_l2 / 2;
+  limits.cosine = std::max(0.0, std::min(of_angle, of_error));
   return limits;
 }
 

@@ -29,4 +29,9 @@ Floor floor_of(const Task& task, const Bindings& options, const Shape& shape) {
                          : bytes_of_tensors(task, known)};
 }
 
+double work_of(const Task& task, const Bindings& options, const Shape& shape, const DeviceKind& kind) {
+  const Floor floor = floor_of(task, options, shape);
+  return static_cast<double>(floor.flops) + kind.work_per_byte * static_cast<double>(floor.bytes);
+}
+
 }  // namespace evo

@@ -1,5 +1,7 @@
 #include "engine/task/limits.h"
 
+#include <algorithm>
+
 namespace evo {
 namespace {
 
@@ -35,8 +37,10 @@ Limits usual_limits(DType dtype) {
 Limits limits_of_output(const Task& task, const Tensor& output, const Bindings& options, const Limits& objective) {
   const DType dtype = dtype_of(output, options);
   Limits limits = objective;
-  if (output.limits) {
-    limits = *output.limits;
+  const auto own =
+      std::ranges::find_if(output.limits, [&](const OutputLimits& one) { return one.when.evaluate_bool(options); });
+  if (own != output.limits.end()) {
+    limits = own->limits;
   } else if (is_integer(dtype) || !task.has_limits) {
     limits = usual_limits(dtype);
   }

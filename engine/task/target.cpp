@@ -45,8 +45,7 @@ void add_once(std::vector<Shape>& shapes, Shape shape) {
 
 /// Some of the device's grid of cases goes to each shape; one that takes all of it leaves nothing to the others.
 bool is_too_large(const Task& task, const DeviceKind& kind, const Bindings& options, const Shape& shape) {
-  const Floor floor = floor_of(task, options, shape);
-  return kind.on_host && static_cast<double>(floor.flops) + 8.0 * static_cast<double>(floor.bytes) > kind.held_out_work;
+  return kind.on_host && work_of(task, options, shape, kind) > kind.held_out_work;
 }
 
 }  // namespace

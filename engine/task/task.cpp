@@ -130,7 +130,7 @@ class Loader {
       tensor.when = option_scope().read(place, "when", true);
       if (const auto inout = place.find("inout")) tensor.inout = inout->boolean();
       if (const auto drawn = place.find("draw")) tensor.draw = draw_of(*drawn, tensor, outputs);
-      if (const auto limits = place.find("limits")) tensor.limits = tightened({}, *limits);
+      if (const auto limits = place.find("limits")) tensor.limits = output_limits(*limits);
       if (const auto equal = place.find("any_of_equal")) tensor.any_of_equal = equal->text();
       tensors.push_back(std::move(tensor));
     }
@@ -417,9 +417,23 @@ class Loader {
     if (task_.limits.exact) place->at("exact").fail("is for single outputs; integers are exact without it");
   }
 
-  // The limits with those that are given in their place.
-  static Limits tightened(Limits limits, const JsonPlace& place) {
+  // One object, or a list of them of which the first applies whose "when" holds.
+  std::vector<OutputLimits> output_limits(const JsonPlace& place) const {
+    std::vector<OutputLimits> list;
+    for (const JsonPlace& one : place.is_list() ? place.items() : std::vector<JsonPlace>{place}) {
+      one.allow_only({"when", "relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact"});
+      list.push_back({option_scope().read(one, "when", true), given_limits({}, one)});
+    }
+    return list;
+  }
+
+  static Limits tightened(const Limits& limits, const JsonPlace& place) {
     place.allow_only({"relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact"});
+    return given_limits(limits, place);
+  }
+
+  // The limits with those that are given in their place.
+  static Limits given_limits(Limits limits, const JsonPlace& place) {
     for (const auto& [key, limit] :
          {std::pair("relative_l2", &Limits::relative_l2), std::pair("max_abs", &Limits::max_abs),
           std::pair("row_l2", &Limits::row_l2), std::pair("atol", &Limits::atol), std::pair("rtol", &Limits::rtol)}) {

@@ -25,6 +25,12 @@ struct Limits {
   bool exact = false;  ///< Every element equals the oracle's; the others are not looked at.
 };
 
+/// Limits of one output under some options.
+struct OutputLimits {
+  Expression when;  ///< Over options.
+  Limits limits;
+};
+
 /// An input or output of a task. Row-major, outermost dimension first.
 struct Tensor {
   std::string name;
@@ -39,7 +45,7 @@ struct Tensor {
   Draw draw = {};               ///< Inputs, and outputs that are read.
   Expression when = {};         ///< Over options. Where it is false the tensor is absent: kernels get a null pointer.
   bool inout = false;           ///< An output that holds drawn values before the call.
-  std::optional<Limits> limits = {};  ///< Outputs: in the place of the task's.
+  std::vector<OutputLimits> limits = {};  ///< Outputs: the first that applies is in the place of the task's.
   /// Outputs of integers: each is an index into a row of this input, and one that names an equal element is right, too.
   std::string any_of_equal = {};
 };

@@ -20,6 +20,8 @@ constexpr const char* kInstallDriver =
 
 /// Case and timing take milliseconds, and every deadlocked kernel costs a whole deadline.
 constexpr double kRunDeadlineS = 15;
+/// A byte that is drawn, copied to the parent and compared takes as long as so many flops of a plain kernel.
+constexpr double kWorkPerByte = 1000;
 /// The limit is the oracle, which a plain kernel in double precision computes once.
 constexpr double kGridWork = 8e12;
 /// A case of this much work takes the reference kernel a second.
@@ -79,6 +81,7 @@ DeviceBackend device_backend() {
   return {.kind = {.name = std::string(kKind),
                    .title = "a GPU",
                    .run_deadline_s = kRunDeadlineS,
+                   .work_per_byte = kWorkPerByte,
                    .grid_work = kGridWork,
                    .held_out_work = kHeldOutWork,
                    .evaluations = kEvaluations},

@@ -32,6 +32,9 @@ class BufferSet {
   /// Places the inputs, poisons the outputs, writes the guards, poisons or zeroes the workspaces.
   void prepare(const PristineInputs& inputs, unsigned poison_variant);
 
+  /// Poisons or zeroes the workspaces.
+  void prepare_workspaces(unsigned poison_variant);
+
   /// Places other inputs and leaves everything else as it is.
   void replace_inputs(const PristineInputs& inputs);
 
@@ -51,7 +54,6 @@ class BufferSet {
   std::size_t bytes() const;
 
  private:
-  void prepare_workspaces(unsigned poison_variant);
   void write_guards(DeviceAddress address, std::uint64_t bytes);
   std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
   std::optional<Failure> damage_of_gaps(std::size_t number);

@@ -26,8 +26,11 @@ namespace {
 /// Elements that one thread draws at a time; a multiple of the four words of a Philox block.
 constexpr std::uint64_t kChunk = 1 << 16;
 
+/// Elements after which a repeating input begins again; a multiple of kChunk.
+constexpr std::uint64_t kPeriod = 1 << 20;
+
 /// What a counter's third word says the number is for, so that choices and values are independent.
-enum class Purpose : std::uint32_t { value, choice, row, low_bits };
+enum class Purpose : std::uint32_t { value, choice, row, low_bits, perturbation };
 
 std::array<std::uint32_t, 4> words(const InputRecipe& recipe, Purpose purpose, std::uint64_t block) {
   return philox(recipe.stream, {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
@@ -39,11 +42,12 @@ std::uint32_t word(const InputRecipe& recipe, Purpose purpose, std::uint64_t ind
   return words(recipe, purpose, index / 4)[index % 4];
 }
 
+/// Elements `begin` to `end` of an input, which are drawn to values[0], values[1], ... `begin` is a multiple of 4.
 void draw_normal(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values) {
   for (std::uint64_t i = begin; i < end; i += 4) {
     const auto four = words(recipe, Purpose::value, i / 4);
     for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane) {
-      values[i + lane] = static_cast<float>(gain * normal_from_word(four[lane]));
+      values[i - begin + lane] = static_cast<float>(gain * normal_from_word(four[lane]));
     }
   }
 }
@@ -55,20 +59,26 @@ void scale_some(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t en
   for (std::uint64_t i = begin; i < end; i += 4) {
     const auto four = words(recipe, Purpose::choice, i / 4);
     for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane) {
-      if (four[lane] < limit) values[i + lane] *= factor;
+      if (four[lane] < limit) values[i - begin + lane] *= factor;
     }
   }
 }
 
-void draw_constant_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
-  std::uint64_t i = begin;
-  while (i < end) {
+/// visit(row, values of it) for each row of the last dimension, or the part of it, from `begin` to `end`.
+template <typename Visit>
+void visit_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values, Visit visit) {
+  for (std::uint64_t i = begin; i < end;) {
     const std::uint64_t row = i / recipe.row;
     const std::uint64_t row_end = std::min(end, (row + 1) * recipe.row);
-    const auto value = static_cast<float>(recipe.gain * normal_from_word(word(recipe, Purpose::row, row)));
-    std::fill(values + i, values + row_end, value);
+    visit(row, std::span(values + (i - begin), values + (row_end - begin)));
     i = row_end;
   }
+}
+
+void draw_constant_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
+  visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
+    std::ranges::fill(elements, static_cast<float>(recipe.gain * normal_from_word(word(recipe, Purpose::row, row))));
+  });
 }
 
 /// The row that stands out: in every second matrix the last one, where a kernel that drops a tail fails.
@@ -78,51 +88,65 @@ std::uint64_t spiked_row(const InputRecipe& recipe, std::uint64_t matrix, std::u
   return (word(recipe, Purpose::row, matrix) * rows) >> 32;
 }
 
-void raise_spikes(const InputRecipe& recipe, std::uint64_t seed, float* values) {
-  for (std::uint64_t matrix = 0; matrix * recipe.matrix < recipe.elements; ++matrix) {
-    float* row = values + matrix * recipe.matrix + spiked_row(recipe, matrix, seed) * recipe.row;
-    for (std::uint64_t i = 0; i < recipe.row; ++i) row[i] *= static_cast<float>(recipe.gain);
+void raise_spikes(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, std::uint64_t end,
+                  float* values) {
+  const std::uint64_t rows = recipe.matrix / recipe.row;
+  visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
+    if (row % rows != spiked_row(recipe, row / rows, seed)) return;
+    for (float& value : elements) value *= static_cast<float>(recipe.gain);
+  });
+}
+
+void draw(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, std::uint64_t end, float* values) {
+  const auto gain = static_cast<float>(recipe.gain);
+  switch (recipe.distribution) {
+    case Distribution::normal:
+      draw_normal(recipe, begin, end, recipe.gain, values);
+      break;
+    case Distribution::outliers:
+      draw_normal(recipe, begin, end, 1.0, values);
+      scale_some(recipe, begin, end, 1.0 / 256, gain, values);
+      break;
+    case Distribution::zero_group:
+      draw_normal(recipe, begin, end, 1.0, values);
+      if (begin < recipe.group) std::fill_n(values, std::min(end, recipe.group) - begin, 0.0F);
+      break;
+    case Distribution::spikes:
+      draw_normal(recipe, begin, end, 1.0, values);
+      raise_spikes(recipe, seed, begin, end, values);
+      break;
+    case Distribution::constant_rows:
+      draw_constant_rows(recipe, begin, end, values);
+      break;
+    case Distribution::sparse:
+      draw_normal(recipe, begin, end, recipe.gain, values);
+      scale_some(recipe, begin, end, 0.9, 0.0F, values);
+      break;
+    case Distribution::all_equal:
+    case Distribution::extremes:
+    case Distribution::sorted:
+    case Distribution::ties:
+      draw_normal(recipe, begin, end, recipe.gain, values);
+      break;
+    case Distribution::max_magnitude:
+      std::fill_n(values, end - begin, gain);
+      scale_some(recipe, begin, end, 0.5, -1.0F, values);
+      break;
   }
 }
 
-std::vector<float> draw(const InputRecipe& recipe, std::uint64_t seed) {
-  std::vector<float> values(recipe.elements);
-  parallel_chunks(recipe.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
-    const auto gain = static_cast<float>(recipe.gain);
-    switch (recipe.distribution) {
-      case Distribution::normal:
-        draw_normal(recipe, begin, end, recipe.gain, values.data());
-        break;
-      case Distribution::outliers:
-        draw_normal(recipe, begin, end, 1.0, values.data());
-        scale_some(recipe, begin, end, 1.0 / 256, gain, values.data());
-        break;
-      case Distribution::zero_group:
-      case Distribution::spikes:
-        draw_normal(recipe, begin, end, 1.0, values.data());
-        break;
-      case Distribution::constant_rows:
-        draw_constant_rows(recipe, begin, end, values.data());
-        break;
-      case Distribution::sparse:
-        draw_normal(recipe, begin, end, recipe.gain, values.data());
-        scale_some(recipe, begin, end, 0.9, 0.0F, values.data());
-        break;
-      case Distribution::all_equal:
-      case Distribution::extremes:
-      case Distribution::sorted:
-      case Distribution::ties:
-        draw_normal(recipe, begin, end, recipe.gain, values.data());
-        break;
-      case Distribution::max_magnitude:
-        std::fill(values.begin() + static_cast<std::ptrdiff_t>(begin),
-                  values.begin() + static_cast<std::ptrdiff_t>(end), gain);
-        scale_some(recipe, begin, end, 0.5, -1.0F, values.data());
-        break;
-    }
+/// How many elements differ from one another; those that follow repeat them.
+std::uint64_t distinct(const CaseRecipe& recipe, const InputRecipe& input) {
+  return recipe.repeating ? std::min(input.elements, kPeriod) : input.elements;
+}
+
+std::vector<float> draw(const CaseRecipe& recipe, const InputRecipe& input) {
+  std::vector<float> values(input.elements);
+  const std::uint64_t count = distinct(recipe, input);
+  parallel_chunks(count, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+    draw(input, recipe.seed, begin, end, values.data() + begin);
   });
-  if (recipe.distribution == Distribution::spikes) raise_spikes(recipe, seed, values.data());
-  if (recipe.distribution == Distribution::zero_group) std::fill_n(values.begin(), recipe.group, 0.0F);
+  for (std::uint64_t i = count; i < input.elements; ++i) values[i] = values[i - count];
   return values;
 }
 
@@ -185,15 +209,24 @@ double with_low_bits(const InputRecipe& recipe, float value, std::uint64_t index
   return static_cast<double>(value) * (1 + share * 0x1.0p-23);
 }
 
-void convert(const InputRecipe& recipe, const std::vector<float>& values, std::byte* to) {
-  if (recipe.dtype == DType::f64) {
-    for (std::uint64_t i = 0; i < recipe.elements; ++i)
-      store_at(DType::f64, to, i, with_low_bits(recipe, values[i], i));
-    return;
-  }
-  parallel_chunks(recipe.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) convert_one(recipe.dtype, values[i], to, i);
+/// Draws the elements of an input without scales as its dtype.
+void draw_codes(const CaseRecipe& recipe, const InputRecipe& input, std::span<std::byte> to) {
+  const std::uint64_t count = distinct(recipe, input);
+  parallel_chunks(count, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<float> values(end - begin);
+    draw(input, recipe.seed, begin, end, values.data());
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const float value = values[i - begin];
+      if (input.dtype == DType::f64) {
+        store_at(DType::f64, to.data(), i, with_low_bits(input, value, i));
+      } else {
+        convert_one(input.dtype, value, to.data(), i);
+      }
+    }
   });
+  const std::size_t period = bytes_for(input.dtype, count);
+  for (std::size_t at = period; at < to.size(); at += period)
+    std::ranges::copy(to.first(std::min(period, to.size() - at)), to.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 float encoded_by_scale(DType dtype, float value, float scale) {
@@ -339,6 +372,19 @@ std::vector<std::byte> widened(const InputRecipe& recipe, const std::vector<std:
   return wide;
 }
 
+/// Flips the last bit of every second element or so.
+void perturb(const InputRecipe& recipe, std::vector<std::byte>& dense) {
+  const std::size_t size = size_of(recipe.dtype);  // The bytes of a number begin with its lowest.
+  parallel_chunks(recipe.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i)
+      dense[i * size] ^= std::byte{static_cast<unsigned char>(word(recipe, Purpose::perturbation, i) & 1U)};
+  });
+}
+
+bool can_be_perturbed(const InputRecipe& recipe) {
+  return is_floating(recipe.dtype) && bits_of(recipe.dtype) >= 16 && !recipe.is_computed;
+}
+
 /// Dense elements at their places; what lies between is never to be read: it holds NaNs, or the largest integers.
 std::vector<std::byte> with_strides(const InputRecipe& recipe, const std::vector<std::byte>& dense) {
   const StridedLayout layout(recipe.dims, recipe.strides);
@@ -413,11 +459,14 @@ std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe) {
     } else if (!is_drawn_by_regime(input)) {
       draw_elements(draw_recipe(input), contents[i].data());
     } else if (input.scale) {
-      quantise(recipe, input, draw(input, recipe.seed), contents, contents[i].data());
+      quantise(recipe, input, draw(recipe, input), contents, contents[i].data());
     } else {
-      convert(input, draw(input, recipe.seed), contents[i].data());
+      draw_codes(recipe, input, contents[i]);
     }
   }
+  if (recipe.perturbed)
+    for (std::size_t i = 0; i < recipe.inputs.size(); ++i)
+      if (can_be_perturbed(recipe.inputs[i])) perturb(recipe.inputs[i], contents[i]);
   for (std::size_t i = 0; i < recipe.inputs.size(); ++i)
     if (recipe.inputs[i].widened) contents[i] = widened(recipe.inputs[i], contents[i]);
   for (std::size_t i = 0; i < recipe.inputs.size(); ++i)

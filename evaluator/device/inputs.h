@@ -40,6 +40,8 @@ struct InputRecipe {
 struct CaseRecipe {
   std::uint64_t seed = 0;
   std::vector<InputRecipe> inputs;
+  bool repeating = false;  ///< Long inputs of floats repeat what they begin with. That is drawn sooner.
+  bool perturbed = false;  ///< The last bit of every drawn float of 16 bits or more is random.
 };
 
 /// Resolves one case. Every stream depends on salt, seed, shape, regime and tensor: no two tensors share numbers.

@@ -105,7 +105,7 @@ class Planner {
  public:
   Planner(const Task& task, const Target& target, std::string_view kind, std::uint64_t salt)
       : task_(task), target_(target), kind_(kind_named(kind)), salt_(salt), shapes_(shapes_of(target)) {
-    for (const Shape& shape : shapes_) work_.push_back(work_of(task, target.options, shape));
+    for (const Shape& shape : shapes_) work_.push_back(work_of(task, target.options, shape, kind_));
     cheapest_ = static_cast<std::size_t>(std::ranges::min_element(work_) - work_.begin());
   }
 
@@ -173,11 +173,6 @@ class Planner {
 };
 
 }  // namespace
-
-double work_of(const Task& task, const Bindings& options, const Shape& shape) {
-  const Floor floor = floor_of(task, options, shape);
-  return static_cast<double>(floor.flops) + 8.0 * static_cast<double>(floor.bytes);
-}
 
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt) {
   return Planner(task, target, device_kind, salt).plan();

@@ -36,9 +36,6 @@ struct CasePlan {
   std::vector<TimedShape> timed;
 };
 
-/// The work of one call in flops, with 8 for each compulsory byte so that tasks that only move data count too.
-double work_of(const Task& task, const Bindings& options, const Shape& shape);
-
 /// Chooses the cases. Each shape gets an equal part of the device kind's grid work (DeviceKind::grid_work):
 /// - a shape whose part pays for seeds x regimes gets all of them;
 /// - other shapes get as many cases as their part pays for, at least two. Every regime comes before any comes twice,

@@ -237,24 +237,30 @@ class Elements {
   std::span<const std::byte> bytes_;
 };
 
-/// Of f64 and integers that need not be exact.
-Difference compare_wide(const Elements& got, const Elements& want, std::uint64_t count) {
-  Sums sums;
+/// visit(i, got[i], want[i]) for `count` elements from `begin` on.
+template <typename Visit>
+void visit_pairs(const Elements& got, const Elements& want, std::uint64_t begin, std::uint64_t count, Visit visit) {
   std::array<double, kPiece> g{}, w{};
   for (std::uint64_t at = 0; at < count; at += kPiece) {
     const auto size = static_cast<std::size_t>(std::min(kPiece, count - at));
-    got.read(at, size, g.data());
-    want.read(at, size, w.data());
-    for (std::size_t i = 0; i < size; ++i) {
-      if (!std::isfinite(g[i]) && sums.not_finite++ == 0) sums.first_not_finite = at + i;
-      const double d = g[i] - w[i];
-      sums.difference_squared += d * d;
-      sums.want_squared += w[i] * w[i];
-      sums.got_squared += g[i] * g[i];
-      sums.dot += g[i] * w[i];
-      sums.max_abs = std::max(sums.max_abs, std::fabs(d));
-    }
+    got.read(begin + at, size, g.data());
+    want.read(begin + at, size, w.data());
+    for (std::size_t i = 0; i < size; ++i) visit(begin + at + i, g[i], w[i]);
   }
+}
+
+/// Of f64 and integers that need not be exact.
+Difference compare_wide(const Elements& got, const Elements& want, std::uint64_t count) {
+  Sums sums;
+  visit_pairs(got, want, 0, count, [&](std::uint64_t i, double g, double w) {
+    if (!std::isfinite(g) && sums.not_finite++ == 0) sums.first_not_finite = i;
+    const double d = g - w;
+    sums.difference_squared += d * d;
+    sums.want_squared += w * w;
+    sums.got_squared += g * g;
+    sums.dot += g * w;
+    sums.max_abs = std::max(sums.max_abs, std::fabs(d));
+  });
   return difference_of(sums, count);
 }
 
@@ -264,18 +270,12 @@ void compare_rows(const Elements& got, const Elements& want, std::uint64_t count
   std::vector<double> errors(rows), norms(rows);
   const std::uint64_t rows_of_chunk = std::max<std::uint64_t>(1, kChunk / row);
   parallel_chunks(rows, rows_of_chunk, [&](std::uint64_t begin, std::uint64_t end) {
-    std::array<double, kPiece> g{}, w{};
     for (std::uint64_t r = begin; r < end; ++r) {
       double error = 0, norm = 0;
-      for (std::uint64_t at = 0; at < row; at += kPiece) {
-        const auto size = static_cast<std::size_t>(std::min(kPiece, row - at));
-        got.read(r * row + at, size, g.data());
-        want.read(r * row + at, size, w.data());
-        for (std::size_t i = 0; i < size; ++i) {
-          error += (g[i] - w[i]) * (g[i] - w[i]);
-          norm += w[i] * w[i];
-        }
-      }
+      visit_pairs(got, want, r * row, row, [&](std::uint64_t, double g, double w) {
+        error += (g - w) * (g - w);
+        norm += w * w;
+      });
       errors[r] = std::sqrt(error);
       norms[r] = std::sqrt(norm);
     }
@@ -293,16 +293,10 @@ void compare_rows(const Elements& got, const Elements& want, std::uint64_t count
 
 void compare_each(const Elements& got, const Elements& want, std::uint64_t count, const Limits& limits,
                   Difference& difference) {
-  std::array<double, kPiece> g{}, w{};
-  for (std::uint64_t at = 0; at < count; at += kPiece) {
-    const auto size = static_cast<std::size_t>(std::min(kPiece, count - at));
-    got.read(at, size, g.data());
-    want.read(at, size, w.data());
-    for (std::size_t i = 0; i < size; ++i) {
-      if (std::fabs(g[i] - w[i]) <= limits.atol + limits.rtol * std::fabs(w[i])) continue;
-      if (difference.beyond++ == 0) difference.first_beyond = at + i;
-    }
-  }
+  visit_pairs(got, want, 0, count, [&](std::uint64_t i, double g, double w) {
+    if (std::fabs(g - w) <= limits.atol + limits.rtol * std::fabs(w)) return;
+    if (difference.beyond++ == 0) difference.first_beyond = i;
+  });
 }
 
 /// Floats that are exact are compared as numbers: -0 is 0.

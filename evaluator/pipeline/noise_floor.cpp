@@ -19,14 +19,13 @@ PipelineOptions emulated(PipelineOptions options, const std::optional<Calibratio
 
 NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calibration>& calibration,
                        const CasePlan& plan, OracleStore& oracles, const StopSignal* stop)
-    : calibrated_(calibration.has_value()),
+    : has_emulation_(calibration.has_value()),
       plan_(plan),
       oracles_(oracles),
       options_(emulated(options, calibration)),
-      emulation_(options_, plan, stop) {}
+      stand_in_(options_, plan, stop) {}
 
 double NoiseFloor::ill_conditioning(const Case& one, const Expected& exact) {
-  if (!calibrated_) return 1;
   const std::string key = protocol::fingerprint(one.recipe);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   if (!ordinary_) {
@@ -38,17 +37,20 @@ double NoiseFloor::ill_conditioning(const Case& one, const Expected& exact) {
 }
 
 double NoiseFloor::floor(const Case& one, const Expected& exact) {
-  const auto emulated = emulation_.get(one);
+  Case like_it = one;
+  like_it.recipe.perturbed = !has_emulation_;
+  const auto honest = stand_in_.get(like_it);
   double floor = 0;
   for (std::size_t output = 0; output < exact.size(); ++output) {
-    if (exact[output].dtype != DType::f32) continue;
-    floor = std::max(floor, compare(DType::f32, emulated->at(output).bytes, exact[output].floats()).relative_l2);
+    const ExpectedOutput& want = exact[output];
+    if (is_floating(want.dtype))
+      floor = std::max(floor, compare(want.dtype, honest->at(output).bytes, want, {}, 0).relative_l2);
   }
   return floor;
 }
 
 void NoiseFloor::rest() {
-  emulation_.rest();
+  stand_in_.rest();
 }
 
 }  // namespace evo

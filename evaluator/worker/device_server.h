@@ -36,6 +36,7 @@ class DeviceServer {
   bool as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set, std::vector<std::byte>& outputs);
   std::unique_ptr<BufferSet> acquire(const Plan& plan);
   void release(std::unique_ptr<BufferSet> set);
+  BufferSet& modelled_set(const protocol::Model& request);
 
   Device& device_;
   std::map<std::uint64_t, std::unique_ptr<Module>> modules_;
@@ -47,6 +48,9 @@ class DeviceServer {
   std::vector<std::unique_ptr<BufferSet>> idle_sets_;
   std::size_t idle_bytes_ = 0;
   std::size_t idle_budget_;
+  /// Of predictions, one after another: what buffers hold hardly matters to them, so one set serves a case's all.
+  std::unique_ptr<BufferSet> modelled_set_;
+  std::string modelled_case_;
 };
 
 }  // namespace evo

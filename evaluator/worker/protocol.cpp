@@ -323,7 +323,7 @@ json write(const CaseRecipe& recipe) {
                       {"scale_dims", input.scale_dims},
                       {"strides", input.strides}});
   }
-  return {{"seed", recipe.seed}, {"inputs", inputs}};
+  return {{"seed", recipe.seed}, {"inputs", inputs}, {"repeating", recipe.repeating}, {"perturbed", recipe.perturbed}};
 }
 
 /// An absent input has no elements.
@@ -378,6 +378,8 @@ InputRecipe read_input(const json& from, std::size_t inputs) {
 CaseRecipe read_recipe(const json& from) {
   CaseRecipe recipe;
   recipe.seed = integer<std::uint64_t>(from, "seed");
+  recipe.repeating = boolean(from, "repeating");
+  recipe.perturbed = boolean(from, "perturbed");
   const json& inputs = array(from, "inputs");
   for (const json& input : inputs) recipe.inputs.push_back(read_input(input, inputs.size()));
   for (const InputRecipe& input : recipe.inputs) {

@@ -7,6 +7,8 @@
 
 #include "bench.h"
 #include "cli/subject/templates.h"
+#include "engine/device/device_kind.h"
+#include "engine/task/floor.h"
 #include "evaluator/pipeline/cases.h"
 
 using namespace evo;
@@ -31,7 +33,7 @@ TEST_CASE("held-out shapes are new, bounded, and of the existing specialisations
       REQUIRE(shapes.size() == 2);
       for (const Shape& shape : shapes) {
         CHECK(shape.parameters.at("D") == Value(std::int64_t{64}));
-        CHECK(work_of(task, target.options, shape) <= 1e8);
+        CHECK(work_of(task, target.options, shape, kind_named("vgpu")) <= 1e8);
         const auto same = [&](const Shape& known) { return known.parameters == shape.parameters; };
         CHECK(std::ranges::none_of(task.shapes, same));
         std::string text;

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/task/limits.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -100,6 +101,32 @@ TEST_CASE("a task without objectives has one, latency, with the task's limits") 
   CHECK(task.objective("latency").limits.relative_l2 == 0.01);
   CHECK_THAT(complaint_of([&] { task.objective("accurate"); }),
              ContainsSubstring("task scale has no objective 'accurate'; there are latency"));
+}
+
+TEST_CASE("an output's limits may depend on options; where none apply, the task's hold") {
+  const auto with = [](const std::string& limits) {
+    const std::string dims = R"("dtype": "out", "dims": ["N", "M"])";
+    return load_task(edited(scale_task(), "scale/task.json", dims, dims + R"(, "limits": )" + limits), "scale");
+  };
+  const Task task = with(R"([{"when": "out == 'f32'", "relative_l2": 2e-5}, {"when": "fused", "exact": true}])");
+  const auto limits = [&](const std::string& out, bool fused) {
+    Bindings options = task.default_options();
+    options["out"] = out;
+    options["fused"] = fused;
+    return limits_of_output(task, task.outputs.front(), options, task.limits);
+  };
+  CHECK(limits("f32", true).relative_l2 == 2e-5);
+  CHECK(limits("f32", true).cosine == 0.0);
+  CHECK(limits("f16", true).exact);
+  CHECK(limits("f16", false).relative_l2 == 0.01);
+  CHECK(limits("f16", false).cosine == 0.99);
+
+  const auto complaint = [&](const std::string& given) { return complaint_of([&] { with(given); }); };
+  CHECK_THAT(complaint(R"([{"when": "M == 64", "relative_l2": 1}])"),
+             ContainsSubstring("scale/task.json: outputs[0].limits[0].when: 'M == 64' reads unknown name 'M'"));
+  CHECK(complaint(R"([{"when": "fused"}])") ==
+        "scale/task.json: outputs[0].limits[0]: no limit on the error: give relative_l2, max_abs, atol or rtol, or "
+        "exact");
 }
 
 TEST_CASE("objectives tighten the task's limits") {

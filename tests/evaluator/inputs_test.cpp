@@ -79,6 +79,40 @@ std::string hash_of(const std::vector<std::vector<std::byte>>& contents) {
 
 }  // namespace
 
+TEST_CASE("a perturbed case differs in the last bits of its floats alone") {
+  CaseRecipe recipe = plain(Distribution::normal, 1);
+  const std::vector<float> exact = floats(generate_inputs(recipe).front());
+  recipe.perturbed = true;
+  const std::vector<float> perturbed = floats(generate_inputs(recipe).front());
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    changed += perturbed[i] == exact[i] ? 0 : 1;
+    if (perturbed[i] != exact[i])
+      REQUIRE((perturbed[i] == std::nextafter(exact[i], 1e9F) || perturbed[i] == std::nextafter(exact[i], -1e9F)));
+  }
+  CHECK(changed > exact.size() * 4 / 10);
+  CHECK(changed < exact.size() * 6 / 10);
+
+  CaseRecipe codes = quantised(DType::e4m3, Distribution::normal, 1);
+  const auto unperturbed = generate_inputs(codes);
+  codes.perturbed = true;
+  CHECK(generate_inputs(codes) == unperturbed);
+}
+
+TEST_CASE("a repeating case begins like the full one and then repeats") {
+  for (const auto distribution : {Distribution::normal, Distribution::spikes, Distribution::max_magnitude}) {
+    CaseRecipe recipe = plain(distribution, 2, 2'500'000);
+    const std::vector<float> full = floats(generate_inputs(recipe).front());
+    recipe.repeating = true;
+    const std::vector<float> repeating = floats(generate_inputs(recipe).front());
+    REQUIRE(repeating.size() == full.size());
+    const std::size_t period = 1 << 20;
+    CHECK(std::equal(full.begin(), full.begin() + period, repeating.begin()));
+    CHECK(std::equal(repeating.begin() + period, repeating.end(), repeating.begin()));
+    CHECK(full != repeating);
+  }
+}
+
 TEST_CASE("Philox gives the published words") {
   // Known-answer vectors of the Random123 library, philox4x32-10.
   CHECK(philox(0, {0, 0, 0, 0}) == std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});

@@ -1,5 +1,6 @@
 // The pipeline with nothing faked: NVRTC compiles, the virtual GPU runs.
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
@@ -196,4 +197,30 @@ TEST_CASE("failures name the template's lines, those of a reference its file's")
   const auto pipeline = make_pipeline(options);
   CHECK_THROWS_WITH(evaluate_one(*pipeline, toy_candidate(options, kernel(""))),
                     ContainsSubstring("toy/reference.cu:2: error: identifier \"oops\" is undefined"));
+}
+
+TEST_CASE(
+    "without an emulation a draw is ill-conditioned where the last bits of its inputs move the reference's results") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  PipelineOptions options = vgpu_options();
+  options.tree = toy_tree(R"cu(
+extern "C" __global__ void add_reference(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = (float)sin(3.0 * a[i]);
+}
+)cu");
+  options.task = load_task(options.tree, "toy");
+  options.task.limits = {.relative_l2 = 1e-5};
+  options.task.objectives.front().limits = options.task.limits;
+  options.task.regimes = {{"normal", Distribution::normal, 1}, {"many_turns", Distribution::normal, 3e4}};
+  const auto pipeline = make_pipeline(options);
+  const auto evaluated = [&](const std::string& value) {
+    return evaluate_one(*pipeline, toy_candidate(options, kernel("if (i < n) c[i] = " + value + ";")));
+  };
+  const Evaluation honest = evaluated("sinf(3.0f * a[i])");  // Its product is rounded.
+  INFO(honest.reason);
+  CHECK(honest.verdict == Verdict::valid);
+  CHECK(std::ranges::none_of(honest.errors, [](const CaseError& error) { return error.regime == "many_turns"; }));
+  CHECK(evaluated("sinf(3.0f * a[i] + 2e-5f)").verdict == Verdict::wrong_answer);
+  CHECK(evaluated("fabsf(a[i]) < 1e3f ? sinf(3.0f * a[i]) : 0.5f").verdict == Verdict::wrong_answer);
 }
