@@ -25,7 +25,7 @@ struct Layer {
 const std::vector<Layer> kLayers = {
     {"engine",
      {},
-     {"engine/base", "engine/device", "engine/expression", "engine/task", "engine/space", "engine/strategy",
+     {"engine/base", "engine/device", "engine/expression", "engine/task", "engine/short_form", "engine/space", "engine/strategy",
       "engine/search", "engine/replay"}},
     {"evaluator",
      {"engine"},
