@@ -422,7 +422,7 @@ class Reader {
         place.fail(fmt::format("option '{}' has values that are no types", tensor.type));
       if (!type) place.fail(fmt::format("'{}' is no type{}", tensor.type, suggestion(tensor.type, type_names())));
       if (floating && !tensor.any_of_equal.empty())
-        place.fail(fmt::format("any_of_equal is of indices, which {} are not", tensor.type));
+        place.fail(fmt::format("any_of_equal is of indices, not of {}", tensor.type));
       json["dtype"] = name_of(type->element);
       if (type->components > 1) add_components(type->components, dims, strides);
     }
@@ -680,8 +680,8 @@ class Reader {
   }
 
   void kernel_file() {
-    std::string text = fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n",
-                                   base_name(kernel_.file));
+    std::string text =
+        fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n", base_name(kernel_.file));
     for (const Json& gene : family_["genes"])
       if (is_macro(gene["name"])) text += fmt::format("#define {0} ${{{0}}}\n", gene["name"].get<std::string>());
     form_.files[family_folder_ + "kernel.cu"] = text + constants() + include_line(kernel_.file);
