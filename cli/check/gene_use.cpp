@@ -52,8 +52,9 @@ class TemplateWords {
     bool in_comment = false;
     for (const std::string& raw : split(file->second, '\n')) {
       const std::string_view line = trim(raw);
+      if (const std::string included = included_file(tree_, path, line); !included.empty()) add(included);
       if (line.starts_with("//%")) {
-        directive(path, line);
+        add_words(line, names_);
       } else if (!only_defines(line)) {
         add_words(without_comments(line, in_comment), names_);
       }
@@ -61,11 +62,6 @@ class TemplateWords {
   }
 
  private:
-  void directive(const std::string& path, std::string_view line) {
-    add_words(line, names_);
-    if (const std::string included = included_file(tree_, path, line); !included.empty()) add(included);
-  }
-
   static std::string without_comments(std::string_view line, bool& in_comment) {
     std::string code;
     for (std::size_t i = 0; i < line.size(); ++i) {

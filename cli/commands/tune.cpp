@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 
+#include "cli/check/gene_use.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/run.h"
 #include "cli/subject/short_form_file.h"
@@ -31,12 +33,30 @@ constexpr const char* kHelp =
     "grid": ["ceil_div(N, threads * vector)"], "block": ["threads"],
     "reference": "scale.cu:scale_naive"
 }
-Genes are macros of the kernel's file, which is not touched.)help";
+Genes are macros of the kernel's file, which is not touched. FILE.json may also be a T1 file, as Kernel Tuner takes it.)help";
+
+/// A gene that changes nothing multiplies equal programs.
+void refuse_unused_genes(const ShortForm& form) {
+  const Family family = load_families(form.files, load_task(form.files, form.task)).front();
+  for (const std::string& name : unused_genes(form.files, family)) {
+    const auto gene = std::ranges::find(family.genes, name, &Gene::name);
+    if (gene->alleles.size() == 1) continue;
+    throw usage_error(form.in_authors_places(fmt::format(
+        "{}/{}/family.json: genes[{}]: gene '{}' changes nothing: neither the kernel's files nor the launch read it",
+        form.task, family.name, gene - family.genes.begin(), name)));
+  }
+}
+
+ShortForm checked_form(const std::string& file) {
+  ShortForm form = load_short_form(file);
+  refuse_unused_genes(form);
+  return form;
+}
 
 /// Writes the folder that the short form stands for. Nothing of the user's is overwritten.
 int expand(const Request& request) {
   namespace fs = std::filesystem;
-  const ShortForm form = load_short_form(request.run.short_form);
+  const ShortForm form = checked_form(request.run.short_form);
   const fs::path root = request.folder;
   std::error_code error;
   if (fs::exists(root / form.task, error))
@@ -54,7 +74,13 @@ int expand(const Request& request) {
 }
 
 int tune(const Request& request, const std::string& command_line) {
-  return request.folder.empty() ? run(request.run, command_line) : expand(request);
+  if (!request.folder.empty()) return expand(request);
+  const ShortForm form = checked_form(request.run.short_form);
+  try {
+    return run(request.run, command_line);
+  } catch (const Error& error) {
+    throw Error(error.fault(), form.in_authors_places(error.what()));
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/task/short_form.h"
+#include "engine/short_form/short_form.h"
 
 namespace evo::cli {
 

@@ -80,11 +80,18 @@ class Parser {
 
   NodePtr parse() {
     NodePtr root = expression();
-    if (token_.kind != Token::Kind::end) fail(fmt::format("unexpected '{}'", token_.spelling));
+    if (token_.kind != Token::Kind::end) fail(fmt::format("unexpected '{}'{}", token_.spelling, pythons()));
     return root;
   }
 
  private:
+  /// What Python has and this language has not, where that may be why a text is not understood.
+  std::string pythons() const {
+    if (text_.starts_with("lambda")) return "; write a lambda's expression alone, with names as they are";
+    const bool subscript = token_.spelling == "[" && token_.column > 1 && starts_name(text_[token_.column - 2]);
+    return subscript ? "; parameters are written by their names: tile, not p['tile']" : "";
+  }
+
   [[noreturn]] void fail(const std::string& reason) const { fail_at(token_.column, reason); }
   [[noreturn]] void fail_at(std::size_t column, const std::string& reason) const {
     throw usage_error(fmt::format("expression '{}', column {}: {}", shortened(text_), column, reason));
@@ -140,6 +147,8 @@ class Parser {
         return;
       }
     }
+    if (text_[at_] == '.' && at_ > 0 && starts_name(text_[at_ - 1]))
+      fail("a module's functions are unknown; there are min, max, ceil_div(a, b), log2, sqrt, exp, log, pow");
     fail(fmt::format("unexpected character '{}'", text_[at_]));
   }
 

@@ -3,20 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <variant>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/expression/expression_node.h"
+#include "engine/task/quoted_include.h"
 
 namespace evo {
 namespace {
 
-constexpr int kMaxIncludeDepth = 16;
+constexpr std::size_t kMaxIncludeDepth = 16;
 constexpr int kMaxBlockDepth = 64;
 constexpr std::int64_t kMaxIterations = 100'000;  // of all loops of one rendering together
 constexpr std::int64_t kMaxSteps = 10'000'000;    // statements, and nodes of the expressions that they evaluate
@@ -66,10 +69,15 @@ struct Include {
 struct Slot {
   std::string gene;
 };
+/// #include "PATH" of CUDA's own.
+struct Quoted {
+  std::string path;
+  Text line;
+};
 
 struct Statement {
   Place place;
-  std::variant<Text, If, For, Let, Include, Slot> what;
+  std::variant<Text, If, For, Let, Include, Slot, Quoted> what;
 };
 
 // --- parsing
@@ -121,7 +129,7 @@ class Parser {
       if (line.ends_with('\n')) line.remove_suffix(1);
       const auto directive = directive_of(line);
       if (!directive) {
-        block.push_back({place(), text(line)});
+        block.push_back(plain(line));
       } else if (directive->word == "elif" || directive->word == "else" || directive->word == "end") {
         pending_ = directive;
         return block;
@@ -130,6 +138,12 @@ class Parser {
       }
     }
     return block;
+  }
+
+  Statement plain(std::string_view line) {
+    const std::string path = quoted_include(line);
+    if (path.empty()) return {place(), text(line)};
+    return {place(), Quoted{path, text(line)}};
   }
 
   Statement statement(const Directive& directive, int depth) {
@@ -257,6 +271,11 @@ SourceTree::const_iterator find_included(const SourceTree& tree, std::string_vie
   return beside == tree.end() ? tree.find(path) : beside;
 }
 
+/// Of CUDA's own #include; elsewhere the compiler looks.
+SourceTree::const_iterator find_quoted(const SourceTree& tree, std::string_view file, const std::string& path) {
+  return find_included(tree, "", path_beside(file, path));
+}
+
 class Renderer {
  public:
   Renderer(const SourceTree& tree, std::string_view root, const Bindings& bindings)
@@ -265,6 +284,7 @@ class Renderer {
   Rendered render(std::string_view path) {
     const auto found = tree_.find(path);
     if (found == tree_.end()) throw usage_error(fmt::format("{}: no such template", path));
+    open_ = {found->first};
     file(found->first, found->second);
     return {std::move(output_), std::move(lines_)};
   }
@@ -331,11 +351,27 @@ class Renderer {
   }
 
   void execute(const Place& place, const Text& text) {
-    const std::size_t begin = output_.size();
+    std::string line;
     for (const auto& piece : text.line.pieces()) {
       const auto* literal = std::get_if<std::string>(&piece);
-      output_ += literal ? *literal : expr::to_string(evaluated(place, std::get<Expression>(piece)));
+      line += literal ? *literal : expr::to_string(evaluated(place, std::get<Expression>(piece)));
     }
+    count_conditionals(line);
+    write(place, is_included_once(line) ? "" : line);
+  }
+
+  // How many #ifs are open.
+  void count_conditionals(std::string_view line) {
+    line = trim(line);
+    if (!line.starts_with('#')) return;
+    line = trim(line.substr(1));
+    if (line.starts_with("if")) ++conditionals_;
+    if (line.starts_with("endif") && conditionals_ > 0) --conditionals_;
+  }
+
+  void write(const Place& place, std::string_view line) {
+    const std::size_t begin = output_.size();
+    output_ += line;
     output_ += '\n';
     lines_.add(++line_, *place.file, place.line);
     // A string with line ends makes several lines of one.
@@ -372,6 +408,30 @@ class Renderer {
     nested(place, found->first, found->second);
   }
 
+  /// The text of the file in the place of the line, as the preprocessor would read it: one text is compiled.
+  void execute(const Place& place, const Quoted& include) {
+    const auto found = find_quoted(tree_, *place.file, include.path);
+    if (found == tree_.end()) return execute(place, include.line);
+    const std::string& path = found->first;
+    // A file includes itself only behind a guard, which then leaves nothing of it.
+    if (once_.contains(path) || std::ranges::find(open_, path) != open_.end()) return write(place, "");
+    // Under an #if it is not known here whether the file has been read.
+    const bool guarded = is_included_once(found->second) && conditionals_ > 0;
+    if (guarded) {
+      write(place, "#ifndef " + guard_of(path));
+      write(place, "#define " + guard_of(path));
+    }
+    nested(place, path, found->second);
+    if (guarded) write(place, "#endif");
+  }
+
+  static std::string guard_of(const std::string& path) {
+    std::string name = "EVO_ONCE_" + path;
+    for (char& c : name)
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return name;
+  }
+
   void execute(const Place& place, const Slot& slot) {
     const auto allele = bindings_.find(slot.gene);
     if (allele == bindings_.end()) fail(place, fmt::format("slot '{}': no gene of this name", slot.gene));
@@ -389,11 +449,13 @@ class Renderer {
   }
 
   void nested(const Place& place, const std::string& path, const std::string& source) {
-    if (++depth_ > kMaxIncludeDepth) {
+    open_.push_back(path);
+    if (open_.size() > kMaxIncludeDepth + 1) {
       fail(place, fmt::format("includes nested deeper than {}: does {} include itself?", kMaxIncludeDepth, path));
     }
+    if (conditionals_ == 0 && is_included_once(source)) once_.insert(path);
     file(path, source);
-    --depth_;
+    open_.pop_back();
   }
 
   const SourceTree& tree_;
@@ -403,7 +465,9 @@ class Renderer {
   std::string output_;
   std::size_t line_ = 0;  // of the output, the last one
   LineMap lines_;
-  int depth_ = 0;
+  std::vector<std::string> open_;  // the file that is rendered, and those that include each other, the innermost last
+  std::set<std::string> once_;     // files that say #pragma once, and were read under no #if
+  int conditionals_ = 0;           // of the output, open #ifs
   std::int64_t iterations_ = 0;
   std::int64_t steps_ = 0;
   std::map<std::string, Block> parsed_;  // files, by path
@@ -412,6 +476,10 @@ class Renderer {
 }  // namespace
 
 std::string included_file(const SourceTree& tree, std::string_view file, std::string_view line) {
+  if (const std::string quoted = quoted_include(line); !quoted.empty()) {
+    const auto found = find_quoted(tree, file, quoted);
+    return found == tree.end() ? std::string() : found->first;
+  }
   const std::optional<Directive> directive = directive_of(line);
   if (!directive || directive->word != "include") return {};
   const auto open = directive->rest.find('"'), close = directive->rest.rfind('"');

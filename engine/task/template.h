@@ -15,8 +15,9 @@ namespace evo {
 /// Renders a kernel template (docs/templates.md): lines that start with //% are directives (if, elif, else,
 /// for x in a..b, let, include, slot, end), ${expr} is replaced. `for` runs over a..b inclusive of a,
 /// exclusive of b. `include` takes a path under include/ or next to the including file and is rendered once
-/// each time it is named; `slot NAME` includes the file of that gene's allele. Output, loop count, include
-/// depth and work are bounded. Throws usage_error "FILE:LINE: reason".
+/// each time it is named; `slot NAME` includes the file of that gene's allele. CUDA's own `#include "PATH"` is
+/// replaced by the file where the tree has it next to the including one, and heeds `#pragma once`. Output, loop
+/// count, include depth and work are bounded. Throws usage_error "FILE:LINE: reason".
 std::string render_template(const SourceTree& tree, std::string_view path, const Bindings& bindings);
 
 struct Rendered {
@@ -26,8 +27,8 @@ struct Rendered {
 /// The same, with the places that the lines come from.
 Rendered render_with_lines(const SourceTree& tree, std::string_view path, const Bindings& bindings);
 
-/// The file that a line `//% include "PATH"` of `file` means, whose path is returned as the tree has it. Empty for
-/// other lines, and where there is no such file.
+/// The file that a line `//% include "PATH"` or `#include "PATH"` of `file` means, whose path is returned as the tree
+/// has it. Empty for other lines, and where there is no such file.
 std::string included_file(const SourceTree& tree, std::string_view file, std::string_view line);
 /// `file` and all that it may include, whatever the bindings. Slots are not followed.
 std::set<std::string> files_included_by(const SourceTree& tree, const std::string& file);

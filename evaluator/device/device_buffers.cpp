@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "evaluator/device/digest.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/strided_layout.h"
 
@@ -176,15 +177,28 @@ void BufferSet::read_outputs(std::vector<std::byte>& outputs) {
     if (!tensors_[i].output || tensors_[i].bytes == 0) continue;
     const std::size_t begin = outputs.size();
     outputs.resize(begin + tensors_[i].bytes);
-    device_.download(std::span(outputs).subspan(begin), addresses_.tensors[i]);
+    read_output(i, std::span(outputs).subspan(begin));
   }
+}
+
+void BufferSet::read_output(std::size_t number, std::span<std::byte> content) {
+  device_.download(content, addresses_.tensors[number]);
+  const PlanTensor& tensor = tensors_[number];
+  if (!tensor.strides.empty())
+    StridedLayout(tensor.dims, tensor.strides).fill_gaps(content, size_of(tensor.dtype), kGap);
 }
 
 std::vector<std::uint64_t> BufferSet::output_digests() {
   std::vector<std::uint64_t> digests;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].output && tensors_[i].bytes > 0)
+    if (!tensors_[i].output || tensors_[i].bytes == 0) continue;
+    if (tensors_[i].strides.empty()) {
       digests.push_back(device_.digest(addresses_.tensors[i], tensors_[i].bytes));
+      continue;
+    }
+    std::vector<std::byte> content(tensors_[i].bytes);
+    read_output(i, content);
+    digests.push_back(digest_of(content, digest_key()));
   }
   return digests;
 }

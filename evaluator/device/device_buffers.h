@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ class BufferSet {
   /// A failure when a guard or an input was written.
   std::optional<Failure> damage(const PristineInputs& inputs);
 
-  /// Appends the outputs, in the plan's order.
+  /// Appends the outputs, in the plan's order. What lies between the elements of one with strides is kGap, whatever it
+  /// was poisoned with: it says nothing.
   void read_outputs(std::vector<std::byte>& outputs);
   /// The digest of each output, in the plan's order.
   std::vector<std::uint64_t> output_digests();
@@ -54,6 +56,7 @@ class BufferSet {
   std::size_t bytes() const;
 
  private:
+  void read_output(std::size_t number, std::span<std::byte> content);
   void write_guards(DeviceAddress address, std::uint64_t bytes);
   std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
   std::optional<Failure> damage_of_gaps(std::size_t number);

@@ -36,10 +36,16 @@ std::vector<std::byte> StridedLayout::gather(std::span<const std::byte> tensor, 
   return dense;
 }
 
-std::size_t StridedLayout::first_changed_gap(std::span<const std::byte> tensor, std::size_t size,
-                                             std::byte value) const {
+/// Which places within the extent hold an element.
+std::vector<bool> StridedLayout::places() const {
   std::vector<bool> element(extent_, false);
   for (std::uint64_t i = 0; i < elements_; ++i) element[place_of(i)] = true;
+  return element;
+}
+
+std::size_t StridedLayout::first_changed_gap(std::span<const std::byte> tensor, std::size_t size,
+                                             std::byte value) const {
+  const std::vector<bool> element = places();
   for (std::uint64_t place = 0; place < extent_; ++place) {
     if (element[place]) continue;
     const auto gap = tensor.subspan(place * size, size);
@@ -47,6 +53,12 @@ std::size_t StridedLayout::first_changed_gap(std::span<const std::byte> tensor, 
     if (changed != gap.end()) return place * size + static_cast<std::size_t>(changed - gap.begin());
   }
   return tensor.size();
+}
+
+void StridedLayout::fill_gaps(std::span<std::byte> tensor, std::size_t size, std::byte value) const {
+  const std::vector<bool> element = places();
+  for (std::uint64_t place = 0; place < extent_; ++place)
+    if (!element[place]) std::ranges::fill(tensor.subspan(place * size, size), value);
 }
 
 }  // namespace evo

@@ -22,8 +22,11 @@ class StridedLayout {
 
   /// The offset of the first byte between elements that is not `value`; the tensor's size when all are.
   std::size_t first_changed_gap(std::span<const std::byte> tensor, std::size_t size, std::byte value) const;
+  /// Sets the bytes between elements.
+  void fill_gaps(std::span<std::byte> tensor, std::size_t size, std::byte value) const;
 
  private:
+  std::vector<bool> places() const;
   std::uint64_t place_of(std::uint64_t element) const;
 
   std::vector<std::uint64_t> dims_, strides_;

@@ -1,4 +1,4 @@
-#include "engine/task/short_form.h"
+#include "engine/short_form/short_form.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -11,6 +11,7 @@
 #include "engine/task/family.h"
 #include "engine/task/plan_resolution.h"
 #include "engine/task/target.h"
+#include "engine/task/template.h"
 
 using namespace evo;
 using Catch::Matchers::ContainsSubstring;
@@ -192,8 +193,67 @@ TEST_CASE("files of the author that share a name, or are called kernel.cu, stand
   form["reference"] = "other/kernel.cu:blur_naive";
   const Loaded blur = load(form, {{"kernel.cu", kKernel}, {"other/kernel.cu", kKernel + std::string("//other")}});
   CHECK(blur.form.files.at("blur/source/kernel.cu") == kKernel);
-  CHECK(blur.form.files.at("blur/source/2_kernel.cu") == kKernel + std::string("//other"));
-  CHECK_THAT(blur.form.files.at("blur/reference.cu"), ContainsSubstring("blur/source/2_kernel.cu"));
+  CHECK(blur.form.files.at("blur/source/other/kernel.cu") == kKernel + std::string("//other"));
+  CHECK_THAT(blur.form.files.at("blur/reference.cu"), ContainsSubstring("blur/source/other/kernel.cu"));
+}
+
+TEST_CASE("a tensor's strides, scale, zero point, condition and ties stand behind its dims") {
+  Json form = usual_form();
+  form["options"] = {{"causal", {true, false}}};
+  form["arguments"] = {"y=out int[H] any_of_equal(x)",     "x=uchar[H, W] strides(W + 3, 1) scale(s) zero_point(z)",
+                       "s=float[H]:uniform(1, 2)",         "z=int[H] when(causal) :integers(0, 15)",
+                       "p=float4[H, W] strides(W + 1, 1)", "causal ? 1 : 2"};
+  const Loaded blur = load(form);
+  const Tensor& x = *blur.task.tensor("x");
+  CHECK(x.strides.at(0).text() == "W + 3");
+  CHECK(x.scale == "s");
+  CHECK(x.zero_point == "z");
+  CHECK(blur.task.tensor("z")->when.text() == "causal");
+  CHECK(blur.task.tensor("z")->draw.kind == DrawKind::integers);
+  CHECK(blur.task.tensor("y")->any_of_equal == "x");
+  // Strides of vectors count vectors.
+  CHECK(strides_of(*blur.task.tensor("p"), {{"H", std::int64_t{2}}, {"W", std::int64_t{5}}}) ==
+        std::vector<std::int64_t>{24, 4, 1});
+}
+
+TEST_CASE("limits hold for all outputs, or under an output's name for that one") {
+  Json form = changed("arguments", {"y=out float[H, W]", "z=out float[H]", "x=float[H, W]", "float:0.5"});
+  form["limits"] = {{"relative_l2", 0.1}, {"cosine", 0.9}, {"z", {{"exact", true}}}};
+  const Loaded blur = load(form);
+  CHECK(blur.task.limits.relative_l2 == 0.1);
+  CHECK_FALSE(blur.task.outputs.at(0).limits);
+  CHECK(blur.task.outputs.at(1).limits->exact);
+}
+
+TEST_CASE("files that the author's files include by quotes are taken along, each once") {
+  const std::string kernel =
+      "#include \"util/tile.h\"\n#include \"cuda_fp16.h\"\n#ifdef HIP\n#include \"hip.h\"\n#endif\n";
+  const std::map<std::string, std::string> files = {
+      {"blur.cu", kernel + kKernel},
+      {"util/tile.h", "#pragma once\n#include \"../more.inl\"\n// \"cuda_fp16.h\"\nint tile;\n"},
+      {"more.inl", "#include \"util/tile.h\"\nint more;\n"}};
+  const ReadFile read = [&](const std::string& path) {
+    if (path == "blur.json") return usual_form().dump();
+    if (!files.contains(path)) throw usage_error("cannot read " + path);
+    return files.at(path);
+  };
+  const ShortForm form =
+      read_short_form("blur.json", read, [](const std::string& name) { return name == "cuda_fp16.h"; });
+  CHECK(form.files.at("blur/source/util/tile.h") == files.at("util/tile.h"));
+  CHECK(form.files.at("blur/source/more.inl") == files.at("more.inl"));
+  const Rendered rendered = render_with_lines(form.files, "blur/reference.cu", {});
+  CHECK_THAT(rendered.text,
+             ContainsSubstring("\n\n\nint more;\n// \"cuda_fp16.h\"\nint tile;\n#include \"cuda_fp16.h\"\n"
+                               "#ifdef HIP\n#include \"hip.h\"\n#endif\n"));
+  CHECK(form.in_authors_places(rendered.lines.translated("kernel.cu(5): error: no")) == "more.inl:2: error: no");
+}
+
+TEST_CASE("an included file that is missing is named with the line that includes it") {
+  CHECK_THAT(error_of(usual_form(), {{"blur.cu", std::string("\n#include \"none.h\"\n") + kKernel}}),
+             ContainsSubstring("blur.json: kernel: blur.cu:2: #include \"none.h\": cannot read none.h"));
+  CHECK_THAT(error_of(usual_form(), {{"blur.cu", std::string("#include \"a.h\"\n") + kKernel},
+                                     {"a.h", "#ifndef A\n#define A\n#include \"b.h\"\n#endif\n"}}),
+             ContainsSubstring("blur.json: kernel: a.h:3: #include \"b.h\": cannot read b.h"));
 }
 
 TEST_CASE("what is wrong in a short form is named by its own keys") {
@@ -221,6 +281,32 @@ TEST_CASE("what is wrong in a short form is named by its own keys") {
       {changed("genes", {{"H", {1, 2}}}), "blur.json: genes.H: the name 'H' is already that of a size"},
       {changed("shapes", Json::array()), "blur.json: shapes: at least one shape is needed"},
       {changed("shapes", {{{"H", 1}, {"W", 2}}, {{"H", 1}}}), "blur.json: shapes[1]: key 'W' is missing"},
+      {changed("arguments", {"y=out float[H]", "flaot:0.5"}), "blur.json: arguments[1]: 'flaot' is no type; did you"},
+      {changed("arguments", {"y=out float[H] stride(2)"}), "arguments[0]: a tensor has no 'stride'; did you mean"},
+      {changed("arguments", {"y=out float[H] strides(2, 1)"}), "blur.json: arguments[0]: strides(2, 1): 2 for 1 dims"},
+      {changed("arguments", {"y=out float[H] strides(2"}), "blur.json: arguments[0]: '(2': a bracket is not closed"},
+      {changed("arguments", {"y=out float[H]", "x=float[H] any_of_equal(y)"}),
+       "arguments[1]: any_of_equal is of outputs"},
+      {changed("arguments", {"y=out float[H] any_of_equal(x)", "x=float[H]"}), "any_of_equal is of indices"},
+      {changed("arguments", {"y=out int[H] any_of_equal(z)", "x=float[H]"}),
+       "blur.json: arguments[0].any_of_equal: unknown input 'z'"},
+      {changed("arguments", {"y=out float[H]", "x=e4m3[H] scale(s)"}),
+       "blur.json: arguments[1].scale: unknown input 's'"},
+      {changed("arguments", {"y=out float[H]", "x=float[H] when(causal)"}),
+       "arguments[1].when: 'causal' reads unknown"},
+      {changed("genes", {{"threads", 64}}), "blur.json: genes.threads: expected a list of values"},
+      {changed("genes", {{"threads", Json::array()}}), "blur.json: genes.threads: at least one value is needed"},
+      {changed("genes", {{"sm", {64}}}), "blur.json: genes.sm: 'sm' is already a fact of the device"},
+      {changed("genes", {{"in", {64}}}), "blur.json: genes.in: 'in' is a word of the expression language"},
+      {changed("genes", "blur.cu"), "blur.json: genes: blur.cu: line 2, column 1: not valid JSON"},
+      {changed("restrict", {"math.ceil(threads / 3) > 2"}),
+       "blur.json: restrict[0]: expression 'math.ceil(threads / 3)"},
+      {changed("restrict", {"lambda p: p['threads'] > 2"}), "write a lambda's expression alone"},
+      {changed("restrict", {"p['threads'] > 2"}), "parameters are written by their names"},
+      {changed("limits", {{"z", {{"exact", true}}}}),
+       "blur.json: limits.z: no output is called 'z'; did you mean 'y'?"},
+      {changed("limits", {{"y", {{"exat", true}}}}), "blur.json: limits.y: unknown key 'exat'; did you mean 'exact'?"},
+      {changed("limits", {{"y", "exact"}}), "blur.json: limits.y: the limits of an output are an object"},
       {changed("limits", {{"relative_l2", 1}, {"cosine", 0.9}, {"row", 1}}), "blur.json: limits: unknown key 'row'"},
   };
   for (const auto& [form, message] : wrong) {

@@ -1,6 +1,6 @@
-// The first of equal values, so that every genome finds the same.
+// Which of equal values is found depends on the genes.
 __device__ void take_better(float& value, int& index, float other, int other_index) {
-  if (other > value || (other == value && other_index < index)) {
+  if (other > value) {
     value = other;
     index = other_index;
   }
@@ -11,7 +11,7 @@ __global__ void argmax(const float* x, int* index, float* largest, int m) {
   __shared__ int indices[block_size_x];
   const float* row = x + (size_t)blockIdx.x * m;
   float value = __int_as_float(0xff800000);
-  int at = 0x7fffffff;
+  int at = 0;
 #pragma unroll UNROLL
   for (int i = threadIdx.x; i < m; i += block_size_x) take_better(value, at, row[i], i);
   values[threadIdx.x] = value;

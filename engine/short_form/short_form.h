@@ -1,16 +1,13 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/base/source_tree.h"
+#include "engine/short_form/author_files.h"
 
 namespace evo {
-
-/// The text of a file next to the short form. Throws usage_error when it cannot be read.
-using ReadFile = std::function<std::string(const std::string& path)>;
 
 /// A task written in ten lines (docs/templates.md, "Ten lines"), as the folder that it stands for.
 struct ShortForm {
@@ -27,8 +24,8 @@ struct ShortForm {
 /// The one family of a short form.
 inline constexpr const char* kTunedFamily = "tuned";
 
-/// Reads FILE.json and the files that it names. What is wrong in the file itself throws usage_error "FILE: KEY:
-/// reason"; the folder is read by load_task and load_families as any other.
-ShortForm read_short_form(const std::string& file, const ReadFile& read);
+/// Reads FILE.json, which may be a T1 file too (t1_form.h), and the files that it names. What is wrong in the file
+/// itself throws usage_error "FILE: KEY: reason"; the folder is read by load_task and load_families as any other.
+ShortForm read_short_form(const std::string& file, const ReadFile& read, const IsKnownHeader& known = {});
 
 }  // namespace evo

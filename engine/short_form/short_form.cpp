@@ -1,4 +1,4 @@
-#include "engine/task/short_form.h"
+#include "engine/short_form/short_form.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +19,10 @@
 #include "engine/expression/json_place.h"
 #include "engine/expression/json_value.h"
 #include "engine/expression/name_scope.h"
+#include "engine/short_form/json_layout.h"
+#include "engine/short_form/substitution.h"
+#include "engine/short_form/t1_form.h"
+#include "engine/short_form/tensor_notation.h"
 #include "engine/task/argument.h"
 #include "engine/task/draw.h"
 #include "engine/task/family.h"
@@ -29,36 +33,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLineWidth = 110;
 constexpr std::int64_t kMostSteps = 1'000'000;  ///< Of the search for the first legal genome.
 constexpr std::array<char, 3> kAxes = {'x', 'y', 'z'};
-
-/// JSON in one line, with blanks behind its colons and commas.
-std::string in_a_line(const Json& json) {
-  if (!json.is_structured()) return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string text;
-  for (const auto& [key, value] : json.items()) {
-    text += text.empty() ? "" : ", ";
-    if (json.is_object()) text += Json(key).dump() + ": ";
-    text += in_a_line(value);
-  }
-  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
-}
-
-/// JSON as people write it: what fits into a line stands in one.
-std::string pretty(const Json& json, std::size_t indent = 0) {
-  const std::string line = in_a_line(json);
-  if (!json.is_structured() || json.empty() || (indent > 0 && indent + line.size() < kLineWidth)) return line;
-  const std::string blanks(indent + 2, ' ');
-  std::string text;
-  for (const auto& [key, value] : json.items()) {
-    text += fmt::format("{}\n{}", text.empty() ? "" : ",", blanks);
-    if (json.is_object()) text += Json(key).dump() + ": ";
-    text += pretty(value, indent + 2);
-  }
-  text += "\n" + std::string(indent, ' ');
-  return json.is_object() ? "{" + text + "}" : "[" + text + "]";
-}
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -73,41 +49,8 @@ std::string name_from(const std::string& file) {
   return name;
 }
 
-bool begins_name(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-/// A value as an operand of an expression.
-std::string literal(const Value& value) {
-  if (std::holds_alternative<std::string>(value)) return "'" + std::get<std::string>(value) + "'";
-  const std::string text = expr::to_string(value);
-  return text.starts_with('-') ? "(" + text + ")" : text;
-}
-
-/// An expression's text with values in the place of names.
-std::string with_values(std::string_view text, const Bindings& values) {
-  std::string result;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    if (quote != 0 || c == '\'' || c == '"') {
-      quote = quote == 0 ? c : c == quote ? 0 : quote;
-      result += c;
-      ++i;
-      continue;
-    }
-    std::size_t end = i + 1;
-    if (is_name_character(c))
-      while (end < text.size() && is_name_character(text[end])) ++end;
-    const std::string word(text.substr(i, end - i));
-    const auto value = begins_name(c) ? values.find(word) : values.end();
-    result += value == values.end() ? word : literal(value->second);
-    i = end;
-  }
-  return result;
 }
 
 /// How CUDA's headers call an element in a kernel.
@@ -130,73 +73,6 @@ std::optional<DType> dtype_named(const std::string& name) {
   return type->element;
 }
 
-/// "name=[in|out|inout] TYPE[DIMS][:DRAW]", taken apart.
-struct TensorArgument {
-  std::string name;
-  std::string direction = "in";
-  std::string type;
-  std::vector<std::string> dims;
-  std::string draw;
-};
-
-/// Empty for what is no tensor: a scalar, a struct, a name.
-std::optional<TensorArgument> tensor_argument(std::string_view text) {
-  text = trim(text);
-  const auto bracket = text.find('[');
-  if (text.starts_with('{') || bracket == std::string_view::npos || bracket > text.find(':')) return std::nullopt;
-  TensorArgument tensor;
-  std::string_view head = trim(text.substr(0, bracket));
-  const auto equals = head.find('=');
-  if (equals == std::string_view::npos)
-    throw usage_error(fmt::format("'{}': a tensor has a name: \"x={}\"", text, text));
-  tensor.name = trim(head.substr(0, equals));
-  if (!is_identifier(tensor.name)) throw usage_error(fmt::format("'{}' is not a name", tensor.name));
-  head = trim(head.substr(equals + 1));
-  for (const std::string_view direction : {"inout", "in", "out"}) {
-    if (!head.starts_with(direction) || head.size() == direction.size() || is_name_character(head[direction.size()]))
-      continue;
-    tensor.direction = direction;
-    head = trim(head.substr(direction.size()));
-    break;
-  }
-  tensor.type = head;
-  const auto close = text.find(']', bracket);
-  if (close == std::string_view::npos) throw usage_error(fmt::format("'{}': '[' without ']'", text));
-  for (const std::string_view dim : split_outside_brackets(text.substr(bracket + 1, close - bracket - 1), ",")) {
-    if (dim.empty()) throw usage_error(fmt::format("'{}': how many elements? \"x=float[N]\"", text));
-    tensor.dims.emplace_back(dim);
-  }
-  const std::string_view rest = trim(text.substr(close + 1));
-  if (rest.empty()) return tensor;
-  if (!rest.starts_with(':')) throw usage_error(fmt::format("'{}': expected ':' and a draw behind ']'", text));
-  tensor.draw = trim(rest.substr(1));
-  if (tensor.draw.empty()) throw usage_error(fmt::format("'{}': no draw behind ':'; there are {}", text, draw_names()));
-  return tensor;
-}
-
-/// The names of the __global__ functions of a text.
-std::vector<std::string> kernels_in(const std::string& source) {
-  std::vector<std::string> names;
-  for (std::size_t at = source.find("__global__"); at != std::string::npos; at = source.find("__global__", at + 1)) {
-    // void, __launch_bounds__(256, 2), and then the name with its bracket.
-    std::string word;
-    int depth = 0;
-    for (std::size_t i = at + 10; i < source.size() && source[i] != '{' && source[i] != ';'; ++i) {
-      const char c = source[i];
-      if (depth == 0 && is_name_character(c)) {
-        if (i == 0 || !is_name_character(source[i - 1])) word.clear();
-        word += c;
-      } else if (c == '(' && depth++ == 0 && word != "__launch_bounds__") {
-        if (std::ranges::find(names, word) == names.end()) names.push_back(word);
-        break;
-      } else if (c == ')') {
-        --depth;
-      }
-    }
-  }
-  return names;
-}
-
 /// A function in a file of the author's.
 struct FunctionPlace {
   std::string file;  ///< As the short form names it.
@@ -205,9 +81,9 @@ struct FunctionPlace {
 
 class Reader {
  public:
-  Reader(const std::string& file, const ReadFile& read)
-      : file_(file), read_(read), text_(read(file)), root_(JsonPlace::read({{file, text_}}, file)) {
-    json_ = Json::parse(text_);
+  Reader(const std::string& file, const std::string& text, const ReadFile& read, const IsKnownHeader& known)
+      : file_(file), read_(read), sources_(read, known), root_(JsonPlace::read({{file, text}}, file)) {
+    json_ = Json::parse(text);
     form_.task = name_from(file);
     folder_ = form_.task + "/";
     family_folder_ = folder_ + kTunedFamily + "/";
@@ -248,12 +124,16 @@ class Reader {
                       "floor"});
     origin(folder_ + "task.json", file_);
     origin(family_folder_ + "family.json", file_);
+    origin(folder_ + "reference.cu", file_ + (root_.find("reference") ? ": reference" : ": kernel"));
     for (const auto& [fact, value] : facts_of(DeviceLimits{})) scope_.add(fact);
     kernel_ = function_place("kernel", {});
+    reference_ = root_.find("reference") ? function_place("reference", kernel_.file) : kernel_;
+    author_files();
     shapes();
     genes();
     options();
     arguments();
+    limits();
     restrictions();
     geometry();
     first_genome();
@@ -289,7 +169,12 @@ class Reader {
     } else if (colon != std::string::npos) {
       found.function = trim(std::string_view(text).substr(colon + 1));
     }
-    const std::string& source = source_of(place, found.file);
+    try {
+      sources_.take(found.file);
+    } catch (const Error& error) {
+      place.fail(error.what());
+    }
+    const std::string source = sources_.whole_text(found.file);
     const std::vector<std::string> kernels = kernels_in(source);
     if (kernels.empty()) place.fail(fmt::format("{} has no __global__ function", found.file));
     if (found.function.empty() && kernels.size() == 1) found.function = kernels.front();
@@ -303,34 +188,11 @@ class Reader {
     return found;
   }
 
-  const std::string& source_of(const JsonPlace& place, const std::string& file) {
-    auto known = sources_.find(file);
-    if (known != sources_.end()) return form_.files.at(known->second);
-    std::string text;
-    try {
-      text = read_(file);
-    } catch (const Error& error) {
-      place.fail(error.what());
-    }
-    refuse_template_syntax(file, text);
-    std::string inside = folder_ + "source/" + base_name(file);
-    for (int i = 2; form_.files.contains(inside); ++i)
-      inside = fmt::format("{}source/{}_{}", folder_, i, base_name(file));
-    sources_[file] = inside;
-    origin(inside, file);
-    return form_.files[inside] = std::move(text);
-  }
-
-  // The file is included as it is, which a template is only without directives.
-  static void refuse_template_syntax(const std::string& file, const std::string& text) {
-    std::size_t number = 0;
-    for (const std::string& line : split(text, '\n')) {
-      ++number;
-      if (line.find("${") != std::string::npos || trim(line).starts_with("//%"))
-        throw usage_error(
-            fmt::format("{}:{}: '${{' and '//%' are template syntax: write a task folder (evo tune "
-                        "--expand) to use them",
-                        file, number));
+  void author_files() {
+    for (auto& [author, inside, text] : sources_.placed()) {
+      const std::string path = folder_ + "source/" + inside;
+      origin(path, author);
+      form_.files[path] = std::move(text);
     }
   }
 
@@ -402,6 +264,9 @@ class Reader {
     if (!is_identifier(name)) place.fail(fmt::format("'{}' cannot be a macro: it is not a name", name));
     if (std::ranges::find(parameters_, name) != parameters_.end())
       place.fail(fmt::format("the name '{}' is already that of a size", name));
+    if (expr::is_reserved(name)) place.fail(fmt::format("'{}' is a word of the expression language", name));
+    if (facts_of(DeviceLimits{}).contains(name))
+      place.fail(fmt::format("'{}' is already a fact of the device in expressions: rename the macro", name));
     genes_.insert(name);
     scope_.add(name);
     family_origin(fmt::format("genes[{}]", family_["genes"].size()), author);
@@ -411,6 +276,8 @@ class Reader {
   /// A list, or Python's way to write one: "[2**i for i in range(6)]". Numbers ascend, as genes want them.
   static Json values_json(const JsonPlace& place) {
     std::vector<Value> values;
+    if (!place.is_list() && !std::holds_alternative<std::string>(place.value()))
+      place.fail("expected a list of values: [32, 64]");
     if (place.is_list()) {
       for (const JsonPlace& item : place.items()) values.push_back(item.value());
     } else {
@@ -422,6 +289,7 @@ class Reader {
         std::ranges::all_of(values, [](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
     if (numbers) std::ranges::sort(values);
     Json json = Json::array();
+    if (values.empty()) place.fail("at least one value is needed");
     for (const Value& value : values) json.push_back(fractions ? Json(expr::to_string(value)) : json_of(value));
     return json;
   }
@@ -435,7 +303,7 @@ class Reader {
     } catch (const Error& error) {
       place.fail(error.what());
     }
-    const JsonPlace other = JsonPlace::read({{file, text}}, file);
+    const JsonPlace other = place.read_as([&](const std::string&) { return JsonPlace::read({{file, text}}, file); });
     if (other.find("ConfigurationSpace")) {
       const Family family = read_t1(text, file);
       for (const Gene& gene : family.genes) {
@@ -512,11 +380,12 @@ class Reader {
     for (const JsonPlace& item : place.items()) {
       const std::string author = fmt::format("arguments[{}]", number);
       family_origin(fmt::format("launches[0].arguments[{}]", number++), author);
-      const auto tensor = item.read_as([](const std::string& text) { return tensor_argument(text); });
+      const auto tensor = item.read_as(parse_tensor);
       if (tensor) {
         add_tensor(item, *tensor, author);
         arguments_.push_back(tensor->name);
       } else {
+        refuse_unknown_type(item);
         check_names(item, item.read_as(parse_argument));
         arguments_.push_back(item.text());
       }
@@ -526,6 +395,14 @@ class Reader {
       place.fail("no output: write one as \"y=out float[N]\", or \"inout\" where it is read, too");
   }
 
+  /// "flaot:0.5" is no expression.
+  static void refuse_unknown_type(const JsonPlace& place) {
+    const std::string text = place.text();
+    const std::string type(trim(std::string_view(text).substr(0, text.find(':'))));
+    if (text.find(':') == std::string::npos || !is_identifier(type) || type_named(type)) return;
+    place.fail(fmt::format("'{}' is no type{}", type, suggestion(type, type_names())));
+  }
+
   /// A tensor's name alone may be one that is given before.
   void check_names(const JsonPlace& place, const ArgumentSpec& argument) const {
     if (argument.may_be_name && std::ranges::find(arguments_, argument.text) != arguments_.end()) return;
@@ -533,42 +410,91 @@ class Reader {
       for (const Expression& component : field.components) scope_.check(place, component);
   }
 
-  void add_tensor(const JsonPlace& place, const TensorArgument& tensor, const std::string& author) {
-    const bool output = tensor.direction != "in";
+  void add_tensor(const JsonPlace& place, const TensorNotation& tensor, const std::string& author) {
     Json json = {{"name", tensor.name}};
-    std::vector<std::string> dims = tensor.dims;
-    bool floating = true;
+    std::vector<std::string> dims = tensor.dims, strides = tensor.strides;
+    const auto type = type_named(tensor.type);
+    const bool floating = !type || is_floating(type->element);
     if (is_type_option(tensor.type)) {
       json["dtype"] = tensor.type;
-      typed_outputs_ = typed_outputs_ || output;
     } else {
-      const auto type = type_named(tensor.type);
+      if (options_.contains(tensor.type))
+        place.fail(fmt::format("option '{}' has values that are no types", tensor.type));
       if (!type) place.fail(fmt::format("'{}' is no type{}", tensor.type, suggestion(tensor.type, type_names())));
+      if (floating && !tensor.any_of_equal.empty())
+        place.fail(fmt::format("any_of_equal is of indices, not of {}", tensor.type));
       json["dtype"] = name_of(type->element);
-      if (type->components > 1) dims.push_back(std::to_string(type->components));
-      floating = is_floating(type->element);
-      const bool narrow = floating && type->element != DType::f32 && type->element != DType::f64;
-      typed_outputs_ = typed_outputs_ || (output && narrow);
+      if (type->components > 1) add_components(type->components, dims, strides);
     }
+    if (tensor.is_output()) choose_reference_type(place, tensor, type ? type->element : DType::f16);
     json["dims"] = dims;
+    if (!strides.empty()) json["strides"] = strides;
+    for (const auto& [key, value] : {std::pair("scale", &tensor.scale), std::pair("zero_point", &tensor.zero_point),
+                                     std::pair("when", &tensor.when), std::pair("any_of_equal", &tensor.any_of_equal)})
+      if (!value->empty()) json[key] = *value;
     if (tensor.direction == "inout") json["inout"] = true;
     if (!tensor.draw.empty()) {
       const Draw draw = place.read_as([&](const std::string&) { return parse_draw(tensor.draw, floating); });
-      json["draw"] = tensor.draw;
-      if (draw.kind == DrawKind::file) take_drawn_file(place, draw.path);
+      json["draw"] = draw.kind == DrawKind::file ? "@" + take_drawn_file(place, draw.path) : tensor.draw;
     }
-    const char* list = output ? "outputs" : "inputs";
+    const char* list = tensor.is_output() ? "outputs" : "inputs";
     task_origin(fmt::format("{}[{}]", list, task_[list].size()), author);
     task_[list].push_back(json);
   }
 
-  void take_drawn_file(const JsonPlace& place, const std::string& path) {
+  /// float4[N] is float[N, 4].
+  static void add_components(std::size_t components, std::vector<std::string>& dims,
+                             std::vector<std::string>& strides) {
+    dims.push_back(std::to_string(components));
+    if (strides.empty()) return;
+    for (std::string& stride : strides) stride = fmt::format("({}) * {}", stride, components);
+    strides.emplace_back("1");
+  }
+
+  /// The reference writes narrow floats as the kernel does, but the real values of a quantised output.
+  void choose_reference_type(const JsonPlace& place, const TensorNotation& tensor, DType dtype) {
+    if (!tensor.scale.empty()) {
+      if (!root_.find("reference"))
+        place.fail("a quantised output needs a 'reference', which writes its real values as float");
+      return;
+    }
+    if (is_floating(dtype) && dtype != DType::f32 && dtype != DType::f64) typed_outputs_ = true;
+  }
+
+  /// Where the file stands in the folder, whose files of other kinds are not read.
+  std::string take_drawn_file(const JsonPlace& place, const std::string& path) {
     if (path.starts_with('/') || path.find("..") != std::string::npos)
       place.fail(fmt::format("'{}': a drawn file stands next to {}", path, file_));
+    const std::string inside = path.ends_with(".npy") || path.ends_with(".bin") ? path : path + ".bin";
     try {
-      form_.files[folder_ + path] = read_(path);
+      form_.files[folder_ + inside] = read_(path);
     } catch (const Error& error) {
       place.fail(error.what());
+    }
+    return inside;
+  }
+
+  /// Those of the task, and, under an output's name, its own.
+  void limits() {
+    const auto place = root_.find("limits");
+    if (!place) return;
+    for (const auto& [key, value] : place->members()) {
+      const bool of_output =
+          std::ranges::any_of(task_["outputs"], [&](const Json& output) { return output["name"] == key; });
+      if (of_output && !value.is_object()) value.fail("the limits of an output are an object: {\"exact\": true}");
+      if (!value.is_object()) {
+        task_["limits"][key] = json_["limits"][key];
+        continue;
+      }
+      std::vector<std::string> names;
+      for (Json& output : task_["outputs"]) {
+        names.push_back(output["name"]);
+        if (names.back() != key) continue;
+        task_origin(fmt::format("outputs[{}].limits", names.size() - 1), "limits." + key);
+        output["limits"] = json_["limits"][key];
+      }
+      if (std::ranges::find(names, key) == names.end())
+        value.fail(fmt::format("no output is called '{}'{}", key, suggestion(key, names)));
     }
   }
 
@@ -604,12 +530,17 @@ class Reader {
     grid_ = three(grid ? *grid : divided_grid());
     Json launch = {{"kernel", kernel_.function}, {"grid", grid_}, {"block", block_}};
     if (const auto cluster = extents("cluster")) launch["cluster"] = three(*cluster);
-    if (const auto shared = root_.find("shared")) launch["dynamic_smem"] = shared_ = shared->expression().text();
+    if (const auto shared = root_.find("shared")) {
+      scope_.check(*shared, shared->expression());
+      launch["dynamic_smem"] = shared_ = shared->expression().text();
+    }
     launch["arguments"] = arguments_;
     family_["launches"].push_back(launch);
     family_origin("launches[0].dynamic_smem", "shared");
     for (const char* key : {"kernel", "grid", "block", "cluster"})
       family_origin(fmt::format("launches[0].{}", key), key);
+    for (const char* key : {"grid", "block", "cluster"})  // where a shape decides
+      family_origin(fmt::format("launch {}: {}", kernel_.function, key), fmt::format("{}:", key));
     limit_threads();
   }
 
@@ -641,7 +572,10 @@ class Reader {
           items = given->items();
         else
           items = {*given};
-        for (const JsonPlace& item : items) divisors.push_back("(" + item.expression().text() + ")");
+        for (const JsonPlace& item : items) {
+          scope_.check(item, item.expression());
+          divisors.push_back("(" + item.expression().text() + ")");
+        }
       } else if (block_[i] != "1") {
         divisors.push_back("(" + block_[i] + ")");
       }
@@ -711,7 +645,7 @@ class Reader {
   // --- files
 
   std::string include_line(const std::string& file) const {
-    return fmt::format("//% include \"{}\"\n", sources_.at(file));
+    return fmt::format("//% include \"{}source/{}\"\n", folder_, sources_.inside(file));
   }
 
   /// What is known when a kernel is compiled: options and specialised sizes.
@@ -746,8 +680,8 @@ class Reader {
   }
 
   void kernel_file() {
-    std::string text = fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n",
-                                   base_name(sources_.at(kernel_.file)));
+    std::string text =
+        fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n", base_name(kernel_.file));
     for (const Json& gene : family_["genes"])
       if (is_macro(gene["name"])) text += fmt::format("#define {0} ${{{0}}}\n", gene["name"].get<std::string>());
     form_.files[family_folder_ + "kernel.cu"] = text + constants() + include_line(kernel_.file);
@@ -756,7 +690,7 @@ class Reader {
   void reference() {
     Json reference = Json::object();
     const bool given = root_.find("reference").has_value();
-    const FunctionPlace place = given ? function_place("reference", kernel_.file) : kernel_;
+    const FunctionPlace& place = reference_;
     reference["kernel"] = with_first_in_braces(place.function);
     const auto list = [&](const char* key, const std::vector<std::string>& usual) {
       std::vector<std::string> texts = three(extents(key).value_or(usual));
@@ -777,7 +711,7 @@ class Reader {
     if (!given) task_["self_consistent"] = true;
 
     std::string text = given
-                           ? fmt::format("//% # {} of {}.\n", place.function, base_name(sources_.at(place.file)))
+                           ? fmt::format("//% # {} of {}.\n", place.function, base_name(place.file))
                            : "//% # The first legal genome stands for a reference: results are self-consistent only.\n";
     if (place.file == kernel_.file)
       for (const auto& [gene, value] : first_)
@@ -831,7 +765,7 @@ class Reader {
     if (family_.contains("constraints")) json["constraints"] = family_["constraints"];
     if (root_.find("max_registers")) json["max_registers"] = json_["max_registers"];
     json["launches"] = family_["launches"];
-    form_.files[family_folder_ + "family.json"] = pretty(json) + "\n";
+    form_.files[family_folder_ + "family.json"] = laid_out(json) + "\n";
   }
 
   void task_json() {
@@ -851,44 +785,63 @@ class Reader {
     put("inputs");
     put("outputs");
     put("shapes");
-    for (const char* key : {"sets", "seeds", "regimes", "deterministic", "limits", "objectives", "floor"}) take(key);
+    for (const char* key : {"sets", "seeds", "regimes", "deterministic"}) take(key);
+    put("limits");
+    for (const char* key : {"objectives", "floor"}) take(key);
     put("reference");
     put("self_consistent");
-    form_.files[folder_ + "task.json"] = pretty(json) + "\n";
+    form_.files[folder_ + "task.json"] = laid_out(json) + "\n";
   }
 
   const std::string& file_;
   const ReadFile& read_;
-  std::string text_;
+  AuthorFiles sources_;
   JsonPlace root_;
   Json json_;  // the same as root_
   std::string folder_, family_folder_;
-  FunctionPlace kernel_;
+  FunctionPlace kernel_, reference_;
   std::vector<std::string> parameters_, specialised_;
   std::map<std::string, std::vector<Value>> options_;
   std::set<std::string> genes_;
   std::vector<std::string> arguments_, grid_, block_;
   std::string shared_;
   bool typed_outputs_ = false;
-  NameScope scope_;                             // what grids, blocks and arguments read
-  Bindings first_;                              // the first legal genome
-  std::map<std::string, std::string> sources_;  // the author's files, where they stand in the folder
-  Json task_ = Json::object();                  // parts of task.json and family.json
+  NameScope scope_;             // what grids, blocks and arguments read
+  Bindings first_;              // the first legal genome
+  Json task_ = Json::object();  // parts of task.json and family.json
   Json family_ = Json::object();
   ShortForm form_;
 };
 
+/// The message with `second` in the place of the longest `first` that it begins with.
+std::string with_place(const std::string& message, const std::vector<std::pair<std::string, std::string>>& places) {
+  const std::pair<std::string, std::string>* best = nullptr;
+  for (const auto& place : places) {
+    const std::string& begin = place.first;
+    if (!message.starts_with(begin) || (message.size() > begin.size() && is_name_character(message[begin.size()])))
+      continue;
+    if (best == nullptr || begin.size() > best->first.size()) best = &place;
+  }
+  return best == nullptr ? message : best->second + message.substr(best->first.size());
+}
+
+ShortForm read_t1_file(const std::string& file, const std::string& text, const ReadFile& read,
+                       const IsKnownHeader& known) {
+  const T1Form t1 = short_form_of_t1(text, file, read);
+  try {
+    ShortForm form = Reader(file, t1.text, read, known).read();
+    for (auto& [made, author] : form.origins) author = with_place(author, t1.places);
+    return form;
+  } catch (const Error& error) {
+    throw usage_error(with_place(error.what(), t1.places));
+  }
+}
+
 }  // namespace
 
 std::string ShortForm::in_authors_places(const std::string& message) const {
-  const std::pair<std::string, std::string>* best = nullptr;
-  for (const auto& origin : origins) {
-    const std::string& made = origin.first;
-    if (!message.starts_with(made) || (message.size() > made.size() && is_name_character(message[made.size()])))
-      continue;
-    if (best == nullptr || made.size() > best->first.size()) best = &origin;
-  }
-  std::string text = best == nullptr ? message : best->second + message.substr(best->first.size());
+  const std::string said_first = fmt::format("task {}: ", task);
+  std::string text = with_place(message.starts_with(said_first) ? message.substr(said_first.size()) : message, origins);
   // A compiler names the files also inside its messages.
   for (const auto& [made, author] : origins) {
     if (made.find("/source/") == std::string::npos) continue;
@@ -898,8 +851,9 @@ std::string ShortForm::in_authors_places(const std::string& message) const {
   return text;
 }
 
-ShortForm read_short_form(const std::string& file, const ReadFile& read) {
-  return Reader(file, read).read();
+ShortForm read_short_form(const std::string& file, const ReadFile& read, const IsKnownHeader& known) {
+  const std::string text = read(file);
+  return is_t1(text) ? read_t1_file(file, text, read, known) : Reader(file, text, read, known).read();
 }
 
 }  // namespace evo

@@ -1,0 +1,197 @@
+#include "engine/short_form/author_files.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "engine/task/quoted_include.h"
+
+namespace evo {
+namespace {
+
+std::string normal(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().generic_string();
+}
+
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// A line without its comments.
+std::string without_comments(std::string_view line, bool& in_comment) {
+  std::string code;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const std::string_view rest = line.substr(i);
+    if (in_comment) {
+      if (!rest.starts_with("*/")) continue;
+      in_comment = false;
+      ++i;
+    } else if (rest.starts_with("//")) {
+      break;
+    } else if (rest.starts_with("/*")) {
+      in_comment = true;
+      ++i;
+    } else {
+      code += line[i];
+    }
+  }
+  return code;
+}
+
+/// Whether the lines of a source so far stand under an #if whose outcome is not known here. The guard of a header is
+/// none.
+class Conditionals {
+ public:
+  void read(std::string_view line) {
+    line = trim(line);
+    if (!line.starts_with('#')) return;
+    const std::string_view directive = trim(line.substr(1));
+    if (directive.starts_with("define") && guard_ == 0) guard_ = open_ > 0 ? open_ : -1;
+    if (directive.starts_with("if")) {
+      ++open_;
+      if (!directive.starts_with("ifndef")) guard_ = guard_ == 0 ? -1 : guard_;
+    } else if (directive.starts_with("endif")) {
+      if (--open_ == 0) guard_ = -1;
+    } else if (guard_ == 0 && !directive.starts_with("pragma")) {
+      guard_ = -1;
+    }
+  }
+  bool any() const { return open_ > (guard_ == 1 ? 1 : 0); }
+
+ private:
+  int open_ = 0;
+  int guard_ = 0;  // The depth of the first #ifndef with its #define behind it; -1: the source has no guard.
+};
+
+// A file is included as it is, which a template is only without directives.
+void refuse_template_syntax(const std::string& file, std::string_view line, std::size_t number) {
+  if (line.find("${") != std::string_view::npos || trim(line).starts_with("//%"))
+    throw usage_error(
+        fmt::format("{}:{}: '${{' and '//%' are template syntax: write a task folder (evo tune --expand) to use them",
+                    file, number));
+}
+
+}  // namespace
+
+void AuthorFiles::take(const std::string& path) {
+  const std::string known = normal(path);
+  if (files_.contains(known)) return;
+  File& file = files_[known];
+  file.text = read_(path);
+  take_includes(known, file);
+}
+
+void AuthorFiles::take_includes(const std::string& path, File& file) {
+  std::size_t number = 0;
+  bool in_comment = false;
+  Conditionals conditionals;
+  for (const std::string& line : split(file.text, '\n')) {
+    ++number;
+    refuse_template_syntax(path, line, number);
+    const std::string code = without_comments(line, in_comment);
+    conditionals.read(code);
+    const std::string name = quoted_include(code);
+    if (name.empty()) continue;
+    const std::string included = path_beside(path, name);
+    try {
+      take(included);
+      file.includes.push_back(included);
+    } catch (const Error& error) {
+      if (files_.contains(included) && !files_[included].text.empty()) throw;  // something in it is wrong
+      files_.erase(included);
+      // What the compiler finds, or never reads, is its own affair.
+      if (!conditionals.any() && !(known_ && known_(name)))
+        throw usage_error(fmt::format("{}:{}: #include \"{}\": {}", path, number, name, error.what()));
+    }
+  }
+}
+
+std::string AuthorFiles::whole_text(const std::string& path) const {
+  std::string text;
+  std::set<std::string> seen;
+  std::vector<std::string> waiting = {normal(path)};
+  while (!waiting.empty()) {
+    const std::string next = waiting.back();
+    waiting.pop_back();
+    if (!seen.insert(next).second) continue;
+    const File& file = files_.at(next);
+    text += file.text + "\n";
+    waiting.insert(waiting.end(), file.includes.begin(), file.includes.end());
+  }
+  return text;
+}
+
+/// The folders of each file and its name. Folders above the short form's have made-up names, for nothing names them.
+std::vector<std::vector<std::string>> AuthorFiles::steps() const {
+  std::size_t up = 0;
+  for (const auto& [path, file] : files_) {
+    const std::vector<std::string> parts = split(path, '/');
+    up = std::max(up, static_cast<std::size_t>(std::ranges::count(parts, "..")));
+  }
+  std::vector<std::vector<std::string>> all;
+  for (const auto& [path, file] : files_) {
+    std::vector<std::string> parts = split(path, '/');
+    const auto dots = static_cast<std::size_t>(std::ranges::count(parts, ".."));
+    if (path.starts_with('/')) {
+      parts.front() = "root";
+    } else {
+      parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(dots));
+      parts.insert(parts.begin(), up - dots, "folder");
+    }
+    all.push_back(std::move(parts));
+  }
+  return all;
+}
+
+std::vector<AuthorFiles::Placed> AuthorFiles::placed() const {
+  std::vector<std::vector<std::string>> all = steps();
+  // What all have in common says nothing.
+  const auto shared = [&] {
+    return std::ranges::all_of(
+        all, [&](const auto& parts) { return parts.size() > 1 && parts.front() == all.front().front(); });
+  };
+  while (!all.empty() && shared())
+    for (auto& parts : all) parts.erase(parts.begin());
+  std::vector<Placed> files;
+  std::size_t number = 0;
+  for (const auto& [path, file] : files_)
+    files.push_back({path, fmt::format("{}", fmt::join(all[number++], "/")), file.text});
+  return files;
+}
+
+std::string AuthorFiles::inside(const std::string& path) const {
+  const std::vector<Placed> files = placed();
+  return std::ranges::find(files, normal(path), &Placed::author)->inside;
+}
+
+std::vector<std::string> kernels_in(const std::string& source) {
+  std::vector<std::string> names;
+  for (std::size_t at = source.find("__global__"); at != std::string::npos; at = source.find("__global__", at + 1)) {
+    // void, __launch_bounds__(256, 2), and then the name with its bracket.
+    std::string word;
+    int depth = 0;
+    for (std::size_t i = at + 10; i < source.size() && source[i] != '{' && source[i] != ';'; ++i) {
+      const char c = source[i];
+      if (depth == 0 && is_name_character(c)) {
+        if (i == 0 || !is_name_character(source[i - 1])) word.clear();
+        word += c;
+      } else if (c == '(' && depth++ == 0 && word != "__launch_bounds__") {
+        if (std::ranges::find(names, word) == names.end()) names.push_back(word);
+        break;
+      } else if (c == ')') {
+        --depth;
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace evo

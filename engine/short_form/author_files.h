@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace evo {
+
+/// The text of a file next to the short form. Throws usage_error when it cannot be read.
+using ReadFile = std::function<std::string(const std::string& path)>;
+/// Whether a compiler finds `#include "NAME"` by itself, as it does "cuda_fp16.h".
+using IsKnownHeader = std::function<bool(const std::string& name)>;
+
+/// The author's CUDA files, and those that they include by quotes. Paths are relative to the short form.
+class AuthorFiles {
+ public:
+  AuthorFiles(const ReadFile& read, const IsKnownHeader& known) : read_(read), known_(known) {}
+
+  /// Reads a file and what it includes. Throws usage_error: that it cannot be read, without a place; a file that it
+  /// includes is missing, or there is template syntax in it, with "FILE:LINE: ".
+  void take(const std::string& path);
+
+  /// The text of a file with the texts of what it includes behind it.
+  std::string whole_text(const std::string& path) const;
+
+  struct Placed {
+    std::string author;  ///< As the author names it.
+    std::string inside;  ///< Where it stands in a folder that holds them all, beside each other as the author's do.
+    std::string text;
+  };
+  std::vector<Placed> placed() const;
+  /// Where one of them stands.
+  std::string inside(const std::string& path) const;
+
+ private:
+  struct File {
+    std::string text;
+    std::vector<std::string> includes;
+  };
+  void take_includes(const std::string& path, File& file);
+  std::vector<std::vector<std::string>> steps() const;
+
+  const ReadFile& read_;
+  const IsKnownHeader& known_;
+  std::map<std::string, File> files_;  // by their paths without "." and inner ".."
+};
+
+/// The names of the __global__ functions of a text.
+std::vector<std::string> kernels_in(const std::string& source);
+
+}  // namespace evo
