@@ -62,7 +62,6 @@ class TemplateWords {
   }
 
  private:
-
   static std::string without_comments(std::string_view line, bool& in_comment) {
     std::string code;
     for (std::size_t i = 0; i < line.size(); ++i) {

@@ -33,7 +33,7 @@ constexpr const char* kHelp =
     "grid": ["ceil_div(N, threads * vector)"], "block": ["threads"],
     "reference": "scale.cu:scale_naive"
 }
-Genes are macros of the kernel's file, which is not touched.)help";
+Genes are macros of the kernel's file, which is not touched. FILE.json may also be a T1 file, as Kernel Tuner takes it.)help";
 
 /// A gene that changes nothing multiplies equal programs.
 void refuse_unused_genes(const ShortForm& form) {

@@ -33,7 +33,8 @@ bool is_known_header(const std::string& name) {
     return true;
   static const std::vector<std::filesystem::path> folders = header_folders();
   std::error_code ignored;
-  return std::ranges::any_of(folders, [&](const auto& folder) { return std::filesystem::exists(folder / name, ignored); });
+  return std::ranges::any_of(folders,
+                             [&](const auto& folder) { return std::filesystem::exists(folder / name, ignored); });
 }
 
 }  // namespace

@@ -126,6 +126,8 @@ class Reader {
     origin(family_folder_ + "family.json", file_);
     origin(folder_ + "reference.cu", file_ + (root_.find("reference") ? ": reference" : ": kernel"));
     for (const auto& [fact, value] : facts_of(DeviceLimits{})) scope_.add(fact);
+    if (!root_.find("kernel") && root_.find("tune_params"))
+      root_.fail(fmt::format("key 'kernel' is missing: add it, or write ten lines with \"genes\": \"{}\"", file_));
     kernel_ = function_place("kernel", {});
     reference_ = root_.find("reference") ? function_place("reference", kernel_.file) : kernel_;
     author_files();
@@ -422,7 +424,7 @@ class Reader {
         place.fail(fmt::format("option '{}' has values that are no types", tensor.type));
       if (!type) place.fail(fmt::format("'{}' is no type{}", tensor.type, suggestion(tensor.type, type_names())));
       if (floating && !tensor.any_of_equal.empty())
-        place.fail(fmt::format("any_of_equal is of indices, which {} are not", tensor.type));
+        place.fail(fmt::format("any_of_equal is of indices, not of {}", tensor.type));
       json["dtype"] = name_of(type->element);
       if (type->components > 1) add_components(type->components, dims, strides);
     }
@@ -680,8 +682,8 @@ class Reader {
   }
 
   void kernel_file() {
-    std::string text = fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n",
-                                   base_name(kernel_.file));
+    std::string text =
+        fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n", base_name(kernel_.file));
     for (const Json& gene : family_["genes"])
       if (is_macro(gene["name"])) text += fmt::format("#define {0} ${{{0}}}\n", gene["name"].get<std::string>());
     form_.files[family_folder_ + "kernel.cu"] = text + constants() + include_line(kernel_.file);

@@ -79,11 +79,11 @@ class Translator {
   std::optional<JsonPlace> given(const char* key) const { return given(spec_, key, json_["KernelSpecification"]); }
 
   void known_fields() const {
-    spec_.allow_only({"Language",      "KernelName",      "KernelFile",      "KernelTypeNames",    "CompilerOptions",
-                      "GlobalSizeType", "GlobalSize",     "LocalSize",       "ProblemSize",        "GridDivX",
-                      "GridDivY",      "GridDivZ",        "SharedMemory",    "Arguments",          "ReferenceArguments",
-                      "Stream",        "Device",          "Profiling",       "SimulationInput",    "BenchmarkName",
-                      "BenchmarkPath", "Misc"});
+    spec_.allow_only({"Language",       "KernelName", "KernelFile",   "KernelTypeNames", "CompilerOptions",
+                      "GlobalSizeType", "GlobalSize", "LocalSize",    "ProblemSize",     "GridDivX",
+                      "GridDivY",       "GridDivZ",   "SharedMemory", "Arguments",       "ReferenceArguments",
+                      "Stream",         "Device",     "Profiling",    "SimulationInput", "BenchmarkName",
+                      "BenchmarkPath",  "Misc"});
     if (const auto language = given("Language"); language && language->text() != "CUDA")
       language->fail(fmt::format("'{}': kernels are CUDA", language->text()));
     if (const auto references = given("ReferenceArguments"); references && !references->items().empty())
@@ -136,7 +136,8 @@ class Translator {
     if (option.starts_with("-D")) {
       const std::string text(trim(std::string_view(option).substr(2)));
       const auto equals = text.find('=');
-      const std::string name = text.substr(0, equals), value = equals == std::string::npos ? "1" : text.substr(equals + 1);
+      const std::string name = text.substr(0, equals),
+                        value = equals == std::string::npos ? "1" : text.substr(equals + 1);
       const auto number = number_in<std::int64_t>(value);
       form_["genes"][name] = Json::array({number ? Json(*number) : Json(value)});
       return;
@@ -237,8 +238,8 @@ class Translator {
     if (unit != "OpenCL") return;
     // OpenCL counts threads.
     for (std::size_t i = 0; i < kAxes.size(); ++i)
-      form_["grid"][i] = fmt::format("ceil_div({}, {})", form_["grid"][i].get<std::string>(),
-                                     form_["block"][i].get<std::string>());
+      form_["grid"][i] =
+          fmt::format("ceil_div({}, {})", form_["grid"][i].get<std::string>(), form_["block"][i].get<std::string>());
   }
 
   void divided_grid() {
@@ -262,8 +263,8 @@ class Translator {
     std::size_t number = 0;
     for (const JsonPlace& place : spec_.at("Arguments").items()) {
       const Json& json = json_["KernelSpecification"]["Arguments"][number];
-      place.allow_only({"Name", "Type", "MemoryType", "MemType", "AccessType", "Size", "TypeSize", "FillType", "FillValue",
-                        "DataSource", "RandomSeed", "Output"});
+      place.allow_only({"Name", "Type", "MemoryType", "MemType", "AccessType", "Size", "TypeSize", "FillType",
+                        "FillValue", "DataSource", "RandomSeed", "Output"});
       spec_origin(fmt::format("arguments[{}]", number), fmt::format("Arguments[{}]", number));
       ++number;
       form_["arguments"].push_back(argument(place, json, number));
@@ -350,7 +351,8 @@ class Translator {
     };
     if (problem_.size() == 1) add("problem_size", problem_[0]);
     if (problem_.size() > 1)
-      for (std::size_t i = 0; i < problem_.size(); ++i) add(fmt::format("problem_{}", static_cast<char>('x' + i)), problem_[i]);
+      for (std::size_t i = 0; i < problem_.size(); ++i)
+        add(fmt::format("problem_{}", static_cast<char>('x' + i)), problem_[i]);
     if (problem_.empty()) add("elements", std::to_string(std::max<std::int64_t>(largest_, 1)));
     form_["shapes"] = Json::array({sizes});
     form_["requires"] = condition;

@@ -27,8 +27,8 @@ struct Rendered {
 /// The same, with the places that the lines come from.
 Rendered render_with_lines(const SourceTree& tree, std::string_view path, const Bindings& bindings);
 
-/// The file that a line `//% include "PATH"` or `#include "PATH"` of `file` means, whose path is returned as the tree has it. Empty for
-/// other lines, and where there is no such file.
+/// The file that a line `//% include "PATH"` or `#include "PATH"` of `file` means, whose path is returned as the tree
+/// has it. Empty for other lines, and where there is no such file.
 std::string included_file(const SourceTree& tree, std::string_view file, std::string_view line);
 /// `file` and all that it may include, whatever the bindings. Slots are not followed.
 std::set<std::string> files_included_by(const SourceTree& tree, const std::string& file);

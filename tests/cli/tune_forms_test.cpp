@@ -40,15 +40,18 @@ __global__ void plain(float* y, const float* x, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) y[i] = 2 * x[i];
 }
 )");
-  bench.write("parts/twice.h", "#pragma once\n#include \"product.inl\"\n__device__ float twice(float x) { return product(2, x); }\n");
-  bench.write("parts/product.inl", "#include \"twice.h\"\n__device__ float product(float a, float b) { return a * b; }\n");
+  bench.write("parts/twice.h",
+              "#pragma once\n#include \"product.inl\"\n__device__ float twice(float x) { return product(2, x); }\n");
+  bench.write("parts/product.inl",
+              "#include \"twice.h\"\n__device__ float product(float a, float b) { return a * b; }\n");
   bench.write("scale.json", R"json({ "kernel": "scale.cu:scale", "genes": {"threads": [32, 64]}, "shapes": [{"N": 100}],
     "arguments": ["y=out float[N]", "x=float[N]", "N"], "grid": ["ceil_div(N, threads)"], "block": ["threads"],
     "reference": "plain" })json");
 }
 
 void write_t1(const Bench& bench) {
-  bench.write("conv.cu", R"(__global__ void conv(float* out, const float* in, const float* filter, int width, int height) {
+  bench.write("conv.cu",
+              R"(__global__ void conv(float* out, const float* in, const float* filter, int width, int height) {
   const int y = blockIdx.y * block_size_y + threadIdx.y;
   for (int t = 0; t < tile_size_x; ++t) {
     const int x = (blockIdx.x * tile_size_x + t) * block_size_x + threadIdx.x;
@@ -151,7 +154,8 @@ TEST_CASE("what is wrong in an included file is said with its line") {
   const Bench bench;
   write_scale(bench);
   change(bench, "parts/product.inl", "a * b", "a * bogus");
-  CHECK_THAT(bench.evo({"check", "scale.json"}).out, ContainsSubstring("parts/product.inl:2: error: identifier \"bogus\""));
+  CHECK_THAT(bench.evo({"check", "scale.json"}).out,
+             ContainsSubstring("parts/product.inl:2: error: identifier \"bogus\""));
   std::filesystem::remove(bench / "parts/product.inl");
   check_refused(tune(bench, "scale.json"), 2,
                 {"scale.json: kernel: parts/twice.h:2: #include \"product.inl\": ", "parts/product.inl"});

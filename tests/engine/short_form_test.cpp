@@ -200,12 +200,9 @@ TEST_CASE("files of the author that share a name, or are called kernel.cu, stand
 TEST_CASE("a tensor's strides, scale, zero point, condition and ties stand behind its dims") {
   Json form = usual_form();
   form["options"] = {{"causal", {true, false}}};
-  form["arguments"] = {"y=out int[H] any_of_equal(x)",
-                       "x=uchar[H, W] strides(W + 3, 1) scale(s) zero_point(z)",
-                       "s=float[H]:uniform(1, 2)",
-                       "z=int[H] when(causal) :integers(0, 15)",
-                       "p=float4[H, W] strides(W + 1, 1)",
-                       "causal ? 1 : 2"};
+  form["arguments"] = {"y=out int[H] any_of_equal(x)",     "x=uchar[H, W] strides(W + 3, 1) scale(s) zero_point(z)",
+                       "s=float[H]:uniform(1, 2)",         "z=int[H] when(causal) :integers(0, 15)",
+                       "p=float4[H, W] strides(W + 1, 1)", "causal ? 1 : 2"};
   const Loaded blur = load(form);
   const Tensor& x = *blur.task.tensor("x");
   CHECK(x.strides.at(0).text() == "W + 3");
@@ -229,7 +226,8 @@ TEST_CASE("limits hold for all outputs, or under an output's name for that one")
 }
 
 TEST_CASE("files that the author's files include by quotes are taken along, each once") {
-  const std::string kernel = "#include \"util/tile.h\"\n#include \"cuda_fp16.h\"\n#ifdef HIP\n#include \"hip.h\"\n#endif\n";
+  const std::string kernel =
+      "#include \"util/tile.h\"\n#include \"cuda_fp16.h\"\n#ifdef HIP\n#include \"hip.h\"\n#endif\n";
   const std::map<std::string, std::string> files = {
       {"blur.cu", kernel + kKernel},
       {"util/tile.h", "#pragma once\n#include \"../more.inl\"\n// \"cuda_fp16.h\"\nint tile;\n"},
@@ -244,8 +242,9 @@ TEST_CASE("files that the author's files include by quotes are taken along, each
   CHECK(form.files.at("blur/source/util/tile.h") == files.at("util/tile.h"));
   CHECK(form.files.at("blur/source/more.inl") == files.at("more.inl"));
   const Rendered rendered = render_with_lines(form.files, "blur/reference.cu", {});
-  CHECK_THAT(rendered.text, ContainsSubstring("\n\n\nint more;\n// \"cuda_fp16.h\"\nint tile;\n#include \"cuda_fp16.h\"\n"
-                                              "#ifdef HIP\n#include \"hip.h\"\n#endif\n"));
+  CHECK_THAT(rendered.text,
+             ContainsSubstring("\n\n\nint more;\n// \"cuda_fp16.h\"\nint tile;\n#include \"cuda_fp16.h\"\n"
+                               "#ifdef HIP\n#include \"hip.h\"\n#endif\n"));
   CHECK(form.in_authors_places(rendered.lines.translated("kernel.cu(5): error: no")) == "more.inl:2: error: no");
 }
 
@@ -286,21 +285,28 @@ TEST_CASE("what is wrong in a short form is named by its own keys") {
       {changed("arguments", {"y=out float[H] stride(2)"}), "arguments[0]: a tensor has no 'stride'; did you mean"},
       {changed("arguments", {"y=out float[H] strides(2, 1)"}), "blur.json: arguments[0]: strides(2, 1): 2 for 1 dims"},
       {changed("arguments", {"y=out float[H] strides(2"}), "blur.json: arguments[0]: '(2': a bracket is not closed"},
-      {changed("arguments", {"y=out float[H]", "x=float[H] any_of_equal(y)"}), "arguments[1]: any_of_equal is of outputs"},
+      {changed("arguments", {"y=out float[H]", "x=float[H] any_of_equal(y)"}),
+       "arguments[1]: any_of_equal is of outputs"},
       {changed("arguments", {"y=out float[H] any_of_equal(x)", "x=float[H]"}), "any_of_equal is of indices"},
       {changed("arguments", {"y=out int[H] any_of_equal(z)", "x=float[H]"}),
        "blur.json: arguments[0].any_of_equal: unknown input 'z'"},
-      {changed("arguments", {"y=out float[H]", "x=e4m3[H] scale(s)"}), "blur.json: arguments[1].scale: unknown input 's'"},
-      {changed("arguments", {"y=out float[H]", "x=float[H] when(causal)"}), "arguments[1].when: 'causal' reads unknown"},
+      {changed("arguments", {"y=out float[H]", "x=e4m3[H] scale(s)"}),
+       "blur.json: arguments[1].scale: unknown input 's'"},
+      {changed("arguments", {"y=out float[H]", "x=float[H] when(causal)"}),
+       "arguments[1].when: 'causal' reads unknown"},
+      {Json{{"tune_params", {{"threads", {64}}}}},
+       "key 'kernel' is missing: add it, or write ten lines with \"genes\""},
       {changed("genes", {{"threads", 64}}), "blur.json: genes.threads: expected a list of values"},
       {changed("genes", {{"threads", Json::array()}}), "blur.json: genes.threads: at least one value is needed"},
       {changed("genes", {{"sm", {64}}}), "blur.json: genes.sm: 'sm' is already a fact of the device"},
       {changed("genes", {{"in", {64}}}), "blur.json: genes.in: 'in' is a word of the expression language"},
       {changed("genes", "blur.cu"), "blur.json: genes: blur.cu: line 2, column 1: not valid JSON"},
-      {changed("restrict", {"math.ceil(threads / 3) > 2"}), "blur.json: restrict[0]: expression 'math.ceil(threads / 3)"},
+      {changed("restrict", {"math.ceil(threads / 3) > 2"}),
+       "blur.json: restrict[0]: expression 'math.ceil(threads / 3)"},
       {changed("restrict", {"lambda p: p['threads'] > 2"}), "write a lambda's expression alone"},
       {changed("restrict", {"p['threads'] > 2"}), "parameters are written by their names"},
-      {changed("limits", {{"z", {{"exact", true}}}}), "blur.json: limits.z: no output is called 'z'; did you mean 'y'?"},
+      {changed("limits", {{"z", {{"exact", true}}}}),
+       "blur.json: limits.z: no output is called 'z'; did you mean 'y'?"},
       {changed("limits", {{"y", {{"exat", true}}}}), "blur.json: limits.y: unknown key 'exat'; did you mean 'exact'?"},
       {changed("limits", {{"y", "exact"}}), "blur.json: limits.y: the limits of an output are an object"},
       {changed("limits", {{"relative_l2", 1}, {"cosine", 0.9}, {"row", 1}}), "blur.json: limits: unknown key 'row'"},
