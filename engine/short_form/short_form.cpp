@@ -126,6 +126,8 @@ class Reader {
     origin(family_folder_ + "family.json", file_);
     origin(folder_ + "reference.cu", file_ + (root_.find("reference") ? ": reference" : ": kernel"));
     for (const auto& [fact, value] : facts_of(DeviceLimits{})) scope_.add(fact);
+    if (!root_.find("kernel") && root_.find("tune_params"))
+      root_.fail(fmt::format("key 'kernel' is missing: add it, or write ten lines with \"genes\": \"{}\"", file_));
     kernel_ = function_place("kernel", {});
     reference_ = root_.find("reference") ? function_place("reference", kernel_.file) : kernel_;
     author_files();

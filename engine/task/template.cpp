@@ -415,9 +415,10 @@ class Renderer {
     const std::string& path = found->first;
     // A file includes itself only behind a guard, which then leaves nothing of it.
     if (once_.contains(path) || std::ranges::find(open_, path) != open_.end()) return write(place, "");
-    // Under an #if it is not known here whether the file has been read.
-    const bool guarded = is_included_once(found->second) && conditionals_ > 0;
+    // Under an #if it is not known here whether the file is read.
+    const bool guarded = is_included_once(found->second) && (conditionals_ > 0 || guarded_.contains(path));
     if (guarded) {
+      guarded_.insert(path);
       write(place, "#ifndef " + guard_of(path));
       write(place, "#define " + guard_of(path));
     }
@@ -467,6 +468,7 @@ class Renderer {
   LineMap lines_;
   std::vector<std::string> open_;  // the file that is rendered, and those that include each other, the innermost last
   std::set<std::string> once_;     // files that say #pragma once, and were read under no #if
+  std::set<std::string> guarded_;  // files that say #pragma once, and were read under an #if
   int conditionals_ = 0;           // of the output, open #ifs
   std::int64_t iterations_ = 0;
   std::int64_t steps_ = 0;

@@ -294,6 +294,8 @@ TEST_CASE("what is wrong in a short form is named by its own keys") {
        "blur.json: arguments[1].scale: unknown input 's'"},
       {changed("arguments", {"y=out float[H]", "x=float[H] when(causal)"}),
        "arguments[1].when: 'causal' reads unknown"},
+      {Json{{"tune_params", {{"threads", {64}}}}},
+       "key 'kernel' is missing: add it, or write ten lines with \"genes\""},
       {changed("genes", {{"threads", 64}}), "blur.json: genes.threads: expected a list of values"},
       {changed("genes", {{"threads", Json::array()}}), "blur.json: genes.threads: at least one value is needed"},
       {changed("genes", {{"sm", {64}}}), "blur.json: genes.sm: 'sm' is already a fact of the device"},

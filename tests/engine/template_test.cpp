@@ -181,6 +181,29 @@ TEST_CASE("each rendered line knows the template and the line that it comes from
   CHECK(!rendered.lines.origin_of(0));
 }
 
+TEST_CASE("CUDA's own includes are read in place where the tree has the file") {
+  const SourceTree tree = {
+      {"t/f/kernel.cu", "#include \"../a.h\"\n  #  include \"sub/b.h\"\n#include \"cuda_fp16.h\"\nend\n"},
+      {"t/a.h", "#ifndef A\n#define A\n#include \"a.h\"\na ${1 + 1}\n#endif\n"},
+      {"t/f/sub/b.h", "#include \"../../a.h\"\nb\n"}};
+  const std::string a = "#ifndef A\n#define A\n\na 2\n#endif\n";
+  const Rendered rendered = render_with_lines(tree, "t/f/kernel.cu", {});
+  CHECK(rendered.text == a + a + "b\n#include \"cuda_fp16.h\"\nend\n");
+  CHECK(rendered.lines.origin_of(11) == LineMap::Origin{"t/f/sub/b.h", 2});
+  CHECK(files_included_by(tree, "t/f/kernel.cu") == std::set<std::string>{"t/f/kernel.cu", "t/a.h", "t/f/sub/b.h"});
+}
+
+TEST_CASE("a file that is to be included once is read once, also where only the compiler knows whether it was") {
+  SourceTree tree = {{"t/f/kernel.cu", "#include \"a.h\"\n#include \"a.h\"\n#if X\n#include \"a.h\"\n#endif\n"},
+                     {"t/f/a.h", "#pragma once\na\n"}};
+  CHECK(render_template(tree, "t/f/kernel.cu", {}) == "\na\n\n#if X\n\n#endif\n");
+  tree["t/f/kernel.cu"] = "#if X\n#include \"a.h\"\n#endif\n#include \"a.h\"\n";
+  // The guard of the first is the second's, too.
+  CHECK(render_template(tree, "t/f/kernel.cu", {}) ==
+        "#if X\n#ifndef EVO_ONCE_t_f_a_h\n#define EVO_ONCE_t_f_a_h\n\na\n#endif\n#endif\n"
+        "#ifndef EVO_ONCE_t_f_a_h\n#define EVO_ONCE_t_f_a_h\n\na\n#endif\n");
+}
+
 TEST_CASE("messages name template lines in place of rendered ones") {
   LineMap lines;
   lines.add(1, "t/f/kernel.cu", 3);
