@@ -62,13 +62,14 @@ bool only_loads(std::string_view statement) {
   return instruction_of(statement).starts_with("ld.global");
 }
 
-/// Texts that a program prints, and what assertions say. NVRTC makes variables of them, whose addresses go to functions
-/// of the driver that read them.
-class PrintedTexts {
+/// Variables whose addresses are taken only to read them. Tables are: their addresses, moved and added to, end in
+/// loads. So are texts that a program prints, and what assertions say: NVRTC makes variables of them, whose addresses
+/// go to functions of the driver that read them.
+class ReadOnlyAddresses {
  public:
-  explicit PrintedTexts(const std::vector<std::string_view>& statements) : statements_(statements) {}
+  explicit ReadOnlyAddresses(const std::vector<std::string_view>& statements) : statements_(statements) {}
 
-  /// Whether nothing is done with the variable but print it.
+  /// Whether nothing is done with the variable but load from it or print it.
   bool has(std::string_view variable) const {
     // A program could define functions of these names.
     for (const std::string_view statement : statements_) {
@@ -76,11 +77,17 @@ class PrintedTexts {
       if (defines && (names(statement, "vprintf") || names(statement, "__assertfail"))) return false;
     }
     for (std::size_t at = 0; at < statements_.size(); ++at) {
-      if (!names(statements_[at], variable) || declares(statements_[at], variable)) continue;
+      if (!names(statements_[at], variable)) continue;
+      if (declares(statements_[at], variable)) {
+        if (holds_address_of_itself(statements_[at], variable)) return false;
+        continue;
+      }
       const std::string_view instruction = instruction_of(statements_[at]);
+      if (only_loads(instruction)) continue;
       if (!instruction.starts_with("mov.u64") && !instruction.starts_with("mov.b64")) return false;
-      if (operand(instruction, 1) != variable || !is_printed(operand(instruction, 0), function_around(at)))
-        return false;
+      const std::string_view source = operand(instruction, 1);
+      if (trimmed(source.substr(0, source.find('+'))) != variable) return false;
+      if (!is_only_read(operand(instruction, 0), function_around(at))) return false;
     }
     return true;
   }
@@ -93,6 +100,10 @@ class PrintedTexts {
 
   static bool declares(std::string_view statement, std::string_view variable) {
     return std::ranges::count(declared_names(declared_globals(statement)), variable) > 0;
+  }
+
+  static bool holds_address_of_itself(std::string_view declaration, std::string_view variable) {
+    return names(declaration.substr(declaration.find(variable) + variable.size()), variable);
   }
 
   static bool is_head(std::string_view statement) {
@@ -115,18 +126,23 @@ class PrintedTexts {
     return range;
   }
 
-  /// Follows an address from register to register. It must end in calls that print, and nowhere else.
-  bool is_printed(std::string_view first, Range function) const {
+  /// Follows an address from register to register. It must end in loads and in calls that print, and nowhere else.
+  bool is_only_read(std::string_view first, Range function) const {
     std::vector<std::string_view> registers{first};
-    bool printed = false;
+    bool read = false;
     for (std::size_t known = 0; known < registers.size(); ++known) {
       const std::string_view address = registers[known];
       for (std::size_t at = function.begin; at < function.end; ++at) {
         if (!names(statements_[at], address)) continue;
         const std::string_view instruction = instruction_of(statements_[at]);
-        if (is_move(instruction)) {
-          if (std::ranges::find(registers, operand(instruction, 0)) == registers.end())
-            registers.push_back(operand(instruction, 0));
+        if (computes_address(instruction)) {
+          const std::string_view to = operand(instruction, 0);
+          if (to.empty() || !std::ranges::all_of(to, is_name_character)) return false;  // {%r1, %r2}: its halves
+          if (std::ranges::find(registers, to) == registers.end()) registers.push_back(to);
+          continue;
+        }
+        if (only_loads(instruction)) {
+          read = true;
           continue;
         }
         const bool last = operand(instruction, 1) == address;
@@ -134,15 +150,17 @@ class PrintedTexts {
         // What "%s" prints goes through the stack.
         const bool listed = instruction.starts_with("st.local.u64") && last && stack_is_only_printed(function);
         if (!passed && !listed) return false;
-        printed = true;
+        read = true;
       }
     }
-    return printed;
+    return read;
   }
 
-  static bool is_move(std::string_view instruction) {
-    constexpr std::string_view kMoves[] = {"mov.u64", "mov.b64", "cvta.global.u64", "selp.b64"};
-    return std::ranges::any_of(kMoves, [&](std::string_view move) { return instruction.starts_with(move); });
+  static bool computes_address(std::string_view instruction) {
+    constexpr std::string_view kOperations[] = {"mov.u64",      "mov.b64",   "cvta.global.u64", "cvta.to.global.u64",
+                                                "selp.b64",     "add.s64",   "add.u64",         "mad.wide.s32",
+                                                "mad.wide.u32", "mad.lo.s64"};
+    return std::ranges::any_of(kOperations, [&](std::string_view one) { return instruction.starts_with(one); });
   }
 
   static bool prints(std::string_view call) {
@@ -222,7 +240,7 @@ std::vector<std::string> writable_globals(std::string_view ptx) {
       const bool may_be_written = std::ranges::any_of(all, [&](std::string_view statement) {
         return statement.data() != declaration.data() && names(statement, name) && !only_loads(statement);
       });
-      if (may_be_written && !PrintedTexts(all).has(name)) written.emplace_back(name);
+      if (may_be_written && !ReadOnlyAddresses(all).has(name)) written.emplace_back(name);
     }
   }
   return written;

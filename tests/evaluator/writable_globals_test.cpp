@@ -81,7 +81,8 @@ TEST_CASE("the address of a text that is printed may go nowhere else") {
   CHECK(writable_globals(declared + listed + "call evil, (p0, p1); }\n") == Names{"text"});
   CHECK(writable_globals(declared + listed + "ld.local.u64 %rd5, [%rd9]; }\n") == Names{"text"});
   CHECK(writable_globals(declared + listed + "ld.u64 %rd5, [%rd9]; }\n") == Names{"text"});
-  CHECK(writable_globals(declared + taken + call("vprintf") + "add.u64 %rd3, %rd2, 1; }\n") == Names{"text"});
+  CHECK(writable_globals(declared + taken + call("vprintf") + "add.u64 %rd3, %rd2, 1; st.global.u8 [%rd3], 1; }\n") ==
+        Names{"text"});
   CHECK(writable_globals(declared + taken + call("vprintf") + "} .func (.param .b32 r) vprintf () { ret; }\n") ==
         Names{"text"});
   CHECK(writable_globals(declared + taken +
@@ -93,6 +94,31 @@ TEST_CASE("the address of a text that is printed may go nowhere else") {
   CHECK(writable_globals(declared + taken +
                          "{ .param .b64 p0; st.param.b64 [p0], %rd2; @%p1 bra L; call vprintf, (p0, p0); } }\n") ==
         Names{"text"});
+}
+
+TEST_CASE("a table may be read at computed addresses; what else is done with the address counts as a write") {
+  const auto with = [](const std::string& body) {
+    return writable_globals(
+        ".global .align 4 .b8 table[28] = {0, 1};\n.visible .entry k(.param .u64 k_param_0)\n{\n"
+        "mov.u64 %rd1, table;\ncvta.global.u64 %rd2, %rd1;\nadd.s64 %rd3, %rd1, %rd9;\n" +
+        body + "}\n");
+  };
+  const Names none, table{"table"};
+  CHECK(with("ld.global.nc.f32 %f1, [%rd3];\n") == none);
+  CHECK(
+      with("ld.global.f32 %f1, [%rd3+4];\nmad.wide.s32 %rd4, %r1, 4, %rd3;\nld.global.v2.f32 {%f2, %f3}, [%rd4];\n") ==
+      none);
+  CHECK(with("mov.u64 %rd5, table+8;\nld.global.f32 %f1, [%rd5];\nld.global.f32 %f2, [%rd3];\n") == none);
+  const std::string load = "ld.global.f32 %f1, [%rd3];\n";
+  CHECK(with(load + "st.global.f32 [%rd3], %f1;\n") == table);
+  CHECK(with(load + "add.s64 %rd4, %rd2, 8;\nst.f32 [%rd4], %f1;\n") == table);
+  CHECK(with(load + "st.global.u64 [%rd8], %rd3;\n") == table);
+  CHECK(with(load + "atom.global.add.u32 %r1, [%rd3], 1;\n") == table);
+  CHECK(with(load + "mov.b64 {%r1, %r2}, %rd3;\nmov.b64 %rd7, {%r1, %r2};\nst.global.f32 [%rd7], %f1;\n") == table);
+  CHECK(with(load + "xor.b64 %rd7, %rd3, 0;\n") == table);
+  CHECK(with(load + "{\n.param .b64 param0;\nst.param.b64 [param0+0], %rd3;\ncall.uni f, (param0);\n}\n") == table);
+  CHECK(writable_globals(".global .u64 own[2] = {own, 0};\n.visible .entry k()\n{\nmov.u64 %rd1, own;\n"
+                         "ld.global.u64 %rd2, [%rd1];\nst.global.u64 [%rd2], 1;\n}\n") == Names{"own"});
 }
 
 TEST_CASE("device and static variables compiled by NVRTC are found, constant and shared ones are not") {
@@ -124,6 +150,10 @@ TEST_CASE("device and static variables compiled by NVRTC are found, constant and
   CHECK(
       globals_of("__device__ char text[8]; extern \"C\" __global__ void k(char** o) { printf(text); o[0] = text; }") ==
       Names{"text"});
+  CHECK(globals_of("__device__ const float table[5] = {1, 2, 3, 4, 5};\n"
+                   "extern \"C\" __global__ void k(float* o, int n) {\n"
+                   "  o[0] = sinf(o[1] * 3e4f) + table[n % 5] + (float)cos((double)o[2]); }")
+            .empty());
   CHECK(globals_of("extern \"C\" __global__ void k(int* o) { static int hidden; o[0] = hidden++; }").size() == 1);
   CHECK(globals_of("__constant__ int table[4] = {1, 2, 3, 4};\n"
                    "extern \"C\" __global__ void k(int* o) { __shared__ int s[32]; s[threadIdx.x] = table[o[0]]; "
