@@ -103,8 +103,6 @@ __device__ __forceinline__ void weigh(float (&scores)[score_registers], float sc
     const float octaves = fmaf(scores[i], scale, -row_max[i / 2 % 2]);
 //% if exponential == 'ex2'
     scores[i] = exp2_approximate(octaves);
-//% elif exponential == 'polynomial'
-    scores[i] = exp2_polynomial(octaves);
 //% else
     scores[i] = by_polynomial(i) ? exp2_polynomial(octaves) : exp2_approximate(octaves);
 //% end

@@ -144,13 +144,13 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
 #pragma unroll
     for (int step = 0; step < head_dim / 16; ++step) {
 #pragma unroll
-      for (int m = 0; m < m_tiles; ++m) load_query(query[step][m], smem, warp_row + 16 * m, step, lane);
+      for (int m = 0; m < m_tiles; ++m) load_query(query[step][m], query_start(smem, warp_row + 16 * m, lane), step);
     }
 //%   end
 //% end
     const auto query_rows = [&](u32(&fragment)[4], int m, int step) {
 //% if q_operand == 'smem'
-      load_query(fragment, smem, warp_row + 16 * m, step, lane);
+      load_query(fragment, query_start(smem, warp_row + 16 * m, lane), step);
 //% else
 #pragma unroll
       for (int i = 0; i < 4; ++i) fragment[i] = query[step][m][i];
@@ -164,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
     for (int m = 0; m < m_tiles; ++m) row_max[m][0] = row_max[m][1] = lowest_max;
 
     int stage = 0;
-#pragma unroll ${unroll}
+#pragma unroll 1
     for (int i = 0; i < tiles; ++i) {
       const shared_address k_tile = k_tiles + stage * tile_bytes;
       const shared_address v_tile = v_tiles + stage * tile_bytes;

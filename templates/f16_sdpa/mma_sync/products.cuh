@@ -9,6 +9,7 @@ __device__ __forceinline__ float (&eight_columns(float* acc, int n))[4] {
 template <typename LoadQuery>
 __device__ __forceinline__ void multiply_qk(float (&scores)[m_tiles][score_registers], shared_address k_tile, int lane,
                                             LoadQuery load_query) {
+  const shared_address start = key_start(k_tile, lane);
 #pragma unroll
   for (int step = 0; step < head_dim / 16; ++step) {
     u32 rows[m_tiles][4];
@@ -17,7 +18,7 @@ __device__ __forceinline__ void multiply_qk(float (&scores)[m_tiles][score_regis
 #pragma unroll
     for (int n = 0; n < tile_k / 8; n += 2) {
       u32 keys[4];
-      load_keys(keys, k_tile, 8 * n, step, lane);
+      load_keys(keys, start, 8 * n, step);
 #pragma unroll
       for (int m = 0; m < m_tiles; ++m) {
         mma_${dtype}(eight_columns(scores[m], n), rows[m], keys[0], keys[1]);
@@ -43,6 +44,7 @@ __device__ __forceinline__ void add_row_sum(float (&row_sum)[2], const u32 (&wei
 __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_registers], float (&row_sum)[m_tiles][2],
                                             const u32 (&weights)[m_tiles][score_registers / 2], shared_address v_tile,
                                             int lane) {
+  const shared_address start = value_start(v_tile, lane);
 #pragma unroll
   for (int step = 0; step < tile_k / 16; ++step) {
     u32 rows[m_tiles][4];
@@ -57,7 +59,7 @@ __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_registers]
 #pragma unroll
     for (int part = 0; part < head_dim / 16; ++part) {
       u32 values[4];
-      load_values(values, v_tile, 16 * step, part, lane);
+      load_values(values, start, 16 * step, part);
 #pragma unroll
       for (int m = 0; m < m_tiles; ++m) {
         mma_${dtype}(eight_columns(acc_o[m], 2 * part), rows[m], values[0], values[1]);

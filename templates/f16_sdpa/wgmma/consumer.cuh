@@ -61,6 +61,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
     u32 query[head_dim / 4];
     load_query(query, query_rows + warp * 16 * 128, lane);
 //%     if persistent
+    __syncwarp();
     if (lane == 0) arrive(smem.query_free());
 //%     end
 //%   else
