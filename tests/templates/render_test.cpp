@@ -30,7 +30,7 @@ TEST_CASE("random genomes of every task render to kernels without directives or 
 }
 
 TEST_CASE("different genomes render to different programs") {
-  for (const char* task : {"fp8_sdpa", "fp8_qkt"}) {
+  for (const char* task : {"fp8_sdpa", "fp8_qkt", "f16_sdpa"}) {
     const Aimed aimed(task, h200(), {"mission"});
     const Space space = aimed.space();
     std::map<std::string, std::string> genome_of;
@@ -43,7 +43,7 @@ TEST_CASE("different genomes render to different programs") {
 }
 
 TEST_CASE("one step in any gene changes the program") {
-  for (const char* task : {"fp8_sdpa", "fp8_qkt"}) {
+  for (const char* task : {"fp8_sdpa", "fp8_qkt", "f16_sdpa"}) {
     const Aimed aimed(task, h200(), {"mission"});
     const Space space = aimed.space();
     for (const Genome& genome : aimed.sample(space, 20, 7)) {

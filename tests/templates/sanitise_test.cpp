@@ -64,3 +64,11 @@ TEST_CASE("random kernels of fp8_sdpa's wgmma family have no races and no uninit
 TEST_CASE("random kernels of fp8_qkt's family have no races and no uninitialised reads") {
   check_clean("fp8_qkt", "mma_sync", "tail77");
 }
+
+TEST_CASE("random kernels of f16_sdpa's mma_sync family have no races and no uninitialised reads") {
+  check_clean("f16_sdpa", "mma_sync", "tail77");
+}
+
+TEST_CASE("random kernels of f16_sdpa's wgmma family have no races and no uninitialised reads") {
+  check_clean("f16_sdpa", "wgmma", "tail129");
+}

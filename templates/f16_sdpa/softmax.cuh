@@ -1,0 +1,127 @@
+// Scores become weights. A thread has two rows of its warp's sixteen, `row` and `row + 8`, and of every eight keys two:
+// scores[4 n + 0..1] are those of `row` and keys 8 n + 2 quad + 0..1, scores[4 n + 2..3] those of `row + 8`. So lie the
+// results of mma.sync and of wgmma, and the output with columns in the place of keys. Scores are kept as the product
+// leaves them; maxima are in octaves: a weight is a power of two.
+
+// The maximum of a row that has seen no key yet: what it is followed by leaves nothing of it. Differences are finite.
+constexpr float lowest_max = -1e20f;
+
+template <int length>
+__device__ __forceinline__ void shrink_rows(float (&acc)[length], const float (&shrink)[2]) {
+#pragma unroll
+  for (int i = 0; i < length; ++i) acc[i] *= shrink[i / 2 % 2];
+}
+
+// Rows follow their tile's maximum: what they have accumulated is to shrink by the difference.
+__device__ __forceinline__ void follow_tile_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float new_max = fmaxf(row_max[r], tile_max[r]);
+    shrink[r] = exp2_approximate(row_max[r] - new_max);
+    row_max[r] = new_max;
+  }
+}
+
+//% if rescale == 'threshold'
+// The maximum follows only where that of one of the warp's rows has grown by more than ${rescale_threshold} octaves: until then weights
+// exceed 1, up to 2^${rescale_threshold}, which their type holds.
+__device__ __forceinline__ void raise_row_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
+  constexpr float let_pass = ${rescale_threshold}.0f;
+  const bool grown = tile_max[0] > row_max[0] + let_pass || tile_max[1] > row_max[1] + let_pass;
+  shrink[0] = shrink[1] = 1.0f;
+  if (__any_sync(0xffffffffu, grown)) follow_tile_max(row_max, shrink, tile_max);
+}
+//% else
+__device__ __forceinline__ void raise_row_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
+  follow_tile_max(row_max, shrink, tile_max);
+}
+//% end
+
+//% if rescale == 'always'
+// Every tile, whether a maximum has grown or not.
+template <int length>
+__device__ __forceinline__ void rescale(float (&acc)[length], const float (&shrink)[2]) {
+  shrink_rows(acc, shrink);
+}
+//% else
+// Only where the maximum of one of the warp's rows has grown: soon that is rare.
+template <int length>
+__device__ __forceinline__ void rescale(float (&acc)[length], const float (&shrink)[2]) {
+  if (__any_sync(0xffffffffu, shrink[0] != 1.0f || shrink[1] != 1.0f)) shrink_rows(acc, shrink);
+}
+//% end
+
+// Keys at `keys` (of either row) and beyond cannot win and get weight 0: their score is minus infinity.
+__device__ __forceinline__ void mask_scores(float (&scores)[score_registers], const int (&keys)[2], int lane) {
+#pragma unroll
+  for (int i = 0; i < score_registers; ++i) {
+    const int key = i / 4 * 8 + lane % 4 * 2 + i % 2;
+    if (key >= keys[i / 2 % 2]) scores[i] = __int_as_float(0xff800000);
+  }
+}
+
+// Masks what rows from `first_row` on (`row` is this thread's first) must not see of a tile.
+__device__ __forceinline__ void mask_tile(float (&scores)[score_registers], int first_key, int first_row, int row, int S,
+                                          int lane) {
+//% if mask == 'causal'
+  if (first_key + tile_k > min(S, first_row + 1)) {
+    const int keys[2] = {min(S, row + 1) - first_key, min(S, row + 9) - first_key};
+    mask_scores(scores, keys, lane);
+  }
+//% else
+  if (first_key + tile_k > S) {
+    const int keys[2] = {S - first_key, S - first_key};
+    mask_scores(scores, keys, lane);
+  }
+//% end
+}
+
+// In octaves. `scale` is positive.
+__device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const float (&scores)[score_registers],
+                                              float scale) {
+  float highest[2] = {fmaxf(scores[0], scores[1]), fmaxf(scores[2], scores[3])};
+#pragma unroll
+  for (int i = 4; i < score_registers; i += 4) {
+    highest[0] = fmaxf(highest[0], fmaxf(scores[i], scores[i + 1]));
+    highest[1] = fmaxf(highest[1], fmaxf(scores[i + 2], scores[i + 3]));
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) tile_max[r] = quad_max(highest[r]) * scale;
+}
+
+//% if exponential == 'mixed'
+// Whether a weight is computed on the FMA pipe: ${polynomial_percent} % are.
+__device__ __forceinline__ constexpr bool by_polynomial(int i) {
+  return (i / 4 + 1) * ${polynomial_percent} / 100 != i / 4 * ${polynomial_percent} / 100;
+}
+
+//% end
+// In place.
+__device__ __forceinline__ void weigh(float (&scores)[score_registers], float scale, const float (&row_max)[2]) {
+#pragma unroll
+  for (int i = 0; i < score_registers; ++i) {
+    const float octaves = fmaf(scores[i], scale, -row_max[i / 2 % 2]);
+//% if exponential == 'ex2'
+    scores[i] = exp2_approximate(octaves);
+//% else
+    scores[i] = by_polynomial(i) ? exp2_polynomial(octaves) : exp2_approximate(octaves);
+//% end
+  }
+}
+//% if row_sum == 'adds'
+
+// Adds a tile's weights, as they are before they are rounded, to the thread's share of its rows' sums.
+__device__ __forceinline__ void add_weights(float (&row_sum)[2], const float (&weights)[score_registers]) {
+#pragma unroll
+  for (int i = 0; i < score_registers; i += 2) row_sum[i / 2 % 2] += weights[i] + weights[i + 1];
+}
+//% end
+
+// The operand of the second product: of each 16 keys two weights of `row`, `row + 8`, and of the keys 8 further.
+__device__ __forceinline__ void pack_weights(u32 (&weights)[score_registers / 2],
+                                             const float (&scores)[score_registers]) {
+#pragma unroll
+  for (int i = 0; i < score_registers / 2; ++i) {
+    weights[i] = ${dtype}x2_from_f32(scores[2 * i], scores[2 * i + 1]);
+  }
+}

@@ -1,0 +1,155 @@
+//% if q_operand == 'global'
+// The warp's 16 rows from `first_row` on as operands, four registers for each 16 values; rows past the end are zero.
+__device__ __forceinline__ void load_query(u32 (&query)[head_dim / 4], const half_bits* q_head, int first_row, int S,
+                                           int lane) {
+#pragma unroll
+  for (int i = 0; i < head_dim / 4; ++i) {
+    const int row = first_row + lane / 4 + i % 2 * 8;
+    query[i] = row < S ? load_global_u32(q_head + (long long)row * head_dim + i / 2 * 8 + lane % 4 * 2) : 0;
+  }
+}
+
+//% elif q_operand == 'registers'
+// The warp's 16 rows, from `rows` on, as operands: four registers for each 16 values.
+__device__ __forceinline__ void load_query(u32 (&query)[head_dim / 4], shared_address rows, int lane) {
+#pragma unroll
+  for (int step = 0; step < head_dim / 16; ++step) {
+    u32 matrices[4];
+    load_matrices(matrices,
+                  rows + step / 4 * (tile_q * 128) + xor_offset<128>(lane % 16, step % 4 * 2 + lane / 16));
+#pragma unroll
+    for (int i = 0; i < 4; ++i) query[4 * step + i] = matrices[i];
+  }
+}
+
+//% end
+// A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles. `scale` makes octaves of
+// scores.
+__device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMap& o_map, const half_bits* q,
+                                        const Output& output, float scale) {
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32 % 4;
+  const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);  // the compiler sees that a warp has one only
+  const int group = groups == 1 ? 0 : warpgroup / row_warpgroups;
+  const int row_part = row_warpgroups == 1 ? 0 : warpgroup % row_warpgroups;
+  const int S = output.S;
+
+  RingPlace<stages> place;
+//% if q_operand != 'global'
+  u32 query_parity = 0;
+//% end
+  for_each_work(S, output.heads, [&](const Work& work) {
+    typedef float TileScores[score_registers];
+    TileScores scores;
+    u32 weights[score_registers / 2];
+    float acc_o[o_registers];
+#pragma unroll
+    for (int i = 0; i < o_registers; ++i) acc_o[i] = 0.0f;
+    float row_max[2] = {lowest_max, lowest_max};
+    float row_sum[2] = {0.0f, 0.0f};  // this thread's share
+    float shrink[2];
+    const int first_row = work.first_row + row_part * 64;
+
+//% if q_operand == 'global'
+    u32 query[head_dim / 4];
+    load_query(query, q + (long long)work.head * S * head_dim, first_row + warp * 16, S, lane);
+//% else
+    const shared_address query_rows = smem.query() + row_part * 64 * 128;
+    wait_for(smem.query_full(), query_parity);
+    query_parity ^= 1;
+//%   if q_operand == 'registers'
+    u32 query[head_dim / 4];
+    load_query(query, query_rows + warp * 16 * 128, lane);
+//%     if persistent
+    __syncwarp();
+    if (lane == 0) arrive(smem.query_free());
+//%     end
+//%   else
+    const matrix_descriptor query = describe_matrix<128>(query_rows);
+//%   end
+//% end
+
+    const auto start_scores = [&](TileScores& scores, const RingPlace<stages>& place) {
+      wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
+      const matrix_descriptor keys = describe_matrix<128>(smem.keys(group, place.stage));
+      start_products();
+//% for step in 0..D / 16
+//%   let panel_number = step / 4
+//%   let byte = step % 4 * 32
+//%   if q_operand == 'smem'
+      multiply_qk<${step > 0}>(scores, along_rows(query, ${panel_number * tile_q * 128 + byte}),
+                        along_rows(keys, ${panel_number * tile_k * 128 + byte}));
+//%   else
+      multiply_qk<${step > 0}>(scores, query + ${4 * step}, along_rows(keys, ${panel_number * tile_k * 128 + byte}));
+//%   end
+//% end
+      commit_products();
+    };
+    // Once the product of tile `i` is done: its scores become weights.
+    const auto weigh_scores = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
+      pin_registers(scores);
+      if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
+      mask_tile(scores, first_key_of(i, work), first_row, first_row + warp * 16 + lane / 4, S, lane);
+      float tile_max[2];
+      find_tile_max(tile_max, scores, scale);
+      raise_row_max(row_max, shrink, tile_max);
+      weigh(scores, scale, row_max);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) row_sum[r] *= shrink[r];
+      add_weights(row_sum, scores);
+    };
+    const auto start_output = [&](const RingPlace<stages>& place) {
+      wait_for(smem.barrier(values_full, group, place.stage), place.full_parity());
+      const matrix_descriptor values = describe_columns<tile_k * 128>(smem.values(group, place.stage));
+      pin_registers(acc_o);  // rescaled: before the fence, not behind it
+      pin_registers(weights);
+      start_products();
+//% for step in 0..tile_k / 16
+      multiply_pv<true>(acc_o, weights + ${4 * step}, along_rows(values, ${step * 16 * 128}));
+//% end
+      commit_products();
+    };
+    // Once the product is done.
+    const auto finish_output = [&](const RingPlace<stages>& place) {
+      pin_registers(acc_o);
+      if (lane == 0) arrive(smem.barrier(values_free, group, place.stage));
+    };
+    // Between two tiles: what is accumulated follows the new tile's maximum, and its weights become an operand.
+    const auto follow = [&](const TileScores& scores) {
+      rescale(acc_o, shrink);
+      pack_weights(weights, scores);
+    };
+
+    const int first_tile = first_tile_of(work, group);
+//% slot schedule
+//% if persistent && q_operand == 'smem'
+    if (lane == 0) arrive(smem.query_free());
+//% end
+//% if pdl == 'late'
+    start_launch_behind();
+//% end
+
+    row_sum[0] = quad_sum(row_sum[0]);
+    row_sum[1] = quad_sum(row_sum[1]);
+//% if merges
+    sync_at(1 + group, 128 * row_warpgroups);  // the group is done with its tiles: their room serves its partial rows
+    leave_partial_rows(smem.group(group), row_part * 64 + warp * 16, acc_o, row_max, row_sum, lane);
+//%   if split_over_cluster
+    sync_cluster();
+//%   else
+    sync_at(consumers_barrier, consumer_threads);
+//%   end
+    merge_rows(smem.group(0), output, work);
+//%   if split_over_cluster
+    sync_cluster();  // until nobody reads this CTA's rows
+//%   end
+//% elif epilogue == 'tma'
+    stage_rows(smem, o_map, work, row_part, acc_o, row_sum, lane);
+//% else
+    store_rows(output, work, first_row + warp * 16, acc_o, row_max, row_sum, lane);
+//% end
+  });
+//% if epilogue == 'tma'
+  if (threadIdx.x % 128 == 0) wait_for_stores();
+//% end
+}

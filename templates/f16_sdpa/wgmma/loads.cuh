@@ -1,0 +1,41 @@
+// The producer, one thread: brings tiles to shared memory by TMA, ahead of the consumers and across query tiles.
+
+// Rows of a head, a panel of their columns after the other.
+__device__ __forceinline__ void load_rows(shared_address to, const TensorMap& map, shared_address full, int rows,
+                                          int first_row, int head) {
+  arrive_expecting(full, rows * head_dim * 2);
+#pragma unroll
+  for (int p = 0; p < row_panels; ++p) load_box(to + p * rows * 128, map, full, p * 64, first_row, head);
+}
+
+__device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& q_map, const TensorMap& k_map,
+                                        const TensorMap& v_map, int S, int heads) {
+  RingPlace<stages> place;
+//% if q_operand != 'global'
+  u32 query_parity = 1;  // of the phase in which the query tile was freed
+//% end
+  for_each_work(S, heads, [&](const Work& work) {
+//% if q_operand != 'global'
+//%   if persistent
+    wait_for(smem.query_free(), query_parity);
+    query_parity ^= 1;
+//%   end
+    load_rows(smem.query(), q_map, smem.query_full(), tile_q, work.first_row, work.head);
+//% end
+    for (int first = first_tile_of(work, 0); first < work.tiles; first += tile_step) {
+#pragma unroll
+      for (int group = 0; group < groups; ++group) {
+        if (first + group < work.tiles) {
+          const int first_key = first_key_of(first + group, work);
+          wait_for(smem.barrier(keys_free, group, place.stage), place.free_parity());
+          load_rows(smem.keys(group, place.stage), k_map, smem.barrier(keys_full, group, place.stage), tile_k,
+                    first_key, work.head);
+          wait_for(smem.barrier(values_free, group, place.stage), place.free_parity());
+          load_rows(smem.values(group, place.stage), v_map, smem.barrier(values_full, group, place.stage), tile_k,
+                    first_key, work.head);
+        }
+      }
+      place.advance();
+    }
+  });
+}

@@ -1,0 +1,29 @@
+    // Scores of a tile are multiplied together with the output of the one before.
+    if (first_tile < work.tiles) {
+      start_scores(scores, place);
+      wait_for_products<0>();
+      weigh_scores(scores, place, first_tile);
+      follow(scores);
+      for (int i = first_tile + tile_step; i < work.tiles; i += tile_step) {
+        const RingPlace<stages> before = place;
+        place.advance();
+//% if schedule == 'ping_pong'
+        wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());  // not while it is our turn
+        wait_for_turn();
+//% end
+        start_scores(scores, place);
+        start_output(before);
+//% if schedule == 'ping_pong'
+        pass_turn();
+//% end
+        wait_for_products<1>();
+        weigh_scores(scores, place, i);
+        wait_for_products<0>();
+        finish_output(before);
+        follow(scores);
+      }
+      start_output(place);
+      wait_for_products<0>();
+      finish_output(place);
+      place.advance();
+    }
