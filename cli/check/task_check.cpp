@@ -144,7 +144,7 @@ class Checker {
   }
 
   std::variant<Binary, Failure> compile(const Program& program) {
-    const auto key = std::tuple(program.source, program.max_registers, kernels_of(program));
+    const auto key = std::tuple(program.source, program.max_registers, kernels_of(program), variables_of(program));
     auto known = compiled_.find(key);
     if (known == compiled_.end())
       known = compiled_.emplace(key, compiler_->compile(program, request_.device.arch)).first;
@@ -284,6 +284,7 @@ class Checker {
     BufferSet buffers(*gpu, plan.tensors);
     if (buffers.attach_workspaces(plan.workspaces)) return {};
     buffers.prepare(inputs, 0);
+    if (gpu->fill_constants(*module, plan, buffers.addresses())) return {};
     std::string printed;
     for (const Launch& launch : plan.launches) {
       std::vector<std::vector<std::byte>> arguments;
@@ -310,7 +311,8 @@ class Checker {
   const Task& task_;
   const CheckRequest& request_;
   std::unique_ptr<Compiler> compiler_;
-  std::map<std::tuple<std::string, int, std::vector<std::string>>, std::variant<Binary, Failure>> compiled_;
+  using Names = std::vector<std::string>;
+  std::map<std::tuple<std::string, int, Names, Names>, std::variant<Binary, Failure>> compiled_;
 };
 
 }  // namespace

@@ -34,11 +34,13 @@ Limits usual_limits(DType dtype) {
 
 Limits limits_of_output(const Task& task, const Tensor& output, const Bindings& options, const Limits& objective) {
   const DType dtype = dtype_of(output, options);
+  // Codes stand for real numbers, and are as coarse as a narrow float.
+  const bool codes = is_integer(dtype) && !output.scale.empty();
   Limits limits = objective;
   if (output.limits) {
     limits = *output.limits;
-  } else if (is_integer(dtype) || !task.has_limits) {
-    limits = usual_limits(dtype);
+  } else if ((is_integer(dtype) && !codes) || !task.has_limits) {
+    limits = usual_limits(codes ? DType::e4m3 : dtype);
   }
   if (!limits.exact && limits.row_l2 == 0) limits.row_l2 = kRowFactor * limits.relative_l2;
   return limits;

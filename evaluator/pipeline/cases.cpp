@@ -7,6 +7,7 @@
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
 #include "evaluator/base/random.h"
+#include "evaluator/device/constants.h"
 
 namespace evo {
 namespace {
@@ -177,6 +178,11 @@ class Planner {
 double work_of(const Task& task, const Bindings& options, const Shape& shape) {
   const Floor floor = floor_of(task, options, shape);
   return static_cast<double>(floor.flops) + 8.0 * static_cast<double>(floor.bytes);
+}
+
+std::span<const std::size_t> rotation_of(const TimedShape& timed, const Plan& plan) {
+  const std::span all(timed.rotation);
+  return constants_hold_inputs(plan) ? all.first(std::min<std::size_t>(all.size(), 1)) : all;
 }
 
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt) {
