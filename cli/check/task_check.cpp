@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "cli/check/argument_check.h"
+#include "cli/check/constant_check.h"
 #include "cli/check/gene_use.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
@@ -130,6 +131,8 @@ class Checker {
       const Plan& plan = program.plans.at(shape.one.shape.name);
       if (const std::vector<std::string> wrong = wrong_arguments(binary, plan, plan.launches.front()); !wrong.empty())
         return fail(wrong.front());
+      if (const std::vector<std::string> zero = unfilled_constants(binary, plan); !zero.empty())
+        return fail(fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero.front()));
       const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
       DeviceServer server(*gpu);
       const auto reply = run(server, binary, plan, reference_recipe(task_, shape.one.recipe));
@@ -245,6 +248,9 @@ class Checker {
     const std::vector<std::string> kernels = gpu->kernels(*module);
     of_family.kernels.clear();
     for (const std::string& kernel : kernels) of_family.kernels.push_back(list_of_kernels({&kernel, 1}));
+    for (std::string& zero : unfilled_constants(binary, plan))
+      if (std::ranges::find(of_family.zero_constants, zero) == of_family.zero_constants.end())
+        of_family.zero_constants.push_back(std::move(zero));
     std::string first;
     for (const Launch& launch : plan.launches) {
       for (std::string& wrong : wrong_arguments(binary, plan, launch)) {
@@ -318,7 +324,7 @@ class Checker {
 }  // namespace
 
 bool FamilyCheck::fine() const {
-  return unused_genes.empty() && arguments.empty() && std::ranges::all_of(shapes, &ShapeCheck::fine);
+  return unused_genes.empty() && arguments.empty() && zero_constants.empty() && std::ranges::all_of(shapes, &ShapeCheck::fine);
 }
 
 bool TaskCheck::fine() const {

@@ -22,6 +22,7 @@
 #include "engine/task/argument.h"
 #include "engine/task/draw.h"
 #include "engine/task/family.h"
+#include "engine/task/kernel_functions.h"
 #include "engine/task/t1.h"
 
 namespace evo {
@@ -183,29 +184,6 @@ std::optional<TensorArgument> tensor_argument(std::string_view text) {
   return tensor;
 }
 
-/// The names of the __global__ functions of a text.
-std::vector<std::string> kernels_in(const std::string& source) {
-  std::vector<std::string> names;
-  for (std::size_t at = source.find("__global__"); at != std::string::npos; at = source.find("__global__", at + 1)) {
-    // void, __launch_bounds__(256, 2), and then the name with its bracket.
-    std::string word;
-    int depth = 0;
-    for (std::size_t i = at + 10; i < source.size() && source[i] != '{' && source[i] != ';'; ++i) {
-      const char c = source[i];
-      if (depth == 0 && is_name_character(c)) {
-        if (i == 0 || !is_name_character(source[i - 1])) word.clear();
-        word += c;
-      } else if (c == '(' && depth++ == 0 && word != "__launch_bounds__") {
-        if (std::ranges::find(names, word) == names.end()) names.push_back(word);
-        break;
-      } else if (c == ')') {
-        --depth;
-      }
-    }
-  }
-  return names;
-}
-
 /// A function in a file of the author's.
 struct FunctionPlace {
   std::string file;  ///< As the short form names it.
@@ -302,7 +280,7 @@ class Reader {
       found.function = trim(std::string_view(text).substr(colon + 1));
     }
     const std::string& source = source_of(place, found.file);
-    const std::vector<std::string> kernels = kernels_in(source);
+    const std::vector<std::string> kernels = kernel_functions(source);
     if (kernels.empty()) place.fail(fmt::format("{} has no __global__ function", found.file));
     if (found.function.empty() && kernels.size() == 1) found.function = kernels.front();
     if (found.function.empty())
