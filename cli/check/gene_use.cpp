@@ -104,6 +104,11 @@ Names names_in_expressions(const Family& family) {
     for (const auto* parts : {&map.dims, &map.strides_bytes, &map.box})
       for (const Expression& part : *parts) add(part);
   }
+  for (const ConstantSpec& constant : family.constants) {
+    add(constant.when);
+    for (const FieldSpec& field : constant.value.fields)
+      for (const Expression& component : field.components) add(component);
+  }
   for (const LaunchSpec& launch : family.launches) {
     for (const auto* parts : {&launch.grid, &launch.block, &launch.cluster})
       for (const Expression& part : *parts) add(part);

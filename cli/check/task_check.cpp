@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "cli/check/argument_check.h"
+#include "cli/check/constant_check.h"
 #include "cli/check/gene_use.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
@@ -131,6 +132,8 @@ class Checker {
       const Plan& plan = program.plans.at(shape.one.shape.name);
       if (const std::vector<std::string> wrong = wrong_arguments(binary, plan, plan.launches.front()); !wrong.empty())
         return fail(wrong.front());
+      if (const std::vector<std::string> zero = unfilled_constants(binary, plan); !zero.empty())
+        return fail(fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero.front()));
       const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
       DeviceServer server(*gpu);
       const auto reply = run(server, binary, plan, reference_recipe(task_, shape.one.recipe));
@@ -145,7 +148,7 @@ class Checker {
   }
 
   std::variant<Binary, Failure> compile(const Program& program) {
-    const auto key = std::tuple(program.source, program.max_registers, kernels_of(program));
+    const auto key = std::tuple(program.source, program.max_registers, kernels_of(program), variables_of(program));
     auto known = compiled_.find(key);
     if (known == compiled_.end())
       known = compiled_.emplace(key, compiler_->compile(program, request_.device.arch)).first;
@@ -246,6 +249,9 @@ class Checker {
     const std::vector<std::string> kernels = gpu->kernels(*module);
     of_family.kernels.clear();
     for (const std::string& kernel : kernels) of_family.kernels.push_back(list_of_kernels({&kernel, 1}));
+    for (std::string& zero : unfilled_constants(binary, plan))
+      if (std::ranges::find(of_family.zero_constants, zero) == of_family.zero_constants.end())
+        of_family.zero_constants.push_back(std::move(zero));
     std::string first;
     for (const Launch& launch : plan.launches) {
       for (std::string& wrong : wrong_arguments(binary, plan, launch)) {
@@ -285,6 +291,7 @@ class Checker {
     BufferSet buffers(*gpu, plan.tensors);
     if (buffers.attach_workspaces(plan.workspaces)) return {};
     buffers.prepare(inputs, 0);
+    if (gpu->fill_constants(*module, plan, buffers.addresses())) return {};
     std::string printed;
     for (const Launch& launch : plan.launches) {
       std::vector<std::vector<std::byte>> arguments;
@@ -311,13 +318,14 @@ class Checker {
   const Task& task_;
   const CheckRequest& request_;
   std::unique_ptr<Compiler> compiler_;
-  std::map<std::tuple<std::string, int, std::vector<std::string>>, std::variant<Binary, Failure>> compiled_;
+  using Names = std::vector<std::string>;
+  std::map<std::tuple<std::string, int, Names, Names>, std::variant<Binary, Failure>> compiled_;
 };
 
 }  // namespace
 
 bool FamilyCheck::fine() const {
-  return unused_genes.empty() && arguments.empty() && std::ranges::all_of(shapes, &ShapeCheck::fine);
+  return unused_genes.empty() && arguments.empty() && zero_constants.empty() && std::ranges::all_of(shapes, &ShapeCheck::fine);
 }
 
 bool TaskCheck::fine() const {

@@ -28,7 +28,8 @@ std::string kept_text(const Binary& binary) {
                       {"spill_bytes", binary.build.spill_bytes},
                       {"static_smem_bytes", binary.build.static_smem_bytes},
                       {"stack_bytes", binary.build.stack_bytes},
-                      {"kernels", binary.build.kernels}};
+                      {"kernels", binary.build.kernels},
+                      {"variables", binary.build.variables}};
   return build.dump() + "\n" + binary.ptx;
 }
 
@@ -48,12 +49,19 @@ std::optional<Binary> read_kept(const std::filesystem::path& path) {
   binary.build.spill_bytes = build.value("spill_bytes", 0);
   binary.build.static_smem_bytes = build.value("static_smem_bytes", 0);
   binary.build.stack_bytes = build.value("stack_bytes", 0);
-  if (const auto kernels = build.find("kernels"); kernels != build.end() && kernels->is_object()) {
-    for (const auto& [name, ptx_name] : kernels->items())
-      if (ptx_name.is_string()) binary.build.kernels[name] = ptx_name.get<std::string>();
+  for (const auto& [key, names] :
+       {std::pair("kernels", &binary.build.kernels), std::pair("variables", &binary.build.variables)}) {
+    const auto kept = build.find(key);
+    if (kept == build.end() || !kept->is_object()) continue;
+    for (const auto& [name, ptx_name] : kept->items())
+      if (ptx_name.is_string()) (*names)[name] = ptx_name.get<std::string>();
   }
   binary.ptx = text.substr(end + 1);
   return binary;
+}
+
+bool has_all(const std::map<std::string, std::string>& known, const std::vector<std::string>& wanted) {
+  return std::ranges::all_of(wanted, [&](const std::string& name) { return known.contains(name); });
 }
 
 }  // namespace
@@ -89,8 +97,9 @@ std::variant<Binary, Failure> Modeller::compiled(const Program& program) {
       kept_ / fmt::format("{}_{}_nvrtc{}.ptx", program.source_hash, info_.arch, compiler_->version());
   if (!kept_.empty()) {
     std::optional<Binary> binary = read_kept(path);
-    const auto is_known = [&](const std::string& kernel) { return binary->build.kernels.contains(kernel); };
-    if (binary && std::ranges::all_of(kernels_of(program), is_known)) return *std::move(binary);
+    if (binary && has_all(binary->build.kernels, kernels_of(program)) &&
+        has_all(binary->build.variables, variables_of(program)))
+      return *std::move(binary);
   }
   auto result = compiler_->compile(program, info_.arch);
   if (const auto* binary = std::get_if<Binary>(&result); binary != nullptr && !kept_.empty())

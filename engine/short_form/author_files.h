@@ -47,7 +47,4 @@ class AuthorFiles {
   std::map<std::string, File> files_;  // by their paths without "." and inner ".."
 };
 
-/// The names of the __global__ functions of a text.
-std::vector<std::string> kernels_in(const std::string& source);
-
 }  // namespace evo

@@ -26,6 +26,7 @@
 #include "engine/task/argument.h"
 #include "engine/task/draw.h"
 #include "engine/task/family.h"
+#include "engine/task/kernel_functions.h"
 #include "engine/task/t1.h"
 
 namespace evo {
@@ -51,6 +52,15 @@ std::string name_from(const std::string& file) {
 
 bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_name_character(text[at - 1])) && (end == text.size() || !is_name_character(text[end])))
+      return true;
+  }
+  return false;
 }
 
 /// How CUDA's headers call an element in a kernel.
@@ -99,6 +109,7 @@ class Reader {
                       "specialised",
                       "shapes",
                       "arguments",
+                      "constants",
                       "problem_size",
                       "grid",
                       "grid_div_x",
@@ -113,6 +124,7 @@ class Reader {
                       "reference_block",
                       "reference_shared",
                       "reference_arguments",
+                      "reference_constants",
                       "limits",
                       "deterministic",
                       "requires",
@@ -136,6 +148,7 @@ class Reader {
     options();
     arguments();
     limits();
+    constants();
     restrictions();
     geometry();
     first_genome();
@@ -177,7 +190,7 @@ class Reader {
       place.fail(error.what());
     }
     const std::string source = sources_.whole_text(found.file);
-    const std::vector<std::string> kernels = kernels_in(source);
+    const std::vector<std::string> kernels = kernel_functions(source);
     if (kernels.empty()) place.fail(fmt::format("{} has no __global__ function", found.file));
     if (found.function.empty() && kernels.size() == 1) found.function = kernels.front();
     if (found.function.empty())
@@ -392,7 +405,6 @@ class Reader {
         arguments_.push_back(item.text());
       }
     }
-    if (!task_.contains("inputs")) task_["inputs"] = Json::array();
     if (!task_.contains("outputs"))
       place.fail("no output: write one as \"y=out float[N]\", or \"inout\" where it is read, too");
   }
@@ -405,14 +417,41 @@ class Reader {
     place.fail(fmt::format("'{}' is no type{}", type, suggestion(type, type_names())));
   }
 
+  /// Variables and what fills them: an input by name or as `arguments` write one, or a value.
+  void constants() {
+    if (const auto place = root_.find("constants")) {
+      for (const auto& [symbol, item] : place->members()) {
+        const JsonPlace value = item.is_object() ? item.at("value") : item;
+        const std::string author = "constants." + symbol;
+        family_origin(author, author);
+        const auto tensor = value.read_as(parse_tensor);
+        if (tensor) {
+          add_tensor(value, *tensor, author);
+        } else {
+          check_names(value, value.read_as(parse_argument));
+        }
+        Json filled = {{"value", tensor ? tensor->name : value.text()}};
+        if (item.is_object()) filled.update(without(json_["constants"][symbol], "value"));
+        constants_[symbol] = filled.size() == 1 ? filled["value"] : filled;
+      }
+    }
+    if (!task_.contains("inputs")) task_["inputs"] = Json::array();
+  }
+
+  static Json without(Json object, const char* key) {
+    object.erase(key);
+    return object;
+  }
+
   /// A tensor's name alone may be one that is given before.
   void check_names(const JsonPlace& place, const ArgumentSpec& argument) const {
-    if (argument.may_be_name && std::ranges::find(arguments_, argument.text) != arguments_.end()) return;
+    if (argument.may_be_name && tensors_.contains(argument.text)) return;
     for (const FieldSpec& field : argument.fields)
       for (const Expression& component : field.components) scope_.check(place, component);
   }
 
   void add_tensor(const JsonPlace& place, const TensorNotation& tensor, const std::string& author) {
+    tensors_.insert(tensor.name);
     Json json = {{"name", tensor.name}};
     std::vector<std::string> dims = tensor.dims, strides = tensor.strides;
     const auto type = type_named(tensor.type);
@@ -651,7 +690,7 @@ class Reader {
   }
 
   /// What is known when a kernel is compiled: options and specialised sizes.
-  std::string constants() const {
+  std::string known_macros() const {
     std::string text;
     for (const auto& [name, values] : options_) {
       if (!is_type_option(name)) {
@@ -686,7 +725,7 @@ class Reader {
         fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n", base_name(kernel_.file));
     for (const Json& gene : family_["genes"])
       if (is_macro(gene["name"])) text += fmt::format("#define {0} ${{{0}}}\n", gene["name"].get<std::string>());
-    form_.files[family_folder_ + "kernel.cu"] = text + constants() + include_line(kernel_.file);
+    form_.files[family_folder_ + "kernel.cu"] = text + known_macros() + include_line(kernel_.file);
   }
 
   void reference() {
@@ -705,6 +744,7 @@ class Reader {
     const std::string smem = shared ? shared->expression().text() : given ? "" : shared_;
     if (!smem.empty()) reference["dynamic_smem"] = with_values(smem, first_);
     reference["arguments"] = reference_arguments();
+    if (const Json constants = reference_constants(place); !constants.empty()) reference["constants"] = constants;
     if (typed_outputs_) reference["typed_outputs"] = true;
     for (const char* key : {"grid", "block"})
       task_origin(fmt::format("reference.{}", key),
@@ -718,7 +758,7 @@ class Reader {
     if (place.file == kernel_.file)
       for (const auto& [gene, value] : first_)
         if (is_macro(gene)) text += fmt::format("#define {} {}\n", gene, expr::to_string(value));
-    form_.files[folder_ + "reference.cu"] = text + constants() + include_line(place.file);
+    form_.files[folder_ + "reference.cu"] = text + known_macros() + include_line(place.file);
   }
 
   /// "reduce<${tile}>" with the first genome's tile: a reference reads no genes.
@@ -752,6 +792,28 @@ class Reader {
     return list;
   }
 
+  /// Without `reference_constants`: those of the kernel's that the reference's file has.
+  Json reference_constants(const FunctionPlace& place) {
+    const bool given = root_.find("reference_constants").has_value();
+    const char* key = given ? "reference_constants" : "constants";
+    const std::string source = sources_.whole_text(place.file);
+    Json all = Json::object();
+    for (const auto& [symbol, filled] : given ? json_[key].items() : constants_.items()) {
+      if (!given && !has_word(source, symbol.substr(symbol.rfind(':') + 1))) continue;
+      all[symbol] = with_first(filled);
+      task_origin("reference.constants." + symbol, fmt::format("{}.{}", key, symbol));
+    }
+    return all;
+  }
+
+  /// The expressions of a constant with the genes of the first genome.
+  Json with_first(Json filled) const {
+    if (filled.is_string()) return with_values(filled.get<std::string>(), first_);
+    for (Json& part : filled)
+      if (part.is_string()) part = with_values(part.get<std::string>(), first_);
+    return filled;
+  }
+
   bool reads_facts(const Expression& condition) const {
     const Bindings facts = facts_of(DeviceLimits{});
     const std::vector<std::string> names = condition.names();
@@ -766,6 +828,7 @@ class Reader {
     json["genes"] = family_["genes"];
     if (family_.contains("constraints")) json["constraints"] = family_["constraints"];
     if (root_.find("max_registers")) json["max_registers"] = json_["max_registers"];
+    if (!constants_.empty()) json["constants"] = constants_;
     json["launches"] = family_["launches"];
     form_.files[family_folder_ + "family.json"] = laid_out(json) + "\n";
   }
@@ -804,7 +867,7 @@ class Reader {
   FunctionPlace kernel_, reference_;
   std::vector<std::string> parameters_, specialised_;
   std::map<std::string, std::vector<Value>> options_;
-  std::set<std::string> genes_;
+  std::set<std::string> genes_, tensors_;
   std::vector<std::string> arguments_, grid_, block_;
   std::string shared_;
   bool typed_outputs_ = false;
@@ -812,6 +875,7 @@ class Reader {
   Bindings first_;              // the first legal genome
   Json task_ = Json::object();  // parts of task.json and family.json
   Json family_ = Json::object();
+  Json constants_ = Json::object();
   ShortForm form_;
 };
 

@@ -37,6 +37,10 @@ Number number_of(const Expression& expression, DType dtype, const Bindings& know
 
 }  // namespace
 
+bool is_variable_name(std::string_view text) {
+  return is_kernel_name(text) && text.find('<') == std::string_view::npos;
+}
+
 ArgumentSpec parse_argument(std::string_view text) {
   ArgumentSpec argument;
   const std::string_view whole = trim(text);

@@ -29,6 +29,16 @@ struct ArgumentSpec {
   bool may_be_name = false;  ///< The text is an identifier: a tensor, workspace or tensor map where there is one.
 };
 
+/// A variable of the kernel's module and what fills it before a call: "d_filter": "filter".
+struct ConstantSpec {
+  std::string symbol;  ///< As C++ calls it.
+  ArgumentSpec value;  ///< An input of the task, or by value.
+  Expression when;
+};
+
+/// The name of a variable in C++: "d_filter", "ns::weights".
+bool is_variable_name(std::string_view text);
+
 /// Throws usage_error for an unknown type, a wrong number of components, and what is no expression.
 ArgumentSpec parse_argument(std::string_view text);
 

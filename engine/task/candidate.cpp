@@ -54,6 +54,9 @@ std::string text_of(const Plan& plan) {
         fmt::format("m {} {} {} {} {} {} {}\n", static_cast<int>(m.source.kind), m.source.index, name_of(m.dtype),
                     fmt::join(m.dims, ","), fmt::join(m.strides_bytes, ","), fmt::join(m.box, ","), m.swizzle_bytes);
   }
+  for (const Constant& c : plan.constants)
+    text += fmt::format("c {} {} {} {}\n", c.symbol, static_cast<int>(c.source.kind), c.source.index,
+                        fields_text(c.source.fields));
   for (const Launch& l : plan.launches) {
     text += fmt::format("l {} {} {} {} {} {}", l.kernel, fmt::join(l.grid, ","), fmt::join(l.block, ","),
                         fmt::join(l.cluster, ","), l.dynamic_smem_bytes, l.programmatic);
@@ -82,6 +85,13 @@ std::vector<std::string> kernels_of(const Program& program) {
   for (const auto& [shape, plan] : program.plans)
     for (const Launch& launch : plan.launches) kernels.insert(launch.kernel);
   return {kernels.begin(), kernels.end()};
+}
+
+std::vector<std::string> variables_of(const Program& program) {
+  std::set<std::string> variables;
+  for (const auto& [shape, plan] : program.plans)
+    for (const Constant& constant : plan.constants) variables.insert(constant.symbol);
+  return {variables.begin(), variables.end()};
 }
 
 LineMap lines_of(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,

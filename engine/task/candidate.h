@@ -48,6 +48,9 @@ Candidate make_candidate(const SourceTree& tree, const Task& task, const Family&
 /// The kernels that the plans launch, each once.
 std::vector<std::string> kernels_of(const Program& program);
 
+/// The variables that the plans fill, each once.
+std::vector<std::string> variables_of(const Program& program);
+
 /// Where the lines of a program's source come from, unless the templates have changed since it was made: then empty.
 LineMap lines_of(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
                  const Bindings& options, const Program& program, const Bindings& facts);

@@ -24,11 +24,17 @@ struct Build {
   std::string flags = {};  ///< What the compiler was given, separated by spaces; empty: unknown.
   /// What launches may call its kernels ("scale", "ns::scale", "reduce<float, 256>"), and their names in the PTX.
   std::map<std::string, std::string> kernels = {};
+  std::map<std::string, std::string> variables = {};  ///< The same of those that plans fill ("ns::weights").
 
   /// A name that is not among `kernels` stands for itself.
-  const std::string& ptx_name(const std::string& kernel) const {
-    const auto found = kernels.find(kernel);
-    return found == kernels.end() ? kernel : found->second;
+  const std::string& ptx_name(const std::string& kernel) const { return name_in(kernels, kernel); }
+  /// The same of `variables`.
+  const std::string& variable_name(const std::string& symbol) const { return name_in(variables, symbol); }
+
+ private:
+  static const std::string& name_in(const std::map<std::string, std::string>& names, const std::string& wanted) {
+    const auto found = names.find(wanted);
+    return found == names.end() ? wanted : found->second;
   }
 };
 

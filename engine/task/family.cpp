@@ -36,7 +36,7 @@ class Loader {
 
   Family load() {
     root_.allow_only({"summary", "requires", "genes", "derived", "constraints", "workspaces", "tensor_maps",
-                      "max_registers", "launches"});
+                      "max_registers", "constants", "launches"});
     if (const auto summary = root_.find("summary")) family_.summary = summary->text();
     const NameScope facts(fact_names());
     program_scope_ = facts;
@@ -53,6 +53,7 @@ class Loader {
     family_.max_registers = program_scope_.read(root_, "max_registers", std::int64_t{0});
     workspaces();
     tensor_maps();
+    family_.constants = read_constants(root_, task_, plan_scope_);
     launches();
     return std::move(family_);
   }

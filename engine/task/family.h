@@ -68,6 +68,7 @@ struct Family {
   std::vector<Constraint> constraints;  ///< Over genes, derived values, facts, options and specialised parameters.
   std::vector<WorkspaceSpec> workspaces;
   std::vector<TensorMapSpec> tensor_maps;
+  std::vector<ConstantSpec> constants;
   std::vector<LaunchSpec> launches;
   Expression max_registers;  ///< Register cap handed to the compiler; 0: none.
   std::string kernel_path;   ///< "fp8_sdpa/mma_sync/kernel.cu"

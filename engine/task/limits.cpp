@@ -36,13 +36,15 @@ Limits usual_limits(DType dtype) {
 
 Limits limits_of_output(const Task& task, const Tensor& output, const Bindings& options, const Limits& objective) {
   const DType dtype = dtype_of(output, options);
+  // Codes stand for real numbers, and are as coarse as a narrow float.
+  const bool codes = is_integer(dtype) && !output.scale.empty();
   Limits limits = objective;
   const auto own =
       std::ranges::find_if(output.limits, [&](const OutputLimits& one) { return one.when.evaluate_bool(options); });
   if (own != output.limits.end()) {
     limits = own->limits;
-  } else if (is_integer(dtype) || !task.has_limits) {
-    limits = usual_limits(dtype);
+  } else if ((is_integer(dtype) && !codes) || !task.has_limits) {
+    limits = usual_limits(codes ? DType::e4m3 : dtype);
   }
   if (!limits.exact && limits.row_l2 == 0) limits.row_l2 = kRowFactor * limits.relative_l2;
   return limits;

@@ -72,12 +72,19 @@ struct TensorMap {
   std::uint32_t swizzle_bytes = 0;           ///< 0, 32, 64 or 128.
 };
 
+/// A variable of the program, __constant__ or __device__, that is filled before a call.
+struct Constant {
+  std::string symbol;  ///< As C++ calls it: "d_filter", "ns::weights".
+  Argument source;     ///< Kind tensor, an input all of whose bytes it gets, or value. As large as the variable.
+};
+
 /// The host side of a candidate for one shape: data, so that it runs on any device and cannot touch the
 /// harness.
 struct Plan {
   std::vector<PlanTensor> tensors;
   std::vector<Workspace> workspaces;
   std::vector<TensorMap> tensor_maps;
+  std::vector<Constant> constants;
   std::vector<Launch> launches;  ///< In stream order; together they are one call of the task.
 };
 

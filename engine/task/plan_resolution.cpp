@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -65,7 +66,7 @@ std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope, Si
     for (std::size_t i = 0; i < all.size(); ++i) {
       const DType dtype = dtype_of(all[i], scope);
       within(task, fmt::format("{}[{}].dims", key, i),
-             [&] { add(all[i], outputs && side == Side::reference ? reference_dtype(task, dtype) : dtype, outputs); });
+             [&] { add(all[i], outputs && side == Side::reference ? reference_dtype(task, all[i], dtype) : dtype, outputs); });
     }
   };
   add_all("inputs", task.inputs, false);
@@ -131,6 +132,14 @@ TensorMap tensor_map_of(const TensorMapSpec& spec, const Plan& plan, const Bindi
   return map;
 }
 
+/// A tensor that is absent fills nothing.
+void add_constant(const ConstantSpec& spec, const Bindings& scope, Plan& plan) {
+  if (!spec.when.evaluate_bool(scope)) return;
+  Argument source = argument_of(spec.value, plan, scope);
+  if (source.kind == Argument::Kind::tensor && plan.tensors[source.index].bytes == 0) return;
+  plan.constants.push_back({spec.symbol, std::move(source)});
+}
+
 std::string kernel_name(const TextTemplate& text, const Bindings& scope) {
   std::string name = text.render(scope);
   if (!is_kernel_name(name)) throw usage_error(fmt::format("kernel '{}' is not a name", name));
@@ -151,8 +160,9 @@ Launch launch_of(const LaunchSpec& spec, const Plan& plan, const Bindings& scope
 
 }  // namespace
 
-DType reference_dtype(const Task& task, DType dtype) {
+DType reference_dtype(const Task& task, const Tensor& output, DType dtype) {
   if (task.typed_reference) return dtype;
+  if (!output.scale.empty()) return DType::f32;
   return is_floating(dtype) && dtype != DType::f64 ? DType::f32 : dtype;
 }
 
@@ -174,6 +184,8 @@ Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, 
       if (spec.when.evaluate_bool(scope)) plan.tensor_maps.push_back(tensor_map_of(spec, plan, scope));
     });
   }
+  for (const ConstantSpec& spec : family.constants)
+    within(family, scope, "constants." + spec.symbol, [&] { add_constant(spec, scope, plan); });
   for (const LaunchSpec& spec : family.launches) {
     within(family, scope, "launch " + spec.kernel, [&] {
       if (spec.when.evaluate_bool(scope)) plan.launches.push_back(launch_of(spec, plan, scope));
@@ -198,6 +210,8 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
     launch.arguments.push_back(within(task, fmt::format("reference.arguments[{}]", i),
                                       [&] { return argument_of(task.reference_arguments[i], plan, scope); }));
   }
+  for (const ConstantSpec& spec : task.reference_constants)
+    within(task, "reference.constants." + spec.symbol, [&] { add_constant(spec, scope, plan); });
   plan.launches.push_back(std::move(launch));
   return plan;
 }

@@ -11,9 +11,9 @@ namespace evo {
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
                   const Shape& shape, const Bindings& facts);
 
-/// What the reference writes for an output of this dtype: floats, doubles where the task asks for them, and integers as
-/// they are; with typed outputs the dtype itself.
-DType reference_dtype(const Task& task, DType dtype);
+/// What the reference writes for an output whose codes have this dtype: floats, doubles where the task asks for them,
+/// integers as they are but real values (floats) where they have a scale; with typed outputs the dtype itself.
+DType reference_dtype(const Task& task, const Tensor& output, DType dtype);
 
 /// The host side of the task's reference kernel.
 Plan reference_plan(const Task& task, const Bindings& options, const Shape& shape);

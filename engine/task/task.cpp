@@ -111,7 +111,7 @@ class Loader {
     for (const JsonPlace& place : root_.at(key).items()) {
       if (outputs) {
         place.allow_only(
-            {"name", "dtype", "dims", "strides", "scale", "when", "inout", "draw", "limits", "any_of_equal"});
+            {"name", "dtype", "dims", "strides", "scale", "zero_point", "when", "inout", "draw", "limits", "any_of_equal"});
       } else {
         place.allow_only({"name", "dtype", "dims", "strides", "scale", "zero_point", "draw", "when"});
       }
@@ -188,11 +188,12 @@ class Loader {
           place.at("zero_point").fail("a tensor with zero points has a scale");
         if (tensor.scale.empty()) continue;
         const JsonPlace scale = place.at("scale");
-        require_known(scale, key == std::string_view("inputs") ? "input" : "output", tensor.scale, names_of(*tensors));
+        const std::string_view side = key == std::string_view("inputs") ? "input" : "output";
+        require_known(scale, side, tensor.scale, names_of(*tensors));
         check_scale(scale, tensor, *task_.tensor(tensor.scale));
         if (tensor.zero_point.empty()) continue;
         const JsonPlace zero_point = place.at("zero_point");
-        require_known(zero_point, "input", tensor.zero_point, names_of(task_.inputs));
+        require_known(zero_point, side, tensor.zero_point, names_of(*tensors));
         check_zero_point(zero_point, tensor, *task_.tensor(tensor.zero_point));
       }
     }
@@ -493,7 +494,7 @@ class Loader {
 
   void reference() {
     const JsonPlace place = root_.at("reference");
-    place.allow_only({"kernel", "grid", "block", "arguments", "dynamic_smem", "typed_outputs"});
+    place.allow_only({"kernel", "grid", "block", "arguments", "constants", "dynamic_smem", "typed_outputs"});
     task_.reference = task_.name + "/reference.cu";
     if (!tree_.contains(task_.reference)) place.fail(fmt::format("{} is missing", task_.reference));
     task_.reference_kernel = place.at("kernel").text();
@@ -513,6 +514,7 @@ class Loader {
         for (const Expression& component : field.components) scope_.check(argument, component);
       }
     }
+    task_.reference_constants = read_constants(place, task_, scope_);
   }
 
   void dims(const JsonPlace& place, std::string_view key, Expression (&into)[3]) const {

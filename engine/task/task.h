@@ -13,6 +13,9 @@
 
 namespace evo {
 
+class JsonPlace;
+class NameScope;
+
 /// What an output may differ from the oracle by, over all elements of one case. 0: not checked.
 struct Limits {
   double relative_l2 = 0;  ///< ||got - want|| / ||want||, at most.
@@ -41,7 +44,7 @@ struct Tensor {
   /// this tensor into equal groups (1: all; the dim itself: each), the last of which may be shorter. Missing dims
   /// are 1. Real value = (code - zero point) * scale. Empty: not quantised.
   std::string scale = {};
-  std::string zero_point = {};  ///< Inputs: an integer tensor of the scales' dims. Empty: 0.
+  std::string zero_point = {};  ///< An integer tensor of the scales' dims. Empty: 0.
   Draw draw = {};               ///< Inputs, and outputs that are read.
   Expression when = {};         ///< Over options. Where it is false the tensor is absent: kernels get a null pointer.
   bool inout = false;           ///< An output that holds drawn values before the call.
@@ -126,6 +129,7 @@ struct Task {
   Expression reference_grid[3];
   Expression reference_block[3];
   std::vector<ArgumentSpec> reference_arguments;
+  std::vector<ConstantSpec> reference_constants;
   Expression reference_smem;     ///< Dynamic shared memory, in bytes.
   bool typed_reference = false;  ///< The reference's outputs have the candidates' dtypes, not f32 in their place.
   bool self_consistent =
@@ -150,6 +154,11 @@ bool is_mutant_file(std::string_view path, std::string_view task);
 
 /// Reads NAME/task.json. Throws usage_error that names the file, the key and the reason.
 Task load_task(const SourceTree& tree, std::string_view name);
+
+/// Reads the key `constants` of an object, {SYMBOL: VALUE} or {SYMBOL: {"value": VALUE, "when": CONDITION}}, whose
+/// expressions see `scope`; none without the key. Throws usage_error for a tensor that cannot fill a variable: only
+/// dense inputs can.
+std::vector<ConstantSpec> read_constants(const JsonPlace& object, const Task& task, const NameScope& scope);
 
 /// Parses "1,8,512,64" or "B=1,H=8,S=512,D=64" or a shape's name. Values must be positive.
 Shape parse_shape(const Task& task, std::string_view text);

@@ -18,6 +18,7 @@ std::variant<Binary, Failure> Compiler::compile(const Program& program, std::str
   request.arch = arch;
   request.max_registers = program.max_registers;
   request.kernels = kernels_of(program);
+  request.variables = variables_of(program);
   auto compiled = compile(request);
   if (auto* failure = std::get_if<Failure>(&compiled)) return translated(std::move(*failure), program);
   return compiled;

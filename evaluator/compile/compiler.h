@@ -19,6 +19,8 @@ struct SourceRequest {
   /// The kernels that will be launched, by their C++ names. They must be there; instances of templates
   /// ("reduce<float, 256>") are made.
   std::vector<std::string> kernels = {};
+  /// The variables that will be filled, by their C++ names. They must be there.
+  std::vector<std::string> variables = {};
   std::vector<std::string> options = {};  ///< Of the compiler, after our own: "-DTILE=32".
   std::vector<std::string> include_folders = {};
 };
@@ -35,7 +37,7 @@ class Compiler {
   virtual std::string path() const = 0;     ///< Of its library.
 
   std::variant<Binary, Failure> compile(std::string_view source, std::string_view arch, int max_registers);
-  /// With the kernels of the program's plans. What a Failure says names lines of the templates.
+  /// With the kernels and variables of the program's plans. What a Failure says names lines of the templates.
   std::variant<Binary, Failure> compile(const Program& program, std::string_view arch);
 };
 

@@ -95,10 +95,11 @@ class NvrtcCompiler final : public Compiler {
   std::string path() const override { return nvrtc_.path; }
 
  private:
-  /// Compiles and makes these instances of templates.
-  std::variant<Binary, Failure> compile(const SourceRequest& request, const std::vector<std::string>& instances) const;
-  /// Why an instance cannot be made, with the kernels that there are.
-  Failure no_such_instance(const SourceRequest& request, Failure failure) const;
+  /// Compiles, makes these instances of templates and finds these variables.
+  std::variant<Binary, Failure> compile(const SourceRequest& request, const std::vector<std::string>& instances,
+                                        const std::vector<std::string>& variables) const;
+  /// Why an instance cannot be made, with the kernels that there are, or a variable not be found.
+  Failure no_such_name(const SourceRequest& request, Failure failure) const;
   std::vector<std::string> options_for(const SourceRequest& request, bool with_headers) const;
   /// Builds a program that has been created. What is wrong with the source is a Failure.
   std::variant<Binary, Failure> build(const NvrtcProgram& program, const std::string& arch,
@@ -151,19 +152,33 @@ bool is_instance(const std::string& kernel) {
   return kernel.find('<') != std::string::npos;
 }
 
-/// "reduce<float>: cannot determine which instance ..." from "__nv_name_map(2): error: cannot determine ...": the first
-/// name stands in line 2.
-std::string described_instance(const SourceRequest& request, std::string_view error) {
+std::vector<std::string> instances_of(const SourceRequest& request) {
   std::vector<std::string> instances;
   std::ranges::copy_if(request.kernels, std::back_inserter(instances), is_instance);
+  return instances;
+}
+
+/// An error in a wanted name.
+struct NameError {
+  bool of_variable = false;
+  std::string text;
+};
+
+/// "reduce<float>: cannot determine which instance ..." from "__nv_name_map(2): error: cannot determine ...": the first
+/// name stands in line 2, instances before variables.
+NameError described_name(const SourceRequest& request, std::string_view error) {
+  std::vector<std::string> names = instances_of(request);
+  const std::size_t instances = names.size();
+  names.insert(names.end(), request.variables.begin(), request.variables.end());
   std::string_view rest = error;
   if (rest.starts_with(kNamesFile)) rest.remove_prefix(kNamesFile.size());
   const std::size_t digits = std::min(rest.find(')'), rest.size());
   const auto line = number_in<std::size_t>(rest.substr(0, digits));
   constexpr std::string_view kError = "error: ";
   const std::size_t what = error.find(kError);
-  if (!line || *line < 2 || *line - 2 >= instances.size() || what == std::string_view::npos) return std::string(error);
-  return fmt::format("{}: {}", instances[*line - 2], error.substr(what + kError.size()));
+  if (!line || *line < 2 || *line - 2 >= names.size() || what == std::string_view::npos)
+    return {false, std::string(error)};
+  return {*line - 2 >= instances, fmt::format("{}: {}", names[*line - 2], error.substr(what + kError.size()))};
 }
 
 /// Gives every kernel of the program its name in C++. Says which of the wanted ones are not there.
@@ -197,12 +212,10 @@ nvrtcResult NvrtcCompiler::run(const NvrtcProgram& program, const std::vector<st
 
 std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& request) {
   require_arch(request.arch);
-  std::vector<std::string> instances;
-  std::ranges::copy_if(request.kernels, std::back_inserter(instances), is_instance);
-  auto compiled = compile(request, instances);
+  auto compiled = compile(request, instances_of(request), request.variables);
   if (auto* failure = std::get_if<Failure>(&compiled)) {
     const bool of_name = failure->log.find(kNamesFile) != std::string::npos;
-    return of_name ? no_such_instance(request, std::move(*failure)) : std::move(*failure);
+    return of_name ? no_such_name(request, std::move(*failure)) : std::move(*failure);
   }
   auto& binary = std::get<Binary>(compiled);
   if (auto reason = add_kernels(binary, request.kernels)) return compile_failure(*reason, binary.build.log);
@@ -210,28 +223,37 @@ std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& reques
 }
 
 std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& request,
-                                                     const std::vector<std::string>& instances) const {
+                                                     const std::vector<std::string>& instances,
+                                                     const std::vector<std::string>& variables) const {
   const bool with_headers = needs_headers(request.source) || !request.include_folders.empty();
   const NvrtcProgram program(api(), request, with_headers ? standard_headers() : std::span<const HeaderText>());
   require(program.created(), "nvrtcCreateProgram");
-  for (const std::string& instance : instances)
-    require(api().add_name_expression(program.get(), instance.c_str()), "nvrtcAddNameExpression");
+  const auto address_of = [](const std::string& variable) { return "&" + variable; };
+  const auto add = [&](const std::string& expression) {
+    require(api().add_name_expression(program.get(), expression.c_str()), "nvrtcAddNameExpression");
+  };
+  for (const std::string& instance : instances) add(instance);
+  for (const std::string& variable : variables) add(address_of(variable));
   auto built = build(program, request.arch, options_for(request, with_headers));
-  if (auto* binary = std::get_if<Binary>(&built)) {
-    for (const std::string& instance : instances) {
-      const char* name = nullptr;
-      require(api().lowered_name(program.get(), instance.c_str(), &name), "nvrtcGetLoweredName");
-      binary->build.kernels[instance] = name;
-    }
-  }
+  auto* binary = std::get_if<Binary>(&built);
+  if (binary == nullptr) return built;
+  const auto lowered = [&](const std::string& expression) -> std::string {
+    const char* name = nullptr;
+    require(api().lowered_name(program.get(), expression.c_str(), &name), "nvrtcGetLoweredName");
+    return name;
+  };
+  for (const std::string& instance : instances) binary->build.kernels[instance] = lowered(instance);
+  for (const std::string& variable : variables) binary->build.variables[variable] = lowered(address_of(variable));
   return built;
 }
 
-Failure NvrtcCompiler::no_such_instance(const SourceRequest& request, Failure failure) const {
-  auto compiled = compile(request, {});
+Failure NvrtcCompiler::no_such_name(const SourceRequest& request, Failure failure) const {
+  auto compiled = compile(request, {}, {});
   const auto* other = std::get_if<Failure>(&compiled);
   if (other != nullptr && other->reason != kNoKernel) return *other;
-  failure.reason = fmt::format("the program has no kernel {}", described_instance(request, failure.reason));
+  const NameError error = described_name(request, failure.reason);
+  failure.reason = fmt::format("the program has no {} {}", error.of_variable ? "variable" : "kernel", error.text);
+  if (error.of_variable) return failure;
   // A source whose kernels are all templates has none until an instance is made.
   if (const auto* binary = std::get_if<Binary>(&compiled))
     failure.reason += "; there are: " + list_of_kernels(ptx_text::kernels(binary->ptx));

@@ -9,6 +9,7 @@
 
 #include "engine/base/text.h"
 #include "evaluator/cuda/tensor_map.h"
+#include "evaluator/device/constants.h"
 #include "evaluator/numbers/elements.h"
 
 namespace evo::cuda {
@@ -63,9 +64,31 @@ std::optional<Failure> BoundCall::bind(CUmodule module, const Build& build, cons
       zeroed_.push_back({workspace.name, buffers.workspaces.at(i), workspace.bytes});
     }
   }
+  for (const Constant& constant : plan.constants) {
+    if (std::optional<Failure> failure = bind_constant(module, build, plan, buffers, constant)) return failure;
+  }
   for (const Launch& launch : plan.launches) {
     if (std::optional<Failure> failure = bind_launch(module, build, plan, buffers, launch)) return failure;
   }
+  return std::nullopt;
+}
+
+std::optional<Failure> BoundCall::bind_constant(CUmodule module, const Build& build, const Plan& plan,
+                                                const Buffers& buffers, const Constant& constant) {
+  Filled filled;
+  filled.symbol = constant.symbol;
+  const CUresult found = driver_->module_variable(&filled.address, &filled.bytes, module,
+                                                  build.variable_name(constant.symbol).c_str());
+  if (found != CUDA_SUCCESS && found != CUDA_ERROR_NOT_FOUND)
+    return candidate_failure(*driver_, found, fmt::format("variable {}", constant.symbol));
+  const auto size = found == CUDA_SUCCESS ? std::optional<std::uint64_t>(filled.bytes) : std::nullopt;
+  if (auto failure = misfit(constant, plan, size)) return failure;
+  if (constant.source.kind == Argument::Kind::tensor) {
+    filled.input = buffers.tensors.at(constant.source.index);
+  } else {
+    filled.value = bytes_of(constant.source.fields);
+  }
+  filled_.push_back(std::move(filled));
   return std::nullopt;
 }
 
@@ -145,6 +168,17 @@ std::optional<Failure> BoundCall::opt_in(const BoundLaunch& bound, const Plan& p
   }
   if (volume(launch.cluster) > kPortableClusterSize) {
     return set(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, "as non-portable cluster size");
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> BoundCall::fill_constants(CUstream stream) const {
+  for (const Filled& filled : filled_) {
+    const CUresult result =
+        filled.input != 0 ? driver_->copy_on_device(filled.address, filled.input, filled.bytes, stream)
+                          : driver_->copy_to_device(filled.address, filled.value.data(), filled.bytes, stream);
+    if (result != CUDA_SUCCESS)
+      return candidate_failure(*driver_, result, fmt::format("filling variable {}", filled.symbol));
   }
   return std::nullopt;
 }

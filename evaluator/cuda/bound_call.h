@@ -20,6 +20,9 @@ class BoundCall {
   BoundCall(const Driver& driver, CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers,
             std::optional<Failure>& failure);
 
+  /// Fills the variables of the program that the plan names. Timed calls leave it out.
+  std::optional<Failure> fill_constants(CUstream stream) const;
+
   /// Puts one call into the stream, or into the graph being captured: zeroes workspaces that must be zero, then
   /// launches.
   std::optional<Failure> enqueue(CUstream stream) const;
@@ -38,7 +41,17 @@ class BoundCall {
     std::size_t bytes = 0;
   };
 
+  struct Filled {
+    std::string symbol;
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    CUdeviceptr input = 0;  ///< Where the bytes are; 0: in `value`.
+    Value value;
+  };
+
   std::optional<Failure> bind(CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers);
+  std::optional<Failure> bind_constant(CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers,
+                                       const Constant& constant);
   std::optional<Failure> bind_launch(CUmodule module, const Build& build, const Plan& plan, const Buffers& buffers,
                                      const Launch& launch);
   std::optional<Failure> bind_arguments(const Plan& plan, const Buffers& buffers, BoundLaunch& bound) const;
@@ -47,6 +60,7 @@ class BoundCall {
   std::optional<Failure> enqueue(const BoundLaunch& bound, CUstream stream) const;
 
   const Driver* driver_;
+  std::vector<Filled> filled_;
   std::vector<Zeroed> zeroed_;
   std::vector<BoundLaunch> launches_;
 };

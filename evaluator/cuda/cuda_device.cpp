@@ -93,6 +93,7 @@ class CudaDevice final : public Device {
     std::optional<Failure> failure;
     const auto& loaded = dynamic_cast<const LoadedModule&>(module);
     const BoundCall call(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
+    if (!failure) failure = call.fill_constants(stream_.get());
     if (!failure) failure = call.enqueue(stream_.get());
     settle(failure);
     return failure;
@@ -108,6 +109,8 @@ class CudaDevice final : public Device {
       calls.emplace_back(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
       if (failure) return {};
     }
+    if (!calls.empty()) failure = calls.front().fill_constants(stream_.get());
+    if (failure) return {};
     const TimingContext context{*driver_, stream_.get(), monitor_.get(), seconds_};
     Timing timing = request.cold ? time_cold(context, calls, flush_buffer(), request, failure)
                                  : time_warm(context, calls, request, failure);

@@ -36,6 +36,7 @@ const char* bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.module_load, "cuModuleLoadData");
   bind(driver.module_unload, "cuModuleUnload");
   bind(driver.module_function, "cuModuleGetFunction");
+  bind(driver.module_variable, "cuModuleGetGlobal_v2");
   bind(driver.function_set_attribute, "cuFuncSetAttribute");
   bind(driver.launch, "cuLaunchKernelEx");
   bind(driver.encode_tensor_map, "cuTensorMapEncodeTiled");

@@ -40,6 +40,7 @@ struct Driver {
   decltype(&cuModuleLoadData) module_load = nullptr;
   decltype(&cuModuleUnload) module_unload = nullptr;
   decltype(&cuModuleGetFunction) module_function = nullptr;
+  decltype(&cuModuleGetGlobal_v2) module_variable = nullptr;
   decltype(&cuFuncSetAttribute) function_set_attribute = nullptr;
   /// cuFuncGetParamInfo (CUDA 12.4); null in an older driver.
   CUresult(CUDAAPI* function_parameter)(CUfunction, std::size_t, std::size_t*, std::size_t*) = nullptr;

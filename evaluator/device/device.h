@@ -96,7 +96,7 @@ class Device {
   /// Null, with `failure` set, when the code does not load: a bad image, an instruction that the device does not know.
   virtual std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) = 0;
 
-  /// Runs every launch of the plan once and waits for the end.
+  /// Fills the variables that the plan names, runs every launch once and waits for the end.
   virtual std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) = 0;
 
   /// As `run`, but a race or a read of unwritten memory is a failure too, on devices whose kind sanitises.
@@ -105,7 +105,7 @@ class Device {
   }
 
   /// Times one call of the plan, launched as `run` does. `rotation` holds one or more sets of buffers; call after call
-  /// uses the next one.
+  /// uses the next one. Variables are filled once, from the first set, and that is not timed.
   virtual Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
                       const TimingRequest& request, std::optional<Failure>& failure) = 0;
 

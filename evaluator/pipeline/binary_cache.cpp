@@ -10,8 +10,8 @@ namespace evo {
 namespace {
 
 std::string key_of(const protocol::Compile& request) {
-  return fmt::format("{} {} {}\n{}", request.arch, request.max_registers, fmt::join(request.kernels, ";"),
-                     request.source);
+  return fmt::format("{} {} {} {}\n{}", request.arch, request.max_registers, fmt::join(request.kernels, ";"),
+                     fmt::join(request.variables, ";"), request.source);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
 #include "evaluator/base/random.h"
+#include "evaluator/device/constants.h"
 
 namespace evo {
 namespace {
@@ -173,6 +174,11 @@ class Planner {
 };
 
 }  // namespace
+
+std::span<const std::size_t> rotation_of(const TimedShape& timed, const Plan& plan) {
+  const std::span all(timed.rotation);
+  return constants_hold_inputs(plan) ? all.first(std::min<std::size_t>(all.size(), 1)) : all;
+}
 
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt) {
   return Planner(task, target, device_kind, salt).plan();

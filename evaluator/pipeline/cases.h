@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct CasePlan {
   std::vector<std::size_t> repeated;  ///< Run several times; outputs must agree bitwise.
   std::vector<TimedShape> timed;
 };
+
+/// The cases of the rotation that this plan is timed on. Only the first where variables of the program hold inputs:
+/// these are filled once for all calls.
+std::span<const std::size_t> rotation_of(const TimedShape& timed, const Plan& plan);
 
 /// Chooses the cases. Each shape gets an equal part of the device kind's grid work (DeviceKind::grid_work):
 /// - a shape whose part pays for seeds x regimes gets all of them;

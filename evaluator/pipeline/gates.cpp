@@ -90,6 +90,9 @@ std::optional<std::string> illegal_plan(const Plan& plan, const DeviceInfo& devi
   for (const Launch& launch : plan.launches) {
     if (auto reason = illegal_launch(plan, launch, device.limits)) return fmt::format("{}: {}", launch.kernel, *reason);
   }
+  for (const Constant& constant : plan.constants) {
+    if (dangles(plan, constant.source)) return fmt::format("constant {}: it names nothing", constant.symbol);
+  }
   for (const TensorMap& map : plan.tensor_maps) {
     if (auto reason = illegal_tensor_map(plan, map, device.limits)) {
       return fmt::format("tensor map {}: {}", map.name, *reason);

@@ -105,7 +105,7 @@ class InterleavedRun {
     if (!program) throw machine_error("a candidate has no program for shape " + timed.shape.name);
     const Plan& plan = candidate.programs[*program].plans.at(timed.shape.name);
     protocol::Time request{first_module(number) + *program, plan, {}, request_};
-    for (const std::size_t one : timed.rotation) request.rotation.push_back(plan_.cases[one].recipe);
+    for (const std::size_t one : rotation_of(timed, plan)) request.rotation.push_back(plan_.cases[one].recipe);
     request.answered = false;  // The outputs were compared when the candidates were validated.
     auto timed_reply = ask<protocol::Timed>(number, std::move(request));
     if (timed_reply && timed_reply->timing.median_us <= 0) fail(number, "its timing has no usable sample");

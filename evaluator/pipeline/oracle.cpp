@@ -161,8 +161,9 @@ class OracleRun {
 }  // namespace
 
 CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe) {
+  const std::vector<Tensor> drawn = drawn_tensors(task);
   for (std::size_t i = task.inputs.size(); i < recipe.inputs.size(); ++i)
-    recipe.inputs[i].widened = reference_dtype(task, recipe.inputs[i].dtype);
+    recipe.inputs[i].widened = reference_dtype(task, drawn.at(i), recipe.inputs[i].dtype);
   return recipe;
 }
 

@@ -27,8 +27,8 @@ std::vector<std::uint64_t> sizes_of(const Tensor& tensor, const Bindings& known,
   return sizes;
 }
 
-/// Codes times their scales, as f32.
-Dense dequantised(const Dense& codes, std::vector<std::uint64_t> dims, const Dense& scales,
+/// Codes times their scales, as f32. `zero_points`: null for none.
+Dense dequantised(const Dense& codes, std::vector<std::uint64_t> dims, const Dense& scales, const Dense* zero_points,
                   std::span<const std::uint64_t> scale_dims) {
   dims.resize(scale_dims.size(), 1);
   const ScaleGroups groups(dims, scale_dims);
@@ -36,8 +36,10 @@ Dense dequantised(const Dense& codes, std::vector<std::uint64_t> dims, const Den
   for (const std::uint64_t dim : dims) count *= dim;
   std::vector<float> values(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const double scale = as_double(load_at(scales.dtype, scales.bytes.data(), groups.of(i)));
-    values[i] = static_cast<float>(as_double(load_at(codes.dtype, codes.bytes.data(), i)) * scale);
+    const std::uint64_t group = groups.of(i);
+    const double scale = as_double(load_at(scales.dtype, scales.bytes.data(), group));
+    const double zero = zero_points ? as_double(load_at(zero_points->dtype, zero_points->bytes.data(), group)) : 0;
+    values[i] = static_cast<float>((as_double(load_at(codes.dtype, codes.bytes.data(), i)) - zero) * scale);
   }
   Dense real{DType::f32, std::vector<std::byte>(count * sizeof(float))};
   std::memcpy(real.bytes.data(), values.data(), real.bytes.size());
@@ -101,7 +103,8 @@ std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& op
     const std::vector<std::uint64_t> dims = sizes_of(tensor, known);
     if (!tensor.scale.empty()) {
       const std::vector<std::uint64_t> scale_dims = sizes_of(*task.tensor(tensor.scale), known, dims.size());
-      got = dequantised(got, dims, written.at(tensor.scale), scale_dims);
+      const Dense* zero_points = tensor.zero_point.empty() ? nullptr : &written.at(tensor.zero_point);
+      got = dequantised(got, dims, written.at(tensor.scale), zero_points, scale_dims);
     }
     const std::uint64_t row = dims.empty() ? 1 : dims.back();
     ComparedOutput& result = compared.emplace_back(ComparedOutput{tensor.name, limits_of(tensor), {}});

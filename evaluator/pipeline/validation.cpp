@@ -190,10 +190,11 @@ class Trial {
     if (!program) return missing_program(timed.shape.name);
     const Plan& plan = candidate_.programs[*program].plans.at(timed.shape.name);
     protocol::Time request{first_module_ + *program, plan, {}, timing_request(cold)};
-    for (const std::size_t number : timed.rotation) request.rotation.push_back(plan_.cases[number].recipe);
+    const std::span<const std::size_t> rotation = rotation_of(timed, plan);
+    for (const std::size_t number : rotation) request.rotation.push_back(plan_.cases[number].recipe);
     if (timed.afterwards) request.afterwards = plan_.cases[*timed.afterwards].recipe;
     const std::uint64_t set_bytes = protocol::output_bytes(plan);
-    send(std::move(request), set_bytes * (timed.rotation.size() + 1));
+    send(std::move(request), set_bytes * (rotation.size() + 1));
 
     auto answer = expect<protocol::Timed>(options_.run_deadline_s + options_.timing_seconds);
     if (answer.failure) return at_timing(timed, std::move(*answer.failure));
@@ -206,12 +207,13 @@ class Trial {
         physical_floor_us(options_.task, options_.target.options, timed.shape, options_.device, cold);
     if (auto failure = check_timing(timing, floor_us)) return failure;
     evaluation_.timings.push_back(std::move(timing));
-    return recheck(timed, answer.reply, set_bytes);
+    return recheck(timed, rotation, answer.reply, set_bytes);
   }
 
   /// The outputs of the timed launches are compared like any other, unless they are bit for bit an earlier answer.
-  std::optional<Failure> recheck(const TimedShape& timed, const protocol::Timed& reply, std::uint64_t set_bytes) {
-    std::vector<std::size_t> cases = timed.rotation;
+  std::optional<Failure> recheck(const TimedShape& timed, std::span<const std::size_t> rotation,
+                                 const protocol::Timed& reply, std::uint64_t set_bytes) {
+    std::vector<std::size_t> cases(rotation.begin(), rotation.end());
     if (timed.afterwards) cases.push_back(*timed.afterwards);
     const auto sent = static_cast<std::uint64_t>(std::ranges::count(reply.as_before, false));
     if (reply.as_before.size() != cases.size() || reply.outputs.size() != set_bytes * sent) {
@@ -222,7 +224,7 @@ class Trial {
       if (reply.as_before[i]) continue;
       auto failure = check_outputs(cases[i], outputs.first(set_bytes));
       outputs = outputs.subspan(set_bytes);
-      if (failure && i == timed.rotation.size()) {
+      if (failure && i == rotation.size()) {
         failure->reason = "with new inputs after timing (an earlier answer reused?): " + failure->reason;
         return failure;
       }

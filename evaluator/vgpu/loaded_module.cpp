@@ -50,6 +50,11 @@ std::vector<std::string> LoadedModule::kernel_names() const {
   return names;
 }
 
+const LoadedModule::NamedVariable* LoadedModule::variable(std::string_view name) const {
+  const auto found = std::ranges::find(variables_, name, &NamedVariable::name);
+  return found == variables_.end() ? nullptr : &*found;
+}
+
 void LoadedModule::place_variables(const ptx::Module& module) {
   for (const ptx::Variable& variable : module.variables) {
     std::uint64_t address = 0;

@@ -33,6 +33,8 @@ class LoadedModule : public Module {
     std::uint64_t bytes = 0;
   };
   const std::vector<NamedVariable>& variables() const { return variables_; }
+  /// By its name in PTX. Null when there is none.
+  const NamedVariable* variable(std::string_view name) const;
   const Build& build() const { return build_; }
   const std::string& target() const { return target_; }  ///< "sm_90a"
 

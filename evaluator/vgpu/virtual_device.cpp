@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/device/launch_rules.h"
+#include "evaluator/device/constants.h"
 #include "evaluator/device/digest.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/vgpu/cost/cost_model.h"
@@ -72,6 +73,7 @@ class VirtualDevice : public VirtualGpu {
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override;
   std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override;
   std::optional<Failure> run_sanitised(const Module& module, const Plan& plan, const Buffers& buffers) override;
+  std::optional<Failure> fill_constants(const Module& module, const Plan& plan, const Buffers& buffers) override;
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
               std::optional<Failure>& failure) override;
   std::vector<std::string> kernels(const Module& module) const override {
@@ -266,6 +268,21 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   return bind(*launch.kernel, plan, planned, buffers, launch.parameters);
 }
 
+std::optional<Failure> VirtualDevice::fill_constants(const Module& module, const Plan& plan, const Buffers& buffers) {
+  const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+  for (const Constant& constant : plan.constants) {
+    const auto* variable = loaded.variable(loaded.build().variable_name(constant.symbol));
+    const auto size = variable == nullptr ? std::nullopt : std::optional(variable->bytes);
+    if (auto failure = misfit(constant, plan, size)) return failure;
+    const std::vector<std::byte> value = bytes_of(constant.source.fields);
+    const std::byte* from = value.data();
+    if (constant.source.kind == Argument::Kind::tensor)
+      from = memory_.at(buffers.tensors.at(constant.source.index), variable->bytes);
+    std::memcpy(memory_.at(variable->address, variable->bytes), from, variable->bytes);
+  }
+  return std::nullopt;
+}
+
 void VirtualDevice::zero_workspaces(const Plan& plan, const Buffers& buffers) {
   for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
     const Workspace& workspace = plan.workspaces[i];
@@ -298,6 +315,7 @@ void VirtualDevice::run_watched(Launch& launch, const Sampling& sampling) const 
 
 std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan, const Buffers& buffers) {
   const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+  if (auto failure = fill_constants(module, plan, buffers)) return failure;
   watch_plan(plan, buffers);
   zero_workspaces(plan, buffers);
   for (const evo::Launch& planned : plan.launches) {
@@ -359,6 +377,8 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
 
 PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, const Buffers& buffers, bool cold,
                                 Blocks blocks, std::optional<Failure>& failure) {
+  failure = fill_constants(module, plan, buffers);
+  if (failure) return {};
   std::vector<LaunchCost> costs;
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;

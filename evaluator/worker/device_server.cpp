@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
+#include "evaluator/device/constants.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
 
@@ -177,6 +178,8 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
     sets.back()->prepare(*inputs.back(), 0);
     rotation.push_back(sets.back()->addresses());
   }
+  if (constants_hold_inputs(request.plan) && rotation.size() > 1)
+    throw machine_error("a plan whose variables hold inputs is timed on one set of them");
   std::optional<Failure> failure;
   protocol::Timed timed;
   timed.timing = device_.time(code, request.plan, rotation, request.timing, failure);

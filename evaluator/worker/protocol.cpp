@@ -205,7 +205,8 @@ TensorMap read_tensor_map(const json& from) {
 }
 
 json write(const Plan& plan) {
-  json tensors = json::array(), workspaces = json::array(), maps = json::array(), launches = json::array();
+  json tensors = json::array(), workspaces = json::array(), maps = json::array(), constants = json::array(),
+       launches = json::array();
   for (const PlanTensor& tensor : plan.tensors) {
     tensors.push_back({{"name", tensor.name},
                        {"dtype", code(tensor.dtype)},
@@ -220,7 +221,13 @@ json write(const Plan& plan) {
   }
   for (const TensorMap& map : plan.tensor_maps) maps.push_back(write(map));
   for (const Launch& launch : plan.launches) launches.push_back(write(launch));
-  return {{"tensors", tensors}, {"workspaces", workspaces}, {"maps", maps}, {"launches", launches}};
+  for (const Constant& constant : plan.constants)
+    constants.push_back({{"symbol", constant.symbol}, {"source", write(constant.source)}});
+  return {{"tensors", tensors},
+          {"workspaces", workspaces},
+          {"maps", maps},
+          {"constants", constants},
+          {"launches", launches}};
 }
 
 /// Strides that leave the tensor would let a layout be read out of bounds.
@@ -247,6 +254,15 @@ PlanTensor read_plan_tensor(const json& from) {
   return tensor;
 }
 
+Constant read_constant(const json& from, const Plan& plan) {
+  Constant constant{text(from, "symbol"), read_argument(field(from, "source"))};
+  if (!is_variable_name(constant.symbol)) throw ProtocolError("a constant without the name of a variable");
+  const bool tensor = constant.source.kind == Argument::Kind::tensor && constant.source.index < plan.tensors.size();
+  if (!tensor && constant.source.kind != Argument::Kind::value)
+    throw ProtocolError("a constant that neither a tensor nor a value fills");
+  return constant;
+}
+
 Plan read_plan(const json& object) {
   const json& from = field(object, "plan");
   Plan plan;
@@ -258,6 +274,7 @@ Plan read_plan(const json& object) {
         {text(workspace, "name"), integer<std::uint64_t>(workspace, "bytes"), boolean(workspace, "zeroed")});
   }
   for (const json& map : array(from, "maps")) plan.tensor_maps.push_back(read_tensor_map(map));
+  for (const json& constant : array(from, "constants")) plan.constants.push_back(read_constant(constant, plan));
   for (const json& launch : array(from, "launches")) plan.launches.push_back(read_launch(launch));
   return plan;
 }
@@ -412,21 +429,22 @@ json write(const Binary& binary) {
           {"log", build.log},
           {"compile_ms", build.compile_ms},
           {"flags", build.flags},
-          {"kernels", build.kernels}};
+          {"kernels", build.kernels},
+          {"variables", build.variables}};
 }
 
 /// Names in PTX go to the driver.
-std::map<std::string, std::string> read_kernels(const json& object) {
-  const json& from = field(object, "kernels");
-  if (!from.is_object()) throw ProtocolError("field kernels is no map");
-  std::map<std::string, std::string> kernels;
+std::map<std::string, std::string> read_ptx_names(const json& object, const char* key) {
+  const json& from = field(object, key);
+  if (!from.is_object()) throw ProtocolError(fmt::format("field {} is no map", key));
+  std::map<std::string, std::string> names;
   for (const auto& [name, ptx_name] : from.items()) {
-    if (!ptx_name.is_string()) throw ProtocolError("the name of a kernel is no text");
-    const auto& known = kernels[name] = ptx_name.get<std::string>();
+    if (!ptx_name.is_string()) throw ProtocolError(fmt::format("field {} has a name that is no text", key));
+    const auto& known = names[name] = ptx_name.get<std::string>();
     if (known.empty() || !std::ranges::all_of(known, ptx_text::is_name_character))
-      throw ProtocolError("the name of a kernel is none of PTX");
+      throw ProtocolError(fmt::format("field {} has a name that is none of PTX", key));
   }
-  return kernels;
+  return names;
 }
 
 Binary read_binary(const json& object) {
@@ -449,7 +467,8 @@ Binary read_binary(const json& object) {
   binary.build.log = text(from, "log");
   binary.build.compile_ms = number(from, "compile_ms");
   binary.build.flags = text(from, "flags");
-  binary.build.kernels = read_kernels(from);
+  binary.build.kernels = read_ptx_names(from, "kernels");
+  binary.build.variables = read_ptx_names(from, "variables");
   return binary;
 }
 
@@ -542,7 +561,8 @@ struct RequestWriter {
     return {{"source", request.source},
             {"arch", request.arch},
             {"max_registers", request.max_registers},
-            {"kernels", request.kernels}};
+            {"kernels", request.kernels},
+            {"variables", request.variables}};
   }
   json operator()(const Load& request) const { return {{"module", request.module}, {"binary", write(request.binary)}}; }
   json operator()(const Unload& request) const { return {{"module", request.module}}; }
@@ -572,6 +592,11 @@ Request read_request(std::string_view kind, const json& from) {
       if (!kernel.is_string() || !is_kernel_name(kernel.get_ref<const std::string&>()))
         throw ProtocolError("field kernels is no list of names");
       request.kernels.push_back(kernel.get<std::string>());
+    }
+    for (const json& variable : array(from, "variables")) {
+      if (!variable.is_string() || !is_variable_name(variable.get_ref<const std::string&>()))
+        throw ProtocolError("field variables is no list of names");
+      request.variables.push_back(variable.get<std::string>());
     }
     return request;
   }
@@ -696,7 +721,7 @@ ReplyMessage decode_reply(Frame frame) {
 }
 
 Compile compile_request(const Program& program, const std::string& arch) {
-  return {program.source, arch, program.max_registers, kernels_of(program)};
+  return {program.source, arch, program.max_registers, kernels_of(program), variables_of(program)};
 }
 
 std::array<std::uint8_t, kHeaderBytes> encode_header(const FrameSizes& sizes) {

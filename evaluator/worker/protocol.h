@@ -31,7 +31,8 @@ struct Compile {
   std::string source;
   std::string arch;
   std::int32_t max_registers = 0;
-  std::vector<std::string> kernels = {};  ///< Those that will be launched, by their C++ names.
+  std::vector<std::string> kernels = {};    ///< Those that will be launched, by their C++ names.
+  std::vector<std::string> variables = {};  ///< Those that will be filled, likewise.
 };
 
 /// What compiles a program.

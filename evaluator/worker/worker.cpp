@@ -45,6 +45,7 @@ class CompileRole final : public Role {
     wanted.arch = compile->arch;
     wanted.max_registers = compile->max_registers;
     wanted.kernels = compile->kernels;
+    wanted.variables = compile->variables;
     auto result = compiler_->compile(wanted);
     if (auto* binary = std::get_if<Binary>(&result)) return protocol::Compiled{std::move(*binary)};
     return protocol::Failed{std::move(std::get<Failure>(result))};

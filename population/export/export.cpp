@@ -28,13 +28,11 @@ void require_name(const std::string& name) {
 void require_names(const ExportRequest& request) {
   const Task& task = request.task;
   require_name(task.name);
-  require_name(task.reference_kernel);
   for (const Tensor& tensor : task.inputs) require_name(tensor.name);
   for (const Tensor& tensor : task.outputs) require_name(tensor.name);
   for (const std::string& parameter : task.shape_parameters) require_name(parameter);
   for (const WorkspaceSpec& workspace : request.family.workspaces) require_name(workspace.name);
   for (const TensorMapSpec& map : request.family.tensor_maps) require_name(map.name);
-  for (const LaunchSpec& launch : request.family.launches) require_name(launch.kernel);
 }
 
 void require_complete(const ExportRequest& request) {
@@ -67,14 +65,6 @@ Specialised specialised_program(const ExportRequest& request, std::size_t progra
   return specialised;
 }
 
-std::vector<std::string> kernels_of(const Family& family) {
-  std::vector<std::string> kernels;
-  for (const LaunchSpec& launch : family.launches) {
-    if (std::find(kernels.begin(), kernels.end(), launch.kernel) == kernels.end()) kernels.push_back(launch.kernel);
-  }
-  return kernels;
-}
-
 /// NVRTC, which has no host compiler, sees the kernels alone.
 std::string unless_nvrtc(const std::string& host) {
   return fmt::format("\n#ifndef __CUDACC_RTC__\n{}#endif  // __CUDACC_RTC__\n", host);
@@ -88,12 +78,13 @@ std::string preamble(const std::string& host) {
   if (uses("__nv_bfloat16")) cuda += "#include <cuda_bf16.h>\n";
   if (uses("__half")) cuda += "#include <cuda_fp16.h>\n";
   if (uses("__nv_cvt_float_to_fp8")) cuda += "#include <cuda_fp8.h>\n";
+  const std::string strings = uses("std::memcpy(kept") ? "#include <cstring>\n" : "";
   const bool math =
       uses("std::log(") || uses("std::sqrt(") || uses("std::exp(") || uses("std::pow(") || uses("std::ilogb(");
   return unless_nvrtc(fmt::format(
-      "#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n#include <initializer_list>\n"
+      "#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n{}#include <initializer_list>\n"
       "#include <mutex>\n",
-      cuda, math ? "#include <cmath>\n" : ""));
+      cuda, math ? "#include <cmath>\n" : "", strings));
 }
 
 std::string kernels_code(const std::vector<Specialised>& specialisations) {
@@ -103,8 +94,7 @@ std::string kernels_code(const std::vector<Specialised>& specialisations) {
     const std::string& source = specialised.request->programs[specialised.program].source;
     const std::string marked = begin_marker(i) + exported_source(source) + end_marker(i);
     code += '\n';
-    code += kernel_block(source, marked, specialised.name_space, kernels_of(specialised.request->family),
-                         specialised.suffix);
+    code += kernel_block(source, marked, block_of(specialised));
   }
   return code;
 }

@@ -172,6 +172,25 @@ inline cudaError_t encode(CUtensorMap* map, CUtensorMapDataType type, int rank, 
 }
 )cuda";
 
+const std::string_view kFillHelper = R"cuda(
+// Copies to a __constant__ or __device__ variable, which `from` fills. A graph that is being captured will read values of
+// the host whenever it runs: they are kept for as long as the process lives.
+template <class Variable>
+cudaError_t fill(const Variable& variable, const void* from, cudaMemcpyKind kind, cudaStream_t stream) {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  if (kind == cudaMemcpyHostToDevice) {
+    const cudaError_t asked = cudaStreamIsCapturing(stream, &capture);
+    if (asked != cudaSuccess) return asked;
+  }
+  if (capture == cudaStreamCaptureStatusActive) {
+    char* const kept = new char[sizeof(Variable)];
+    std::memcpy(kept, from, sizeof(Variable));
+    from = kept;
+  }
+  return cudaMemcpyToSymbolAsync(variable, from, sizeof(Variable), 0, kind, stream);
+}
+)cuda";
+
 // ---- What -DEVO_MAIN adds
 
 const std::string_view kMainHead = R"cuda(
@@ -614,12 +633,21 @@ const std::string_view kMainScaledGotAt =
     const Tensor& scales = tensors[scale];
     const Bytes scale_elements = tensor.scale < 0 ? Bytes() : download(buffers[scale], scales, scales.dtype);
     const Groups groups(tensor, scales);
-    const auto at = [&](size_t element) {
-      const double code = load_at(tensor.dtype, got, element);
+@ZERO_ELEMENTS@    const auto at = [&](size_t element) {
+      @CODE_TYPE@double code = load_at(tensor.dtype, got, element);
       if (tensor.scale < 0) return code;
       const size_t group = static_cast<size_t>(groups.of(static_cast<long long>(element)));
-      return static_cast<double>(static_cast<float>(code * load_at(scales.dtype, scale_elements, group)));
+@MINUS_ZERO@      return static_cast<double>(static_cast<float>(code * load_at(scales.dtype, scale_elements, group)));
     };
+)cuda";
+
+const std::string_view kMainZeroElements =
+    R"cuda(    const Tensor& zeros = tensors[static_cast<size_t>(std::max(tensor.zero_point, 0))];
+    const Bytes zero_elements = tensor.zero_point < 0 ? Bytes() : download(buffers[static_cast<size_t>(tensor.zero_point)], zeros, zeros.dtype);
+)cuda";
+
+const std::string_view kMainMinusZero =
+    R"cuda(      if (tensor.zero_point >= 0) code -= load_at(zeros.dtype, zero_elements, group);
 )cuda";
 
 const std::string_view kMainInout = R"cuda(

@@ -9,6 +9,7 @@ extern const std::string_view kHostHelpers;    ///< @HOST@ @CHECKED_TO_REAL@ @WI
 extern const std::string_view kCheckedToReal;  ///< For real numbers that follow from sizes.
 extern const std::string_view kWithinReals;
 extern const std::string_view kTensorMapHelper;
+extern const std::string_view kFillHelper;  ///< Where calls fill variables of the program.
 
 extern const std::string_view kMainHead;   ///< Stands before the reference's kernels.
 extern const std::string_view kMainTypes;  ///< @RANK@ @DTYPES@ @DRAW_TYPE@ @DRAW_FIELDS@ @EQUAL_FIELD@
@@ -25,7 +26,9 @@ extern const std::string_view kMainDrawFields;
 extern const std::string_view kMainDrawByKind;
 extern const std::string_view kMainScales;     ///< @AFFINE_U8@ @NEXT_POWER@
 extern const std::string_view kMainNextPower;  ///< Scales of e8m0.
-extern const std::string_view kMainScaledGotAt;
+extern const std::string_view kMainScaledGotAt;  ///< @ZERO_ELEMENTS@ @CODE_TYPE@ @MINUS_ZERO@
+extern const std::string_view kMainZeroElements;
+extern const std::string_view kMainMinusZero;
 extern const std::string_view kMainEqual;  ///< any_of_equal
 extern const std::string_view kMainEqualField;
 extern const std::string_view kMainInout;

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/device/launch_rules.h"
 #include "engine/device/tensor_element.h"
 #include "engine/expression/expression_cpp.h"
@@ -73,6 +74,7 @@ class LaunchWriter {
       : request_(*specialised.request),
         family_(request_.family),
         specialised_(specialised),
+        block_(block_of(specialised)),
         written_(written_parameters(request_.task)) {
     for (const std::string& name : request_.task.shape_parameters) runtime_.insert(name);
     derived();
@@ -88,6 +90,7 @@ class LaunchWriter {
                         signature_of(request_).shape);
     code += derived_ + limits() + workspaces();
     for (const TensorMapSpec& map : family_.tensor_maps) code += tensor_map(map);
+    for (const ConstantSpec& constant : family_.constants) code += this->constant(constant);
     for (const LaunchSpec& launch : family_.launches) code += this->launch(launch);
     return code + "  return cudaSuccess;\n}\n";
   }
@@ -176,6 +179,7 @@ class LaunchWriter {
     for (const std::string& condition : requirements()) code += fmt::format("  if (!({})) return false;\n", condition);
     for (const WorkspaceSpec& workspace : family_.workspaces) code += accept_workspace(workspace);
     for (const TensorMapSpec& map : family_.tensor_maps) code += accept_tensor_map(map);
+    for (const ConstantSpec& constant : family_.constants) code += accept_constant(constant);
     for (const LaunchSpec& launch : family_.launches) code += accept_launch(launch);
     return code + "  return exact;\n}\n";
   }
@@ -229,8 +233,54 @@ class LaunchWriter {
                          [&](const ArgumentSpec& argument) { return !is_address(argument.text); });
     for (const std::string& condition : argument_conditions(values, specialised_.scope, writer()))
       conditions += " && " + condition;
-    return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(launch.when), conditions,
-                       symbol_of(launch.kernel, specialised_));
+    return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(launch.when), conditions, symbol(launch));
+  }
+
+  std::string symbol(const LaunchSpec& launch) const { return symbol_of(kernel_of(launch, specialised_), block_); }
+
+  /// A tensor that the chosen options leave out fills nothing.
+  bool is_filled(const ConstantSpec& constant) const {
+    return decide(constant.when) != Decided::no && !is_absent(constant.value.text);
+  }
+
+  std::string variable(const ConstantSpec& constant) const {
+    return specialised_.name_space + "::" + constant.symbol;
+  }
+
+  /// A variable is as large as what fills it.
+  std::string accept_constant(const ConstantSpec& constant) const {
+    if (!is_filled(constant)) return {};
+    std::vector<std::string> conditions;
+    if (const Tensor* tensor = request_.task.tensor(constant.value.text)) {
+      conditions.push_back(fmt::format("within({{{0}}}, sizeof({1}), sizeof({1}))", bytes_of(*tensor),
+                                       variable(constant)));
+    } else {
+      conditions = argument_conditions({constant.value}, specialised_.scope, writer());
+    }
+    if (conditions.empty()) return {};
+    return fmt::format("  {}if (!({})) return false;  // {}\n", if_used(constant.when), fmt::join(conditions, " && "),
+                       constant.symbol);
+  }
+
+  std::string bytes_of(const Tensor& tensor) const {
+    std::vector<std::string> factors;
+    for (const Expression& dim : tensor.dims) factors.push_back(cpp(dim));
+    const int bits = bits_of(dtype_of(tensor, request_.provenance.target.options));
+    if (bits < 8) return fmt::format("({} + 1LL) / 2LL", fmt::join(factors, " * "));
+    factors.push_back(fmt::format("{}LL", bits / 8));
+    return fmt::format("{}", fmt::join(factors, " * "));
+  }
+
+  std::string constant(const ConstantSpec& constant) const {
+    if (!is_filled(constant)) return {};
+    const bool tensor = request_.task.tensor(constant.value.text) != nullptr;
+    return fmt::format(
+        "  {}{{  // {}\n{}"
+        "    const cudaError_t error = fill({}, {}, {}, stream);\n"
+        "    if (error != cudaSuccess) return error;\n  }}\n",
+        if_used(constant.when), constant.symbol, tensor ? "" : declared_argument(constant.value, 0, writer()),
+        variable(constant), tensor ? host_name(constant.value.text) : "&argument_0",
+        tensor ? "cudaMemcpyDeviceToDevice" : "cudaMemcpyHostToDevice");
   }
 
   /// Whether a kernel's argument is the address of something by that name, and no number.
@@ -326,19 +376,25 @@ class LaunchWriter {
 
   /// The attribute belongs to the kernel, which a plan may launch more than once.
   std::string limits() const {
-    std::set<std::string> symbols;
+    std::set<std::string> limits;
     for (const LaunchSpec& launch : family_.launches) {
-      if (decide(launch.when) != Decided::no) symbols.insert(symbol_of(launch.kernel, specialised_));
+      if (decide(launch.when) != Decided::no) limits.insert(limit(launch));
     }
     std::string code;
-    for (const std::string& symbol : symbols) code += fmt::format("  static SharedMemoryLimit limit_{};\n", symbol);
+    for (const std::string& limit : limits) code += fmt::format("  static SharedMemoryLimit {};\n", limit);
     return code;
+  }
+
+  /// A name that is none in C++ goes by its number.
+  std::string limit(const LaunchSpec& launch) const {
+    if (is_identifier(symbol(launch))) return "limit_" + symbol(launch);
+    const auto kernel = std::ranges::find(block_.kernels, kernel_of(launch, specialised_));
+    return fmt::format("limit_{}", kernel - block_.kernels.begin());
   }
 
   std::string launch(const LaunchSpec& launch) const {
     if (decide(launch.when) == Decided::no) return {};
-    const std::string symbol = symbol_of(launch.kernel, specialised_);
-    std::string code = fmt::format("  {}{{  // {}\n", if_used(launch.when), symbol);
+    std::string code = fmt::format("  {}{{  // {}\n", if_used(launch.when), symbol(launch));
     code += fmt::format("    const Launch launch = {{{{{}}},  // grid\n", listed(launch.grid));
     code += fmt::format("                           {{{}}},  // block\n", listed(launch.block));
     code += fmt::format("                           {{{}}},  // cluster\n", listed(launch.cluster));
@@ -346,9 +402,8 @@ class LaunchWriter {
     code +=
         fmt::format("                           {}}};  // programmatic dependent launch\n", cpp(launch.programmatic));
     code += arguments(launch);
-    code += fmt::format(
-        "    const cudaError_t error = start((const void*)&{0}::{1}, launch, arguments, limit_{1}, stream);\n",
-        specialised_.name_space, symbol);
+    code += fmt::format("    const cudaError_t error = start({}, launch, arguments, {}, stream);\n",
+                        address_of(kernel_of(launch, specialised_), block_), limit(launch));
     return code + "    if (error != cudaSuccess) return error;\n  }\n";
   }
 
@@ -370,6 +425,7 @@ class LaunchWriter {
   const ExportRequest& request_;
   const Family& family_;
   const Specialised& specialised_;
+  KernelBlock block_;
   std::set<std::string> runtime_;  // names that the function's code may use: shape parameters, derived values
   expr::WrittenNames written_;     // as it has them, where that is another name
   expr::RealNames reals_;          // those that are real numbers
@@ -415,6 +471,16 @@ std::vector<std::string> requirement_texts(const std::vector<Specialised>& speci
     }
   }
   return texts;
+}
+
+/// The variables that calls fill, each once.
+std::vector<std::string> filled_variables(const std::vector<Specialised>& specialisations) {
+  std::vector<std::string> symbols;
+  for (const Specialised& specialised : specialisations) {
+    for (const ConstantSpec& constant : specialised.request->family.constants)
+      if (std::ranges::find(symbols, constant.symbol) == symbols.end()) symbols.push_back(constant.symbol);
+  }
+  return symbols;
 }
 
 /// Each set of specialised values once, in order.
@@ -471,6 +537,11 @@ class LauncherWriter {
           task_.name);
     }
     if (choosing_) doc += fmt::format("// evo_{}_kernel(...) tells which kernel runs.\n", task_.name);
+    if (const auto filled = filled_variables(specialisations_); !filled.empty())
+      doc += comment_safe(fmt::format("// Fills {} in the stream, ahead of the kernels: calls that overlap must fill "
+                                      "the same. Latencies above leave that out.",
+                                      fmt::join(filled, ", "))) +
+             "\n";
     doc +=
         "// Returns once everything is in the stream. cudaErrorInvalidValue: a size is not positive or too "
         "large";
@@ -575,6 +646,7 @@ std::string host_code(const std::vector<Specialised>& specialisations, const std
                                            {"@CHECKED_TO_REAL@", reals ? std::string(kCheckedToReal) : ""},
                                            {"@WITHIN_REALS@", reals ? std::string(kWithinReals) : ""}});
   if (maps) code += kTensorMapHelper;
+  if (launches.find(" = fill(") != std::string::npos) code += kFillHelper;
   code += launches;
   if (!measured.empty()) code += choice_code(specialisations, measured);
   return code + fmt::format("\n}}  // namespace {}\n", host) +

@@ -45,6 +45,10 @@ std::string includes_of(const std::string& source) {
   return includes;
 }
 
+std::size_t position_in(const KernelBlock& block, const std::string& kernel) {
+  return static_cast<std::size_t>(std::ranges::find(block.kernels, kernel) - block.kernels.begin());
+}
+
 /// Within a line: "#pragma unroll UNROLL", where UNROLL is a macro for a number, gets the number.
 void expand_unroll(std::string& line, const std::map<std::string, std::string, std::less<>>& numbers) {
   const std::string_view macro = behind(directive_of(line, "pragma"), "unroll");
@@ -75,17 +79,44 @@ std::string end_marker(std::size_t index) {
   return fmt::format("// ==== end of evo kernel {} ====\n", index);
 }
 
-std::string kernel_block(const std::string& source, const std::string& marker, const std::string& name_space,
-                         const std::vector<std::string>& kernels, const std::string& suffix) {
-  std::string renames, ends;
-  for (const std::string& kernel : kernels) {
-    if (suffix.empty()) continue;
-    renames += fmt::format("#define {0} {0}_{1}\n", kernel, suffix);
-    ends += fmt::format("#undef {}\n", kernel);
+bool is_instance(const std::string& kernel) {
+  return kernel.find('<') != std::string::npos;
+}
+
+std::string unqualified(const std::string& kernel) {
+  return kernel.substr(kernel.rfind(':') + 1);
+}
+
+std::string symbol_of(const std::string& kernel, const KernelBlock& block) {
+  if (is_instance(kernel)) return kernel;
+  const std::string name = unqualified(kernel);
+  const auto renamed = block.renamed.find(name);
+  if (renamed == block.renamed.end()) return kernel;
+  return kernel.substr(0, kernel.size() - name.size()) + renamed->second;
+}
+
+std::string address_of(const std::string& kernel, const KernelBlock& block) {
+  if (is_instance(kernel)) return fmt::format("{}::evo_kernel_{}()", block.name_space, position_in(block, kernel));
+  return fmt::format("(const void*)&{}::{}", block.name_space, symbol_of(kernel, block));
+}
+
+std::string kernel_block(const std::string& source, const std::string& marker, const KernelBlock& block) {
+  std::string renames, addresses, ends;
+  for (const std::string& kernel : block.kernels) {
+    if (!is_instance(kernel)) continue;
+    addresses += fmt::format("inline const void* evo_kernel_{}() {{ return (const void*)&{}; }}\n",
+                             position_in(block, kernel), kernel);
   }
+  for (const auto& [name, other] : block.renamed) {
+    renames += fmt::format("#define {} {}\n", name, other);
+    ends += fmt::format("#undef {}\n", name);
+  }
+  // What an instance's arguments name, macros too, is known here alone.
+  if (!addresses.empty()) addresses = fmt::format("#ifndef __CUDACC_RTC__\n{}#endif\n", addresses);
   for (const std::string& macro : macros_of(source)) ends += fmt::format("#undef {}\n", macro);
-  return fmt::format("{}namespace {} {{\n{}{}{}{}}}  // namespace {}\n", includes_of(source), name_space, renames,
-                     marker.empty() ? exported_source(source) : marker, ends.empty() ? "" : "\n", ends, name_space);
+  return fmt::format("{}namespace {} {{\n{}{}{}{}{}}}  // namespace {}\n", includes_of(source), block.name_space,
+                     renames, marker.empty() ? exported_source(source) : marker, addresses, ends.empty() ? "" : "\n",
+                     ends, block.name_space);
 }
 
 }  // namespace evo

@@ -83,7 +83,7 @@ class MainWriter {
          only(by_kind,
               "  if (tensor.draw != Draw::regime) return draw_by_kind(tensor, index + 1, elements[index]);\n")},
         {"@QUANTISED@", only(scaled, "  if (tensor.scale >= 0) return quantise(tensors, index, values, elements);\n")},
-        {"@GOT_AT@", std::string(any_scaled_output() ? kMainScaledGotAt : kMainGotAt)},
+        {"@GOT_AT@", any_scaled_output() ? scaled_got_at() : std::string(kMainGotAt)},
         {"@EQUAL_PARAMETER@", only(equal, "const std::vector<Bytes>& elements, ")},
         {"@EQUAL_ARGUMENT@", only(equal, "elements, ")},
         {"@ACCEPT_EQUAL@", only(equal,
@@ -102,6 +102,14 @@ class MainWriter {
         {"@USAGE@", fmt::format("{}", fmt::join(task_.shape_parameters, ","))},
         {"@SUPPORTED@", supported_text()},
     };
+  }
+
+  std::string scaled_got_at() const {
+    const bool zeros =
+        any_tensor([&](const TensorPlace& place) { return place.output && index_of(place.tensor->zero_point) >= 0; });
+    return filled(kMainScaledGotAt, {{"@ZERO_ELEMENTS@", zeros ? std::string(kMainZeroElements) : ""},
+                                     {"@CODE_TYPE@", zeros ? "" : "const "},
+                                     {"@MINUS_ZERO@", zeros ? std::string(kMainMinusZero) : ""}});
   }
 
   std::string cpp(const Expression& expression, const Bindings& known) const {
@@ -215,12 +223,10 @@ class MainWriter {
     for (std::size_t i = 0; i < specialisations_.size(); ++i) {
       const Specialised& specialised = specialisations_[i];
       code += "\n" + kernel_block(specialised.request->references[specialised.program].source, "",
-                                  reference_space(specialised), {task_.reference_kernel}, specialised.suffix);
+                                  reference_block_of(specialised));
     }
     return code;
   }
-
-  static std::string reference_space(const Specialised& specialised) { return specialised.name_space + "_reference"; }
 
   std::string claim(const Shape& shape, double us) const {
     return fmt::format("{{{}, {{{}}}, {:#.6g}}}", c_literal(shape.name), values_of(shape), us);
@@ -446,8 +452,9 @@ class MainWriter {
                            cpp(dims[0], known), cpp(dims[1], known), cpp(dims[2], known));
       };
       code += fmt::format("    void* arguments[] = {{{}}};\n", fmt::join(arguments, ", "));
-      const std::string kernel = fmt::format("(const void*)&{}::{}", reference_space(specialised),
-                                             symbol_of(task_.reference_kernel, specialised));
+      for (const ConstantSpec& constant : task_.reference_constants)
+        code += reference_constant(constant, specialised, known);
+      const std::string kernel = address_of(reference_kernel_of(specialised), reference_block_of(specialised));
       std::string smem = "0";
       if (task_.reference_smem.text() != "0") {
         smem = fmt::format("static_cast<size_t>({})", cpp(task_.reference_smem, known));
@@ -460,6 +467,23 @@ class MainWriter {
                           kernel, triple(task_.reference_grid), triple(task_.reference_block), smem);
     }
     return code + "  return cudaErrorInvalidValue;\n}\n";
+  }
+
+  std::string reference_constant(const ConstantSpec& constant, const Specialised& specialised,
+                                 const Bindings& known) const {
+    const int index = index_of(constant.value.text);
+    if (index < 0 && task_.tensor(constant.value.text) != nullptr) return {};
+    const std::optional<Value> used = constant.when.evaluate_partially(known);
+    const std::string condition =
+        used && Expression::constant(*used).evaluate_bool({}) ? "" : fmt::format("if ({}) ", cpp(constant.when, known));
+    const auto write = [&](const Expression& value) { return cpp(value, known); };
+    const std::string variable = fmt::format("{}::{}", reference_block_of(specialised).name_space, constant.symbol);
+    const std::string from = index < 0 ? "&argument_0" : fmt::format("buffers[{}]", index);
+    return fmt::format(
+        "    {0}{{\n{1}      if (cudaError_t e = cudaMemcpyToSymbol({2}, {3}, sizeof({2}), 0, {4}))\n"
+        "        return e;\n    }}\n",
+        condition, index < 0 ? declared_argument(constant.value, 0, write) : "", variable, from,
+        index < 0 ? "cudaMemcpyHostToDevice" : "cudaMemcpyDeviceToDevice");
   }
 
   std::string reference_argument(const ArgumentSpec& argument, std::size_t position, const Bindings& known) const {

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
+
+#include "engine/task/kernel_functions.h"
 
 namespace evo {
 namespace {
@@ -31,17 +34,60 @@ const std::set<std::string_view> kKeywords = {
 const std::set<std::string_view> kHostNames = {
     "Checked", "DType",        "Draw",      "Launch",    "Tensor",   "Workspaces",    "accepted",
     "all",     "arguments",    "box",       "buffers",   "bytes",    "dims",          "encode",
-    "error",   "exact",        "launch",    "limit",     "log_size", "next",          "oracle",
+    "error",   "exact",        "fill",      "launch",    "limit",     "log_size", "next",          "oracle",
     "p",       "shapes",       "sizes",     "start",     "stream",   "strides_bytes", "tensors",
     "within",  "within_reals", "workspace", "workspaces"};
 
 /// Its names that carry another name or a number start with these. The last is what host_name adds.
 constexpr std::string_view kHostStarts[] = {"derived_", "argument_", "limit_", "evo_"};
 
+/// Those kernels of a source that may be extern "C": such names ignore namespaces.
+std::vector<std::string> plain_kernels(const std::string& source) {
+  if (source.find("extern \"C\"") == std::string::npos) return {};
+  return kernel_functions(source);
+}
+
+/// Each specialisation's extern "C" names carry its suffix. Templates have no such names.
+void rename(KernelBlock& block, const std::string& source, const std::string& suffix) {
+  if (suffix.empty()) return;
+  std::vector<std::string> names = plain_kernels(source);
+  for (const std::string& kernel : block.kernels)
+    if (!is_instance(kernel)) names.push_back(unqualified(kernel));
+  for (const std::string& name : names) block.renamed[name] = fmt::format("{}_{}", name, suffix);
+}
+
 }  // namespace
 
-std::string symbol_of(const std::string& kernel, const Specialised& specialised) {
-  return specialised.suffix.empty() ? kernel : kernel + "_" + specialised.suffix;
+std::string kernel_of(const LaunchSpec& launch, const Specialised& specialised) {
+  return launch.kernel_name.render(specialised.scope);
+}
+
+std::string reference_kernel_of(const Specialised& specialised) {
+  return TextTemplate::parse(specialised.request->task.reference_kernel).render(specialised.scope);
+}
+
+KernelBlock block_of(const Specialised& specialised) {
+  KernelBlock block{specialised.name_space, {}, {}};
+  for (const LaunchSpec& launch : specialised.request->family.launches) {
+    std::string kernel = kernel_of(launch, specialised);
+    if (std::ranges::find(block.kernels, kernel) == block.kernels.end()) block.kernels.push_back(std::move(kernel));
+  }
+  rename(block, specialised.request->programs.at(specialised.program).source, specialised.suffix);
+  return block;
+}
+
+KernelBlock reference_block_of(const Specialised& specialised) {
+  KernelBlock block{specialised.name_space + "_reference", {reference_kernel_of(specialised)}, {}};
+  const std::string& source = specialised.request->references.at(specialised.program).source;
+  rename(block, source, specialised.suffix);
+  const std::vector<std::string> others =
+      plain_kernels(specialised.request->programs.at(specialised.program).source);
+  for (const std::string& name : plain_kernels(source)) {
+    if (std::ranges::find(others, name) == others.end()) continue;
+    std::string& other = block.renamed[name];
+    other = (other.empty() ? name : other) + "_reference";
+  }
+  return block;
 }
 
 std::string host_name(const std::string& name) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/expression/expression_cpp.h"
+#include "population/export/kernel_source.h"
 #include "population/export/request.h"
 
 namespace evo {
@@ -25,8 +26,13 @@ struct Measured {
   double us = 0;  ///< Median with warm caches.
 };
 
-/// The name of a kernel within the file. It carries the suffix, because extern "C" names ignore namespaces.
-std::string symbol_of(const std::string& kernel, const Specialised& specialised);
+/// The C++ name of a launch's kernel, and of the reference's: "scale", "ns::scale", "reduce<float, 256>".
+std::string kernel_of(const LaunchSpec& launch, const Specialised& specialised);
+std::string reference_kernel_of(const Specialised& specialised);
+
+/// The namespace of the family's kernels, and that of the reference.
+KernelBlock block_of(const Specialised& specialised);
+KernelBlock reference_block_of(const Specialised& specialised);
 
 /// The name of a tensor, shape parameter, workspace or tensor map in the host code: its own name, or "evo_" and its
 /// name when C++ or the host code has another use for that name.
