@@ -18,6 +18,7 @@ namespace {
 
 struct Request {
   RunRequest run;
+  std::string file;
   std::string folder;
 };
 
@@ -34,9 +35,8 @@ constexpr const char* kHelp =
 Genes are macros of the kernel's file, which is not touched.)help";
 
 /// Writes the folder that the short form stands for. Nothing of the user's is overwritten.
-int expand(const Request& request) {
+int expand(const Request& request, const ShortForm& form) {
   namespace fs = std::filesystem;
-  const ShortForm form = load_short_form(request.run.short_form);
   const fs::path root = request.folder;
   std::error_code error;
   if (fs::exists(root / form.task, error))
@@ -54,7 +54,16 @@ int expand(const Request& request) {
 }
 
 int tune(const Request& request, const std::string& command_line) {
-  return request.folder.empty() ? run(request.run, command_line) : expand(request);
+  const ShortForm form = load_short_form(request.file);
+  if (!request.folder.empty()) return expand(request, form);
+  RunRequest wanted = request.run;
+  wanted.form = form;
+  try {
+    return run(wanted, command_line);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::usage) throw;
+    throw usage_error(form.in_authors_places(error.what()));
+  }
 }
 
 }  // namespace
@@ -62,7 +71,7 @@ int tune(const Request& request, const std::string& command_line) {
 void add_tune(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("tune", "Tune a kernel as it is: ten lines of JSON name genes and arguments");
-  command->add_option("FILE.json", request->run.short_form, "The kernel, its genes, its arguments")
+  command->add_option("FILE.json", request->file, "The kernel, its genes, its arguments")
       ->required()
       ->type_name("");
   command->add_option("--expand", request->folder, "Write the task folder that FILE.json stands for, and run nothing")

@@ -608,7 +608,7 @@ class Reader {
     launch["arguments"] = arguments_;
     family_["launches"].push_back(launch);
     family_origin("launches[0].dynamic_smem", "shared");
-    for (const char* key : {"kernel", "grid", "block", "cluster"})
+    for (const char* key : {"kernel", "grid", "block", "cluster", "arguments"})
       family_origin(fmt::format("launches[0].{}", key), key);
     limit_threads();
   }
@@ -770,7 +770,7 @@ class Reader {
     if (!smem.empty()) reference["dynamic_smem"] = with_values(smem, first_);
     reference["arguments"] = reference_arguments();
     if (typed_outputs_) reference["typed_outputs"] = true;
-    for (const char* key : {"grid", "block"})
+    for (const char* key : {"grid", "block", "arguments"})
       task_origin(fmt::format("reference.{}", key),
                   root_.find(fmt::format("reference_{}", key)) ? fmt::format("reference_{}", key) : key);
     task_["reference"] = reference;
