@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
+#include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "cli/kernel/parameter_check.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser.h"
@@ -12,87 +14,105 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::uint64_t kPointerBytes = 8;
-constexpr std::uint64_t kTensorMapBytes = 128;
+constexpr std::size_t kPointerBytes = 8;
+constexpr std::size_t kTensorMapBytes = 128;
 
-std::uint64_t bytes_of_argument(const Argument& argument) {
-  switch (argument.kind) {
-    case Argument::Kind::tensor:
-    case Argument::Kind::workspace:
-      return kPointerBytes;
-    case Argument::Kind::tensor_map:
-      return kTensorMapBytes;
-    case Argument::Kind::value:
-      return bytes_of(argument.fields).size();
-  }
-  return 0;
+GivenArgument address_of(std::string text) {
+  return {std::move(text), kPointerBytes, true, std::nullopt, std::nullopt};
 }
 
-std::string argument_text(const Argument& argument, const Plan& plan) {
+GivenArgument given_value(const Argument& argument) {
+  const std::size_t bytes = bytes_of(argument.fields).size();
+  if (argument.fields.size() != 1)
+    return {fmt::format("a struct of {} bytes", bytes), bytes, false, std::nullopt, std::nullopt};
+  const ValueType type = argument.fields.front().type;
+  return {type.name(), bytes, false, type, std::nullopt};
+}
+
+GivenArgument given_argument(const Argument& argument, const Plan& plan) {
   switch (argument.kind) {
-    case Argument::Kind::tensor:
-      return fmt::format("tensor {}, a pointer", plan.tensors.at(argument.index).name);
+    case Argument::Kind::tensor: {
+      const PlanTensor& tensor = plan.tensors.at(argument.index);
+      GivenArgument given = address_of(fmt::format("tensor {} of {}", tensor.name, name_of(tensor.dtype)));
+      given.elements = tensor.dtype;
+      return given;
+    }
     case Argument::Kind::workspace:
-      return fmt::format("workspace {}, a pointer", plan.workspaces.at(argument.index).name);
+      return address_of(fmt::format("workspace {}, a pointer", plan.workspaces.at(argument.index).name));
     case Argument::Kind::tensor_map:
-      return fmt::format("tensor map {}", plan.tensor_maps.at(argument.index).name);
+      return {fmt::format("tensor map {}", plan.tensor_maps.at(argument.index).name), kTensorMapBytes, false,
+              std::nullopt, std::nullopt};
     case Argument::Kind::value:
       break;
   }
-  if (argument.fields.size() != 1) return "a struct";
-  const Scalar& scalar = argument.fields.front();
-  std::string text = scalar.type.name() + " ";
-  for (const Number number : scalar.components) text += (text.back() == ' ' ? "" : ",") + text_of(number);
-  return text;
+  return given_value(argument);
 }
 
-std::string parameter_text(const vgpu::ptx::Variable& parameter) {
-  const int bits = vgpu::ptx::bits_of(parameter.type);
-  if (parameter.bytes * 8 != static_cast<std::uint64_t>(bits)) return "a struct";
-  return vgpu::ptx::is_float(parameter.type) ? fmt::format("a floating-point number of {} bits", bits)
-                                             : fmt::format("a whole number or pointer of {} bits", bits);
+/// The modules of a binary's PTX; null where loading will say why there is none.
+std::unique_ptr<vgpu::ptx::Module> parsed(const Binary& binary) {
+  try {
+    return vgpu::ptx::parse(binary.ptx);
+  } catch (const vgpu::LoadError&) {
+    return nullptr;
+  }
 }
 
-/// Only where the PTX knows: a half is a struct of two bytes there.
-bool kinds_differ(const Argument& argument, const vgpu::ptx::Variable& parameter) {
-  const bool number = parameter.bytes * 8 == static_cast<std::uint64_t>(vgpu::ptx::bits_of(parameter.type));
-  if (!number || parameter.bytes < 4) return false;
-  const bool takes_float = vgpu::ptx::is_float(parameter.type);
-  if (argument.kind != Argument::Kind::value) return takes_float;
-  if (argument.fields.size() != 1 || argument.fields.front().type.components != 1) return false;
-  return is_floating(argument.fields.front().type.element) != takes_float;
+std::optional<std::vector<vgpu::DeclaredParameter>> parameters_of(const vgpu::ptx::Module& module,
+                                                                  const std::string& ptx_name) {
+  const auto found = module.function_index.find(ptx_name);
+  if (found == module.function_index.end()) return std::nullopt;
+  const vgpu::ptx::Function& kernel = module.functions[found->second];
+  std::vector<vgpu::DeclaredParameter> parameters;
+  for (std::size_t i = 0; i < kernel.parameter_count; ++i) {
+    const vgpu::ptx::Variable& parameter = kernel.variables[kernel.result_count + i];
+    parameters.push_back({parameter.bytes, std::string(vgpu::ptx::name_of(parameter.type))});
+  }
+  return parameters;
+}
+
+/// `place`: of the list of arguments, "scale/plain/family.json: launches[0].arguments".
+std::vector<std::string> wrong_in_launch(const Binary& binary, const vgpu::ptx::Module& module, const Plan& plan,
+                                         const Launch& launch, const std::string& place) {
+  const std::string ptx_name = binary.build.ptx_name(launch.kernel);
+  const auto parameters = parameters_of(module, ptx_name);
+  if (!parameters) return {};
+  const std::string wrong = wrong_number(launch.kernel, ptx_name, parameters->size(), launch.arguments.size());
+  if (!wrong.empty()) return {fmt::format("{}: {}", place, wrong)};
+  std::vector<GivenArgument> given;
+  for (const Argument& argument : launch.arguments) given.push_back(given_argument(argument, plan));
+  std::vector<std::string> lines;
+  for (const Misfit& misfit : misfits(ptx_name, *parameters, given))
+    lines.push_back(fmt::format("{}[{}]: {} is given, {} takes {}", place, misfit.index, misfit.given, launch.kernel,
+                                misfit.taken));
+  return lines;
+}
+
+/// The number in family.json of a plan's launch: launches whose condition is false are not in the plan.
+std::size_t number_of(std::size_t launch, const Plan& plan, const Family& family) {
+  if (plan.launches.size() == family.launches.size()) return launch;
+  const auto named = std::ranges::find(family.launches, plan.launches[launch].kernel, &LaunchSpec::kernel);
+  return named == family.launches.end() ? launch : static_cast<std::size_t>(named - family.launches.begin());
 }
 
 }  // namespace
 
-std::vector<std::string> wrong_arguments(const Binary& binary, const Plan& plan, const Launch& launch) {
-  std::unique_ptr<vgpu::ptx::Module> module;
-  try {
-    module = vgpu::ptx::parse(binary.ptx);
-  } catch (const vgpu::LoadError&) {
-    return {};  // Loading says why.
+std::vector<std::string> wrong_arguments(const Binary& binary, const Plan& plan, const Family& family) {
+  const auto module = parsed(binary);
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; module && i < plan.launches.size(); ++i) {
+    const std::string place =
+        fmt::format("{}/{}/family.json: launches[{}].arguments", family.task, family.name, number_of(i, plan, family));
+    for (std::string& line : wrong_in_launch(binary, *module, plan, plan.launches[i], place))
+      lines.push_back(std::move(line));
   }
-  const auto found = module->function_index.find(binary.build.ptx_name(launch.kernel));
-  if (found == module->function_index.end()) return {};
-  const vgpu::ptx::Function& kernel = module->functions[found->second];
-  if (kernel.parameter_count != launch.arguments.size()) {
-    return {fmt::format("{} takes {} arguments, {} are passed", launch.kernel, kernel.parameter_count,
-                        launch.arguments.size())};
-  }
-  std::vector<std::string> wrong;
-  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-    const Argument& argument = launch.arguments[i];
-    const vgpu::ptx::Variable& parameter = kernel.variables[kernel.result_count + i];
-    const std::uint64_t passed = bytes_of_argument(argument);
-    if (passed != parameter.bytes) {
-      wrong.push_back(fmt::format("{}: argument {} is {} ({} bytes), the kernel takes {} ({} bytes)", launch.kernel, i,
-                                  argument_text(argument, plan), passed, parameter_text(parameter), parameter.bytes));
-    } else if (kinds_differ(argument, parameter)) {
-      wrong.push_back(fmt::format("{}: argument {} is {}, the kernel takes {}", launch.kernel, i,
-                                  argument_text(argument, plan), parameter_text(parameter)));
-    }
-  }
-  return wrong;
+  return lines;
+}
+
+std::vector<std::string> wrong_reference_arguments(const Binary& binary, const Plan& plan, const Task& task) {
+  const auto module = parsed(binary);
+  if (!module) return {};
+  return wrong_in_launch(binary, *module, plan, plan.launches.front(),
+                         fmt::format("{}/task.json: reference.arguments", task.name));
 }
 
 }  // namespace evo::cli

@@ -3,13 +3,17 @@
 #include <string>
 #include <vector>
 
+#include "engine/task/family.h"
 #include "engine/task/plan.h"
+#include "engine/task/task.h"
 #include "evaluator/device/device.h"
 
 namespace evo::cli {
 
-/// What a launch passes and the kernel takes otherwise: another number of arguments, another size, a whole number for a
-/// floating-point one. One line each.
-std::vector<std::string> wrong_arguments(const Binary& binary, const Plan& plan, const Launch& launch);
+/// What the launches of a plan pass and the kernels take otherwise: another number of arguments, another size or type.
+/// One line each: "scale/plain/family.json: launches[0].arguments[2]: int is given, scale takes float".
+std::vector<std::string> wrong_arguments(const Binary& binary, const Plan& plan, const Family& family);
+/// The same of the reference's launch.
+std::vector<std::string> wrong_reference_arguments(const Binary& binary, const Plan& plan, const Task& task);
 
 }  // namespace evo::cli

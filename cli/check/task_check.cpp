@@ -13,6 +13,7 @@
 #include "cli/check/argument_check.h"
 #include "cli/check/constant_check.h"
 #include "cli/check/gene_use.h"
+#include "cli/check/usual_cases.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "engine/base/error.h"
@@ -39,8 +40,6 @@
 
 namespace evo::cli {
 namespace {
-
-constexpr std::uint64_t kSalt = 1;
 
 /// A shape with the case that it is checked on and what the reference makes of it.
 struct CheckedShape {
@@ -86,7 +85,7 @@ class Checker {
       Target target = make_target(task_, request_.device.kind, {name}, request_.options);
       target.validated = target.timed;
       target.skipped.clear();
-      Case one = usual_case(target);
+      Case one = usual_cases(task_, target).front();
       shapes.push_back({std::move(target), std::move(one), std::nullopt, ""});
     }
     return shapes;
@@ -103,14 +102,6 @@ class Checker {
     if (work_of(task_, options, shape, kind) > kind.held_out_work)
       return fmt::format("too much work for {}; --shapes {} checks it", kind.title, name);
     return {};
-  }
-
-  /// Of the first regime: the task's usual inputs.
-  Case usual_case(const Target& target) const {
-    CasePlan plan = plan_cases(task_, target, request_.device.kind, kSalt);
-    const auto usual = std::ranges::find_if(
-        plan.cases, [&](const Case& one) { return one.regime.name == task_.regimes.front().name; });
-    return usual == plan.cases.end() ? plan.cases.front() : *usual;
   }
 
   // --- the reference
@@ -130,8 +121,10 @@ class Checker {
       if (const auto* failure = std::get_if<Failure>(&compiled)) return fail(failure->reason);
       const Binary& binary = std::get<Binary>(compiled);
       const Plan& plan = program.plans.at(shape.one.shape.name);
-      if (const std::vector<std::string> wrong = wrong_arguments(binary, plan, plan.launches.front()); !wrong.empty())
-        return fail(wrong.front());
+      if (const std::vector<std::string> wrong = wrong_reference_arguments(binary, plan, task_); !wrong.empty()) {
+        shape.problem = request_.placed(wrong.front());
+        return;
+      }
       if (const std::vector<std::string> zero = unfilled_constants(binary, plan); !zero.empty())
         return fail(fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero.front()));
       const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
@@ -220,28 +213,26 @@ class Checker {
     // A kernel that a search would refuse, as for a global variable, may still run here.
     const auto refused = check_build(program, binary, request_.device);
     const Plan& plan = program.plans.at(shape.one.shape.name);
-    if (std::string why = why_not_launched(binary, plan, of_family); !why.empty()) return why;
+    if (std::string why = why_not_launched(family, binary, plan, of_family); !why.empty()) return why;
 
-    const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
-    gpu->sanitise();
-    DeviceServer server(*gpu);
-    const auto reply = run(server, binary, plan, shape.one.recipe);
-    result.findings = gpu->findings();
-    for (vgpu::Finding& finding : result.findings) {
-      if (const auto origin = program.lines.origin_of(finding.line))
-        finding.line = static_cast<std::uint32_t>(origin->line);
-      finding.text = request_.placed(program.lines.translated(finding.text));
+    SanitisedProgram sanitised(request_.device, program, binary);
+    const auto answer = sanitised.run(plan, shape.one.recipe);
+    result.findings = sanitised.findings();
+    for (PlacedFinding& found : result.findings) {
+      found.finding.text = request_.placed(found.finding.text);
+      found.finding.brief = request_.placed(found.finding.brief);
     }
     result.printed = printed_by(binary, plan, shape.one.recipe);
-    if (const auto* failure = std::get_if<Failure>(&reply)) return program.lines.translated(failure->reason);
+    if (const auto* failure = std::get_if<Failure>(&answer)) return failure->reason;
     result.reached = Reached::ran;
     if (!shape.expected) return "the reference gives nothing to compare with";
-    std::string wrong = why_wrong_answer(shape, plan, std::get<protocol::Ran>(reply).outputs, result);
+    std::string wrong = why_wrong_answer(shape, plan, std::get<protocol::Ran>(answer).outputs, result);
     return wrong.empty() && refused ? refused->reason : wrong;
   }
 
   /// The kernels that the program has, and what its launches want of them.
-  std::string why_not_launched(const Binary& binary, const Plan& plan, FamilyCheck& of_family) const {
+  std::string why_not_launched(const Family& family, const Binary& binary, const Plan& plan,
+                               FamilyCheck& of_family) const {
     const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device);
     std::optional<Failure> failure;
     const std::unique_ptr<Module> module = gpu->load(binary, failure);
@@ -252,15 +243,13 @@ class Checker {
     for (std::string& zero : unfilled_constants(binary, plan))
       if (std::ranges::find(of_family.zero_constants, zero) == of_family.zero_constants.end())
         of_family.zero_constants.push_back(std::move(zero));
-    std::string first;
-    for (const Launch& launch : plan.launches) {
-      for (std::string& wrong : wrong_arguments(binary, plan, launch)) {
-        if (first.empty()) first = wrong;
-        if (std::ranges::find(of_family.arguments, wrong) == of_family.arguments.end())
-          of_family.arguments.push_back(std::move(wrong));
-      }
+    const std::vector<std::string> wrong = wrong_arguments(binary, plan, family);
+    for (const std::string& line : wrong) {
+      std::string placed = request_.placed(line);
+      if (std::ranges::find(of_family.arguments, placed) == of_family.arguments.end())
+        of_family.arguments.push_back(std::move(placed));
     }
-    return first;
+    return wrong.empty() ? "" : wrong.front();
   }
 
   std::string why_wrong_answer(const CheckedShape& shape, const Plan& plan, std::span<const std::byte> outputs,
@@ -325,7 +314,8 @@ class Checker {
 }  // namespace
 
 bool FamilyCheck::fine() const {
-  return unused_genes.empty() && arguments.empty() && zero_constants.empty() && std::ranges::all_of(shapes, &ShapeCheck::fine);
+  return unused_genes.empty() && arguments.empty() && zero_constants.empty() &&
+         std::ranges::all_of(shapes, &ShapeCheck::fine);
 }
 
 bool TaskCheck::fine() const {

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/check/sanitised_program.h"
 #include "engine/base/source_tree.h"
 #include "engine/task/evaluation.h"
 #include "engine/task/limits.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
-#include "evaluator/vgpu/machine/finding.h"
 
 namespace evo::cli {
 
@@ -31,7 +31,7 @@ struct ShapeCheck {
   std::optional<Build> build;
   std::vector<CheckedOutput> outputs;
   std::string problem;  ///< Why it came no further, or what a search would refuse it for.
-  std::vector<vgpu::Finding> findings;
+  std::vector<PlacedFinding> findings;
   std::string printed;  ///< By the kernel's printf.
   bool fine() const { return reached == Reached::right && problem.empty() && findings.empty(); }
 };
@@ -42,7 +42,7 @@ struct FamilyCheck {
   std::string genome;
   std::vector<std::string> kernels;  ///< Of the program.
   std::vector<std::string> unused_genes;
-  std::vector<std::string> arguments;      ///< Those that the kernels take otherwise.
+  std::vector<std::string> arguments;       ///< Those that the kernels take otherwise.
   std::vector<std::string> zero_constants;  ///< __constant__ variables that kernels read and nothing fills.
   std::vector<ShapeCheck> shapes;
   std::vector<std::string> skipped;  ///< Shapes, each with the reason.

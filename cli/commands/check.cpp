@@ -5,7 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "cli/check/finding_json.h"
 #include "cli/check/task_check.h"
 #include "cli/commands/commands.h"
 #include "cli/subject/arguments.h"
@@ -75,9 +77,10 @@ std::string notes_text(const ShapeCheck& shape, const Terminal& terminal) {
   std::string text;
   if (!shape.problem.empty())
     text += fmt::format("  {}: {}\n", shape.shape, styled(terminal, Style::bad, one_line(shape.problem)));
-  for (const vgpu::Finding& finding : shape.findings)
-    text += fmt::format("  {}: {}: {}\n", shape.shape, styled(terminal, Style::bad, std::string(name_of(finding.kind))),
-                        one_line(finding.text));
+  std::set<std::string> told;  // Two accesses may race in either order: one cause.
+  for (const PlacedFinding& found : shape.findings)
+    if (told.insert(found.brief()).second)
+      text += fmt::format("  {}: {}\n", shape.shape, styled(terminal, Style::bad, found.brief()));
   if (!shape.printed.empty()) text += fmt::format("  {}: the kernel printed\n{}", shape.shape, indented(shape.printed));
   return text;
 }
@@ -98,9 +101,9 @@ std::string family_text(const FamilyCheck& family, const Terminal& terminal) {
   for (const std::string& argument : family.arguments)
     text += fmt::format("  argument: {}\n", styled(terminal, Style::bad, argument));
   for (const std::string& zero : family.zero_constants)
-    text += fmt::format("  constant: {}\n",
-                        styled(terminal, Style::bad,
-                               fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero)));
+    text += fmt::format(
+        "  constant: {}\n",
+        styled(terminal, Style::bad, fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero)));
   if (!family.unused_genes.empty())
     text += fmt::format("  unused genes: {}\n", styled(terminal, Style::bad, list_of(family.unused_genes)));
   for (const std::string& skipped : family.skipped) text += fmt::format("  not checked: {}\n", skipped);
@@ -139,12 +142,7 @@ Json shape_json(const ShapeCheck& shape) {
                                {"limit", positive_or_null(output.limits.relative_l2)},
                                {"exact", output.limits.exact}});
   json["findings"] = Json::array();
-  for (const vgpu::Finding& finding : shape.findings)
-    json["findings"].push_back({{"kind", name_of(finding.kind)},
-                                {"kernel", finding.kernel},
-                                {"line", finding.line},
-                                {"count", finding.count},
-                                {"text", finding.text}});
+  for (const PlacedFinding& found : shape.findings) json["findings"].push_back(finding_json(found));
   json["printed"] = shape.printed;
   return json;
 }

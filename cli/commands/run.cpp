@@ -229,6 +229,7 @@ std::string run_document(const RunSummary& summary) {
   json["first_valid"] = summary.first_valid ? outcome_json(*summary.first_valid) : Json(nullptr);
   json["best"] = summary.best ? outcome_json(*summary.best) : Json(nullptr);
   json["improvement"] = or_null(summary.improvement());
+  json["rejections"] = rejections_json(summary.rejections);
   json["elites"] = elites_json(summary.elites);
   return json_text(json);
 }
@@ -311,7 +312,9 @@ int run(const RunRequest& request, const std::string& command_line) {
                       elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device));
 
   // The report.
-  const RunSummary summary = summarise(store, id, result);
+  const RunSummary summary = summarise(store, id, result, [&](const std::string& message) {
+    return request.form ? request.form->in_authors_places(message) : message;
+  });
   fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
 }

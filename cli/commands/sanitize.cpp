@@ -9,6 +9,9 @@
 #include <set>
 #include <variant>
 
+#include "cli/check/finding_json.h"
+#include "cli/check/sanitised_program.h"
+#include "cli/check/usual_cases.h"
 #include "cli/commands/commands.h"
 #include "cli/kernel/kernel_options.h"
 #include "cli/kernel/kernel_run.h"
@@ -21,15 +24,11 @@
 #include "cli/text/json_text.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
-#include "engine/device/device_kind.h"
-#include "engine/task/floor.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"
-#include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/virtual_device.h"
-#include "evaluator/worker/device_server.h"
 
 namespace evo::cli {
 namespace {
@@ -42,49 +41,19 @@ struct Request {
   std::vector<std::string> shapes;
 };
 
-/// A finding and, where templates are known, the line of one that it is in.
-struct Reported {
-  vgpu::Finding finding;
-  std::optional<LineMap::Origin> origin;
-};
-
 /// What `evo sanitize` found.
 struct Sanitized {
   std::string subject;
   std::string device;
   std::vector<std::string> ran;  ///< What was run: shapes, or kernels with their arguments.
-  std::vector<Reported> findings;
+  std::vector<PlacedFinding> findings;
 };
-
-/// Of one program, whose lines they name.
-Reported reported(vgpu::Finding finding, const LineMap& lines) {
-  Reported one{std::move(finding), std::nullopt};
-  one.finding.text = lines.translated(one.finding.text);
-  if (one.finding.line != 0) one.origin = lines.origin_of(one.finding.line);
-  return one;
-}
 
 /// The virtual GPU that was asked for. Unless one was named: the candidate's own, or one of its architecture.
 DeviceInfo device_for(const Claim& claim, const std::string& asked) {
-  if (asked != vgpu::kKind) return find_device(asked);
-  if (claim.device.kind == vgpu::kKind) return find_device(claim.device.id);
-  for (const std::string& name : vgpu::model_names()) {
-    if (DeviceInfo model = vgpu::model_info(name); model.arch == claim.device.arch) return model;
-  }
-  return find_device(asked);
-}
-
-/// One case of each shape: the first regime's, whose inputs are the task's usual ones.
-std::vector<Case> cases_of(const Claim& claim, const Target& target) {
-  std::vector<Case> chosen;
-  std::set<std::string> seen;
-  CasePlan plan = plan_cases(claim.task, target, vgpu::kKind, 1);
-  std::ranges::stable_sort(plan.cases, {}, [&](const Case& one) {
-    return work_of(claim.task, target.options, one.shape, kind_named(vgpu::kKind));
-  });
-  for (Case& one : plan.cases)
-    if (seen.insert(one.shape.name).second) chosen.push_back(std::move(one));
-  return chosen;
+  std::optional<DeviceInfo> device;
+  if (asked == vgpu::kKind) device = virtual_device_for(claim.device);
+  return device ? *std::move(device) : find_device(asked);
 }
 
 /// The shapes that were asked for, or all that the claim was validated on.
@@ -136,37 +105,46 @@ void refuse_shapes_without_program(const std::vector<Subject>& subjects, const s
   }
 }
 
+/// Programs of other specialisations have the same lines: what is found there again is one finding.
+void add(PlacedFinding found, std::vector<PlacedFinding>& findings) {
+  const auto same = [&](const PlacedFinding& known) {
+    return known.finding.kind == found.finding.kind && known.finding.kernel == found.finding.kernel && found.origin &&
+           known.origin == found.origin && known.finding.brief == found.finding.brief;
+  };
+  const auto known = std::ranges::find_if(findings, same);
+  if (known == findings.end())
+    findings.push_back(std::move(found));
+  else
+    known->finding.count += found.finding.count;
+}
+
+/// Whether the kernel did not run at all.
+bool refused(Verdict verdict) {
+  return verdict == Verdict::launch_failed || verdict == Verdict::unsupported;
+}
+
 void sanitize_claim(const Subject& subject, const Request& request, Sanitized& result) {
   const Claim& claim = *subject.claim;
-  const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(device_for(claim, request.kernels.device));
-  gpu->sanitise();
-  result.device = gpu->info().id;
+  const DeviceInfo device = device_for(claim, request.kernels.device);
+  result.device = device.id;
   const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
-  DeviceServer server(*gpu);
-  const std::vector<Case> cases = cases_of(claim, subject.target);
-  for (std::size_t i = 0; i < subject.candidate.programs.size(); ++i) {
-    const Program& program = subject.candidate.programs[i];
-    auto compiled = compiler->compile(program, gpu->info().arch);
+  const std::vector<Case> cases = usual_cases(claim.task, subject.target);
+  for (const Program& program : subject.candidate.programs) {
+    auto compiled = compiler->compile(program, device.arch);
     if (const auto* failure = std::get_if<Failure>(&compiled))
-      throw usage_error(fmt::format("{} does not compile for {}: {}", claim.origin, gpu->info().arch, failure->reason));
-    const auto loaded = server.load({i, std::move(std::get<Binary>(compiled))});
-    if (const auto* failed = std::get_if<protocol::Failed>(&loaded))
-      throw usage_error(fmt::format("{}: {}", claim.origin, failed->failure.reason));
-    const std::size_t earlier = gpu->findings().size();
+      throw usage_error(fmt::format("{} does not compile for {}: {}", claim.origin, device.arch, failure->reason));
+    SanitisedProgram sanitised(device, program, std::move(std::get<Binary>(compiled)));
     for (const Case& one : cases) {
       const auto plan = program.plans.find(one.shape.name);
       if (plan == program.plans.end()) continue;  // Another program's shape.
-      const auto reply = server.run({i, plan->second, one.recipe, 1});
+      const auto answer = sanitised.run(plan->second, one.recipe);
       result.ran.push_back(fmt::format("{} {}", claim.task.name, one.shape.name));
-      // A launch that the device refuses is none of the sanitiser's findings.
-      const auto* failed = std::get_if<protocol::Failed>(&reply);
-      if (failed != nullptr && failed->failure.verdict == Verdict::launch_failed)
-        throw usage_error(fmt::format("{}, shape {}: {}", claim.origin, one.shape.name,
-                                      program.lines.translated(failed->failure.reason)));
+      // What the device refuses is none of the sanitiser's findings.
+      const auto* failure = std::get_if<Failure>(&answer);
+      if (failure != nullptr && refused(failure->verdict))
+        throw usage_error(fmt::format("{}, shape {}: {}", claim.origin, one.shape.name, failure->reason));
     }
-    std::vector<vgpu::Finding> findings = gpu->findings();
-    for (std::size_t number = earlier; number < findings.size(); ++number)
-      result.findings.push_back(reported(std::move(findings[number]), program.lines));
+    for (PlacedFinding& found : sanitised.findings()) add(std::move(found), result.findings);
   }
 }
 
@@ -209,14 +187,7 @@ std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
 
 std::string sanitize_document(const Sanitized& result) {
   Json findings = Json::array();
-  for (const auto& [finding, origin] : result.findings) {
-    findings.push_back({{"kind", name_of(finding.kind)},
-                        {"kernel", finding.kernel},
-                        {"file", origin ? Json(origin->file) : Json()},
-                        {"line", origin ? origin->line : finding.line},
-                        {"count", finding.count},
-                        {"text", finding.text}});
-  }
+  for (const PlacedFinding& found : result.findings) findings.push_back(finding_json(found));
   Json json = json_document("sanitize");
   json["subject"] = result.subject;
   json["device"] = result.device;

@@ -20,6 +20,7 @@ namespace {
 
 struct Request {
   RunRequest run;
+  std::string file;
   std::string folder;
 };
 
@@ -54,9 +55,8 @@ ShortForm checked_form(const std::string& file) {
 }
 
 /// Writes the folder that the short form stands for. Nothing of the user's is overwritten.
-int expand(const Request& request) {
+int expand(const Request& request, const ShortForm& form) {
   namespace fs = std::filesystem;
-  const ShortForm form = checked_form(request.run.short_form);
   const fs::path root = request.folder;
   std::error_code error;
   if (fs::exists(root / form.task, error))
@@ -74,12 +74,15 @@ int expand(const Request& request) {
 }
 
 int tune(const Request& request, const std::string& command_line) {
-  if (!request.folder.empty()) return expand(request);
-  const ShortForm form = checked_form(request.run.short_form);
+  const ShortForm form = checked_form(request.file);
+  if (!request.folder.empty()) return expand(request, form);
+  RunRequest wanted = request.run;
+  wanted.form = form;
   try {
-    return run(request.run, command_line);
+    return run(wanted, command_line);
   } catch (const Error& error) {
-    throw Error(error.fault(), form.in_authors_places(error.what()));
+    if (error.fault() != Fault::usage) throw;
+    throw usage_error(form.in_authors_places(error.what()));
   }
 }
 
@@ -88,9 +91,7 @@ int tune(const Request& request, const std::string& command_line) {
 void add_tune(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("tune", "Tune a kernel as it is: ten lines of JSON name genes and arguments");
-  command->add_option("FILE.json", request->run.short_form, "The kernel, its genes, its arguments")
-      ->required()
-      ->type_name("");
+  command->add_option("FILE.json", request->file, "The kernel, its genes, its arguments")->required()->type_name("");
   command->add_option("--expand", request->folder, "Write the task folder that FILE.json stands for, and run nothing")
       ->type_name("DIR");
   add_search_options(*command, request->run);

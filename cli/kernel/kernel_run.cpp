@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -166,6 +169,39 @@ std::vector<std::byte> bytes_of(DeviceAddress address) {
   return bytes;
 }
 
+/// The type that an argument such as "int:5" begins with; nothing for a struct.
+std::optional<ValueType> type_given(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (text.starts_with('{') || text.starts_with("bytes:") || colon == std::string::npos) return std::nullopt;
+  return type_named(trim(std::string_view(text).substr(0, colon)));
+}
+
+GivenArgument given_argument(const ArgumentSpec& argument) {
+  if (const auto* value = std::get_if<ByValue>(&argument)) {
+    const std::optional<ValueType> type = type_given(value->text);
+    const std::size_t bytes = value->bytes.size();
+    const std::string what = type ? type->name() : fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+    return {fmt::format("{} ('{}')", what, value->text), bytes, false, type, std::nullopt};
+  }
+  const auto* spec = std::get_if<BufferSpec>(&argument);
+  const std::string name = spec != nullptr ? spec->name : std::get<BufferReference>(argument).name;
+  return {name.empty() ? "a null pointer" : fmt::format("the buffer '{}'", name), sizeof(DeviceAddress), true,
+          std::nullopt, std::nullopt};
+}
+
+/// Throws usage_error where an argument cannot be what the kernel's parameter is.
+void check_arguments(const std::string& ptx_name, std::span<const vgpu::DeclaredParameter> parameters,
+                     const std::vector<ArgumentSpec>& arguments) {
+  const std::string kernel = readable_kernel_name(ptx_name);
+  if (const std::string wrong = wrong_number(kernel, ptx_name, parameters.size(), arguments.size()); !wrong.empty())
+    throw usage_error("--arg: " + wrong);
+  std::vector<GivenArgument> given;
+  for (const ArgumentSpec& argument : arguments) given.push_back(given_argument(argument));
+  for (const Misfit& misfit : misfits(ptx_name, parameters, given))
+    throw usage_error(fmt::format("--arg: argument {} of {} is {}, {} was given", misfit.index + 1, kernel,
+                                  misfit.taken, misfit.given));
+}
+
 /// The bytes of one argument. Its name for reports is added to `names`.
 std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, std::vector<std::string>& names) {
   if (const auto* value = std::get_if<ByValue>(&argument)) {
@@ -245,7 +281,7 @@ KernelResults run_kernels(const KernelRequest& request) {
   for (const LaunchRequest& wanted : request.launches) {
     chosen.push_back(kernel_of(program, kernels, wanted.kernel, request.file));
     if (const auto parameters = gpu->parameters(*module, chosen.back()))
-      check_arguments(readable_kernel_name(chosen.back()), chosen.back(), *parameters, wanted.arguments);
+      check_arguments(chosen.back(), *parameters, wanted.arguments);
   }
 
   BufferPool buffers(*gpu, seed);

@@ -5,13 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "engine/base/demangled.h"
-#include "engine/base/error.h"
 #include "engine/base/text.h"
 
 namespace evo::cli {
@@ -64,13 +61,6 @@ Parameter parameter_of(const vgpu::DeclaredParameter& declared, const std::strin
   return parameter;
 }
 
-/// The type that an argument such as "int:5" begins with; nothing for a struct.
-std::optional<ValueType> type_given(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (text.starts_with('{') || text.starts_with("bytes:") || colon == std::string::npos) return std::nullopt;
-  return type_named(trim(std::string_view(text).substr(0, colon)));
-}
-
 bool same_kind(const ValueType& a, const ValueType& b) {
   if (a.components != b.components || a.bytes() != b.bytes()) return false;
   return is_floating(a.element) || is_floating(b.element) ? a.element == b.element : true;
@@ -81,29 +71,28 @@ bool takes_address(const Parameter& parameter) {
          (parameter.is_pointer || !parameter.value || !is_floating(parameter.value->element));
 }
 
-std::string bytes_text(std::size_t bytes) {
-  return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+bool points_elsewhere(const Parameter& parameter, const std::optional<DType>& elements) {
+  if (!elements || !is_floating(*elements) || !parameter.is_pointer) return false;
+  std::string_view pointee = parameter.text;
+  pointee.remove_suffix(1);
+  constexpr std::string_view kConst = " const";
+  if (pointee.ends_with(kConst)) pointee.remove_suffix(kConst.size());
+  const std::optional<ValueType> type = type_in_cpp(pointee);
+  return type && type->components == 1 && is_floating(type->element) && type->element != *elements;
 }
 
-/// What an argument is, in words, where it does not fit; else empty.
-std::string misfit(const Parameter& parameter, const ArgumentSpec& argument) {
-  const auto* value = std::get_if<ByValue>(&argument);
-  if (value == nullptr) {
-    if (takes_address(parameter)) return "";
-    if (const auto* spec = std::get_if<BufferSpec>(&argument)) return fmt::format("the buffer '{}'", spec->name);
-    const std::string& name = std::get<BufferReference>(argument).name;
-    return name.empty() ? "a null pointer" : fmt::format("the buffer '{}'", name);
-  }
-  const std::optional<ValueType> given = type_given(value->text);
-  if (given) {
-    const bool address = parameter.is_pointer && !is_floating(given->element) && given->components == 1;
-    const bool fits = given->bytes() == parameter.bytes && (!parameter.is_pointer || address);
-    const bool kind = !parameter.is_integer || !is_floating(given->element);
-    if (fits && kind && (!parameter.value || same_kind(*parameter.value, *given))) return "";
-    return fmt::format("{} ('{}')", given->name(), value->text);
-  }
-  if (value->bytes.size() == parameter.bytes && !parameter.is_pointer) return "";
-  return fmt::format("{} ('{}')", bytes_text(value->bytes.size()), value->text);
+bool fits(const Parameter& parameter, const GivenArgument& given) {
+  if (given.address) return takes_address(parameter) && !points_elsewhere(parameter, given.elements);
+  if (given.bytes != parameter.bytes) return false;
+  if (!given.type) return !parameter.is_pointer;
+  const bool whole = !is_floating(given.type->element);
+  if (parameter.is_pointer) return whole && given.type->components == 1;
+  if (parameter.is_integer && !whole) return false;
+  return !parameter.value || same_kind(*parameter.value, *given.type);
+}
+
+std::string bytes_text(std::size_t bytes) {
+  return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
 }
 
 std::string describe(const Parameter& parameter) {
@@ -139,22 +128,24 @@ std::vector<std::string> parameter_types(const std::string& demangled) {
   return types;
 }
 
-void check_arguments(const std::string& kernel, const std::string& ptx_name,
-                     std::span<const vgpu::DeclaredParameter> parameters, std::span<const ArgumentSpec> arguments) {
+std::string wrong_number(const std::string& kernel, const std::string& ptx_name, std::size_t taken, std::size_t given) {
+  if (taken == given) return {};
+  const std::vector<std::string> types = parameter_types(demangled(ptx_name));
+  return fmt::format("{} takes {} argument{}{}, {} {} given", kernel, taken, taken == 1 ? "" : "s",
+                     types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")), given,
+                     given == 1 ? "is" : "are");
+}
+
+std::vector<Misfit> misfits(const std::string& ptx_name, std::span<const vgpu::DeclaredParameter> parameters,
+                            std::span<const GivenArgument> given) {
   std::vector<std::string> types = parameter_types(demangled(ptx_name));
-  if (parameters.size() != arguments.size()) {
-    throw usage_error(fmt::format("--arg: {} takes {} arguments{}, {} were given", kernel, parameters.size(),
-                                  types.empty() ? "" : fmt::format(" ({})", fmt::join(types, ", ")), arguments.size()));
-  }
-  types.resize(types.size() == parameters.size() ? types.size() : 0);
-  types.resize(parameters.size());
+  if (types.size() != parameters.size()) types.assign(parameters.size(), "");
+  std::vector<Misfit> found;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter parameter = parameter_of(parameters[i], types[i]);
-    const std::string given = misfit(parameter, arguments[i]);
-    if (!given.empty())
-      throw usage_error(
-          fmt::format("--arg: argument {} of {} is {}, {} was given", i + 1, kernel, describe(parameter), given));
+    if (!fits(parameter, given[i])) found.push_back({i, describe(parameter), given[i].text});
   }
+  return found;
 }
 
 }  // namespace evo::cli

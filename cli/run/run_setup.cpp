@@ -10,7 +10,6 @@
 #include "cli/run/warm_start.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/restore.h"
-#include "cli/subject/short_form_file.h"
 #include "cli/subject/templates.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
@@ -125,9 +124,8 @@ std::string changed_templates_notice(const RunRequest& request, const Task& stor
 
 /// The templates, and the task that is searched.
 std::pair<SourceTree, std::string> subject_of(const RunRequest& request) {
-  if (request.short_form.empty()) return {load_templates(request.templates), request.task};
-  ShortForm form = load_short_form(request.short_form);
-  return {with_shipped(std::move(form.files)), std::move(form.task)};
+  if (request.form) return {with_shipped(request.form->files), request.form->task};
+  return {load_templates(request.templates), request.task};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/subject/lookup.h"
+#include "engine/task/short_form.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
 #include "population/store/store.h"
@@ -20,7 +21,7 @@ inline constexpr std::uint64_t kMostPresearched = 1'000'000;
 /// The options of `evo run` as typed; empty where an option was not given.
 struct RunRequest {
   std::string task;
-  std::string short_form;  ///< FILE.json of `evo tune`, in the place of a task.
+  std::optional<ShortForm> form;  ///< Of `evo tune`, in the place of a task.
   std::string device;
   std::vector<std::string> shapes;
   std::string evaluations;

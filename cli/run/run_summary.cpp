@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/subject/elite_table.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/self_consistency.h"
@@ -10,6 +12,8 @@
 
 namespace evo::cli {
 namespace {
+
+constexpr std::size_t kShownRejections = 3;
 
 std::string database_argument(const std::string& database) {
   return database == kDefaultDatabase ? "" : fmt::format(" --db {}", shell_word(database));
@@ -20,6 +24,16 @@ std::string improvement_text(const RunSummary& summary) {
   return fmt::format("best of this run: candidate {}, {} us, {:.2f}x faster than the first valid one ({} us)\n",
                      summary.best->candidate, microseconds(*summary.best->latency_us), *summary.improvement(),
                      microseconds(*summary.first_valid->latency_us));
+}
+
+/// Why candidates were rejected: the first reasons.
+std::string rejections_text(const RunSummary& summary) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShownRejections, summary.rejections.size()); ++i)
+    text += rejection_text(summary.rejections[i]);
+  if (summary.rejections.size() > kShownRejections)
+    text += fmt::format("  and {} more reasons\n", summary.rejections.size() - kShownRejections);
+  return text;
 }
 
 std::string next_commands(const RunSummary& summary, const std::string& database) {
@@ -45,15 +59,23 @@ std::optional<double> RunSummary::improvement() const {
   return *first_valid->latency_us / *best->latency_us;
 }
 
-RunSummary summarise(const Store& store, RunId run, const SearchResult& result) {
+RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
+                     const std::function<std::string(const std::string&)>& placed) {
   RunSummary summary;
   summary.run = find_run(store, run);
   summary.result = result;
-  for (const OutcomeRow& outcome : store.outcomes(run)) {
+  const std::vector<OutcomeRow> outcomes = store.outcomes(run);
+  for (const OutcomeRow& outcome : outcomes) {
     ++summary.verdicts[outcome.verdict];
     if (!outcome.latency_us) continue;
     if (!summary.first_valid) summary.first_valid = outcome;
     if (!summary.best || *outcome.latency_us < *summary.best->latency_us) summary.best = outcome;
+  }
+  summary.rejections = rejections_of(outcomes);
+  if (!result.interrupted) explain_first(summary.rejections, kShownRejections, store);
+  for (Rejection& rejection : summary.rejections) {
+    rejection.reason = placed(rejection.reason);
+    for (std::string& finding : rejection.findings) finding = placed(finding);
   }
   const RunInfo& info = summary.run.info;
   EliteFilter filter;
@@ -82,6 +104,7 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
   if (!summary.verdicts.empty()) {
     text += fmt::format("{} evaluated: {}\n", summary.result.answered, verdict_counts(summary.verdicts));
   }
+  text += rejections_text(summary);
   if (summary.result.exhausted) text += "the space is exhausted: every legal genome was tried\n";
   return text + next_commands(summary, database);
 }

@@ -21,10 +21,6 @@ std::string normal(const std::string& path) {
   return std::filesystem::path(path).lexically_normal().generic_string();
 }
 
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 /// A line without its comments.
 std::string without_comments(std::string_view line, bool& in_comment) {
   std::string code;

@@ -578,7 +578,7 @@ class Reader {
     launch["arguments"] = arguments_;
     family_["launches"].push_back(launch);
     family_origin("launches[0].dynamic_smem", "shared");
-    for (const char* key : {"kernel", "grid", "block", "cluster"})
+    for (const char* key : {"kernel", "grid", "block", "cluster", "arguments"})
       family_origin(fmt::format("launches[0].{}", key), key);
     for (const char* key : {"grid", "block", "cluster"})  // where a shape decides
       family_origin(fmt::format("launch {}: {}", kernel_.function, key), fmt::format("{}:", key));
@@ -746,7 +746,7 @@ class Reader {
     reference["arguments"] = reference_arguments();
     if (const Json constants = reference_constants(place); !constants.empty()) reference["constants"] = constants;
     if (typed_outputs_) reference["typed_outputs"] = true;
-    for (const char* key : {"grid", "block"})
+    for (const char* key : {"grid", "block", "arguments"})
       task_origin(fmt::format("reference.{}", key),
                   root_.find(fmt::format("reference_{}", key)) ? fmt::format("reference_{}", key) : key);
     task_["reference"] = reference;

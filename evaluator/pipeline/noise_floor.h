@@ -11,8 +11,8 @@ namespace evo {
 
 /// How ill-conditioned single cases are. Some draws have sums that nearly cancel, or a few values on which every output
 /// depends. On these any kernel of the precision that the task admits has a large relative error. How large is measured
-/// by the task's emulation of such a kernel (engine/task/calibration.h) on the same inputs. For a task without one it is
-/// how far the reference's results move when the last bits of its inputs change. Used by one thread.
+/// by the task's emulation of such a kernel (engine/task/calibration.h) on the same inputs. For a task without one it
+/// is how far the reference's results move when the last bits of its inputs change. Used by one thread.
 class NoiseFloor {
  public:
   /// Everything referred to must outlive it. `stop` may be null.

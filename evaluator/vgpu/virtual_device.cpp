@@ -90,6 +90,7 @@ class VirtualDevice : public VirtualGpu {
     budget_.launch_instructions =
         std::max(usual.launch_instructions, of_a_warp * std::min(warps, ~std::uint64_t{0} / of_a_warp));
   }
+  void limit_launches(std::uint64_t instructions) override { budget_.launch_instructions = instructions; }
   std::optional<Failure> run_kernel(const Module& module, const evo::Launch& planned,
                                     std::span<const std::vector<std::byte>> arguments, KernelRun& run) override;
   PlanCost model(const Module& module, const Plan& plan, const Buffers& buffers, bool cold,

@@ -51,6 +51,8 @@ class VirtualGpu : public Device {
   virtual std::vector<DeclaredVariable> variables(const Module& module) const = 0;
   /// From now on a launch fails once a warp has executed more instructions.
   virtual void limit_instructions(std::uint64_t of_a_warp) = 0;
+  /// From now on a launch fails once all its warps together have executed more instructions.
+  virtual void limit_launches(std::uint64_t instructions) = 0;
   /// From now on every launch is sanitised, and findings() has the errors. Memory that was written before counts as
   /// written.
   virtual void sanitise() = 0;

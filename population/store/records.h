@@ -153,6 +153,7 @@ struct OutcomeRow {
   std::uint64_t ticket = 0;
   std::string op;
   Verdict verdict = Verdict::harness_failed;
+  std::string reason;                ///< Of the verdict; empty for valid ones.
   std::optional<double> latency_us;  ///< Valid ones.
   double seconds = 0;                ///< Since the run was started.
 };

@@ -123,7 +123,7 @@ TEST_CASE("evo sanitize refuses wrong input with a message of one line") {
   bench.write("k.cu", "__global__ void k(int* x) { *x = 1; }\n");
   check_refused(bench.evo({"sanitize", "none.cu"}), 2, {"none.cu"});
   check_refused(bench.evo({"sanitize", "broken.cu"}), 2, {"broken.cu(1)"});
-  check_refused(bench.evo({"sanitize", "k.cu"}), 2, {"takes 1 arguments"});
+  check_refused(bench.evo({"sanitize", "k.cu"}), 2, {"takes 1 argument"});
   check_refused(bench.evo({"sanitize", "k.cu", "--device", "cuda:0"}), 3, {"cuda:0"});
   check_refused(bench.evo({"sanitize", "17"}), 2, {"runs/evo.db"});
 }

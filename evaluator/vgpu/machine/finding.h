@@ -21,8 +21,11 @@ std::string_view name_of(FindingKind kind);
 struct Finding {
   FindingKind kind = FindingKind::fault;
   std::string kernel;
-  std::uint32_t line = 0;   ///< Of the CUDA source; 0: unknown.
-  std::string text;         ///< Complete: kernel, line, block, thread, instruction, what is wrong.
+  std::uint32_t line = 0;  ///< Of the CUDA source; 0: unknown.
+  std::string text;        ///< Complete: kernel, line, block, thread, instruction, what is wrong.
+  /// The cause and its lines: "missing __syncthreads: line 4 writes 'tile', line 6 reads it". Empty: only the text
+  /// says.
+  std::string brief;
   std::uint64_t count = 1;  ///< How often it happened.
 };
 

@@ -621,7 +621,7 @@ void Sanitiser::acquire(Warp& warp, int lane, std::uint64_t key) {
 // ---- Reports
 
 void Sanitiser::report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
-                       std::uint32_t other_code) {
+                       std::uint32_t other_code, const std::string& brief) {
   const Kernel& kernel = *warp.launch->kernel;
   const std::uint32_t code = warp.launch->kernel->index_of(in);
   Finding finding;
@@ -629,6 +629,7 @@ void Sanitiser::report(FindingKind kind, const Warp& warp, const Instruction& in
   finding.kernel = kernel.name;
   finding.line = kernel.lines[code];
   finding.text = fmt::format("{}: {}", describe_thread(warp, in, lane), what);
+  finding.brief = brief;
   reported_[{kind, code, other_code}] = add(finding, finding.line != 0 ? "" : std::to_string(code),
                                             other_code == kNowhere ? 0 : kernel.lines[other_code]);
 }
@@ -652,6 +653,36 @@ std::string describe_other(const Warp& warp, int lane, const Conflict& conflict)
   return own_block ? who : fmt::format("block {}, {}", at(warp.launch->grid, conflict.block), who);
 }
 
+/// "'tile'" of "byte 4 of 'tile' (shared memory, 256 bytes)"
+std::string name_in(const std::string& place) {
+  const std::size_t begin = place.find('\''), end = place.find('\'', begin + 1);
+  return end == std::string::npos ? "the same bytes" : place.substr(begin, end + 1 - begin);
+}
+
+/// What is missing between two accesses.
+std::string missing_between(const Conflict& conflict, bool own_block, bool own_warp) {
+  if (conflict.under_way) return "missing wait for an asynchronous copy";
+  if (conflict.unfenced) return "missing fence.proxy.async";
+  if (own_warp) return "missing __syncwarp";
+  return own_block ? "missing __syncthreads" : "blocks race";
+}
+
+/// "missing __syncthreads: line 4 writes 'tile', line 6 reads it"; empty where a line is unknown.
+std::string brief_race(const std::string& missing, const std::string& name, std::uint32_t earlier, bool earlier_writes,
+                       std::uint32_t line, bool writes) {
+  if (earlier == 0 || line == 0) return {};
+  const auto verb = [](bool does_write) { return does_write ? "writes" : "reads"; };
+  if (earlier == line && earlier_writes == writes)
+    return fmt::format("several threads {} {} in line {}: nothing orders them", writes ? "write" : "read", name, line);
+  // The write first, whichever came first in this schedule: either order is one mistake.
+  if (writes && !earlier_writes) {
+    std::swap(earlier, line);
+    std::swap(earlier_writes, writes);
+  }
+  return fmt::format("{}: line {} {} {}, line {} {} it", missing, earlier, verb(earlier_writes), name, line,
+                     verb(writes));
+}
+
 }  // namespace
 
 void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
@@ -663,29 +694,31 @@ void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, A
   const std::uint32_t line = kernel.lines[conflict.code];
   const std::string other = fmt::format("{}{}", kernel.opcodes[kernel.opcode_of[conflict.code]],
                                         line != 0 ? fmt::format(" in line {}", line) : "");
-  const std::string doing =
-      fmt::format("{} at {}", bytes_text(mode.writes, bytes), describe_place(warp, mode, address));
+  const std::string place = describe_place(warp, mode, address);
+  const std::string doing = fmt::format("{} at {}", bytes_text(mode.writes, bytes), place);
+  const bool own_warp = own_block && conflict.thread / 32 == warp.index;
+  const std::string brief = brief_race(missing_between(conflict, own_block, own_warp), name_in(place), line,
+                                       conflict.with_write, kernel.lines[kernel.index_of(in)], mode.writes);
   if (conflict.under_way) {
     report(FindingKind::unwaited_copy, warp, in, lane,
            fmt::format("{} while {} {} is under way there: it has not been waited for", doing, who, other),
-           conflict.code);
+           conflict.code, brief);
     return;
   }
   if (conflict.unfenced) {
     report(FindingKind::race, warp, in, lane,
            fmt::format("{}, asynchronously, what {} {} has written: without a fence.proxy.async it may see older bytes",
                        doing, who, other),
-           conflict.code);
+           conflict.code, brief);
     return;
   }
-  const std::string remedy = own_block && conflict.thread / 32 == warp.index
-                                 ? "no __syncwarp or other barrier lies between them"
+  const std::string remedy = own_warp    ? "no __syncwarp or other barrier lies between them"
                              : own_block ? "no barrier lies between them"
                                          : "nothing orders them (fence and atomic, or another launch)";
   report(FindingKind::race, warp, in, lane,
          fmt::format("{}: a race with {} {} ({}): {}", doing, who, other, conflict.with_write ? "a write" : "a read",
                      remedy),
-         conflict.code);
+         conflict.code, brief);
 }
 
 }  // namespace evo::vgpu

@@ -250,7 +250,7 @@ class Sanitiser : public Observer {
   void stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot);
   void hand_on(Warp& warp, const Instruction& in, std::uint32_t mask);
   void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
-              std::uint32_t other_code = kNowhere);
+              std::uint32_t other_code = kNowhere, const std::string& brief = {});
   BufferWatch& watch_of(const Allocation& allocation);
   void mark(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory, bool value);
   Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);

@@ -1,0 +1,71 @@
+#include "cli/check/sanitised_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/text/terminal.h"
+#include "evaluator/base/parallel.h"
+#include "evaluator/compile/compiler.h"
+#include "evaluator/vgpu/cost/device_models.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::uint64_t kModule = 1;
+
+std::unique_ptr<vgpu::VirtualGpu> sanitising(const DeviceInfo& device) {
+  auto gpu = vgpu::make_device(device, usable_cores());
+  gpu->sanitise();
+  return gpu;
+}
+
+}  // namespace
+
+std::string PlacedFinding::brief() const {
+  return fmt::format("{}: {}", vgpu::name_of(finding.kind),
+                     one_line(finding.brief.empty() ? finding.text : finding.brief));
+}
+
+std::optional<DeviceInfo> virtual_device_for(const DeviceRecord& record) {
+  std::optional<DeviceInfo> alike;
+  for (const std::string& name : vgpu::model_names()) {
+    DeviceInfo model = vgpu::model_info(name);
+    if (record.kind == vgpu::kKind ? model.id == record.id : !alike && model.arch == record.arch)
+      alike = std::move(model);
+  }
+  return alike;
+}
+
+SanitisedProgram::SanitisedProgram(const DeviceInfo& device, const Program& program, Binary binary)
+    : program_(program), gpu_(sanitising(device)), server_(*gpu_) {
+  const auto loaded = server_.load({kModule, std::move(binary)});
+  if (const auto* failed = std::get_if<protocol::Failed>(&loaded)) not_loaded_ = failed->failure;
+}
+
+void SanitisedProgram::limit_launches(std::uint64_t instructions) {
+  gpu_->limit_launches(instructions);
+}
+
+std::variant<protocol::Ran, Failure> SanitisedProgram::run(const Plan& plan, const CaseRecipe& recipe) {
+  if (not_loaded_) return *not_loaded_;
+  protocol::Reply reply = server_.run({kModule, plan, recipe, 1});
+  if (auto* failed = std::get_if<protocol::Failed>(&reply)) return translated(std::move(failed->failure), program_);
+  return std::move(std::get<protocol::Ran>(reply));
+}
+
+std::vector<PlacedFinding> SanitisedProgram::findings() const {
+  std::vector<PlacedFinding> placed;
+  for (vgpu::Finding& finding : gpu_->findings()) {
+    finding.text = program_.lines.translated(finding.text);
+    finding.brief = program_.lines.translated(finding.brief);
+    std::optional<LineMap::Origin> origin;
+    if (finding.line != 0) origin = program_.lines.origin_of(finding.line);
+    placed.push_back({std::move(finding), std::move(origin)});
+  }
+  std::ranges::stable_partition(placed, [](const PlacedFinding& one) { return !one.finding.brief.empty(); });
+  return placed;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,34 @@
+#include "cli/check/usual_cases.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "engine/device/device_kind.h"
+#include "engine/task/floor.h"
+#include "evaluator/vgpu/cost/device_models.h"
+
+namespace evo::cli {
+namespace {
+
+/// A fixed one: what is run here is not a search whose inputs must be new.
+constexpr std::uint64_t kSalt = 1;
+
+}  // namespace
+
+std::vector<Case> usual_cases(const Task& task, const Target& target) {
+  CasePlan plan = plan_cases(task, target, vgpu::kKind, kSalt);
+  const std::string& usual = task.regimes.front().name;
+  std::ranges::stable_sort(plan.cases, {}, [&](const Case& one) {
+    return std::pair(work_of(task, target.options, one.shape, kind_named(vgpu::kKind)),
+                     one.regime.name == usual ? 0 : 1);
+  });
+  std::vector<Case> chosen;
+  std::set<std::string> seen;
+  for (Case& one : plan.cases)
+    if (seen.insert(one.shape.name).second) chosen.push_back(std::move(one));
+  return chosen;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,110 @@
+#include "cli/run/rejections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "cli/check/closer_look.h"
+#include "cli/subject/restore.h"
+#include "cli/text/terminal.h"
+#include "engine/base/error.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::size_t kMostCharacters = 220;
+
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+/// "shape small, regime normal, seed 2: y: wrong" without its case.
+std::string_view without_case(std::string_view reason) {
+  constexpr std::string_view kSeed = ", seed ";
+  const std::size_t seed = reason.find(kSeed);
+  if (!reason.starts_with("shape ") || seed == std::string_view::npos) return reason;
+  const std::size_t end = reason.find(": ", seed);
+  return end == std::string_view::npos ? reason : reason.substr(end + 2);
+}
+
+/// The reason without what tells candidates with the same fault apart. The line behind a file's name stays.
+std::string kind_of(std::string_view reason) {
+  reason = without_case(reason);
+  std::string kind;
+  for (std::size_t i = 0; i < reason.size();) {
+    const bool of_file = i > 1 && reason[i - 1] == ':' && std::isalpha(static_cast<unsigned char>(reason[i - 2])) != 0;
+    if (!is_digit(reason[i])) {
+      kind += reason[i++];
+    } else if (of_file) {
+      while (i < reason.size() && is_digit(reason[i])) kind += reason[i++];
+    } else {
+      // 12, 1.5, 1.2e-05 and 0x1f are one number each.
+      while (i < reason.size() && (std::isalnum(static_cast<unsigned char>(reason[i])) != 0 || reason[i] == '.' ||
+                                   (reason[i] == '-' && reason[i - 1] == 'e')))
+        ++i;
+      kind += '#';
+    }
+  }
+  return kind;
+}
+
+/// One line that a terminal shows whole, or nearly.
+std::string shortened(const std::string& reason) {
+  std::string line = one_line(reason);
+  constexpr std::string_view kError = ": error: ";
+  if (const std::size_t at = line.find(kError); at != std::string::npos) line.replace(at, kError.size(), ": ");
+  if (line.size() <= kMostCharacters) return line;
+  std::size_t end = kMostCharacters;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;  // not within a character
+  return line.substr(0, end) + "...";
+}
+
+}  // namespace
+
+std::vector<Rejection> rejections_of(const std::vector<OutcomeRow>& outcomes) {
+  std::vector<Rejection> rejections;
+  std::map<std::pair<Verdict, std::string>, std::size_t> known;
+  for (const OutcomeRow& outcome : outcomes) {
+    if (outcome.verdict == Verdict::valid || outcome.verdict == Verdict::duplicate) continue;
+    const auto [found, fresh] = known.try_emplace({outcome.verdict, kind_of(outcome.reason)}, rejections.size());
+    if (fresh) rejections.push_back({outcome.verdict, outcome.reason, 0, outcome.candidate});
+    ++rejections[found->second].candidates;
+  }
+  return rejections;
+}
+
+void explain_first(std::vector<Rejection>& rejections, std::size_t most, const Store& store) {
+  const auto end = rejections.begin() + static_cast<std::ptrdiff_t>(std::min(most, rejections.size()));
+  const auto first =
+      std::find_if(rejections.begin(), end, [](const Rejection& one) { return deserves_closer_look(one.verdict); });
+  if (first == end) return;
+  first->findings = closer_look(restore(store, first->first));
+  // What the verdict says already need not be said twice.
+  std::erase_if(first->findings,
+                [&](const std::string& finding) { return first->reason.find(finding) != std::string::npos; });
+}
+
+std::string rejection_text(const Rejection& rejection) {
+  std::string text =
+      fmt::format("  {} {}: {}\n", rejection.candidates, name_of(rejection.verdict), shortened(rejection.reason));
+  for (const std::string& finding : rejection.findings) text += fmt::format("    {}\n", one_line(finding));
+  return text;
+}
+
+nlohmann::ordered_json rejections_json(const std::vector<Rejection>& rejections) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Rejection& rejection : rejections)
+    list.push_back({{"verdict", name_of(rejection.verdict)},
+                    {"reason", rejection.reason},
+                    {"candidates", rejection.candidates},
+                    {"first", rejection.first},
+                    {"findings", rejection.findings}});
+  return list;
+}
+
+}  // namespace evo::cli
