@@ -324,7 +324,8 @@ class Checker {
 }  // namespace
 
 bool FamilyCheck::fine() const {
-  return unused_genes.empty() && arguments.empty() && zero_constants.empty() && std::ranges::all_of(shapes, &ShapeCheck::fine);
+  return unused_genes.empty() && arguments.empty() && zero_constants.empty() &&
+         std::ranges::all_of(shapes, &ShapeCheck::fine);
 }
 
 bool TaskCheck::fine() const {

@@ -42,7 +42,7 @@ struct FamilyCheck {
   std::string genome;
   std::vector<std::string> kernels;  ///< Of the program.
   std::vector<std::string> unused_genes;
-  std::vector<std::string> arguments;      ///< Those that the kernels take otherwise.
+  std::vector<std::string> arguments;       ///< Those that the kernels take otherwise.
   std::vector<std::string> zero_constants;  ///< __constant__ variables that kernels read and nothing fills.
   std::vector<ShapeCheck> shapes;
   std::vector<std::string> skipped;  ///< Shapes, each with the reason.

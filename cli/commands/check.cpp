@@ -98,9 +98,9 @@ std::string family_text(const FamilyCheck& family, const Terminal& terminal) {
   for (const std::string& argument : family.arguments)
     text += fmt::format("  argument: {}\n", styled(terminal, Style::bad, argument));
   for (const std::string& zero : family.zero_constants)
-    text += fmt::format("  constant: {}\n",
-                        styled(terminal, Style::bad,
-                               fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero)));
+    text += fmt::format(
+        "  constant: {}\n",
+        styled(terminal, Style::bad, fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero)));
   if (!family.unused_genes.empty())
     text += fmt::format("  unused genes: {}\n", styled(terminal, Style::bad, list_of(family.unused_genes)));
   for (const std::string& skipped : family.skipped) text += fmt::format("  not checked: {}\n", skipped);

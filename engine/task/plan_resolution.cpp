@@ -65,8 +65,9 @@ std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope, Si
   const auto add_all = [&](std::string_view key, const std::vector<Tensor>& all, bool outputs) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const DType dtype = dtype_of(all[i], scope);
-      within(task, fmt::format("{}[{}].dims", key, i),
-             [&] { add(all[i], outputs && side == Side::reference ? reference_dtype(task, all[i], dtype) : dtype, outputs); });
+      within(task, fmt::format("{}[{}].dims", key, i), [&] {
+        add(all[i], outputs && side == Side::reference ? reference_dtype(task, all[i], dtype) : dtype, outputs);
+      });
     }
   };
   add_all("inputs", task.inputs, false);

@@ -110,8 +110,8 @@ class Loader {
     const bool outputs = key == "outputs";
     for (const JsonPlace& place : root_.at(key).items()) {
       if (outputs) {
-        place.allow_only(
-            {"name", "dtype", "dims", "strides", "scale", "zero_point", "when", "inout", "draw", "limits", "any_of_equal"});
+        place.allow_only({"name", "dtype", "dims", "strides", "scale", "zero_point", "when", "inout", "draw", "limits",
+                          "any_of_equal"});
       } else {
         place.allow_only({"name", "dtype", "dims", "strides", "scale", "zero_point", "draw", "when"});
       }

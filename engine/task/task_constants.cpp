@@ -12,7 +12,8 @@ namespace {
 void require_source(const JsonPlace& place, const Task& task, const Tensor& tensor) {
   const bool input = std::ranges::find(task.inputs, tensor.name, &Tensor::name) != task.inputs.end();
   if (!input) place.fail(fmt::format("'{}' is an output: a variable is filled with an input or a value", tensor.name));
-  if (!tensor.strides.empty()) place.fail(fmt::format("'{}' has strides: a variable is filled with a dense input", tensor.name));
+  if (!tensor.strides.empty())
+    place.fail(fmt::format("'{}' has strides: a variable is filled with a dense input", tensor.name));
 }
 
 ConstantSpec read_constant(const std::string& symbol, const JsonPlace& place, const Task& task,

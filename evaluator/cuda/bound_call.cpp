@@ -77,8 +77,8 @@ std::optional<Failure> BoundCall::bind_constant(CUmodule module, const Build& bu
                                                 const Buffers& buffers, const Constant& constant) {
   Filled filled;
   filled.symbol = constant.symbol;
-  const CUresult found = driver_->module_variable(&filled.address, &filled.bytes, module,
-                                                  build.variable_name(constant.symbol).c_str());
+  const CUresult found =
+      driver_->module_variable(&filled.address, &filled.bytes, module, build.variable_name(constant.symbol).c_str());
   if (found != CUDA_SUCCESS && found != CUDA_ERROR_NOT_FOUND)
     return candidate_failure(*driver_, found, fmt::format("variable {}", constant.symbol));
   const auto size = found == CUDA_SUCCESS ? std::optional<std::uint64_t>(filled.bytes) : std::nullopt;
@@ -174,9 +174,9 @@ std::optional<Failure> BoundCall::opt_in(const BoundLaunch& bound, const Plan& p
 
 std::optional<Failure> BoundCall::fill_constants(CUstream stream) const {
   for (const Filled& filled : filled_) {
-    const CUresult result =
-        filled.input != 0 ? driver_->copy_on_device(filled.address, filled.input, filled.bytes, stream)
-                          : driver_->copy_to_device(filled.address, filled.value.data(), filled.bytes, stream);
+    const CUresult result = filled.input != 0
+                                ? driver_->copy_on_device(filled.address, filled.input, filled.bytes, stream)
+                                : driver_->copy_to_device(filled.address, filled.value.data(), filled.bytes, stream);
     if (result != CUDA_SUCCESS)
       return candidate_failure(*driver_, result, fmt::format("filling variable {}", filled.symbol));
   }

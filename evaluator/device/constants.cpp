@@ -29,9 +29,8 @@ std::optional<Failure> misfit(const Constant& constant, const Plan& plan, std::o
 }
 
 bool constants_hold_inputs(const Plan& plan) {
-  return std::ranges::any_of(plan.constants, [](const Constant& constant) {
-    return constant.source.kind == Argument::Kind::tensor;
-  });
+  return std::ranges::any_of(plan.constants,
+                             [](const Constant& constant) { return constant.source.kind == Argument::Kind::tensor; });
 }
 
 }  // namespace evo

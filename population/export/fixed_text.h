@@ -24,8 +24,8 @@ extern const std::string_view kMainGotAt;
 extern const std::string_view kMainDrawType;  ///< Draws other than N(0, 1).
 extern const std::string_view kMainDrawFields;
 extern const std::string_view kMainDrawByKind;
-extern const std::string_view kMainScales;     ///< @AFFINE_U8@ @NEXT_POWER@
-extern const std::string_view kMainNextPower;  ///< Scales of e8m0.
+extern const std::string_view kMainScales;       ///< @AFFINE_U8@ @NEXT_POWER@
+extern const std::string_view kMainNextPower;    ///< Scales of e8m0.
 extern const std::string_view kMainScaledGotAt;  ///< @ZERO_ELEMENTS@ @CODE_TYPE@ @MINUS_ZERO@
 extern const std::string_view kMainZeroElements;
 extern const std::string_view kMainMinusZero;

@@ -243,17 +243,15 @@ class LaunchWriter {
     return decide(constant.when) != Decided::no && !is_absent(constant.value.text);
   }
 
-  std::string variable(const ConstantSpec& constant) const {
-    return specialised_.name_space + "::" + constant.symbol;
-  }
+  std::string variable(const ConstantSpec& constant) const { return specialised_.name_space + "::" + constant.symbol; }
 
   /// A variable is as large as what fills it.
   std::string accept_constant(const ConstantSpec& constant) const {
     if (!is_filled(constant)) return {};
     std::vector<std::string> conditions;
     if (const Tensor* tensor = request_.task.tensor(constant.value.text)) {
-      conditions.push_back(fmt::format("within({{{0}}}, sizeof({1}), sizeof({1}))", bytes_of(*tensor),
-                                       variable(constant)));
+      conditions.push_back(
+          fmt::format("within({{{0}}}, sizeof({1}), sizeof({1}))", bytes_of(*tensor), variable(constant)));
     } else {
       conditions = argument_conditions({constant.value}, specialised_.scope, writer());
     }

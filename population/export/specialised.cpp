@@ -32,11 +32,10 @@ const std::set<std::string_view> kKeywords = {
 
 /// Names that the host code uses itself.
 const std::set<std::string_view> kHostNames = {
-    "Checked", "DType",        "Draw",      "Launch",    "Tensor",   "Workspaces",    "accepted",
-    "all",     "arguments",    "box",       "buffers",   "bytes",    "dims",          "encode",
-    "error",   "exact",        "fill",      "launch",    "limit",     "log_size", "next",          "oracle",
-    "p",       "shapes",       "sizes",     "start",     "stream",   "strides_bytes", "tensors",
-    "within",  "within_reals", "workspace", "workspaces"};
+    "Checked",       "DType",    "Draw",   "Launch",       "Tensor",    "Workspaces", "accepted", "all",   "arguments",
+    "box",           "buffers",  "bytes",  "dims",         "encode",    "error",      "exact",    "fill",  "launch",
+    "limit",         "log_size", "next",   "oracle",       "p",         "shapes",     "sizes",    "start", "stream",
+    "strides_bytes", "tensors",  "within", "within_reals", "workspace", "workspaces"};
 
 /// Its names that carry another name or a number start with these. The last is what host_name adds.
 constexpr std::string_view kHostStarts[] = {"derived_", "argument_", "limit_", "evo_"};
@@ -80,8 +79,7 @@ KernelBlock reference_block_of(const Specialised& specialised) {
   KernelBlock block{specialised.name_space + "_reference", {reference_kernel_of(specialised)}, {}};
   const std::string& source = specialised.request->references.at(specialised.program).source;
   rename(block, source, specialised.suffix);
-  const std::vector<std::string> others =
-      plain_kernels(specialised.request->programs.at(specialised.program).source);
+  const std::vector<std::string> others = plain_kernels(specialised.request->programs.at(specialised.program).source);
   for (const std::string& name : plain_kernels(source)) {
     if (std::ranges::find(others, name) == others.end()) continue;
     std::string& other = block.renamed[name];
