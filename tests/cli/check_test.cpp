@@ -155,3 +155,23 @@ TEST_CASE("check names the lines of the author's file in what the sanitiser find
   INFO(outcome.out);
   CHECK_THAT(outcome.out, ContainsSubstring("conv.cu:"));
 }
+
+TEST_CASE("check names a __constant__ variable that is silently zero") {
+  const Bench bench;
+  write_constant_convolution(bench, {{"constants", {{"d_filter", "filter=float[5, 5]"}}}});
+  const auto check = checked(bench, 1);
+  CHECK(check["families"][0]["zero_constants"] == nlohmann::json{"d_scale"});
+  CHECK_THAT(bench.evo({"check", "conv.json"}).out,
+             ContainsSubstring("constant: nothing fills __constant__ d_scale: it is zero (key 'constants')"));
+  write_constant_convolution(bench);
+  CHECK(checked(bench, 0)["families"][0]["zero_constants"].empty());
+}
+
+TEST_CASE("check names a variable of another size, and one that is not there") {
+  const Bench bench;
+  write_constant_convolution(bench, {{"constants", {{"d_filter", "filter=float[5, 6]"}, {"d_scale", "float:0.5"}}}});
+  CHECK(first_shape(checked(bench, 1))["problem"] == "variable d_filter has 100 bytes, filter has 120");
+  write_constant_convolution(bench, {{"constants", {{"d_filtre", "filter=float[5, 5]"}, {"d_scale", "float:0.5"}}}});
+  CHECK_THAT(first_shape(checked(bench, 1))["problem"].get<std::string>(),
+             ContainsSubstring("the program has no variable d_filtre: identifier \"d_filtre\" is undefined"));
+}

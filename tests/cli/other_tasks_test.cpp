@@ -24,12 +24,12 @@ Outcome run_family(const Bench& bench, const Subject& subject, const std::string
 
 }  // namespace
 
-TEST_CASE("kernels of ten kinds are valid, and a wrong one of each is rejected by what is drawn") {
+TEST_CASE("kernels of twelve kinds are valid, and a wrong one of each is rejected by what is drawn") {
   const auto subject =
       GENERATE(Subject{"argmax", "warps"}, Subject{"axpy", "grid_stride"}, Subject{"batched_gemm", "tiled"},
                Subject{"convolution", "tiled"}, Subject{"embedding", "gather"}, Subject{"layernorm", "rows"},
-               Subject{"ragged_sum", "lanes"}, Subject{"split_k", "atomics"}, Subject{"sum_f64", "two_steps"},
-               Subject{"w4a16_unpack", "bytes"});
+               Subject{"quantise_s8", "rows"}, Subject{"quantise_u8", "rows"}, Subject{"ragged_sum", "lanes"},
+               Subject{"split_k", "atomics"}, Subject{"sum_f64", "two_steps"}, Subject{"w4a16_unpack", "bytes"});
   const Bench bench;
   const Outcome right = run_family(bench, subject, subject.family, 2);
   INFO(subject.task << "\n" << right.out << right.err);

@@ -32,6 +32,24 @@ extern "C" __global__ void convolution_naive(float* out, const float* in, const 
 }
 )cuda";
 
+constexpr const char* kConstantKernel = R"cuda(#define radius 2
+__constant__ float d_filter[(2 * radius + 1) * (2 * radius + 1)];
+__constant__ float d_scale;
+extern "C" __global__ void convolution(float* out, const float* in, int width, int height) {
+  const int y = blockIdx.y * block_size_y + threadIdx.y;
+  for (int t = 0; t < tile; ++t) {
+    const int x = (blockIdx.x * tile + t) * block_size_x + threadIdx.x;
+    if (x >= width || y >= height) continue;
+    float sum = 0;
+    for (int j = 0; j <= 2 * radius; ++j)
+      for (int i = 0; i <= 2 * radius; ++i)
+        sum += in[(y + j) * (width + 2 * radius) + x + i] * d_filter[j * (2 * radius + 1) + i];
+    out[y * width + x] = d_scale * sum;
+  }
+}
+
+)cuda";
+
 constexpr const char* kForm = R"json({
   "kernel": "conv.cu:convolution",
   "genes": {"block_size_x": [16, 32], "block_size_y": [1, 2, 64], "tile": [1, 2]},
@@ -45,6 +63,17 @@ constexpr const char* kForm = R"json({
 })json";
 
 }  // namespace
+
+void write_constant_convolution(const Bench& bench, const nlohmann::ordered_json& changes) {
+  nlohmann::ordered_json constant = {{"arguments", {"out=out float[H, W]", "image=float[H + 4, W + 4]", "W", "H"}},
+                                     {"constants", {{"d_filter", "filter=float[5, 5]"}, {"d_scale", "float:0.5"}}},
+                                     {"reference_arguments", {"out", "image", "filter", "float:0.5", "size_t:W", "H"}},
+                                     {"reference_constants", nlohmann::ordered_json::object()}};
+  constant.update(changes);
+  write_convolution(bench, constant);
+  bench.write("conv.cu", kConstantKernel + std::string(kKernels).substr(std::string(kKernels).find(
+                                               "extern \"C\" __global__ void convolution_naive")));
+}
 
 std::string changed_convolution(const std::string& from, const std::string& to) {
   std::string text = kKernels;

@@ -13,4 +13,9 @@ void write_convolution(const Bench& bench, const nlohmann::ordered_json& changes
 /// The kernel's file with `from` replaced by `to`.
 std::string changed_convolution(const std::string& from, const std::string& to);
 
+/// The same where the kernel reads the filter and the scale in __constant__ d_filter and d_scale, as Kernel Tuner fills
+/// them.
+void write_constant_convolution(const Bench& bench,
+                                const nlohmann::ordered_json& changes = nlohmann::ordered_json::object());
+
 }  // namespace evo::testing

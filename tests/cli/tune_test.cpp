@@ -1,5 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
+#include <filesystem>
 
 #include "ten_lines.h"
 
@@ -16,6 +18,18 @@ Outcome tune(const Bench& bench) {
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
+}
+
+/// As its first lines say, with the program that checks it.
+void check_nvcc_compiles(const Bench& bench, const std::string& file) {
+  const std::filesystem::path nvcc = "/usr/local/cuda/bin/nvcc";
+  if (!std::filesystem::exists(nvcc)) SKIP("no nvcc");
+  const std::filesystem::path path = bench.folder() / file;
+  const std::string command = nvcc.string() + " -std=c++17 -gencode=arch=compute_90a,code=sm_90a -DEVO_MAIN '" +
+                              path.string() + "' -o '" + path.string() + ".out' 2> '" + path.string() + ".log'";
+  const int code = std::system(command.c_str());
+  INFO(bench.read(file + ".log"));
+  CHECK(code == 0);
 }
 
 }  // namespace
@@ -157,4 +171,60 @@ TEST_CASE("an export says that its task has no reference") {
     "arguments": ["y=out float[N]", "N"], "grid": ["ceil_div(N, threads)"], "block": ["threads"] })json");
   REQUIRE(bench.evo({"tune", "fill.json", "--device", "vgpu", "--evals", "9", "--quiet"}).code == 0);
   CHECK_THAT(bench.evo({"export"}).out, ContainsSubstring("//   reference  none: self-consistent only"));
+}
+
+TEST_CASE("a convolution whose filter stands in __constant__ memory is tuned, exported, compiled and verified") {
+  const Bench bench;
+  write_constant_convolution(bench);
+  CHECK_THAT(tune(bench).out, ContainsSubstring("6 evaluated: 6 valid"));
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+  const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+  check_nvcc_compiles(bench, "best.cu");
+}
+
+TEST_CASE("a kernel that reads its __constant__ filter wrongly is rejected") {
+  const Bench bench;
+  write_constant_convolution(bench);
+  std::string kernel = bench.read("conv.cu");
+  const std::string right = "d_filter[j * (2 * radius + 1) + i]";
+  bench.write("conv.cu", kernel.replace(kernel.find(right), right.size(),
+                                        "d_filter[tile == 1 ? i * (2 * radius + 1) + j : j * (2 * radius + 1) + i]"));
+  const Outcome outcome = bench.evo(kTune);
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("4 wrong_answer, 2 valid"));
+}
+
+TEST_CASE("kernels of namespaces and templates are tuned, exported, compiled and verified") {
+  const Bench bench;
+  bench.write("twice.cu", R"cuda(namespace ns {
+struct Twice { static __device__ float of(float x) { return 2 * x; } };
+template <class T, int threads, class Op>
+__global__ void apply(T* y, const T* x, int n) {
+  for (int i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) y[i] = Op::of(x[i]);
+}
+__global__ void plain(float* y, const float* x, int n) {
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+}
+}
+)cuda");
+  bench.write("conv.json", R"json({
+    "kernel": "twice.cu:ns::apply<float, ${threads}, ns::Twice>", "genes": {"threads": [32, 64]},
+    "shapes": [{"N": 100}, {"N": 33}], "arguments": ["y=out float[N]", "x=float[N]", "N"], "grid": [2],
+    "block": ["threads"], "reference": "twice.cu:ns::plain", "reference_grid": [1], "reference_block": [1]})json");
+  tune(bench);
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+  const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+  check_nvcc_compiles(bench, "best.cu");
+}
+
+TEST_CASE("the export of a kernel whose file has the reference too, both extern \"C\", compiles") {
+  const Bench bench;
+  write_convolution(bench);
+  tune(bench);
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+  check_nvcc_compiles(bench, "best.cu");
 }

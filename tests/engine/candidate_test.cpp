@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "engine/task/floor.h"
+#include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"
 #include "tests/engine/support.h"
 
@@ -278,4 +279,62 @@ TEST_CASE("the reference is rendered for a specialisation and writes f32") {
   CHECK(plan.launches[0].grid == Dim3{3, 1, 1});
   CHECK(plan.launches[0].block == Dim3{64, 1, 1});
   CHECK(plan.launches[0].arguments[3].fields == Argument::of_int(192).fields);
+}
+
+TEST_CASE("a plan names the variables that it fills, in the genomes that have them") {
+  const Scale scale(edited(
+      scale_task(), "scale/plain/family.json", R"("max_registers")",
+      R"("constants": {"d_a": "a", "ns::rows": "N", "alpha": {"value": "float2:0.5, vector", "when": "split > 1"}},
+         "max_registers")"));
+  const Plan one = scale.plan(genome(32, 2), "small"), two = scale.plan(genome(64, 1, 2), "small");
+  REQUIRE(one.constants.size() == 2);
+  CHECK(one.constants[0].symbol == "d_a");
+  CHECK(one.constants[0].source.kind == Argument::Kind::tensor);
+  CHECK(one.constants[0].source.index == 1);
+  CHECK(one.constants[1].symbol == "ns::rows");
+  CHECK(one.constants[1].source.fields == Argument::of_int(3).fields);
+  REQUIRE(two.constants.size() == 3);
+  CHECK(two.constants[2].source.fields.at(0).type.name() == "float2");
+  const Program& program = scale.candidate(genome(64, 1, 2)).programs.at(0);
+  CHECK(variables_of(program) == std::vector<std::string>{"alpha", "d_a", "ns::rows"});
+}
+
+TEST_CASE("candidates that fill variables otherwise are no duplicates") {
+  const auto hash = [](const std::string& constants) {
+    return Scale(edited(scale_task(), "scale/plain/family.json", R"("max_registers")",
+                        R"("constants": )" + constants + R"(, "max_registers")"))
+        .candidate(genome(32, 2))
+        .source_hash();
+  };
+  CHECK(hash("{}") == Scale().candidate(genome(32, 2)).source_hash());
+  CHECK(hash(R"({"d": "float:1"})") != hash("{}"));
+  CHECK(hash(R"({"d": "float:1"})") != hash(R"({"d": "float:2"})"));
+  CHECK(hash(R"({"d": "a"})") != hash(R"({"e": "a"})"));
+}
+
+TEST_CASE("the reference of a quantised output gives real values, which are compared as those of a narrow float") {
+  SourceTree tree =
+      edited(scale_task(), "scale/task.json", R"("outputs": [)",
+             R"("outputs": [ {"name": "q", "dtype": "s8", "dims": ["N", "M"], "scale": "s", "zero_point": "z"},
+                              {"name": "s", "dtype": "f32", "dims": ["N"]}, {"name": "z", "dtype": "s32", "dims": ["N"]}, )");
+  const Scale scale(tree);
+  const Plan plan = reference_plan(scale.task, scale.target.options, scale.task.shape("small"));
+  CHECK(plan.tensors.at(2).name == "q");
+  CHECK(plan.tensors.at(2).dtype == DType::f32);
+  CHECK(plan.tensors.at(4).dtype == DType::s32);
+  CHECK(scale.plan(genome(32, 2), "small").tensors.at(2).dtype == DType::s8);
+  Task unlimited = scale.task;
+  unlimited.has_limits = false;
+  const auto limits = [&](std::size_t output) {
+    return limits_of_output(unlimited, unlimited.outputs.at(output), scale.target.options, {});
+  };
+  CHECK_FALSE(limits(0).exact);
+  CHECK(limits(0).relative_l2 == usual_limits(DType::e4m3).relative_l2);
+  CHECK(limits(2).exact);
+  CHECK(limits_of_output(scale.task, scale.task.outputs.at(0), scale.target.options, scale.task.limits).relative_l2 ==
+        scale.task.limits.relative_l2);
+  CHECK_THAT(complaint_of([&] {
+               load_task(edited(tree, "scale/task.json", R"("zero_point": "z")", R"("zero_point": "x")"), "scale");
+             }),
+             ContainsSubstring("outputs[0].zero_point: unknown output 'x'"));
 }

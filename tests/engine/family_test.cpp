@@ -120,6 +120,20 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
   for (const Mistake& mistake : part) {
     CHECK_THAT(load_complaint(mistake.from, mistake.to), StartsWith(file) && ContainsSubstring(mistake.complaint));
   }
+  const auto constants_complaint = [](const std::string& constants) {
+    return load_complaint(R"("max_registers")", R"("constants": )" + constants + R"(, "max_registers")");
+  };
+  const std::vector<std::pair<std::string, std::string>> constants = {
+      {R"({"d a": "a"})", "constants.d a: 'd a' is not the name of a variable"},
+      {R"({"d<1>": "a"})", "constants.d<1>: 'd<1>' is not the name of a variable"},
+      {R"({"d": "y"})", "constants.d: 'y' is an output: a variable is filled with an input or a value"},
+      {R"({"d": "partial"})", "constants.d: 'partial' reads unknown name 'partial'"},
+      {R"({"d": "float:K"})", "constants.d: 'K' reads unknown name 'K'"},
+      {R"({"d": {"when": "split > 1"}})", "constants.d: key 'value' is missing"},
+      {R"({"d": {"value": "a", "if": true}})", "constants.d: unknown key 'if'"},
+      {R"({"d": {"value": "a", "when": "spilt > 1"}})", "constants.d.when: 'spilt > 1' reads unknown name 'spilt'"}};
+  for (const auto& [text, complaint] : constants)
+    CHECK_THAT(constants_complaint(text), StartsWith(file) && ContainsSubstring(complaint));
   SourceTree tree = scale_task();
   tree.erase("scale/plain/kernel.cu");
   CHECK(complaint_of([&] { load(tree); }) == file + "scale/plain/kernel.cu is missing");

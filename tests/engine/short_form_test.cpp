@@ -330,3 +330,32 @@ TEST_CASE("genes in the kernel's name are template arguments and no macros") {
   CHECK_THAT(blur.files.at("blur/tuned/kernel.cu"), ContainsSubstring("#define per_thread ${per_thread}"));
   CHECK_THAT(blur.files.at("blur/task.json"), ContainsSubstring("\"kernel\": \"blur<float, ${64}>\""));
 }
+
+TEST_CASE("variables are filled with inputs and values, those of the reference where its file has them") {
+  Json form = usual_form();
+  form["constants"] = Json::parse(R"json({"weights": "filter=float[5]", "ns::alpha": "float:0.5 * threads",
+                                          "tap": {"value": "x", "when": "per_thread > 1"}})json");
+  const std::string weights = std::string("__constant__ float weights[5];\n") + kKernel;
+  const Loaded blur = load(form, {{"blur.cu", weights}});
+  CHECK(blur.task.tensor("filter") == &blur.task.inputs.at(1));
+  REQUIRE(blur.family.constants.size() == 3);
+  CHECK(blur.family.constants[0].symbol == "weights");
+  CHECK(blur.family.constants[0].value.text == "filter");
+  CHECK(blur.family.constants[2].when.text() == "per_thread > 1");
+  REQUIRE(blur.task.reference_constants.size() == 1);
+  CHECK(blur.task.reference_constants[0].symbol == "weights");
+
+  form["reference_constants"] = {{"ns::alpha", "float:threads"}, {"tap", {{"value", "x"}, {"when", "per_thread > 1"}}}};
+  const Loaded own = load(form, {{"blur.cu", weights}});
+  REQUIRE(own.task.reference_constants.size() == 2);
+  CHECK(own.task.reference_constants[0].value.text == "float:64");
+  CHECK(reference_plan(own.task, {}, own.task.shapes.at(0)).constants.size() == 2);  // The first genome has 64 and 2.
+
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {R"({"d": "K"})", "blur.json: constants.d: 'K' reads unknown name 'K'"},
+      {R"({"d": "y"})", "blur.json: constants.d: 'y' is an output"},
+      {R"({"d": "z=float[K]"})", "blur.json: constants.d.dims[0]: 'K' reads unknown name 'K'"},
+      {R"({"d e": "x"})", "blur.json: constants.d e: 'd e' is not the name of a variable"}};
+  for (const auto& [constants, message] : wrong)
+    CHECK_THAT(error_of(changed("constants", Json::parse(constants))), ContainsSubstring(message));
+}

@@ -130,3 +130,15 @@ TEST_CASE("the grid of fp8_sdpa covers tails, regimes and seeds within its bound
   CHECK(counts.at("small") == 14);
   CHECK(counts.at("tail200") == 3);
 }
+
+TEST_CASE("a plan whose variables hold inputs is timed on one set of them") {
+  const Setting setting({{"a", 100}});
+  const TimedShape timed = plan_cases(setting.task, setting.target, "cuda", 1).timed.at(0);
+  REQUIRE(timed.rotation.size() == 2);
+  Plan plan;
+  plan.constants = {{"rows", Argument::of_int(1)}};
+  CHECK(rotation_of(timed, plan).size() == 2);
+  plan.constants.push_back({"d_x", {Argument::Kind::tensor, 0}});
+  REQUIRE(rotation_of(timed, plan).size() == 1);
+  CHECK(rotation_of(timed, plan)[0] == timed.rotation[0]);
+}

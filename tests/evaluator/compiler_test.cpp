@@ -267,3 +267,25 @@ TEST_CASE("only sources that need headers are compiled with them") {
   for (const std::string& option : compile_options("sm_90a", 0)) options += (options.empty() ? "" : " ") + option;
   CHECK(binary.build.flags == options);
 }
+
+TEST_CASE("variables are found by their C++ names, and one that is not there is named") {
+  SourceRequest request;
+  request.source = R"(__constant__ float plain[4];
+namespace ns { __constant__ int rows; namespace { __constant__ int hidden; } }
+template <int N> __global__ void k(float* x) { x[0] = plain[N] + ns::rows + ns::hidden; })";
+  request.kernels = {"k<2>"};
+  request.variables = {"plain", "ns::rows", "ns::hidden"};
+  const auto result = nvrtc()->compile(request);
+  REQUIRE(std::holds_alternative<Binary>(result));
+  const Binary& binary = std::get<Binary>(result);
+  CHECK(binary.build.variable_name("plain") == "plain");
+  CHECK(binary.build.variable_name("ns::rows") == "_ZN2ns4rowsE");
+  CHECK_THAT(binary.ptx, ContainsSubstring(binary.build.variable_name("ns::hidden") + ";"));
+
+  request.variables = {"plain", "row"};
+  const auto refused = nvrtc()->compile(request);
+  REQUIRE(std::holds_alternative<Failure>(refused));
+  CHECK(std::get<Failure>(refused).verdict == Verdict::compile_failed);
+  CHECK_THAT(std::get<Failure>(refused).reason,
+             ContainsSubstring("the program has no variable row: identifier \"row\" is undefined"));
+}

@@ -299,6 +299,58 @@ TEST_CASE("an invalid tensor map is the candidate's failure and is named") {
   CHECK_THAT(failure_of(sound), ContainsSubstring("64x32") && ContainsSubstring("CUDA_ERROR_INVALID_VALUE"));
 }
 
+TEST_CASE("variables of the program are filled before its kernels run, inputs on the device") {
+  Opened opened;
+  opened.gpu.variables = {{"d_x", std::vector<std::byte>(8)}, {"rows", std::vector<std::byte>(4)}};
+  std::vector<std::byte> seen;
+  opened.gpu.kernels["k"].body = [&](void**) { seen = opened.gpu.variables["d_x"]; };
+  Plan plan = one_launch();
+  plan.tensors = {{"x", DType::f32, 8}};
+  plan.constants = {{"d_x", {Argument::Kind::tensor, 0}}, {"rows", Argument::of_int(7)}};
+  const DeviceAddress x = opened.device->allocate(8, "x");
+  for (const std::byte content : {std::byte{3}, std::byte{4}}) {
+    opened.device->fill(x, content, 8);
+    CHECK_FALSE(opened.run(plan, {{x}, {}}));
+    CHECK(seen == std::vector<std::byte>(8, content));
+  }
+  CHECK(opened.gpu.variables["rows"][0] == std::byte{7});
+}
+
+TEST_CASE("a variable that is missing or of another size is the candidate's failure") {
+  Opened opened;
+  opened.gpu.variables = {{"d_x", std::vector<std::byte>(16)}};
+  Plan plan = one_launch();
+  plan.tensors = {{"x", DType::f32, 8}};
+  plan.constants = {{"d_x", {Argument::Kind::tensor, 0}}};
+  const Failure size = opened.failure_of(plan, {{0x1000}, {}});
+  CHECK(size.verdict == Verdict::launch_failed);
+  CHECK(size.reason == "variable d_x has 16 bytes, x has 8");
+  plan.constants[0].symbol = "d_y";
+  CHECK(opened.failure_of(plan, {{0x1000}, {}}).reason == "the program has no variable d_y");
+  plan.constants = {{"d_x", Argument::of_int(1)}};
+  CHECK(opened.failure_of(plan, {{0x1000}, {}}).reason == "variable d_x has 16 bytes, the value that fills it has 4");
+}
+
+TEST_CASE("variables are filled once for all timed calls") {
+  Opened opened;
+  opened.gpu.variables = {{"rows", std::vector<std::byte>(4)}};
+  int filled = 0, calls = 0;
+  opened.gpu.kernels["k"].body = [&](void**) {
+    std::byte& rows = opened.gpu.variables["rows"][0];
+    filled += rows == std::byte{9} ? 1 : 0;
+    ++calls;
+    rows = std::byte{0};
+  };
+  Plan plan = one_launch();
+  plan.constants = {{"rows", Argument::of_int(9)}};
+  const std::vector<Buffers> rotation(2);
+  std::optional<Failure> failure;
+  opened.device->time(*opened.module, plan, rotation, {}, failure);
+  REQUIRE_FALSE(failure);
+  CHECK(calls > 2);
+  CHECK(filled == 1);
+}
+
 TEST_CASE("a plan that does not fit the kernel's signature is refused") {
   Opened opened;
   opened.gpu.kernels["k"].parameter_bytes = {8, 4};

@@ -1,8 +1,11 @@
 #include "evaluator/worker/device_server.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cstring>
 #include <variant>
 
+#include "engine/base/error.h"
+#include "evaluator/device/inputs.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace evo {
@@ -63,6 +66,93 @@ TEST_CASE("timing returns only outputs that differ from every earlier answer, an
   const protocol::Timed known = timed(server, true);
   CHECK(known.as_before == std::vector<bool>{true});
   CHECK(known.outputs.empty());
+}
+
+constexpr const char* kConstants = R"(.version 8.0
+.target sm_90
+.address_size 64
+.const .align 4 .b8 taps[128];
+.const .align 4 .u32 by;
+.visible .entry scaled(.param .u64 out)
+{
+  .reg .b64 %rd<6>;
+  .reg .b32 %r<6>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd1, %rd1, %rd2;
+  mov.u64 %rd3, taps;
+  add.s64 %rd3, %rd3, %rd2;
+  ld.const.u32 %r2, [%rd3];
+  ld.const.u32 %r3, [by];
+  mul.lo.u32 %r4, %r2, %r3;
+  st.global.u32 [%rd1], %r4;
+  ret;
+}
+)";
+
+Plan constants_plan() {
+  Plan plan = numbers_plan();
+  plan.tensors = {{"in", DType::s32, kBytes}, {"out", DType::s32, kBytes, true}};
+  plan.launches[0].kernel = "scaled";
+  plan.launches[0].arguments = {{Argument::Kind::tensor, 1}};
+  plan.constants = {{"taps", {Argument::Kind::tensor, 0}}, {"factor", Argument::of_int(3)}};
+  return plan;
+}
+
+CaseRecipe constants_case(std::uint64_t stream) {
+  CaseRecipe recipe;
+  recipe.inputs.resize(1);
+  recipe.inputs[0] = {"in", DType::s32, kBytes / 4, kBytes / 4, kBytes / 4, kBytes / 4};
+  recipe.inputs[0].dims = {kBytes / 4};
+  recipe.inputs[0].stream = stream;
+  return recipe;
+}
+
+Binary constants_binary() {
+  Binary binary;
+  binary.arch = "sm_90";
+  binary.ptx = kConstants;
+  binary.build.variables = {{"factor", "by"}};
+  return binary;
+}
+
+TEST_CASE("variables of the program hold the inputs of each case, in timed, sanitised and modelled calls too") {
+  const auto device = vgpu::make_device("h200");
+  DeviceServer server(*device);
+  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, constants_binary()})));
+  for (const std::uint64_t stream : {1, 2}) {
+    const CaseRecipe recipe = constants_case(stream);
+    std::vector<std::byte> want = generate_inputs(recipe)[0];
+    for (std::size_t at = 0; at < want.size(); at += 4) {
+      std::uint32_t value = 0;
+      std::memcpy(&value, want.data() + at, sizeof value);
+      value *= 3;
+      std::memcpy(want.data() + at, &value, sizeof value);
+    }
+    const auto ran = std::get<protocol::Ran>(server.run({1, constants_plan(), recipe, 2, stream == 2}));
+    CHECK(ran.outputs == want);
+    CHECK_FALSE(ran.unrepeatable);
+    protocol::Time request{1, constants_plan(), {recipe}, {}};
+    request.afterwards = constants_case(stream + 10);
+    const auto timed = std::get<protocol::Timed>(server.time(request));
+    CHECK(timed.as_before == std::vector<bool>{true, false});
+    CHECK(std::get<protocol::Timed>(server.model({1, constants_plan(), recipe})).timing.median_us > 0);
+  }
+  CHECK_THROWS_AS(server.time({1, constants_plan(), {constants_case(1), constants_case(2)}, {}}), Error);
+}
+
+TEST_CASE("a variable that is missing or of another size is named") {
+  const auto device = vgpu::make_device("h200");
+  DeviceServer server(*device);
+  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, constants_binary()})));
+  const auto reason = [&](const Constant& constant) {
+    Plan plan = constants_plan();
+    plan.constants = {constant};
+    return std::get<protocol::Failed>(server.run({1, plan, constants_case(1), 1})).failure.reason;
+  };
+  CHECK(reason({"tabs", Argument::of_int(1)}) == "the program has no variable tabs");
+  CHECK(reason({"factor", {Argument::Kind::tensor, 0}}) == "variable factor has 4 bytes, in has 128");
 }
 
 }  // namespace

@@ -239,6 +239,13 @@ void fill_memory_and_code(cuda::Driver& driver) {
   };
   driver.module_unload = [](CUmodule) { return released(); };
   driver.module_function = find_function;
+  driver.module_variable = [](CUdeviceptr* address, std::size_t* bytes, CUmodule, const char* name) {
+    const auto found = gpu().variables.find(name);
+    if (found == gpu().variables.end()) return CUDA_ERROR_NOT_FOUND;
+    *address = reinterpret_cast<CUdeviceptr>(found->second.data());
+    *bytes = found->second.size();
+    return ordered("module_variable");
+  };
   driver.function_set_attribute = [](CUfunction, CUfunction_attribute which, int value) {
     gpu().function_attributes.emplace_back(which, value);
     return ordered("function_set_attribute");

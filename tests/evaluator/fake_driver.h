@@ -35,6 +35,7 @@ class FakeGpu {
   int devices = 1;
   std::map<CUdevice_attribute, int> attributes;
   std::map<std::string, Kernel> kernels;
+  std::map<std::string, std::vector<std::byte>> variables;  ///< Of every module.
   std::map<std::string, CUresult> results;  ///< By the field of Driver: "memory_allocate" fails with this.
   double launch_latency_us = 2;             ///< Of a launch outside a graph.
   std::size_t memory_limit = std::size_t{1} << 30;

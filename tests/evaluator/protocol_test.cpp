@@ -21,6 +21,7 @@ Plan sample_plan() {
   plan.tensors = {{"q", DType::e4m3, 4096, false}, {"o", DType::bf16, 8192, true}};
   plan.workspaces = {{"partial", 1 << 20, true}};
   plan.tensor_maps = {{"q_map", {Argument::Kind::tensor, 0}, DType::u8, {64, 64}, {64}, {64, 32}, 128}};
+  plan.constants = {{"d_q", {Argument::Kind::tensor, 0}}, {"ns::rows", Argument::of_int(5)}};
   Launch launch;
   launch.kernel = "attention";
   launch.grid = {4, 8, 2};
@@ -51,6 +52,7 @@ Binary sample_binary() {
   binary.ptx = "// ptx \xff not UTF-8";
   binary.build = {"D=64", "sm_90a", 168, 8, 1024, 16, "abc", "log\n", 175.5};
   binary.build.kernels = {{"scale", "scale"}, {"reduce<float, 256>", "_Z6reduceIfLi256EEvPT_"}};
+  binary.build.variables = {{"ns::rows", "_ZN2ns4rowsE"}};
   return binary;
 }
 
@@ -84,6 +86,7 @@ TEST_CASE("every request arrives as it was sent") {
   CHECK(load.binary.ptx == sample_binary().ptx);
   CHECK(load.binary.build.registers == 168);
   CHECK(load.binary.build.kernels == sample_binary().build.kernels);
+  CHECK(load.binary.build.variables == sample_binary().build.variables);
   CHECK(load.binary.build.compile_ms == 175.5);
 
   // A plan and a recipe have many fields: what is encoded again must be the same bytes.
@@ -99,6 +102,9 @@ TEST_CASE("every request arrives as it was sent") {
   CHECK(plan.launches[0].grid == Dim3{4, 8, 2});
   CHECK(plan.launches[0].arguments[2].fields == Argument::of_int(-7).fields);
   CHECK(plan.tensor_maps[0].swizzle_bytes == 128);
+  REQUIRE(plan.constants.size() == 2);
+  CHECK(plan.constants[1].symbol == "ns::rows");
+  CHECK(plan.constants[1].source.fields == Argument::of_int(5).fields);
   CHECK(std::get<Run>(decode_request(run).request).recipe.inputs[0].stream == 0xfedcba9876543210);
 }
 

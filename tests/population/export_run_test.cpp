@@ -12,6 +12,7 @@
 
 #include "engine/task/plan_resolution.h"
 #include "evaluator/device/inputs.h"
+#include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"
 #include "tests/population/fixture.h"
@@ -420,4 +421,91 @@ TEST_CASE("nvcc compiles an exported attention kernel of two head sizes, without
 TEST_CASE("nvcc compiles an exported launcher with tensor maps and clusters, without a warning") {
   const ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
   check_nvcc_compiles(export_cuda(request), "-arch=sm_90a -c");
+}
+
+namespace {
+
+/// Kernels of namespaces and templates, filled variables, codes with scales and zero points.
+SourceTree variables_tree() {
+  return {{"vars/task.json", R"json({
+  "summary": "rows of x times weights, as u8", "shape_parameters": ["R", "N"], "specialised": ["N"],
+  "inputs": [{"name": "x", "dtype": "f32", "dims": ["R", "N"]}, {"name": "w", "dtype": "f32", "dims": ["N"]}],
+  "outputs": [{"name": "q", "dtype": "u8", "dims": ["R", "N"], "scale": "s", "zero_point": "z"},
+              {"name": "s", "dtype": "f32", "dims": ["R"]}, {"name": "z", "dtype": "s32", "dims": ["R"]}],
+  "shapes": {"narrow": {"R": 3, "N": 64}, "wide": {"R": 2, "N": 128}},
+  "reference": {"kernel": "plain::rows<float, ${N}>", "grid": ["R", "1", "1"], "block": ["1", "1", "1"],
+                "constants": {"plain::weights": "w", "least": "float:0.5"}, "arguments": ["x", "q", "s", "z"]}})json"},
+          {"vars/reference.cu", R"cuda(#define COLUMNS ${N}
+__constant__ float least;
+namespace plain {
+__constant__ float weights[COLUMNS];
+template <class T, int N>
+__global__ void rows(const T* x, float* q, float* s, int* z) {
+  for (int i = 0; i < N; ++i) q[blockIdx.x * N + i] = x[blockIdx.x * N + i] * weights[i];
+  s[blockIdx.x] = least;
+  z[blockIdx.x] = 128;
+}
+}
+extern "C" __global__ void shared_name(float* x) { x[0] = 1; }
+)cuda"},
+          {"vars/tuned/family.json", R"json({
+  "genes": [{"name": "threads", "values": [32]}],
+  "workspaces": [{"name": "rows_done", "bytes": "4 * R"}],
+  "constants": {"fast::weights": "w", "least": {"value": "float:0.5", "when": "R > 1"}, "size": "int2:R, N"},
+  "launches": [{"kernel": "fast::rows<Row<TILE>, ${threads}>", "grid": ["R", "1", "1"], "block": ["threads", "1", "1"],
+                "arguments": ["x", "q", "s", "z"]},
+               {"kernel": "fast::done", "grid": ["1", "1", "1"], "block": ["1", "1", "1"], "arguments": ["rows_done"]},
+               {"kernel": "shared_name", "grid": ["1", "1", "1"], "block": ["1", "1", "1"], "arguments": ["rows_done"]}]
+})json"},
+          {"vars/tuned/kernel.cu", R"cuda(#define TILE 4
+__constant__ float least;
+static __constant__ int2 size;
+template <int tile> struct Row { float of[tile]; };
+namespace fast {
+__constant__ float weights[${N}];
+template <class T, int threads>
+__global__ void rows(const float* x, unsigned char* q, float* s, int* z) {
+  for (int i = threadIdx.x; i < size.y; i += threads)
+    q[blockIdx.x * size.y + i] = (unsigned char)(x[blockIdx.x * size.y + i] * weights[i] / least) + sizeof(T);
+  s[blockIdx.x] = least;
+  z[blockIdx.x] = 128;
+}
+__global__ void done(float* rows) { rows[0] = 1; }
+}
+extern "C" __global__ void shared_name(float* x) { x[0] = 2; }
+)cuda"}};
+}
+
+}  // namespace
+
+TEST_CASE("kernels of namespaces and templates are exported by their names, and read back") {
+  const ExportRequest request = export_request(variables_tree(), "vars", {"narrow", "wide"}, {}, 90);
+  const std::string text = export_cuda(request);
+  CHECK_THAT(text, ContainsSubstring("(const void*)&fast::rows<Row<TILE>, 32>;"));
+  CHECK_THAT(text, ContainsSubstring("start(evo_vars_N64::evo_kernel_0(), launch, arguments, limit_0, stream)"));
+  CHECK_THAT(text, ContainsSubstring("start((const void*)&evo_vars_N64::fast::done_N64, launch"));
+  CHECK_THAT(text, ContainsSubstring("(const void*)&plain::rows<float, 128>;"));
+  const Exported exported = read_export(text, "best.cu");
+  CHECK_FALSE(exported.edited);
+  const Task task = load_task(exported.tree, "vars");
+  const Plan plan = resolve_plan(task, load_families(exported.tree, task).at(0), exported.provenance.genome, {},
+                                 task.shape("narrow"), exported.provenance.device.facts);
+  CHECK(plan.launches.at(0).kernel == "fast::rows<Row<TILE>, 32>");
+  CHECK(plan.constants.size() == 3);
+}
+
+TEST_CASE("an exported launcher fills variables in the caller's stream, after it has compared sizes") {
+  const std::string text = export_cuda(export_request(variables_tree(), "vars", {"narrow"}, {}, 90));
+  CHECK_THAT(text, ContainsSubstring("fill(evo_vars_N64::fast::weights, w, cudaMemcpyDeviceToDevice, stream)"));
+  CHECK_THAT(text, ContainsSubstring("if (!(within({64LL * 4LL}, sizeof(evo_vars_N64::fast::weights), "
+                                     "sizeof(evo_vars_N64::fast::weights)))) return false;  // fast::weights"));
+  CHECK_THAT(text, ContainsSubstring("fill(evo_vars_N64::least, &argument_0, cudaMemcpyHostToDevice, stream)"));
+  CHECK_THAT(text, ContainsSubstring("// Fills fast::weights, least, size in the stream"));
+  CHECK_THAT(text, ContainsSubstring("cudaMemcpyToSymbol(evo_vars_N64_reference::plain::weights, buffers[1], "));
+  CHECK_THAT(export_cuda(forms_request(toy_tree())), !ContainsSubstring("cudaMemcpyToSymbol"));
+}
+
+TEST_CASE("nvcc compiles exported kernels of templates that read filled variables, without a warning") {
+  const ExportRequest request = export_request(variables_tree(), "vars", {"narrow", "wide"}, {}, 90);
+  check_nvcc_compiles(export_cuda(request), "-arch=sm_90a -Xcompiler -Wall,-Wextra -DEVO_MAIN");
 }
