@@ -44,8 +44,9 @@ SanitisedProgram::SanitisedProgram(const DeviceInfo& device, const Program& prog
   if (const auto* failed = std::get_if<protocol::Failed>(&loaded)) not_loaded_ = failed->failure;
 }
 
-void SanitisedProgram::limit_launches(std::uint64_t instructions) {
-  gpu_->limit_launches(instructions);
+void SanitisedProgram::limit_instructions(std::uint64_t of_a_warp, std::uint64_t of_a_launch) {
+  gpu_->limit_instructions(of_a_warp);
+  gpu_->limit_launches(of_a_launch);
 }
 
 std::variant<protocol::Ran, Failure> SanitisedProgram::run(const Plan& plan, const CaseRecipe& recipe) {

@@ -39,8 +39,9 @@ class SanitisedProgram {
   SanitisedProgram(const SanitisedProgram&) = delete;
   SanitisedProgram& operator=(const SanitisedProgram&) = delete;
 
-  /// From now on a launch is given up after so many instructions of all its warps: what was found until then stays.
-  void limit_launches(std::uint64_t instructions);
+  /// From now on a launch is given up once a warp, or all warps together, have executed more instructions: what was
+  /// found until then stays.
+  void limit_instructions(std::uint64_t of_a_warp, std::uint64_t of_a_launch);
 
   /// Runs one case. What the device refuses, and what ends a launch, is a Failure whose reason names the templates.
   std::variant<protocol::Ran, Failure> run(const Plan& plan, const CaseRecipe& recipe);

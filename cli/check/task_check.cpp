@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "cli/check/argument_check.h"
+#include "cli/check/author_file.h"
 #include "cli/check/constant_check.h"
 #include "cli/check/gene_use.h"
 #include "cli/check/usual_cases.h"
@@ -41,6 +42,11 @@
 namespace evo::cli {
 namespace {
 
+/// What a kernel on one small case never needs, and some seconds of one core.
+constexpr std::uint64_t kMostOfWarp = 4'000'000, kMostOfLaunch = 60'000'000;
+/// A reference may be a single thread.
+constexpr std::uint64_t kMostOfReferenceWarp = 20'000'000;
+
 /// A shape with the case that it is checked on and what the reference makes of it.
 struct CheckedShape {
   Target target;
@@ -68,7 +74,8 @@ class Checker {
   std::vector<Family> families() const {
     if (!request_.family.empty()) return {find_family(tree_, task_, request_.family)};
     std::vector<Family> all = load_families(tree_, task_);
-    if (all.empty()) throw usage_error(fmt::format("task {} has no family", task_.name));
+    if (all.empty())
+      throw usage_error(fmt::format("{0}: the task has no family: there is no {0}/FAMILY/family.json", task_.name));
     return all;
   }
 
@@ -128,6 +135,7 @@ class Checker {
       if (const std::vector<std::string> zero = unfilled_constants(binary, plan); !zero.empty())
         return fail(fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero.front()));
       const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
+      if (request_.shapes.empty()) gpu->limit_instructions(kMostOfReferenceWarp);
       DeviceServer server(*gpu);
       const auto reply = run(server, binary, plan, reference_recipe(task_, shape.one.recipe));
       if (const auto* failure = std::get_if<Failure>(&reply)) return fail(program.lines.translated(failure->reason));
@@ -162,6 +170,7 @@ class Checker {
   FamilyCheck check_family(const Family& family, std::vector<CheckedShape>& shapes) {
     FamilyCheck result;
     result.family = family.name;
+    result.kernel_file = request_.placed(family.kernel_path);
     result.unused_genes = unused_genes(tree_, family);
     for (CheckedShape& shape : shapes) {
       Bindings known = known_to_space(request_.device, shape.target);
@@ -180,7 +189,8 @@ class Checker {
     ShapeCheck result;
     result.shape = shape.one.shape.name;
     try {
-      result.problem = request_.placed(why_stopped(family, shape, of_family, result));
+      if (const auto failure = why_stopped(family, shape, of_family, result))
+        result.problem = request_.placed(with_file(failure->verdict, failure->reason, task_.name, family.name));
     } catch (const Error& error) {
       if (error.fault() != Fault::usage) throw;
       result.problem = request_.placed(error.what());
@@ -197,46 +207,58 @@ class Checker {
   }
 
   /// Empty when everything is fine.
-  std::string why_stopped(const Family& family, const CheckedShape& shape, FamilyCheck& of_family, ShapeCheck& result) {
+  std::optional<Failure> why_stopped(const Family& family, const CheckedShape& shape, FamilyCheck& of_family,
+                                     ShapeCheck& result) {
     const Genome genome = first_genome(family, shape.target);
     of_family.genome = to_text(genome);
     const Candidate candidate =
         make_candidate(tree_, task_, family, genome, shape.target, facts_of(request_.device.limits));
     result.reached = Reached::rendered;
-    if (const auto illegal = check_legality(candidate, request_.device)) return illegal->reason;
+    if (auto illegal = check_legality(candidate, request_.device)) return illegal;
     const Program& program = candidate.programs.front();
     auto compiled = compile(program);
-    if (const auto* failure = std::get_if<Failure>(&compiled)) return failure->reason;
+    if (auto* failure = std::get_if<Failure>(&compiled)) return std::move(*failure);
     const Binary& binary = std::get<Binary>(compiled);
     result.reached = Reached::compiled;
     result.build = binary.build;
     // A kernel that a search would refuse, as for a global variable, may still run here.
-    const auto refused = check_build(program, binary, request_.device);
+    auto refused = check_build(program, binary, request_.device);
     const Plan& plan = program.plans.at(shape.one.shape.name);
-    if (std::string why = why_not_launched(family, binary, plan, of_family); !why.empty()) return why;
+    if (auto failure = why_not_launched(family, binary, plan, of_family)) return failure;
+    if (auto failure = why_not_right(shape, program, binary, plan, result)) return failure;
+    return refused;
+  }
 
+  std::optional<Failure> why_not_right(const CheckedShape& shape, const Program& program, const Binary& binary,
+                                       const Plan& plan, ShapeCheck& result) const {
     SanitisedProgram sanitised(request_.device, program, binary);
-    const auto answer = sanitised.run(plan, shape.one.recipe);
+    // A shape that was asked for may be as much work as it likes.
+    if (request_.shapes.empty()) sanitised.limit_instructions(kMostOfWarp, kMostOfLaunch);
+    auto answer = sanitised.run(plan, shape.one.recipe);
     result.findings = sanitised.findings();
     for (PlacedFinding& found : result.findings) {
       found.finding.text = request_.placed(found.finding.text);
       found.finding.brief = request_.placed(found.finding.brief);
     }
+    if (auto* failure = std::get_if<Failure>(&answer)) {
+      if (failure->verdict != Verdict::timed_out) result.printed = printed_by(binary, plan, shape.one.recipe);
+      return std::move(*failure);
+    }
     result.printed = printed_by(binary, plan, shape.one.recipe);
-    if (const auto* failure = std::get_if<Failure>(&answer)) return failure->reason;
     result.reached = Reached::ran;
-    if (!shape.expected) return "the reference gives nothing to compare with";
+    if (!shape.expected) return Failure{Verdict::harness_failed, "the reference gives nothing to compare with"};
     std::string wrong = why_wrong_answer(shape, plan, std::get<protocol::Ran>(answer).outputs, result);
-    return wrong.empty() && refused ? refused->reason : wrong;
+    if (wrong.empty()) return std::nullopt;
+    return Failure{Verdict::wrong_answer, std::move(wrong)};
   }
 
   /// The kernels that the program has, and what its launches want of them.
-  std::string why_not_launched(const Family& family, const Binary& binary, const Plan& plan,
-                               FamilyCheck& of_family) const {
+  std::optional<Failure> why_not_launched(const Family& family, const Binary& binary, const Plan& plan,
+                                          FamilyCheck& of_family) const {
     const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device);
     std::optional<Failure> failure;
     const std::unique_ptr<Module> module = gpu->load(binary, failure);
-    if (failure) return failure->reason;
+    if (failure) return failure;
     const std::vector<std::string> kernels = gpu->kernels(*module);
     of_family.kernels.clear();
     for (const std::string& kernel : kernels) of_family.kernels.push_back(list_of_kernels({&kernel, 1}));
@@ -249,7 +271,8 @@ class Checker {
       if (std::ranges::find(of_family.arguments, placed) == of_family.arguments.end())
         of_family.arguments.push_back(std::move(placed));
     }
-    return wrong.empty() ? "" : wrong.front();
+    if (wrong.empty()) return std::nullopt;
+    return Failure{Verdict::launch_failed, wrong.front()};
   }
 
   std::string why_wrong_answer(const CheckedShape& shape, const Plan& plan, std::span<const std::byte> outputs,

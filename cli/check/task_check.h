@@ -39,6 +39,7 @@ struct ShapeCheck {
 /// The first genome of a family.
 struct FamilyCheck {
   std::string family;
+  std::string kernel_file;  ///< In the author's words.
   std::string genome;
   std::vector<std::string> kernels;  ///< Of the program.
   std::vector<std::string> unused_genes;

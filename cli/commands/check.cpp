@@ -79,7 +79,7 @@ std::string notes_text(const ShapeCheck& shape, const Terminal& terminal) {
     text += fmt::format("  {}: {}\n", shape.shape, styled(terminal, Style::bad, one_line(shape.problem)));
   std::set<std::string> told;  // Two accesses may race in either order: one cause.
   for (const PlacedFinding& found : shape.findings)
-    if (told.insert(found.brief()).second)
+    if (shape.problem.find(found.finding.text) == std::string::npos && told.insert(found.brief()).second)
       text += fmt::format("  {}: {}\n", shape.shape, styled(terminal, Style::bad, found.brief()));
   if (!shape.printed.empty()) text += fmt::format("  {}: the kernel printed\n{}", shape.shape, indented(shape.printed));
   return text;
@@ -105,7 +105,9 @@ std::string family_text(const FamilyCheck& family, const Terminal& terminal) {
         "  constant: {}\n",
         styled(terminal, Style::bad, fmt::format("nothing fills __constant__ {}: it is zero (key 'constants')", zero)));
   if (!family.unused_genes.empty())
-    text += fmt::format("  unused genes: {}\n", styled(terminal, Style::bad, list_of(family.unused_genes)));
+    text += fmt::format("  unused genes: {} ({} does not read {})\n",
+                        styled(terminal, Style::bad, list_of(family.unused_genes)), family.kernel_file,
+                        family.unused_genes.size() == 1 ? "it" : "them");
   for (const std::string& skipped : family.skipped) text += fmt::format("  not checked: {}\n", skipped);
   return text;
 }

@@ -72,7 +72,7 @@ std::vector<Rejection> rejections_of(const std::vector<OutcomeRow>& outcomes) {
   for (const OutcomeRow& outcome : outcomes) {
     if (outcome.verdict == Verdict::valid || outcome.verdict == Verdict::duplicate) continue;
     const auto [found, fresh] = known.try_emplace({outcome.verdict, kind_of(outcome.reason)}, rejections.size());
-    if (fresh) rejections.push_back({outcome.verdict, outcome.reason, 0, outcome.candidate});
+    if (fresh) rejections.push_back({outcome.verdict, outcome.reason, outcome.family, 0, outcome.candidate});
     ++rejections[found->second].candidates;
   }
   return rejections;
@@ -84,9 +84,11 @@ void explain_first(std::vector<Rejection>& rejections, std::size_t most, const S
       std::find_if(rejections.begin(), end, [](const Rejection& one) { return deserves_closer_look(one.verdict); });
   if (first == end) return;
   first->findings = closer_look(restore(store, first->first));
-  // What the verdict says already need not be said twice.
-  std::erase_if(first->findings,
-                [&](const std::string& finding) { return first->reason.find(finding) != std::string::npos; });
+  // What the verdict says already need not be said twice: "bad_access: kernel scale, ..." without its kind.
+  std::erase_if(first->findings, [&](const std::string& finding) {
+    const std::size_t kind = finding.find(": ");
+    return first->reason.find(finding.substr(kind == std::string::npos ? 0 : kind + 2)) != std::string::npos;
+  });
 }
 
 std::string rejection_text(const Rejection& rejection) {

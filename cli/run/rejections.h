@@ -16,6 +16,7 @@ namespace evo::cli {
 struct Rejection {
   Verdict verdict = Verdict::harness_failed;
   std::string reason;  ///< Of the first one, complete.
+  std::string family;  ///< Of the first one.
   std::uint64_t candidates = 0;
   CandidateId first = 0;
   /// What a virtual GPU says of the first one: a wrong argument, or what the sanitiser finds.

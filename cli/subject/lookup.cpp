@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/candidate.h"
+#include "engine/task/error_context.h"
 #include "evaluator/pipeline/devices.h"
 
 namespace evo::cli {
@@ -48,8 +49,8 @@ void drop_unfit(std::vector<Family>& families, const Bindings& known, const Targ
         Bindings with_shape = known;
         with_shape.insert(shape.parameters.begin(), shape.parameters.end());
         if (may_serve(family, with_shape)) continue;
-        reasons += fmt::format("{}family {}: shape {} does not meet '{}'", reasons.empty() ? "" : "; ", family.name,
-                               shape.name, family.legal.text());
+        reasons += fmt::format("{}{}: requires: shape {} does not meet '{}'", reasons.empty() ? "" : "; ",
+                               file_of(family), shape.name, family.legal.text());
         return true;
       }
     }

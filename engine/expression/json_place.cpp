@@ -39,6 +39,17 @@ std::string line_and_column(const std::string& text, std::size_t offset) {
   return fmt::format("line {}, column {}", line, column);
 }
 
+/// ": unexpected ','; expected string literal" of the library's message; empty where that is no short text.
+std::string what_is_wrong(const Json::parse_error& error) {
+  constexpr std::size_t kMostCharacters = 100;
+  const std::string_view message = error.what();
+  const std::size_t dash = message.find(" - ");
+  if (dash == std::string_view::npos) return {};
+  const std::string_view reason = message.substr(dash + 3);
+  const bool plain = std::ranges::all_of(reason, [](unsigned char c) { return c >= ' ' && c < 0x7f; });
+  return plain && reason.size() <= kMostCharacters ? fmt::format(": {}", reason) : std::string();
+}
+
 }  // namespace
 
 struct JsonPlace::Here {
@@ -65,7 +76,8 @@ JsonPlace JsonPlace::read(const SourceTree& tree, const std::string& file) {
   } catch (const Json::parse_error& error) {
     // The library counts bytes from 1.
     const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
-    throw usage_error(fmt::format("{}: {}: not valid JSON", file, line_and_column(found->second, offset)));
+    throw usage_error(
+        fmt::format("{}: {}: not valid JSON{}", file, line_and_column(found->second, offset), what_is_wrong(error)));
   } catch (const Json::exception&) {
     throw usage_error(fmt::format("{}: holds a number beyond what a double can", file));
   } catch (const Error& error) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "engine/base/dtype.h"
@@ -89,6 +90,12 @@ struct FunctionPlace {
   std::string function;
 };
 
+/// A constraint and the author's place of it.
+struct OwnConstraint {
+  std::string author;
+  Expression that;
+};
+
 class Reader {
  public:
   Reader(const std::string& file, const std::string& text, const ReadFile& read, const IsKnownHeader& known)
@@ -143,6 +150,7 @@ class Reader {
     kernel_ = function_place("kernel", {});
     reference_ = root_.find("reference") ? function_place("reference", kernel_.file) : kernel_;
     author_files();
+    origin(family_folder_ + "kernel.cu", kernel_.file);
     shapes();
     genes();
     options();
@@ -364,6 +372,7 @@ class Reader {
   void add_constraint(const Json& constraint, const std::string& author) {
     const std::string made = fmt::format("constraints[{}]", family_["constraints"].size());
     family_origin(made + ".that", author);
+    constraints_.push_back({author, Expression::parse(constraint["that"].get<std::string>())});
     family_["constraints"].push_back(constraint);
   }
 
@@ -649,34 +658,49 @@ class Reader {
   /// In the order of the values, by those constraints that genes alone decide. It fixes what the reference needs of
   /// them.
   void first_genome() {
-    std::vector<Expression> constraints;
-    if (family_.contains("constraints"))
-      for (const Json& constraint : family_["constraints"])
-        constraints.push_back(Expression::parse(constraint["that"].get<std::string>()));
     Bindings known = {{"threads_per_block", std::int64_t{DeviceLimits{}.threads_per_block}}};
     for (const auto& [name, values] : options_)
       if (!values.empty()) known[name] = values.front();
     std::int64_t steps = 0;
-    if (!complete(0, constraints, known, steps))
-      root_.fail(fmt::format("no genome meets 'restrict'{}", steps > kMostSteps ? " among the first million" : ""));
+    if (!complete(0, constraints_, known, steps)) fail_without_genome(known, steps > kMostSteps);
     for (const std::string& gene : genes_) first_[gene] = known.at(gene);
   }
 
-  bool complete(std::size_t gene, const std::vector<Expression>& constraints, Bindings& known, std::int64_t& steps) {
+  /// Names the constraint that excludes every genome, where one alone does.
+  [[noreturn]] void fail_without_genome(const Bindings& constants, bool gave_up) {
+    for (const OwnConstraint& constraint : constraints_) {
+      Bindings known = constants;
+      std::int64_t steps = 0;
+      if (!gave_up && !complete(0, {&constraint, 1}, known, steps))
+        throw usage_error(
+            fmt::format("{}: {}: no genome meets '{}'", file_, constraint.author, constraint.that.text()));
+    }
+    root_.fail(fmt::format("restrict: no genome meets it{}", gave_up ? " among the first million" : ""));
+  }
+
+  bool is_broken(const OwnConstraint& constraint, const Bindings& known) const {
+    try {
+      const auto decided = constraint.that.evaluate_partially(known);
+      return decided && !Expression::constant(*decided).evaluate_bool({});
+    } catch (const Error& error) {
+      throw usage_error(fmt::format("{}: {}: {}", file_, constraint.author, error.what()));
+    }
+  }
+
+  bool complete(std::size_t gene, std::span<const OwnConstraint> constraints, Bindings& known, std::int64_t& steps) {
     if (gene == family_["genes"].size()) return true;
     const Json& spec = family_["genes"][gene];
     const std::string name = spec["name"];
     if (!spec.contains("values") || !spec["values"].is_array())
       root_.fail(fmt::format("gene '{}' has no values", name));
+    if (spec["values"].empty()) root_.fail(fmt::format("genes.{}: has no value", name));
     for (const Json& value : spec["values"]) {
       if (++steps > kMostSteps) return false;
       known[name] = value.is_boolean()  ? Value(value.get<bool>())
                     : value.is_string() ? Value(value.get<std::string>())
                                         : Value(value.get<std::int64_t>());
-      const bool broken = std::ranges::any_of(constraints, [&](const Expression& constraint) {
-        const auto decided = constraint.evaluate_partially(known);
-        return decided && !Expression::constant(*decided).evaluate_bool({});
-      });
+      const bool broken = std::ranges::any_of(
+          constraints, [&](const OwnConstraint& constraint) { return is_broken(constraint, known); });
       if (!broken && complete(gene + 1, constraints, known, steps)) return true;
     }
     known.erase(name);
@@ -750,6 +774,7 @@ class Reader {
       task_origin(fmt::format("reference.{}", key),
                   root_.find(fmt::format("reference_{}", key)) ? fmt::format("reference_{}", key) : key);
     task_["reference"] = reference;
+    origin(folder_ + "reference.cu", place.file);
     if (!given) task_["self_consistent"] = true;
 
     std::string text = given
@@ -870,6 +895,7 @@ class Reader {
   std::set<std::string> genes_, tensors_;
   std::vector<std::string> arguments_, grid_, block_;
   std::string shared_;
+  std::vector<OwnConstraint> constraints_;
   bool typed_outputs_ = false;
   NameScope scope_;             // what grids, blocks and arguments read
   Bindings first_;              // the first legal genome

@@ -8,6 +8,7 @@
 #include "engine/space/diagram.h"
 #include "engine/space/diagram_graph.h"
 #include "engine/space/residual.h"
+#include "engine/task/error_context.h"
 #include "engine/task/scope.h"
 
 namespace evo {
@@ -166,7 +167,7 @@ class Diagram::Builder {
       genome += fmt::format(" {}={}", gene.name, expr::to_string(gene.alleles[path_[i]]));
     }
     throw usage_error(
-        fmt::format("family {}: '{}' cannot be evaluated for{}: {}", family_.name, expression, genome, reason));
+        fmt::format("{}: '{}' cannot be evaluated for{}: {}", file_of(family_), expression, genome, reason));
   }
 
   Diagram& diagram_;

@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/space/diagram.h"
+#include "engine/task/error_context.h"
 #include "engine/task/scope.h"
 
 namespace evo {
@@ -78,8 +79,24 @@ std::optional<std::string> why_malformed(const Family& family, const Genome& gen
   return std::nullopt;
 }
 
+// The constraint that alone excludes every genome, where there is one.
+const Constraint* excludes_all(const Family& family, const Bindings& facts,
+                               const std::vector<Bindings>& specialisations) {
+  for (const Constraint& constraint : family.constraints) {
+    Family alone = family;
+    alone.constraints = {constraint};
+    try {
+      if (Diagram(alone, facts, specialisations).size() == 0) return &constraint;
+    } catch (const Error&) {
+      continue;  // It has no value where another one excludes the genome.
+    }
+  }
+  return nullptr;
+}
+
 // Why no genome of a family is legal: the constraint that no choice of genes can keep, where there is one.
 std::string why_none(const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations) {
+  const std::string none = fmt::format("{}: no genome of {} keeps all constraints", file_of(family), family.name);
   for (const Bindings& specialisation : specialisations) {
     const Bindings known = joined(facts, specialisation);
     for (const Constraint& constraint : family.constraints) {
@@ -88,10 +105,13 @@ std::string why_none(const Family& family, const Bindings& facts, const std::vec
       } catch (const Error&) {
         continue;
       }
-      return fmt::format("no genome of {} keeps all constraints: {}", family.name, *why_broken(constraint, known));
+      return fmt::format("{}: {}", none, *why_broken(constraint, known));
     }
   }
-  return fmt::format("no genome of {} keeps all constraints", family.name);
+  const Constraint* culprit = excludes_all(family, facts, specialisations);
+  if (culprit == nullptr) return none;
+  return fmt::format("{}: '{}' excludes every one{}", none, culprit->condition.text(),
+                     culprit->why.empty() ? "" : fmt::format(" ({})", culprit->why));
 }
 
 }  // namespace

@@ -20,14 +20,18 @@ auto within(const Task& task, std::string_view key, Action action) {
   }
 }
 
+/// "scale/plain/family.json"
+inline std::string file_of(const Family& family) {
+  return family.task + "/" + family.name + "/family.json";
+}
+
 /// The same of a family's, evaluated in `scope`: "scale/plain/family.json: launch scale: ...".
 template <typename Action>
 auto within(const Family& family, const Bindings& scope, std::string_view part, Action action) {
   try {
     return action();
   } catch (const Error& error) {
-    throw usage_error(family.task + "/" + family.name + "/family.json: " + std::string(part) + ": " +
-                      explained(error.what(), family, scope));
+    throw usage_error(file_of(family) + ": " + std::string(part) + ": " + explained(error.what(), family, scope));
   }
 }
 

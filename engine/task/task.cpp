@@ -413,9 +413,14 @@ class Loader {
     const auto place = root_.find("limits");
     if (!place) return;
     task_.has_limits = true;
+    allow_limits(*place);
     for (const char* key : {"relative_l2", "cosine"}) place->at(key);
     task_.limits = tightened({}, *place);
     if (task_.limits.exact) place->at("exact").fail("is for single outputs; integers are exact without it");
+  }
+
+  static void allow_limits(const JsonPlace& place) {
+    place.allow_only({"relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact"});
   }
 
   // One object, or a list of them of which the first applies whose "when" holds.
@@ -429,7 +434,7 @@ class Loader {
   }
 
   static Limits tightened(const Limits& limits, const JsonPlace& place) {
-    place.allow_only({"relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact"});
+    allow_limits(place);
     return given_limits(limits, place);
   }
 
@@ -441,7 +446,8 @@ class Loader {
       const auto given = place.find(key);
       if (!given) continue;
       limits.*limit = given->number();
-      if (limits.*limit <= 0) given->fail("must be positive");
+      if (limits.*limit <= 0)
+        given->fail(R"(must be positive; an output that must agree bit for bit has "limits": {"exact": true})");
     }
     if (const auto cosine = place.find("cosine")) limits.cosine = cosine->number();
     if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");

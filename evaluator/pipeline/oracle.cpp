@@ -84,7 +84,7 @@ class OracleRun {
 
  private:
   [[noreturn]] void blame_task(const std::string& what) const {
-    throw usage_error(fmt::format("task {}: {}: {}", options_.task.name, options_.task.reference, what));
+    throw usage_error(fmt::format("{}: {}", options_.task.reference, what));
   }
 
   /// Asks again when the worker was lost through no fault of the reference. `doing` and `where` are for messages: what
@@ -184,7 +184,7 @@ std::string why_not_finite(const Plan& plan, const Expected& expected) {
     if (!tensor.output || tensor.bytes == 0) continue;
     const ExpectedOutput& output = expected[number++];
     if (const auto bad = first_not_finite(output.dtype, output.bytes))
-      return fmt::format("{}[{}] is not finite", tensor.name, *bad);
+      return fmt::format("{}[{}] is not finite (never written, or computed from garbage)", tensor.name, *bad);
   }
   return {};
 }

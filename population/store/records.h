@@ -152,6 +152,7 @@ struct OutcomeRow {
   CandidateId candidate = 0;
   std::uint64_t ticket = 0;
   std::string op;
+  std::string family;
   Verdict verdict = Verdict::harness_failed;
   std::string reason;                ///< Of the verdict; empty for valid ones.
   std::optional<double> latency_us;  ///< Valid ones.

@@ -144,7 +144,8 @@ std::optional<RunRow> Store::run(RunId run) const {
 std::vector<OutcomeRow> Store::outcomes(RunId run) const {
   constexpr const char* kSelect =
       "SELECT candidate.id, ticket, op, verdict, latency_us, "
-      "       (julianday(recorded_at) - julianday(started_at)) * 86400.0, reason "
+      "       (julianday(recorded_at) - julianday(started_at)) * 86400.0, reason, "
+      "       json_extract(genome, '$.family') "
       "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = candidate.run "
       "WHERE candidate.run = ? ORDER BY ticket";
   return read_rows(*database_, kSelect, run, [&](const Statement& row) {
@@ -156,6 +157,7 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
     if (outcome.verdict == Verdict::valid) outcome.latency_us = row.optional_number(4);
     outcome.seconds = row.number(5);
     outcome.reason = row.text(6);
+    outcome.family = row.text(7);
     return outcome;
   });
 }
