@@ -24,7 +24,8 @@ std::unique_ptr<vgpu::VirtualGpu> sanitising(const DeviceInfo& device) {
 }  // namespace
 
 std::string PlacedFinding::brief() const {
-  return fmt::format("{}: {}", vgpu::name_of(finding.kind), one_line(finding.brief.empty() ? finding.text : finding.brief));
+  return fmt::format("{}: {}", vgpu::name_of(finding.kind),
+                     one_line(finding.brief.empty() ? finding.text : finding.brief));
 }
 
 std::optional<DeviceInfo> virtual_device_for(const DeviceRecord& record) {

@@ -72,7 +72,8 @@ class Checker {
   std::vector<Family> families() const {
     if (!request_.family.empty()) return {find_family(tree_, task_, request_.family)};
     std::vector<Family> all = load_families(tree_, task_);
-    if (all.empty()) throw usage_error(fmt::format("{0}: the task has no family: there is no {0}/FAMILY/family.json", task_.name));
+    if (all.empty())
+      throw usage_error(fmt::format("{0}: the task has no family: there is no {0}/FAMILY/family.json", task_.name));
     return all;
   }
 

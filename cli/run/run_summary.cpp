@@ -75,8 +75,7 @@ RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
   summary.rejections = rejections_of(outcomes);
   if (!result.interrupted) explain_first(summary.rejections, kShownRejections, store);
   for (Rejection& rejection : summary.rejections) {
-    rejection.reason =
-        placed(with_file(rejection.verdict, rejection.reason, summary.run.info.task, rejection.family));
+    rejection.reason = placed(with_file(rejection.verdict, rejection.reason, summary.run.info.task, rejection.family));
     for (std::string& finding : rejection.findings) finding = placed(finding);
   }
   const RunInfo& info = summary.run.info;

@@ -31,8 +31,7 @@ auto within(const Family& family, const Bindings& scope, std::string_view part, 
   try {
     return action();
   } catch (const Error& error) {
-    throw usage_error(file_of(family) + ": " + std::string(part) + ": " +
-                      explained(error.what(), family, scope));
+    throw usage_error(file_of(family) + ": " + std::string(part) + ": " + explained(error.what(), family, scope));
   }
 }
 

@@ -9,8 +9,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "engine/base/dtype.h"

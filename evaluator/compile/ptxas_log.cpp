@@ -106,9 +106,10 @@ std::string first_error(std::string_view log) {
   // The ptxas in NVRTC refuses too much shared memory without a word.
   for (const KernelResources& kernel : kernel_resources(log))
     if (kernel.static_smem_bytes > kMostStaticSmemBytes)
-      return fmt::format("kernel {} has {} bytes of static shared memory, {} are possible: what is larger must be "
-                         "dynamic (extern __shared__)",
-                         kernel.kernel, kernel.static_smem_bytes, kMostStaticSmemBytes);
+      return fmt::format(
+          "kernel {} has {} bytes of static shared memory, {} are possible: what is larger must be "
+          "dynamic (extern __shared__)",
+          kernel.kernel, kernel.static_smem_bytes, kMostStaticSmemBytes);
   return first.empty() ? "the compiler's log is empty" : std::string(first);
 }
 
