@@ -323,7 +323,7 @@ TEST_CASE("a constraint without a value is an error unless another constraint ex
     });
   };
   CHECK_THAT(complaint({"8 / x > 1"}),
-             ContainsSubstring("family f: '8 / x > 1' cannot be evaluated for x=0: division by zero"));
+             ContainsSubstring("f/family.json: '8 / x > 1' cannot be evaluated for x=0: division by zero"));
   CHECK(complaint({"8 / x > 1", "x > 0"}).empty());
   CHECK(complaint({"x > 0 && 8 / x > 1"}).empty());
   CHECK_THAT(complaint({"x + y > 1"}), ContainsSubstring("'x + y > 1' reads unknown name 'y'"));
