@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/subject/lookup.h"
-#include "engine/task/short_form.h"
+#include "engine/short_form/short_form.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
 #include "population/store/store.h"

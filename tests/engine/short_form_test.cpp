@@ -221,8 +221,8 @@ TEST_CASE("limits hold for all outputs, or under an output's name for that one")
   form["limits"] = {{"relative_l2", 0.1}, {"cosine", 0.9}, {"z", {{"exact", true}}}};
   const Loaded blur = load(form);
   CHECK(blur.task.limits.relative_l2 == 0.1);
-  CHECK_FALSE(blur.task.outputs.at(0).limits);
-  CHECK(blur.task.outputs.at(1).limits->exact);
+  CHECK(blur.task.outputs.at(0).limits.empty());
+  CHECK(blur.task.outputs.at(1).limits.at(0).limits.exact);
 }
 
 TEST_CASE("files that the author's files include by quotes are taken along, each once") {
