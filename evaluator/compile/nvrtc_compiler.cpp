@@ -178,7 +178,14 @@ NameError described_name(const SourceRequest& request, std::string_view error) {
   const std::size_t what = error.find(kError);
   if (!line || *line < 2 || *line - 2 >= names.size() || what == std::string_view::npos)
     return {false, std::string(error)};
-  return {*line - 2 >= instances, fmt::format("{}: {}", names[*line - 2], error.substr(what + kError.size()))};
+  std::size_t name = *line - 2;
+  // What the compiler quotes is surer than the line.
+  const auto is_quoted = [&](const std::string& one) {
+    return error.find('"' + one.substr(one.rfind(':') + 1) + '"') != std::string_view::npos;
+  };
+  if (const auto quoted = std::ranges::find_if(names, is_quoted); quoted != names.end())
+    name = static_cast<std::size_t>(quoted - names.begin());
+  return {name >= instances, fmt::format("{}: {}", names[name], error.substr(what + kError.size()))};
 }
 
 /// Gives every kernel of the program its name in C++. Says which of the wanted ones are not there.

@@ -170,7 +170,7 @@ TEST_CASE("check names a __constant__ variable that is silently zero") {
 TEST_CASE("check names a variable of another size, and one that is not there") {
   const Bench bench;
   write_constant_convolution(bench, {{"constants", {{"d_filter", "filter=float[5, 6]"}, {"d_scale", "float:0.5"}}}});
-  CHECK(first_shape(checked(bench, 1))["problem"] == "variable d_filter has 100 bytes, filter has 120");
+  CHECK(first_shape(checked(bench, 1))["problem"] == "conv.json: variable d_filter has 100 bytes, filter has 120");
   write_constant_convolution(bench, {{"constants", {{"d_filtre", "filter=float[5, 5]"}, {"d_scale", "float:0.5"}}}});
   CHECK_THAT(first_shape(checked(bench, 1))["problem"].get<std::string>(),
              ContainsSubstring("the program has no variable d_filtre: identifier \"d_filtre\" is undefined"));

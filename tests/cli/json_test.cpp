@@ -34,7 +34,7 @@ TEST_CASE("every document has the members that docs/json.md describes") {
       "command_line", "evo_version", "nvrtc_version"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
   CHECK(members(run) == document({"run", "self_consistent", "interrupted", "exhausted", "verdicts", "first_valid",
-                                  "best", "improvement", "elites"}));
+                                  "best", "improvement", "elites", "rejections"}));
   CHECK(members(run["run"]) == run_members);
   CHECK(members(run["best"]) == outcome_members);
   CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current",

@@ -295,7 +295,7 @@ TEST_CASE("a plan names the variables that it fills, in the genomes that have th
   CHECK(one.constants[1].source.fields == Argument::of_int(3).fields);
   REQUIRE(two.constants.size() == 3);
   CHECK(two.constants[2].source.fields.at(0).type.name() == "float2");
-  const Program& program = scale.candidate(genome(64, 1, 2)).programs.at(0);
+  const Program program = scale.candidate(genome(64, 1, 2)).programs.at(0);
   CHECK(variables_of(program) == std::vector<std::string>{"alpha", "d_a", "ns::rows"});
 }
 

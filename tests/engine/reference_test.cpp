@@ -37,12 +37,12 @@ std::vector<std::string> fenced(const std::string& language) {
 TEST_CASE("the examples of docs/templates.md load, and render as they say") {
   const std::vector<std::string> json = fenced("json");
   const std::vector<std::string> cuda = fenced("cuda");
-  REQUIRE(json.size() == 3);  // The first one is in the short form.
-  REQUIRE(cuda.size() == 2);
-  const SourceTree tree = {{"scale/task.json", json[1]},
+  REQUIRE(json.size() == 4);  // The first two are those of the tutorial.
+  REQUIRE(cuda.size() == 5);
+  const SourceTree tree = {{"scale/task.json", json[2]},
                            {"scale/reference.cu", ""},
-                           {"scale/plain/family.json", json[2]},
-                           {"scale/plain/kernel.cu", cuda[1]},
+                           {"scale/plain/family.json", json[3]},
+                           {"scale/plain/kernel.cu", cuda[4]},
                            {"scale/plain/store/plain.cu", "// stores\n"},
                            {"include/types.cuh", "// types\n"}};
   const Task task = load_task(tree, "scale");

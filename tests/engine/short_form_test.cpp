@@ -268,7 +268,7 @@ TEST_CASE("what is wrong in a short form is named by its own keys") {
       {without("grid"), "blur.json: key 'grid' is missing"},
       {changed("restrict", {"thread > 1"}), "blur.json: restrict[0]: 'thread > 1' reads unknown name 'thread'"},
       {changed("restrict", {"threads > H"}), "blur.json: restrict[0]: 'threads > H' depends on H"},
-      {changed("restrict", {"threads > 4096"}), "blur.json: no genome meets 'restrict'"},
+      {changed("restrict", {"threads > 4096"}), "blur.json: restrict[0]: no genome meets 'threads > 4096'"},
       {changed("grid", {"ceil_div(N, threads)"}), "blur.json: grid[0]: 'ceil_div(N, threads)' reads unknown name 'N'"},
       {changed("block", {1, 1, 1, 1}), "blur.json: block: one to three extents are needed"},
       {changed("arguments", {"x=float[H]"}), "blur.json: arguments: no output"},
