@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "engine/base/comments.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/task/quoted_include.h"
@@ -19,27 +19,6 @@ namespace {
 
 std::string normal(const std::string& path) {
   return std::filesystem::path(path).lexically_normal().generic_string();
-}
-
-/// A line without its comments.
-std::string without_comments(std::string_view line, bool& in_comment) {
-  std::string code;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const std::string_view rest = line.substr(i);
-    if (in_comment) {
-      if (!rest.starts_with("*/")) continue;
-      in_comment = false;
-      ++i;
-    } else if (rest.starts_with("//")) {
-      break;
-    } else if (rest.starts_with("/*")) {
-      in_comment = true;
-      ++i;
-    } else {
-      code += line[i];
-    }
-  }
-  return code;
 }
 
 /// Whether the lines of a source so far stand under an #if whose outcome is not known here. The guard of a header is
