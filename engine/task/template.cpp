@@ -14,7 +14,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/expression/expression_node.h"
-#include "engine/task/quoted_include.h"
+#include "engine/task/preprocessor_lines.h"
 
 namespace evo {
 namespace {

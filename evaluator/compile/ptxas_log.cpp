@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/text.h"
+#include "engine/device/launch_rules.h"
 
 namespace evo {
 namespace {
@@ -38,9 +39,6 @@ std::string_view trimmed(std::string_view line) {
   if (begin == std::string_view::npos) return {};
   return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
-
-/// Of one block, on every GPU (CUDA C++ Programming Guide, "Shared Memory").
-constexpr int kMostStaticSmemBytes = 48 << 10;
 
 bool is_error(std::string_view line) {
   // The front end writes "error:", ptxas "error   :" and "fatal   :".
@@ -105,11 +103,11 @@ std::string first_error(std::string_view log) {
   if (!error.empty()) return std::string(error);
   // The ptxas in NVRTC refuses too much shared memory without a word.
   for (const KernelResources& kernel : kernel_resources(log))
-    if (kernel.static_smem_bytes > kMostStaticSmemBytes)
+    if (kernel.static_smem_bytes > kSmemPerBlockBytes)
       return fmt::format(
           "kernel {} has {} bytes of static shared memory, {} are possible: what is larger must be "
           "dynamic (extern __shared__)",
-          kernel.kernel, kernel.static_smem_bytes, kMostStaticSmemBytes);
+          kernel.kernel, kernel.static_smem_bytes, kSmemPerBlockBytes);
   return first.empty() ? "the compiler's log is empty" : std::string(first);
 }
 

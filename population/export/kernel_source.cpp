@@ -8,26 +8,17 @@
 #include <map>
 
 #include "engine/base/text.h"
+#include "engine/task/preprocessor_lines.h"
 
 namespace evo {
 namespace {
-
-/// What follows a first word; empty where another one is first.
-std::string_view behind(std::string_view text, std::string_view word) {
-  return text.starts_with(word) ? trim(text.substr(word.size())) : std::string_view();
-}
-
-std::string_view directive_of(std::string_view line, std::string_view name) {
-  line = trim(line);
-  return line.starts_with('#') ? behind(trim(line.substr(1)), name) : std::string_view();
-}
 
 /// The macros that a source defines: they end with its namespace, so that the next specialisation may define
 /// its own.
 std::vector<std::string> macros_of(const std::string& source) {
   std::vector<std::string> macros;
   for (const std::string& line : split(source, '\n')) {
-    const std::string_view rest = directive_of(line, "define");
+    const std::string_view rest = directive_text(line, "define");
     const auto end =
         std::find_if(rest.begin(), rest.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_'; });
     const std::string name(rest.begin(), end);
@@ -40,7 +31,7 @@ std::vector<std::string> macros_of(const std::string& source) {
 std::string includes_of(const std::string& source) {
   std::string includes;
   for (const std::string& line : split(source, '\n')) {
-    if (!directive_of(line, "include").empty()) includes += std::string(trim(line)) + "\n";
+    if (!directive_text(line, "include").empty()) includes += std::string(trim(line)) + "\n";
   }
   return includes;
 }
@@ -51,7 +42,10 @@ std::size_t position_in(const KernelBlock& block, const std::string& kernel) {
 
 /// Within a line: "#pragma unroll UNROLL", where UNROLL is a macro for a number, gets the number.
 void expand_unroll(std::string& line, const std::map<std::string, std::string, std::less<>>& numbers) {
-  const std::string_view macro = behind(directive_of(line, "pragma"), "unroll");
+  constexpr std::string_view kUnroll = "unroll";
+  const std::string_view pragma = directive_text(line, "pragma");
+  if (!pragma.starts_with(kUnroll)) return;
+  const std::string_view macro = trim(pragma.substr(kUnroll.size()));
   const auto number = numbers.find(macro);
   if (number == numbers.end()) return;
   line.replace(static_cast<std::size_t>(macro.data() - line.data()), macro.size(), number->second);
@@ -63,7 +57,7 @@ std::string exported_source(const std::string& source) {
   std::map<std::string, std::string, std::less<>> numbers;
   std::vector<std::string> lines = split(source, '\n');
   for (std::string& line : lines) {
-    const std::vector<std::string> define = split(std::string(directive_of(line, "define")), ' ');
+    const std::vector<std::string> define = split(std::string(directive_text(line, "define")), ' ');
     if (define.size() == 2 && define[1].find_first_not_of("0123456789") == std::string::npos && !define[1].empty())
       numbers[define[0]] = define[1];
     expand_unroll(line, numbers);

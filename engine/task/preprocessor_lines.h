@@ -5,6 +5,9 @@
 
 namespace evo {
 
+/// What follows '#' and a word, as "include", in a line: a part of the line. Empty for other lines.
+std::string_view directive_text(std::string_view line, std::string_view word);
+
 /// The path of a line `#include "PATH"`; empty for other lines.
 std::string quoted_include(std::string_view line);
 

@@ -1,14 +1,12 @@
-#include "engine/task/quoted_include.h"
+#include "engine/task/preprocessor_lines.h"
 
 #include <filesystem>
 
 #include "engine/base/text.h"
 
 namespace evo {
-namespace {
 
-/// What follows '#' and a word, as "include", in a line; a null view for other lines.
-std::string_view behind(std::string_view line, std::string_view word) {
+std::string_view directive_text(std::string_view line, std::string_view word) {
   line = trim(line);
   if (!line.starts_with('#')) return {};
   line = trim(line.substr(1));
@@ -16,10 +14,8 @@ std::string_view behind(std::string_view line, std::string_view word) {
   return trim(line.substr(word.size()));
 }
 
-}  // namespace
-
 std::string quoted_include(std::string_view line) {
-  const std::string_view rest = behind(line, "include");
+  const std::string_view rest = directive_text(line, "include");
   if (!rest.starts_with('"')) return {};
   const auto close = rest.find('"', 1);
   return close == std::string_view::npos ? std::string() : std::string(rest.substr(1, close - 1));
@@ -33,7 +29,7 @@ bool is_included_once(std::string_view source) {
   for (std::size_t at = source.find("once"); at != std::string_view::npos; at = source.find("once", at + 1)) {
     const auto begin = source.rfind('\n', at);
     const std::size_t first = begin == std::string_view::npos ? 0 : begin + 1;
-    if (behind(source.substr(first, source.find('\n', at) - first), "pragma").starts_with("once")) return true;
+    if (directive_text(source.substr(first, source.find('\n', at) - first), "pragma").starts_with("once")) return true;
   }
   return false;
 }
