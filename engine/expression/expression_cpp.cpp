@@ -59,7 +59,9 @@ class Writer {
   Writer(const Bindings& known, const WrittenNames& written, const RealNames& reals)
       : known_(known), written_(written), reals_(reals) {}
 
-  std::string write(const Node& node) const { return bounded(folded(node) ? literal(*folded(node)) : operation(node)); }
+  std::string write(const Node& node) const {
+    return bounded(folded(node) ? literal(*folded(node)) : visit(node, *this));
+  }
 
   /// Whether the C++ of a node is a double.
   bool is_real(const Node& node) const {
@@ -86,32 +88,50 @@ class Writer {
     }
   }
 
- private:
-  static constexpr std::size_t kMaxLength = 1 << 16;
+  std::string constant(const Node& node) const { return literal(node.value); }
 
-  /// min, max and ceil_div repeat their operands, so nesting them, and each further operand, multiplies the length.
-  static std::string bounded(std::string code) {
-    if (code.size() > kMaxLength) throw Failure{"too long as C++"};
-    return code;
+  std::string name(const Node& node) const {
+    const auto other = written_.find(node.name);
+    return other == written_.end() ? node.name : other->second;
   }
 
-  std::string operation(const Node& node) const {
+  std::string junction(const Node& node) const {
+    // A known side that does not decide the result only adds noise.
+    if (folded(*node.children[0])) return truth_of(node, 1);
+    if (folded(*node.children[1])) return truth_of(node, 0);
+    return binary(child(node, 0), node.op, child(node, 1));
+  }
+
+  std::string conditional(const Node& node) const {
+    if (const auto condition = folded(*node.children[0])) return child(node, truth(*condition) ? 1 : 2);
+    const bool real = any_real(node, 1);
+    return fmt::format("({} ? {} : {})", child(node, 0), child_as(node, 1, real), child_as(node, 2, real));
+  }
+
+  std::string chain(const Node& node) const {
+    std::string all;
+    for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
+      all += all.empty() ? "" : " && ";
+      all = bounded(all + binary(node, i, node.comparisons[i], i + 1));
+    }
+    return "(" + all + ")";
+  }
+
+  std::string membership(const Node& node) const {
+    std::string any;
+    for (std::size_t i = 1; i < node.children.size(); ++i) {
+      any += any.empty() ? "" : " || ";
+      any = bounded(any + binary(node, 0, Op::equal, i));
+    }
+    return "(" + any + ")";
+  }
+
+  std::string strict(const Node& node) const {
     switch (node.op) {
-      case Op::name:
-        return name(node.name);
       case Op::negate:
         return "(-" + child(node, 0) + ")";
       case Op::logical_not:
         return "(!" + child(node, 0) + ")";
-      case Op::logical_and:
-      case Op::logical_or:
-        return junction(node);
-      case Op::conditional:
-        return conditional(node);
-      case Op::chain:
-        return chain(node);
-      case Op::in:
-        return membership(node);
       case Op::minimum:
         return extreme(node, "<");
       case Op::maximum:
@@ -141,6 +161,15 @@ class Writer {
     }
   }
 
+ private:
+  static constexpr std::size_t kMaxLength = 1 << 16;
+
+  /// min, max and ceil_div repeat their operands, so nesting them, and each further operand, multiplies the length.
+  static std::string bounded(std::string code) {
+    if (code.size() > kMaxLength) throw Failure{"too long as C++"};
+    return code;
+  }
+
   bool any_real(const Node& node, std::size_t first) const {
     return std::any_of(node.children.begin() + static_cast<std::ptrdiff_t>(first), node.children.end(),
                        [&](const auto& child) { return is_real(*child); });
@@ -160,11 +189,6 @@ class Writer {
     return binary(child_as(node, left, real), op, child_as(node, right, real));
   }
 
-  std::string name(const std::string& name) const {
-    const auto other = written_.find(name);
-    return other == written_.end() ? name : other->second;
-  }
-
   std::optional<Value> folded(const Node& node) const { return evaluate_partially(node, known_); }
 
   std::string child(const Node& node, std::size_t index) const { return write(*node.children[index]); }
@@ -181,13 +205,6 @@ class Writer {
 
   static std::string binary(const std::string& left, Op op, const std::string& right) {
     return fmt::format("({} {} {})", left, symbol_of(op), right);
-  }
-
-  std::string junction(const Node& node) const {
-    // A known side that does not decide the result only adds noise.
-    if (folded(*node.children[0])) return truth_of(node, 1);
-    if (folded(*node.children[1])) return truth_of(node, 0);
-    return binary(child(node, 0), node.op, child(node, 1));
   }
 
   std::string truth_of(const Node& node, std::size_t index) const {
@@ -211,30 +228,6 @@ class Writer {
       default:
         return false;
     }
-  }
-
-  std::string conditional(const Node& node) const {
-    if (const auto condition = folded(*node.children[0])) return child(node, truth(*condition) ? 1 : 2);
-    const bool real = any_real(node, 1);
-    return fmt::format("({} ? {} : {})", child(node, 0), child_as(node, 1, real), child_as(node, 2, real));
-  }
-
-  std::string chain(const Node& node) const {
-    std::string all;
-    for (std::size_t i = 0; i < node.comparisons.size(); ++i) {
-      all += all.empty() ? "" : " && ";
-      all = bounded(all + binary(node, i, node.comparisons[i], i + 1));
-    }
-    return "(" + all + ")";
-  }
-
-  std::string membership(const Node& node) const {
-    std::string any;
-    for (std::size_t i = 1; i < node.children.size(); ++i) {
-      any += any.empty() ? "" : " || ";
-      any = bounded(any + binary(node, 0, Op::equal, i));
-    }
-    return "(" + any + ")";
   }
 
   std::string extreme(const Node& node, std::string_view better) const {

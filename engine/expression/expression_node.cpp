@@ -187,45 +187,19 @@ class Evaluation {
  public:
   Evaluation(const Bindings& known, bool complete) : known_(known), complete_(complete) {}
 
-  std::optional<Value> run(const Node& node) const {
-    switch (node.op) {
-      case Op::constant:
-        return node.value;
-      case Op::name:
-        return named(node);
-      case Op::logical_and:
-        return junction(node, false);
-      case Op::logical_or:
-        return junction(node, true);
-      case Op::conditional:
-        return conditional(node);
-      case Op::chain:
-        return chain(node);
-      case Op::in:
-        return membership(node);
-      default:
-        return strict(node);
-    }
-  }
+  std::optional<Value> run(const Node& node) const { return visit(node, *this); }
 
- private:
-  std::optional<Value> named(const Node& node) const {
+  std::optional<Value> constant(const Node& node) const { return node.value; }
+
+  std::optional<Value> name(const Node& node) const {
     const auto found = known_.find(node.name);
     if (found != known_.end()) return found->second;
     if (complete_) throw Failure{fmt::format("unknown name '{}'", node.name)};
     return std::nullopt;
   }
 
-  // What may turn out never to be evaluated cannot fail yet.
-  std::optional<Value> guarded(const Node& node) const {
-    try {
-      return run(node);
-    } catch (const Failure&) {
-      return std::nullopt;
-    }
-  }
-
-  std::optional<Value> junction(const Node& node, bool absorbing) const {
+  std::optional<Value> junction(const Node& node) const {
+    const bool absorbing = node.op == Op::logical_or;
     const auto left = run(*node.children[0]);
     if (left && truth(*left) == absorbing) return absorbing;
     const auto right = left ? run(*node.children[1]) : guarded(*node.children[1]);
@@ -280,6 +254,16 @@ class Evaluation {
     }
     if (operands.size() != node.children.size()) return std::nullopt;
     return operate(node.op, operands);
+  }
+
+ private:
+  // What may turn out never to be evaluated cannot fail yet.
+  std::optional<Value> guarded(const Node& node) const {
+    try {
+      return run(node);
+    } catch (const Failure&) {
+      return std::nullopt;
+    }
   }
 
   const Bindings& known_;

@@ -74,6 +74,29 @@ bool is_comparison(Op op);
 /// Whether the operator gives a real number whatever its operands are.
 bool is_real_function(Op op);
 
+/// Calls the visitor's member for a node: an operator that does not always evaluate every child has one of its own, the
+/// others share `strict`.
+template <class Visitor>
+auto visit(const Node& node, const Visitor& visitor) {
+  switch (node.op) {
+    case Op::constant:
+      return visitor.constant(node);
+    case Op::name:
+      return visitor.name(node);
+    case Op::logical_and:
+    case Op::logical_or:
+      return visitor.junction(node);
+    case Op::conditional:
+      return visitor.conditional(node);
+    case Op::chain:
+      return visitor.chain(node);
+    case Op::in:
+      return visitor.membership(node);
+    default:
+      return visitor.strict(node);
+  }
+}
+
 /// Evaluates one operator up to `power` in the list above. Throws Failure.
 Value operate(Op op, std::span<const Value> operands);
 

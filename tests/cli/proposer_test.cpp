@@ -58,7 +58,8 @@ TEST_CASE("the example proposer makes its share of a run's proposals, and their 
   CHECK(occurrences(outcome.err, "proposer: ") == 0);
 }
 
-TEST_CASE("a proposer that ends, stalls or answers malformed text is reported, and the run continues without it") {
+TEST_CASE("a proposer that ends, stalls or answers malformed text is reported, and the run continues without it",
+          "[long]") {
   const Bench bench;
   write_toy_task(bench);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db", "alone.db"})

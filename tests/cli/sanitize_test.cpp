@@ -87,7 +87,7 @@ void run_specialised_toy(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("evo sanitize reports every planted bug with its line, and nothing else") {
+TEST_CASE("evo sanitize reports every planted bug with its line, and nothing else", "[long]") {
   const Bench bench;
   for (const Mutant& mutant : mutants("planted")) {
     INFO(mutant.path.filename().string());
@@ -106,7 +106,7 @@ TEST_CASE("evo sanitize reports every planted bug with its line, and nothing els
   }
 }
 
-TEST_CASE("evo sanitize reports nothing for clean kernels") {
+TEST_CASE("evo sanitize reports nothing for clean kernels", "[long]") {
   const Bench bench;
   for (const Mutant& mutant : mutants("clean")) {
     INFO(mutant.path.filename().string());

@@ -39,7 +39,7 @@ TEST_CASE("the self-test of fp8_sdpa rejects every planted fault for the right r
   }
 }
 
-TEST_CASE("the self-test of fp8_qkt passes too") {
+TEST_CASE("the self-test of fp8_qkt passes too", "[long]") {
   const Bench bench;
   const Outcome outcome = bench.evo({"selftest", "--task", "fp8_qkt", "--device", "vgpu", "--templates", kTemplates});
   INFO(outcome.out << outcome.err);

@@ -10,7 +10,7 @@ namespace {
 const std::string kTemplates = EVO_SOURCE_DIR "/templates";
 }
 
-TEST_CASE("a search of fp8_qkt ends with elites that can be shown, exported and verified") {
+TEST_CASE("a search of fp8_qkt ends with elites that can be shown, exported and verified", "[long]") {
   const Bench bench;
   // The best of this seed multiplies in f16. Sums of e4m3 products can miss the relative limit at the shape of one
   // score a head, where a score may cancel to nearly nothing: `verify` would refuse one on some draws.

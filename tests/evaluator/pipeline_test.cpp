@@ -136,7 +136,7 @@ TEST_CASE("an error close to its limit is checked on seeds beyond the grid") {
   CHECK(evaluation_of("near error=0.0008 overfits=" + std::to_string(kGrid), options).verdict == Verdict::valid);
 }
 
-TEST_CASE("cases with more outputs are checked on fewer seeds beyond the grid") {
+TEST_CASE("cases with more outputs are checked on fewer seeds beyond the grid", "[long]") {
   PipelineOptions options = toy_options();
   options.task.limits.max_abs = 0;
   options.task.regimes.resize(2);

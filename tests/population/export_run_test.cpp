@@ -232,7 +232,7 @@ TEST_CASE("tensors that the options switch on are arguments of the exported laun
   ToyProgram(text).run_successfully();
 }
 
-TEST_CASE("the exported program finds what a kernel does wrong") {
+TEST_CASE("the exported program finds what a kernel does wrong", "[long]") {
   const auto rejected = [](const std::string& what, const std::string& with) {
     CAPTURE(what);
     SourceTree tree = toy_tree();
@@ -505,7 +505,7 @@ TEST_CASE("an exported launcher fills variables in the caller's stream, after it
   CHECK_THAT(export_cuda(forms_request(toy_tree())), !ContainsSubstring("cudaMemcpyToSymbol"));
 }
 
-TEST_CASE("nvcc compiles exported kernels of templates that read filled variables, without a warning") {
+TEST_CASE("nvcc compiles exported kernels of templates that read filled variables, without a warning", "[long]") {
   const ExportRequest request = export_request(variables_tree(), "vars", {"narrow", "wide"}, {}, 90);
   check_nvcc_compiles(export_cuda(request), "-arch=sm_90a -Xcompiler -Wall,-Wextra -DEVO_MAIN");
 }

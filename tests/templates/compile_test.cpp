@@ -21,7 +21,7 @@ Binary compile(const Program& program, const std::string& arch) {
 
 }  // namespace
 
-TEST_CASE("random genomes compile for sm_89 and sm_90a, and few spill registers") {
+TEST_CASE("random genomes compile for sm_89 and sm_90a, and few spill registers", "[long]") {
   int programs = 0;
   int spilling = 0;
   for (const char* task : {"fp8_sdpa", "fp8_qkt", "f16_sdpa"}) {
@@ -83,7 +83,7 @@ TEST_CASE("every exponential, rescale strategy and epilogue compiles") {
   }
 }
 
-TEST_CASE("references compile for every specialisation and option") {
+TEST_CASE("references compile for every specialisation and option", "[long]") {
   for (const std::string& task : task_names(shipped_templates())) {
     const Task loaded = load_task(shipped_templates(), task);
     std::set<Bindings> specialisations;

@@ -77,7 +77,7 @@ const Bindings kCausal = {{"mask", std::string("causal")}};
 
 }  // namespace
 
-TEST_CASE("tiny scores give all visible keys the same weight, in every arithmetic of the kernel") {
+TEST_CASE("tiny scores give all visible keys the same weight, in every arithmetic of the kernel", "[long]") {
   for (const auto& [shape, options, gain] : {
            std::tuple{"1,2,77,64", Bindings{}, 1e-3},
            std::tuple{"1,2,77,64", kCausal, 1e-17},  // the product of two scales is no f32 value
@@ -91,7 +91,7 @@ TEST_CASE("tiny scores give all visible keys the same weight, in every arithmeti
   }
 }
 
-TEST_CASE("a scale of zero gives all visible keys the same weight") {
+TEST_CASE("a scale of zero gives all visible keys the same weight", "[long]") {
   for (const auto& [zeroed, options] : {std::tuple{"q_scale", Bindings{}}, std::tuple{"k_scale", kCausal}}) {
     const Aimed aimed("fp8_sdpa", hopper(), {"1,2,77,64"}, options);
     Operands operands = draw(aimed, normal());
@@ -118,7 +118,7 @@ TEST_CASE("a row's weights are right where the first tile of keys is masked") {
   check(aimed, "wgmma", operands, 4, [&](const Genome& genome) { return shared_out(genome) && f16_powers(genome); });
 }
 
-TEST_CASE("the padding of transposed values may hold anything") {
+TEST_CASE("the padding of transposed values may hold anything", "[long]") {
   for (const char* shape : {"1,2,77,64", "1,1,7,128"}) {
     for (Bindings options : {Bindings{}, kCausal}) {
       options["v_layout"] = std::string("transposed");

@@ -66,7 +66,7 @@ TEST_CASE("the references agree with an independent double-precision implementat
   }
 }
 
-TEST_CASE("random genomes agree with an independent double-precision implementation") {
+TEST_CASE("random genomes agree with an independent double-precision implementation", "[long]") {
   for (const auto& [task, gpu, model, shapes] : {
            std::tuple{"fp8_sdpa", l4(), "l4", std::vector<std::string>{"one", "tail77_d128"}},
            std::tuple{"fp8_sdpa", h200(), "h200", std::vector<std::string>{"tail77", "one_d128"}},
