@@ -6,50 +6,15 @@
 // The maximum of a row that has seen no key yet: what it is followed by leaves nothing of it. Differences are finite.
 constexpr float lowest_max = -1e20f;
 
-template <int length>
-__device__ __forceinline__ void shrink_rows(float (&acc)[length], const float (&shrink)[2]) {
-#pragma unroll
-  for (int i = 0; i < length; ++i) acc[i] *= shrink[i / 2 % 2];
-}
+// What was accumulated below one maximum counts below a larger one.
+__device__ __forceinline__ float shrink_by(float old_max, float new_max) { return exp2_approximate(old_max - new_max); }
 
-// Rows follow their tile's maximum: what they have accumulated is to shrink by the difference.
-__device__ __forceinline__ void follow_tile_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const float new_max = fmaxf(row_max[r], tile_max[r]);
-    shrink[r] = exp2_approximate(row_max[r] - new_max);
-    row_max[r] = new_max;
-  }
-}
+//% include "include/attention/row_maximum.cuh"
 
 //% if rescale == 'threshold'
-// The maximum follows only where that of one of the warp's rows has grown by more than ${rescale_threshold} octaves: until then weights
-// exceed 1, up to 2^${rescale_threshold}, which their type holds.
-__device__ __forceinline__ void raise_row_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
-  constexpr float let_pass = ${rescale_threshold}.0f;
-  const bool grown = tile_max[0] > row_max[0] + let_pass || tile_max[1] > row_max[1] + let_pass;
-  shrink[0] = shrink[1] = 1.0f;
-  if (__any_sync(0xffffffffu, grown)) follow_tile_max(row_max, shrink, tile_max);
-}
-//% else
-__device__ __forceinline__ void raise_row_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
-  follow_tile_max(row_max, shrink, tile_max);
-}
+constexpr float let_pass = ${rescale_threshold}.0f;  // octaves
 //% end
-
-//% if rescale == 'always'
-// Every tile, whether a maximum has grown or not.
-template <int length>
-__device__ __forceinline__ void rescale(float (&acc)[length], const float (&shrink)[2]) {
-  shrink_rows(acc, shrink);
-}
-//% else
-// Only where the maximum of one of the warp's rows has grown: soon that is rare.
-template <int length>
-__device__ __forceinline__ void rescale(float (&acc)[length], const float (&shrink)[2]) {
-  if (__any_sync(0xffffffffu, shrink[0] != 1.0f || shrink[1] != 1.0f)) shrink_rows(acc, shrink);
-}
-//% end
+//% include "include/attention/rescale.cuh"
 
 // Keys at `keys` (of either row) and beyond cannot win and get weight 0: their score is minus infinity.
 __device__ __forceinline__ void mask_scores(float (&scores)[score_registers], const int (&keys)[2], int lane) {

@@ -52,7 +52,8 @@ constexpr int group_bytes = ${group_bytes};           // of a group's tiles, and
 
 //% include "f16_sdpa/softmax.cuh"
 
-//% include "f16_sdpa/work.cuh"
+//% let works_in_pairs = true
+//% include "include/attention/work.cuh"
 
 //% include "f16_sdpa/rows.cuh"
 

@@ -85,14 +85,16 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
 //% end
       commit_products();
     };
-    // Once the product of tile `i` is done: its scores become weights.
-    const auto weigh_scores = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
+    // Once the product of tile `i` is done.
+    const auto raise_maximum = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
       pin_registers(scores);
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
       mask_tile(scores, first_key_of(i, work), first_row, first_row + warp * 16 + lane / 4, S, lane);
       float tile_max[2];
       find_tile_max(tile_max, scores, scale);
       raise_row_max(row_max, shrink, tile_max);
+    };
+    const auto weigh_scores = [&](TileScores& scores) {
       weigh(scores, scale, row_max);
 #pragma unroll
       for (int r = 0; r < 2; ++r) row_sum[r] *= shrink[r];
@@ -114,11 +116,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
       pin_registers(acc_o);
       if (lane == 0) arrive(smem.barrier(values_free, group, place.stage));
     };
-    // Between two tiles: what is accumulated follows the new tile's maximum, and its weights become an operand.
-    const auto follow = [&](const TileScores& scores) {
-      rescale(acc_o, shrink);
-      pack_weights(weights, scores);
-    };
+    // Between two tiles: what is accumulated follows the new tile's maximum.
+    const auto follow = [&] { rescale(acc_o, shrink); };
 
     const int first_tile = first_tile_of(work, group);
 //% slot schedule
@@ -144,7 +143,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
     sync_cluster();  // until nobody reads this CTA's rows
 //%   end
 //% elif epilogue == 'tma'
-    stage_rows(smem, o_map, work, row_part, acc_o, row_sum, lane);
+    stage_rows(smem, o_map, output, work, row_part, acc_o, row_sum, lane);
 //% else
     store_rows(output, work, first_row + warp * 16, acc_o, row_max, row_sum, lane);
 //% end

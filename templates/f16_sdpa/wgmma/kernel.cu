@@ -85,16 +85,22 @@ constexpr int staging_barrier = groups + 4;      // of the first row warpgroup; 
 
 //% include "shared_memory.cuh"
 
-//% include "f16_sdpa/work.cuh"
+//% let works_in_pairs = true
+//% include "include/attention/work.cuh"
 
 //% include "f16_sdpa/rows.cuh"
 
 //% include "loads.cuh"
 
 //% if epilogue == 'tma'
-//%   include "staged_rows.cuh"
+//%   let row_dtype = dtype
+//%   include "include/attention/staged_columns.cuh"
+
+//%   include "include/attention/staged_rows.cuh"
 
 //% end
+//% let two_steps = false
+//% let consumers_prepare = false
 //% include "consumer.cuh"
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})

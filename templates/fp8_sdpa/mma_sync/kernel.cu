@@ -73,13 +73,23 @@ struct Output {
 
 //% slot exponential
 
+//% if kv_split > 1
+// The maximum of a row before its shares are merged.
+constexpr float lowest_max = lowest_score;
+
+//% end
+// What was accumulated below one maximum counts below a larger one.
+__device__ __forceinline__ float shrink_by(float old_max, float new_max) {
+  return exp2_approximate((old_max - new_max) * (1.0f / units_per_octave));
+}
+
 // Rows follow their tile's maximum: what they have accumulated shrinks by the difference.
 __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float (&tile_max)[2],
                                                 float (&row_sum)[2], float (&acc_o)[o_tiles][4]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float new_max = fmaxf(row_max[r], tile_max[r]);
-    const float shrink = exp2_approximate((row_max[r] - new_max) * (1.0f / units_per_octave));
+    const float shrink = shrink_by(row_max[r], new_max);
     row_max[r] = new_max;
     row_sum[r] *= shrink;
 #pragma unroll

@@ -1,9 +1,7 @@
 // What becomes of the accumulated rows: normalised output, or partial results for the combining kernel.
 
-__device__ __forceinline__ void store_output(half_bits* to, float4 acc, float factor) {
-  store_global_u32x2(to, ${out}x2_from_f32(acc.x * factor, acc.y * factor),
-                     ${out}x2_from_f32(acc.z * factor, acc.w * factor));
-}
+//% let row_dtype = out
+//% include "include/attention/store_columns.cuh"
 
 // Four columns of one row: `row` counts rows of all heads.
 __device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc,
@@ -16,7 +14,7 @@ __device__ __forceinline__ void finish_columns(const Output& output, long long r
     output.partial_sum[partial_row] = row_sum;
   }
 //% else
-  store_output(output.o + row * head_dim + column, acc, output.v_scale * reciprocal(row_sum));
+  store_columns(output.o + row * head_dim + column, acc, output.v_scale * reciprocal(row_sum));
 //% end
 }
 //% if warps_k == 1
@@ -115,14 +113,13 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
 #pragma unroll
     for (int group = 0; group < warps_k; ++group) {
 //% if merge_type == 'f16'
-      const float weight =
-          exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave)) * statistics[group].y;
+      const float weight = shrink_by(statistics[group].x, row_max) * statistics[group].y;
       const uint2 pairs = load_shared_u32x2(partial_address(smem, group, row, slot));
       const float4 part =
           make_float4(first_of(pairs.x), second_of(pairs.x), first_of(pairs.y), second_of(pairs.y));
       row_sum += weight;
 //% else
-      const float weight = exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave));
+      const float weight = shrink_by(statistics[group].x, row_max);
       const float4 part = load_shared_f32x4(partial_address(smem, group, row, slot));
       row_sum = fmaf(weight, statistics[group].y, row_sum);
 //% end

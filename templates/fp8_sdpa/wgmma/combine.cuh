@@ -1,4 +1,5 @@
-// Combines the partial results of the CTAs that shared a query tile: each thread four columns of one row.
+//% include "include/attention/combine.cuh"
+
 extern "C" __global__ void __launch_bounds__(128)
     fp8_sdpa_combine(const float* __restrict__ partial_o, const float2* __restrict__ partial_statistics,
                      const float* __restrict__ v_scale, half_bits* __restrict__ o, int rows, int S) {
@@ -6,23 +7,9 @@ extern "C" __global__ void __launch_bounds__(128)
   wait_for_launch_ahead();
   start_launch_behind();
 //% end
-  constexpr int row_items = head_dim / 4;
-  const long long item = (long long)blockIdx.x * 128 + threadIdx.x;
-  const int row = (int)(item / row_items);
-  const int column = (int)(item % row_items) * 4;
-  if (row >= rows) return;
-  PartialRow merged;
-  float2 statistics[kv_split];
-#pragma unroll
-  for (int split = 0; split < kv_split; ++split) {
-    statistics[split] = partial_statistics[(long long)split * rows + row];
-    merged.row_max = fmaxf(merged.row_max, statistics[split].x);
-  }
-#pragma unroll
-  for (int split = 0; split < kv_split; ++split) {
-    merged.add(statistics[split], *reinterpret_cast<const float4*>(
-                                      partial_o + ((long long)split * rows + row) * head_dim + column));
-  }
-  store_columns(o + (long long)row * head_dim + column, merged.acc,
-                v_scale[${scales == 'head' ? 'row / S' : '0'}] * reciprocal(merged.row_sum));
+  const auto statistics_of = [&](long long row) { return partial_statistics[row]; };
+  combine_rows(partial_o, rows, statistics_of, [&](int row, int column, const PartialRow& merged) {
+    store_columns(o + (long long)row * head_dim + column, merged.acc,
+                  v_scale[${scales == 'head' ? 'row / S' : '0'}] * reciprocal(merged.row_sum));
+  });
 }

@@ -121,7 +121,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% end
     };
 //% include "accumulate.cuh"
-//% if v_path == 'consumers' || v_path == 'all'
+//% if consumers_prepare
     const int preparing_warp = row_part * 4 + warp${v_path == 'all' ? ' + 4' : ''};
 //% end
 
@@ -145,20 +145,20 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% end
 //% if merges
     sync_at(1 + group, 128 * row_warpgroups);  // the group is done with its tiles: their room serves its partial rows
-    leave_partial_rows(smem, group, row_part, acc_o, row_max, row_sum, lane);
+    leave_partial_rows(smem.group(group), row_part * 64 + warp * 16, acc_o, row_max, row_sum, lane);
 //%   if split_over_cluster
     sync_cluster();
 //%   else
     sync_at(consumers_barrier, consumer_threads);
 //%   end
-    merge_rows(smem, arguments, work);
+    merge_rows(smem.group(0), arguments, work);
 //%   if split_over_cluster
     sync_cluster();  // until nobody reads this CTA's rows
 //%   end
 //% elif epilogue == 'tma'
-    store_rows(smem, arguments, work, row_part, acc_o, row_max, row_sum, lane);
+    stage_rows(smem, arguments.o_map, arguments, work, row_part, acc_o, row_sum, lane);
 //% else
-    store_rows(arguments, work, row_part, acc_o, row_max, row_sum, lane);
+    store_rows(arguments, work, work.first_row + row_part * 64 + warp * 16, acc_o, row_max, row_sum, lane);
 //% end
   });
 //% if epilogue == 'tma'

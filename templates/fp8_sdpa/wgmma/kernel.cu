@@ -81,6 +81,10 @@ constexpr int score_registers = tile_k / ${score_type == 'f32' ? 2 : 4};
 constexpr int weight_registers = ${weight_registers};
 constexpr int part_registers = ${part_columns / 2};         // of the output, ${output_parts} part(s)
 constexpr int o_registers = ${(D + sum_columns) / 2};
+constexpr int group_bytes = ${group_bytes};        // of a group's tiles, and of its partial rows later
+//% if merges
+constexpr int merging_threads = consumer_threads;
+//% end
 //% if warpgroups_k > 1 || schedule == 'ping_pong' || q_operand == 'smem' && score_type == 'f16'
 constexpr int consumers_barrier = groups + 1;    // 1..groups: of a group; 0: of __syncthreads
 //% end
@@ -110,7 +114,8 @@ __device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_
 
 //% include "shared_memory.cuh"
 
-//% include "work.cuh"
+//% let works_in_pairs = false
+//% include "include/attention/work.cuh"
 
 //% include "values.cuh"
 
@@ -122,6 +127,7 @@ __device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_
 
 //% include "output.cuh"
 
+//% let consumers_prepare = v_path == 'consumers' || v_path == 'all'
 //% include "consumer.cuh"
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})

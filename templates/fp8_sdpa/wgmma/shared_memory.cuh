@@ -8,9 +8,7 @@ struct SharedMemory {
   shared_address start;
 
   __device__ __forceinline__ shared_address query() const { return start; }
-  __device__ __forceinline__ shared_address group(int group) const {
-    return start + ${q_bytes} + group * ${group_bytes};
-  }
+  __device__ __forceinline__ shared_address group(int group) const { return start + ${q_bytes} + group * group_bytes; }
   __device__ __forceinline__ shared_address keys(int g, int stage) const { return group(g) + stage * ${k_bytes}; }
   __device__ __forceinline__ shared_address values(int g, int stage) const {
     return group(g) + ${stages * k_bytes} + stage * ${v_bytes};

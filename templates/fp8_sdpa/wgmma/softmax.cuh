@@ -19,12 +19,6 @@ constexpr float lowest_max = -30000.0f;
 constexpr float lowest_max = lowest_score;
 //% end
 
-template <int length>
-__device__ __forceinline__ void shrink_rows(float (&acc)[length], const float (&shrink)[2]) {
-#pragma unroll
-  for (int i = 0; i < length; ++i) acc[i] *= shrink[i / 2 % 2];
-}
-
 // Where in its tile the first of the two keys is whose scores are number 2 n and 2 n + 1 of a row.
 __device__ __forceinline__ int key_of(int n, int lane) {
 //% if v_path == 'given'
@@ -34,15 +28,12 @@ __device__ __forceinline__ int key_of(int n, int lane) {
 //% end
 }
 
-// Rows follow their tile's maximum: what they have accumulated is to shrink by the difference.
-__device__ __forceinline__ void follow_tile_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const float new_max = fmaxf(row_max[r], tile_max[r]);
-    shrink[r] = exp2_approximate((row_max[r] - new_max) * (1.0f / units_per_octave));
-    row_max[r] = new_max;
-  }
+// What was accumulated below one maximum counts below a larger one.
+__device__ __forceinline__ float shrink_by(float old_max, float new_max) {
+  return exp2_approximate((old_max - new_max) * (1.0f / units_per_octave));
 }
+
+//% include "include/attention/row_maximum.cuh"
 
 //% if promote_tiles != 1
 //%   slot rescale

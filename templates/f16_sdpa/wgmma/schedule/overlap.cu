@@ -1,1 +1,1 @@
-//% include "overlap.cuh"
+//% include "include/attention/schedule/overlap.cuh"

@@ -1,7 +1,7 @@
     // One product after the other.
     for (int i = first_tile; i < work.tiles; i += tile_step) {
       start_scores(scores, place);
-//% if v_path == 'consumers' || v_path == 'all'
+//% if consumers_prepare
       prepare_values(smem, group, place, preparing_warp, lane);
 //% end
       wait_for_products<0>();

@@ -1,9 +1,14 @@
     // Scores of a tile are multiplied together with the output of the one before.
     if (first_tile < work.tiles) {
       start_scores(scores, place);
+//% if consumers_prepare
+      prepare_values(smem, group, place, preparing_warp, lane);
+//% end
       wait_for_products<0>();
-      weigh_scores(scores, place, first_tile);
-      follow(scores);
+      raise_maximum(scores, place, first_tile);
+      weigh_scores(scores);
+      follow();
+      pack_weights(weights, scores);
       for (int i = first_tile + tile_step; i < work.tiles; i += tile_step) {
         const RingPlace<stages> before = place;
         place.advance();
@@ -16,11 +21,26 @@
 //% if schedule == 'ping_pong'
         pass_turn();
 //% end
+//% if consumers_prepare
+        prepare_values(smem, group, place, preparing_warp, lane);
+//% end
         wait_for_products<1>();
-        weigh_scores(scores, place, i);
+//% if two_steps
+        raise_maximum(scores, place, i);
+        wait_for_products<0>();
+        promote(0);
+        start_part(before, 1);
+        weigh_scores(scores);
+        wait_for_products<0>();
+        finish_output(before, 1);
+//% else
+        raise_maximum(scores, place, i);
+        weigh_scores(scores);
         wait_for_products<0>();
         finish_output(before);
-        follow(scores);
+//% end
+        follow();
+        pack_weights(weights, scores);
       }
       start_output(place);
       wait_for_products<0>();

@@ -21,7 +21,7 @@ template <typename Body>
 __device__ __forceinline__ void for_each_work(int S, int heads, const Body& body) {
 //% if persistent
   const int row_tiles = (S + tile_q - 1) / tile_q;
-//%   if mask == 'causal'
+//%   if mask == 'causal' && works_in_pairs
   // The longest rows of a head and then the shortest: all such pairs take as long, and neighbours share a head.
   const int pairs = (row_tiles + 1) / 2;
   int half = 0;
@@ -33,7 +33,12 @@ __device__ __forceinline__ void for_each_work(int S, int heads, const Body& body
   }
 //%   else
   for (int i = blockIdx.x; i < row_tiles * heads; i += gridDim.x) {
+//%     if mask == 'causal'
+    const int row_tile = row_tiles - 1 - i / heads;  // the longest first
+    body(work_of(row_tile, i % heads, 0, S));
+//%     else
     body(work_of(i % row_tiles, i / row_tiles, 0, S));  // neighbours share keys and values
+//%     end
   }
 //%   end
 //% else
