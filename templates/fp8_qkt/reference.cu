@@ -1,14 +1,7 @@
 // s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''}: one thread for each score, in double precision on
 // the exactly decoded codes.
 
-__device__ double decode_e4m3(unsigned char code) {
-  const int exponent = (code >> 3) & 15;
-  const int mantissa = code & 7;
-  // Exponent bias 7; exponent field 0 holds the subnormals, steps of 2^-9.
-  const float magnitude = exponent == 0 ? mantissa * 0.001953125f
-                                        : __int_as_float(((exponent + 120) << 23) | (mantissa << 20));
-  return code & 128 ? -magnitude : magnitude;
-}
+//% include "include/reference/e4m3.cuh"
 
 extern "C" __global__ void fp8_qkt_reference(const unsigned char* q, const unsigned char* k,
                                              const float* q_scale, const float* k_scale, float* s, int M,
@@ -21,7 +14,7 @@ extern "C" __global__ void fp8_qkt_reference(const unsigned char* q, const unsig
   const unsigned char* query = q + ((long long)head * M + row) * D;
   const unsigned char* key = k + ((long long)head * N + column) * D;
   double dot = 0;
-  for (int d = 0; d < D; ++d) dot += decode_e4m3(query[d]) * decode_e4m3(key[d]);
+  for (int d = 0; d < D; ++d) dot += decode(query[d]) * decode(key[d]);
 //% if scaled
   dot /= sqrt((double)D);
 //% end

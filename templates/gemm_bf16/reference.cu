@@ -1,6 +1,7 @@
 // c = a b: one thread for each element, in double precision. Products of bf16 values are exact there.
 
-__device__ double decode_bf16(unsigned short bits) { return __uint_as_float((unsigned int)bits << 16); }
+//% let dtype = 'bf16'
+//% include "include/reference/elements.cuh"
 
 extern "C" __global__ void gemm_bf16_reference(const unsigned short* a, const unsigned short* b, float* c, int M,
                                                int N, int K) {
@@ -15,7 +16,7 @@ extern "C" __global__ void gemm_bf16_reference(const unsigned short* a, const un
 //% end
   double sum = 0;
   for (int k = 0; k < K; ++k) {
-    sum += decode_bf16(a_row[k]) * decode_bf16(${b_layout == 'nk' ? 'b_row[k]' : 'b_column[(long long)k * N]'});
+    sum += decode(a_row[k]) * decode(${b_layout == 'nk' ? 'b_row[k]' : 'b_column[(long long)k * N]'});
   }
   c[(long long)row * N + column] = (float)sum;
 }

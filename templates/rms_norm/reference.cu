@@ -1,19 +1,7 @@
 // y = x / sqrt(mean(x^2) + epsilon) * weight: one CTA for each row, in double precision on the exactly decoded
 // elements.
-//% if dtype == 'f32'
-typedef float Element;
-__device__ double decode(Element element) { return element; }
-//% elif dtype == 'bf16'
-typedef unsigned short Element;
-__device__ double decode(Element element) { return __uint_as_float((unsigned int)element << 16); }
-//% else
-typedef unsigned short Element;
-__device__ double decode(Element element) {
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
-  return value;
-}
-//% end
+
+//% include "include/reference/elements.cuh"
 
 // To the nearest ${dtype}, ties to even.
 __device__ double rounded(double value) {

@@ -1,19 +1,7 @@
 // y = softmax(x) over rows of ${M} elements${causal ? ', causal' : ''}: one CTA for each row, in double
 // precision on the exactly decoded elements.
-//% if dtype == 'f32'
-typedef float Element;
-__device__ double decode(Element element) { return element; }
-//% elif dtype == 'bf16'
-typedef unsigned short Element;
-__device__ double decode(Element element) { return __uint_as_float((unsigned int)element << 16); }
-//% else
-typedef unsigned short Element;
-__device__ double decode(Element element) {
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(element));
-  return value;
-}
-//% end
+
+//% include "include/reference/elements.cuh"
 
 extern "C" __global__ void softmax_reference(const Element* x, float* y, int N) {
   constexpr int M = ${M};
