@@ -1,24 +1,10 @@
 // What the families share: rows and their packets, what a row sees, powers.
-//% let near = load_cache == 'stream' ? 'ld.global.cs.nc' : 'ld.global.nc'
-//% let far = load_cache == 'no_l1' ? 'ld.global.nc.L1::no_allocate' : 'ld.global.nc.L1::no_allocate.L2::256B'
-//% let load_operation = load_cache in ('no_l1', 'no_l1_256') ? far : near
-//% let store_operation = store_cache == 'stream' ? 'st.global.cs' : 'st.global'
-//% include "include/elements.cuh"
+//% include "include/row_packets.cuh"
 
-constexpr int columns = ${M};
-constexpr int row_threads = ${row_threads};
-constexpr int cta_rows = ${cta_rows};
-constexpr int threads = row_threads * cta_rows;
-constexpr int packet_bytes = ${packet_bytes};
-constexpr int packet_elements = packet_bytes / sizeof(Element);
-constexpr int packets = ${packets};                     // of a thread in a row
 constexpr float log2_e = 1.4426950408889634f;
 constexpr float lowest = -2.0e38f;                      // a maximum of nothing; times log2_e still finite
 // Elements of minus infinity.
 constexpr u32 hidden_word = ${dtype == 'bf16' ? '0xff80ff80u' : dtype == 'f16' ? '0xfc00fc00u' : '0xff800000u'};
-typedef Packet<packet_bytes> RowPacket;
-
-//% include "include/row_reduction.cuh"
 
 // The row of this thread if the CTA starts with row `first_row`; `rows` if there is none.
 __device__ __forceinline__ int row_of(int first_row, int rows) {
@@ -37,11 +23,6 @@ __device__ __forceinline__ int visible_columns(int row, int rows, int N) {
 //% else
   return row < rows ? columns : 0;
 //% end
-}
-
-// The first column of packet `i` of this thread: neighbouring threads have neighbouring packets.
-__device__ __forceinline__ int column_of(int i) {
-  return (i * row_threads + (int)threadIdx.x % row_threads) * packet_elements;
 }
 
 __device__ __forceinline__ RowPacket hidden_packet() {

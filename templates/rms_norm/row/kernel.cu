@@ -9,26 +9,12 @@
 //%   include "include/grid_dependency.cuh"
 
 //% end
-//% let near = load_cache == 'stream' ? 'ld.global.cs.nc' : 'ld.global.nc'
-//% let far = load_cache == 'no_l1' ? 'ld.global.nc.L1::no_allocate' : 'ld.global.nc.L1::no_allocate.L2::256B'
-//% let load_operation = load_cache in ('no_l1', 'no_l1_256') ? far : near
-//% let store_operation = store_cache == 'stream' ? 'st.global.cs' : 'st.global'
-//% include "include/elements.cuh"
+//% include "include/row_packets.cuh"
 
-constexpr int columns = ${M};
-constexpr int row_threads = ${row_threads};
-constexpr int cta_rows = ${cta_rows};
-constexpr int threads = row_threads * cta_rows;
-constexpr int packet_bytes = ${packet_bytes};
-constexpr int packet_elements = packet_bytes / sizeof(Element);
-constexpr int packets = ${packets};                     // of a thread in a row
 // Packets that a thread has at a time.
 constexpr int batch = ${residence == 'memory' ? batch : packets};
 // Whether each packet of each batch lies in the row.
 constexpr bool whole = packets % batch == 0 && columns == packets * row_threads * packet_elements;
-typedef Packet<packet_bytes> RowPacket;
-
-//% include "include/row_reduction.cuh"
 
 //% if quant == 'token' && amax_reduction == 'joint'
 struct SumAndMaximum {
@@ -39,11 +25,6 @@ struct SumAndMaximum {
 };
 
 //% end
-// The first column of packet `i` of this thread: neighbouring threads have neighbouring packets.
-__device__ __forceinline__ int column_of(int i) {
-  return (i * row_threads + (int)threadIdx.x % row_threads) * packet_elements;
-}
-
 __device__ __forceinline__ bool in_row(int i) { return whole || column_of(i) < columns; }
 
 // What a thread reads of a packet in the first pass over a row.
