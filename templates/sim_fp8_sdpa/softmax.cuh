@@ -2,9 +2,6 @@
 // n two: scores[n][0..1] are those of `row` and keys 8 n + 2 quad + 0..1, scores[n][2..3] those of `row + 8`. Scores are
 // kept as the product leaves them. ${key_dequant == 'raw' ? 'The zero point of the keys is in none of them: it moves all scores of a row alike. ' : ''}Maxima are in octaves: a weight is a power of two.
 
-// The maximum of a row that has seen no key yet: what it is followed by leaves nothing of it. Differences are finite.
-constexpr float lowest_max = -1e20f;
-
 typedef float Scores[n_tiles][4];
 typedef float Accumulators[o_tiles][4];
 

@@ -52,18 +52,17 @@ constexpr int group_bytes = ${group_bytes};           // of a group's tiles, and
 typedef ${key_dequant == 'table' ? 'TableDecoder' : key_dequant == 'fma' ? 'FmaDecoder' : key_dequant == 'bytes' ? 'BytesDecoder' : 'RawDecoder'} KeyDecoder;
 typedef ${value_dequant == 'table' ? 'TableDecoder' : value_dequant == 'fma' ? 'FmaDecoder' : value_dequant == 'bytes' ? 'BytesDecoder' : 'RawDecoder'} ValueDecoder;
 
-// Of scales and zero points: there is one for each ${scales}.
-__device__ __forceinline__ int scale_index(int head) { return ${scales == 'head' ? 'head' : '0'}; }
-
 //% include "include/tiles.cuh"
 
 //% include "include/affine_queries.cuh"
 
-//% include "sim_fp8_sdpa/softmax.cuh"
-
 //% include "sim_fp8_sdpa/work.cuh"
 
 //% include "sim_fp8_sdpa/rows.cuh"
+
+//% include "sim_fp8_sdpa/softmax.cuh"
+
+//% include "rows.cuh"
 
 // Waits for the other warps of a group, and makes what they wrote to shared memory visible.
 __device__ __forceinline__ void sync_group(int group) {
