@@ -38,7 +38,7 @@ typedef ${value_dequant == 'table' ? 'TableDecoder' : value_dequant == 'fma' ? '
 
 //% include "sim_fp8_sdpa/work.cuh"
 
-//% include "sim_fp8_sdpa/rows.cuh"
+//% include "sim_fp8_sdpa/output.cuh"
 
 //% include "rows.cuh"
 
