@@ -43,7 +43,8 @@ struct BytesDecoder {
   static constexpr bool leaves_zero_point = false;
   f16x2 offset;
 
-  __device__ __forceinline__ BytesDecoder(int zero_point, shared_address = 0) : offset(0x64006400u + zero_point * 0x10001u) {}
+  __device__ __forceinline__ BytesDecoder(int zero_point, shared_address = 0)
+      : offset(0x64006400u + zero_point * 0x10001u) {}
 
   __device__ __forceinline__ void decode(u32 codes, f16x2& first, f16x2& second) const {
     first = subtract_f16x2(pick_bytes<0x4240>(codes, 0x64646464u), offset);

@@ -86,7 +86,8 @@ __device__ __forceinline__ u32 codes_of(const float* values, const Quantiser& qu
 }
 
 // Codes of a packet of elements: half or a quarter as many bytes.
-__device__ __forceinline__ void store_codes(unsigned char* to, const ElementPacket& packet, const Quantiser& quantiser) {
+__device__ __forceinline__ void store_codes(unsigned char* to, const ElementPacket& packet,
+                                            const Quantiser& quantiser) {
   float values[packet_elements];
   unpack(packet, values);
   Packet<packet_elements> codes;

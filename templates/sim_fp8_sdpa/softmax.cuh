@@ -1,6 +1,9 @@
-// Scores become weights. A thread has two rows of its warp's sixteen, `row` and `row + 8`, and of the eight keys of tile
-// n two: scores[n][0..1] are those of `row` and keys 8 n + 2 quad + 0..1, scores[n][2..3] those of `row + 8`. Scores are
-// kept as the product leaves them. ${key_dequant == 'raw' ? 'The zero point of the keys is in none of them: it moves all scores of a row alike. ' : ''}Maxima are in octaves: a weight is a power of two.
+// Scores become weights. A thread has two rows of its warp's sixteen, `row` and `row + 8`, and of the eight keys of
+// tile n two: scores[n][0..1] are those of `row` and keys 8 n + 2 quad + 0..1, scores[n][2..3] those of `row + 8`.
+// Scores are kept as the product leaves them. Maxima are in octaves: a weight is a power of two.
+//% if key_dequant == 'raw'
+// The zero point of the keys was never taken off: it moves all scores of a row alike, and weights are ratios.
+//% end
 
 typedef float Scores[n_tiles][4];
 typedef float Accumulators[o_tiles][4];
@@ -24,8 +27,8 @@ __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], float (&shr
 }
 
 //% if rescale == 'threshold'
-// The maximum follows only where that of one of the warp's rows has grown by more than ${rescale_threshold} octaves: until then weights
-// exceed 1, up to 2^${rescale_threshold}, which f16 holds.
+// The maximum follows only where that of one of the warp's rows has grown by more than ${rescale_threshold} octaves:
+// until then weights exceed 1, up to 2^${rescale_threshold}, which f16 holds.
 __device__ __forceinline__ void raise_row_max(float (&row_max)[2], float (&shrink)[2], const float (&tile_max)[2]) {
   constexpr float let_pass = ${rescale_threshold}.0f;
   const bool grown = tile_max[0] > row_max[0] + let_pass || tile_max[1] > row_max[1] + let_pass;

@@ -1,5 +1,5 @@
-// quantise/two_pass: ${dtype} elements to ${codes} codes, with a scale for ${scales == 'head' ? 'each head' : 'all'}. CTAs share the elements of a scale, a group;
-// the first kernel finds their extremes, the second one writes the codes.
+// quantise/two_pass: ${dtype} elements to ${codes} codes, with a scale for ${scales == 'head' ? 'each head' : 'all'}.
+// CTAs share the elements of a scale, a group; the first kernel finds their extremes, the second one writes the codes.
 
 //% include "quantise/elements.cuh"
 

@@ -29,7 +29,13 @@ constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query row
 constexpr int n_tiles = ${n_tiles};                     // tiles of 16 keys of a warp
 constexpr int threads = 32 * warps_m * warps_n;
 constexpr int tile_pitch = ${tile_pitch};                   // numbers from row to row of a tile
-typedef ${dequant == 'table' ? 'TableDecoder' : dequant == 'fma' ? 'FmaDecoder' : 'BytesDecoder'} KeyDecoder;
+//% if dequant == 'table'
+typedef TableDecoder KeyDecoder;
+//% elif dequant == 'fma'
+typedef FmaDecoder KeyDecoder;
+//% else
+typedef BytesDecoder KeyDecoder;
+//% end
 
 //% include "include/affine_wmma.cuh"
 

@@ -49,8 +49,24 @@ constexpr int row_bytes = ${row_bytes};
 constexpr int tile_bytes = ${tile_bytes};
 constexpr int q_bytes = ${q_bytes};               // of the query tile
 constexpr int group_bytes = ${group_bytes};           // of a group's tiles, and of its partial rows later
-typedef ${key_dequant == 'table' ? 'TableDecoder' : key_dequant == 'fma' ? 'FmaDecoder' : key_dequant == 'bytes' ? 'BytesDecoder' : 'RawDecoder'} KeyDecoder;
-typedef ${value_dequant == 'table' ? 'TableDecoder' : value_dequant == 'fma' ? 'FmaDecoder' : value_dequant == 'bytes' ? 'BytesDecoder' : 'RawDecoder'} ValueDecoder;
+//% if key_dequant == 'table'
+typedef TableDecoder KeyDecoder;
+//% elif key_dequant == 'fma'
+typedef FmaDecoder KeyDecoder;
+//% elif key_dequant == 'raw'
+typedef RawDecoder KeyDecoder;
+//% else
+typedef BytesDecoder KeyDecoder;
+//% end
+//% if value_dequant == 'table'
+typedef TableDecoder ValueDecoder;
+//% elif value_dequant == 'fma'
+typedef FmaDecoder ValueDecoder;
+//% elif value_dequant == 'raw'
+typedef RawDecoder ValueDecoder;
+//% else
+typedef BytesDecoder ValueDecoder;
+//% end
 
 //% include "include/tiles.cuh"
 
@@ -228,7 +244,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
 //% else
 #pragma unroll
     for (int m = 0; m < m_tiles; ++m) {
-      store_rows(output, work, work.first_row + warp_row + 16 * m, acc_o[m], row_max[m], row_sum[m], value_scale, lane);
+      store_rows(output, work, work.first_row + warp_row + 16 * m, acc_o[m], row_max[m], row_sum[m], value_scale,
+                 lane);
     }
 //% end
 //% if persistent

@@ -31,8 +31,24 @@ constexpr int threads = ${threads};
 constexpr int stages = ${stages};                  // tiles of codes in shared memory
 constexpr int code_bytes = tile_k * head_dim;   // of a tile of keys or values
 constexpr int tile_pitch = ${tile_pitch};             // numbers from row to row of a tile
-typedef ${key_dequant == 'table' ? 'TableDecoder' : key_dequant == 'fma' ? 'FmaDecoder' : key_dequant == 'bytes' ? 'BytesDecoder' : 'RawDecoder'} KeyDecoder;
-typedef ${value_dequant == 'table' ? 'TableDecoder' : value_dequant == 'fma' ? 'FmaDecoder' : value_dequant == 'bytes' ? 'BytesDecoder' : 'RawDecoder'} ValueDecoder;
+//% if key_dequant == 'table'
+typedef TableDecoder KeyDecoder;
+//% elif key_dequant == 'fma'
+typedef FmaDecoder KeyDecoder;
+//% elif key_dequant == 'raw'
+typedef RawDecoder KeyDecoder;
+//% else
+typedef BytesDecoder KeyDecoder;
+//% end
+//% if value_dequant == 'table'
+typedef TableDecoder ValueDecoder;
+//% elif value_dequant == 'fma'
+typedef FmaDecoder ValueDecoder;
+//% elif value_dequant == 'raw'
+typedef RawDecoder ValueDecoder;
+//% else
+typedef BytesDecoder ValueDecoder;
+//% end
 
 //% include "include/affine_wmma.cuh"
 
