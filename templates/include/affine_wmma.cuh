@@ -30,7 +30,7 @@ template <int rows, typename Decoder>
 __device__ __forceinline__ void decode_tile(__half* tile, const unsigned char* codes, int rows_there,
                                             const Decoder& decoder) {
   constexpr int row_chunks = head_dim / 16;
-#pragma unroll
+#pragma unroll 4  // chunks on their way at a time
   for (int item = threadIdx.x; item < rows * row_chunks; item += threads) {
     const int row = item / row_chunks;
     const int chunk = item % row_chunks;
@@ -48,7 +48,7 @@ __device__ __forceinline__ void decode_tile(__half* tile, const unsigned char* c
 // Brings the codes of `rows` rows to shared memory, one row behind the other.
 template <int rows>
 __device__ __forceinline__ void copy_codes(unsigned char* to, const unsigned char* codes, int rows_there) {
-#pragma unroll
+#pragma unroll 4
   for (int at = threadIdx.x * 16; at < rows * head_dim; at += threads * 16) {
     const bool there = at < rows_there * head_dim;
     copy_async(shared_address_of(to + at), there ? codes + at : codes, there);

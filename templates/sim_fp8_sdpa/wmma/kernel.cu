@@ -85,7 +85,7 @@ __device__ __forceinline__ void multiply_qk(float* scores, const __half* query, 
 
 __device__ __forceinline__ void multiply_pv(Sums (&acc_o)[head_dim / 16], const __half* weights,
                                             const __half* v_tile) {
-#pragma unroll
+#pragma unroll 1  // else the compiler loads the fragments of many steps ahead, and spills
   for (int step = 0; step < tile_k / 16; ++step) {
     RowOperand rows;
     wmma::load_matrix_sync(rows, weights + 16 * step, weight_pitch);
