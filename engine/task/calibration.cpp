@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/expression/json_place.h"
+#include "engine/task/template.h"
 
 namespace evo {
 namespace {
@@ -65,7 +66,10 @@ std::optional<Calibration> load_calibration(const SourceTree& tree, const Task& 
 }
 
 std::string emulation_hash(const SourceTree& tree, const Task& task, const Calibration& calibration) {
-  return hash_hex(edited(tree, calibration.emulation).at(task.reference) + tree.find(task.reference)->second);
+  const SourceTree emulation = edited(tree, calibration.emulation);
+  std::string text = emulation.at(task.reference) + tree.find(task.reference)->second;
+  for (const std::string& file : files_included_by(emulation, task.reference)) text += emulation.at(file);
+  return hash_hex(text);
 }
 
 Limits limits_for(const std::optional<Calibration>& calibration, const Task& task, std::string_view regime) {
