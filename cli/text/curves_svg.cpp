@@ -118,8 +118,9 @@ std::string curves_svg(const std::vector<Panel>& panels) {
       "<rect width='100%' height='100%' fill='white'/>\n",
       kWidth * static_cast<double>(columns), kHeight * static_cast<double>(rows));
   for (std::size_t i = 0; i < panels.size(); ++i) {
+    const std::size_t row = i / kColumns;
     svg += fmt::format("<g transform='translate({},{})'>{}</g>\n", kWidth * static_cast<double>(i % kColumns),
-                       kHeight * static_cast<double>(i / kColumns), panel_svg(panels[i], names));
+                       kHeight * static_cast<double>(row), panel_svg(panels[i], names));
   }
   return svg + "</svg>\n";
 }

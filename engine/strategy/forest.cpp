@@ -182,9 +182,10 @@ class Forest::Growing {
     }
     std::array<double, kAbreast> gains;
     for (std::size_t i = 0; i < kAbreast; ++i) {
-      const auto count = static_cast<float>(below[i / kLanes][i % kLanes]);
+      const std::size_t lanes = i / kLanes;
+      const auto count = static_cast<float>(below[lanes][i % kLanes]);
       const float others = static_cast<float>(end - begin) - count;
-      const float part = below_sum[i / kLanes][i % kLanes];
+      const float part = below_sum[lanes][i % kLanes];
       const float rest = sum - part;
       gains[i] = count == 0 || others == 0 ? -1 : part * part / count + rest * rest / others;
     }

@@ -30,7 +30,7 @@ std::vector<Verdict> read_verdicts(const JsonPlace& place) {
 /// One file of mutants.
 class Loader {
  public:
-  Loader(const SourceTree& tree, const Task& task, std::string file, std::string family)
+  Loader(const SourceTree& tree, const Task& task, const std::string& file, std::string family)
       : tree_(tree), task_(task), family_(std::move(family)), root_(JsonPlace::read(tree, file)) {}
 
   std::vector<Mutant> load() {

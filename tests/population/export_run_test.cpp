@@ -20,7 +20,6 @@
 using namespace evo;
 using namespace evo::test;
 using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 
 namespace {
 

@@ -209,7 +209,7 @@ void Parser::initial_element(Variable& variable) {
   if (lexer_.take('+') || lexer_.peek() == '-') {
     relocation.addend = static_cast<std::int64_t>(lexer_.number().bits);
   }
-  variable.relocations.push_back(std::move(relocation));
+  variable.relocations.push_back(relocation);
   append(variable, 0, bytes);
 }
 
