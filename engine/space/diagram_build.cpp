@@ -24,8 +24,7 @@ constexpr std::size_t kMaxStates = 3'000'000;
 class Diagram::Builder {
  public:
   Builder(Diagram& diagram, const Family& family, const Bindings& facts, const std::vector<Bindings>& specialisations)
-      : diagram_(diagram),
-        family_(family),
+      : family_(family),
         facts_(facts),
         specialisations_(specialisations),
         store_(family.genes),
@@ -170,7 +169,6 @@ class Diagram::Builder {
         fmt::format("{}: '{}' cannot be evaluated for{}: {}", file_of(family_), expression, genome, reason));
   }
 
-  Diagram& diagram_;
   const Family& family_;
   const Bindings& facts_;
   const std::vector<Bindings>& specialisations_;

@@ -706,7 +706,7 @@ Frame encode(ReplyMessage message) {
   return frame;
 }
 
-RequestMessage decode_request(Frame frame) {
+RequestMessage decode_request(const Frame& frame) {
   const json control = parse(frame);
   if (!frame.payload.empty()) throw ProtocolError("a request has no payload");
   return {integer<std::uint64_t>(control, "id"), read_request(text(control, "kind"), field(control, "body"))};

@@ -127,7 +127,7 @@ struct ReplyMessage {
 Frame encode(const RequestMessage& message);
 Frame encode(ReplyMessage message);
 /// Throw ProtocolError.
-RequestMessage decode_request(Frame frame);
+RequestMessage decode_request(const Frame& frame);
 ReplyMessage decode_reply(Frame frame);
 
 /// The head of every frame on the wire: magic, control bytes, payload bytes; little-endian.

@@ -116,7 +116,7 @@ int serve(Channel& channel, Role& role) {
   while (true) {
     protocol::Frame frame;
     if (channel.receive(frame, std::nullopt, 0) != TransferEnd::complete) return kExitDone;
-    const protocol::RequestMessage message = protocol::decode_request(std::move(frame));
+    const protocol::RequestMessage message = protocol::decode_request(frame);
     if (!send(channel, message.id, protocol::Started{})) return kExitDone;
     if (!send(channel, message.id, answer(role, message.request))) return kExitDone;
   }

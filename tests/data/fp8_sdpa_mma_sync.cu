@@ -368,13 +368,18 @@ __device__ __forceinline__ f16x2 weights(float first, float second, float scale,
   return f16x2_from_f32(p0, p1);
 }
 
+// What was accumulated below one maximum counts below a larger one.
+__device__ __forceinline__ float shrink_by(float old_max, float new_max) {
+  return exp2_approximate((old_max - new_max) * (1.0f / units_per_octave));
+}
+
 // Rows follow their tile's maximum: what they have accumulated shrinks by the difference.
 __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float (&tile_max)[2],
                                                 float (&row_sum)[2], float (&acc_o)[o_tiles][4]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float new_max = fmaxf(row_max[r], tile_max[r]);
-    const float shrink = exp2_approximate((row_max[r] - new_max) * (1.0f / units_per_octave));
+    const float shrink = shrink_by(row_max[r], new_max);
     row_max[r] = new_max;
     row_sum[r] *= shrink;
 #pragma unroll
@@ -642,15 +647,21 @@ __device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_tiles][4],
 
 // What becomes of the accumulated rows: normalised output, or partial results for the combining kernel.
 
-__device__ __forceinline__ void store_output(half_bits* to, float4 acc, float factor) {
-  store_global_u32x2(to, f16x2_from_f32(acc.x * factor, acc.y * factor),
-                     f16x2_from_f32(acc.z * factor, acc.w * factor));
+// Four columns, in f16.
+__device__ __forceinline__ uint2 rounded_columns(float4 acc, float factor) {
+  return make_uint2(f16x2_from_f32(acc.x * factor, acc.y * factor),
+                    f16x2_from_f32(acc.z * factor, acc.w * factor));
+}
+
+__device__ __forceinline__ void store_columns(half_bits* to, float4 acc, float factor) {
+  const uint2 columns = rounded_columns(acc, factor);
+  store_global_u32x2(to, columns.x, columns.y);
 }
 
 // Four columns of one row: `row` counts rows of all heads.
 __device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc,
                                                float row_max, float row_sum) {
-  store_output(output.o + row * head_dim + column, acc, output.v_scale * reciprocal(row_sum));
+  store_columns(output.o + row * head_dim + column, acc, output.v_scale * reciprocal(row_sum));
 }
 
 // Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row
@@ -710,7 +721,7 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
     float4 acc = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int group = 0; group < warps_k; ++group) {
-      const float weight = exp2_approximate((statistics[group].x - row_max) * (1.0f / units_per_octave));
+      const float weight = shrink_by(statistics[group].x, row_max);
       const float4 part = load_shared_f32x4(partial_address(smem, group, row, slot));
       row_sum = fmaf(weight, statistics[group].y, row_sum);
       acc.x = fmaf(weight, part.x, acc.x);

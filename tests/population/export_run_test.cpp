@@ -19,6 +19,7 @@
 
 using namespace evo;
 using namespace evo::test;
+using namespace std::string_literals;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
@@ -292,7 +293,7 @@ TEST_CASE("the exported program draws every kind of input") {
       {"@rows.npy", "r[0] == 0 && r[36] == 36"}};
   SourceTree tree = toy_tree();
   std::string& npy = tree["forms/rows.npy"];
-  npy = std::string("\x93NUMPY\x01\x00\x36\x00{'descr': '<i8', 'fortran_order': False, 'shape': (37,)}", 67);
+  npy = "\x93NUMPY\x01\x00\x36\x00{'descr': '<i8', 'fortran_order': False, 'shape': (37,)}"s;
   npy.resize(64, ' ');
   for (std::int64_t i = 0; i < 37; ++i) npy.append(reinterpret_cast<const char*>(&i), sizeof i);
   std::string inputs, conditions;

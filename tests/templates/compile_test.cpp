@@ -24,7 +24,7 @@ Binary compile(const Program& program, const std::string& arch) {
 TEST_CASE("random genomes compile for sm_89 and sm_90a, and few spill registers", "[long]") {
   int programs = 0;
   int spilling = 0;
-  for (const char* task : {"fp8_sdpa", "fp8_qkt", "f16_sdpa"}) {
+  for (const char* task : {"fp8_sdpa", "fp8_qkt", "f16_sdpa", "sim_fp8_qkt", "sim_fp8_sdpa"}) {
     for (const Gpu& gpu : {l4(), h200()}) {
       for (const char* shape : {"mission", "d128"}) {
         const Aimed aimed(task, gpu, {shape});

@@ -35,8 +35,8 @@ std::optional<std::vector<vgpu::Finding>> findings_of(const Aimed& aimed, const 
   return device->findings();
 }
 
-void check_clean(const char* task, const char* family, const char* shape) {
-  const Aimed aimed(task, hopper(), {shape});
+void check_clean(const char* task, const char* family, const char* shape, const Bindings& options = {}) {
+  const Aimed aimed(task, hopper(), {shape}, options);
   const Space space = aimed.space();
   Rng rng(11);
   int ran = 0;
@@ -71,4 +71,28 @@ TEST_CASE("random kernels of f16_sdpa's mma_sync family have no races and no uni
 
 TEST_CASE("random kernels of f16_sdpa's wgmma family have no races and no uninitialised reads") {
   check_clean("f16_sdpa", "wgmma", "tail129");
+}
+
+TEST_CASE("random kernels of sim_fp8_sdpa's mma_sync family have no races and no uninitialised reads") {
+  check_clean("sim_fp8_sdpa", "mma_sync", "tail77");
+}
+
+TEST_CASE("random kernels of sim_fp8_sdpa's wmma family have no races and no uninitialised reads") {
+  check_clean("sim_fp8_sdpa", "wmma", "tail77");
+}
+
+TEST_CASE("random kernels of sim_fp8_qkt's mma_sync family have no races and no uninitialised reads") {
+  check_clean("sim_fp8_qkt", "mma_sync", "tail77");
+}
+
+TEST_CASE("random kernels of sim_fp8_qkt's wmma family have no races and no uninitialised reads") {
+  check_clean("sim_fp8_qkt", "wmma", "tail77");
+}
+
+TEST_CASE("random kernels of quantise's two_pass family have no races and no uninitialised reads") {
+  check_clean("quantise", "two_pass", "tail");
+}
+
+TEST_CASE("random kernels of quantise's group family have no races and no uninitialised reads") {
+  check_clean("quantise", "group", "tail136", {{"scales", std::string("group")}});
 }

@@ -41,7 +41,7 @@ TEST_CASE("fp8_qkt has at least a hundred thousand legal mma_sync genomes on eit
 }
 
 TEST_CASE("every allele of every mma_sync gene occurs in a legal genome") {
-  for (const char* task : {"fp8_sdpa", "fp8_qkt", "f16_sdpa"}) {
+  for (const char* task : {"fp8_sdpa", "fp8_qkt", "f16_sdpa", "sim_fp8_qkt", "sim_fp8_sdpa"}) {
     for (const Gpu& gpu : {l4(), h200()}) {
       const Aimed aimed(task, gpu, {"mission"});
       const Space space = aimed.space();

@@ -260,7 +260,7 @@ TEST_CASE("conversions from f32 equal an H200, NaNs included") {
   const auto rn = Rounding::rn;
   using Column = std::function<std::uint32_t(float)>;
   // Packed records hold the conversion of -x above that of x.
-  const auto pair = [](int width, std::function<std::uint32_t(float)> convert) {
+  const auto pair = [](int width, const std::function<std::uint32_t(float)>& convert) {
     return Column([=](float x) { return convert(-x) << width | convert(x); });
   };
   const auto f16 = [](Narrowing how) { return Column([=](float x) { return f16_from_f32(x, how); }); };
