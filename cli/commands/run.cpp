@@ -11,7 +11,9 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <variant>
 
+#include "cli/check/argument_check.h"
 #include "cli/commands/commands.h"
 #include "cli/run/cost_model_predictor.h"
 #include "cli/run/elite_comparison.h"
@@ -216,6 +218,21 @@ void try_family(const Space& space, const std::string& family, const MakeCandida
   build(space.sample(rng, family));
 }
 
+/// Refuses launches whose arguments are not those that a kernel takes: without a reference nothing else would show it.
+void refuse_wrong_arguments(const Space& space, const PreparedRun& run, const MakeCandidate& build) {
+  const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
+  for (const Family& family : space.families()) {
+    if (space.size(family.name) == 0) continue;
+    Rng rng(0);
+    const Program program = build(space.sample(rng, family.name)).programs.front();
+    const auto compiled = compiler->compile(program, run.device.arch);
+    const auto* binary = std::get_if<Binary>(&compiled);
+    if (binary == nullptr) continue;  // Others may compile.
+    const auto wrong = wrong_arguments(*binary, program.plans.begin()->second, family);
+    if (!wrong.empty()) throw usage_error(wrong.front());
+  }
+}
+
 using Json = nlohmann::ordered_json;
 
 std::string run_document(const RunSummary& summary) {
@@ -274,6 +291,7 @@ int run(const RunRequest& request, const std::string& command_line) {
     return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target, facts);
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
+  if (request.form) refuse_wrong_arguments(space, run, build);
   // Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   std::unique_ptr<LatencyPredictor> predictor;

@@ -265,9 +265,16 @@ class Translator {
       const Json& json = json_["KernelSpecification"]["Arguments"][number];
       place.allow_only({"Name", "Type", "MemoryType", "MemType", "AccessType", "Size", "TypeSize", "FillType",
                         "FillValue", "DataSource", "RandomSeed", "Output"});
-      spec_origin(fmt::format("arguments[{}]", number), fmt::format("Arguments[{}]", number));
+      const std::string author = fmt::format("Arguments[{}]", number);
       ++number;
-      form_["arguments"].push_back(argument(place, json, number));
+      if (is_constant(place)) {
+        const std::string symbol = place.at("Name").text();
+        spec_origin("constants." + symbol, author);
+        form_["constants"][symbol] = argument(place, json, number);
+      } else {
+        spec_origin(fmt::format("arguments[{}]", form_["arguments"].size()), author);
+        form_["arguments"].push_back(argument(place, json, number));
+      }
     }
     if (!form_.contains("arguments")) spec_.at("Arguments").fail("no arguments");
   }
@@ -276,20 +283,24 @@ class Translator {
     const std::string type = place.at("Type").text();
     if (std::ranges::find(types(), type) == types().end())
       place.at("Type").fail(fmt::format("'{}' is not supported{}", type, suggestion(type, types())));
-    const auto kind = place.find("MemType");
-    if (kind && kind->text() == "Constant")
-      kind->fail("__constant__ memory that the host fills is not supported: pass the values as a pointer");
     const std::string memory = place.at("MemoryType").text();
-    if (memory == "Scalar") return fmt::format("{}:{}", type, plain(place.at("FillValue")));
-    if (memory != "Vector")
-      place.at("MemoryType").fail(fmt::format("'{}' is not supported; there are Scalar, Vector", memory));
+    const bool scalar = memory == "Scalar" || (memory == "Symbol" && !place.find("Size"));
+    if (scalar) return fmt::format("{}:{}", type, plain(place.at("FillValue")));
+    if (memory != "Vector" && memory != "Symbol")
+      place.at("MemoryType").fail(fmt::format("'{}' is not supported; there are Scalar, Vector, Symbol", memory));
     return vector(place, json, type, number);
+  }
+
+  /// A __constant__ variable, named by Name, and no parameter of the kernel.
+  static bool is_constant(const JsonPlace& place) {
+    const auto kind = place.find("MemType");
+    return (kind && kind->text() == "Constant") || place.at("MemoryType").text() == "Symbol";
   }
 
   std::string vector(const JsonPlace& place, const Json& json, const std::string& type, std::size_t position) {
     const std::int64_t size = number(place.at("Size"));
     largest_ = std::max(largest_, size);
-    const std::string direction = direction_of(place, json);
+    const std::string direction = is_constant(place) ? "in" : direction_of(place, json);
     const std::string draw = direction == "out" ? "" : draw_of(place, json, type_named(type)->element);
     const auto name = place.find("Name");
     return fmt::format("{}={} {}[{}]{}{}", free_name(name ? name->text() : fmt::format("argument{}", position)),

@@ -17,6 +17,7 @@ namespace evo {
 namespace {
 
 constexpr std::int64_t kMaxParameter = std::numeric_limits<std::int32_t>::max();
+constexpr const char* kExactHint = R"(; an output that must agree bit for bit has "limits": {"exact": true})";
 constexpr std::size_t kMaxChoices = 1024;  ///< Combinations of options that are looked at when a task is read.
 
 bool is_dtype(const Value& value) {
@@ -415,7 +416,7 @@ class Loader {
     task_.has_limits = true;
     allow_limits(*place);
     for (const char* key : {"relative_l2", "cosine"}) place->at(key);
-    task_.limits = tightened({}, *place);
+    task_.limits = tightened({}, *place, kExactHint);
     if (task_.limits.exact) place->at("exact").fail("is for single outputs; integers are exact without it");
   }
 
@@ -428,26 +429,25 @@ class Loader {
     std::vector<OutputLimits> list;
     for (const JsonPlace& one : place.is_list() ? place.items() : std::vector<JsonPlace>{place}) {
       one.allow_only({"when", "relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact"});
-      list.push_back({option_scope().read(one, "when", true), given_limits({}, one)});
+      list.push_back({option_scope().read(one, "when", true), given_limits({}, one, kExactHint)});
     }
     return list;
   }
 
-  static Limits tightened(const Limits& limits, const JsonPlace& place) {
+  static Limits tightened(const Limits& limits, const JsonPlace& place, const std::string& hint) {
     allow_limits(place);
-    return given_limits(limits, place);
+    return given_limits(limits, place, hint);
   }
 
-  // The limits with those that are given in their place.
-  static Limits given_limits(Limits limits, const JsonPlace& place) {
+  // The limits with those that are given in their place. `hint`: what to do about a limit of 0.
+  static Limits given_limits(Limits limits, const JsonPlace& place, const std::string& hint) {
     for (const auto& [key, limit] :
          {std::pair("relative_l2", &Limits::relative_l2), std::pair("max_abs", &Limits::max_abs),
           std::pair("row_l2", &Limits::row_l2), std::pair("atol", &Limits::atol), std::pair("rtol", &Limits::rtol)}) {
       const auto given = place.find(key);
       if (!given) continue;
       limits.*limit = given->number();
-      if (limits.*limit <= 0)
-        given->fail(R"(must be positive; an output that must agree bit for bit has "limits": {"exact": true})");
+      if (limits.*limit <= 0) given->fail("must be positive" + hint);
     }
     if (const auto cosine = place.find("cosine")) limits.cosine = cosine->number();
     if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
@@ -468,7 +468,7 @@ class Loader {
       place.allow_only({"limits"});
       Objective objective{name, task_.limits};
       if (const auto limits = place.find("limits")) {
-        objective.limits = tightened(task_.limits, *limits);
+        objective.limits = tightened(task_.limits, *limits, "");
         refuse_looser(*limits, objective.limits);
       }
       task_.objectives.push_back(std::move(objective));

@@ -584,5 +584,5 @@ TEST_CASE("a loop without an end is given up", "[long]") {
                    {{kKernel, "  __syncthreads();", "  while (n > 0) __syncthreads();"}, {kForm, ", {\"N\": 100}", ""}},
                    kCheck,
                    1,
-                   {"128: pair.cu: ", "has not ended after "}}});
+                   {"128: ", "has not ended after ", "; it runs in pair.cu:"}}});
 }

@@ -171,6 +171,25 @@ TEST_CASE("a T1 file is tuned as it is, self-consistently") {
   CHECK(bench.evo({"verify", "best.cu", "--device", "vgpu"}).code == 0);
 }
 
+TEST_CASE("a T1 file's symbol fills a __constant__ variable") {
+  const Bench bench;
+  write_t1(bench);
+  change(bench, "conv.cu", "const float* filter, ", "");
+  change(bench, "conv.cu", "__global__", "__constant__ float filter[filter_width];\n__global__");
+  change(bench, "T1.json", R"("filter", "Type": "float", "MemoryType": "Vector")",
+         R"("filter", "Type": "float", "MemoryType": "Symbol")");
+  const Outcome tuned = tune(bench, "T1.json");
+  INFO(tuned.out << tuned.err);
+  CHECK_THAT(tuned.out, ContainsSubstring("4 evaluated: 4 valid"));
+}
+
+TEST_CASE("an argument of another type than the kernel's parameter is refused before the search") {
+  const Bench bench;
+  write_scale(bench);
+  change(bench, "scale.json", "\"N\"], \"grid\"", "\"float:3\"], \"grid\"");
+  check_refused(tune(bench, "scale.json"), 2, {"scale.json: arguments[2]: float is given, scale takes "});
+}
+
 TEST_CASE("a reference that does not compile is said in the author's places") {
   const Bench bench;
   write_scale(bench);

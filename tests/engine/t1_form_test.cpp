@@ -125,6 +125,20 @@ TEST_CASE("without ProblemSize a T1 file's GlobalSize counts blocks, or threads 
   CHECK(grid_of("OpenCL")[0].text() == "ceil_div((4096 // block_size_x) // tile_size_x, block_size_x)");
 }
 
+TEST_CASE("symbols and constant memory of a T1 file are constants, and no arguments of the kernel") {
+  Json t1 = changed("/KernelSpecification/Arguments/3/MemType", "Constant");
+  t1["KernelSpecification"]["Arguments"][5]["MemoryType"] = "Symbol";
+  const ShortForm form = read(t1);
+  const Task task = load_task(form.files, "t1");
+  const Family family = load_families(form.files, task).at(0);
+  REQUIRE(family.constants.size() == 2);
+  CHECK(family.constants.at(0).symbol == "index");
+  CHECK(family.constants.at(1).symbol == "gain");
+  CHECK(family.launches.at(0).arguments.size() == 5);
+  CHECK(form.in_authors_places("t1/tuned/family.json: launches[0].arguments[4]: wrong") ==
+        "t1.json: KernelSpecification.Arguments[6]: wrong");
+}
+
 TEST_CASE("what T1 says and evo has not is named by its field") {
   const std::string spec = "/KernelSpecification/", first = spec + "Arguments/0/", third = spec + "Arguments/2/";
   const std::vector<std::pair<Json, std::string>> wrong = {
@@ -145,7 +159,9 @@ TEST_CASE("what T1 says and evo has not is named by its field") {
        "t1.json: KernelSpecification.SharedMemory: 'tile * 4' reads unknown"},
       {changed(first + "Type", "float8"), "t1.json: KernelSpecification.Arguments[0].Type: 'float8' is not supported"},
       {changed(first + "MemoryType", "Local"), "Arguments[0].MemoryType: 'Local' is not supported"},
-      {changed(first + "MemType", "Constant"), "Arguments[0].MemType: __constant__ memory that the host fills"},
+      {changed("/KernelSpecification/Arguments/3",
+               Json({{"Name", "index"}, {"Type", "int32"}, {"MemoryType", "Symbol"}})),
+       "t1.json: KernelSpecification.Arguments[3]: key 'FillValue' is missing"},
       {changed(first + "AccessType", "Write"), "Arguments[0].AccessType: 'Write' is none of ReadOnly"},
       {changed(first + "Size", "ProblemSize[2]"), "Arguments[0].Size: expression 'ProblemSize[2]'"},
       {changed(first + "Size", nullptr), "t1.json: KernelSpecification.Arguments[0]: key 'Size' is missing"},

@@ -152,9 +152,8 @@ TEST_CASE("objectives tighten the task's limits") {
   CHECK(complaint("") == file + ": at least one objective is needed; the first is the default");
   CHECK(complaint(R"("a": {"limits": {"relative_l2": 0.02}})") ==
         file + ".a.limits.relative_l2: must not be looser than the task's limit");
-  CHECK(complaint(R"("a": {"limits": {"relative_l2": 0}})") ==
-        file + ".a.limits.relative_l2: must be positive" + kExact);
-  CHECK(complaint(R"("a": {"limits": {"max_abs": 0}})") == file + ".a.limits.max_abs: must be positive" + kExact);
+  CHECK(complaint(R"("a": {"limits": {"relative_l2": 0}})") == file + ".a.limits.relative_l2: must be positive");
+  CHECK(complaint(R"("a": {"limits": {"max_abs": 0}})") == file + ".a.limits.max_abs: must be positive");
   CHECK(complaint(R"("a": {"limits": {"cosine": 0.9}})") ==
         file + ".a.limits.cosine: must not be looser than the task's limit");
   CHECK_THAT(complaint(R"("a": {"limit": {}})"), ContainsSubstring(file + ".a: unknown key 'limit'"));

@@ -259,12 +259,28 @@ bool Block::run_warp(Warp& warp) {
   return true;
 }
 
+/// Lets the other warps go on, so that a barrier that `waiting` has reached opens. False when none could.
+bool Block::advance_others(const Warp& waiting) {
+  bool advanced = false;
+  for (Warp& warp : warps) {
+    if (&warp == &waiting || warp.finished() || warp.stop == Stop::failed) continue;
+    if (warp.current < 0 && !warp.resume()) continue;
+    run_split<false, true>(warp, warp.executed + kTurn);
+    if (warp.stop != Stop::failed) warp.stop = Stop::none;
+    advanced = true;
+  }
+  return advanced;
+}
+
 /// "; it runs in lines 4 to 7": where a warp that does not end goes on, seen from its next instructions.
 std::string Block::lines_of_loop(Warp& warp) {
   std::uint32_t least = ~0u, greatest = 0;
   launch->tracer = nullptr;
   for (std::uint64_t step = 0; step < kTurn && warp.stop != Stop::failed; ++step) {
-    if (warp.current < 0 && !warp.resume()) break;
+    if (warp.current < 0 && !warp.resume()) {
+      if (!advance_others(warp)) break;
+      continue;
+    }
     if (const std::uint32_t line = launch->kernel->line_of(*warp.next); line != 0) {
       least = std::min(least, line);
       greatest = std::max(greatest, line);

@@ -97,6 +97,7 @@ struct Block {
   bool run_warp(Warp& warp);
   template <bool kTraced, bool kWatched>
   void run_split(Warp& warp, std::uint64_t fuel);
+  bool advance_others(const Warp& waiting);
   std::string lines_of_loop(Warp& warp);
   void release_if_complete(std::uint32_t id);
 
