@@ -8,6 +8,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/genome_change.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
@@ -31,15 +32,7 @@ std::string change_text(const LineageRow& row, const std::vector<LineageRow>& ro
   };
   const auto parent = std::find_if(rows.begin(), rows.end(), is_parent);
   if (parent == rows.end()) return to_text(row.genome);
-  std::vector<std::string> changes;
-  if (parent->genome.family != row.genome.family) {
-    changes.push_back(fmt::format("family {} -> {}", parent->genome.family, row.genome.family));
-  }
-  for (const GeneDifference& difference : differences(parent->genome, row.genome)) {
-    changes.push_back(
-        fmt::format("{} {} -> {}", difference.gene, allele_text(difference.a), allele_text(difference.b)));
-  }
-  return changes.empty() ? "nothing" : fmt::format("{}", fmt::join(changes, ", "));
+  return genome_change(parent->genome, row.genome);
 }
 
 std::string lineage_text(const std::vector<LineageRow>& rows, const Terminal& terminal) {

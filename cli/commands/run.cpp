@@ -107,6 +107,7 @@ SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
   SearchLimits limits;
   limits.evaluations = run.info.evaluation_limit > 0 ? run.info.evaluation_limit : UINT64_MAX;
   limits.stop = &stop;
+  limits.until_us = run.until_us;
   if (run.time_limit) {
     limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
   }
@@ -219,7 +220,8 @@ void try_family(const Space& space, const std::string& family, const MakeCandida
 }
 
 /// Refuses launches whose arguments are not those that a kernel takes: without a reference nothing else would show it.
-void refuse_wrong_arguments(const Space& space, const PreparedRun& run, const MakeCandidate& build) {
+void refuse_wrong_arguments(const ShortForm& form, const Space& space, const PreparedRun& run,
+                            const MakeCandidate& build) {
   const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
   for (const Family& family : space.families()) {
     if (space.size(family.name) == 0) continue;
@@ -228,8 +230,9 @@ void refuse_wrong_arguments(const Space& space, const PreparedRun& run, const Ma
     const auto compiled = compiler->compile(program, run.device.arch);
     const auto* binary = std::get_if<Binary>(&compiled);
     if (binary == nullptr) continue;  // Others may compile.
-    const auto wrong = wrong_arguments(*binary, program.plans.begin()->second, family);
-    if (!wrong.empty()) throw usage_error(wrong.front());
+    std::vector<std::string> wrong = wrong_arguments(*binary, program.plans.begin()->second, family);
+    for (std::string& line : wrong) line = form.in_authors_places(line);
+    if (!wrong.empty()) throw usage_error(fmt::format("{}", fmt::join(wrong, "; ")));
   }
 }
 
@@ -241,6 +244,7 @@ std::string run_document(const RunSummary& summary) {
   json["self_consistent"] = summary.self_consistent;
   json["interrupted"] = summary.result.interrupted;
   json["exhausted"] = summary.result.exhausted;
+  json["reached"] = summary.result.reached;
   json["verdicts"] = Json::object();
   for (const auto& [verdict, count] : summary.verdicts) json["verdicts"][std::string(name_of(verdict))] = count;
   json["first_valid"] = summary.first_valid ? outcome_json(*summary.first_valid) : Json(nullptr);
@@ -291,7 +295,7 @@ int run(const RunRequest& request, const std::string& command_line) {
     return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target, facts);
   };
   for (const Family& family : space.families()) try_family(space, family.name, build);
-  if (request.form) refuse_wrong_arguments(space, run, build);
+  if (request.form) refuse_wrong_arguments(*request.form, space, run, build);
   // Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   std::unique_ptr<LatencyPredictor> predictor;
@@ -353,6 +357,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
                   fmt::format("Stop after N candidates (default: {})", default_evaluations()))
       ->type_name("N");
   command.add_option("--time", request.time, "Stop after this time: 90s, 10m, 1h")->type_name("DURATION");
+  command.add_option("--until", request.until, "Stop once a candidate is as fast: 20us, 1.5ms")->type_name("LATENCY");
   command
       .add_option("--seed", request.seed,
                   "Seed of the search: the same seed repeats it (default: random; it is printed)")
@@ -407,7 +412,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   command.add_flag("--quiet", request.quiet, "Print no progress");
   add_json_flag(command, request.json);
   group_options(command, "Problem", {"--device", "--shapes", "--option", "--objective"});
-  group_options(command, "Limits", {"--evals", "--time"});
+  group_options(command, "Limits", {"--evals", "--time", "--until"});
   group_options(command, "Search",
                 {"--strategy", "--seed", "--seed-from", "--screen", "--presearch", "--proposer", "--proposer-share",
                  "--proposer-deadline"});

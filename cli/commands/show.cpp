@@ -52,6 +52,7 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, bool self_con
   facts.add({"made by", fmt::format("{}{}, proposal {} of run {}, {}", row.op,
                                     row.parents.empty() ? "" : fmt::format(" of {}", fmt::join(row.parents, " and ")),
                                     row.ticket, row.run, row.recorded_at)});
+  if (!row.note.empty()) facts.add({"note", one_line(row.note)});
   for (const auto& [path, text] : row.files) facts.add({"brings", path});
   facts.add(
       {"verdict", evaluation.reason.empty() ? std::string(name_of(evaluation.verdict))
@@ -188,6 +189,7 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, bool
   json["ticket"] = candidate.ticket;
   json["recorded_at"] = candidate.recorded_at;
   json["op"] = candidate.op;
+  json["note"] = candidate.note;
   json["parents"] = candidate.parents;
   json["genome"] = genome_json(candidate.genome);
   json["self_consistent"] = self_consistent;

@@ -28,6 +28,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestAnswer = 1 << 20;  // bytes
+constexpr std::size_t kLongestNote = 4096;       // bytes
 constexpr std::size_t kReportedFailures = 8;     // the latest
 
 /// A failure of the process. It is reported, and the run continues.
@@ -104,6 +105,13 @@ Json profile_json(const Proposal& proposal, const Evaluation& evaluation) {
           {"profile", evaluation.sass_summary}};
 }
 
+/// A text for people. Throws when it is too long for one.
+std::string read_note(const Json& item) {
+  std::string note = item.value("note", "");
+  if (note.size() > kLongestNote) throw std::invalid_argument(fmt::format("note: longer than {} bytes", kLongestNote));
+  return note;
+}
+
 /// One proposal. Throws when it cannot be read.
 Proposed read_proposal(const std::string& task, const Json& item) {
   Proposed proposed;
@@ -119,6 +127,7 @@ Proposed read_proposal(const std::string& task, const Json& item) {
     proposed.files.merge(allele_files(task, slot.at("family").get<std::string>(), slot.at("gene").get<std::string>(),
                                       slot.at("allele").get<std::string>(), slot.at("text").get<std::string>()));
   }
+  proposed.note = read_note(item);
   if (item.contains("parents")) proposed.parents = item["parents"].get<std::vector<std::uint64_t>>();
   return proposed;
 }

@@ -72,7 +72,7 @@ std::vector<Rejection> rejections_of(const std::vector<OutcomeRow>& outcomes) {
   for (const OutcomeRow& outcome : outcomes) {
     if (outcome.verdict == Verdict::valid || outcome.verdict == Verdict::duplicate) continue;
     const auto [found, fresh] = known.try_emplace({outcome.verdict, kind_of(outcome.reason)}, rejections.size());
-    if (fresh) rejections.push_back({outcome.verdict, outcome.reason, outcome.family, 0, outcome.candidate});
+    if (fresh) rejections.push_back({outcome.verdict, outcome.reason, outcome.genome.family, 0, outcome.candidate});
     ++rejections[found->second].candidates;
   }
   return rejections;

@@ -26,6 +26,7 @@ struct RunRequest {
   std::vector<std::string> shapes;
   std::string evaluations;
   std::string time;
+  std::string until;
   std::string seed;
   std::string strategy;
   std::vector<std::string> options;
@@ -56,6 +57,7 @@ struct PreparedRun {
   std::optional<RunId> resumed;
   std::uint64_t recalled = 0;  ///< Stored answers of the resumed run.
   std::optional<std::chrono::milliseconds> time_limit;
+  std::optional<double> until_us;
 };
 
 /// Throws usage_error for a wrong argument and machine_error for a device that is not there.

@@ -5,8 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "cli/text/streams.h"
 #include "cli/text/suggest.h"
@@ -95,6 +97,17 @@ std::chrono::milliseconds parse_duration(std::string_view option, std::string_vi
   if (!(seconds >= 1e-3)) throw wrong();
   if (!(seconds <= kLongest)) throw usage_error(fmt::format("{} '{}': at most a year", option, text));
   return std::chrono::milliseconds(std::llround(seconds * 1e3));
+}
+
+double parse_latency(std::string_view option, std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
+      {{"ns", 1e-3}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}}};
+  const std::size_t amount_length = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto amount = number_in<double>(text.substr(0, amount_length));
+  const auto unit = std::ranges::find(kUnits, text.substr(amount_length), &decltype(kUnits)::value_type::first);
+  if (!amount || unit == kUnits.end() || !(*amount > 0))
+    throw usage_error(fmt::format("{} '{}': give a latency with its unit, as 20us or 1.5ms", option, text));
+  return *amount * unit->second;
 }
 
 std::vector<std::string> parse_shapes(const Task& task, const std::vector<std::string>& arguments) {

@@ -35,6 +35,9 @@ std::uint64_t parse_number(std::string_view option, std::string_view text, std::
 /// "90s", "10m", "1h", "1h30m", "1.5h": positive, with units.
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
 
+/// "20us", "1.5ms", "800ns": positive, in microseconds.
+double parse_latency(std::string_view option, std::string_view text);
+
 /// Throws usage_error when one of the options was given: they do not apply to `subject` ("a candidate's ID").
 void refuse_options(const CLI::App& command, const std::vector<std::string>& options, std::string_view subject);
 

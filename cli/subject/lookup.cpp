@@ -35,7 +35,11 @@ DeviceInfo find_device(const std::string& name, std::string* notice) {
 }
 
 Bindings known_to_space(const DeviceInfo& device, const Target& target) {
-  Bindings known = facts_of(device.limits);
+  return known_to_space(record_of(device), target);
+}
+
+Bindings known_to_space(const DeviceRecord& device, const Target& target) {
+  Bindings known = device.facts;
   known.insert(target.options.begin(), target.options.end());
   return known;
 }
@@ -63,6 +67,11 @@ void drop_unfit(std::vector<Family>& families, const Bindings& known, const Targ
 
 Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
                  const std::string& family) {
+  return make_space(tree, task, known_to_space(device, target), target, family);
+}
+
+Space make_space(const SourceTree& tree, const Task& task, const Bindings& known, const Target& target,
+                 const std::string& family) {
   std::vector<Family> families = load_families(tree, task);
   if (!family.empty()) {
     std::vector<std::string> names;
@@ -71,8 +80,8 @@ Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& dev
     if (chosen == names.end()) throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
     families = {families[static_cast<std::size_t>(chosen - names.begin())]};
   }
-  drop_unfit(families, known_to_space(device, target), target);
-  return Space(std::move(families), known_to_space(device, target), specialisations_of(task, target));
+  drop_unfit(families, known, target);
+  return Space(std::move(families), known, specialisations_of(task, target));
 }
 
 DeviceRecord record_of(const DeviceInfo& device) {

@@ -26,10 +26,14 @@ DeviceInfo find_device(const std::string& name, std::string* notice = nullptr);
 /// can run.
 Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,
                  const std::string& family);
+/// The same with what the space's expressions read, as known_to_space gives it.
+Space make_space(const SourceTree& tree, const Task& task, const Bindings& known, const Target& target,
+                 const std::string& family);
 
 /// The device's facts and the target's options. A space's expressions read them, as well as genes and specialised
 /// parameters.
 Bindings known_to_space(const DeviceInfo& device, const Target& target);
+Bindings known_to_space(const DeviceRecord& device, const Target& target);
 
 DeviceRecord record_of(const DeviceInfo& device);
 

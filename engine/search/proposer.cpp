@@ -73,7 +73,10 @@ class ProposedStrategy : public Strategy {
       if (!proposed) return std::nullopt;
       std::optional<std::string> why = why_refused(*proposed);
       if (!why) {
-        if (auto proposal = take(proposed->genome, proposed->parents)) return proposal;
+        if (auto proposal = take(proposed->genome, proposed->parents)) {
+          proposal->note = proposed->note;
+          return proposal;
+        }
         why = "it, or the program that it makes, was evaluated before";
       }
       proposer_->refused(*proposed, *why);

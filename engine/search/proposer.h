@@ -17,6 +17,7 @@ struct Proposed {
   Genome genome;
   std::vector<std::uint64_t> parents;  ///< Tickets of valid answers.
   SourceTree files = {};               ///< New templates: an allele of a slot, or a kernel with its plan.
+  std::string note = {};               ///< Why it was proposed, in the proposer's words.
 };
 
 /// A second source of genomes besides the strategy. Implementations: a process that speaks JSON, fakes.

@@ -47,10 +47,12 @@ class Search {
   bool must_end() {
     result_.interrupted = limits_.stop && limits_.stop->load();
     if (result_.interrupted) return true;
+    result_.reached = limits_.until_us && best_us_ && *best_us_ <= *limits_.until_us;
+    if (result_.reached) return true;
     return out_of_time_ = out_of_time_ || (limits_.out_of_time && limits_.out_of_time());
   }
 
-  bool ends_early() const { return result_.interrupted || out_of_time_; }
+  bool ends_early() const { return result_.interrupted || result_.reached || out_of_time_; }
 
   /// Drops the candidates that have not begun to run. The strategy gets no answer for them, so a resumed run evaluates
   /// them.

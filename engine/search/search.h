@@ -31,6 +31,7 @@ class NoArchive : public Archive {
 
 struct SearchLimits {
   std::uint64_t evaluations = 0;            ///< Proposals answered at most, recalled ones included.
+  std::optional<double> until_us;           ///< Nothing new starts once a latency is at most this.
   std::function<bool()> out_of_time;        ///< Asked between evaluations. May be empty.
   const std::atomic<bool>* stop = nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
 };
@@ -48,6 +49,7 @@ struct SearchResult {
   std::uint64_t valid = 0;
   bool interrupted = false;
   bool exhausted = false;  ///< The space has no further genome.
+  bool reached = false;    ///< A latency was at most SearchLimits::until_us.
 };
 
 /// Runs one search: asks the strategy, evaluates up to evaluator.width() candidates at once, and gives the strategy and

@@ -19,6 +19,7 @@ struct Proposal {
   Genome genome;
   std::string op;                      ///< "random", "mutate_one", "crossover", ...: the operator.
   std::vector<std::uint64_t> parents;  ///< Tickets.
+  std::string note = {};               ///< A proposer's own words; it is kept with the candidate.
 };
 
 /// The result of a proposal: a latency, or none where the genome failed.

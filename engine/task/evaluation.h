@@ -76,6 +76,13 @@ struct Timing {
   Conditions conditions = {};
 };
 
+/// Where an evaluation spent its time, in seconds. Zeros: unknown, or it came no further.
+struct PhaseTimes {
+  double waiting_s = 0;     ///< For its programs to be compiled, with nothing else to evaluate meanwhile.
+  double validation_s = 0;  ///< Every run and comparison ahead of the timing, the sanitiser's among them.
+  double timing_s = 0;
+};
+
 struct Evaluation {
   Verdict verdict = Verdict::harness_failed;
   std::string reason;
@@ -85,7 +92,8 @@ struct Evaluation {
   double latency_us = 0;  ///< Objective: geometric mean of the warm medians over the timed shapes; valid only.
   double worst_relative_l2 = 0;
   std::string sass_summary;  ///< Free-form profile for people (occupancy, modelled pipes); may be empty.
-  std::uint64_t salt = 0;    ///< Mixed into the seeds; replays the run's inputs.
+  PhaseTimes phases = {};
+  std::uint64_t salt = 0;  ///< Mixed into the seeds; replays the run's inputs.
 };
 
 /// The latency that a strategy is given: that of a valid candidate, or of a duplicate of one; empty for failures.

@@ -21,6 +21,7 @@
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/base/stopwatch.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/cases.h"
@@ -98,6 +99,7 @@ Evaluation abridged(Evaluation evaluation) {
 
 Evaluation duplicate_of(const Known& known, const char* what) {
   Evaluation evaluation = known.evaluation;
+  evaluation.phases = {};
   evaluation.verdict = Verdict::duplicate;
   evaluation.reason = fmt::format("same {} as proposal {}: {}", what, known.ticket, name_of(known.evaluation.verdict));
   if (!known.evaluation.reason.empty()) evaluation.reason += ", " + known.evaluation.reason;
@@ -293,7 +295,9 @@ class Pipeline final : public DevicePipeline {
     if (job.illegal) return remember(by_source_, job.source_key, job, failed(*job.illegal));
 
     Evaluation evaluation;
+    Stopwatch watch;
     const std::vector<Binary> binaries = build(job, evaluation);
+    evaluation.phases.waiting_s = watch.lap_s();
     if (evaluation.verdict != Verdict::valid) return remember(by_source_, job.source_key, job, std::move(evaluation));
 
     const std::string binary_key = key_of_builds(job.candidate, evaluation.builds);
@@ -304,9 +308,11 @@ class Pipeline final : public DevicePipeline {
     }
     std::vector<Build> builds = std::move(evaluation.builds);
     std::string profile = std::move(evaluation.sass_summary);
+    const double waiting_s = evaluation.phases.waiting_s;
     evaluation = validation.evaluate(job.candidate, binaries);
     evaluation.builds = std::move(builds);
     evaluation.sass_summary = std::move(profile);
+    evaluation.phases.waiting_s = waiting_s;
     remember(by_binary_, binary_key, job, evaluation);
     return remember(by_source_, job.source_key, job, std::move(evaluation));
   }

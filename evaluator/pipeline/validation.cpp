@@ -14,6 +14,7 @@
 #include "engine/base/mean.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/limits.h"
+#include "evaluator/base/stopwatch.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
@@ -68,11 +69,16 @@ class Trial {
         first_module_(first_module) {}
 
   Evaluation run(const std::vector<Binary>& binaries) {
+    Stopwatch watch;
     std::optional<Failure> failure = load(binaries);
     if (!failure) failure = validate();
     if (!failure) failure = confirm();
     if (!failure) failure = sanitise();
-    if (!failure) failure = measure();
+    evaluation_.phases.validation_s = watch.lap_s();
+    if (!failure) {
+      failure = measure();
+      evaluation_.phases.timing_s = watch.lap_s();
+    }
     retry_ = lost_without_blame_;
     settle();
     if (failure) {

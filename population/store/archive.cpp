@@ -140,12 +140,12 @@ class RunArchive final : public Archive {
 
   CandidateId insert_candidate(const Proposal& proposal, const Candidate& candidate) {
     static const std::string kInsert = fmt::format(
-        "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, {}) ON CONFLICT DO NOTHING",
+        "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, note, recorded_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, {}) ON CONFLICT DO NOTHING",
         kNow);
     Statement insert = database_.prepare(kInsert);
     insert.bind(run_, proposal.ticket, proposal.op, proposal.genome.family, to_json(proposal.genome),
-                candidate.source_hash());
+                candidate.source_hash(), proposal.note);
     if (insert.run() == 1) return database_.last_id();
     if (find_candidate(database_, run_, proposal.ticket)) {
       throw usage_error(fmt::format("run {} of {} already has a result for proposal {}: another process is running it",

@@ -83,9 +83,10 @@ void read_samples(Database& database, CandidateId candidate, std::vector<Timing>
 }  // namespace
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation) {
-  database.prepare("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?)")
+  database.prepare("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .bind(candidate, name_of(evaluation.verdict), evaluation.reason, evaluation.latency_us,
-            evaluation.worst_relative_l2, evaluation.sass_summary, evaluation.salt)
+            evaluation.worst_relative_l2, evaluation.sass_summary, evaluation.salt, evaluation.phases.waiting_s,
+            evaluation.phases.validation_s, evaluation.phases.timing_s)
       .run();
   insert_builds(database, candidate, evaluation.builds);
   insert_errors(database, candidate, evaluation.errors);
@@ -113,8 +114,8 @@ std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
 Evaluation read_evaluation(Database& database, CandidateId candidate) {
   Evaluation evaluation;
   Statement row = database.prepare(
-      "SELECT verdict, reason, latency_us, worst_relative_l2, profile, salt FROM evaluation "
-      "WHERE candidate = ?");
+      "SELECT verdict, reason, latency_us, worst_relative_l2, profile, salt, waiting_s, validation_s, timing_s "
+      "FROM evaluation WHERE candidate = ?");
   row.bind(candidate);
   if (!row.next()) return evaluation;
   evaluation.verdict = stored_verdict(database, row.text(0));
@@ -123,6 +124,7 @@ Evaluation read_evaluation(Database& database, CandidateId candidate) {
   evaluation.worst_relative_l2 = row.number(3);
   evaluation.sass_summary = row.text(4);
   evaluation.salt = row.natural(5);
+  evaluation.phases = {row.number(6), row.number(7), row.number(8)};
   evaluation.builds = read_builds(database, candidate);
   evaluation.errors = read_errors(database, candidate);
   evaluation.timings = read_timings(database, candidate);

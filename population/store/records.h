@@ -138,6 +138,7 @@ struct CandidateRow {
   std::uint64_t ticket = 0;
   std::string recorded_at;
   std::string op;
+  std::string note;  ///< Why a proposer proposed it; mostly empty.
   std::vector<CandidateId> parents;
   Genome genome;
   std::string source_hash;
@@ -152,11 +153,14 @@ struct OutcomeRow {
   CandidateId candidate = 0;
   std::uint64_t ticket = 0;
   std::string op;
-  std::string family;
+  Genome genome;
   Verdict verdict = Verdict::harness_failed;
   std::string reason;                ///< Of the verdict; empty for valid ones.
   std::optional<double> latency_us;  ///< Valid ones.
   double seconds = 0;                ///< Since the run was started.
+  std::string note;                  ///< A proposer's.
+  double compile_ms = 0;
+  PhaseTimes phases;
 };
 
 /// One ancestor: the candidate itself has distance 0, its parents 1, ...

@@ -14,7 +14,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 7> kMigrations = {R"sql(
+constexpr std::array<const char*, 8> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -299,6 +299,15 @@ ALTER TABLE timing ADD COLUMN power_limited INTEGER NOT NULL DEFAULT 0 CHECK (po
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(sql, ' CHECK (kind IN (''cuda'', ''vgpu''))', '') WHERE name = 'device';
 PRAGMA writable_schema = RESET;
+)sql",
+                                                    R"sql(
+-- Why a proposer proposed the candidate, in its own words.
+ALTER TABLE candidate ADD COLUMN note TEXT NOT NULL DEFAULT '';
+
+-- Where the evaluation spent its time, in seconds; 0: unknown, or it came no further.
+ALTER TABLE evaluation ADD COLUMN waiting_s REAL NOT NULL DEFAULT 0;
+ALTER TABLE evaluation ADD COLUMN validation_s REAL NOT NULL DEFAULT 0;
+ALTER TABLE evaluation ADD COLUMN timing_s REAL NOT NULL DEFAULT 0;
 )sql"};
 
 std::int64_t version_of(Database& database) {

@@ -210,7 +210,8 @@ class Merge {
   /// `known`: the results of the run that are here already.
   void merge_candidates(std::int64_t run, std::int64_t new_run, const Results& known) {
     Statement row = from_.prepare(
-        "SELECT id, ticket, op, family, genome, source_hash, recorded_at FROM candidate WHERE run = ? ORDER BY id");
+        "SELECT id, ticket, op, family, genome, source_hash, recorded_at, note FROM candidate WHERE run = ? ORDER BY "
+        "id");
     row.bind(run);
     while (row.next()) {
       if (const auto here = known.find(row.integer(1)); here != known.end()) {
@@ -218,10 +219,10 @@ class Merge {
         continue;
       }
       Statement insert = into_.prepare(
-          "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at) VALUES (?, ?, ?, ?, ?, ?, "
-          "?)");
+          "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at, note) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
       insert.bind(new_run);
-      bind_columns(insert, row, "iittttt", 1);
+      bind_columns(insert, row, "iitttttt", 1);
       insert.run();
       const std::int64_t id = into_.last_id();
       candidates_[row.integer(0)] = id;
@@ -239,7 +240,9 @@ class Merge {
          "position, specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
          "compile_ms, flags",
          "ittiiiittrt", candidate, id);
-    copy("evaluation", "verdict, reason, latency_us, worst_relative_l2, profile, salt", "ttrrti", candidate, id);
+    copy("evaluation",
+         "verdict, reason, latency_us, worst_relative_l2, profile, salt, waiting_s, validation_s, timing_s",
+         "ttrrtirrr", candidate, id);
     copy("case_error", "position, shape, seed, regime, output, relative_l2, max_abs, cosine", "itittrrr", candidate,
          id);
     copy("timing",

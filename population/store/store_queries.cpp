@@ -144,8 +144,9 @@ std::optional<RunRow> Store::run(RunId run) const {
 std::vector<OutcomeRow> Store::outcomes(RunId run) const {
   constexpr const char* kSelect =
       "SELECT candidate.id, ticket, op, verdict, latency_us, "
-      "       (julianday(recorded_at) - julianday(started_at)) * 86400.0, reason, "
-      "       json_extract(genome, '$.family') "
+      "       (julianday(recorded_at) - julianday(started_at)) * 86400.0, reason, genome, note, "
+      "       (SELECT total(compile_ms) FROM build WHERE build.candidate = candidate.id), "
+      "       waiting_s, validation_s, timing_s "
       "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = candidate.run "
       "WHERE candidate.run = ? ORDER BY ticket";
   return read_rows(*database_, kSelect, run, [&](const Statement& row) {
@@ -157,7 +158,10 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
     if (outcome.verdict == Verdict::valid) outcome.latency_us = row.optional_number(4);
     outcome.seconds = row.number(5);
     outcome.reason = row.text(6);
-    outcome.family = row.text(7);
+    outcome.genome = stored_genome(*database_, row.text(7));
+    outcome.note = row.text(8);
+    outcome.compile_ms = row.number(9);
+    outcome.phases = {row.number(10), row.number(11), row.number(12)};
     return outcome;
   });
 }
@@ -166,7 +170,7 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   Database& database = *database_;
   const ReadTransaction transaction(database);
   Statement row =
-      database.prepare("SELECT run, ticket, recorded_at, op, genome, source_hash FROM candidate WHERE id = ?");
+      database.prepare("SELECT run, ticket, recorded_at, op, genome, source_hash, note FROM candidate WHERE id = ?");
   row.bind(candidate);
   if (!row.next()) return std::nullopt;
   CandidateRow result;
@@ -178,6 +182,7 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   result.parents = parents_of(database, candidate);
   result.genome = stored_genome(database, row.text(4));
   result.source_hash = row.text(5);
+  result.note = row.text(6);
   result.programs = programs_of(database, candidate);
   result.files = files_of(database, candidate);
   result.evaluation = read_evaluation(database, candidate);

@@ -5,8 +5,8 @@
 using namespace evo::testing;
 
 namespace {
-const std::vector<std::string> kCommands = {"run",     "tune", "check", "elites", "show", "export", "verify",
-                                            "lineage", "diff", "tasks", "space",  "runs", "doctor", "replay"};
+const std::vector<std::string> kCommands = {"run",  "tune",  "check", "elites", "show",   "export", "verify", "lineage",
+                                            "diff", "tasks", "space", "runs",   "doctor", "replay", "report"};
 }
 
 TEST_CASE("evo without arguments prints the commands and the first steps") {

@@ -337,6 +337,35 @@ TEST_CASE("after the time limit nothing starts") {
   CHECK(archive.recorded.size() == 10);
 }
 
+TEST_CASE("a search ends once a latency is reached, and says so") {
+  const Space space({kFamily}, {}, {});
+  FakeArchive all;
+  std::optional<double> best;
+  std::uint64_t reached_at = 0;
+  const auto whole = make_strategy("evolve", space, 1);
+  FakeEvaluator everything(2, Order::random);
+  search(*whole, everything, all, build, at_most(40), [&](const SearchProgress& progress) {
+    if (progress.best_us != best) reached_at = progress.answered;
+    best = progress.best_us;
+  });
+  REQUIRE(reached_at < 30);
+
+  const auto strategy = make_strategy("evolve", space, 1);
+  FakeEvaluator evaluator(2, Order::random);
+  FakeArchive archive;
+  SearchLimits limits = at_most(40);
+  limits.until_us = best;
+  const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
+  CHECK(result.reached);
+  CHECK(!result.interrupted);
+  CHECK(result.answered >= reached_at);
+  CHECK(result.answered < reached_at + 2);  // what was in flight
+  limits.until_us = *best / 2;
+  FakeEvaluator another(2, Order::random);
+  FakeArchive other;
+  CHECK(!search(*make_strategy("evolve", space, 1), another, other, build, limits, {}).reached);
+}
+
 TEST_CASE("progress reports counts and the best so far after each result") {
   const Space space({kFamily}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);

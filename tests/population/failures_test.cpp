@@ -321,8 +321,8 @@ TEST_CASE("an invalid row is an error that names the database") {
   for (const std::string sql :
        {"UPDATE candidate SET genome = 'nonsense'", "UPDATE run SET target = '{}'", "UPDATE device SET facts = '[1]'",
         "UPDATE evaluation SET verdict = 'splendid'",
-        "UPDATE run SET seeds = '[{\"origin\": \"\", \"genome\": ' || replace(hex(zeroblob(200000)), '00', '[') || "
-        "replace(hex(zeroblob(200000)), '00', ']') || '}]'"}) {
+        ("UPDATE run SET seeds = '[{\"origin\": \"\", \"genome\": ' || replace(hex(zeroblob(200000)), '00', '[') || "
+         "replace(hex(zeroblob(200000)), '00', ']') || '}]'")}) {
     const TempFolder folder;
     const fs::path path = folder / "evo.db";
     make_database(path, 1);

@@ -54,8 +54,9 @@ TEST_CASE("an instruction that needs an unsupported kind of argument is refused 
         "sured.b.add.1d.u32.trap [d0, {r1}], r0;", "suq.width.b32 r0, [d0];",
         "multimem.ld_reduce.weak.global.add.f32 f0, [ga];", "multimem.st.weak.global.f32 [ga], f0;",
         "multimem.red.relaxed.sys.global.add.f32 [ga], f0;",
-        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [sm], [map, {r0, r1, r2}], "
-        "[bar], {h0};"}) {
+        ("cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [sm], [map, {r0, r1, "
+         "r2}], "
+         "[bar], {h0};")}) {
     const std::string why = refusal_of({text});
     INFO(text << ": " << why);
     CHECK(why.find("unsupported instruction " + text.substr(0, text.find(' '))) != std::string::npos);

@@ -26,7 +26,7 @@ class MemberGroups {
   template <class T = Word>
   EVO_INLINE const Slot<T>* source(std::size_t operand) {
     if (elsewhere_.empty()) return source_row<T>(warp_, in_.op[operand]);
-    return reinterpret_cast<const Slot<T>*>(composed(operand, sizeof(Slot<T>) / sizeof(Word)));
+    return reinterpret_cast<const Slot<T>*>(composed(operand, kSlotWords<T>));
   }
   EVO_INLINE std::uint32_t predicate(std::size_t operand) const {
     std::uint32_t values = get_predicate(warp_, in_.op[operand]);

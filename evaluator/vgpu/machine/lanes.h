@@ -35,6 +35,8 @@ __extension__ using UInt128 = unsigned __int128;
 /// How a value of type T lies in a lane: 64-bit values in two words, smaller ones in one, zero-extended.
 template <class T>
 using Slot = std::conditional_t<sizeof(T) == 8, std::uint64_t, Word>;
+template <class T>
+inline constexpr std::size_t kSlotWords = sizeof(T) == 8 ? 2 : 1;
 
 template <class T>
 EVO_INLINE T get(const Slot<T>* row, int lane) {

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/run/rejections.h"
+#include "engine/strategy/gene_worth.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// A candidate that was faster than all before it.
+struct Milestone {
+  std::uint64_t evaluations = 0;  ///< Up to and with it.
+  double seconds = 0;             ///< Since the run was started.
+  CandidateId candidate = 0;
+  double latency_us = 0;
+  std::string op;
+  std::string change;  ///< From the milestone before; the genome of the first one.
+};
+
+/// One searched family.
+struct FamilyReport {
+  std::string family;
+  std::size_t tried = 0;
+  std::size_t valid = 0;
+  std::optional<double> best_us;
+  std::vector<GeneWorth> genes;  ///< By importance.
+};
+
+/// Where the time of a run went.
+struct PhaseSums {
+  double run_s = 0;      ///< From its start to its last result.
+  double compile_s = 0;  ///< Added up over all workers, which compile while others are validated and timed.
+  PhaseTimes device;     ///< Added up over its evaluations: what followed one another.
+};
+
+/// A proposal that came with a note.
+struct NotedProposal {
+  CandidateId candidate = 0;
+  std::string note;
+  Verdict verdict = Verdict::harness_failed;
+  std::string reason;
+  std::optional<double> latency_us;
+};
+
+/// What a run has shown.
+struct RunReport {
+  RunRow run;
+  std::map<Verdict, std::uint64_t> verdicts;
+  std::vector<Milestone> milestones;
+  std::vector<FamilyReport> families;
+  std::vector<Rejection> rejections;
+  PhaseSums phases;
+  std::vector<NotedProposal> notes;
+  std::vector<std::string> questions;  ///< What it leaves open, a sentence each.
+};
+
+/// Throws usage_error when there is no such run, or it was imported without its task's files.
+RunReport report_of(const Store& store, RunId run);
+
+}  // namespace evo::cli
