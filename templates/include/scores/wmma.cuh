@@ -60,12 +60,11 @@ __device__ __forceinline__ void make_scores(unsigned char* smem, const unsigned 
   for (int i = 0; i < tiles; ++i) {
 //% if copy == 'cp_async'
     wait_for_copies<stages - 1>();
-    __syncthreads();  // the codes are here, and every warp is done with the tile before
+    __syncthreads();  // the codes of every thread are here
     decode_tile<tile_n>(k_tile, codes + i % stages * tile_n * head_dim, N - first_key(i), decoders.key);
     __syncthreads();
     start_copy(i + stages);
 //% else
-    __syncthreads();  // every warp is done with the tile before
     decode_tile<tile_n>(k_tile, k_head + (long long)first_key(i) * head_dim, N - first_key(i), decoders.key);
     __syncthreads();
 //% end
@@ -103,7 +102,7 @@ __device__ __forceinline__ void make_scores(unsigned char* smem, const unsigned 
                                 scores[m][n], staged_row_bytes / 4, wmma::mem_row_major);
       }
     }
-    __syncthreads();
+    __syncthreads();  // every warp is done with the key tile, too
     store_staged(s + (long long)head * M * N, shared_address_of(staging), decoders.scale, first_row, first_key(i), M,
                  N);
   }
