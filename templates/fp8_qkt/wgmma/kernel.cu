@@ -1,6 +1,6 @@
-// fp8_qkt/wgmma: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale a ${scales}, ${out} scores.
-// A CTA has ${tile_m} query rows of one head, ${warpgroups} warpgroup(s) of ${m_blocks} block(s) of 64 each, and works through
-// ${walk} tile(s) of ${tile_n} keys that TMA brings.
+// fp8_qkt/wgmma: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale
+// a ${scales}, ${out} scores. A CTA has ${tile_m} query rows of one head: ${warpgroups} warpgroup(s) of ${m_blocks} block(s) of 64
+// each. It works through ${walk} tile(s) of ${tile_n} keys that TMA brings.
 
 //% include "include/types.cuh"
 
@@ -46,7 +46,7 @@ constexpr int tile_m = ${tile_m};                       // query rows of the CTA
 constexpr int tile_n = ${tile_n};                       // keys of one tile
 constexpr int walk = ${walk};                           // key tiles of the CTA
 constexpr int stages = ${stages};                       // key tiles in shared memory
-constexpr int m_tiles = ${m_blocks};                     // blocks of 64 query rows of a warpgroup: a warp has 16 of each
+constexpr int m_tiles = ${m_blocks};                      // blocks of 64 rows of a warpgroup: a warp has 16 of each
 constexpr int m_step = 64;                              // rows from one of these to the next
 constexpr int n_tiles = tile_n / 8;
 constexpr int threads = ${threads};
@@ -153,7 +153,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
 //%   if q_operand == 'registers'
       multiply<${step > 0}>(scores[block][0], query[block][${step}], along_rows(keys, ${32 * step}));
 //%   else
-      multiply<${step > 0}>(scores[block][0], along_rows(query, block * 64 * head_dim + ${32 * step}), along_rows(keys, ${32 * step}));
+      multiply<${step > 0}>(scores[block][0], along_rows(query, block * 64 * head_dim + ${32 * step}),
+                  along_rows(keys, ${32 * step}));
 //%   end
     }
 //% end

@@ -1,6 +1,6 @@
-// fp8_qkt/wmma: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale a ${scales}, ${out} scores.
-// A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of ${tile_n} keys, which become f16 numbers
-// in shared memory.
+// fp8_qkt/wmma: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale
+// a ${scales}, ${out} scores. A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of ${tile_n} keys,
+// which become f16 numbers in shared memory.
 //% let epilogue = 'staged'
 
 //% include "include/types.cuh"

@@ -4,9 +4,9 @@
 // Keys lie in rows: as columns of their transpose they are a column-major operand.
 typedef wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> KeyOperand;
 
-// Scores of a CTA: its query rows with `walk` key tiles. `prepare(table)` is called once and gives the decoders `query`
-// and `key`, whose table it may fill, and the `scale` of the sums. Shared memory: queries | keys | scores | codes of keys
-// under way | table.
+// Scores of a CTA: its query rows with `walk` key tiles. `prepare(table)` is called once and gives the decoders
+// `query` and `key`, whose table it may fill, and the `scale` of the sums. Shared memory: queries | keys | scores |
+// codes of keys under way | table.
 template <typename Prepare>
 __device__ __forceinline__ void make_scores(unsigned char* smem, const unsigned char* __restrict__ q,
                                             const unsigned char* __restrict__ k, Score* __restrict__ s, int M, int N,

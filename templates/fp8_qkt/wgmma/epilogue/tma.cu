@@ -1,6 +1,6 @@
-// Through shared memory: pieces of 64 rows x ${panel_columns} keys, 128 bytes a row and swizzled, which TMA brings to their place.
-// A warpgroup has room for ${epilogue_panels} piece(s). Rows that do not begin at multiples of 16 bytes have no tensor map; their
-// scores are stored straight from the registers.
+// Through shared memory: pieces of 64 rows x ${panel_columns} keys, 128 bytes a row and swizzled, which TMA brings to
+// their place. A warpgroup has room for ${epilogue_panels} piece(s). Rows that do not begin at multiples of 16 bytes have
+// no tensor map; their scores are stored straight from the registers.
 //% include "include/scores/pairs.cuh"
 
 constexpr int epilogue_panels = ${epilogue_panels};
