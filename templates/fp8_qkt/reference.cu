@@ -11,6 +11,7 @@ extern "C" __global__ void fp8_qkt_reference(const unsigned char* q, const unsig
   const int row = blockIdx.y;
   const int head = blockIdx.z;
   if (column >= N) return;
+  const int scale_of = ${scales == 'head' ? 'head' : '0'};
   const unsigned char* query = q + ((long long)head * M + row) * D;
   const unsigned char* key = k + ((long long)head * N + column) * D;
   double dot = 0;
@@ -18,5 +19,6 @@ extern "C" __global__ void fp8_qkt_reference(const unsigned char* q, const unsig
 //% if scaled
   dot /= sqrt((double)D);
 //% end
-  s[((long long)head * M + row) * N + column] = (float)(dot * (double)q_scale[head] * (double)k_scale[head]);
+  s[((long long)head * M + row) * N + column] =
+      (float)(dot * (double)q_scale[scale_of] * (double)k_scale[scale_of]);
 }

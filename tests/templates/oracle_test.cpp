@@ -64,6 +64,7 @@ TEST_CASE("the references agree with an independent double-precision implementat
       check_reference(aimed, shape);
     }
   }
+  check_reference(Aimed("fp8_qkt", l4(), {"wide"}, {{"scales", std::string("tensor")}}), "wide");
 }
 
 TEST_CASE("random genomes agree with an independent double-precision implementation", "[long]") {

@@ -7,7 +7,7 @@
 using namespace evo;
 using namespace evo::test;
 
-TEST_CASE("random genomes of every task render to kernels without directives or includes of template files") {
+TEST_CASE("random genomes of every task render to kernels without directives or includes of templates") {
   for (const std::string& task : task_names(shipped_templates())) {
     for (const Gpu& gpu : {l4(), h200()}) {
       std::vector<std::string> shapes = load_task(shipped_templates(), task).shape_sets.at("vgpu").timed;

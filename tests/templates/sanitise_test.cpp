@@ -61,8 +61,16 @@ TEST_CASE("random kernels of fp8_sdpa's wgmma family have no races and no uninit
   check_clean("fp8_sdpa", "wgmma", "tail129");
 }
 
-TEST_CASE("random kernels of fp8_qkt's family have no races and no uninitialised reads") {
+TEST_CASE("random kernels of fp8_qkt's mma_sync family have no races and no uninitialised reads") {
   check_clean("fp8_qkt", "mma_sync", "tail77");
+}
+
+TEST_CASE("random kernels of fp8_qkt's wgmma family have no races and no uninitialised reads") {
+  check_clean("fp8_qkt", "wgmma", "tail77");
+}
+
+TEST_CASE("random kernels of fp8_qkt's wmma family have no races and no uninitialised reads") {
+  check_clean("fp8_qkt", "wmma", "tail77");
 }
 
 TEST_CASE("random kernels of f16_sdpa's mma_sync family have no races and no uninitialised reads") {

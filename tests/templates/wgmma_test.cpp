@@ -9,19 +9,26 @@ using namespace evo::test;
 
 TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait for each product") {
   struct Aim {
+    const char* task;
     const char* shape;
     Bindings options;
   };
   int programs = 0;
   int dead = 0;
-  for (const auto& [shape, options] : {Aim{"mission", {}}, Aim{"d128", {}}, Aim{"d256", {{"mask", "causal"}}},
-                                       Aim{"mission", {{"v_layout", "transposed"}, {"scales", "tensor"}}}}) {
-    const Aimed aimed("fp8_sdpa", hopper(), {shape}, options);
+  for (const auto& [task, shape, options] : {
+           Aim{"fp8_sdpa", "mission", {}},
+           Aim{"fp8_sdpa", "d128", {}},
+           Aim{"fp8_sdpa", "d256", {{"mask", "causal"}}},
+           Aim{"fp8_sdpa", "mission", {{"v_layout", "transposed"}, {"scales", "tensor"}}},
+           Aim{"fp8_qkt", "mission", {}},
+           Aim{"fp8_qkt", "d128", {{"out", "f16"}, {"scales", "tensor"}}},
+       }) {
+    const Aimed aimed(task, hopper(), {shape}, options);
     const Space space = aimed.space();
     Rng rng(5);
     for (int i = 0; i < 4; ++i) {
       const Genome genome = space.sample(rng, "wgmma");
-      INFO(shape << " " << to_text(genome));
+      INFO(task << " " << shape << " " << to_text(genome));
       const Program program = aimed.candidate(space, genome).programs.front();
       const auto result = nvrtc_or_skip().compile(program.source, "sm_90a", program.max_registers);
       REQUIRE(std::holds_alternative<Binary>(result));

@@ -1,5 +1,5 @@
 // fp8_qkt/mma_sync: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale a
-// head, ${out} scores. A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of
+// ${scales}, ${out} scores. A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of
 // ${tile_n} keys; ${warps_m} x ${warps_n} warps share each tile.
 
 //% include "include/types.cuh"
@@ -30,22 +30,18 @@ constexpr int warps_n = ${warps_n};
 constexpr int walk = ${walk};                           // key tiles of the CTA
 constexpr int stages = ${stages};                       // key tiles in shared memory
 constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query rows of a warp
+constexpr int m_step = 16;                              // rows from one of these to the next
 constexpr int n_tiles = ${n_tiles};                     // tiles of 8 keys of a warp
 constexpr int threads = 32 * warps_m * warps_n;
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int tile_bytes = ${tile_bytes};               // of a key tile in shared memory
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
-//% if out == 'f16'
-typedef half_bits Score;
-//% else
-typedef float Score;
-//% end
 
 //% include "include/tiles.cuh"
 
 //% include "include/row_product.cuh"
 
-//% include "stores.cuh"
+//% include "include/scores/epilogue.cuh"
 
 //% slot epilogue
 
@@ -101,12 +97,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
   for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
 //% end
 
-//% if scaled
-  constexpr float inverse_root = ${D == 64 ? '0.125f' : '0.08838834764831845f'};  // 1 / sqrt(D)
-  const float scale = q_scale[head] * k_scale[head] * inverse_root;
-//% else
-  const float scale = q_scale[head] * k_scale[head];
-//% end
+  const float scale = score_scale(q_scale, k_scale, head);
 
 //% if q_operand == 'global'
   RowsHalf query[halves][m_tiles];

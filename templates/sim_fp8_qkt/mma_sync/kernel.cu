@@ -32,6 +32,7 @@ constexpr int warps_n = ${warps_n};
 constexpr int walk = ${walk};                           // key tiles of the CTA
 constexpr int stages = ${stages};                       // key tiles in shared memory
 constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query rows of a warp
+constexpr int m_step = 16;                              // rows from one of these to the next
 constexpr int n_tiles = ${n_tiles};                     // tiles of 8 keys of a warp
 constexpr int threads = 32 * warps_m * warps_n;
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
@@ -52,7 +53,7 @@ typedef BytesDecoder KeyDecoder;
 
 //% include "include/affine_queries.cuh"
 
-//% include "sim_fp8_qkt/epilogue.cuh"
+//% include "include/scores/epilogue.cuh"
 
 //% slot epilogue
 

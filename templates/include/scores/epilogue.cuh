@@ -18,7 +18,7 @@ __device__ __forceinline__ float score_scale(const float* q_scales, const float*
 //% end
 }
 
-//% include "stores.cuh"
+//% include "include/scores/stores.cuh"
 //% if epilogue == 'staged'
 
 // The CTA's tile of scores in shared memory, row by row: 16 bytes more than a row spread the rows over the banks.
@@ -28,7 +28,7 @@ constexpr int staged_row_bytes = tile_n * 4 + 16;
 __device__ __forceinline__ void store_staged(Score* s, shared_address staging, float scale, int first_row,
                                              int first_key, int M, int N) {
   constexpr int parts = tile_n / 4;
-#pragma unroll
+#pragma unroll 8  // parts on their way at a time
   for (int i = 0; i < (tile_m * parts + threads - 1) / threads; ++i) {
     const int item = threadIdx.x + i * threads;
     const int row = item / parts;

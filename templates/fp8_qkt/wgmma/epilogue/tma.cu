@@ -1,0 +1,58 @@
+// Through shared memory: pieces of 64 rows x ${panel_columns} keys, 128 bytes a row and swizzled, which TMA brings to
+// their place. A warpgroup has room for ${epilogue_panels} piece(s). Rows that do not begin at multiples of 16 bytes have
+// no tensor map; their scores are stored straight from the registers.
+//% include "include/scores/pairs.cuh"
+
+constexpr int epilogue_panels = ${epilogue_panels};
+constexpr int panel_columns = ${panel_columns};
+
+__device__ __forceinline__ void stage_panel(shared_address panel, const float* scores, float scale) {
+  const int lane = threadIdx.x % 32;
+  const int warp_row = threadIdx.x / 32 % 4 * 16;
+//% if out == 'f16'
+  // Sums lie as stmatrix takes them: of each 16 keys, matrix 2 half + r is eight keys of eight rows.
+#pragma unroll
+  for (int part = 0; part < panel_columns / 16; ++part) {
+    const float* sixteen = scores + 8 * part;
+    store_matrices(panel + xor_offset<128>(warp_row + lane % 16, 2 * part + lane / 16),
+                   f16x2_from_f32(sixteen[0] * scale, sixteen[1] * scale),
+                   f16x2_from_f32(sixteen[2] * scale, sixteen[3] * scale),
+                   f16x2_from_f32(sixteen[4] * scale, sixteen[5] * scale),
+                   f16x2_from_f32(sixteen[6] * scale, sixteen[7] * scale));
+  }
+//% else
+#pragma unroll
+  for (int part = 0; part < panel_columns / 8; ++part) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      store_shared(panel + xor_offset<128>(warp_row + 8 * r + lane / 4, 2 * part + lane % 4 / 2) + lane % 2 * 8,
+                   make_float2(scores[4 * part + 2 * r] * scale, scores[4 * part + 2 * r + 1] * scale));
+    }
+  }
+//% end
+}
+
+__device__ __forceinline__ void store_panels(const TensorMap& s_map, shared_address staging,
+                                             const float (&scores)[m_tiles][n_tiles][4], float scale, int first_row,
+                                             int first_key, int head) {
+  const int warpgroup = threadIdx.x / 128;
+  const bool stores = threadIdx.x % 128 == 0;
+#pragma unroll
+  for (int block = 0; block < m_tiles; ++block) {
+#pragma unroll
+    for (int p = 0; p < tile_n / panel_columns; ++p) {
+      const int place = (block * (tile_n / panel_columns) + p) % epilogue_panels;
+      const shared_address panel = staging + (warpgroup * epilogue_panels + place) * 8192;
+      // The piece that was here before has left: at most those of the other places are still under way.
+      if (stores) asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(epilogue_panels - 1) : "memory");
+      sync_at(1 + warpgroup, 128);
+      stage_panel(panel, scores[block][p * (panel_columns / 8)], scale);
+      publish_to_async_proxy();
+      sync_at(1 + warpgroup, 128);
+      if (stores) {
+        store_box(s_map, panel, first_key + p * panel_columns, first_row + 64 * (warpgroup * m_tiles + block), head);
+        commit_stores();
+      }
+    }
+  }
+}

@@ -1,0 +1,1 @@
+//% include "include/scores/wide.cuh"
