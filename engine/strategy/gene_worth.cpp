@@ -103,8 +103,8 @@ void compare_pairs(const std::vector<Valid>& valid, std::vector<GeneWorth>& wort
 std::vector<GeneWorth> gene_worths(const Space& space, const std::string& family, const std::vector<Tried>& tried) {
   std::vector<GeneWorth> worths;
   for (const Gene& gene : space.family(family).genes) {
-    worths.push_back({gene.name, {}});
-    for (const Value& allele : gene.alleles) worths.back().alleles.push_back({allele});
+    worths.push_back({.gene = gene.name});
+    for (const Value& allele : gene.alleles) worths.back().alleles.push_back({.allele = allele});
   }
   count_alleles(space, family, tried, worths);
   const std::vector<Valid> valid = valid_of(space, family, tried);
