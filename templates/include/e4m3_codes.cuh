@@ -26,18 +26,19 @@ struct BitsDecoder {
   __device__ __forceinline__ f16x2 second(e4m3x4 codes) const { return moved(pick_bytes<0x3424>(codes, 0)); }
 };
 
-// Looks codes up among the 256 numbers of a shared table.
+// Looks codes up among 256 numbers in shared memory. Each lane has a table of its own in a bank of its own, 128 pairs
+// of 4 bytes 128 bytes apart: whatever the codes are, lanes do not wait for each other.
 struct TableDecoder {
   static constexpr float unit = 1.0f;
   shared_address table;
 
-  __device__ __forceinline__ TableDecoder(shared_address table) : table(table) {}
+  __device__ __forceinline__ TableDecoder(shared_address tables) : table(tables + threadIdx.x % 32 * 4) {}
 
   __device__ __forceinline__ u32 entry(u32 code) const {
     u32 bits;
     asm volatile("{ .reg .u16 half; ld.shared.u16 half, [%1]; cvt.u32.u16 %0, half; }"
                  : "=r"(bits)
-                 : "r"(table + 2 * code)
+                 : "r"(table + (code >> 1) * 128 + (code & 1) * 2)
                  : "memory");
     return bits;
   }
@@ -47,14 +48,14 @@ struct TableDecoder {
   __device__ __forceinline__ f16x2 second(e4m3x4 codes) const { return first(codes >> 16); }
 };
 
-// Thread `thread` of `fillers` takes part; a barrier has to follow.
+// Thread `thread` of `fillers`, a multiple of 32, takes part; a barrier has to follow.
 template <int fillers>
-__device__ __forceinline__ void fill_table(shared_address table, int thread) {
-#pragma unroll
-  for (int pair = thread; pair < 128; pair += fillers) {
+__device__ __forceinline__ void fill_tables(shared_address tables, int thread) {
+#pragma unroll 4
+  for (int pair = thread / 32; pair < 128; pair += fillers / 32) {
     const u32 codes = 2 * pair | (2 * pair + 1) << 8;
     const f16x2 entries = multiply_f16x2(BitsDecoder().first(codes), twice_f16(BitsDecoder::unit));
-    asm volatile("st.shared.b32 [%0], %1;" ::"r"(table + 4 * pair), "r"(entries) : "memory");
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(tables + pair * 128 + thread % 32 * 4), "r"(entries) : "memory");
   }
 }
 

@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
   extern __shared__ __align__(128) unsigned char smem_storage[];
   make_scores(smem_storage, q, k, s, M, N, [&](shared_address table) {
 //% if dequant == 'table'
-    fill_table<threads>(table, threadIdx.x);
+    fill_tables<threads>(table, threadIdx.x);
 //% end
     const float scale = score_scale(q_scale, k_scale, blockIdx.z) * (QueryDecoder::unit * KeyDecoder::unit);
     return Decoders{QueryDecoder(), KeyDecoder(table), scale};
