@@ -76,6 +76,9 @@ struct Timing {
   Conditions conditions = {};
 };
 
+/// What stands in the reason of a wrong answer before the short form of its diagnosis.
+inline constexpr const char* kLooksLike = "; looks like: ";
+
 struct Evaluation {
   Verdict verdict = Verdict::harness_failed;
   std::string reason;
