@@ -37,6 +37,7 @@ struct Request {
   std::vector<std::string> only;
   std::string database = kDefaultDatabase;
   std::string templates;
+  bool without_probes = false;
   bool json = false;
 };
 
@@ -56,9 +57,18 @@ DeviceInfo device_for(const Claim& claim, const std::string& asked) {
   return find_device("auto");
 }
 
+/// Whether the templates that came with a kernel still give its source: then they have its probes, too.
+bool is_as_rendered(const Claim& claim) {
+  return std::ranges::none_of(claim.programs, [&](const Program& program) {
+    return lines_of(claim.tree, claim.task, claim.family, claim.genome, claim.target.options, program,
+                    claim.device.facts)
+        .empty();
+  });
+}
+
 /// A stored candidate was evaluated with its run's salt: its wrong case comes again.
-Diagnosed diagnose_claim(const Claim& claim, const std::string& asked, std::uint64_t salt) {
-  const DeviceInfo device = device_for(claim, asked);
+Diagnosed diagnose_claim(const Claim& claim, const Request& request, std::uint64_t salt) {
+  const DeviceInfo device = device_for(claim, request.device);
   PipelineOptions options;
   options.task = claim.task;
   options.tree = claim.tree;
@@ -68,7 +78,14 @@ Diagnosed diagnose_claim(const Claim& claim, const std::string& asked, std::uint
   const auto make = [&](const Target& target) {
     return with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
   };
-  return {claim.origin, claim.task.name, device, Diagnostician(options).diagnose(make)};
+  Diagnostician diagnostician(options);
+  DiagnosisSubject subject{make, {}};
+  if (!request.without_probes && diagnostician.stages().probed.contains(claim.family.name) && is_as_rendered(claim))
+    subject.make_probed = [&](const Target& target) {
+      return make_probed_candidate(claim.tree, claim.task, claim.family, claim.genome, target, claim.device.facts,
+                                   diagnostician.stages());
+    };
+  return {claim.origin, claim.task.name, device, diagnostician.diagnose(subject)};
 }
 
 std::string joined(const std::vector<std::string>& phrases) {
@@ -102,6 +119,16 @@ std::string attempts_text(const std::vector<Attempt>& attempts, const Terminal& 
   return table.text(terminal, 2);
 }
 
+std::string probes_text(const std::vector<ProbedValues>& probes, const Terminal& terminal) {
+  Table table({{"probe"}, {""}, {"values"}, {"looks like"}});
+  for (const ProbedValues& probe : probes) {
+    const std::string look = probe.wrong ? fmt::format("{}; {}", probe.wrong->why, short_form(*probe.wrong)) : "";
+    table.add({probe.name, probe.wrong ? "wrong" : "right", probe.about, look},
+              probe.wrong ? Style::bad : Style::plain);
+  }
+  return table.text(terminal, 2);
+}
+
 std::string diagnosis_text(const Diagnosed& diagnosed, const Terminal& terminal) {
   const Diagnosis& diagnosis = diagnosed.diagnosis;
   std::string text = fmt::format("{}: {} on {}\n", diagnosed.origin, diagnosed.task, diagnosed.device.id);
@@ -120,6 +147,7 @@ std::string diagnosis_text(const Diagnosed& diagnosed, const Terminal& terminal)
   facts.add({"first wrong stage", stage}, Style::bad);
   add_answer(facts, *diagnosis.wrong);
   text += facts.text(terminal, 2);
+  if (!diagnosis.probes.empty()) text += "\n" + probes_text(diagnosis.probes, terminal);
   if (diagnosis.attempts.empty()) return text;
   text += "\n" + attempts_text(diagnosis.attempts, terminal);
   const Attempt& last = diagnosis.attempts.back();
@@ -164,6 +192,11 @@ Json diagnosis_json(const Diagnosis& diagnosis) {
                                       : Json(nullptr);
   json["wrong"] = diagnosis.wrong ? answer_json(*diagnosis.wrong) : Json(nullptr);
   json["stage"] = diagnosis.stage.empty() ? Json(nullptr) : Json(diagnosis.stage);
+  json["probes"] = Json::array();
+  for (const ProbedValues& probe : diagnosis.probes)
+    json["probes"].push_back({{"name", probe.name},
+                              {"values", probe.about},
+                              {"wrong", probe.wrong ? answer_json(*probe.wrong) : Json(nullptr)}});
   json["isolations"] = Json::array();
   for (const Attempt& attempt : diagnosis.attempts) {
     json["isolations"].push_back({{"stage", attempt.stage},
@@ -195,11 +228,11 @@ std::vector<Diagnosed> diagnose_kernels(const Request& request) {
     if (!was_built(restored.row.evaluation.verdict))
       throw usage_error(fmt::format("candidate {} gave no answer: it is {} ({})", id,
                                     name_of(restored.row.evaluation.verdict), restored.row.evaluation.reason));
-    all.push_back(diagnose_claim(claim_of(restored), request.device, restored.row.evaluation.salt));
+    all.push_back(diagnose_claim(claim_of(restored), request, restored.row.evaluation.salt));
     return all;
   }
   for (const Claim& claim : exported_claims(request.subject))
-    all.push_back(diagnose_claim(claim, request.device, fresh_salt()));
+    all.push_back(diagnose_claim(claim, request, fresh_salt()));
   return all;
 }
 
@@ -262,7 +295,7 @@ int diagnose_task(const Request& request, const SourceTree& tree) {
   std::string notice;
   const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
   if (!notice.empty()) write_to_stderr(notice + "\n");
-  const DiagnosisScore score = score_diagnosis(tree, task, device, request.only);
+  const DiagnosisScore score = score_diagnosis(tree, task, device, request.only, !request.without_probes);
   fmt::print("{}", request.json ? score_document(score) : score_text(score, terminal_of(stdout)));
   return score.right() == score.counted() ? kDone : kNothingValid;
 }
@@ -301,6 +334,8 @@ void add_diagnose(CLI::App& app, Invocation& invocation) {
   command->add_option("--only", request->only, "Of a task: only these mutants and controls")
       ->delimiter(',')
       ->type_name("A,B");
+  command->add_flag("--without-probes", request->without_probes,
+                    "Look at answers alone, also where a kernel has probes");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);

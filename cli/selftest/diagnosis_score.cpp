@@ -52,7 +52,7 @@ std::size_t DiagnosisScore::right() const {
 }
 
 DiagnosisScore score_diagnosis(const SourceTree& tree, const Task& task, const DeviceInfo& device,
-                               const std::vector<std::string>& only) {
+                               const std::vector<std::string>& only, bool probes) {
   DiagnosisScore score{.task = task.name, .device = device, .mutants = {}};
   std::map<Bindings, std::vector<Mutant>> by_options;
   for (Mutant& mutant : chosen(load_mutants(tree, task), only))
@@ -67,7 +67,13 @@ DiagnosisScore score_diagnosis(const SourceTree& tree, const Task& task, const D
       const auto make = [&](const Target& target) {
         return make_candidate(planted->tree, task, planted->family, planted->genome, target, facts_of(device.limits));
       };
-      score.mutants.push_back({mutant, diagnostician.diagnose(make)});
+      DiagnosisSubject subject{make, {}};
+      if (probes && diagnostician.stages().probed.contains(planted->family.name))
+        subject.make_probed = [&](const Target& target) {
+          return make_probed_candidate(planted->tree, task, planted->family, planted->genome, target,
+                                       facts_of(device.limits), diagnostician.stages());
+        };
+      score.mutants.push_back({mutant, diagnostician.diagnose(subject)});
     }
   }
   if (score.mutants.empty()) {

@@ -28,9 +28,10 @@ struct DiagnosisScore {
   std::size_t right() const;  ///< Of those counted.
 };
 
-/// Diagnoses the mutants of a task that have a planted stage, and its controls. `only`: names; empty: all. Left out is
-/// what the device cannot run. Throws usage_error when nothing is left.
+/// Diagnoses the mutants of a task that have a planted stage, and its controls. `only`: names; empty: all. `probes`:
+/// whether kernels that have probes use them. Left out is what the device cannot run. Throws usage_error when nothing
+/// is left.
 DiagnosisScore score_diagnosis(const SourceTree& tree, const Task& task, const DeviceInfo& device,
-                               const std::vector<std::string>& only);
+                               const std::vector<std::string>& only, bool probes);
 
 }  // namespace evo::cli

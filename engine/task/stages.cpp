@@ -6,9 +6,12 @@
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/expression/json_place.h"
+#include "engine/task/argument.h"
+#include "engine/task/template.h"
 
 namespace evo {
 namespace {
@@ -42,20 +45,64 @@ InputEdit read_edit(const std::string& input, const std::string& words, const Js
 class Loader {
  public:
   Loader(const SourceTree& tree, const Task& task, const Bindings& options)
-      : task_(task), options_(options), root_(JsonPlace::read(tree, task.name + "/" + kStagesFile)) {}
+      : tree_(tree), task_(task), options_(options), root_(JsonPlace::read(tree, task.name + "/" + kStagesFile)) {}
 
   Stages load() {
-    root_.allow_only({"stages", "isolations"});
+    root_.allow_only({"stages", "isolations", "probes"});
     for (const JsonPlace& place : root_.at("stages").items()) {
       place.allow_only({"name", "about"});
       stages_.stages.push_back({place.at("name").text(), place.at("about").text()});
       if (!names_.insert(stages_.stages.back().name).second) place.at("name").fail("this stage is there twice");
     }
     for (const JsonPlace& place : root_.at("isolations").items()) stages_.isolations.push_back(isolation(place));
+    if (const auto probes = root_.find("probes")) read_probes(*probes);
     return std::move(stages_);
   }
 
  private:
+  void read_probes(const JsonPlace& place) {
+    place.allow_only({"values", "kernels", "reference"});
+    Task task = task_;
+    task.outputs.clear();
+    for (const JsonPlace& value : place.at("values").items()) {
+      stages_.probes.push_back(probe(value));
+      task.outputs.push_back(stages_.probes.back().tensor);
+    }
+    for (const auto& [family, kernel] : place.at("kernels").members()) stages_.probed[family] = kernel.text();
+    const JsonPlace reference = place.at("reference");
+    reference.allow_only({"kernel", "grid", "block", "arguments"});
+    task.reference = task.name + "/stages.cu";
+    if (!tree_.contains(task.reference)) reference.fail(task.reference + " is missing");
+    task.reference_kernel = reference.at("kernel").text();
+    dims(reference.at("grid"), task.reference_grid);
+    dims(reference.at("block"), task.reference_block);
+    task.reference_arguments.clear();
+    for (const JsonPlace& argument : reference.at("arguments").items())
+      task.reference_arguments.push_back(argument.read_as(parse_argument));
+    stages_.probe_task = std::move(task);
+  }
+
+  Probe probe(const JsonPlace& place) const {
+    place.allow_only({"name", "about", "dims", "stages", "tolerance"});
+    Probe probe;
+    probe.tensor.name = place.at("name").text();
+    probe.about = place.at("about").text();
+    for (const JsonPlace& dim : place.at("dims").items()) probe.tensor.dims.push_back(dim.expression());
+    for (const JsonPlace& stage : place.at("stages").items()) {
+      probe.stages.push_back(stage.text());
+      if (!names_.contains(stage.text())) stage.fail("this is none of the stages");
+    }
+    if (probe.stages.empty()) place.at("stages").fail("at least one stage is needed");
+    probe.tolerance = place.at("tolerance").number();
+    return probe;
+  }
+
+  static void dims(const JsonPlace& place, Expression (&into)[3]) {
+    const std::vector<JsonPlace> items = place.items();
+    if (items.size() != 3) place.fail("three dimensions are needed");
+    for (std::size_t i = 0; i < 3; ++i) into[i] = items[i].expression();
+  }
+
   Isolation isolation(const JsonPlace& place) const {
     place.allow_only({"stage", "about", "shape", "regime", "inputs", "free", "check", "tolerance"});
     Isolation isolation;
@@ -107,6 +154,7 @@ class Loader {
     place.fail("expected \"row\" or \"matrix\"");
   }
 
+  const SourceTree& tree_;
   const Task& task_;
   const Bindings& options_;
   JsonPlace root_;
@@ -162,6 +210,23 @@ Stages usual_stages(const Task& task, const Bindings& options) {
 Stages load_stages(const SourceTree& tree, const Task& task, const Bindings& options) {
   if (!tree.contains(task.name + "/" + kStagesFile)) return usual_stages(task, options);
   return Loader(tree, task, options).load();
+}
+
+Candidate make_probed_candidate(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,
+                                const Target& target, const Bindings& facts, const Stages& stages) {
+  Task with_probes = task;
+  Family probed = family;
+  Bindings known = facts;
+  known.insert_or_assign(kProbing, true);
+  std::vector<ArgumentSpec> addresses;
+  for (const Probe& probe : stages.probes) {
+    with_probes.outputs.push_back(probe.tensor);
+    addresses.push_back(parse_argument(probe.tensor.name));
+  }
+  for (LaunchSpec& launch : probed.launches)
+    if (launch.kernel == stages.probed.at(family.name))
+      launch.arguments.insert(launch.arguments.begin(), addresses.begin(), addresses.end());
+  return make_candidate(tree, with_probes, probed, genome, target, known);
 }
 
 }  // namespace evo

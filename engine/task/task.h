@@ -136,7 +136,7 @@ struct Task {
       false;         ///< The reference is a genome of the task's own: it shows that the others agree with it.
   SourceTree files;  ///< Of draws `@FILE`, by their path within the task's folder.
   /// xxh3 over every file under the task's folder but its mutants and stages, and over those of include/ that they
-  /// name: rows of another hash never compete.
+  /// name, without their probes: rows of another hash never compete.
   std::string hash;
 
   const Shape& shape(std::string_view name) const;          ///< Throws usage_error listing the names there are.
@@ -147,9 +147,6 @@ struct Task {
 
 /// The names of the tasks in the tree, sorted.
 std::vector<std::string> task_names(const SourceTree& tree);
-
-/// TASK/stages.json (engine/task/stages.h) says nothing about what is computed either.
-inline constexpr const char* kStagesFile = "stages.json";
 
 /// Whether a file of the tree belongs to a task's mutants: such files say nothing about what is computed or how, so
 /// they are no part of the task's hash.

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 #include <variant>
 
+#include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/calibration.h"
 #include "engine/task/limits.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/numbers/elements.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/isolated_case.h"
@@ -21,6 +24,8 @@
 namespace evo {
 namespace {
 
+/// Probes that write more are left alone: isolating inputs are smaller.
+constexpr std::uint64_t kMostProbedBytes = 128 << 20;
 /// A single row may err by this many times the limit of the whole answer.
 constexpr double kRowFactor = 4;
 
@@ -62,10 +67,15 @@ struct Diagnostician::Impl {
     grid.oracles = std::make_unique<ExtraOracles>(grid.options, grid.plan, nullptr);
   }
 
-  Diagnosis diagnose(const MakeCandidate& make) {
+  Diagnosis diagnose(const DiagnosisSubject& subject) {
     Diagnosis diagnosis;
-    const Case* wrong_case = first_wrong(make(options.target), diagnosis);
-    if (wrong_case != nullptr) isolate(make, *wrong_case, diagnosis);
+    const Case* wrong_case = first_wrong(subject.make(options.target), diagnosis);
+    if (wrong_case != nullptr) {
+      std::vector<std::string> suspects = all_stages();
+      if (subject.make_probed) suspects = probe(subject.make_probed, *wrong_case, diagnosis);
+      isolate(subject.make, *wrong_case, suspects, diagnosis);
+      if (diagnosis.stage.empty() && suspects.size() < stages.stages.size()) diagnosis.stage = suspects.back();
+    }
     const auto stage = std::ranges::find(stages.stages, diagnosis.stage, &Stage::name);
     if (stage != stages.stages.end()) diagnosis.about = stage->about;
     return diagnosis;
@@ -92,8 +102,101 @@ struct Diagnostician::Impl {
     return nullptr;
   }
 
-  /// The stage of the first isolation whose answer is wrong.
-  void isolate(const MakeCandidate& make, const Case& like, Diagnosis& diagnosis) {
+  std::vector<std::string> all_stages() const {
+    std::vector<std::string> names;
+    for (const Stage& stage : stages.stages) names.push_back(stage.name);
+    return names;
+  }
+
+  // ---- Probes
+
+  /// The stages of the first wrong probe. When all probes are right: those that none looks at. All stages when the
+  /// probes say nothing.
+  std::vector<std::string> probe(const MakeCandidate& make_probed, const Case& one, Diagnosis& diagnosis) {
+    Target target = options.target;
+    target.timed = target.validated = {one.shape};
+    const Candidate candidate = make_probed(target);
+    const Plan& plan = candidate.programs.front().plans.at(one.shape.name);
+    std::vector<std::byte> outputs;
+    if (protocol::output_bytes(plan) > kMostProbedBytes || load(candidate) || run(candidate, one, outputs))
+      return all_stages();
+    const Plan reference = reference_plan_of(one, target);
+    const std::vector<std::byte> wanted = run_reference(one, target);
+    std::vector<std::string> unprobed = all_stages();
+    for (const Probe& probe : stages.probes) {
+      const std::vector<double> got = floats_of(plan, probe.tensor.name, outputs);
+      const std::vector<double> want = floats_of(reference, probe.tensor.name, wanted);
+      if (std::ranges::none_of(got, [](double value) { return std::isfinite(value); })) continue;
+      ProbedValues& values = diagnosis.probes.emplace_back(ProbedValues{probe.tensor.name, probe.about, {}});
+      values.wrong = compared(probe, one, got, want);
+      if (values.wrong) return probe.stages;
+      std::erase_if(unprobed, [&](const std::string& stage) {
+        return std::ranges::find(probe.stages, stage) != probe.stages.end();
+      });
+    }
+    return diagnosis.probes.empty() || unprobed.empty() ? all_stages() : unprobed;
+  }
+
+  Program probe_reference(const Case& one, const Target& target) const {
+    const Bindings specialisation = specialisations_of(options.task, target).front();
+    return reference_program(options.tree, *stages.probe_task, target.options, specialisation, {one.shape});
+  }
+
+  Plan reference_plan_of(const Case& one, const Target& target) const {
+    return probe_reference(one, target).plans.at(one.shape.name);
+  }
+
+  std::vector<std::byte> run_reference(const Case& one, const Target& target) {
+    Candidate reference;
+    reference.programs.push_back(probe_reference(one, target));
+    std::vector<std::byte> outputs;
+    std::optional<Failure> failure = load(reference);
+    if (!failure) failure = run(reference, one, outputs);
+    if (failure) throw usage_error(fmt::format("{}: {}", stages.probe_task->reference, failure->reason));
+    return outputs;
+  }
+
+  static std::vector<double> floats_of(const Plan& plan, const std::string& name,
+                                       const std::vector<std::byte>& outputs) {
+    std::vector<double> values;
+    std::size_t offset = 0;
+    for (const PlanTensor& tensor : plan.tensors) {
+      if (!tensor.output) continue;
+      if (tensor.name == name)
+        for (std::uint64_t i = 0; i < tensor.bytes / sizeof(float); ++i)
+          values.push_back(as_double(load_at(DType::f32, outputs.data() + offset, i)));
+      offset += tensor.bytes;
+    }
+    return values;
+  }
+
+  /// What the reference leaves unwritten has no meaning: a masked score.
+  std::optional<WrongAnswer> compared(const Probe& probe, const Case& one, std::vector<double> got,
+                                      std::vector<double> want) const {
+    for (std::size_t i = 0; i < want.size(); ++i)
+      if (!std::isfinite(want[i])) got[i] = want[i] = 0;
+    Bindings known = options.target.options;
+    for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
+    Limits limits;
+    limits.relative_l2 = probe.tolerance;
+    limits.row_l2 = kRowFactor * probe.tolerance;
+    const ExpectedOutput expected = as_expected(want);
+    const ExpectedOutput written = as_expected(got);
+    ComparedOutput output{probe.tensor.name, limits, {}};
+    const std::vector<std::int64_t> dims = dims_of(probe.tensor, known);
+    output.difference = compare(DType::f32, written.bytes, expected, limits, static_cast<std::uint64_t>(dims.back()));
+    output.got_dtype = DType::f32;
+    output.got = written.bytes;
+    output.want = &expected;
+    output.elements = want.size();
+    return wrong_answer(*stages.probe_task, options.target.options, one, output);
+  }
+
+  // ---- Isolating inputs
+
+  /// The stage of the first isolation of a suspect whose answer is wrong.
+  void isolate(const MakeCandidate& make, const Case& like, const std::vector<std::string>& suspects,
+               Diagnosis& diagnosis) {
     std::vector<Case> cases;
     for (const Isolation& isolation : stages.isolations)
       cases.push_back(isolated_case(options.task, options.target.options, isolation, like, options.salt));
@@ -103,6 +206,7 @@ struct Diagnostician::Impl {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const Case& one = cases[i];
       const Isolation& isolation = stages.isolations[i];
+      if (std::ranges::find(suspects, isolation.stage) == suspects.end()) continue;
       Attempt& attempt = diagnosis.attempts.emplace_back(
           Attempt{isolation.stage, isolation.about, one.shape.name, one.regime.name, {}, {}});
       std::vector<std::byte> outputs;
@@ -224,8 +328,12 @@ struct Diagnostician::Impl {
 Diagnostician::Diagnostician(const PipelineOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 Diagnostician::~Diagnostician() = default;
 
-Diagnosis Diagnostician::diagnose(const MakeCandidate& make) {
-  return impl_->diagnose(make);
+Diagnosis Diagnostician::diagnose(const DiagnosisSubject& subject) {
+  return impl_->diagnose(subject);
+}
+
+const Stages& Diagnostician::stages() const {
+  return impl_->stages;
 }
 
 }  // namespace evo

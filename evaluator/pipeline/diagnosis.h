@@ -25,6 +25,13 @@ struct Attempt {
   std::optional<Failure> failure = {};  ///< It did not run to its end.
 };
 
+/// One probe that was compared in the wrong case.
+struct ProbedValues {
+  std::string name;
+  std::string about;
+  std::optional<WrongAnswer> wrong;  ///< Empty: right.
+};
+
 /// Where a candidate goes wrong.
 struct Diagnosis {
   std::optional<Failure> failure;    ///< It does not build, load or run: there is no answer to look at.
@@ -32,11 +39,18 @@ struct Diagnosis {
   std::optional<WrongAnswer> wrong;  ///< The first wrong case of the grid. Neither: every case is right.
   std::string stage;                 ///< The first wrong one; empty when none can be named.
   std::string about;                 ///< Of that stage.
-  std::vector<Attempt> attempts;     ///< In order; the last one named the stage.
+  std::vector<ProbedValues> probes;  ///< In order, up to the first wrong one. Empty: the kernel has none.
+  std::vector<Attempt> attempts;     ///< In order; when the last one is wrong, it named the stage.
 };
 
 /// The candidate for a target: its programs with plans for every shape.
 using MakeCandidate = std::function<Candidate(const Target& target)>;
+
+/// A candidate, and the same with its probes (make_probed_candidate) where it has some; else that is empty.
+struct DiagnosisSubject {
+  MakeCandidate make;
+  MakeCandidate make_probed;
+};
 
 /// Diagnoses candidates of one task, target and device one after another, in worker processes of its own.
 class Diagnostician {
@@ -46,7 +60,9 @@ class Diagnostician {
   ~Diagnostician();
 
   /// Throws usage_error for a reference that fails, machine_error when no worker can be started.
-  Diagnosis diagnose(const MakeCandidate& make);
+  Diagnosis diagnose(const DiagnosisSubject& subject);
+
+  const Stages& stages() const;
 
  private:
   struct Impl;

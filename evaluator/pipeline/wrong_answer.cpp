@@ -37,12 +37,6 @@ std::vector<NamedDim> named_dims(const Tensor& tensor, const Bindings& known) {
   return dims;
 }
 
-ExpectedOutput as_expected(const std::vector<double>& numbers) {
-  ExpectedOutput expected{DType::f32, std::vector<std::byte>(numbers.size() * sizeof(float))};
-  for (std::uint64_t i = 0; i < numbers.size(); ++i) store_at(DType::f32, expected.bytes.data(), i, numbers[i]);
-  return expected;
-}
-
 double root_mean_square(const std::vector<double>& numbers) {
   double sum = 0;
   for (const double number : numbers) sum += number * number;
@@ -57,6 +51,12 @@ Tolerance tolerance_of(const Limits& limits, const std::vector<double>& want) {
 }
 
 }  // namespace
+
+ExpectedOutput as_expected(const std::vector<double>& numbers) {
+  ExpectedOutput expected{DType::f32, std::vector<std::byte>(numbers.size() * sizeof(float))};
+  for (std::uint64_t i = 0; i < numbers.size(); ++i) store_at(DType::f32, expected.bytes.data(), i, numbers[i]);
+  return expected;
+}
 
 std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& options, const Case& one,
                                         const ComparedOutput& output, FreeFactor free) {

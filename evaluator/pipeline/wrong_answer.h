@@ -20,6 +20,9 @@ struct WrongAnswer {
   ErrorShape error;
 };
 
+/// Numbers as an oracle in f32.
+ExpectedOutput as_expected(const std::vector<double>& numbers);
+
 /// The answer to a case, if an output breaks its limits when a factor of each group may differ.
 std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& options, const Case& one,
                                         const ComparedOutput& output, FreeFactor free = FreeFactor::none);
