@@ -118,8 +118,9 @@ struct Diagnostician::Impl {
     const Candidate candidate = make_probed(target);
     const Plan& plan = candidate.programs.front().plans.at(one.shape.name);
     std::vector<std::byte> outputs;
-    if (protocol::output_bytes(plan) > kMostProbedBytes || load(candidate) || run(candidate, one, outputs))
-      return all_stages();
+    if (protocol::output_bytes(plan) > kMostProbedBytes) return all_stages();
+    if (auto f = load(candidate)) { fprintf(stderr, "LOAD %s\n", f->reason.c_str()); return all_stages(); }
+    if (auto f = run(candidate, one, outputs)) { fprintf(stderr, "RUN %s\n", f->reason.c_str()); return all_stages(); }
     const Plan reference = reference_plan_of(one, target);
     const std::vector<std::byte> wanted = run_reference(one, target);
     std::vector<std::string> unprobed = all_stages();

@@ -45,11 +45,12 @@ class Along {
     const std::vector<std::uint64_t> hit = indices();
     if (hit.empty() || hit.size() == dim_.size) return {};
     const bool run = hit.back() - hit.front() + 1 == hit.size();
+    const std::string tile = run && hit.back() + 1 == dim_.size ? edge(hit.front()) : "";
+    if (hit.size() == 1) return fmt::format("only {} {} of {}{}", dim_.name, hit.front(), dim_.size, tile);
     if (run && hit.back() + 1 == dim_.size) {
       return fmt::format("{} {} to {}, the last {} of {}{}", dim_.name, hit.front(), hit.back(), hit.size(), dim_.size,
-                         edge(hit.front()));
+                         tile);
     }
-    if (hit.size() == 1) return fmt::format("only {} {} of {}", dim_.name, hit.front(), dim_.size);
     if (run) return fmt::format("{} {} to {} of {}", dim_.name, hit.front(), hit.back(), dim_.size);
     if (const std::string periodic = residues(hit); !periodic.empty()) return periodic;
     if (hit.size() <= kMostNamed) return fmt::format("only {} {} of {}", dim_.name, joined(hit), dim_.size);

@@ -119,7 +119,7 @@ TEST_CASE("errors in one head, in a last partial tile and at every second column
                              }),
                              want));
   };
-  CHECK_THAT(spoilt([](auto h, auto, auto) { return h == 1; }), ContainsSubstring("H 1 to 1, the last 1 of 2"));
+  CHECK_THAT(spoilt([](auto h, auto, auto) { return h == 1; }), ContainsSubstring("only H 1 of 2"));
   CHECK_THAT(spoilt([](auto, auto r, auto) { return r >= 64; }), ContainsSubstring("partly filled tile of 64"));
   CHECK_THAT(spoilt([](auto, auto, auto c) { return c % 2 == 1; }), ContainsSubstring("only D % 2 = 1"));
   CHECK_THAT(spoilt([](auto, auto, auto c) { return c / 2 % 4 == 2; }), ContainsSubstring("only D % 8 = 4, 5"));

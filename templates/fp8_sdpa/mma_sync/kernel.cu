@@ -59,13 +59,6 @@ constexpr float lowest_score = -1e30f;  // stands for minus infinity: difference
 // sight, and the others are all but equal.
 constexpr float smallest_scale = 1e-20f;
 
-//% probe
-constexpr float score_unit = 1.0f / (1.4426950408889634f * units_per_octave);  // of row_max, in natural logarithms
-constexpr float weight_of_one = ${pv_math == 'e4m3' ? p_exponent : 0} * 0.6931471805599453f;
-__device__ float* probed_sums;
-__device__ float* probed_rows;
-
-//% end
 struct Output {
 //% if kv_split > 1
   float* partial_o;  // [split][row of all heads][head_dim], not normalised
@@ -80,6 +73,13 @@ struct Output {
 
 //% slot exponential
 
+//% probe
+constexpr float score_unit = 1.0f / (1.4426950408889634f * units_per_octave);  // of row_max, in natural logarithms
+constexpr float weight_of_one = ${pv_math == 'e4m3' ? p_exponent : 0} * 0.6931471805599453f;
+__device__ float* probed_sums;
+__device__ float* probed_rows;
+
+//% end
 //% if kv_split > 1
 // The maximum of a row before its shares are merged.
 constexpr float lowest_max = lowest_score;
