@@ -36,8 +36,10 @@ InputEdit read_edit(const std::string& input, const std::string& words, const Js
       edit.columns = true;
     else if (word == "matrices")
       edit.matrices = true;
+    else if (word == "ramp")
+      edit.ramp = true;
     else
-      place.fail(fmt::format("'{}' is none of zero, equal, rows, columns, matrices", word));
+      place.fail(fmt::format("'{}' is none of zero, equal, rows, columns, matrices, ramp", word));
   }
   return edit;
 }

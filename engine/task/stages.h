@@ -28,6 +28,7 @@ struct InputEdit {
   bool rows = false;      ///< Each row (last dim) holds one value.
   bool columns = false;   ///< All rows of a matrix (last two dims) are the first one.
   bool matrices = false;  ///< All matrices are the first one.
+  bool ramp = false;      ///< Element i is multiplied by i + 1: for scales, which a mistake else hardly changes.
 };
 
 /// Inputs under which a wrong answer means that one stage is wrong, if those of the isolations before are right.

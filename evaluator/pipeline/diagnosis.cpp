@@ -118,16 +118,16 @@ struct Diagnostician::Impl {
     const Candidate candidate = make_probed(target);
     const Plan& plan = candidate.programs.front().plans.at(one.shape.name);
     std::vector<std::byte> outputs;
-    if (protocol::output_bytes(plan) > kMostProbedBytes) return all_stages();
-    if (auto f = load(candidate)) { fprintf(stderr, "LOAD %s\n", f->reason.c_str()); return all_stages(); }
-    if (auto f = run(candidate, one, outputs)) { fprintf(stderr, "RUN %s\n", f->reason.c_str()); return all_stages(); }
+    if (protocol::output_bytes(plan) > kMostProbedBytes || load(candidate) || run(candidate, one, outputs))
+      return all_stages();
     const Plan reference = reference_plan_of(one, target);
     const std::vector<std::byte> wanted = run_reference(one, target);
     std::vector<std::string> unprobed = all_stages();
     for (const Probe& probe : stages.probes) {
       const std::vector<double> got = floats_of(plan, probe.tensor.name, outputs);
-      const std::vector<double> want = floats_of(reference, probe.tensor.name, wanted);
+      std::vector<double> want = floats_of(reference, probe.tensor.name, wanted);
       if (std::ranges::none_of(got, [](double value) { return std::isfinite(value); })) continue;
+      leave_out_unbegun(*diagnosis.wrong, got, want);
       ProbedValues& values = diagnosis.probes.emplace_back(ProbedValues{probe.tensor.name, probe.about, {}});
       values.wrong = compared(probe, one, got, want);
       if (values.wrong) return probe.stages;
@@ -136,6 +136,19 @@ struct Diagnostician::Impl {
       });
     }
     return diagnosis.probes.empty() || unprobed.empty() ? all_stages() : unprobed;
+  }
+
+  /// Where a whole row of the answer is missing and its probe, too, the row was never begun: that says nothing about
+  /// the stage of the probe. Rows of a probe are those of the answer, whatever number of values each has.
+  static void leave_out_unbegun(const WrongAnswer& answer, const std::vector<double>& got, std::vector<double>& want) {
+    const std::uint64_t rows = answer.missing_rows.size();
+    if (rows == 0 || got.size() % rows != 0) return;
+    const std::uint64_t row = got.size() / rows;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      const auto begin = static_cast<std::ptrdiff_t>(i * row), end = static_cast<std::ptrdiff_t>((i + 1) * row);
+      const bool begun = std::any_of(got.begin() + begin, got.begin() + end, [](double x) { return std::isfinite(x); });
+      if (answer.missing_rows[i] && !begun) std::fill(want.begin() + begin, want.begin() + end, std::nan(""));
+    }
   }
 
   Program probe_reference(const Case& one, const Target& target) const {

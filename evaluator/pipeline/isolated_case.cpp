@@ -36,6 +36,10 @@ void apply(const InputRecipe& input, const InputEdit& edit, std::span<std::byte>
   // A source never comes after what is taken from it.
   for (std::uint64_t i = 0; i < input.elements; ++i)
     store_at(input.dtype, content.data(), i, load_at(input.dtype, content.data(), source_of(input, edit, i)));
+  if (!edit.ramp) return;
+  for (std::uint64_t i = 0; i < input.elements; ++i)
+    store_at(input.dtype, content.data(), i,
+             as_double(load_at(input.dtype, content.data(), i)) * static_cast<double>(i + 1));
 }
 
 /// The recipe whose inputs are these bytes.

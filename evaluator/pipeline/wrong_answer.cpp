@@ -37,6 +37,14 @@ std::vector<NamedDim> named_dims(const Tensor& tensor, const Bindings& known) {
   return dims;
 }
 
+std::vector<bool> missing_rows(const std::vector<double>& got, const std::vector<NamedDim>& dims) {
+  const std::uint64_t row = dims.empty() ? 1 : dims.back().size;
+  std::vector<bool> missing(got.size() / row, true);
+  for (std::uint64_t i = 0; i < got.size(); ++i)
+    if (std::isfinite(got[i])) missing[i / row] = false;
+  return missing;
+}
+
 double root_mean_square(const std::vector<double>& numbers) {
   double sum = 0;
   for (const double number : numbers) sum += number * number;
@@ -80,7 +88,8 @@ std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& option
                      output.name,
                      dims,
                      *why,
-                     error_shape(got, want, dims, tolerance_of(output.limits, want))};
+                     error_shape(got, want, dims, tolerance_of(output.limits, want)),
+                     missing_rows(got, dims)};
 }
 
 std::string short_form(const WrongAnswer& wrong) {

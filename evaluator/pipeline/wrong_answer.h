@@ -18,6 +18,7 @@ struct WrongAnswer {
   std::vector<NamedDim> dims;
   std::string why;  ///< The limit that is broken.
   ErrorShape error;
+  std::vector<bool> missing_rows = {};  ///< By row (last dim): no element is finite.
 };
 
 /// Numbers as an oracle in f32.

@@ -67,6 +67,13 @@ TEST_CASE("rows, columns and matrices repeat their first element, row and matrix
   }
 }
 
+TEST_CASE("a ramp sets elements apart") {
+  const std::vector<double> drawn = values_of(case_of({}));
+  const std::vector<double> ramp = values_of(case_of(with({.input = "x", .ramp = true})));
+  for (std::size_t i = 0; i < drawn.size(); ++i)
+    CHECK(ramp[i] == static_cast<double>(static_cast<float>(drawn[i] * static_cast<double>(i + 1))));
+}
+
 TEST_CASE("an isolation may have a shape and a regime of its own") {
   Isolation isolation;
   isolation.shape = {{"S", std::int64_t{5}}};
