@@ -527,7 +527,7 @@ std::string without_probes(std::string_view source) {
   for (std::string_view left = source; !left.empty();) {
     const std::string_view line = left.substr(0, left.find('\n') == left.npos ? left.npos : left.find('\n') + 1);
     left.remove_prefix(line.size());
-    const auto directive = directive_of(line);
+    const auto directive = directive_of(line.substr(0, line.find_last_not_of("\r\n") + 1));
     const std::string_view word = directive ? directive->word : std::string_view();
     if (word == "probe" || (open > 0 && (word == "if" || word == "for"))) ++open;
     if (open == 0) rest += line;

@@ -74,7 +74,10 @@ class Along {
     return {};
   }
 
+  /// The period that leaves the smallest share of residues.
   std::string residues(const std::vector<std::uint64_t>& hit) const {
+    std::string text;
+    double least = 0.5;
     for (const std::uint64_t period : kPeriods) {
       if (dim_.size < 2 * period) break;
       std::vector<bool> there(period);
@@ -82,10 +85,12 @@ class Along {
       std::vector<std::uint64_t> residues;
       for (std::uint64_t r = 0; r < period; ++r)
         if (there[r]) residues.push_back(r);
-      if (2 * residues.size() > period || residues.size() > kMostNamed) continue;
-      return fmt::format("only {} % {} = {}", dim_.name, period, joined(residues));
+      const double share = static_cast<double>(residues.size()) / static_cast<double>(period);
+      if (residues.size() > kMostNamed || (text.empty() ? share > least : share >= least)) continue;
+      least = share;
+      text = fmt::format("only {} % {} = {}", dim_.name, period, joined(residues));
     }
-    return {};
+    return text;
   }
 
   const NamedDim& dim_;
