@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -35,11 +36,32 @@ bool is_identity(const Order& order) {
   return true;
 }
 
-/// The line that each line holds, when each is found and none twice. Its own place is tried first, so that equal lines
-/// do not look moved.
+/// Moves that have a name: neighbours exchanged, reversed, shifted round.
+std::vector<Order> named_orders(std::uint64_t lines) {
+  std::vector<Order> orders(1, Order(lines));
+  for (std::uint64_t i = 0; i < lines; ++i) orders[0][i] = std::min(i ^ 1, lines - 1);
+  if (lines % 2 == 1) orders.clear();
+  Order reversed(lines);
+  for (std::uint64_t i = 0; i < lines; ++i) reversed[i] = lines - 1 - i;
+  orders.push_back(std::move(reversed));
+  for (std::uint64_t shift = 1; shift < lines; ++shift) {
+    Order shifted(lines);
+    for (std::uint64_t i = 0; i < lines; ++i) shifted[i] = (i + shift) % lines;
+    orders.push_back(std::move(shifted));
+  }
+  return orders;
+}
+
+/// The line that each line holds, when each is found and none twice. A move that has a name is preferred; else its own
+/// place is tried first, so that equal lines do not look moved.
 std::optional<Order> order_of(std::uint64_t lines, std::uint64_t length,
                               const std::function<bool(std::uint64_t, std::uint64_t)>& same) {
   if (lines < 2 || lines * lines * length > kMostWork) return std::nullopt;
+  for (Order& order : named_orders(lines)) {
+    std::uint64_t i = 0;
+    while (i < lines && same(i, order[i])) ++i;
+    if (i == lines) return std::move(order);
+  }
   Order order(lines, lines);
   std::vector<bool> taken(lines);
   for (std::uint64_t i = 0; i < lines; ++i) {
@@ -136,6 +158,10 @@ std::string transposed(const Matrices& all) {
 }
 
 }  // namespace
+
+bool Tolerance::holds(double got, double want) const {
+  return std::abs(got - want) <= absolute + relative * std::abs(want);
+}
 
 std::string arrangement_of(std::span<const double> got, std::span<const double> want, const std::vector<NamedDim>& dims,
                            const Tolerance& tolerance) {

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <optional>
 
-#include "evaluator/pipeline/arrangement.h"
-
 namespace evo {
 namespace {
 
@@ -98,10 +96,6 @@ class Along {
 };
 
 }  // namespace
-
-bool Tolerance::holds(double got, double want) const {
-  return std::abs(got - want) <= absolute + relative * std::abs(want);
-}
 
 std::string place_text(std::uint64_t element, const std::vector<NamedDim>& dims) {
   std::vector<std::string> parts;

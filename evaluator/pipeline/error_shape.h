@@ -6,21 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/pipeline/arrangement.h"
+
 namespace evo {
-
-/// A dense array of numbers, the last dim innermost.
-struct NamedDim {
-  std::string name;  ///< "S", or "dim 2" where the task has an expression.
-  std::uint64_t size = 1;
-};
-
-/// What an element may differ by: `absolute` + `relative` |want|.
-struct Tolerance {
-  double absolute = 0;
-  double relative = 0;
-
-  bool holds(double got, double want) const;  ///< Never for a NaN.
-};
 
 /// How an output departs from what was wanted.
 struct ErrorShape {

@@ -73,15 +73,16 @@ std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& option
   for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
   const std::vector<NamedDim> dims = named_dims(*task.tensor(output.name), known);
   const std::vector<double> got = numbers_of(output.got_dtype, output.got, output.elements);
-  std::vector<double> want = numbers_of(output.want->dtype, output.want->bytes, output.elements);
+  const std::vector<double> want = numbers_of(output.want->dtype, output.want->bytes, output.elements);
   Difference difference = output.difference;
   if (free != FreeFactor::none && difference.not_finite == 0) {
-    want = with_free_factor(got, want, dims, free);
     const std::uint64_t row = dims.empty() ? 1 : dims.back().size;
-    difference = compare(output.got_dtype, output.got, as_expected(want), output.limits, row);
+    const ExpectedOutput scaled = as_expected(with_free_factor(got, want, dims, free));
+    difference = compare(output.got_dtype, output.got, scaled, output.limits, row);
   }
   const auto why = why_wrong(difference, output.limits);
   if (!why) return std::nullopt;
+  // What was wanted is shown as it is: a factor that fits nothing would only blur it.
   return WrongAnswer{one.shape.name,
                      one.regime.name,
                      one.seed,

@@ -44,7 +44,7 @@ TEST_CASE("a diagnosis names stage, element, got and reference, and what the err
 
 TEST_CASE("the kernel of a wrong answer is diagnosed by its number, and show has the short form") {
   const Bench bench;
-  write_toy_task(bench);
+  write_toy_task(bench, true);
   bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
   const nlohmann::json runs = bench.json({"runs", "1"});
   std::string wrong, right;
