@@ -263,12 +263,12 @@ std::string score_text(const DiagnosisScore& score, const Terminal& terminal) {
                one.diagnosis.stage, right, outcome_text(one)},
               right == "WRONG" ? Style::bad : Style::plain);
   }
-  const double share =
-      score.counted() == 0 ? 0 : 100.0 * static_cast<double>(score.right()) / static_cast<double>(score.counted());
-  return fmt::format(
-      "{} on {} ({}), mutants with a planted stage\n{}the right stage named for {} of {} wrong answers: "
-      "{:.1f} %\n",
-      score.task, score.device.id, score.device.name, table.text(terminal, 2), score.right(), score.counted(), share);
+  const std::string head = fmt::format("{} on {} ({}), mutants with a planted stage\n{}", score.task, score.device.id,
+                                       score.device.name, table.text(terminal, 2));
+  if (score.counted() == 0) return head + "no mutant with a planted stage gave a wrong answer\n";
+  return head + fmt::format("the right stage named for {} of {} wrong answers: {:.1f} %\n", score.right(),
+                            score.counted(),
+                            100.0 * static_cast<double>(score.right()) / static_cast<double>(score.counted()));
 }
 
 std::string score_document(const DiagnosisScore& score) {
@@ -297,7 +297,9 @@ int diagnose_task(const Request& request, const SourceTree& tree) {
   if (!notice.empty()) write_to_stderr(notice + "\n");
   const DiagnosisScore score = score_diagnosis(tree, task, device, request.only, !request.without_probes);
   fmt::print("{}", request.json ? score_document(score) : score_text(score, terminal_of(stdout)));
-  return score.right() == score.counted() ? kDone : kNothingValid;
+  const bool controls_right = std::ranges::all_of(
+      score.mutants, [](const DiagnosedMutant& one) { return !is_control(one.mutant) || one.right(); });
+  return score.right() == score.counted() && controls_right ? kDone : kNothingValid;
 }
 
 bool names_a_task(const std::string& subject) {
