@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "cli/commands/commands.h"
 #include "cli/subject/arguments.h"
@@ -54,10 +55,16 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, bool self_con
                                     row.ticket, row.run, row.recorded_at)});
   if (!row.note.empty()) facts.add({"note", one_line(row.note)});
   for (const auto& [path, text] : row.files) facts.add({"brings", path});
-  facts.add(
-      {"verdict", evaluation.reason.empty() ? std::string(name_of(evaluation.verdict))
-                                            : fmt::format("{}: {}", name_of(evaluation.verdict), evaluation.reason)},
-      evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
+  const std::size_t look = evaluation.reason.find(kLooksLike);
+  const std::string reason = evaluation.reason.substr(0, look);
+  facts.add({"verdict", reason.empty() ? std::string(name_of(evaluation.verdict))
+                                       : fmt::format("{}: {}", name_of(evaluation.verdict), reason)},
+            evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
+  if (look != std::string::npos) {
+    facts.add({"looks like", fmt::format("{} (evo diagnose {} names the stage)",
+                                         evaluation.reason.substr(look + std::string_view(kLooksLike).size()), row.id)},
+              Style::bad);
+  }
   if (self_consistent) facts.add({"reference", fmt::format("none: {}", kSelfConsistentOnly)}, Style::warning);
   if (evaluation.verdict == Verdict::valid) {
     facts.add({"latency", fmt::format("{} us {}{}", microseconds(evaluation.latency_us),

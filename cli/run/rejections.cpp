@@ -34,7 +34,7 @@ std::string_view without_case(std::string_view reason) {
 
 /// The reason without what tells candidates with the same fault apart. The line behind a file's name stays.
 std::string kind_of(std::string_view reason) {
-  reason = without_case(reason);
+  reason = without_case(reason.substr(0, reason.find(kLooksLike)));
   std::string kind;
   for (std::size_t i = 0; i < reason.size();) {
     const bool of_file = i > 1 && reason[i - 1] == ':' && std::isalpha(static_cast<unsigned char>(reason[i - 2])) != 0;

@@ -7,10 +7,9 @@
 #include <memory>
 #include <optional>
 
+#include "cli/selftest/planted.h"
 #include "cli/subject/lookup.h"
-#include "cli/text/suggest.h"
 #include "engine/base/error.h"
-#include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/random.h"
 #include "evaluator/pipeline/pipeline.h"
@@ -25,18 +24,6 @@ bool is_right(const SelftestRow& row, const std::string& kind) {
   const std::vector<Verdict>& expected = row.mutant.expected.at(kind);
   return std::ranges::find(expected, row.verdict) != expected.end() &&
          row.reason.find(row.mutant.says) != std::string::npos;
-}
-
-/// The legal genome nearest to the genes of a mutant; empty when the device cannot run its family.
-std::optional<Genome> genome_of(const Space& space, const Mutant& mutant) {
-  const auto runs_here = [&](const Family& family) { return family.name == mutant.family; };
-  if (std::ranges::none_of(space.families(), runs_here)) return std::nullopt;
-  Rng rng(0);
-  std::optional<Genome> genome = space.complete({mutant.family, mutant.genes}, mutant.kept, rng);
-  if (!genome) {
-    throw usage_error(fmt::format("mutant {} of {}: no legal genome has its genes", mutant.name, mutant.family));
-  }
-  return genome;
 }
 
 /// Submits mutants of one choice of options and collects their verdicts.
@@ -78,15 +65,12 @@ class Selftest {
   }
 
   std::size_t submit(Evaluator& pipeline, std::size_t number, SelftestRow& row) const {
-    const std::optional<Genome> genome = genome_of(space_, row.mutant);
-    if (!genome || !row.mutant.expected.contains(device_.kind)) return 0;
-    const SourceTree changed = edited(tree_, row.mutant.edits);
-    for (const Family& family : load_families(changed, task_)) {
-      if (family.name != genome->family) continue;
-      pipeline.submit(number, make_candidate(changed, task_, family, *genome, target_, facts_of(device_.limits)));
-      return 1;
-    }
-    throw usage_error(fmt::format("mutant {}: its edits remove the family {}", row.mutant.name, genome->family));
+    if (!row.mutant.expected.contains(device_.kind)) return 0;
+    const std::optional<Planted> planted = plant(tree_, task_, space_, row.mutant);
+    if (!planted) return 0;
+    pipeline.submit(number, make_candidate(planted->tree, task_, planted->family, planted->genome, target_,
+                                           facts_of(device_.limits)));
+    return 1;
   }
 
   std::size_t finish(Evaluator& pipeline, std::vector<SelftestRow>& rows) const {
@@ -120,17 +104,6 @@ std::vector<SelftestRow> evaluate_all(const SourceTree& tree, const Task& task, 
     for (std::size_t i = 0; i < numbers.size(); ++i) rows[numbers[i]] = std::move(finished[i]);
   }
   return rows;
-}
-
-std::vector<Mutant> chosen(std::vector<Mutant> mutants, const std::vector<std::string>& only) {
-  if (only.empty()) return mutants;
-  std::vector<std::string> names;
-  for (const Mutant& mutant : mutants) names.push_back(mutant.name);
-  for (const std::string& name : only) {
-    if (std::ranges::find(names, name) == names.end()) throw unknown_name("mutant or control", name, names);
-  }
-  std::erase_if(mutants, [&](const Mutant& mutant) { return std::ranges::find(only, mutant.name) == only.end(); });
-  return mutants;
 }
 
 }  // namespace

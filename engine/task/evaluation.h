@@ -83,6 +83,9 @@ struct PhaseTimes {
   double timing_s = 0;
 };
 
+/// What stands in the reason of a wrong answer before the short form of its diagnosis.
+inline constexpr const char* kLooksLike = "; looks like: ";
+
 struct Evaluation {
   Verdict verdict = Verdict::harness_failed;
   std::string reason;

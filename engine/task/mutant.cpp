@@ -10,6 +10,7 @@
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/json_place.h"
+#include "engine/task/stages.h"
 
 namespace evo {
 namespace {
@@ -54,7 +55,7 @@ class Loader {
   }
 
   Mutant mutant(const JsonPlace& place) {
-    place.allow_only({"name", "about", "genes", "options", "edits", "expect", "says"});
+    place.allow_only({"name", "about", "genes", "options", "edits", "expect", "says", "stage"});
     Mutant mutant = common(place);
     for (const JsonPlace& change : place.at("edits").items()) mutant.edits.push_back(edit(change));
     try {
@@ -64,6 +65,7 @@ class Loader {
     }
     mutant.expected = expected(place.at("expect"));
     if (const auto says = place.find("says")) mutant.says = says->text();
+    if (const auto stage = place.find("stage")) mutant.stages = stages(*stage, mutant.options);
     return mutant;
   }
 
@@ -90,6 +92,20 @@ class Loader {
       }
     }
     return mutant;
+  }
+
+  /// A name, or a list of names any of which is right.
+  std::vector<std::string> stages(const JsonPlace& place, const Bindings& options) const {
+    Bindings all = task_.default_options();
+    for (const auto& [name, value] : options) all.insert_or_assign(name, value);
+    const std::vector<Stage> known = load_stages(tree_, task_, all).stages;
+    std::vector<std::string> names;
+    for (const JsonPlace& item : place.is_list() ? place.items() : std::vector<JsonPlace>{place}) {
+      names.push_back(item.text());
+      if (std::ranges::find(known, names.back(), &Stage::name) == known.end())
+        item.fail(fmt::format("the task has no stage '{}'", names.back()));
+    }
+    return names;
   }
 
   TextEdit edit(const JsonPlace& place) const {
@@ -131,6 +147,12 @@ class Loader {
 };
 
 }  // namespace
+
+bool is_control(const Mutant& mutant) {
+  return std::ranges::any_of(mutant.expected, [](const auto& by_kind) {
+    return std::ranges::find(by_kind.second, Verdict::valid) != by_kind.second.end();
+  });
+}
 
 std::vector<Mutant> load_mutants(const SourceTree& tree, const Task& task) {
   std::vector<Mutant> mutants;

@@ -25,8 +25,12 @@ struct Mutant {
   std::vector<TextEdit> edits;
   /// The verdicts that are right, by device kind. A kind that is missing cannot show the fault.
   std::map<std::string, std::vector<Verdict>, std::less<>> expected;
-  std::string says;  ///< Part of the reason that must be given; empty: any.
+  std::vector<std::string> stages;  ///< Those of the task that a diagnosis may name; empty: it has no wrong stage.
+  std::string says;                 ///< Part of the reason that must be given; empty: any.
 };
+
+/// Whether it is an honest kernel.
+bool is_control(const Mutant& mutant);
 
 /// What TASK/mutants/FAMILY.json describe, controls first within each family. Throws usage_error that names the file,
 /// the key and the reason; among these an edit that does not fit its file any more.

@@ -12,6 +12,7 @@
 #include "engine/device/device_kind.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
+#include "engine/task/template.h"
 
 namespace evo {
 namespace {
@@ -532,7 +533,9 @@ class Loader {
   std::string hash() const {
     std::set<std::string> covered;
     for (const auto& [path, content] : tree_)
-      if (path.starts_with(task_.name + "/") && !is_mutant_file(path, task_.name)) covered.insert(path);
+      if (path.starts_with(task_.name + "/") && !is_mutant_file(path, task_.name) &&
+          !path.starts_with(task_.name + "/stages."))
+        covered.insert(path);
     // What they name of include/, and what that names: other tasks' includes do not touch this one.
     std::vector<std::string> unread(covered.begin(), covered.end());
     while (!unread.empty()) {
@@ -544,7 +547,7 @@ class Loader {
       }
     }
     Hasher hasher;
-    for (const std::string& path : covered) hasher.add(path).add(tree_.find(path)->second);
+    for (const std::string& path : covered) hasher.add(path).add(without_probes(tree_.find(path)->second));
     return hasher.hex();
   }
 

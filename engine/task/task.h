@@ -135,8 +135,8 @@ struct Task {
   bool self_consistent =
       false;         ///< The reference is a genome of the task's own: it shows that the others agree with it.
   SourceTree files;  ///< Of draws `@FILE`, by their path within the task's folder.
-  /// xxh3 over every file under the task's folder but its mutants, and over those of include/ that they name: rows of
-  /// another hash never compete.
+  /// xxh3 over every file under the task's folder but its mutants and stages, and over those of include/ that they
+  /// name, without their probes: rows of another hash never compete.
   std::string hash;
 
   const Shape& shape(std::string_view name) const;          ///< Throws usage_error listing the names there are.

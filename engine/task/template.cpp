@@ -59,6 +59,10 @@ struct For {
   Expression to;
   Block body;
 };
+/// Lines of a diagnosis: absent otherwise.
+struct Probe {
+  Block body;
+};
 struct Let {
   std::string name;
   Expression value;
@@ -77,7 +81,7 @@ struct Quoted {
 
 struct Statement {
   Place place;
-  std::variant<Text, If, For, Let, Include, Slot, Quoted> what;
+  std::variant<Text, If, For, Probe, Let, Include, Slot, Quoted> what;
 };
 
 // --- parsing
@@ -151,10 +155,12 @@ class Parser {
     const std::string_view word = directive.word;
     if (word == "if") return {here, if_block(directive, depth)};
     if (word == "for") return {here, for_block(directive, depth)};
+    if (word == "probe") return {here, probe_block(directive, depth)};
     if (word == "let") return {here, let(directive)};
     if (word == "include") return {here, include(directive)};
     if (word == "slot") return {here, slot(directive)};
-    fail(here, fmt::format("unknown directive '{}'; there are if, elif, else, for, let, include, slot, end", word));
+    fail(here,
+         fmt::format("unknown directive '{}'; there are if, elif, else, for, let, include, slot, probe, end", word));
   }
 
   Expression expression(std::string_view text) const {
@@ -204,6 +210,14 @@ class Parser {
     result.to = expression(trim(after.substr(dots + 2)));
     result.body = statements(depth + 1);
     expect_end(opened, "for");
+    return result;
+  }
+
+  Probe probe_block(const Directive& directive, int depth) {
+    const Place opened = place();
+    nothing_after(directive);
+    Probe result{statements(depth + 1)};
+    expect_end(opened, "probe");
     return result;
   }
 
@@ -398,6 +412,10 @@ class Renderer {
     }
   }
 
+  void execute(const Place&, const Probe& probe) {
+    if (bindings_.contains(kProbing)) block(probe.body);
+  }
+
   void execute(const Place& place, const Let& let) { define(place, let.name, evaluated(place, let.value)); }
 
   void execute(const Place& place, const Include& include) {
@@ -501,6 +519,21 @@ std::set<std::string> files_included_by(const SourceTree& tree, const std::strin
     for (const std::string& line : split(next->second, '\n')) waiting.push_back(included_file(tree, next->first, line));
   }
   return files;
+}
+
+std::string without_probes(std::string_view source) {
+  std::string rest;
+  int open = 0;  // blocks within a probe, itself included
+  for (std::string_view left = source; !left.empty();) {
+    const std::string_view line = left.substr(0, left.find('\n') == left.npos ? left.npos : left.find('\n') + 1);
+    left.remove_prefix(line.size());
+    const auto directive = directive_of(line.substr(0, line.find_last_not_of("\r\n") + 1));
+    const std::string_view word = directive ? directive->word : std::string_view();
+    if (word == "probe" || (open > 0 && (word == "if" || word == "for"))) ++open;
+    if (open == 0) rest += line;
+    if (open > 0 && word == "end") --open;
+  }
+  return rest;
 }
 
 std::string render_template(const SourceTree& tree, std::string_view path, const Bindings& bindings) {

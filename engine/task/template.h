@@ -13,12 +13,18 @@
 namespace evo {
 
 /// Renders a kernel template (docs/templates.md): lines that start with //% are directives (if, elif, else,
-/// for x in a..b, let, include, slot, end), ${expr} is replaced. `for` runs over a..b inclusive of a,
+/// for x in a..b, let, include, slot, probe, end), ${expr} is replaced. `for` runs over a..b inclusive of a,
 /// exclusive of b. `include` takes a path under include/ or next to the including file and is rendered once
 /// each time it is named; `slot NAME` includes the file of that gene's allele. CUDA's own `#include "PATH"` is
 /// replaced by the file where the tree has it next to the including one, and heeds `#pragma once`. Output, loop
 /// count, include depth and work are bounded. Throws usage_error "FILE:LINE: reason".
 std::string render_template(const SourceTree& tree, std::string_view path, const Bindings& bindings);
+
+/// Lines between `//% probe` and its `end` are rendered where this name has a value. No gene can have such a name.
+inline constexpr const char* kProbing = "%probing";
+
+/// A file without its probes: what is rendered, unless a diagnosis wants them.
+std::string without_probes(std::string_view source);
 
 struct Rendered {
   std::string text;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -107,14 +109,20 @@ std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& op
       got = dequantised(got, dims, written.at(tensor.scale), zero_points, scale_dims);
     }
     const std::uint64_t row = dims.empty() ? 1 : dims.back();
-    ComparedOutput& result = compared.emplace_back(ComparedOutput{tensor.name, limits_of(tensor), {}});
+    ComparedOutput result{tensor.name, limits_of(tensor), {}};
     result.difference = compare(got.dtype, got.bytes, want, result.limits, row);
-    if (tensor.any_of_equal.empty() || result.difference.unequal == 0) continue;
-    const std::uint64_t among_row = sizes_of(*task.tensor(tensor.any_of_equal), known).back();
-    // One index for each row of the input: a tensor of one dim less than the input has no dim for them.
-    const bool single = dims.size() < sizes_of(*task.tensor(tensor.any_of_equal), known).size();
-    accept_equal_elements(input_of(task, one, tensor.any_of_equal), among_row, single ? 1 : row, want, got);
-    result.difference = compare(got.dtype, got.bytes, want, result.limits, row);
+    if (!tensor.any_of_equal.empty() && result.difference.unequal > 0) {
+      const std::vector<std::uint64_t> among = sizes_of(*task.tensor(tensor.any_of_equal), known);
+      // One index for each row of the input: a tensor of one dim less than the input has no dim for them.
+      const bool single = dims.size() < among.size();
+      accept_equal_elements(input_of(task, one, tensor.any_of_equal), among.back(), single ? 1 : row, want, got);
+      result.difference = compare(got.dtype, got.bytes, want, result.limits, row);
+    }
+    result.got_dtype = got.dtype;
+    result.got = std::move(got.bytes);
+    result.want = &want;
+    result.elements = std::accumulate(dims.begin(), dims.end(), std::uint64_t{1}, std::multiplies());
+    compared.push_back(std::move(result));
   }
   return compared;
 }

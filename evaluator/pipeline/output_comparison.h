@@ -19,6 +19,11 @@ struct ComparedOutput {
   std::string name;
   Limits limits;
   Difference difference;
+  /// What was compared, dense: codes that have a scale are values here. `want` is one of the given oracles.
+  DType got_dtype = DType::f32;
+  std::vector<std::byte> got = {};
+  const ExpectedOutput* want = nullptr;
+  std::uint64_t elements = 0;
 };
 
 /// Compares what a call wrote with its oracle: dense elements, codes times their scales, and any index of an equal

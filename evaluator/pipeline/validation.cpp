@@ -19,6 +19,7 @@
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/output_comparison.h"
+#include "evaluator/pipeline/wrong_answer.h"
 
 namespace evo {
 namespace {
@@ -37,6 +38,9 @@ constexpr int kColdSamples = 50;
 constexpr double kColdShare = 0.25;
 /// Cold launches leave the GPU mostly idle: its clocks only have to rise.
 constexpr double kColdWarmUpSeconds = 0.01;
+
+/// Elements of an output whose error is described.
+constexpr std::uint64_t kLookedAt = 1 << 20;
 
 std::string name_of_case(const Case& one) {
   return fmt::format("shape {}, regime {}, seed {}", one.shape.name, one.regime.name, one.seed);
@@ -301,10 +305,19 @@ class Trial {
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
       if (wrong) {
-        return {Failure{Verdict::wrong_answer, fmt::format("{}: {}: {}", name_of_case(one), output.name, *wrong)}};
+        return {Failure{Verdict::wrong_answer,
+                        fmt::format("{}: {}: {}{}", name_of_case(one), output.name, *wrong, look_of(one, output))}};
       }
     }
     return check;
+  }
+
+  /// The short form of a diagnosis. Very large answers are not looked at: a search must not wait for them.
+  std::string look_of(const Case& one, const ComparedOutput& output) const {
+    if (output.elements > kLookedAt) return {};
+    const auto wrong = wrong_answer(options_.task, options_.target.options, one, output);
+    const std::string look = wrong ? short_form(*wrong) : "";
+    return look.empty() ? "" : kLooksLike + look;
   }
 
   // ---- Talking to the worker

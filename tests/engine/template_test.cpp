@@ -104,7 +104,7 @@ TEST_CASE("slot includes the file of the gene's allele") {
 
 TEST_CASE("errors name the file and line they are in") {
   CHECK(render_complaint("a\n//% iff x\n") ==
-        "t/f/kernel.cu:2: unknown directive 'iff'; there are if, elif, else, for, let, include, slot, end");
+        "t/f/kernel.cu:2: unknown directive 'iff'; there are if, elif, else, for, let, include, slot, probe, end");
   CHECK_THAT(render_complaint("a\n\nb ${tile + }\n"), ContainsSubstring("t/f/kernel.cu:3: expression 'tile +'"));
   CHECK_THAT(render_complaint("${tile / (stages - 3)}\n"),
              ContainsSubstring("t/f/kernel.cu:1: 'tile / (stages - 3)': division by zero"));

@@ -73,6 +73,13 @@ struct Output {
 
 //% slot exponential
 
+//% probe
+constexpr float score_unit = 1.0f / (1.4426950408889634f * units_per_octave);  // of row_max, in natural logarithms
+constexpr float weight_of_one = ${pv_math == 'e4m3' ? p_exponent : 0} * 0.6931471805599453f;
+__device__ float* probed_sums;
+__device__ float* probed_rows;
+
+//% end
 //% if kv_split > 1
 // The maximum of a row before its shares are merged.
 constexpr float lowest_max = lowest_score;
@@ -154,6 +161,9 @@ extern "C" __global__ void fp8_sdpa(
 //% else
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //% end
+//% probe
+    float* probe_scores, float* probe_weights, float* probe_sums, float* probe_rows,
+//% end
     const e4m3* __restrict__ q, const e4m3* __restrict__ k, const e4m3* __restrict__ v,
     const float* __restrict__ q_scale, const float* __restrict__ k_scale, const float* __restrict__ v_scale,
     half_bits* __restrict__ o, float* __restrict__ partial_o, float* __restrict__ partial_max,
@@ -184,6 +194,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   const shared_address v_fragments = v_tiles + stages * v_tile_bytes;
 //% end
 
+//% probe
+  probed_sums = probe_sums;
+  probed_rows = probe_rows;
+//% end
 //% if sm >= 90 && pdl
   wait_for_launch_ahead();
   start_launch_behind();
@@ -375,6 +389,25 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
     const int keys_left = S - first_key;
 //% end
     if (keys_left < tile_k) mask_scores(scores, keys_left, lane);
+//% probe
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < key_tiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int row = first_row + warp_row + 16 * m + i / 2 * 8 + lane / 4;
+          const int key = first_key + key_at(8 * n + 2 * (lane % 4) + i % 2);
+//%   if mask == 'causal'
+          if (row >= S || key > row) continue;
+//%   else
+          if (row >= S || key >= S) continue;
+//%   end
+          probe_scores[((long long)head * S + row) * S + key] = scores[m][n][i] * scale * score_unit;
+        }
+      }
+    }
+//% end
 
     float tile_max[m_tiles][2];
     find_tile_max(tile_max, scores, scale);
@@ -416,6 +449,33 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
     }
 //% else
     multiply_pv(acc_o, row_sum, scores, row_max, value_tile, scale, lane);
+//% end
+//% probe
+//%   if pv_math == 'f16'
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) {
+#pragma unroll
+      for (int n = 0; n < key_tiles; ++n) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int row = first_row + warp_row + 16 * m + i / 2 * 8 + lane / 4;
+          const int key = first_key + key_at(8 * n + 2 * (lane % 4) + i % 2);
+//%     if mask == 'causal'
+          if (row >= S || key > row) continue;
+//%     else
+          if (row >= S || key >= S) continue;
+//%     end
+          float ignored = 0.0f;
+          const float first = scores[m][n][i / 2 * 2], second = scores[m][n][i / 2 * 2 + 1];
+          const f16x2 p = weights(first, second, scale, weight_offset(row_max[m][i / 2]), ignored);
+          const float weight = i % 2 == 0 ? first_of(p) : second_of(p);
+          // Of those that all but vanish only the scores are known.
+          probe_weights[((long long)head * S + row) * S + key] =
+              weight > 0.004f ? logf(weight) + row_max[m][i / 2] * score_unit : scores[m][n][i] * scale * score_unit;
+        }
+      }
+    }
+//%   end
 //% end
 //% if copy == 'direct' && prefetch && arrival == 'together'
     if (i + 1 < tiles) load_value_tile(values, v_head, first_key_of(i + 1), S, lane);

@@ -6,6 +6,17 @@
 // Four columns of one row: `row` counts rows of all heads.
 __device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc,
                                                float row_max, float row_sum) {
+//% probe
+//%   if kv_split == 1 && !(exponential in ('code', 'code_quadratic'))
+  if (column == 0) probed_sums[row] = logf(row_sum) + row_max * score_unit - weight_of_one;
+//%   end
+//%   if kv_split == 1
+  probed_rows[row * head_dim + column] = acc.x / row_sum;
+  probed_rows[row * head_dim + column + 1] = acc.y / row_sum;
+  probed_rows[row * head_dim + column + 2] = acc.z / row_sum;
+  probed_rows[row * head_dim + column + 3] = acc.w / row_sum;
+//%   end
+//% end
 //% if kv_split > 1
   const long long partial_row = output.first_partial_row + row;
   store_global(output.partial_o + partial_row * head_dim + column, acc);

@@ -104,6 +104,21 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
         mask_scores(scores, keys, lane);
       }
 //% end
+//% probe
+//%   if score_type == 'f32'
+#pragma unroll
+      for (int n = 0; n < tile_k / 8; ++n) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const int probed_row = work.first_row + row_part * 64 + warp * 16 + lane / 4 + e / 2 * 8;
+          const int probed_key = first_key + key_of(n, lane) + e % 2;
+          if (probed_row >= S || probed_key >= ${mask == 'causal' ? 'probed_row + 1' : 'S'}) continue;
+          probed_scores[((long long)work.head * S + probed_row) * S + probed_key] =
+              scores[4 * n + e] * qk_scale / (log2_e * units_per_octave);
+        }
+      }
+//%   end
+//% end
       float tile_max[2];
       find_tile_max(tile_max, scores, qk_scale);
 //% if promote_tiles == 1

@@ -127,6 +127,12 @@ __device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_
 
 //% include "output.cuh"
 
+//% probe
+__device__ float* probed_scores;
+// Addresses of the probes ahead of the arguments.
+#define fp8_sdpa(...) fp8_sdpa(float* probe_scores, float*, float*, float*, __VA_ARGS__)
+
+//% end
 //% let consumers_prepare = v_path == 'consumers' || v_path == 'all'
 //% include "consumer.cuh"
 
@@ -139,6 +145,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
   extern __shared__ unsigned char smem_storage[];
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
 
+//% probe
+  probed_scores = probe_scores;
+
+//% end
   if (threadIdx.x == consumer_threads) {
 //% if q_operand != 'global'
     prefetch_tensor_map(q_map);
