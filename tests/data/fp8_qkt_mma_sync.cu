@@ -285,12 +285,12 @@ constexpr int warps_n = 2;
 constexpr int walk = 2;                           // key tiles of the CTA
 constexpr int stages = 2;                       // key tiles in shared memory
 constexpr int m_tiles = 2;                     // tiles of 16 query rows of a warp
+constexpr int m_step = 16;                              // rows from one of these to the next
 constexpr int n_tiles = 4;                     // tiles of 8 keys of a warp
 constexpr int threads = 32 * warps_m * warps_n;
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int tile_bytes = 4096;               // of a key tile in shared memory
 constexpr int q_bytes = 4096;                     // of the query tile
-typedef float Score;
 
 // Tiles in shared memory: rows of head_dim codes in 16-byte chunks. Rows past the end of the tensor are zero,
 // so that a product with them is defined and harmless.
@@ -377,6 +377,17 @@ __device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_addr
   load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
 }
 
+// What scores have in common on their way out.
+typedef float Score;
+
+// Of scales and zero points: there is one for each head.
+__device__ __forceinline__ int scale_index(int head) { return head; }
+
+__device__ __forceinline__ float score_scale(const float* q_scales, const float* k_scales, int head) {
+  const float scale = q_scales[scale_index(head)] * k_scales[scale_index(head)];
+  return scale;
+}
+
 // Stores of scores, one or several side by side. The vector forms need an address aligned to their size.
 
 __device__ __forceinline__ void store_score(Score* to, float first) {
@@ -416,7 +427,7 @@ __device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_t
   for (int m = 0; m < m_tiles; ++m) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const int row = first_row + warp_row + 16 * m + 8 * r + lane / 4;
+      const int row = first_row + warp_row + m_step * m + 8 * r + lane / 4;
 #pragma unroll
       for (int n = 0; n < n_tiles; n += 2) {
         float kept[2];
@@ -472,7 +483,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
 #pragma unroll
   for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
 
-  const float scale = q_scale[head] * k_scale[head];
+  const float scale = score_scale(q_scale, k_scale, head);
 
   wait_for_copies<stages>();
   __syncthreads();

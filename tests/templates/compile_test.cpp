@@ -74,8 +74,8 @@ TEST_CASE("every exponential, rescale strategy and epilogue compiles") {
     for (const std::string& slot : slots) {
       for (const Value& allele : space.family("mma_sync").gene(slot)->alleles) {
         Rng rng(2);
-        Genome genome = space.sample(rng);
-        while (genome.genes.at(slot) != allele) genome = space.sample(rng);
+        Genome genome = space.sample(rng, "mma_sync");
+        while (genome.genes.at(slot) != allele) genome = space.sample(rng, "mma_sync");
         INFO(to_text(genome));
         compile(aimed.candidate(space, genome).programs.front(), "sm_89");
       }
