@@ -41,9 +41,11 @@ std::string options_of(const Task& task) {
 std::string objectives_of(const Task& task) {
   std::vector<std::string> objectives;
   for (const Objective& objective : task.objectives) {
-    objectives.push_back(task.has_limits
-                             ? fmt::format("{} (relative L2 <= {:g})", objective.name, objective.limits.relative_l2)
-                             : fmt::format("{} (limits by dtype)", objective.name));
+    const Limits& limits = objective.limits;
+    std::string bounds = "limits by dtype";
+    if (task.has_limits) bounds = fmt::format("relative L2 <= {:g}", limits.relative_l2);
+    if (task.has_limits && limits.max_abs > 0) bounds += fmt::format(", largest <= {:g} of the RMS", limits.max_abs);
+    objectives.push_back(fmt::format("{} ({})", objective.name, bounds));
   }
   return fmt::format("{}", fmt::join(objectives, ", "));
 }

@@ -42,6 +42,14 @@ TEST_CASE("the shipped tasks load, and their spaces are large") {
   CHECK(bench.json({"space", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates})["legal"] > 100'000);
 }
 
+TEST_CASE("evo tasks prints the limits of each objective") {
+  const Bench bench;
+  const std::string tasks = bench.evo({"tasks", "--templates", kTemplates}).out;
+  INFO(tasks);
+  CHECK(tasks.find("accurate (relative L2 <= 0.000975, largest <= 0.000975 of the RMS)") != std::string::npos);
+  CHECK(tasks.find("accurate (relative L2 <= 0.026)") != std::string::npos);
+}
+
 TEST_CASE("the families of fp8_sdpa say which head dimensions they have") {
   const Bench bench;
   for (const std::string family : {"mma_sync", "wgmma"}) {
