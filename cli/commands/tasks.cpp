@@ -43,8 +43,10 @@ std::string objectives_of(const Task& task) {
   for (const Objective& objective : task.objectives) {
     const Limits& limits = objective.limits;
     std::string bounds = "limits by dtype";
-    if (task.has_limits) bounds = fmt::format("relative L2 <= {:g}", limits.relative_l2);
-    if (task.has_limits && limits.max_abs > 0) bounds += fmt::format(", largest <= {:g} of the RMS", limits.max_abs);
+    if (task.has_limits) {
+      bounds = fmt::format("relative L2 <= {:g}", limits.relative_l2);
+      if (limits.max_abs > 0) bounds += fmt::format(", largest <= {:g} of the RMS", limits.max_abs);
+    }
     objectives.push_back(fmt::format("{} ({})", objective.name, bounds));
   }
   return fmt::format("{}", fmt::join(objectives, ", "));
