@@ -12,6 +12,7 @@
 #include "cli/commands/commands.h"
 #include "cli/model/cost_report.h"
 #include "cli/model/model_fit.h"
+#include "cli/model/profile_report.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
@@ -65,7 +66,8 @@ struct Subject {
   Genome genome;
   Target target;
   DeviceInfo device;
-  std::vector<Timing> timings;  ///< Measured on a GPU, if it was.
+  std::vector<Timing> timings;    ///< Measured on a GPU, if it was.
+  std::vector<Profile> profiles;  ///< Its counters there, as far as they were read.
 };
 
 struct ShapeCost {
@@ -100,7 +102,11 @@ Subject stored_subject(const Request& request) {
                                   : modelled              ? run.device.id
                                                           : virtual_gpu_like(run.device.name));
   subject.target = narrowed(restored.task, modelled_kind(subject.device), run.target, request);
-  if (!modelled) subject.timings = restored.row.evaluation.timings;
+  if (!modelled) {
+    subject.timings = restored.row.evaluation.timings;
+    for (const Profile& profile : restored.row.evaluation.profiles)
+      if (!profile.modelled) subject.profiles.push_back(profile);
+  }
   subject.genome = restored.row.genome;
   subject.tree = std::move(restored.files);
   subject.task = std::move(restored.task);
@@ -165,7 +171,8 @@ std::string costs_text(const Subject& subject, const std::vector<ShapeCost>& cos
   if (!explained) return text;
   for (const ShapeCost& cost : costs)
     text += fmt::format("\n{}\n", styled(terminal, Style::bold, cost.shape)) + cost_text(cost.modelled.cost, terminal);
-  return text;
+  const std::string measured = bounds_text(subject.profiles);
+  return measured.empty() ? text : text + '\n' + measured;
 }
 
 std::string costs_document(const Subject& subject, const std::vector<ShapeCost>& costs) {

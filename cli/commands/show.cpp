@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
+#include "cli/model/profile_report.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
@@ -157,6 +158,7 @@ std::string summary_text(const CandidateRow& row, const RunRow& run, bool self_c
                                      errors_text(row.evaluation, terminal)}) {
     if (!section.empty()) text += '\n' + section;
   }
+  if (const std::string bounds = bounds_text(row.evaluation.profiles); !bounds.empty()) text += '\n' + bounds;
   if (!row.evaluation.sass_summary.empty()) text += '\n' + row.evaluation.sass_summary + '\n';
   return text;
 }
@@ -203,6 +205,7 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, bool
   json["elite_rank"] = or_null(candidate.elite_rank);
   json["source_hash"] = candidate.source_hash;
   json["evaluation"] = evaluation_json(candidate.evaluation);
+  json["profiles"] = profiles_json(candidate.evaluation.profiles);
   json["programs"] = programs;
   json["files"] = candidate.files;
   json["run"] = run_json(run);

@@ -58,6 +58,17 @@ TEST_CASE("the example proposer makes its share of a run's proposals, and their 
   CHECK(occurrences(outcome.err, "proposer: ") == 0);
 }
 
+TEST_CASE("with --profile a proposer is told what bounds the elites") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("listen.sh", "while read -r line; do echo \"$line\" >> heard; echo '{\"proposals\": []}'; done\n");
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "12", "--seed", "1",
+                                     "--profile", "1", "--proposer", "sh listen.sh", "--quiet"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(occurrences(bench.read("heard"), "modelled: bound by") > 0);
+}
+
 TEST_CASE("a proposer that ends, stalls or answers malformed text is reported, and the run continues without it",
           "[long]") {
   const Bench bench;
