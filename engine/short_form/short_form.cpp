@@ -36,7 +36,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostSteps = 1'000'000;  ///< Of the search for the first legal genome.
-constexpr std::array<char, 3> kAxes = {'x', 'y', 'z'};
+constexpr std::array<char, 3> kAxisLetters = {'x', 'y', 'z'};
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -49,10 +49,6 @@ std::string name_from(const std::string& file) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   if (!is_identifier(name)) name = "task_" + name;
   return name;
-}
-
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
 bool has_word(std::string_view text, std::string_view word) {
@@ -96,9 +92,9 @@ struct OwnConstraint {
   Expression that;
 };
 
-class Reader {
+class ShortFormReader {
  public:
-  Reader(const std::string& file, const std::string& text, const ReadFile& read, const IsKnownHeader& known)
+  ShortFormReader(const std::string& file, const std::string& text, const ReadFile& read, const IsKnownHeader& known)
       : file_(file), read_(read), sources_(read, known), root_(JsonPlace::read({{file, text}}, file)) {
     json_ = Json::parse(text);
     form_.task = name_from(file);
@@ -597,7 +593,7 @@ class Reader {
   /// Kernel Tuner's names.
   std::vector<std::string> usual_block() const {
     std::vector<std::string> block;
-    for (const char axis : kAxes) {
+    for (const char axis : kAxisLetters) {
       const std::string gene = fmt::format("block_size_{}", axis);
       block.push_back(genes_.contains(gene) ? gene : "1");
     }
@@ -615,7 +611,7 @@ class Reader {
     std::vector<std::string> grid;
     for (std::size_t i = 0; i < problem->size(); ++i) {
       std::vector<std::string> divisors;
-      const std::string key = fmt::format("grid_div_{}", kAxes[i]);
+      const std::string key = fmt::format("grid_div_{}", kAxisLetters[i]);
       if (const auto given = root_.find(key)) {
         std::vector<JsonPlace> items;
         if (given->is_list())
@@ -921,7 +917,7 @@ ShortForm read_t1_file(const std::string& file, const std::string& text, const R
                        const IsKnownHeader& known) {
   const T1Form t1 = short_form_of_t1(text, file, read);
   try {
-    ShortForm form = Reader(file, t1.text, read, known).read();
+    ShortForm form = ShortFormReader(file, t1.text, read, known).read();
     for (auto& [made, author] : form.origins) author = with_place(author, t1.places);
     return form;
   } catch (const Error& error) {
@@ -945,7 +941,7 @@ std::string ShortForm::in_authors_places(const std::string& message) const {
 
 ShortForm read_short_form(const std::string& file, const ReadFile& read, const IsKnownHeader& known) {
   const std::string text = read(file);
-  return is_t1(text) ? read_t1_file(file, text, read, known) : Reader(file, text, read, known).read();
+  return is_t1(text) ? read_t1_file(file, text, read, known) : ShortFormReader(file, text, read, known).read();
 }
 
 }  // namespace evo

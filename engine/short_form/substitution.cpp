@@ -2,14 +2,13 @@
 
 #include <cctype>
 
+#include "engine/base/text.h"
+
 namespace evo {
 namespace {
 
 bool begins_name(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
 /// A value as an operand of an expression.

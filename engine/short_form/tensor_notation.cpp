@@ -2,18 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/task/draw.h"
 
 namespace evo {
 namespace {
-
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 
 /// "y=out float" in front of the dims.
 void read_head(std::string_view head, std::string_view whole, TensorNotation& tensor) {

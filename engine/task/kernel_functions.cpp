@@ -1,17 +1,10 @@
 #include "engine/task/kernel_functions.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "engine/base/text.h"
 
 namespace evo {
-namespace {
-
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-}  // namespace
-
 std::vector<std::string> kernel_functions(const std::string& source) {
   std::vector<std::string> names;
   for (std::size_t at = source.find("__global__"); at != std::string::npos; at = source.find("__global__", at + 1)) {
