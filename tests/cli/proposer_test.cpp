@@ -9,7 +9,7 @@ using namespace evo::testing;
 
 namespace {
 
-/// The example_proposer of docs/proposer.md, as a person would take it from there.
+/// The example of docs/proposer.md, as a person would take it from there.
 std::string example_proposer() {
   std::ifstream file(std::string(EVO_SOURCE_DIR) + "/docs/proposer.md");
   std::stringstream text;
@@ -36,7 +36,7 @@ int occurrences(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("the example_proposer proposer makes its share of a run's proposals, and their lineage is stored") {
+TEST_CASE("the example proposer makes its share of a run's proposals, and their lineage is stored") {
   const Bench bench;
   write_toy_task(bench);
   bench.write("propose.py", example_proposer());
