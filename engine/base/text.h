@@ -29,7 +29,7 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& n
 bool is_identifier(std::string_view text);
 
 /// A letter, a digit or '_'.
-bool is_name_character(char c);
+bool is_identifier_character(char c);
 
 /// A function's name in C++: "scale", "ns::scale", "reduce<float, 256>".
 bool is_kernel_name(std::string_view text);

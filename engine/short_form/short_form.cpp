@@ -54,7 +54,8 @@ std::string name_from(const std::string& file) {
 bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    if ((at == 0 || !is_name_character(text[at - 1])) && (end == text.size() || !is_name_character(text[end])))
+    if ((at == 0 || !is_identifier_character(text[at - 1])) &&
+        (end == text.size() || !is_identifier_character(text[end])))
       return true;
   }
   return false;
@@ -906,7 +907,8 @@ std::string with_place(const std::string& message, const std::vector<std::pair<s
   const std::pair<std::string, std::string>* best = nullptr;
   for (const auto& place : places) {
     const std::string& begin = place.first;
-    if (!message.starts_with(begin) || (message.size() > begin.size() && is_name_character(message[begin.size()])))
+    if (!message.starts_with(begin) ||
+        (message.size() > begin.size() && is_identifier_character(message[begin.size()])))
       continue;
     if (best == nullptr || begin.size() > best->first.size()) best = &place;
   }

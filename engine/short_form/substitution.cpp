@@ -32,8 +32,8 @@ std::string with_values(std::string_view text, const Bindings& values) {
       continue;
     }
     std::size_t end = i + 1;
-    if (is_name_character(c))
-      while (end < text.size() && is_name_character(text[end])) ++end;
+    if (is_identifier_character(c))
+      while (end < text.size() && is_identifier_character(text[end])) ++end;
     const std::string word(text.substr(i, end - i));
     const auto value = begins_name(c) ? values.find(word) : values.end();
     result += value == values.end() ? word : literal(value->second);
