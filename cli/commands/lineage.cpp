@@ -19,7 +19,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct LineageRequest {
   std::string id;
   std::string database = kDefaultDatabase;
   bool json = false;
@@ -71,7 +71,7 @@ std::string lineage_document(CandidateId candidate, const std::vector<LineageRow
   return json_text(json);
 }
 
-int lineage(const Request& request) {
+int lineage(const LineageRequest& request) {
   const CandidateId id = parse_id("candidate", request.id);
   const Store store = Store::open(request.database, Store::Mode::read);
   find_candidate(store, id);
@@ -83,7 +83,7 @@ int lineage(const Request& request) {
 }  // namespace
 
 void add_lineage(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<LineageRequest>();
   CLI::App* command = app.add_subcommand("lineage", "Show the ancestors of a candidate and what each step changed");
   command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
   add_database_option(*command, request->database);

@@ -26,7 +26,7 @@ namespace {
 
 using Align = Table::Align;
 
-struct Request {
+struct ShowRequest {
   std::string id;
   std::string database = kDefaultDatabase;
   bool source = false;
@@ -212,7 +212,7 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, bool
   return json_text(json);
 }
 
-int show(const Request& request) {
+int show(const ShowRequest& request) {
   if (request.source + request.log + request.samples + request.genome + request.json > 1) {
     throw usage_error("evo show prints one thing at a time: --source, --log, --samples, --genome or --json");
   }
@@ -241,7 +241,7 @@ int show(const Request& request) {
 }  // namespace
 
 void add_show(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ShowRequest>();
   CLI::App* command = app.add_subcommand("show", "Show one candidate: genome, verdict, builds, timings, errors");
   command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
   command->add_flag("--source", request->source, "Print only its CUDA source");
