@@ -32,7 +32,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Profiles = std::vector<Profile>;
 
-struct Request {
+struct ProfileRequest {
   std::string subject;
   std::string device;
   std::vector<std::string> shapes;
@@ -41,7 +41,7 @@ struct Request {
 };
 
 /// A kernel whose counters are read.
-struct Subject {
+struct ProfiledKernel {
   Claim claim;
   std::uint64_t salt = 0;
   std::optional<CandidateId> id;  ///< Of a stored candidate.
@@ -56,11 +56,11 @@ struct Profiled {
 
 // ---- Whose counters, and where
 
-std::vector<Subject> subjects_of(const Request& request) {
+std::vector<ProfiledKernel> profiled_kernels(const ProfileRequest& request) {
   if (!is_candidate_id(request.subject)) {
-    std::vector<Subject> subjects;
-    for (Claim& claim : exported_claims(request.subject)) subjects.push_back({std::move(claim), fresh_salt(), {}});
-    return subjects;
+    std::vector<ProfiledKernel> kernels;
+    for (Claim& claim : exported_claims(request.subject)) kernels.push_back({std::move(claim), fresh_salt(), {}});
+    return kernels;
   }
   const CandidateId id = parse_id("candidate", request.subject);
   const Restored restored = restore(Store::open(request.database, Store::Mode::read), id);
@@ -71,7 +71,7 @@ std::vector<Subject> subjects_of(const Request& request) {
 }
 
 /// The device that was asked for, else the claim's own or one of its model, else the virtual GPU like it.
-DeviceInfo device_for(const Claim& claim, const std::string& asked) {
+DeviceInfo profiling_device(const Claim& claim, const std::string& asked) {
   if (!asked.empty()) return find_device(asked);
   if (const std::optional<FoundDevice> found = find_again(claim.device)) {
     if (const std::string notice = notice_of(*found, claim.device); !notice.empty()) write_to_stderr(notice + "\n");
@@ -83,14 +83,14 @@ DeviceInfo device_for(const Claim& claim, const std::string& asked) {
   return like;
 }
 
-Profiles read_counters(const Subject& subject, const DeviceInfo& device, const Target& target) {
-  const Claim& claim = subject.claim;
+Profiles read_counters(const ProfiledKernel& kernel, const DeviceInfo& device, const Target& target) {
+  const Claim& claim = kernel.claim;
   PipelineOptions options;
   options.task = claim.task;
   options.tree = claim.tree;
   options.target = target;
   options.device = device;
-  options.salt = subject.salt;
+  options.salt = kernel.salt;
   Profiler profiler(options);
   Profiler::Result result = profiler.profile(
       with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
@@ -100,9 +100,9 @@ Profiles read_counters(const Subject& subject, const DeviceInfo& device, const T
 }
 
 /// Measured where the device has counters that may be read; modelled where a virtual GPU is like the device.
-Profiled profile(const Subject& subject, const Request& request) {
-  const Claim& claim = subject.claim;
-  const DeviceInfo device = device_for(claim, request.device);
+Profiled profile(const ProfiledKernel& kernel, const ProfileRequest& request) {
+  const Claim& claim = kernel.claim;
+  const DeviceInfo device = profiling_device(claim, request.device);
   Target target = claim.target;
   if (!request.shapes.empty())
     target = make_target(claim.task, claim.device.kind, parse_shapes(claim.task, request.shapes), target.options,
@@ -112,7 +112,7 @@ Profiled profile(const Subject& subject, const Request& request) {
   std::optional<std::string> model = device.id;
   if (!kind_named(device.kind).modelled) {
     try {
-      profiled.profiles = read_counters(subject, device, target);
+      profiled.profiles = read_counters(kernel, device, target);
     } catch (const Error& error) {
       if (error.fault() == Fault::usage) throw;
       write_to_stderr(fmt::format("{}\n", error.what()));
@@ -120,14 +120,14 @@ Profiled profile(const Subject& subject, const Request& request) {
     model = find_virtual_gpu_like(device.name);
   }
   if (model)
-    std::ranges::move(read_counters(subject, resolve_device(*model), target), std::back_inserter(profiled.profiles));
+    std::ranges::move(read_counters(kernel, resolve_device(*model), target), std::back_inserter(profiled.profiles));
   if (profiled.profiles.empty())
     throw machine_error(fmt::format("{} has no counters, and no virtual GPU is like it", device.id));
   return profiled;
 }
 
 /// Kept with the candidate.
-void store_profiles(const Request& request, CandidateId id, const Profiled& profiled) {
+void store_profiles(const ProfileRequest& request, CandidateId id, const Profiled& profiled) {
   Store store = Store::open(request.database, Store::Mode::change);
   for (const Profile& one : profiled.profiles) store.record_profile(id, one);
 }
@@ -153,11 +153,11 @@ std::string profiled_document(const std::vector<Profiled>& all) {
   return json_text(json);
 }
 
-int profile_all(const Request& request) {
+int profile_all(const ProfileRequest& request) {
   std::vector<Profiled> all;
-  for (const Subject& subject : subjects_of(request)) {
-    all.push_back(profile(subject, request));
-    if (subject.id) store_profiles(request, *subject.id, all.back());
+  for (const ProfiledKernel& kernel : profiled_kernels(request)) {
+    all.push_back(profile(kernel, request));
+    if (kernel.id) store_profiles(request, *kernel.id, all.back());
     if (!request.json) fmt::print("{}", profiled_text(all.back(), terminal_of(stdout)));
   }
   if (request.json) fmt::print("{}", profiled_document(all));
@@ -167,7 +167,7 @@ int profile_all(const Request& request) {
 }  // namespace
 
 void add_profile(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ProfileRequest>();
   CLI::App* command = app.add_subcommand("profile", "Read the hardware counters of a kernel and say what bounds it");
   command->add_option("ID|FILE.cu", request->subject, "A candidate's number, or an exported file")
       ->required()

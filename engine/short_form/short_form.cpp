@@ -38,6 +38,14 @@ using Json = nlohmann::ordered_json;
 constexpr std::int64_t kMostSteps = 1'000'000;  ///< Of the search for the first legal genome.
 constexpr std::array<char, 3> kAxisLetters = {'x', 'y', 'z'};
 
+/// Words of CUDA C++ that a kernel is likely to have: as macros they would change what it says.
+constexpr std::array kKeywords = {
+    "auto",   "bool",    "break",    "case",     "char",   "class",    "const",    "constexpr", "continue", "default",
+    "do",     "double",  "else",     "enum",     "extern", "false",    "float",    "for",       "goto",     "if",
+    "inline", "int",     "long",     "namespace", "new",   "nullptr",  "operator", "return",    "short",    "signed",
+    "sizeof", "static",  "struct",   "switch",   "template", "this",   "true",     "typedef",   "typename", "union",
+    "unsigned", "using", "void",     "volatile", "while",  "threadIdx", "blockIdx", "blockDim", "gridDim",  "warpSize"};
+
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -282,6 +290,8 @@ class ShortFormReader {
     const std::string name = gene["name"];
     if (genes_.contains(name)) place.fail(fmt::format("gene '{}' is given twice", name));
     if (!is_identifier(name)) place.fail(fmt::format("'{}' cannot be a macro: it is not a name", name));
+    if (std::ranges::find(kKeywords, name) != kKeywords.end())
+      place.fail(fmt::format("'{}' cannot be a macro: it is a word of CUDA C++", name));
     if (std::ranges::find(parameters_, name) != parameters_.end())
       place.fail(fmt::format("the name '{}' is already that of a size", name));
     if (expr::is_reserved(name)) place.fail(fmt::format("'{}' is a word of the expression language", name));
