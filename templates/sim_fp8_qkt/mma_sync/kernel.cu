@@ -39,15 +39,7 @@ constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in
 constexpr int row_bytes = ${row_bytes};
 constexpr int tile_bytes = ${tile_bytes};               // of a key tile in shared memory
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
-//% if dequant == 'table'
-typedef TableDecoder KeyDecoder;
-//% elif dequant == 'fma'
-typedef FmaDecoder KeyDecoder;
-//% elif dequant == 'raw'
-typedef RawDecoder KeyDecoder;
-//% else
-typedef BytesDecoder KeyDecoder;
-//% end
+typedef decoders::${dequant} KeyDecoder;
 
 //% include "include/tiles.cuh"
 

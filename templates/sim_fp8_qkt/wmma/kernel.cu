@@ -29,13 +29,7 @@ constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query row
 constexpr int n_tiles = ${n_tiles};                     // tiles of 16 keys of a warp
 constexpr int threads = 32 * warps_m * warps_n;
 constexpr int tile_pitch = ${tile_pitch};                   // numbers from row to row of a tile
-//% if dequant == 'table'
-typedef TableDecoder KeyDecoder;
-//% elif dequant == 'fma'
-typedef FmaDecoder KeyDecoder;
-//% else
-typedef BytesDecoder KeyDecoder;
-//% end
+typedef decoders::${dequant} KeyDecoder;
 
 //% include "include/affine_wmma.cuh"
 
