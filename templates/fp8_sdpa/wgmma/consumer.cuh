@@ -1,10 +1,6 @@
 // A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles.
 __device__ __forceinline__ void consume(const SharedMemory& smem, const Arguments& arguments) {
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32 % 4;
-  const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);  // the compiler sees that a warp has one only
-  const int group = groups == 1 ? 0 : warpgroup / row_warpgroups;
-  const int row_part = row_warpgroups == 1 ? 0 : warpgroup % row_warpgroups;
+//% include "include/attention/warpgroup_place.cuh"
   const int S = arguments.S;
 
   RingPlace<stages> place;
@@ -30,6 +26,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% end
     float row_max[2] = {lowest_max, lowest_max};
     float shrink[2];
+    const int first_row = work.first_row + row_part * 64;
 //% if row_sum == 'adds'
     float row_sum[2] = {0.0f, 0.0f};  // this thread's share
 //% end
@@ -49,8 +46,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 
 //% if q_operand == 'global'
     e4m3x4 query[head_dim / 8];
-    load_query(query, arguments.q + (long long)work.head * S * head_dim,
-               work.first_row + row_part * 64 + warp * 16, S, lane);
+    load_query(query, arguments.q + (long long)work.head * S * head_dim, first_row + warp * 16, S, lane);
 //% else
     const shared_address query_rows = smem.query() + row_part * 64 * row_bytes;
     wait_for(smem.query_full(), query_parity);
@@ -92,7 +88,6 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
       const int first_key = first_key_of(i, work);
 //% if mask == 'causal'
-      const int first_row = work.first_row + row_part * 64;
       if (first_key + tile_k > min(S, first_row + 1)) {
         const int row = first_row + warp * 16 + lane / 4;
         const int keys[2] = {min(S, row + 1) - first_key, min(S, row + 9) - first_key};
@@ -158,23 +153,9 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% else
     const float row_sum[2] = {acc_o[${D / 2}], acc_o[${D / 2 + 2}]};  // the columns of ones
 //% end
-//% if merges
-    sync_at(1 + group, 128 * row_warpgroups);  // the group is done with its tiles: their room serves its partial rows
-    leave_partial_rows(smem.group(group), row_part * 64 + warp * 16, acc_o, row_max, row_sum, lane);
-//%   if split_over_cluster
-    sync_cluster();
-//%   else
-    sync_at(consumers_barrier, consumer_threads);
-//%   end
-    merge_rows(smem.group(0), arguments, work);
-//%   if split_over_cluster
-    sync_cluster();  // until nobody reads this CTA's rows
-//%   end
-//% elif epilogue == 'tma'
-    stage_rows(smem, arguments.o_map, arguments, work, row_part, acc_o, row_sum, lane);
-//% else
-    store_rows(arguments, work, work.first_row + row_part * 64 + warp * 16, acc_o, row_max, row_sum, lane);
-//% end
+//% let output = 'arguments'
+//% let o_map = 'arguments.o_map'
+//% include "include/attention/finish_rows.cuh"
   });
 //% if epilogue == 'tma'
   if (threadIdx.x % 128 == 0) wait_for_stores();

@@ -1,5 +1,5 @@
-    // One pass over the group's key tiles. The including file has multiply_keys(scores, k_tile), mask_rows(scores, first
-    // key, first row) and multiply_values(acc_o, row_sum, weights, v_tile).
+    // One pass over the group's key tiles. The including file has multiply_keys(scores, k_tile), mask_rows(scores,
+    // first_key, first_row) and multiply_values(acc_o, row_sum, weights, v_tile).
     Accumulators acc_o[m_tiles] = {};
     float row_sum[m_tiles][2] = {};${row_sum == 'adds' ? '  // of this lane' : ''}
     float row_max[m_tiles][2];
