@@ -1,5 +1,5 @@
-// A warpgroup's results on their way to TMA: panels of 64 rows of 128 bytes, swizzled, of ${panel_dtype} numbers. `acc` are
-// accumulators as wgmma leaves them, results are `factor` times as large.
+// A warpgroup's results on their way to TMA: panels of 64 rows of 128 bytes, swizzled, of ${panel_dtype} numbers. `acc`
+// are accumulators as wgmma leaves them; results are `factor` times as large.
 __device__ __forceinline__ void stage_panel(shared_address panel, const float* acc, float factor) {
   const int lane = threadIdx.x % 32;
   const int warp_row = threadIdx.x / 32 % 4 * 16;

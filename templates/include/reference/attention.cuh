@@ -11,8 +11,8 @@ struct PlainDecoder {
 // Element `thread` of softmax(scale q K^T) V for one query row, of which a block of D threads has an element each, in
 // double precision. Keys come in groups of D: thread t computes the score of key t of the group, then gathers `column`,
 // its column of the values, whose elements are `next_value` apart. The softmax is online: what was gathered shrinks
-// whenever a larger score turns up. gathered_weight: the weight that values are multiplied by, score[i]. `decoder` tells
-// what codes of queries, keys and values stand for.
+// whenever a larger score turns up. gathered_weight: the weight that values are multiplied by, score[i]. `decoder`
+// tells what codes of queries, keys and values stand for.
 template <int D, typename Code, typename Decoder = PlainDecoder>
 __device__ double attention(const Code* query_row, const Code* keys_of_head, const Code* column, long long next_value,
                             int all_keys, double scale, const Decoder& decoder = Decoder()) {

@@ -112,9 +112,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
   for_each_work(M, N, heads, [&](const Work& work) {
     const unsigned char* k_head = k + (long long)work.head * N * head_dim;
     const unsigned char* v_head = v + (long long)work.head * N * head_dim;
-    const int first_tile = first_tile_of(work, 0);
-    const int tiles = work.tiles > first_tile ? (work.tiles - first_tile + tile_step - 1) / tile_step : 0;
-    const auto first_key = [&](int i) { return first_key_of(first_tile + i * tile_step, work); };
+    constexpr int group = 0;
+//% include "include/attention/group_tiles.cuh"
 //% if copy == 'cp_async'
     // Groups are closed for tiles past the last too, so that counting them is the same all the way.
     const auto start_copy = [&](int i) {
