@@ -74,7 +74,6 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
   const shared_address k_table = smem + q_bytes + groups * group_bytes;
   const shared_address v_table = k_table + ${key_dequant == 'table' ? 'table_bytes' : '0'};
   const Output output = {o, partial_o, partial_statistics, M, heads};
-  constexpr float log2_e = 1.4426950408889634f;
 
 //% if waits_for_launches
   wait_for_launch_ahead();

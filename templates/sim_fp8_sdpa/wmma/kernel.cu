@@ -103,7 +103,6 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
   const WarpMemory memory(warp_memory + threadIdx.x / 32 * ${warp_bytes});
   const RowsOfElements elements(memory.scores, lane);
   const Output output = {o, partial_o, partial_statistics, M, heads};
-  constexpr float log2_e = 1.4426950408889634f;
 
 //% if waits_for_launches
   wait_for_launch_ahead();
