@@ -19,11 +19,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
-  std::string id;
-  std::string database = kDefaultDatabase;
-  bool json = false;
-};
+using Request = EntryRequest;
 
 /// How a candidate differs from its first parent: "stages 2 -> 3".
 std::string change_text(const LineageRow& row, const std::vector<LineageRow>& rows) {

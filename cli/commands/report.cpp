@@ -22,11 +22,7 @@ namespace {
 
 using Align = Table::Align;
 
-struct Request {
-  std::string id;
-  std::string database = kDefaultDatabase;
-  bool json = false;
-};
+using Request = EntryRequest;
 
 std::string latency_text(const std::optional<double>& latency_us) {
   return latency_us ? microseconds(*latency_us) : "-";

@@ -19,11 +19,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
-  std::string id;
-  std::string database = kDefaultDatabase;
-  bool json = false;
-};
+using Request = EntryRequest;
 
 std::string best_text(const RunRow& row) {
   return row.best_us ? fmt::format("{} us {}", microseconds(*row.best_us),

@@ -25,14 +25,11 @@ namespace {
 
 using Align = Table::Align;
 
-struct Request {
-  std::string id;
-  std::string database = kDefaultDatabase;
+struct Request : EntryRequest {
   bool source = false;
   bool log = false;
   bool samples = false;
   bool genome = false;
-  bool json = false;
 };
 
 std::string tools_text(const Evaluation& evaluation, const RunInfo& info) {
