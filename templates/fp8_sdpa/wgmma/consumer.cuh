@@ -26,7 +26,6 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% end
     float row_max[2] = {lowest_max, lowest_max};
     float shrink[2];
-    const int first_row = work.first_row + row_part * 64;
 //% if row_sum == 'adds'
     float row_sum[2] = {0.0f, 0.0f};  // this thread's share
 //% end
@@ -46,7 +45,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 
 //% if q_operand == 'global'
     e4m3x4 query[head_dim / 8];
-    load_query(query, arguments.q + (long long)work.head * S * head_dim, first_row + warp * 16, S, lane);
+    load_query(query, arguments.q + (long long)work.head * S * head_dim,
+               work.first_row + row_part * 64 + warp * 16, S, lane);
 //% else
     const shared_address query_rows = smem.query() + row_part * 64 * row_bytes;
     wait_for(smem.query_full(), query_parity);
@@ -88,6 +88,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
       const int first_key = first_key_of(i, work);
 //% if mask == 'causal'
+      const int first_row = work.first_row + row_part * 64;
       if (first_key + tile_k > min(S, first_row + 1)) {
         const int row = first_row + warp * 16 + lane / 4;
         const int keys[2] = {min(S, row + 1) - first_key, min(S, row + 9) - first_key};
@@ -153,6 +154,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% else
     const float row_sum[2] = {acc_o[${D / 2}], acc_o[${D / 2 + 2}]};  // the columns of ones
 //% end
+    const int first_row = work.first_row + row_part * 64;
 //% let output = 'arguments'
 //% let o_map = 'arguments.o_map'
 //% include "include/attention/finish_rows.cuh"
