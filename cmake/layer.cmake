@@ -22,3 +22,10 @@ function(evo_precompile target)
       <fmt/format.h> ${ARGN})
   endif()
 endfunction()
+
+# evo_unite(TARGET): its sources are compiled eight at a time, in the order of their names. What they instantiate of the
+# headers of nlohmann/json, CLI11, Catch2 and the standard library costs more than their own code, and is shared then.
+# Names in anonymous namespaces differ over the whole target.
+function(evo_unite target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${EVO_UNITE} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()

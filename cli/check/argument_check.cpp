@@ -14,11 +14,11 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::size_t kPointerBytes = 8;
+constexpr std::size_t kDevicePointerBytes = 8;
 constexpr std::size_t kTensorMapBytes = 128;
 
 GivenArgument address_of(std::string text) {
-  return {std::move(text), kPointerBytes, true, std::nullopt, std::nullopt};
+  return {std::move(text), kDevicePointerBytes, true, std::nullopt, std::nullopt};
 }
 
 GivenArgument given_value(const Argument& argument) {

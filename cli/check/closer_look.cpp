@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostShapes = 3;
 /// Some seconds of one core.
-constexpr std::uint64_t kMostOfWarp = 4'000'000, kMostOfLaunch = 20'000'000;
+constexpr std::uint64_t kWarpInstructions = 4'000'000, kLaunchInstructions = 20'000'000;
 
 std::vector<Case> cheapest_cases(const Restored& rejected) {
   const Target& target = rejected.run.info.target;
@@ -36,7 +36,7 @@ std::vector<Case> cheapest_cases(const Restored& rejected) {
 
 /// The first finding but for that of the instructions being spent.
 std::vector<std::string> first_finding(SanitisedProgram& program, const Plan& plan, const CaseRecipe& recipe) {
-  program.limit_instructions(kMostOfWarp, kMostOfLaunch);
+  program.limit_instructions(kWarpInstructions, kLaunchInstructions);
   const auto answer = program.run(plan, recipe);
   const auto* failure = std::get_if<Failure>(&answer);
   const bool spent = failure != nullptr && failure->verdict == Verdict::timed_out;

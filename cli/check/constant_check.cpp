@@ -11,23 +11,20 @@
 namespace evo::cli {
 namespace {
 
-using vgpu::ptx::Function;
-using vgpu::ptx::Module;
-using vgpu::ptx::Operand;
-using vgpu::ptx::Variable;
+namespace ptx = vgpu::ptx;
 
-void add_variables(const Operand& operand, std::set<std::uint32_t>& read) {
-  if (operand.kind == Operand::Kind::variable && operand.of_module) read.insert(operand.index);
-  for (const Operand& element : operand.elements) add_variables(element, read);
+void add_variables(const ptx::Operand& operand, std::set<std::uint32_t>& read) {
+  if (operand.kind == ptx::Operand::Kind::variable && operand.of_module) read.insert(operand.index);
+  for (const ptx::Operand& element : operand.elements) add_variables(element, read);
 }
 
 /// The variables of the module that a launched kernel or any function names.
-std::set<std::uint32_t> read_variables(const Module& module, const std::set<std::string>& launched) {
+std::set<std::uint32_t> read_variables(const ptx::Module& module, const std::set<std::string>& launched) {
   std::set<std::uint32_t> read;
-  for (const Function& function : module.functions) {
+  for (const ptx::Function& function : module.functions) {
     if (function.entry && !launched.contains(std::string(function.name))) continue;
     for (const auto& statement : function.body)
-      for (const Operand& operand : statement.operands) add_variables(operand, read);
+      for (const ptx::Operand& operand : statement.operands) add_variables(operand, read);
   }
   return read;
 }
@@ -35,9 +32,9 @@ std::set<std::uint32_t> read_variables(const Module& module, const std::set<std:
 }  // namespace
 
 std::vector<std::string> unfilled_constants(const Binary& binary, const Plan& plan) {
-  std::unique_ptr<Module> module;
+  std::unique_ptr<ptx::Module> module;
   try {
-    module = vgpu::ptx::parse(binary.ptx);
+    module = ptx::parse(binary.ptx);
   } catch (const vgpu::LoadError&) {
     return {};  // Loading says why.
   }
@@ -46,8 +43,8 @@ std::vector<std::string> unfilled_constants(const Binary& binary, const Plan& pl
   for (const Constant& constant : plan.constants) filled.insert(binary.build.variable_name(constant.symbol));
   std::vector<std::string> unfilled;
   for (const std::uint32_t index : read_variables(*module, launched)) {
-    const Variable& variable = module->variables.at(index);
-    const bool zero = variable.space == vgpu::ptx::Space::constant && variable.relocations.empty() &&
+    const ptx::Variable& variable = module->variables.at(index);
+    const bool zero = variable.space == ptx::Space::constant && variable.relocations.empty() &&
                       std::ranges::all_of(variable.data, [](std::uint8_t byte) { return byte == 0; });
     if (zero && !filled.contains(std::string(variable.name))) unfilled.push_back(demangled(variable.name));
   }

@@ -13,12 +13,12 @@ namespace evo::cli {
 namespace {
 
 /// A fixed one: what is run here is not a search whose inputs must be new.
-constexpr std::uint64_t kSalt = 1;
+constexpr std::uint64_t kUsualSalt = 1;
 
 }  // namespace
 
 std::vector<Case> usual_cases(const Task& task, const Target& target) {
-  CasePlan plan = plan_cases(task, target, vgpu::kKind, kSalt);
+  CasePlan plan = plan_cases(task, target, vgpu::kKind, kUsualSalt);
   const std::string& usual = task.regimes.front().name;
   std::ranges::stable_sort(plan.cases, {}, [&](const Case& one) {
     return std::pair(work_of(task, target.options, one.shape, kind_named(vgpu::kKind)),

@@ -29,7 +29,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Align = Table::Align;
 
-struct Request {
+struct CheckCommandRequest {
   std::string subject;
   std::string device = std::string(vgpu::kKind);
   std::vector<std::string> shapes;
@@ -183,7 +183,7 @@ DeviceInfo virtual_device(const std::string& name) {
   return device;
 }
 
-int check(const Request& request) {
+int check(const CheckCommandRequest& request) {
   std::optional<ShortForm> form;
   if (is_short_form(request.subject)) form = load_short_form(request.subject);
   const SourceTree tree = form ? with_shipped(form->files) : load_templates(request.templates);
@@ -202,7 +202,7 @@ int check(const Request& request) {
 }  // namespace
 
 void add_check(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<CheckCommandRequest>();
   CLI::App* command = app.add_subcommand(
       "check", "Render, compile, run and sanitise the first genome of each family, and say what is not fine");
   command->add_option("TASK|FILE.json", request->subject, "A task, or a short form as for evo tune")

@@ -26,7 +26,7 @@ namespace {
 
 /// With pairs that scatter by 1 % these rounds resolve a difference of 0.5 % with a confidence of 95 %.
 constexpr int kRounds = 21;
-struct Request {
+struct CompareRequest {
   std::vector<std::string> ids;
   std::string device;
   std::string rounds;
@@ -35,7 +35,7 @@ struct Request {
 };
 
 /// The candidates. Throws usage_error unless all are valid and of the same task and objective.
-std::vector<Restored> restore_all(const Request& request) {
+std::vector<Restored> restore_all(const CompareRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   std::vector<Restored> restored;
   for (const std::string& id : request.ids) {
@@ -58,7 +58,7 @@ std::vector<Restored> restore_all(const Request& request) {
 }
 
 /// The device that was named, else the one on which the first candidate was found, or one of the same model.
-DeviceInfo device_for(const Request& request, const DeviceRecord& record) {
+DeviceInfo device_for(const CompareRequest& request, const DeviceRecord& record) {
   if (!request.device.empty()) return find_device(request.device);
   if (const std::optional<FoundDevice> found = find_again(record)) {
     if (const std::string notice = notice_of(*found, record); !notice.empty()) write_to_stderr(notice + "\n");
@@ -89,7 +89,7 @@ InterleavedTimings time_interleaved(PipelineOptions options, const std::vector<C
   }
 }
 
-Comparison compare(const Request& request) {
+Comparison compare(const CompareRequest& request) {
   const std::vector<Restored> restored = restore_all(request);
   const Restored& first = restored.front();
   PipelineOptions options;
@@ -166,7 +166,7 @@ std::string compare_document(const Comparison& comparison) {
   return json_text(json);
 }
 
-int run_compare(const Request& request) {
+int run_compare(const CompareRequest& request) {
   if (request.ids.size() < 2) throw usage_error("name two candidates or more: evo compare A B [C...]");
   const Comparison comparison = compare(request);
   fmt::print("{}", request.json ? compare_document(comparison) : comparison_text(comparison, terminal_of(stdout)));
@@ -196,7 +196,7 @@ Comparison comparison_of(const std::vector<CandidateId>& ids, const InterleavedT
 }
 
 void add_compare(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<CompareRequest>();
   CLI::App* command = app.add_subcommand(
       "compare", "Time candidates in interleaved rounds: is each FASTER or SLOWER than the first, or the SAME?");
   command->add_option("ID", request->ids, "Numbers of candidates; each is compared with the first")

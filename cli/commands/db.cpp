@@ -16,7 +16,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct DbRequest {
   std::string database = kDefaultDatabase;
   std::string other;
   bool json = false;
@@ -31,7 +31,7 @@ std::string db_check_document(const std::string& database, const std::vector<std
   return json_text(json);
 }
 
-int check(const Request& request) {
+int check(const DbRequest& request) {
   const std::vector<std::string> problems = Store::open(request.database, Store::Mode::read).check();
   if (request.json) {
     fmt::print("{}", db_check_document(request.database, problems));
@@ -43,16 +43,16 @@ int check(const Request& request) {
   return problems.empty() ? kDone : kNothingValid;
 }
 
-std::uintmax_t bytes_of(const std::string& database) {
+std::uintmax_t database_bytes(const std::string& database) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(database, error);
   return error ? 0 : bytes;
 }
 
-int compact(const Request& request) {
-  const std::uintmax_t before = bytes_of(request.database);
+int compact(const DbRequest& request) {
+  const std::uintmax_t before = database_bytes(request.database);
   Store::open(request.database, Store::Mode::change).compact();
-  fmt::print("{}: {} bytes, {} before\n", request.database, grouped(std::uint64_t{bytes_of(request.database)}),
+  fmt::print("{}: {} bytes, {} before\n", request.database, grouped(std::uint64_t{database_bytes(request.database)}),
              grouped(std::uint64_t{before}));
   return kDone;
 }
@@ -68,7 +68,7 @@ std::string db_merge_document(const MergeCounts& counts) {
   return json_text(json);
 }
 
-int merge(const Request& request) {
+int merge(const DbRequest& request) {
   const MergeCounts counts = Store::open(request.database, Store::Mode::change).merge(request.other);
   if (request.json) {
     fmt::print("{}", db_merge_document(counts));
@@ -87,8 +87,8 @@ int merge(const Request& request) {
   return kDone;
 }
 
-CLI::App* add_part(CLI::App& db, Invocation& invocation, const std::shared_ptr<Request>& request, const char* name,
-                   const char* help, int (*run)(const Request&)) {
+CLI::App* add_part(CLI::App& db, Invocation& invocation, const std::shared_ptr<DbRequest>& request, const char* name,
+                   const char* help, int (*run)(const DbRequest&)) {
   CLI::App* part = db.add_subcommand(name, help);
   add_database_option(*part, request->database);
   part->callback([request, run, &invocation] { invocation.action = [request, run] { return run(*request); }; });
@@ -98,7 +98,7 @@ CLI::App* add_part(CLI::App& db, Invocation& invocation, const std::shared_ptr<R
 }  // namespace
 
 void add_db(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DbRequest>();
   CLI::App* db = app.add_subcommand("db", "Check, compact or merge databases");
   db->require_subcommand(1);
   add_json_flag(*add_part(*db, invocation, request, "check",

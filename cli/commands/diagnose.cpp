@@ -31,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Request {
+struct DiagnoseRequest {
   std::string subject;
   std::string device;
   std::vector<std::string> only;
@@ -51,7 +51,7 @@ struct Diagnosed {
 
 // ---- One kernel
 
-DeviceInfo device_for(const Claim& claim, const std::string& asked) {
+DeviceInfo diagnosing_device(const Claim& claim, const std::string& asked) {
   if (!asked.empty()) return find_device(asked);
   if (const auto found = find_again(claim.device)) return found->device;
   return find_device("auto");
@@ -67,8 +67,8 @@ bool is_as_rendered(const Claim& claim) {
 }
 
 /// A stored candidate was evaluated with its run's salt: its wrong case comes again.
-Diagnosed diagnose_claim(const Claim& claim, const Request& request, std::uint64_t salt) {
-  const DeviceInfo device = device_for(claim, request.device);
+Diagnosed diagnose_claim(const Claim& claim, const DiagnoseRequest& request, std::uint64_t salt) {
+  const DeviceInfo device = diagnosing_device(claim, request.device);
   PipelineOptions options;
   options.task = claim.task;
   options.tree = claim.tree;
@@ -220,7 +220,7 @@ std::string diagnosis_document(const std::vector<Diagnosed>& all) {
   return json_text(json);
 }
 
-std::vector<Diagnosed> diagnose_kernels(const Request& request) {
+std::vector<Diagnosed> diagnose_kernels(const DiagnoseRequest& request) {
   std::vector<Diagnosed> all;
   if (is_candidate_id(request.subject)) {
     const CandidateId id = parse_id("candidate", request.subject);
@@ -290,7 +290,7 @@ std::string score_document(const DiagnosisScore& score) {
   return json_text(json);
 }
 
-int diagnose_task(const Request& request, const SourceTree& tree) {
+int diagnose_task(const DiagnoseRequest& request, const SourceTree& tree) {
   const Task task = find_task(tree, request.subject);
   std::string notice;
   const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
@@ -306,7 +306,7 @@ bool names_a_task(const std::string& subject) {
   return !is_candidate_id(subject) && !subject.ends_with(".cu");
 }
 
-int diagnose(const Request& request, const CLI::App& command) {
+int diagnose(const DiagnoseRequest& request, const CLI::App& command) {
   if (names_a_task(request.subject)) return diagnose_task(request, load_templates(request.templates));
   refuse_options(command, {"--only"}, "a candidate or an exported file");
   const std::vector<Diagnosed> all = diagnose_kernels(request);
@@ -322,7 +322,7 @@ int diagnose(const Request& request, const CLI::App& command) {
 }  // namespace
 
 void add_diagnose(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DiagnoseRequest>();
   CLI::App* command = app.add_subcommand("diagnose", "Find the first wrong stage of a kernel that gives wrong answers");
   command
       ->add_option("ID|FILE.cu|TASK", request->subject,

@@ -19,7 +19,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct DiffRequest {
   std::string a;
   std::string b;
   std::string database = kDefaultDatabase;
@@ -72,7 +72,7 @@ std::string diff_document(const CandidateRow& a, const CandidateRow& b, const st
   return json_text(json);
 }
 
-int diff(const Request& request) {
+int diff(const DiffRequest& request) {
   const CandidateId a_id = parse_id("candidate", request.a);
   const CandidateId b_id = parse_id("candidate", request.b);
   const Store store = Store::open(request.database, Store::Mode::read);
@@ -93,7 +93,7 @@ int diff(const Request& request) {
 }  // namespace
 
 void add_diff(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DiffRequest>();
   CLI::App* command = app.add_subcommand("diff", "Show the genes and source lines in which two candidates differ");
   command->add_option("A", request->a, "The number of a candidate")->required()->type_name("");
   command->add_option("B", request->b, "The number of another")->required()->type_name("");

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Request {
+struct DoctorRequest {
   std::string database = kDefaultDatabase;
   std::string templates;
   bool json = false;
@@ -100,7 +100,7 @@ Check check_database(const std::string& path) {
   }
 }
 
-Diagnosis diagnose(const Request& request) {
+Diagnosis diagnose(const DoctorRequest& request) {
   Diagnosis diagnosis;
   diagnosis.checks = examine_machine().checks;
   const auto append = [&](const std::vector<Check>& more) {
@@ -149,7 +149,7 @@ std::string doctor_document(const Diagnosis& diagnosis) {
   return json_text(json);
 }
 
-int doctor(const Request& request) {
+int doctor(const DoctorRequest& request) {
   const Diagnosis diagnosis = diagnose(request);
   fmt::print("{}", request.json ? doctor_document(diagnosis) : diagnosis_text(diagnosis, terminal_of(stdout)));
   return diagnosis.can_run ? kDone : kMachine;
@@ -158,7 +158,7 @@ int doctor(const Request& request) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DoctorRequest>();
   CLI::App* command =
       app.add_subcommand("doctor", "Show what works on this machine, what is missing, and how to fix it");
   add_database_option(*command, request->database);

@@ -15,7 +15,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct ElitesRequest {
   EliteFilter filter;
   std::string database = kDefaultDatabase;
   bool all = false;
@@ -41,7 +41,7 @@ std::string elites_document(const std::vector<EliteRow>& rows) {
   return json_text(json);
 }
 
-int elites(const Request& request) {
+int elites(const ElitesRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   std::vector<EliteRow> rows = find_elites(store, request.filter);
   if (!request.all) std::erase_if(rows, [](const EliteRow& row) { return !row.current; });
@@ -52,7 +52,7 @@ int elites(const Request& request) {
 }  // namespace
 
 void add_elites(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ElitesRequest>();
   CLI::App* command = app.add_subcommand("elites", "List the three best kernels of each task, device and objective");
   command->add_option("--task", request->filter.task, "Only of this task")->type_name("TASK");
   command

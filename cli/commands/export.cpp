@@ -30,7 +30,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct ExportCommandRequest {
   std::string id;
   EliteFilter filter;
   std::vector<std::string> options;
@@ -51,7 +51,7 @@ std::string filter_text(const EliteFilter& filter) {
   return text;
 }
 
-CandidateId choose(const Store& store, const Request& request) {
+CandidateId choose(const Store& store, const ExportCommandRequest& request) {
   const std::vector<EliteRow> best = best_elites(store, request.filter);
   if (best.empty()) {
     throw usage_error(fmt::format("no elite{} in {}: evo elites lists what there is, evo run finds some",
@@ -69,7 +69,7 @@ std::string compile_hint(const std::string& output, std::span<const ExportReques
 }
 
 /// To standard output or, as a whole, to the file.
-bool written(const Request& request, const std::string& text) {
+bool written(const ExportCommandRequest& request, const std::string& text) {
   const bool to_file = !request.output.empty() && request.output != "-";
   if (to_file)
     write_file(request.output, text);
@@ -78,7 +78,7 @@ bool written(const Request& request, const std::string& text) {
   return to_file;
 }
 
-int export_kernel(const Request& request) {
+int export_kernel(const ExportCommandRequest& request) {
   const std::int64_t id = request.id.empty() ? 0 : parse_id("candidate", request.id);
   const Store store = Store::open(request.database, Store::Mode::read);
   const Restored restored = restore(store, id != 0 ? id : choose(store, request));
@@ -101,7 +101,7 @@ std::string summary_of(const Provenance& provenance) {
   return text;
 }
 
-int export_several(const Request& request) {
+int export_several(const ExportCommandRequest& request) {
   if (!request.id.empty()) {
     throw usage_error(
         "--dispatch takes the best of several runs: choose with --task, --device, --objective and --option, not with "
@@ -149,7 +149,7 @@ bool matches(const RunInfo& info, const EliteFilter& filter) {
 }
 
 /// The newest run that matches and all that rank by the same, or the one that is named.
-std::vector<RunId> runs_of(const Store& store, const Request& request) {
+std::vector<RunId> runs_of(const Store& store, const ExportCommandRequest& request) {
   if (!request.run.empty()) return {find_run(store, parse_id("run", request.run)).id};
   std::vector<RunRow> rows = store.runs();
   std::erase_if(rows, [&](const RunRow& row) { return row.evaluated == 0 || !matches(row.info, request.filter); });
@@ -173,7 +173,7 @@ std::string results_text(const Results& results, const std::string& output) {
                      fmt::join(results.runs, ", "));
 }
 
-int export_results(const Request& request) {
+int export_results(const ExportCommandRequest& request) {
   if (request.dispatch || !request.id.empty()) {
     throw usage_error("--format writes the results of runs: name a --run or a --task, not an ID or --dispatch");
   }
@@ -190,7 +190,7 @@ int export_results(const Request& request) {
   return kDone;
 }
 
-int export_any(const Request& request) {
+int export_any(const ExportCommandRequest& request) {
   if (!request.options.empty() && !request.dispatch)
     throw usage_error("--option goes with --dispatch: name an --objective instead");
   if (!request.format.empty()) return export_results(request);
@@ -201,7 +201,7 @@ int export_any(const Request& request) {
 }  // namespace
 
 void add_export(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ExportCommandRequest>();
   CLI::App* command = app.add_subcommand(
       "export", "Write a kernel as one self-contained .cu file, or the results of runs in a common format");
   command

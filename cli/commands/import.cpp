@@ -16,12 +16,12 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct ImportRequest {
   std::string file;
   std::string database = kDefaultDatabase;
 };
 
-int import_file(const Request& request, const std::string& command_line) {
+int import_file(const ImportRequest& request, const std::string& command_line) {
   const Results results = read_results(read_text(request.file), request.file);
   Store store = Store::open(request.database, Store::Mode::write);
   const RunId run = import_results(store, results, command_line);
@@ -33,7 +33,7 @@ int import_file(const Request& request, const std::string& command_line) {
 }  // namespace
 
 void add_import(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ImportRequest>();
   CLI::App* command =
       app.add_subcommand("import", "Read results of evo export --format into the database, as a run without sources");
   command->add_option("FILE", request->file, "What evo export wrote: " + readable_formats() + "; .gz is decompressed")

@@ -12,6 +12,7 @@
 #include "cli/commands/commands.h"
 #include "cli/model/cost_report.h"
 #include "cli/model/model_fit.h"
+#include "cli/model/profile_report.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
@@ -35,7 +36,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kLargestGenomeBytes = 1 << 20;
 
-struct Request {
+struct ModelRequest {
   std::string id;
   std::string genome;
   std::string task;
@@ -58,14 +59,15 @@ struct Request {
 
 // ---- One candidate
 
-struct Subject {
+struct ModelledSubject {
   std::string origin;  ///< "candidate 17", "genome"
   SourceTree tree;
   Task task;
   Genome genome;
   Target target;
   DeviceInfo device;
-  std::vector<Timing> timings;  ///< Measured on a GPU, if it was.
+  std::vector<Timing> timings;    ///< Measured on a GPU, if it was.
+  std::vector<Profile> profiles;  ///< Its counters there, as far as they were read.
 };
 
 struct ShapeCost {
@@ -81,34 +83,38 @@ std::string_view modelled_kind(const DeviceInfo& device) {
 }
 
 /// The shapes that were named, else the target's own.
-Target narrowed(const Task& task, std::string_view device_kind, Target target, const Request& request) {
+Target narrowed(const Task& task, std::string_view device_kind, Target target, const ModelRequest& request) {
   if (!request.shapes.empty())
     target = make_target(task, device_kind, parse_shapes(task, request.shapes), target.options, target.objective);
   target.validated = target.timed;
   return target;
 }
 
-Subject stored_subject(const Request& request) {
+ModelledSubject stored_subject(const ModelRequest& request) {
   const CandidateId id = parse_id("candidate", request.id);
   const Store store = Store::open(request.database, Store::Mode::read);
   Restored restored = restore(store, id);
   const RunInfo& run = restored.run.info;
-  Subject subject;
+  ModelledSubject subject;
   subject.origin = fmt::format("candidate {}", id);
   const bool modelled = kind_named(run.device.kind).modelled;
   subject.device = resolve_device(!request.device.empty() ? request.device
                                   : modelled              ? run.device.id
                                                           : virtual_gpu_like(run.device.name));
   subject.target = narrowed(restored.task, modelled_kind(subject.device), run.target, request);
-  if (!modelled) subject.timings = restored.row.evaluation.timings;
+  if (!modelled) {
+    subject.timings = restored.row.evaluation.timings;
+    for (const Profile& profile : restored.row.evaluation.profiles)
+      if (!profile.modelled) subject.profiles.push_back(profile);
+  }
   subject.genome = restored.row.genome;
   subject.tree = std::move(restored.files);
   subject.task = std::move(restored.task);
   return subject;
 }
 
-Subject given_subject(const Request& request) {
-  Subject subject;
+ModelledSubject given_subject(const ModelRequest& request) {
+  ModelledSubject subject;
   subject.origin = "genome";
   subject.tree = load_templates(request.templates);
   subject.task = find_task(subject.tree, request.task);
@@ -123,7 +129,7 @@ Subject given_subject(const Request& request) {
   return subject;
 }
 
-std::vector<ShapeCost> costs_of(const Subject& subject, const Request& request) {
+std::vector<ShapeCost> costs_of(const ModelledSubject& subject, const ModelRequest& request) {
   const Family family = find_family(subject.tree, subject.task, subject.genome.family);
   const Candidate candidate = make_candidate(subject.tree, subject.task, family, subject.genome, subject.target,
                                              facts_of(subject.device.limits));
@@ -142,7 +148,7 @@ std::vector<ShapeCost> costs_of(const Subject& subject, const Request& request) 
   return costs;
 }
 
-std::string costs_text(const Subject& subject, const std::vector<ShapeCost>& costs, bool explained,
+std::string costs_text(const ModelledSubject& subject, const std::vector<ShapeCost>& costs, bool explained,
                        const Terminal& terminal) {
   using Align = Table::Align;
   std::string text = fmt::format("{}: {} on {}\n  {}\n", subject.origin, subject.task.name, subject.device.id,
@@ -165,10 +171,11 @@ std::string costs_text(const Subject& subject, const std::vector<ShapeCost>& cos
   if (!explained) return text;
   for (const ShapeCost& cost : costs)
     text += fmt::format("\n{}\n", styled(terminal, Style::bold, cost.shape)) + cost_text(cost.modelled.cost, terminal);
-  return text;
+  const std::string measured = bounds_text(subject.profiles);
+  return measured.empty() ? text : text + '\n' + measured;
 }
 
-std::string costs_document(const Subject& subject, const std::vector<ShapeCost>& costs) {
+std::string costs_document(const ModelledSubject& subject, const std::vector<ShapeCost>& costs) {
   Json json = json_document("model");
   json["task"] = subject.task.name;
   json["device"] = subject.device.id;
@@ -190,8 +197,8 @@ std::string costs_document(const Subject& subject, const std::vector<ShapeCost>&
   return json_text(json);
 }
 
-int model_one(const Request& request) {
-  const Subject subject = request.genome.empty() ? stored_subject(request) : given_subject(request);
+int model_one(const ModelRequest& request) {
+  const ModelledSubject subject = request.genome.empty() ? stored_subject(request) : given_subject(request);
   const std::vector<ShapeCost> costs = costs_of(subject, request);
   fmt::print("{}", request.json ? costs_document(subject, costs)
                                 : costs_text(subject, costs, request.explained, terminal_of(stdout)));
@@ -255,7 +262,7 @@ std::string fits_svg(const std::vector<Fit>& fits) {
   return scatter_svg(plots, "measured, us", "modelled, us");
 }
 
-int compare_with_sweeps(const Request& request) {
+int compare_with_sweeps(const ModelRequest& request) {
   const SourceTree tree = load_templates(request.templates);
   FitRequest wanted;
   wanted.skip = parse_number("--skip", request.skip);
@@ -275,7 +282,7 @@ const std::vector<std::string> kOfOneGenome = {"--task", "--option"};
 const std::vector<std::string> kOfOneCandidate = {"--shapes", "--cold", "--explain"};
 const std::vector<std::string> kOfSweeps = {"--limit", "--skip", "--failed-too", "--csv", "--svg"};
 
-int model(const Request& request, const CLI::App& command) {
+int model(const ModelRequest& request, const CLI::App& command) {
   const int subjects = !request.id.empty() + !request.genome.empty() + !request.sweeps.empty();
   if (subjects != 1)
     throw usage_error("evo model takes one of a candidate's ID, --genome (with --task), or recorded sweeps --against");
@@ -292,7 +299,7 @@ int model(const Request& request, const CLI::App& command) {
 }  // namespace
 
 void add_model(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ModelRequest>();
   CLI::App* command = app.add_subcommand(
       "model", "Show where the modelled time of a kernel goes, or compare the cost model with measurements");
   command->add_option("ID", request->id, "The candidate's number")->type_name("");

@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::size_t kLeastEvaluations = 200;
 
-struct Request {
+struct ReplayRequest {
   std::vector<std::string> files;
   std::string strategies = "evolve,random";
   std::string evaluations;
@@ -77,7 +77,7 @@ std::vector<std::size_t> parse_budgets(const std::string& text) {
   return budgets;
 }
 
-void open_spaces(const Request& request, Spaces& spaces) {
+void open_spaces(const ReplayRequest& request, Spaces& spaces) {
   std::set<std::string> names;
   for (const std::string& file : request.files) {
     for (Recording& recording : open_recordings(file)) {
@@ -299,7 +299,7 @@ void write_curves(const std::string& file, const Spaces& spaces, std::size_t eva
   write_file(file, curves_svg(panels));
 }
 
-int replay_spaces(const Request& request) {
+int replay_spaces(const ReplayRequest& request) {
   // What to run.
   const std::vector<std::size_t> budgets = parse_budgets(request.budgets);
   std::vector<std::string> strategies = split(request.strategies, ',');
@@ -348,7 +348,7 @@ int replay_spaces(const Request& request) {
 }  // namespace
 
 void add_replay(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ReplayRequest>();
   CLI::App* command =
       app.add_subcommand("replay", "Run search strategies on recorded spaces, without a device, and score them");
   command

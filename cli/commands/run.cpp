@@ -17,6 +17,7 @@
 #include "cli/commands/commands.h"
 #include "cli/run/cost_model_predictor.h"
 #include "cli/run/elite_comparison.h"
+#include "cli/run/elite_profiles.h"
 #include "cli/run/fixed_width_evaluator.h"
 #include "cli/run/opening.h"
 #include "cli/run/progress.h"
@@ -70,13 +71,25 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
+/// Whose counters are read.
+struct ProfileWish {
+  std::uint64_t every = 0;  ///< Of every so manieth valid candidate; 0: of none.
+  bool elites = false;      ///< Of the run's elites, once it has ended.
+};
+
+ProfileWish profile_wish(const RunRequest& request, const DeviceInfo& device) {
+  if (request.profile.empty()) return {.elites = !kind_named(device.kind).modelled};
+  const std::uint64_t every = parse_number("--profile", request.profile);
+  return {.every = every, .elites = every > 0};
+}
+
 /// The pipeline, and an evaluator in front of it that has the width with which the run was started.
 struct Evaluators {
   DevicePipeline* pipeline = nullptr;
   std::unique_ptr<Evaluator> in_front;
 };
 
-Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished, std::shared_ptr<BinaryCache> binaries) {
+PipelineOptions pipeline_options(const PreparedRun& run, std::shared_ptr<BinaryCache> binaries) {
   PipelineOptions options;
   options.binaries = std::move(binaries);
   options.task = run.task;
@@ -84,7 +97,15 @@ Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished, std
   options.target = run.info.target;
   options.device = run.device;
   options.salt = run.info.salt;
+  return options;
+}
+
+Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished, std::shared_ptr<BinaryCache> binaries,
+                           const ProfileWish& wish) {
+  PipelineOptions options = pipeline_options(run, std::move(binaries));
   options.finished = std::move(finished);
+  options.profile_every = wish.every;
+  options.notice = [](const std::string& line) { write_to_stderr(line + '\n'); };
   std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
   if (run.info.width == 0) run.info.width = pipeline->width();
   DevicePipeline* behind = pipeline.get();
@@ -306,7 +327,8 @@ int run(const RunRequest& request, const std::string& command_line) {
   const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space, limits);
   RecordedProposals recorded = recorded_proposals(request, run, templates);
   // The pipeline computes reference outputs while the pre-search runs.
-  const Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries);
+  const ProfileWish profiled = profile_wish(request, run.device);
+  Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries, profiled);
   if (!run.resumed) run.info.seeds = opening_seeds(run, space, predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
   const std::unique_ptr<Strategy> strategy =
@@ -332,6 +354,10 @@ int run(const RunRequest& request, const std::string& command_line) {
   const SearchResult result =
       search_recorded(id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
                       elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device));
+
+  // The counters of what it found. Nothing else runs on the device by then.
+  evaluators.in_front.reset();
+  if (profiled.elites && !result.interrupted) profile_elites(store, id, pipeline_options(run, binaries), build);
 
   // The report.
   const RunSummary summary = summarise(store, id, result, [&](const std::string& message) {
@@ -408,6 +434,11 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   command.add_option("--proposer-deadline", request.proposer_deadline, "How long the proposer may take for an answer")
       ->capture_default_str()
       ->type_name("DURATION");
+  command
+      .add_option("--profile", request.profile,
+                  "Read the hardware counters of every N-th valid candidate and of the run's elites (default: of the "
+                  "elites, on a GPU; 0: none)")
+      ->type_name("N");
   add_database_option(command, request.database);
   command.add_flag("--quiet", request.quiet, "Print no progress");
   add_json_flag(command, request.json);
@@ -415,7 +446,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   group_options(command, "Limits", {"--evals", "--time", "--until"});
   group_options(command, "Search",
                 {"--strategy", "--seed", "--seed-from", "--screen", "--presearch", "--proposer", "--proposer-share",
-                 "--proposer-deadline"});
+                 "--proposer-deadline", "--profile"});
   group_options(command, "Output", {"--db", "--quiet", "--json"});
 }
 

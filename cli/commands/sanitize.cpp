@@ -35,7 +35,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Request {
+struct SanitizeRequest {
   KernelRequest kernels;  ///< `file` is the subject, whatever it is.
   std::string database = kDefaultDatabase;
   std::vector<std::string> shapes;
@@ -50,7 +50,7 @@ struct Sanitized {
 };
 
 /// The virtual GPU that was asked for. Unless one was named: the candidate's own, or one of its architecture.
-DeviceInfo device_for(const Claim& claim, const std::string& asked) {
+DeviceInfo sanitising_device(const Claim& claim, const std::string& asked) {
   std::optional<DeviceInfo> device;
   if (asked == vgpu::kKind) device = virtual_device_for(claim.device);
   return device ? *std::move(device) : find_device(asked);
@@ -66,14 +66,14 @@ Target target_of(const Claim& claim, const std::vector<std::string>& shapes) {
 }
 
 /// A claim with a plan for each shape that it is run at and has a program for.
-struct Subject {
+struct SanitizedSubject {
   const Claim* claim = nullptr;
   Target target;
   Candidate candidate;
 };
 
-std::vector<Subject> subjects_of(const std::vector<Claim>& claims, const std::vector<std::string>& shapes) {
-  std::vector<Subject> subjects;
+std::vector<SanitizedSubject> subjects_of(const std::vector<Claim>& claims, const std::vector<std::string>& shapes) {
+  std::vector<SanitizedSubject> subjects;
   for (const Claim& claim : claims) {
     Target target = target_of(claim, shapes);
     Candidate candidate =
@@ -84,9 +84,9 @@ std::vector<Subject> subjects_of(const std::vector<Claim>& claims, const std::ve
 }
 
 /// "D=64 or D=128"
-std::string constants_of(const std::vector<Subject>& subjects) {
+std::string constants_of(const std::vector<SanitizedSubject>& subjects) {
   std::set<std::string> constants;
-  for (const Subject& subject : subjects) {
+  for (const SanitizedSubject& subject : subjects) {
     for (const Program& program : subject.candidate.programs)
       constants.insert(specialisation_text(program.specialisation));
   }
@@ -94,10 +94,10 @@ std::string constants_of(const std::vector<Subject>& subjects) {
 }
 
 /// Throws usage_error when no program runs one of the shapes: a shape that was not run must not count as clean.
-void refuse_shapes_without_program(const std::vector<Subject>& subjects, const std::string& name) {
-  for (const Subject& wanting : subjects) {
+void refuse_shapes_without_program(const std::vector<SanitizedSubject>& subjects, const std::string& name) {
+  for (const SanitizedSubject& wanting : subjects) {
     for (const Shape& shape : wanting.target.validated) {
-      const auto runs = [&](const Subject& one) { return program_for(one.candidate, shape.name).has_value(); };
+      const auto runs = [&](const SanitizedSubject& one) { return program_for(one.candidate, shape.name).has_value(); };
       if (std::ranges::any_of(subjects, runs)) continue;
       throw usage_error(fmt::format("{} was compiled for {} alone: it cannot be run at shape {}", name,
                                     constants_of(subjects), shape.name));
@@ -123,9 +123,9 @@ bool refused(Verdict verdict) {
   return verdict == Verdict::launch_failed || verdict == Verdict::unsupported;
 }
 
-void sanitize_claim(const Subject& subject, const Request& request, Sanitized& result) {
+void sanitize_claim(const SanitizedSubject& subject, const SanitizeRequest& request, Sanitized& result) {
   const Claim& claim = *subject.claim;
-  const DeviceInfo device = device_for(claim, request.kernels.device);
+  const DeviceInfo device = sanitising_device(claim, request.kernels.device);
   result.device = device.id;
   const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
   const std::vector<Case> cases = usual_cases(claim.task, subject.target);
@@ -148,13 +148,13 @@ void sanitize_claim(const Subject& subject, const Request& request, Sanitized& r
   }
 }
 
-void sanitize_claims(const std::vector<Claim>& claims, const Request& request, Sanitized& result) {
-  const std::vector<Subject> subjects = subjects_of(claims, request.shapes);
+void sanitize_claims(const std::vector<Claim>& claims, const SanitizeRequest& request, Sanitized& result) {
+  const std::vector<SanitizedSubject> subjects = subjects_of(claims, request.shapes);
   refuse_shapes_without_program(subjects, claims.size() == 1 ? claims.front().origin : request.kernels.file);
-  for (const Subject& subject : subjects) sanitize_claim(subject, request, result);
+  for (const SanitizedSubject& subject : subjects) sanitize_claim(subject, request, result);
 }
 
-std::vector<Claim> claims_of(const Request& request) {
+std::vector<Claim> claims_of(const SanitizeRequest& request) {
   const std::string& subject = request.kernels.file;
   if (!is_candidate_id(subject)) return exported_claims(subject);
   const CandidateId id = parse_id("candidate", subject);
@@ -202,7 +202,7 @@ const std::vector<std::string> kOfKernels = {
     "--kernel", "--grid", "--block",  "--cluster", "--smem",   "--arg",          "--then",
     "--seed",   "--arch", "--define", "--include", "--symbol", "--nvrtc-option", "--max-instructions"};
 
-int sanitize(const Request& request, const CLI::App& command) {
+int sanitize(const SanitizeRequest& request, const CLI::App& command) {
   Sanitized result;
   result.subject = request.kernels.file;
   if (is_candidate_id(result.subject) || looks_exported(result.subject)) {
@@ -219,7 +219,7 @@ int sanitize(const Request& request, const CLI::App& command) {
 }  // namespace
 
 void add_sanitize(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<SanitizeRequest>();
   CLI::App* command = app.add_subcommand(
       "sanitize", "Look for data races, uninitialised reads, bad accesses and deadlocks on the virtual GPU");
   command

@@ -35,7 +35,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Request {
+struct SelftestRequest {
   std::string task;
   std::string device;
   std::vector<std::string> only;
@@ -171,7 +171,7 @@ std::string score_document(const MutationScore& score) {
   return json_text(json);
 }
 
-int score_task(const Request& request, const SourceTree& tree, const Task& task, const DeviceInfo& device) {
+int score_task(const SelftestRequest& request, const SourceTree& tree, const Task& task, const DeviceInfo& device) {
   const std::size_t count =
       request.generate.empty() ? kGeneratedMutants : parse_number("--generate", request.generate, 1);
   const std::uint64_t seed = request.seed.empty() ? fresh_salt() >> 32 : parse_number("--seed", request.seed);
@@ -180,7 +180,7 @@ int score_task(const Request& request, const SourceTree& tree, const Task& task,
   return score.count(MutantOutcome::Kind::survived) == 0 ? kDone : kNothingValid;
 }
 
-int calibrate_task(const Request& request) {
+int calibrate_task(const SelftestRequest& request) {
   const std::filesystem::path folder = find_templates(request.templates);
   const SourceTree tree = with_shipped(read_templates(folder));
   const Task task = find_task(tree, request.task);
@@ -192,7 +192,7 @@ int calibrate_task(const Request& request) {
   return kDone;
 }
 
-int selftest(const Request& request, const CLI::App& command) {
+int selftest(const SelftestRequest& request, const CLI::App& command) {
   if (request.calibrate) {
     refuse_options(command, {"--only", "--record", "--json"}, "--calibrate");
     return calibrate_task(request);
@@ -226,7 +226,7 @@ int selftest(const Request& request, const CLI::App& command) {
 }  // namespace
 
 void add_selftest(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<SelftestRequest>();
   CLI::App* command = app.add_subcommand(
       "selftest",
       "Evaluate planted wrong kernels of a task: each must be rejected for the right reason, correct ones accepted");

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
+#include "cli/model/profile_report.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
@@ -25,7 +26,7 @@ namespace {
 
 using Align = Table::Align;
 
-struct Request : EntryRequest {
+struct ShowRequest : EntryRequest {
   bool source = false;
   bool log = false;
   bool samples = false;
@@ -154,6 +155,7 @@ std::string summary_text(const CandidateRow& row, const RunRow& run, bool self_c
                                      errors_text(row.evaluation, terminal)}) {
     if (!section.empty()) text += '\n' + section;
   }
+  if (const std::string bounds = bounds_text(row.evaluation.profiles); !bounds.empty()) text += '\n' + bounds;
   if (!row.evaluation.sass_summary.empty()) text += '\n' + row.evaluation.sass_summary + '\n';
   return text;
 }
@@ -200,13 +202,14 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, bool
   json["elite_rank"] = or_null(candidate.elite_rank);
   json["source_hash"] = candidate.source_hash;
   json["evaluation"] = evaluation_json(candidate.evaluation);
+  json["profiles"] = profiles_json(candidate.evaluation.profiles);
   json["programs"] = programs;
   json["files"] = candidate.files;
   json["run"] = run_json(run);
   return json_text(json);
 }
 
-int show(const Request& request) {
+int show(const ShowRequest& request) {
   if (request.source + request.log + request.samples + request.genome + request.json > 1) {
     throw usage_error("evo show prints one thing at a time: --source, --log, --samples, --genome or --json");
   }
@@ -235,7 +238,7 @@ int show(const Request& request) {
 }  // namespace
 
 void add_show(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ShowRequest>();
   CLI::App* command = app.add_subcommand("show", "Show one candidate: genome, verdict, builds, timings, errors");
   command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
   command->add_flag("--source", request->source, "Print only its CUDA source");

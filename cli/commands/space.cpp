@@ -25,7 +25,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct SpaceRequest {
   std::string task;
   std::string device = "auto";
   std::string family;
@@ -170,7 +170,7 @@ std::string space_document(const SpaceListing& space) {
 }
 
 /// A tuning problem of another tuner becomes a family without a task or device.
-int t1_space(const Request& request) {
+int t1_space(const SpaceRequest& request) {
   const std::string name = std::filesystem::path(request.t1).filename().string();
   FamilyListing listing;
   listing.family = read_t1(read_text(request.t1), name);
@@ -184,7 +184,7 @@ int t1_space(const Request& request) {
   return kDone;
 }
 
-int space(const Request& request) {
+int space(const SpaceRequest& request) {
   if (!request.t1.empty()) return t1_space(request);
   const SourceTree tree = load_templates(request.templates);
   const Task task = find_task(tree, request.task);
@@ -200,7 +200,7 @@ int space(const Request& request) {
 }  // namespace
 
 void add_space(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<SpaceRequest>();
   CLI::App* command =
       app.add_subcommand("space", "Show the search space of a task: families, genes, number of legal genomes");
   command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");

@@ -17,7 +17,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct TasksRequest {
   std::string templates;
   bool json = false;
 };
@@ -125,7 +125,7 @@ std::string tasks_document(const std::vector<TaskListing>& tasks) {
   return json_text(json);
 }
 
-int tasks(const Request& request) {
+int tasks(const TasksRequest& request) {
   const std::filesystem::path folder = find_templates(request.templates);
   const std::vector<TaskListing> listings = list_tasks(read_templates(folder));
   std::string text;
@@ -142,7 +142,7 @@ int tasks(const Request& request) {
 }  // namespace
 
 void add_tasks(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<TasksRequest>();
   CLI::App* command = app.add_subcommand("tasks", "List the tasks with their families, options, objectives and shapes");
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);

@@ -18,7 +18,7 @@
 namespace evo::cli {
 namespace {
 
-struct Request {
+struct TuneRequest {
   RunRequest run;
   std::string file;
   std::string folder;
@@ -55,7 +55,7 @@ ShortForm checked_form(const std::string& file) {
 }
 
 /// Writes the folder that the short form stands for. Nothing of the user's is overwritten.
-int expand(const Request& request, const ShortForm& form) {
+int expand(const TuneRequest& request, const ShortForm& form) {
   namespace fs = std::filesystem;
   const fs::path root = request.folder;
   std::error_code error;
@@ -73,7 +73,7 @@ int expand(const Request& request, const ShortForm& form) {
   return kDone;
 }
 
-int tune(const Request& request, const std::string& command_line) {
+int tune(const TuneRequest& request, const std::string& command_line) {
   const ShortForm form = checked_form(request.file);
   if (!request.folder.empty()) return expand(request, form);
   RunRequest wanted = request.run;
@@ -89,7 +89,7 @@ int tune(const Request& request, const std::string& command_line) {
 }  // namespace
 
 void add_tune(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<TuneRequest>();
   CLI::App* command = app.add_subcommand("tune", "Tune a kernel as it is: ten lines of JSON name genes and arguments");
   command->add_option("FILE.json", request->file, "The kernel, its genes, its arguments")->required()->type_name("");
   command->add_option("--expand", request->folder, "Write the task folder that FILE.json stands for, and run nothing")

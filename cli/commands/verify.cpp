@@ -35,7 +35,7 @@ constexpr double kMeasuredTolerance = 0.05;
 /// A modelled latency repeats exactly on other draws, unless lengths or indices among them decide what is done.
 constexpr double kDataTolerance = 0.3;
 
-struct Request {
+struct VerifyRequest {
   std::string subject;
   std::string device;
   std::string database = kDefaultDatabase;
@@ -53,7 +53,7 @@ SourceTree installed_templates(const std::string& wish) {
   }
 }
 
-Claim stored_claim(const Request& request) {
+Claim stored_claim(const VerifyRequest& request) {
   const CandidateId id = parse_id("candidate", request.subject);
   const Restored restored = restore(Store::open(request.database, Store::Mode::read), id);
   const Evaluation& evaluation = restored.row.evaluation;
@@ -216,7 +216,7 @@ std::string verify_document(const std::string& origin, const std::vector<Verific
   return json_text(json);
 }
 
-int verify(const Request& request) {
+int verify(const VerifyRequest& request) {
   std::vector<Claim> claims;
   std::optional<SourceTree> templates;
   if (is_candidate_id(request.subject)) {
@@ -268,7 +268,7 @@ void decide(Verification& verification) {
 }
 
 void add_verify(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<VerifyRequest>();
   CLI::App* command =
       app.add_subcommand("verify", "Check a claimed latency: compile again, validate on fresh seeds, time again");
   command->add_option("ID|FILE.cu", request->subject, "A candidate's number, or an exported file")

@@ -20,7 +20,7 @@ namespace {
   throw usage_error(fmt::format("--arg '{}': {}; see evo vgpu --help", text, why));
 }
 
-Number parse_number(std::string_view argument, std::string_view text) {
+Number parse_value(std::string_view argument, std::string_view text) {
   const std::string copy(trim(text));
   if (copy == "true") return std::int64_t{1};
   if (copy == "false") return std::int64_t{0};
@@ -45,9 +45,9 @@ Number parse_number(std::string_view argument, std::string_view text) {
   return value;
 }
 
-std::vector<Number> parse_numbers(std::string_view argument, std::string_view text) {
+std::vector<Number> parse_values(std::string_view argument, std::string_view text) {
   std::vector<Number> numbers;
-  for (const std::string& part : split(text, ',')) numbers.push_back(parse_number(argument, part));
+  for (const std::string& part : split(text, ',')) numbers.push_back(parse_value(argument, part));
   return numbers;
 }
 
@@ -59,7 +59,7 @@ ValueType known_type(std::string_view argument, std::string_view name) {
 Scalar parse_scalar(std::string_view argument, std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) refuse(argument, fmt::format("'{}' is not TYPE:VALUE", text));
-  Scalar scalar{known_type(argument, trim(text.substr(0, colon))), parse_numbers(argument, text.substr(colon + 1))};
+  Scalar scalar{known_type(argument, trim(text.substr(0, colon))), parse_values(argument, text.substr(colon + 1))};
   if (bits_of(scalar.type.element) < 8) refuse(argument, "two e2m1 share a byte: give them as uchar");
   if (scalar.components.size() != scalar.type.components) {
     refuse(argument, fmt::format("{} has {} values, {} were given", scalar.type.name(), scalar.type.components,
@@ -104,7 +104,7 @@ Filling parse_filling(std::string_view argument, std::string_view text, bool flo
   }
   if (text.starts_with('{') && text.ends_with('}')) {
     filling.kind = Kind::list;
-    filling.numbers = parse_numbers(argument, text.substr(1, text.size() - 2));
+    filling.numbers = parse_values(argument, text.substr(1, text.size() - 2));
     return filling;
   }
   const std::size_t bracket = text.find('(');
@@ -112,7 +112,7 @@ Filling parse_filling(std::string_view argument, std::string_view text, bool flo
   std::vector<Number> given;
   if (bracket != std::string_view::npos) {
     if (!text.ends_with(')')) refuse(argument, "a bracket is not closed");
-    given = parse_numbers(argument, text.substr(bracket + 1, text.size() - bracket - 2));
+    given = parse_values(argument, text.substr(bracket + 1, text.size() - bracket - 2));
   }
   const auto with = [&](Kind kind, std::vector<Number> usual) {
     if (given.size() > usual.size()) refuse(argument, fmt::format("{} takes {} numbers", name, usual.size()));
@@ -146,7 +146,7 @@ Filling parse_filling(std::string_view argument, std::string_view text, bool flo
                text));
   }
   filling.kind = Kind::constant;
-  filling.numbers = {parse_number(argument, text)};
+  filling.numbers = {parse_value(argument, text)};
   return filling;
 }
 
@@ -157,7 +157,7 @@ std::vector<std::uint64_t> parse_dims(std::string_view argument, std::string_vie
   if (text.empty()) return dims;
   std::uint64_t product = 1;
   for (const std::string& part : split(text, ',')) {
-    const Number number = parse_number(argument, part);
+    const Number number = parse_value(argument, part);
     const auto* dim = std::get_if<std::int64_t>(&number);
     if (dim == nullptr || *dim < 0 || static_cast<std::uint64_t>(*dim) > kMostElements)
       refuse(argument, fmt::format("'{}' is no number of elements", part));

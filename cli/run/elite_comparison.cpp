@@ -12,7 +12,7 @@ namespace evo::cli {
 namespace {
 
 /// With pairs that scatter by 1 % these rounds resolve a difference of 0.8 % with a confidence of 95 %.
-constexpr int kRounds = 9;
+constexpr int kChallengeRounds = 9;
 /// A comparison ends early, after so many rounds, when the whole interval of the ratio is at least this far from 1, or
 /// so near to 1 that the difference is not noticeable. Of equal candidates, whose pairs scatter by 1 %, one in 40 is
 /// then called faster, as after all rounds.
@@ -52,7 +52,8 @@ EliteComparer elite_comparer(const Store& store, const Task& task, const Target&
   return [&](const Candidate& challenger, CandidateId incumbent) {
     const Restored elite = restore(store, incumbent);
     if (elite.task.hash != task.hash) throw machine_error("an elite of another task competes: please report this");
-    return rule(pipeline.time_interleaved({challenger, restored_candidate(elite, target)}, kRounds, comparison_decided),
+    return rule(pipeline.time_interleaved({challenger, restored_candidate(elite, target)}, kChallengeRounds,
+                                          comparison_decided),
                 incumbent);
   };
 }

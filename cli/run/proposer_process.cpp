@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cli/model/profile_report.h"
 #include "cli/run/guarded_command.h"
 #include "cli/subject/json.h"
 #include "cli/text/streams.h"
@@ -88,6 +89,12 @@ std::string greeting_of(const Task& task, const Target& target, const Space& spa
        {"files", files}});
 }
 
+/// Occupancy, and what bounds it where its counters were read.
+std::string profile_words(const Evaluation& evaluation) {
+  const std::string bounds = bounds_text(evaluation.profiles);
+  return bounds.empty() ? evaluation.sass_summary : evaluation.sass_summary + '\n' + bounds;
+}
+
 Json profile_json(const Proposal& proposal, const Evaluation& evaluation) {
   int registers = 0;
   int spill_bytes = 0;
@@ -102,7 +109,7 @@ Json profile_json(const Proposal& proposal, const Evaluation& evaluation) {
           {"relative_l2", std::isfinite(error) ? Json(error) : Json(nullptr)},
           {"registers", registers},
           {"spill_bytes", spill_bytes},
-          {"profile", evaluation.sass_summary}};
+          {"profile", profile_words(evaluation)}};
 }
 
 /// A text for people. Throws when it is too long for one.

@@ -41,6 +41,7 @@ struct RunRequest {
   std::string proposer;
   std::string proposer_share = "25";
   std::string proposer_deadline = "10s";
+  std::string profile;
   bool quiet = false;
   bool json = false;
 };

@@ -21,14 +21,14 @@ namespace {
 /// More seeds for each shape and regime than validation uses, because a limit must hold for new draws.
 constexpr int kMoreSeeds = 2;
 /// Fixed, so that a calibration is a property of the task and repeats.
-constexpr std::uint64_t kSalt = 0x63616c6962726174;
+constexpr std::uint64_t kCalibrationSalt = 0x63616c6962726174;
 
 std::vector<Case> cases_of(const Task& task, const Target& target, const CasePlan& plan) {
   std::vector<Case> cases = plan.cases;
   std::set<std::pair<std::string, std::string>> seen;
   for (const Case& one : plan.cases) {
     if (!seen.emplace(one.shape.name, one.regime.name).second) continue;
-    std::ranges::move(more_cases(task, target, one, kSalt, kMoreSeeds), std::back_inserter(cases));
+    std::ranges::move(more_cases(task, target, one, kCalibrationSalt, kMoreSeeds), std::back_inserter(cases));
   }
   return cases;
 }
@@ -50,7 +50,7 @@ PipelineOptions options_for(const SourceTree& tree, const Task& task, const Targ
   options.tree = tree;
   options.target = target;
   options.device = device;
-  options.salt = kSalt;
+  options.salt = kCalibrationSalt;
   options.run_deadline_s = 60;
   return options;
 }
@@ -72,12 +72,16 @@ CalibrationResult calibrate(const SourceTree& tree, const Task& task, const Devi
   }
   const Calibration calibration = load_calibration(without_measured, task).value();
   const Target target = make_target(task, device.kind, {}, task.default_options());
-  const CasePlan plan = plan_cases(task, target, device.kind, kSalt);
+  const CasePlan plan = plan_cases(task, target, device.kind, kCalibrationSalt);
   const PipelineOptions exact_options = options_for(tree, task, target, device);
   const PipelineOptions emulated_options = options_for(edited(tree, calibration.emulation), task, target, device);
   ExtraOracles exact(exact_options, plan, nullptr), emulated(emulated_options, plan, nullptr);
-  CalibrationResult result{
-      .task = task.name, .device = device, .salt = kSalt, .factor = calibration.factor, .floors = {}, .limits = {}};
+  CalibrationResult result{.task = task.name,
+                           .device = device,
+                           .salt = kCalibrationSalt,
+                           .factor = calibration.factor,
+                           .floors = {},
+                           .limits = {}};
   for (const Case& one : cases_of(task, target, plan)) {
     const auto want = exact.get(one), got = emulated.get(one);
     Floor& floor = result.floors[one.regime.name];

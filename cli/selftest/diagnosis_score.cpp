@@ -15,9 +15,9 @@ namespace evo::cli {
 namespace {
 
 /// Fixed, so that a score is a property of the task and repeats.
-constexpr std::uint64_t kSalt = 0x646961676e6f7365;
+constexpr std::uint64_t kDiagnosisSalt = 0x646961676e6f7365;
 /// Mutants with endless loops take this long.
-constexpr double kRunDeadlineS = 30;
+constexpr double kDiagnosedRunDeadlineS = 30;
 
 PipelineOptions options_for(const SourceTree& tree, const Task& task, const DeviceInfo& device,
                             const Bindings& chosen_options) {
@@ -26,8 +26,8 @@ PipelineOptions options_for(const SourceTree& tree, const Task& task, const Devi
   options.tree = tree;
   options.target = make_target(task, device.kind, {}, chosen_options);
   options.device = device;
-  options.salt = kSalt;
-  options.run_deadline_s = kRunDeadlineS;
+  options.salt = kDiagnosisSalt;
+  options.run_deadline_s = kDiagnosedRunDeadlineS;
   return options;
 }
 

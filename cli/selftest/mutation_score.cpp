@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/selftest/planted.h"
 #include "cli/subject/lookup.h"
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
@@ -22,9 +23,6 @@ namespace evo::cli {
 namespace {
 
 using Kind = MutantOutcome::Kind;
-
-/// Mutants with endless loops take this long on a GPU.
-constexpr double kRunDeadlineS = 10;
 
 /// An honest kernel and what its mutants are compared with.
 struct Original {
@@ -74,7 +72,7 @@ class Scoring {
     options.device = device_;
     options.salt = rng_.next();
     options.dedup = false;
-    if (!kind_named(device_.kind).on_host) options.run_deadline_s = kRunDeadlineS;
+    if (!kind_named(device_.kind).on_host) options.run_deadline_s = kMutantDeadlineS;
     pipeline_ = make_pipeline(std::move(options));
   }
 

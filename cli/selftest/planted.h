@@ -8,6 +8,9 @@
 
 namespace evo::cli {
 
+/// Of a run on a GPU: mutants with endless loops take this long.
+constexpr double kMutantDeadlineS = 10;
+
 /// A mutant or control with everything that a candidate is made of.
 struct Planted {
   SourceTree tree;  ///< With the edits.

@@ -17,9 +17,6 @@
 namespace evo::cli {
 namespace {
 
-/// Mutants with endless loops take this long on a GPU.
-constexpr double kRunDeadlineS = 10;
-
 bool is_right(const SelftestRow& row, const std::string& kind) {
   const std::vector<Verdict>& expected = row.mutant.expected.at(kind);
   return std::ranges::find(expected, row.verdict) != expected.end() &&
@@ -60,7 +57,7 @@ class Selftest {
     options.device = device_;
     options.salt = salt_;
     options.dedup = false;  // Each gets a verdict of its own.
-    if (!kind_named(device_.kind).on_host) options.run_deadline_s = kRunDeadlineS;
+    if (!kind_named(device_.kind).on_host) options.run_deadline_s = kMutantDeadlineS;
     return make_pipeline(std::move(options));
   }
 

@@ -14,17 +14,17 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::uintmax_t kLargestFileBytes = 16 << 20;
+constexpr std::uintmax_t kLargestClaimBytes = 16 << 20;
 
 std::string read_export_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     throw usage_error(fmt::format("'{}' is neither a candidate's number nor a file", path));
   }
-  if (std::filesystem::file_size(path, error) > kLargestFileBytes) {
+  if (std::filesystem::file_size(path, error) > kLargestClaimBytes) {
     throw usage_error(fmt::format("{} is too large to be an exported kernel", path));
   }
-  return read_file(path, kLargestFileBytes);
+  return read_file(path, kLargestClaimBytes);
 }
 
 Claim exported_claim(Exported exported, std::string origin) {

@@ -16,7 +16,7 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::uintmax_t kLargestFileBytes = 1 << 20;
+constexpr std::uintmax_t kLargestAuthorFileBytes = 1 << 20;
 
 std::vector<std::filesystem::path> header_folders() {
   try {
@@ -42,7 +42,7 @@ bool is_known_header(const std::string& name) {
 ShortForm load_short_form(const std::string& file) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   const ReadFile read = [&](const std::string& path) {
-    return read_file(path == file ? std::filesystem::path(file) : folder / path, kLargestFileBytes);
+    return read_file(path == file ? std::filesystem::path(file) : folder / path, kLargestAuthorFileBytes);
   };
   ShortForm form = read_short_form(file, read, is_known_header);
   try {

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kLargestFileBytes = 1 << 20;
+constexpr std::uintmax_t kLargestTemplateBytes = 1 << 20;
 constexpr std::size_t kMostFiles = 10'000;
 constexpr std::size_t kMostEntries = 100'000;  // Files of any kind. A home folder that was named by mistake has more.
 
@@ -87,9 +87,9 @@ void check_file(const fs::path& file, const fs::path& root) {
   }
   const std::uintmax_t bytes = fs::file_size(real, error);
   if (error) throw usage_error(fmt::format("cannot read {}: {}", file.string(), error.message()));
-  if (bytes > kLargestFileBytes) {
+  if (bytes > kLargestTemplateBytes) {
     throw usage_error(
-        fmt::format("{} has {} bytes: a template has at most {}", file.string(), bytes, kLargestFileBytes));
+        fmt::format("{} has {} bytes: a template has at most {}", file.string(), bytes, kLargestTemplateBytes));
   }
 }
 
@@ -129,7 +129,7 @@ SourceTree read_templates(const fs::path& folder) {
     if (tree.size() == kMostFiles) {
       throw usage_error(fmt::format("{} has more than {} templates", folder.string(), kMostFiles));
     }
-    tree.emplace(file.lexically_relative(root).generic_string(), read_file(file, kLargestFileBytes));
+    tree.emplace(file.lexically_relative(root).generic_string(), read_file(file, kLargestTemplateBytes));
   }
   if (error) throw usage_error(fmt::format("cannot read {}: {}", folder.string(), error.message()));
   return tree;

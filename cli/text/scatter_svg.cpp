@@ -13,17 +13,17 @@
 namespace evo::cli {
 namespace {
 
-constexpr double kSize = 420;  // of a plot, in pixels
-constexpr double kLeft = 52;   // margins of the square in it
-constexpr double kTop = 34;
-constexpr double kRight = 14;
-constexpr double kBottom = 46;
-constexpr std::array kColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0", "#d98324", "#5f6b73"};
+constexpr double kSize = 420;     // of a plot, in pixels
+constexpr double kPlotLeft = 52;  // margins of the square in it
+constexpr double kPlotTop = 34;
+constexpr double kPlotRight = 14;
+constexpr double kPlotBottom = 46;
+constexpr std::array kSeriesColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0", "#d98324", "#5f6b73"};
 
 /// Maps values to pixels, with the same scale on both axes.
-class Scale {
+class PlotScale {
  public:
-  explicit Scale(const ScatterPlot& plot) {
+  explicit PlotScale(const ScatterPlot& plot) {
     for (const PointSeries& series : plot.series) {
       for (const auto& point : series.points) {
         low_ = std::min({low_, point.x, point.y});
@@ -34,8 +34,8 @@ class Scale {
     high_ *= 1.1;
   }
 
-  double x(double value) const { return kLeft + share(value) * (kSize - kLeft - kRight); }
-  double y(double value) const { return kSize - kBottom - share(value) * (kSize - kTop - kBottom); }
+  double x(double value) const { return kPlotLeft + share(value) * (kSize - kPlotLeft - kPlotRight); }
+  double y(double value) const { return kSize - kPlotBottom - share(value) * (kSize - kPlotTop - kPlotBottom); }
   double low() const { return low_; }
   double high() const { return high_; }
 
@@ -56,19 +56,20 @@ class Scale {
   double high_ = 0;
 };
 
-std::string axes(const Scale& scale, const std::string& x_label, const std::string& y_label) {
+std::string axes(const PlotScale& scale, const std::string& x_label, const std::string& y_label) {
   std::string svg;
   const auto out = std::back_inserter(svg);
   for (const double tick : scale.ticks()) {
-    fmt::format_to(out, "<path d='M{:.1f} {}V{}M{} {:.1f}H{}' stroke='#ddd'/>", scale.x(tick), kTop, kSize - kBottom,
-                   kLeft, scale.y(tick), kSize - kRight);
-    fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{:g}</text>", scale.x(tick), kSize - kBottom + 15,
+    fmt::format_to(out, "<path d='M{:.1f} {}V{}M{} {:.1f}H{}' stroke='#ddd'/>", scale.x(tick), kPlotTop,
+                   kSize - kPlotBottom, kPlotLeft, scale.y(tick), kSize - kPlotRight);
+    fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{:g}</text>", scale.x(tick),
+                   kSize - kPlotBottom + 15, tick);
+    fmt::format_to(out, "<text x='{}' y='{:.1f}' text-anchor='end'>{:g}</text>", kPlotLeft - 5, scale.y(tick) + 4,
                    tick);
-    fmt::format_to(out, "<text x='{}' y='{:.1f}' text-anchor='end'>{:g}</text>", kLeft - 5, scale.y(tick) + 4, tick);
   }
   fmt::format_to(out, "<path d='M{:.1f} {:.1f}L{:.1f} {:.1f}' stroke='#888' stroke-dasharray='4 3'/>",
                  scale.x(scale.low()), scale.y(scale.low()), scale.x(scale.high()), scale.y(scale.high()));
-  const double middle_x = (kLeft + kSize - kRight) / 2, middle_y = (kTop + kSize - kBottom) / 2;
+  const double middle_x = (kPlotLeft + kSize - kPlotRight) / 2, middle_y = (kPlotTop + kSize - kPlotBottom) / 2;
   fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", middle_x, kSize - 10,
                  svg_text(x_label));
   fmt::format_to(out, "<text transform='translate(14,{:.1f}) rotate(-90)' text-anchor='middle'>{}</text>", middle_y,
@@ -78,21 +79,21 @@ std::string axes(const Scale& scale, const std::string& x_label, const std::stri
 
 std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& names, const std::string& x_label,
                      const std::string& y_label) {
-  const Scale scale(plot);
-  std::string svg = fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kLeft, svg_text(plot.title));
+  const PlotScale scale(plot);
+  std::string svg = fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kPlotLeft, svg_text(plot.title));
   svg += axes(scale, x_label, y_label);
-  double legend_y = kTop + 12;
+  double legend_y = kPlotTop + 12;
   for (const PointSeries& series : plot.series) {
     const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
-    const char* colour = kColours[place % kColours.size()];
+    const char* colour = kSeriesColours[place % kSeriesColours.size()];
     // One path of round dots: a point is a line of no length.
     fmt::format_to(std::back_inserter(svg),
                    "<path fill='none' stroke='{}' stroke-opacity='0.6' stroke-width='4' stroke-linecap='round' d='",
                    colour);
     for (const auto& point : series.points)
       fmt::format_to(std::back_inserter(svg), "M{:.1f} {:.1f}h0", scale.x(point.x), scale.y(point.y));
-    fmt::format_to(std::back_inserter(svg), "'/><text x='{}' y='{}' fill='{}'>{}</text>", kLeft + 8, legend_y, colour,
-                   svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
+    fmt::format_to(std::back_inserter(svg), "'/><text x='{}' y='{}' fill='{}'>{}</text>", kPlotLeft + 8, legend_y,
+                   colour, svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
     legend_y += 15;
   }
   return svg;

@@ -34,13 +34,13 @@ constexpr std::array kInfos = {
     DTypeInfo{DType::f64, "f64", "double", " fp64 float64 ", 64, true, -DBL_MAX, DBL_MAX},
 };
 
-constexpr bool in_order() {
+constexpr bool dtypes_in_order() {
   for (std::size_t i = 0; i < kInfos.size(); ++i) {
     if (kInfos[i].dtype != static_cast<DType>(i)) return false;
   }
   return true;
 }
-static_assert(in_order(), "each dtype has its row, in the order of the enumeration");
+static_assert(dtypes_in_order(), "each dtype has its row, in the order of the enumeration");
 
 const DTypeInfo* find(std::string_view name) {
   for (const DTypeInfo& entry : kInfos) {

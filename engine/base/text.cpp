@@ -130,8 +130,11 @@ bool is_kernel_name(std::string_view text) {
 }
 
 bool is_identifier(std::string_view text) {
-  return !text.empty() && is_letter(text[0]) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
+  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), is_identifier_character);
+}
+
+bool is_identifier_character(char c) {
+  return is_letter(c) || is_digit(c);
 }
 
 }  // namespace evo

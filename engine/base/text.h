@@ -28,6 +28,9 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& n
 /// Letters, digits and '_', not starting with a digit.
 bool is_identifier(std::string_view text);
 
+/// A letter, a digit or '_'.
+bool is_identifier_character(char c);
+
 /// A function's name in C++: "scale", "ns::scale", "reduce<float, 256>".
 bool is_kernel_name(std::string_view text);
 

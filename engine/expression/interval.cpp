@@ -30,7 +30,7 @@ std::optional<Interval> from_corners(Op op, Interval a, Interval b) {
   return all;
 }
 
-std::int64_t floor_log2(std::int64_t value) {
+std::int64_t log2_of_positive(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
 }
 
@@ -92,7 +92,7 @@ std::optional<Interval> interval_of(Op op, Interval a) {
       return a.hi <= 0 ? decided(false) : kUndecided;
     case Op::log2:
       if (a.lo <= 0) return std::nullopt;
-      return Interval{floor_log2(a.lo), floor_log2(a.hi)};
+      return Interval{log2_of_positive(a.lo), log2_of_positive(a.hi)};
     default:
       throw std::logic_error("not a unary operator");
   }

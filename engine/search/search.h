@@ -31,7 +31,7 @@ class NoArchive : public Archive {
 
 struct SearchLimits {
   std::uint64_t evaluations = 0;            ///< Proposals answered at most, recalled ones included.
-  std::optional<double> until_us;           ///< Nothing new starts once a latency is at most this.
+  std::optional<double> until_us = {};      ///< Nothing new starts once a latency is at most this.
   std::function<bool()> out_of_time;        ///< Asked between evaluations. May be empty.
   const std::atomic<bool>* stop = nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
 };

@@ -36,7 +36,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostSteps = 1'000'000;  ///< Of the search for the first legal genome.
-constexpr std::array<char, 3> kAxes = {'x', 'y', 'z'};
+constexpr std::array<char, 3> kAxisLetters = {'x', 'y', 'z'};
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -51,14 +51,11 @@ std::string name_from(const std::string& file) {
   return name;
 }
 
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    if ((at == 0 || !is_name_character(text[at - 1])) && (end == text.size() || !is_name_character(text[end])))
+    if ((at == 0 || !is_identifier_character(text[at - 1])) &&
+        (end == text.size() || !is_identifier_character(text[end])))
       return true;
   }
   return false;
@@ -96,9 +93,9 @@ struct OwnConstraint {
   Expression that;
 };
 
-class Reader {
+class ShortFormReader {
  public:
-  Reader(const std::string& file, const std::string& text, const ReadFile& read, const IsKnownHeader& known)
+  ShortFormReader(const std::string& file, const std::string& text, const ReadFile& read, const IsKnownHeader& known)
       : file_(file), read_(read), sources_(read, known), root_(JsonPlace::read({{file, text}}, file)) {
     json_ = Json::parse(text);
     form_.task = name_from(file);
@@ -597,7 +594,7 @@ class Reader {
   /// Kernel Tuner's names.
   std::vector<std::string> usual_block() const {
     std::vector<std::string> block;
-    for (const char axis : kAxes) {
+    for (const char axis : kAxisLetters) {
       const std::string gene = fmt::format("block_size_{}", axis);
       block.push_back(genes_.contains(gene) ? gene : "1");
     }
@@ -615,7 +612,7 @@ class Reader {
     std::vector<std::string> grid;
     for (std::size_t i = 0; i < problem->size(); ++i) {
       std::vector<std::string> divisors;
-      const std::string key = fmt::format("grid_div_{}", kAxes[i]);
+      const std::string key = fmt::format("grid_div_{}", kAxisLetters[i]);
       if (const auto given = root_.find(key)) {
         std::vector<JsonPlace> items;
         if (given->is_list())
@@ -910,7 +907,8 @@ std::string with_place(const std::string& message, const std::vector<std::pair<s
   const std::pair<std::string, std::string>* best = nullptr;
   for (const auto& place : places) {
     const std::string& begin = place.first;
-    if (!message.starts_with(begin) || (message.size() > begin.size() && is_name_character(message[begin.size()])))
+    if (!message.starts_with(begin) ||
+        (message.size() > begin.size() && is_identifier_character(message[begin.size()])))
       continue;
     if (best == nullptr || begin.size() > best->first.size()) best = &place;
   }
@@ -921,7 +919,7 @@ ShortForm read_t1_file(const std::string& file, const std::string& text, const R
                        const IsKnownHeader& known) {
   const T1Form t1 = short_form_of_t1(text, file, read);
   try {
-    ShortForm form = Reader(file, t1.text, read, known).read();
+    ShortForm form = ShortFormReader(file, t1.text, read, known).read();
     for (auto& [made, author] : form.origins) author = with_place(author, t1.places);
     return form;
   } catch (const Error& error) {
@@ -945,7 +943,7 @@ std::string ShortForm::in_authors_places(const std::string& message) const {
 
 ShortForm read_short_form(const std::string& file, const ReadFile& read, const IsKnownHeader& known) {
   const std::string text = read(file);
-  return is_t1(text) ? read_t1_file(file, text, read, known) : Reader(file, text, read, known).read();
+  return is_t1(text) ? read_t1_file(file, text, read, known) : ShortFormReader(file, text, read, known).read();
 }
 
 }  // namespace evo

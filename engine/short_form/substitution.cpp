@@ -2,14 +2,13 @@
 
 #include <cctype>
 
+#include "engine/base/text.h"
+
 namespace evo {
 namespace {
 
 bool begins_name(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
 /// A value as an operand of an expression.
@@ -33,8 +32,8 @@ std::string with_values(std::string_view text, const Bindings& values) {
       continue;
     }
     std::size_t end = i + 1;
-    if (is_name_character(c))
-      while (end < text.size() && is_name_character(text[end])) ++end;
+    if (is_identifier_character(c))
+      while (end < text.size() && is_identifier_character(text[end])) ++end;
     const std::string word(text.substr(i, end - i));
     const auto value = begins_name(c) ? values.find(word) : values.end();
     result += value == values.end() ? word : literal(value->second);

@@ -2,18 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/task/draw.h"
 
 namespace evo {
 namespace {
-
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 
 /// "y=out float" in front of the dims.
 void read_head(std::string_view head, std::string_view whole, TensorNotation& tensor) {
@@ -24,7 +18,8 @@ void read_head(std::string_view head, std::string_view whole, TensorNotation& te
   if (!is_identifier(tensor.name)) throw usage_error(fmt::format("'{}' is not a name", tensor.name));
   head = trim(head.substr(equals + 1));
   for (const std::string_view direction : {"inout", "in", "out"}) {
-    if (!head.starts_with(direction) || head.size() == direction.size() || is_name_character(head[direction.size()]))
+    if (!head.starts_with(direction) || head.size() == direction.size() ||
+        is_identifier_character(head[direction.size()]))
       continue;
     tensor.direction = direction;
     head = trim(head.substr(direction.size()));

@@ -31,12 +31,6 @@ Path path_of(const Family& family, const Genome& genome) {
   return path;
 }
 
-Bindings joined(const Bindings& a, const Bindings& b) {
-  Bindings all = a;
-  all.insert(b.begin(), b.end());
-  return all;
-}
-
 // "smem_bytes=262144, smem_per_block=232448": what an expression read.
 std::string values_read(const Expression& expression, const Bindings& scope) {
   std::string text;

@@ -7,10 +7,10 @@
 namespace evo {
 namespace {
 
-constexpr double kHottest = 0.3;   // in logarithms of latency: a step 30 % slower is taken with probability 1/e
-constexpr double kCooling = 0.98;  // with each answer
-constexpr int kPatience = 60;      // answers without a move, then it heats up again from the best
-constexpr int kDraws = 12;         // for a neighbour not asked before
+constexpr double kHottest = 0.3;     // in logarithms of latency: a step 30 % slower is taken with probability 1/e
+constexpr double kCooling = 0.98;    // with each answer
+constexpr int kPatience = 60;        // answers without a move, then it heats up again from the best
+constexpr int kNeighbourDraws = 12;  // for a neighbour not asked before
 
 /// Simulated annealing on the logarithm of the latency, so that its temperature needs no scale.
 class AnnealingStrategy : public SpaceStrategy {
@@ -21,7 +21,7 @@ class AnnealingStrategy : public SpaceStrategy {
     if (ledger_.exhausted()) return std::nullopt;
     if (current_) {
       Genome genome = current_->genome;
-      for (int draw = 0; draw < kDraws; ++draw) {
+      for (int draw = 0; draw < kNeighbourDraws; ++draw) {
         // When a neighbour was asked before, the walk goes on from it.
         genome = rng_.below(2) == 0 ? step_neighbour(space_, genome, rng_) : mutate_one(space_, genome, rng_);
         Point point = space_.point(genome);

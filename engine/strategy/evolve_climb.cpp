@@ -10,7 +10,7 @@
 namespace evo {
 namespace {
 
-constexpr int kDraws = 20;  // for a genome not asked before
+constexpr int kClimbDraws = 20;  // for a genome not asked before
 
 }  // namespace
 
@@ -85,7 +85,7 @@ void EvolveClimb::enter(Ranking& ranking, std::uint32_t index) const {
 }
 
 Point EvolveClimb::unasked() {
-  for (int draw = 0; draw < kDraws; ++draw) {
+  for (int draw = 0; draw < kClimbDraws; ++draw) {
     Point point = sample();
     if (!ledger_.asked(point)) return point;
   }

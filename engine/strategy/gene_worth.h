@@ -21,13 +21,13 @@ struct AlleleWorth {
   Value allele;
   std::size_t tried = 0;
   std::size_t valid = 0;
-  std::optional<double> best_us;
+  std::optional<double> best_us = {};
 };
 
 /// What one gene of a family changes.
 struct GeneWorth {
   std::string gene;
-  std::vector<AlleleWorth> alleles;  ///< In the gene's order.
+  std::vector<AlleleWorth> alleles = {};  ///< In the gene's order.
   /// Share of the differences in log latency that a forest, fitted to the valid genomes, ascribes to the gene. The
   /// shares of a family add up to 1, or are all 0.
   double importance = 0;

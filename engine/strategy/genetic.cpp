@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kPopulation = 20;
 constexpr double kMutated = 0.5;  // of the children, after crossover
-constexpr int kDraws = 12;        // for a child not asked before
+constexpr int kChildDraws = 12;   // for a child not asked before
 
 /// A steady-state genetic algorithm: parents by tournament of two, uniform crossover, mutation of one gene,
 /// the worst of the population is replaced.
@@ -20,11 +20,11 @@ class GeneticStrategy : public SpaceStrategy {
   std::optional<Proposal> ask() override {
     if (ledger_.exhausted()) return std::nullopt;
     if (ledger_.next_ticket() >= kPopulation && population_.size() >= 2) {
-      for (int draw = 0; draw < kDraws; ++draw) {
+      for (int draw = 0; draw < kChildDraws; ++draw) {
         const Individual& a = tournament();
         const Individual& b = tournament();
         Genome child = crossover(space_, a.genome, b.genome, rng_);
-        if (rng_.unit() < kMutated || draw > kDraws / 2) child = mutate_one(space_, child, rng_);
+        if (rng_.unit() < kMutated || draw > kChildDraws / 2) child = mutate_one(space_, child, rng_);
         Point point = space_.point(child);
         if (!ledger_.asked(point)) return ledger_.propose(std::move(point), "crossover", {a.ticket, b.ticket});
       }

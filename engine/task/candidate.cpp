@@ -16,13 +16,6 @@
 namespace evo {
 namespace {
 
-Bindings joined(const Bindings& a, const Bindings& b, const Bindings& c = {}) {
-  Bindings all = a;
-  all.insert(b.begin(), b.end());
-  all.insert(c.begin(), c.end());
-  return all;
-}
-
 std::string hash_of_source(const std::string& source, int max_registers) {
   return Hasher().add(source).add(std::to_string(max_registers)).hex();
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/task/profile.h"
 #include "engine/task/verdict.h"
 
 namespace evo {
@@ -94,7 +95,8 @@ struct Evaluation {
   std::vector<Timing> timings;
   double latency_us = 0;  ///< Objective: geometric mean of the warm medians over the timed shapes; valid only.
   double worst_relative_l2 = 0;
-  std::string sass_summary;  ///< Free-form profile for people (occupancy, modelled pipes); may be empty.
+  std::vector<Profile> profiles = {};  ///< Counters at the timed shapes, where they were read.
+  std::string sass_summary;            ///< Free-form profile for people (occupancy, modelled pipes); may be empty.
   PhaseTimes phases = {};
   std::uint64_t salt = 0;  ///< Mixed into the seeds; replays the run's inputs.
 };

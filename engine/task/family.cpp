@@ -21,9 +21,9 @@ std::vector<std::string> fact_names() {
 }
 
 /// Reads one family.json; each function fills one part and may rely on those before it.
-class Loader {
+class FamilyLoader {
  public:
-  Loader(const SourceTree& tree, const Task& task, const std::string& name)
+  FamilyLoader(const SourceTree& tree, const Task& task, const std::string& name)
       : tree_(tree),
         task_(task),
         folder_(task.name + "/" + name),
@@ -273,7 +273,7 @@ std::vector<Family> load_families(const SourceTree& tree, const Task& task) {
   for (const auto& [path, content] : tree) {
     const std::vector<std::string> parts = split(path, '/');
     if (parts.size() == 3 && parts[0] == task.name && parts[2] == "family.json") {
-      families.push_back(Loader(tree, task, parts[1]).load());
+      families.push_back(FamilyLoader(tree, task, parts[1]).load());
     }
   }
   return families;

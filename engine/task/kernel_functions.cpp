@@ -1,17 +1,10 @@
 #include "engine/task/kernel_functions.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "engine/base/text.h"
 
 namespace evo {
-namespace {
-
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-}  // namespace
-
 std::vector<std::string> kernel_functions(const std::string& source) {
   std::vector<std::string> names;
   for (std::size_t at = source.find("__global__"); at != std::string::npos; at = source.find("__global__", at + 1)) {
@@ -20,8 +13,8 @@ std::vector<std::string> kernel_functions(const std::string& source) {
     int depth = 0;
     for (std::size_t i = at + 10; i < source.size() && source[i] != '{' && source[i] != ';'; ++i) {
       const char c = source[i];
-      if (depth == 0 && is_name_character(c)) {
-        if (i == 0 || !is_name_character(source[i - 1])) word.clear();
+      if (depth == 0 && is_identifier_character(c)) {
+        if (i == 0 || !is_identifier_character(source[i - 1])) word.clear();
         word += c;
       } else if (c == '(' && depth++ == 0 && word != "__launch_bounds__") {
         if (std::ranges::find(names, word) == names.end()) names.push_back(word);

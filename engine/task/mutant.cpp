@@ -29,9 +29,9 @@ std::vector<Verdict> read_verdicts(const JsonPlace& place) {
 }
 
 /// One file of mutants.
-class Loader {
+class MutantLoader {
  public:
-  Loader(const SourceTree& tree, const Task& task, const std::string& file, std::string family)
+  MutantLoader(const SourceTree& tree, const Task& task, const std::string& file, std::string family)
       : tree_(tree), task_(task), family_(std::move(family)), root_(JsonPlace::read(tree, file)) {}
 
   std::vector<Mutant> load() {
@@ -159,7 +159,7 @@ std::vector<Mutant> load_mutants(const SourceTree& tree, const Task& task) {
   for (const auto& [path, content] : tree) {
     const std::vector<std::string> parts = split(path, '/');
     if (parts.size() != 3 || !is_mutant_file(path, task.name) || !parts[2].ends_with(".json")) continue;
-    std::vector<Mutant> more = Loader(tree, task, path, parts[2].substr(0, parts[2].size() - 5)).load();
+    std::vector<Mutant> more = MutantLoader(tree, task, path, parts[2].substr(0, parts[2].size() - 5)).load();
     std::ranges::move(more, std::back_inserter(mutants));
   }
   return mutants;

@@ -6,6 +6,13 @@
 
 namespace evo {
 
+Bindings joined(const Bindings& a, const Bindings& b, const Bindings& c) {
+  Bindings all = a;
+  all.insert(b.begin(), b.end());
+  all.insert(c.begin(), c.end());
+  return all;
+}
+
 Bindings scope_of(const Family& family, const Genome& genome, const Bindings& known) {
   Bindings scope = known;
   for (const Gene& gene : family.genes) {

@@ -8,6 +8,9 @@
 
 namespace evo {
 
+/// All of them together; where some share a name, the first of these counts.
+Bindings joined(const Bindings& a, const Bindings& b, const Bindings& c = {});
+
 /// What a family's expressions and templates see for a complete genome: `known` (device facts, options,
 /// parameters), every gene (inactive ones as their first allele) and every derived value that follows from
 /// these.

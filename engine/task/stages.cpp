@@ -44,9 +44,9 @@ InputEdit read_edit(const std::string& input, const std::string& words, const Js
   return edit;
 }
 
-class Loader {
+class StagesLoader {
  public:
-  Loader(const SourceTree& tree, const Task& task, const Bindings& options)
+  StagesLoader(const SourceTree& tree, const Task& task, const Bindings& options)
       : tree_(tree), task_(task), options_(options), root_(JsonPlace::read(tree, task.name + "/" + kStagesFile)) {}
 
   Stages load() {
@@ -211,7 +211,7 @@ Stages usual_stages(const Task& task, const Bindings& options) {
 
 Stages load_stages(const SourceTree& tree, const Task& task, const Bindings& options) {
   if (!tree.contains(task.name + "/" + kStagesFile)) return usual_stages(task, options);
-  return Loader(tree, task, options).load();
+  return StagesLoader(tree, task, options).load();
 }
 
 Candidate make_probed_candidate(const SourceTree& tree, const Task& task, const Family& family, const Genome& genome,

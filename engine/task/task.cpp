@@ -47,9 +47,9 @@ void require_known(const JsonPlace& place, std::string_view what, const std::str
 }
 
 /// Reads one task.json; each function fills one part of the task and may rely on those before it.
-class Loader {
+class TaskLoader {
  public:
-  Loader(const SourceTree& tree, std::string_view name)
+  TaskLoader(const SourceTree& tree, std::string_view name)
       : tree_(tree), root_(JsonPlace::read(tree, fmt::format("{}/task.json", name))) {
     task_.name = name;
   }
@@ -642,7 +642,7 @@ Task load_task(const SourceTree& tree, std::string_view name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     throw usage_error(fmt::format("unknown task '{}'{}", name, suggestion(name, names)));
   }
-  return Loader(tree, name).load();
+  return TaskLoader(tree, name).load();
 }
 
 Shape parse_shape(const Task& task, std::string_view text) {

@@ -86,7 +86,7 @@ struct Regime {
   std::string name;
   Distribution distribution = Distribution::normal;
   double gain = 1.0;
-  std::vector<std::string> tensors;  ///< Inputs it applies to; the others are N(0, 1). Empty: all.
+  std::vector<std::string> tensors = {};  ///< Inputs it applies to; the others are N(0, 1). Empty: all.
 };
 
 /// What the candidates of a run are ranked by. That is always the latency; objectives differ in the errors they

@@ -30,13 +30,13 @@ constexpr std::array<VerdictInfo, kCount> kVerdicts = {{
 }};
 // clang-format on
 
-constexpr bool in_order() {
+constexpr bool verdicts_in_order() {
   for (std::size_t i = 0; i < kCount; ++i) {
     if (kVerdicts[i].verdict != static_cast<Verdict>(i) || kVerdicts[i].name.empty()) return false;
   }
   return true;
 }
-static_assert(in_order(), "each verdict has its row, in the order of the enumeration");
+static_assert(verdicts_in_order(), "each verdict has its row, in the order of the enumeration");
 
 }  // namespace
 

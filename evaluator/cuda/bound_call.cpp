@@ -15,13 +15,6 @@
 namespace evo::cuda {
 namespace {
 
-Failure refusal(std::string reason) {
-  Failure failure;
-  failure.verdict = Verdict::launch_failed;
-  failure.reason = std::move(reason);
-  return failure;
-}
-
 Failure no_such_kernel(const std::string& kernel, const Build& build) {
   std::vector<std::string> names;
   for (const auto& [name, ptx_name] : build.kernels) names.push_back(name);

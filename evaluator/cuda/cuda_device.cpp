@@ -15,6 +15,7 @@
 #include "evaluator/cuda/digest_kernel.h"
 #include "evaluator/cuda/driver_device.h"
 #include "evaluator/cuda/handles.h"
+#include "evaluator/cuda/range_profiler.h"
 #include "evaluator/cuda/timing.h"
 #include "evaluator/device/digest.h"
 
@@ -39,12 +40,14 @@ class LoadedModule final : public Module {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(std::shared_ptr<const Driver> driver, DeviceInfo info, CUdevice device,
-             std::unique_ptr<GpuMonitor> monitor, std::function<double()> seconds)
+  CudaDevice(std::shared_ptr<const Driver> driver, DeviceInfo info, CUdevice device, int ordinal,
+             std::unique_ptr<GpuMonitor> monitor, std::function<double()> seconds, CuptiLoader load_cupti)
       : driver_(std::move(driver)),
         info_(std::move(info)),
+        ordinal_(ordinal),
         monitor_(std::move(monitor)),
         seconds_(std::move(seconds)),
+        load_cupti_(std::move(load_cupti)),
         context_(*driver_, device, info_.id),
         stream_(make_stream(*driver_)) {}
 
@@ -118,7 +121,33 @@ class CudaDevice final : public Device {
     return timing;
   }
 
+  std::vector<LaunchProfile> profile(const Module& module, const Plan& plan, const Buffers& buffers,
+                                     std::optional<Failure>& failure) override {
+    // The call that warms the caches up also shows faults while CUPTI is out of the way.
+    failure = run(module, plan, buffers);
+    if (failure) return {};
+    const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+    const BoundCall call(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
+    if (failure) return {};
+    const std::vector<CounterValues> values = range_profiler().read(plan.launches.size(), [&] {
+      failure = call.enqueue(stream_.get());
+      settle(failure);
+      return !failure;
+    });
+    std::vector<LaunchProfile> launches;
+    for (std::size_t i = 0; i < values.size(); ++i) launches.push_back({plan.launches[i].kernel, values[i]});
+    return launches;
+  }
+
  private:
+  RangeProfiler& range_profiler() {
+    if (range_profiler_) return *range_profiler_;
+    std::string why_not;
+    std::shared_ptr<const Cupti> cupti = load_cupti_(&why_not);
+    if (!cupti) throw machine_error(why_not);
+    return range_profiler_.emplace(std::move(cupti), context_.get(), ordinal_);
+  }
+
   OwnedMemory allocate_memory(std::size_t bytes, const std::string& name) {
     CUdeviceptr address = 0;
     const CUresult result = driver_->memory_allocate(&address, std::max<std::size_t>(bytes, 1));
@@ -154,12 +183,15 @@ class CudaDevice final : public Device {
 
   std::shared_ptr<const Driver> driver_;
   DeviceInfo info_;
+  int ordinal_;
   std::unique_ptr<GpuMonitor> monitor_;
   std::function<double()> seconds_;
+  CuptiLoader load_cupti_;
   PrimaryContext context_;
   OwnedStream stream_;
   OwnedMemory flush_;
   std::optional<DigestKernel> digest_kernel_;
+  std::optional<RangeProfiler> range_profiler_;
   std::map<DeviceAddress, OwnedMemory> memory_;
 };
 
@@ -182,7 +214,8 @@ std::vector<DeviceInfo> list_devices(std::string* why_none) {
 }
 
 std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int ordinal,
-                                    std::unique_ptr<GpuMonitor> monitor, std::function<double()> seconds) {
+                                    std::unique_ptr<GpuMonitor> monitor, std::function<double()> seconds,
+                                    CuptiLoader load_cupti) {
   std::string why_none;
   const int count = count_devices(*driver, &why_none);
   if (count == 0) throw machine_error(fmt::format("{}:{}: {}", kKind, ordinal, why_none));
@@ -193,8 +226,8 @@ std::unique_ptr<Device> make_device(std::shared_ptr<const Driver> driver, int or
   DeviceInfo info = query_device(*driver, ordinal);
   CUdevice device = 0;
   require(*driver, driver->device_get(&device, ordinal), info.id + ": cuDeviceGet");
-  return std::make_unique<CudaDevice>(std::move(driver), std::move(info), device, std::move(monitor),
-                                      std::move(seconds));
+  return std::make_unique<CudaDevice>(std::move(driver), std::move(info), device, ordinal, std::move(monitor),
+                                      std::move(seconds), std::move(load_cupti));
 }
 
 std::unique_ptr<Device> make_device(int ordinal) {

@@ -13,9 +13,8 @@ void note_release(const Driver& driver, CUresult result) noexcept {
 
 PrimaryContext::PrimaryContext(const Driver& driver, CUdevice device, const std::string& name)
     : driver_(driver), device_(device) {
-  CUcontext context = nullptr;
-  require(driver_, driver_.context_retain(&context, device_), name + ": cannot be opened");
-  const CUresult current = driver_.context_set_current(context);
+  require(driver_, driver_.context_retain(&context_, device_), name + ": cannot be opened");
+  const CUresult current = driver_.context_set_current(context_);
   if (current == CUDA_SUCCESS) return;
   note_release(driver_, driver_.context_release(device_));
   require(driver_, current, name + ": cannot be opened");

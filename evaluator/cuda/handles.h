@@ -48,9 +48,12 @@ class PrimaryContext {
   PrimaryContext(const PrimaryContext&) = delete;
   PrimaryContext& operator=(const PrimaryContext&) = delete;
 
+  CUcontext get() const { return context_; }
+
  private:
   const Driver& driver_;
   CUdevice device_;
+  CUcontext context_ = nullptr;
 };
 
 /// Both throw machine_error.

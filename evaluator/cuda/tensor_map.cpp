@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
 #include <vector>
 
 #include "engine/device/tensor_element.h"
@@ -66,14 +67,14 @@ std::string why_malformed(const TensorMap& map) {
   return {};
 }
 
-Failure refusal(const std::string& reason) {
+}  // namespace
+
+Failure refusal(std::string reason) {
   Failure failure;
   failure.verdict = Verdict::launch_failed;
-  failure.reason = reason;
+  failure.reason = std::move(reason);
   return failure;
 }
-
-}  // namespace
 
 CUtensorMap encode_tensor_map(const Driver& driver, const TensorMap& map, DeviceAddress address,
                               std::optional<Failure>& failure) {

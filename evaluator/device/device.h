@@ -13,6 +13,7 @@
 #include "engine/task/evaluation.h"
 #include "engine/task/family.h"
 #include "engine/task/plan.h"
+#include "engine/task/profile.h"
 
 namespace evo {
 
@@ -108,6 +109,13 @@ class Device {
   /// uses the next one. Variables are filled once, from the first set, and that is not timed.
   virtual Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
                       const TimingRequest& request, std::optional<Failure>& failure) = 0;
+
+  /// The counters of every launch of one warm call: a GPU's own, or those that the cost model knows. Throws
+  /// machine_error, with the remedy, on a device that has none or may not read them.
+  virtual std::vector<LaunchProfile> profile(const Module& /*module*/, const Plan& /*plan*/, const Buffers& /*buffers*/,
+                                             std::optional<Failure>& /*failure*/) {
+    throw machine_error(info().id + " has no counters");
+  }
 
   /// The latency of one warm call after the device's cost model, in microseconds. Only the blocks that the model looks
   /// at run: what outputs and workspaces hold afterwards means nothing. Throws machine_error on a device without model.

@@ -17,14 +17,14 @@ namespace evo {
 namespace {
 
 /// Elements that one thread draws at a time; even, because two e2m1 share a byte.
-constexpr std::uint64_t kChunk = 1 << 16;
+constexpr std::uint64_t kDrawChunk = 1 << 16;
 /// Distinct values in the regime `ties`.
 constexpr std::uint64_t kTiedValues = 4;
 
 /// What a counter's third word says the number is for, so that choices and values are independent.
-enum class Purpose : std::uint32_t { value, regime };
+enum class DrawPurpose : std::uint32_t { value, regime };
 
-std::uint64_t random_bits(std::uint64_t stream, std::uint64_t i, Purpose purpose = Purpose::value) {
+std::uint64_t random_bits(std::uint64_t stream, std::uint64_t i, DrawPurpose purpose = DrawPurpose::value) {
   const auto words = philox(stream, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32),
                                      static_cast<std::uint32_t>(purpose), 0});
   return static_cast<std::uint64_t>(words[0]) << 32 | words[1];
@@ -90,7 +90,7 @@ void store_each(const DrawRecipe& recipe, std::byte* to, NumberAt number_at) {
 /// As a floating-point format stores it: rounded and saturated.
 template <class NumberAt>
 void store_rounded(const DrawRecipe& recipe, std::byte* to, NumberAt number_at) {
-  parallel_chunks(recipe.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_chunks(recipe.elements, kDrawChunk, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) store_at(recipe.dtype, to, i, number_at(i));
   });
 }
@@ -101,23 +101,23 @@ void draw_integers(const DrawRecipe& recipe, std::byte* to) {
   for (const std::uint64_t end : {std::uint64_t{0}, range.count - 1})
     if (const std::string why = why_not_held(recipe.dtype, range.at(end, recipe.dtype)); !why.empty())
       throw usage_error(fmt::format("buffer '{}': {}", recipe.name, why));
-  const auto any = [&](std::uint64_t i, Purpose purpose) {
+  const auto any = [&](std::uint64_t i, DrawPurpose purpose) {
     return below(range.count, random_bits(recipe.stream, i, purpose));
   };
   std::vector<std::uint64_t> chosen(recipe.elements);
   for (std::uint64_t i = 0; i < recipe.elements; ++i) {
     switch (recipe.regime) {
       case Distribution::all_equal:
-        chosen[i] = any(0, Purpose::regime);
+        chosen[i] = any(0, DrawPurpose::regime);
         break;
       case Distribution::extremes:
         chosen[i] = random_bits(recipe.stream, i) >> 63 != 0 ? range.count - 1 : 0;
         break;
       case Distribution::ties:
-        chosen[i] = any(below(kTiedValues, random_bits(recipe.stream, i)), Purpose::regime);
+        chosen[i] = any(below(kTiedValues, random_bits(recipe.stream, i)), DrawPurpose::regime);
         break;
       default:
-        chosen[i] = any(i, Purpose::value);
+        chosen[i] = any(i, DrawPurpose::value);
     }
   }
   // Rows ascend: as unsigned distances from the first of the range.
@@ -165,10 +165,10 @@ void draw_offsets(const DrawRecipe& recipe, std::byte* to) {
     offsets[i] = below(static_cast<std::uint64_t>(total) + 1, random_bits(recipe.stream, i));
   std::sort(offsets.begin() + 1, offsets.end());
   for (std::uint64_t i = 1; i <= cuts; ++i) {
-    if (random_bits(recipe.stream, i, Purpose::regime) >> 62 == 0) offsets[i] = offsets[i - 1];
+    if (random_bits(recipe.stream, i, DrawPurpose::regime) >> 62 == 0) offsets[i] = offsets[i - 1];
   }
   if (recipe.regime == Distribution::extremes) {
-    const std::uint64_t filled = below(cuts + 1, random_bits(recipe.stream, 0, Purpose::regime));
+    const std::uint64_t filled = below(cuts + 1, random_bits(recipe.stream, 0, DrawPurpose::regime));
     for (std::uint64_t i = 1; i <= cuts; ++i) offsets[i] = i > filled ? static_cast<std::uint64_t>(total) : 0;
   }
   for (std::uint64_t i = 0; i < offsets.size(); ++i) store_held(recipe, to, i, static_cast<std::int64_t>(offsets[i]));
@@ -202,7 +202,7 @@ std::uint64_t source_of(const DrawRecipe& recipe, std::uint64_t i) {
     case Distribution::constant_rows:
       return i - i % recipe.row;
     case Distribution::ties:
-      return below(kTiedValues, random_bits(recipe.stream, i, Purpose::regime));
+      return below(kTiedValues, random_bits(recipe.stream, i, DrawPurpose::regime));
     default:
       return i;
   }

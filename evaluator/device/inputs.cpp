@@ -24,28 +24,28 @@ namespace evo {
 namespace {
 
 /// Elements that one thread draws at a time; a multiple of the four words of a Philox block.
-constexpr std::uint64_t kChunk = 1 << 16;
+constexpr std::uint64_t kInputChunk = 1 << 16;
 
-/// Elements after which a repeating input begins again; a multiple of kChunk.
+/// Elements after which a repeating input begins again; a multiple of kInputChunk.
 constexpr std::uint64_t kPeriod = 1 << 20;
 
 /// What a counter's third word says the number is for, so that choices and values are independent.
-enum class Purpose : std::uint32_t { value, choice, row, low_bits, perturbation };
+enum class InputPurpose : std::uint32_t { value, choice, row, low_bits, perturbation };
 
-std::array<std::uint32_t, 4> words(const InputRecipe& recipe, Purpose purpose, std::uint64_t block) {
+std::array<std::uint32_t, 4> words(const InputRecipe& recipe, InputPurpose purpose, std::uint64_t block) {
   return philox(recipe.stream, {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
                                 static_cast<std::uint32_t>(purpose), 0});
 }
 
 /// Word number `index` of a purpose's sequence.
-std::uint32_t word(const InputRecipe& recipe, Purpose purpose, std::uint64_t index) {
+std::uint32_t word(const InputRecipe& recipe, InputPurpose purpose, std::uint64_t index) {
   return words(recipe, purpose, index / 4)[index % 4];
 }
 
 /// Elements `begin` to `end` of an input, which are drawn to values[0], values[1], ... `begin` is a multiple of 4.
 void draw_normal(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values) {
   for (std::uint64_t i = begin; i < end; i += 4) {
-    const auto four = words(recipe, Purpose::value, i / 4);
+    const auto four = words(recipe, InputPurpose::value, i / 4);
     for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane) {
       values[i - begin + lane] = static_cast<float>(gain * normal_from_word(four[lane]));
     }
@@ -57,7 +57,7 @@ void scale_some(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t en
                 float* values) {
   const auto limit = static_cast<std::uint32_t>(share * 0x1.0p32);
   for (std::uint64_t i = begin; i < end; i += 4) {
-    const auto four = words(recipe, Purpose::choice, i / 4);
+    const auto four = words(recipe, InputPurpose::choice, i / 4);
     for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane) {
       if (four[lane] < limit) values[i - begin + lane] *= factor;
     }
@@ -77,7 +77,8 @@ void visit_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t en
 
 void draw_constant_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
   visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
-    std::ranges::fill(elements, static_cast<float>(recipe.gain * normal_from_word(word(recipe, Purpose::row, row))));
+    std::ranges::fill(elements,
+                      static_cast<float>(recipe.gain * normal_from_word(word(recipe, InputPurpose::row, row))));
   });
 }
 
@@ -85,7 +86,7 @@ void draw_constant_rows(const InputRecipe& recipe, std::uint64_t begin, std::uin
 std::uint64_t spiked_row(const InputRecipe& recipe, std::uint64_t matrix, std::uint64_t seed) {
   const std::uint64_t rows = recipe.matrix / recipe.row;
   if ((matrix + seed) % 2 == 1) return rows - 1;
-  return (word(recipe, Purpose::row, matrix) * rows) >> 32;
+  return (word(recipe, InputPurpose::row, matrix) * rows) >> 32;
 }
 
 void raise_spikes(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, std::uint64_t end,
@@ -143,7 +144,7 @@ std::uint64_t distinct(const CaseRecipe& recipe, const InputRecipe& input) {
 std::vector<float> draw(const CaseRecipe& recipe, const InputRecipe& input) {
   std::vector<float> values(input.elements);
   const std::uint64_t count = distinct(recipe, input);
-  parallel_chunks(count, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_chunks(count, kInputChunk, [&](std::uint64_t begin, std::uint64_t end) {
     draw(input, recipe.seed, begin, end, values.data() + begin);
   });
   for (std::uint64_t i = count; i < input.elements; ++i) values[i] = values[i - count];
@@ -205,14 +206,14 @@ void convert_one(DType dtype, float value, std::byte* to, std::uint64_t index) {
 
 /// A double has 29 bits more than the float that was drawn: without them a kernel that computes in f32 would be exact.
 double with_low_bits(const InputRecipe& recipe, float value, std::uint64_t index) {
-  const double share = (static_cast<double>(word(recipe, Purpose::low_bits, index)) + 0.5) * 0x1.0p-32 - 0.5;
+  const double share = (static_cast<double>(word(recipe, InputPurpose::low_bits, index)) + 0.5) * 0x1.0p-32 - 0.5;
   return static_cast<double>(value) * (1 + share * 0x1.0p-23);
 }
 
 /// Draws the elements of an input without scales as its dtype.
 void draw_codes(const CaseRecipe& recipe, const InputRecipe& input, std::span<std::byte> to) {
   const std::uint64_t count = distinct(recipe, input);
-  parallel_chunks(count, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_chunks(count, kInputChunk, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<float> values(end - begin);
     draw(input, recipe.seed, begin, end, values.data());
     for (std::uint64_t i = begin; i < end; ++i) {
@@ -294,7 +295,7 @@ void quantise(const CaseRecipe& recipe, const InputRecipe& input, const std::vec
                static_cast<std::int64_t>(quantiser.zero_point));
     }
   }
-  parallel_chunks(input.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_chunks(input.elements, kInputChunk, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const Quantiser& quantiser = quantisers[groups.of(i)];
       const float code = input.zero_point ? values[i] / quantiser.scale + quantiser.zero_point
@@ -375,9 +376,9 @@ std::vector<std::byte> widened(const InputRecipe& recipe, const std::vector<std:
 /// Flips the last bit of every second element or so.
 void perturb(const InputRecipe& recipe, std::vector<std::byte>& dense) {
   const std::size_t size = size_of(recipe.dtype);  // The bytes of a number begin with its lowest.
-  parallel_chunks(recipe.elements, kChunk, [&](std::uint64_t begin, std::uint64_t end) {
+  parallel_chunks(recipe.elements, kInputChunk, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
-      dense[i * size] ^= std::byte{static_cast<unsigned char>(word(recipe, Purpose::perturbation, i) & 1U)};
+      dense[i * size] ^= std::byte{static_cast<unsigned char>(word(recipe, InputPurpose::perturbation, i) & 1U)};
   });
 }
 

@@ -17,7 +17,7 @@ namespace evo {
 namespace {
 
 /// Elements of one chunk of the sums; and of the piece that is widened at a time, which stays in the L1 cache.
-constexpr std::uint64_t kChunk = 1 << 17;
+constexpr std::uint64_t kComparedChunk = 1 << 17;
 constexpr std::uint64_t kPiece = 2048;
 /// Independent partial sums, so that the compiler can use vector instructions without reordering a sum.
 constexpr std::size_t kSums = 8;
@@ -168,9 +168,9 @@ Difference compare(DType dtype, std::span<const std::byte> got, std::span<const 
     throw machine_error(fmt::format("an output has {} bytes where the oracle has {} elements of {}", got.size(),
                                     want.size(), name_of(dtype)));
   }
-  std::vector<Sums> chunks((want.size() + kChunk - 1) / kChunk);
-  parallel_chunks(want.size(), kChunk, [&](std::uint64_t begin, std::uint64_t end) {
-    chunks[begin / kChunk] = sums_of(dtype, got.data(), want.data(), begin, end);
+  std::vector<Sums> chunks((want.size() + kComparedChunk - 1) / kComparedChunk);
+  parallel_chunks(want.size(), kComparedChunk, [&](std::uint64_t begin, std::uint64_t end) {
+    chunks[begin / kComparedChunk] = sums_of(dtype, got.data(), want.data(), begin, end);
   });
   Sums all;
   for (const Sums& chunk : chunks) {
@@ -268,7 +268,7 @@ void compare_rows(const Elements& got, const Elements& want, std::uint64_t count
                   Difference& difference) {
   const std::uint64_t rows = count / row;
   std::vector<double> errors(rows), norms(rows);
-  const std::uint64_t rows_of_chunk = std::max<std::uint64_t>(1, kChunk / row);
+  const std::uint64_t rows_of_chunk = std::max<std::uint64_t>(1, kComparedChunk / row);
   parallel_chunks(rows, rows_of_chunk, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t r = begin; r < end; ++r) {
       double error = 0, norm = 0;

@@ -45,16 +45,16 @@ FreeFactor free_factor(Isolation::Free free) {
   return FreeFactor::none;
 }
 
-/// References of the shapes of some cases.
-struct References {
-  PipelineOptions options;
-  CasePlan plan;
-  std::unique_ptr<ExtraOracles> oracles;
-};
-
 }  // namespace
 
 struct Diagnostician::Impl {
+  /// References of the shapes of some cases.
+  struct References {
+    PipelineOptions options;
+    CasePlan plan;
+    std::unique_ptr<ExtraOracles> oracles;
+  };
+
   explicit Impl(const PipelineOptions& given)
       : options(given),
         calibration(load_calibration(given.tree, given.task)),

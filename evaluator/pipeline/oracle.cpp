@@ -39,12 +39,6 @@ ExpectedOutput widened(ExpectedOutput output) {
   return wide;
 }
 
-/// A loaded reference program.
-struct Reference {
-  std::uint64_t module = 0;
-  Program program;
-};
-
 std::vector<Shape> shapes_of_specialisation(const Task& task, const CasePlan& plan, const Bindings& specialisation) {
   std::vector<Shape> shapes;
   for (const Case& one : plan.cases) {
@@ -56,6 +50,8 @@ std::vector<Shape> shapes_of_specialisation(const Task& task, const CasePlan& pl
   }
   return shapes;
 }
+
+}  // namespace
 
 class OracleRun {
  public:
@@ -83,6 +79,12 @@ class OracleRun {
   }
 
  private:
+  /// A loaded reference program.
+  struct Reference {
+    std::uint64_t module = 0;
+    Program program;
+  };
+
   [[noreturn]] void blame_task(const std::string& what) const {
     throw usage_error(fmt::format("{}: {}", options_.task.reference, what));
   }
@@ -157,8 +159,6 @@ class OracleRun {
   std::vector<Reference> references_;
   std::vector<Binary> binaries_;
 };
-
-}  // namespace
 
 CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe) {
   const std::vector<Tensor> drawn = drawn_tensors(task);

@@ -29,6 +29,7 @@
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/interleaved_timing.h"
 #include "evaluator/pipeline/oracle.h"
+#include "evaluator/pipeline/profiler.h"
 #include "evaluator/pipeline/validation.h"
 
 namespace evo {
@@ -313,8 +314,22 @@ class Pipeline final : public DevicePipeline {
     evaluation.builds = std::move(builds);
     evaluation.sass_summary = std::move(profile);
     evaluation.phases.waiting_s = waiting_s;
+    if (evaluation.verdict == Verdict::valid) read_counters(job.candidate, binaries, evaluation);
     remember(by_binary_, binary_key, job, evaluation);
     return remember(by_source_, job.source_key, job, std::move(evaluation));
+  }
+
+  /// Those of every so manieth valid candidate. What hinders it once hinders it ever after, and is said once.
+  void read_counters(const Candidate& candidate, const std::vector<Binary>& binaries, Evaluation& evaluation) {
+    if (options_.profile_every == 0 || counters_hindered_ || valid_++ % options_.profile_every != 0) return;
+    if (!profiler_) profiler_.emplace(options_, &stop_);
+    try {
+      Profiler::Result result = profiler_->profile(candidate, binaries);
+      if (auto* profiles = std::get_if<std::vector<Profile>>(&result)) evaluation.profiles = std::move(*profiles);
+    } catch (const Error& error) {
+      counters_hindered_ = true;
+      if (options_.notice) options_.notice(error.what());
+    }
   }
 
   /// Waits for the programs and checks each. The evaluation's verdict is `valid` when all may be run.
@@ -413,6 +428,9 @@ class Pipeline final : public DevicePipeline {
   std::map<std::string, Known> by_source_;
   std::map<std::string, Known> by_binary_;
   int harness_failures_ = 0;
+  std::uint64_t valid_ = 0;
+  bool counters_hindered_ = false;
+  std::optional<Profiler> profiler_;
 
   std::thread oracle_thread_;
   std::thread device_thread_;

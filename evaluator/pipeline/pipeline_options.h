@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ struct PipelineOptions {
   bool dedup = true;          ///< Whether a copy of an earlier candidate gets that one's result instead of its own.
   std::vector<Finished> finished = {};  ///< Of a resumed run: copies of these are recognised too.
   double timing_seconds = 0.5;          ///< Budget of one timing.
+  std::uint64_t profile_every = 0;      ///< The counters of every so manieth valid candidate are read; 0: of none.
+  /// Told once, in one line and by a thread of the pipeline, why counters cannot be read. May be empty.
+  std::function<void(const std::string&)> notice = {};
   /// Compiled programs, shared with a ModelPool: none is compiled twice. Null: one of the pipeline's own.
   std::shared_ptr<BinaryCache> binaries = nullptr;
   /// The program and first arguments of a worker, before its role. Empty: this executable with the argument "worker".

@@ -16,6 +16,7 @@
 #include "evaluator/numbers/elements.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/device_models.h"
+#include "evaluator/vgpu/cost/modelled_counters.h"
 #include "evaluator/vgpu/cost/trace_recorder.h"
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"
@@ -100,6 +101,15 @@ class VirtualDevice : public VirtualGpu {
   double predict_us(const Module& module, const Plan& plan, const Buffers& buffers,
                     std::optional<Failure>& failure) override {
     return model(module, plan, buffers, false, failure).latency_us;
+  }
+  std::vector<LaunchProfile> profile(const Module& module, const Plan& plan, const Buffers& buffers,
+                                     std::optional<Failure>& failure) override {
+    const PlanCost cost = model(module, plan, buffers, false, failure);
+    if (failure) return {};
+    std::vector<LaunchProfile> launches;
+    for (std::size_t i = 0; i < cost.launches.size(); ++i)
+      launches.push_back({plan.launches.at(i).kernel, modelled_counters(model_, cost.launches[i])});
+    return launches;
   }
 
  private:

@@ -237,4 +237,15 @@ protocol::Reply DeviceServer::model(const protocol::Model& request) {
   return timed;
 }
 
+protocol::Reply DeviceServer::read_counters(const protocol::ReadCounters& request) {
+  std::unique_ptr<BufferSet> set = acquire(request.plan);
+  if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
+  set->prepare(*inputs_of(request.recipe), 0);
+  std::optional<Failure> failure;
+  protocol::Profiled profiled{device_.profile(module(request.module), request.plan, set->addresses(), failure)};
+  if (failure) return failed(std::move(*failure));
+  release(std::move(set));
+  return profiled;
+}
+
 }  // namespace evo

@@ -26,6 +26,7 @@ class DeviceServer {
   protocol::Reply run(const protocol::Run& request);
   protocol::Reply time(const protocol::Time& request);
   protocol::Reply model(const protocol::Model& request);
+  protocol::Reply read_counters(const protocol::ReadCounters& request);
 
  private:
   using Digests = std::vector<std::uint64_t>;

@@ -551,8 +551,9 @@ Timing read_timing(const json& object) {
 
 // ---- Messages: one writer and one reader for each kind, in the order of the variants.
 
-constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "model"};
-constexpr std::array kReplyKinds = {"ready", "started", "compiled", "done", "ran", "timed", "failed", "broken"};
+constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "model", "counters"};
+constexpr std::array kReplyKinds = {"ready", "started",  "compiled", "done",  "ran",
+                                    "timed", "profiled", "failed",   "broken"};
 static_assert(kRequestKinds.size() == std::variant_size_v<Request>);
 static_assert(kReplyKinds.size() == std::variant_size_v<Reply>);
 
@@ -580,7 +581,12 @@ struct RequestWriter {
             {"rotation", rotation},         {"timing", write(request.timing)},
             {"answered", request.answered}, {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
   }
-  json operator()(const Model& request) const {
+  json operator()(const Model& request) const { return of_case(request); }
+  json operator()(const ReadCounters& request) const { return of_case(request); }
+
+ private:
+  template <typename OfCase>
+  static json of_case(const OfCase& request) {
     return {{"module", request.module}, {"plan", write(request.plan)}, {"recipe", write(request.recipe)}};
   }
 };
@@ -613,10 +619,19 @@ Request read_request(std::string_view kind, const json& from) {
     for (const json& recipe : array(from, "rotation")) request.rotation.push_back(read_recipe(recipe));
     return request;
   }
-  if (kind == "model") {
+  if (kind == "model")
     return Model{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe"))};
-  }
+  if (kind == "counters")
+    return ReadCounters{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe"))};
   throw ProtocolError(fmt::format("unknown request {}", kind));
+}
+
+CounterValues read_values(const json& from) {
+  const json& values = field(from, "values");
+  if (!values.is_object()) throw ProtocolError("field values is no object");
+  CounterValues read;
+  for (const auto& [metric, value] : values.items()) read[metric] = number(values, metric.c_str());
+  return read;
 }
 
 /// Moves bulk data into the frame's payload.
@@ -634,6 +649,12 @@ struct ReplyWriter {
     frame.payload = std::move(reply.outputs);
     return {{"timing", write(reply.timing)}, {"as_before", reply.as_before}};
   }
+  json operator()(Profiled& reply) const {
+    json launches = json::array();
+    for (const LaunchProfile& launch : reply.launches)
+      launches.push_back({{"kernel", launch.kernel}, {"values", launch.values}});
+    return {{"launches", launches}};
+  }
   json operator()(Failed& reply) const { return {{"failure", write(reply.failure)}}; }
   json operator()(Broken& reply) const { return {{"message", reply.message}}; }
 };
@@ -649,6 +670,12 @@ Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>
     return ran;
   }
   if (kind == "timed") return Timed{read_timing(from), flags(from, "as_before"), std::move(payload)};
+  if (kind == "profiled") {
+    Profiled profiled;
+    for (const json& launch : array(from, "launches"))
+      profiled.launches.push_back({text(launch, "kernel"), read_values(launch)});
+    return profiled;
+  }
   if (kind == "failed") return Failed{read_failure(field(from, "failure"))};
   if (kind == "broken") return Broken{text(from, "message")};
   throw ProtocolError(fmt::format("unknown reply {}", kind));

@@ -76,7 +76,14 @@ struct Model {
   CaseRecipe recipe;
 };
 
-using Request = std::variant<Compile, Load, Unload, Run, Time, Model>;
+/// Reads the counters of a plan's launches (Device::profile). Answered by Profiled.
+struct ReadCounters {
+  std::uint64_t module = 0;
+  Plan plan;
+  CaseRecipe recipe;
+};
+
+using Request = std::variant<Compile, Load, Unload, Run, Time, Model, ReadCounters>;
 
 // ---- Replies
 
@@ -100,6 +107,9 @@ struct Timed {
   std::vector<bool> as_before;
   std::vector<std::byte> outputs;  ///< As in Ran, of those that are not, in the same order.
 };
+struct Profiled {
+  std::vector<LaunchProfile> launches;
+};
 struct Failed {  ///< The candidate's fault.
   Failure failure;
 };
@@ -107,7 +117,7 @@ struct Broken {  ///< The machine's fault.
   std::string message;
 };
 
-using Reply = std::variant<Ready, Started, Compiled, Done, Ran, Timed, Failed, Broken>;
+using Reply = std::variant<Ready, Started, Compiled, Done, Ran, Timed, Profiled, Failed, Broken>;
 
 /// One message on the wire: a small CBOR text, then raw bytes (outputs).
 struct Frame {

@@ -18,7 +18,7 @@
 namespace evo {
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+constexpr std::uint64_t kLeastHostBytes = std::uint64_t{4} << 30;
 constexpr rlim_t kHostOnlyFiles = 256;
 
 /// Sanitizers reserve terabytes of address space for their shadow.
@@ -101,8 +101,8 @@ void filter_calls(WorkerKind) {}
 
 std::uint64_t host_worker_memory_bytes() {
   struct sysinfo machine {};
-  if (::sysinfo(&machine) != 0) return 4 * kGiB;
-  return std::max<std::uint64_t>(4 * kGiB, std::uint64_t{machine.totalram} * machine.mem_unit / 2);
+  if (::sysinfo(&machine) != 0) return kLeastHostBytes;
+  return std::max<std::uint64_t>(kLeastHostBytes, std::uint64_t{machine.totalram} * machine.mem_unit / 2);
 }
 
 void reduce_rights(WorkerKind kind) {

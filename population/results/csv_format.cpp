@@ -33,7 +33,7 @@ std::string cell(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string number(double value) {
+std::string number_cell(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "";
 }
 
@@ -59,17 +59,17 @@ std::vector<std::string> cells_of(const Results& results, const ResultRow& row,
   const OutcomeClass outcome = outcome_class_of(row.verdict);
   const bool ok = outcome == OutcomeClass::ok;
   cells.emplace_back(status_of(outcome));
-  cells.push_back(ok ? number(milliseconds(row.latency_us)) : "");
+  cells.push_back(ok ? number_cell(milliseconds(row.latency_us)) : "");
   // The spread itself is not known to six digits.
   cells.push_back(ok ? fmt::format("{:.6g}", deviation(objective_samples_ms(row))) : "");
-  cells.push_back(number(milliseconds(row.compile_ms * 1e3)));
-  cells.push_back(number(benchmark_ms(row)));
+  cells.push_back(number_cell(milliseconds(row.compile_ms * 1e3)));
+  cells.push_back(number_cell(benchmark_ms(row)));
   cells.emplace_back(name_of(row.verdict));
   if (results.info.target.timed.size() < 2) return cells;
   for (const Shape& shape : results.info.target.timed) {
     const auto found = std::find_if(row.timings.begin(), row.timings.end(),
                                     [&](const Timing& timing) { return !timing.cold && timing.shape == shape.name; });
-    cells.push_back(ok && found != row.timings.end() ? number(milliseconds(found->median_us)) : "");
+    cells.push_back(ok && found != row.timings.end() ? number_cell(milliseconds(found->median_us)) : "");
   }
   return cells;
 }

@@ -1,5 +1,7 @@
 #include "population/store/evaluation_rows.h"
 
+#include <algorithm>
+
 #include "population/store/rows.h"
 
 namespace evo {
@@ -80,7 +82,43 @@ void read_samples(Database& database, CandidateId candidate, std::vector<Timing>
   while (rows.next()) timings.at(static_cast<std::size_t>(rows.integer(0))).samples_us.push_back(rows.number(1));
 }
 
+void insert_profile(Database& database, CandidateId candidate, const Profile& profile) {
+  Statement insert = database.prepare("INSERT INTO counter VALUES (?, ?, ?, ?, ?, ?, ?)");
+  std::int64_t number = 0;
+  for (const LaunchProfile& launch : profile.launches) {
+    for (const auto& [metric, value] : launch.values)
+      insert.bind(candidate, profile.shape, profile.modelled, number, launch.kernel, metric, value).run();
+    ++number;
+  }
+}
+
 }  // namespace
+
+void replace_profile(Database& database, CandidateId candidate, const Profile& profile) {
+  database.prepare("DELETE FROM counter WHERE candidate = ? AND shape = ? AND modelled = ?")
+      .bind(candidate, profile.shape, profile.modelled)
+      .run();
+  insert_profile(database, candidate, profile);
+}
+
+std::vector<Profile> read_profiles(Database& database, CandidateId candidate) {
+  std::vector<Profile> profiles;
+  Statement row = database.prepare(
+      "SELECT shape, modelled, launch, kernel, metric, value FROM counter WHERE candidate = ? "
+      "ORDER BY shape, modelled, launch");
+  row.bind(candidate);
+  while (row.next()) {
+    const std::string shape = row.text(0);
+    const bool modelled = row.integer(1) != 0;
+    if (profiles.empty() || profiles.back().shape != shape || profiles.back().modelled != modelled)
+      profiles.push_back({shape, modelled, {}});
+    std::vector<LaunchProfile>& launches = profiles.back().launches;
+    launches.resize(std::max(launches.size(), static_cast<std::size_t>(row.integer(2)) + 1));
+    launches.back().kernel = row.text(3);
+    launches.back().values[row.text(4)] = row.number(5);
+  }
+  return profiles;
+}
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation) {
   database.prepare("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
@@ -91,6 +129,7 @@ void insert_evaluation(Database& database, CandidateId candidate, const Evaluati
   insert_builds(database, candidate, evaluation.builds);
   insert_errors(database, candidate, evaluation.errors);
   insert_timings(database, candidate, evaluation.timings);
+  for (const Profile& profile : evaluation.profiles) insert_profile(database, candidate, profile);
 }
 
 std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
@@ -129,6 +168,7 @@ Evaluation read_evaluation(Database& database, CandidateId candidate) {
   evaluation.errors = read_errors(database, candidate);
   evaluation.timings = read_timings(database, candidate);
   read_samples(database, candidate, evaluation.timings);
+  evaluation.profiles = read_profiles(database, candidate);
   return evaluation;
 }
 

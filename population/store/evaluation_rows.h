@@ -5,11 +5,14 @@
 #include "population/store/database.h"
 #include "population/store/records.h"
 
-/// An Evaluation as rows of the tables evaluation, build, case_error, timing and sample. Internal to population/store.
+/// An Evaluation as rows of the tables evaluation, build, case_error, timing, sample and counter. Internal to
+/// population/store.
 namespace evo {
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation);
 Evaluation read_evaluation(Database& database, CandidateId candidate);
 std::vector<Timing> read_timings(Database& database, CandidateId candidate);  ///< Without samples.
+/// In place of what is known at that shape, measured or modelled.
+void replace_profile(Database& database, CandidateId candidate, const Profile& profile);
 
 }  // namespace evo

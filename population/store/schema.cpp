@@ -14,7 +14,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 8> kMigrations = {R"sql(
+constexpr std::array<const char*, 9> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -308,6 +308,19 @@ ALTER TABLE candidate ADD COLUMN note TEXT NOT NULL DEFAULT '';
 ALTER TABLE evaluation ADD COLUMN waiting_s REAL NOT NULL DEFAULT 0;
 ALTER TABLE evaluation ADD COLUMN validation_s REAL NOT NULL DEFAULT 0;
 ALTER TABLE evaluation ADD COLUMN timing_s REAL NOT NULL DEFAULT 0;
+)sql",
+                                                    R"sql(
+-- Counters of a candidate's launches: a GPU's, or those that a cost model knows.
+CREATE TABLE counter (
+  candidate INTEGER NOT NULL REFERENCES candidate,
+  shape     TEXT NOT NULL,
+  modelled  INTEGER NOT NULL CHECK (modelled IN (0, 1)),
+  launch    INTEGER NOT NULL,         -- of one call, from 0
+  kernel    TEXT NOT NULL,
+  metric    TEXT NOT NULL,            -- as ncu names it
+  value     REAL NOT NULL,
+  PRIMARY KEY (candidate, shape, modelled, launch, metric)
+) STRICT, WITHOUT ROWID;
 )sql"};
 
 std::int64_t version_of(Database& database) {

@@ -65,6 +65,9 @@ class Store {
   std::vector<EliteChange> elite_history(const EliteFilter& filter = {}) const;
 
   std::optional<CandidateRow> candidate(CandidateId candidate) const;
+  /// Replaces what is known of a candidate's counters at that shape, measured or modelled. Throws usage_error when
+  /// there is no such candidate.
+  void record_profile(CandidateId candidate, const Profile& profile);
   /// The candidate of a proposal of a run.
   std::optional<CandidateId> candidate_of(RunId run, std::uint64_t ticket) const;
   /// The candidate, its parents, their parents, ... each once, by distance. Throws usage_error when there is

@@ -250,6 +250,7 @@ class Merge {
          "memory_mhz, other_processes, power_limited",
          "itiirrriiiiii", candidate, id);
     copy("sample", "timing, position, us", "iir", candidate, id);
+    copy("counter", "shape, modelled, launch, kernel, metric, value", "tiittr", candidate, id);
   }
 
   void merge_parents(std::int64_t candidate, std::int64_t id) {

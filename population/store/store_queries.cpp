@@ -1,4 +1,4 @@
-// Store: reads runs and candidates.
+// Store: reads runs and candidates, and adds counters to them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -188,6 +188,16 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   result.evaluation = read_evaluation(database, candidate);
   result.elite_rank = rank_of(database, candidate);
   return result;
+}
+
+void Store::record_profile(CandidateId candidate, const Profile& profile) {
+  Database& database = *database_;
+  WriteTransaction transaction(database);
+  Statement known = database.prepare("SELECT 1 FROM candidate WHERE id = ?");
+  known.bind(candidate);
+  if (!known.next()) throw usage_error(fmt::format("{} has no candidate {}", database.path().string(), candidate));
+  replace_profile(database, candidate, profile);
+  transaction.commit();
 }
 
 std::optional<CandidateId> Store::candidate_of(RunId run, std::uint64_t ticket) const {

@@ -67,6 +67,18 @@ nlohmann::json Bench::json(std::vector<std::string> arguments, int code) const {
   return nlohmann::json::parse(outcome.out);
 }
 
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string best_of(const Bench& bench) {
+  return std::to_string(bench.json({"elites"})["elites"][0]["candidate"].get<int>());
+}
+
+nlohmann::json outcomes(const Bench& bench, const std::string& database) {
+  return bench.json({"runs", "1", "--db", database})["runs"][0]["outcomes"];
+}
+
 void write_toy_task(const Bench& bench, bool with_wrong) {
   fs::create_directories(bench / "templates");
   const auto options = fs::copy_options::recursive | fs::copy_options::overwrite_existing;

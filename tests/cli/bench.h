@@ -9,6 +9,9 @@
 
 namespace evo::testing {
 
+/// The shipped ones.
+inline const std::string kTemplates = EVO_SOURCE_DIR "/templates";
+
 /// A folder of its own for one test, removed at its end.
 class Bench {
  public:
@@ -33,6 +36,14 @@ class Bench {
  private:
   std::filesystem::path folder_;
 };
+
+bool holds(const std::string& text, const std::string& part);
+
+/// The number of the fastest candidate that the bench has found.
+std::string best_of(const Bench& bench);
+
+/// What the first run of a database found, candidate by candidate.
+nlohmann::json outcomes(const Bench& bench, const std::string& database);
 
 /// Writes templates/toy: c = a + b over N f32, with 26 legal genomes. `with_wrong` adds a gene: of
 /// 52 genomes half give wrong answers.

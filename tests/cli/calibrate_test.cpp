@@ -29,15 +29,11 @@ void cut_kernel_to(const Bench& bench, const std::string& mask) {
   bench.write("templates/toy/plain/kernel.cu", kernel);
 }
 
-Outcome run_toy(const Bench& bench) {
+Outcome run_calibrated_toy(const Bench& bench) {
   return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"});
 }
 
 const std::vector<std::string> kCalibrate = {"selftest", "--task", "toy", "--device", "vgpu", "--calibrate"};
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 
@@ -71,20 +67,20 @@ TEST_CASE("measured limits replace the task's") {
     REQUIRE(bench->evo(kCalibrate).code == 0);
   }
   write_calibrated_toy(before);
-  CHECK(run_toy(honest).code == 0);
+  CHECK(run_calibrated_toy(honest).code == 0);
   cut_kernel_to(cut, "0xfff80000");  // Four bits: an error of 2 %.
-  const Outcome rejected = run_toy(cut);
+  const Outcome rejected = run_calibrated_toy(cut);
   CHECK(rejected.code == 1);
   CHECK(holds(rejected.out, "wrong_answer"));
   cut_kernel_to(before, "0xfff80000");
-  CHECK(run_toy(before).code == 0);
+  CHECK(run_calibrated_toy(before).code == 0);
 }
 
 TEST_CASE("an exported file contains the limits that it was checked with") {
   const Bench bench;
   write_calibrated_toy(bench);
   REQUIRE(bench.evo(kCalibrate).code == 0);
-  REQUIRE(run_toy(bench).code == 0);
+  REQUIRE(run_calibrated_toy(bench).code == 0);
   const std::string file = "best.cu";
   REQUIRE(bench.evo({"export", "-o", file}).code == 0);
   CHECK(holds(bench.read("best.cu"), "toy/limits.json"));
@@ -98,9 +94,10 @@ TEST_CASE("limits that were measured with another reference are refused") {
   write_calibrated_toy(bench);
   REQUIRE(bench.evo(kCalibrate).code == 0);
   bench.write("templates/toy/reference.cu", bench.read("templates/toy/reference.cu") + "// a later thought\n");
-  check_refused(run_toy(bench), 2, {"toy/limits.json: measured.emulation_hash", "--calibrate measures again"});
+  check_refused(run_calibrated_toy(bench), 2,
+                {"toy/limits.json: measured.emulation_hash", "--calibrate measures again"});
   CHECK(bench.evo(kCalibrate).code == 0);
-  CHECK(run_toy(bench).code == 0);
+  CHECK(run_calibrated_toy(bench).code == 0);
 }
 
 TEST_CASE("a task without an emulation cannot be calibrated") {

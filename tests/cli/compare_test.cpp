@@ -9,8 +9,8 @@ using namespace evo::testing;
 
 namespace {
 
-const std::vector<std::string> kToyRun = {"run",     "--task", "toy",    "--device", "vgpu",
-                                          "--evals", "12",     "--seed", "1",        "--quiet"};
+const std::vector<std::string> kComparedRun = {"run",     "--task", "toy",    "--device", "vgpu",
+                                               "--evals", "12",     "--seed", "1",        "--quiet"};
 
 std::vector<std::string> elites_of(const Bench& bench) {
   std::vector<std::string> ids;
@@ -24,7 +24,7 @@ std::vector<std::string> elites_of(const Bench& bench) {
 TEST_CASE("modelled candidates are compared exactly") {
   const Bench bench;
   write_toy_task(bench);
-  REQUIRE(bench.evo(kToyRun).code == 0);
+  REQUIRE(bench.evo(kComparedRun).code == 0);
   const auto ids = elites_of(bench);
   REQUIRE(ids.size() == 3);
   const nlohmann::json json = bench.json({"compare", ids[0], ids[2], ids[0]});
@@ -43,8 +43,8 @@ TEST_CASE("modelled candidates are compared exactly") {
 TEST_CASE("only valid candidates that compete are compared") {
   const Bench bench;
   write_toy_task(bench);
-  REQUIRE(bench.evo(kToyRun).code == 0);
-  std::vector<std::string> other = kToyRun;
+  REQUIRE(bench.evo(kComparedRun).code == 0);
+  std::vector<std::string> other = kComparedRun;
   other.insert(other.end(), {"--shapes", "large"});
   REQUIRE(bench.evo(other).code == 0);
   const auto ids = elites_of(bench);
@@ -60,7 +60,7 @@ TEST_CASE("the message for a candidate that does not compile names the architect
   write_toy_task(bench);
   bench.write("templates/toy/plain/kernel.cu", "#if __CUDA_ARCH__ < 900\n#error no such instruction\n#endif\n" +
                                                    bench.read("templates/toy/plain/kernel.cu"));
-  REQUIRE(bench.evo(kToyRun).code == 0);
+  REQUIRE(bench.evo(kComparedRun).code == 0);
   const auto ids = elites_of(bench);
   check_refused(bench.evo({"compare", ids[0], ids[1], "--device", "vgpu:l4"}), 3,
                 {"candidate " + ids[0] + " was made for sm_90a, another architecture than sm_89 of vgpu:l4"});

@@ -8,10 +8,6 @@ using namespace evo::testing;
 
 namespace {
 
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 void edit(const Bench& bench, const std::string& file, const std::string& from, const std::string& to) {
   std::string text = bench.read(file);
   const std::size_t at = text.find(from);

@@ -9,22 +9,18 @@ using namespace evo::testing;
 
 namespace {
 
-void run_toy(const Bench& bench, const std::string& seed, const std::string& database) {
+void run_toy_into(const Bench& bench, const std::string& seed, const std::string& database) {
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "6", "--seed", seed,
                                      "--quiet", "--strategy", "random", "--db", database});
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
 }
 
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Two runs of the toy task, each in a database of its own.
 void run_toy_in_two_databases(const Bench& bench) {
   write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
-  run_toy(bench, "2", "b.db");
+  run_toy_into(bench, "1", "a.db");
+  run_toy_into(bench, "2", "b.db");
 }
 
 /// Latency and source of each elite: all that does not depend on the numbers of runs and candidates.
@@ -40,7 +36,7 @@ nlohmann::json essence(const Bench& bench, const std::string& database) {
 TEST_CASE("evo db check distinguishes a sound database from a damaged one") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
+  run_toy_into(bench, "1", "a.db");
   const Outcome sound = bench.evo({"db", "check", "--db", "a.db"});
   CHECK(sound.code == 0);
   CHECK(sound.out == "a.db is sound\n");
@@ -55,8 +51,8 @@ TEST_CASE("evo db check distinguishes a sound database from a damaged one") {
 TEST_CASE("a merged database holds the runs of both, and the best three of both are its elites") {
   const Bench bench;
   run_toy_in_two_databases(bench);
-  run_toy(bench, "1", "both.db");
-  run_toy(bench, "2", "both.db");
+  run_toy_into(bench, "1", "both.db");
+  run_toy_into(bench, "2", "both.db");
   const nlohmann::json counts = bench.json({"db", "merge", "b.db", "--db", "a.db"});
   CHECK(counts["runs"] == 1);
   CHECK(counts["candidates"] == 6);
@@ -86,8 +82,8 @@ TEST_CASE("merging again adds nothing, and the other database is not changed") {
 TEST_CASE("a second merge adds the results that a run has found since the first") {
   const Bench bench;
   run_toy_in_two_databases(bench);
-  run_toy(bench, "1", "both.db");
-  run_toy(bench, "2", "both.db");
+  run_toy_into(bench, "1", "both.db");
+  run_toy_into(bench, "2", "both.db");
   const auto resume = [&](const std::string& run, const std::string& evals, const std::string& database) {
     const Outcome outcome = bench.evo({"run", "--resume", run, "--evals", evals, "--quiet", "--db", database});
     INFO(outcome.out << outcome.err);
@@ -132,7 +128,7 @@ TEST_CASE("two copies of a run that continued with different results are reporte
   run_toy_in_two_databases(bench);
   REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
   REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "8", "--quiet", "--db", "b.db"}).code == 0);
-  run_toy(bench, "3", "b.db");
+  run_toy_into(bench, "3", "b.db");
   SQLite::Database((bench / "a.db").string(), SQLite::OPEN_READWRITE)
       .exec(
           "UPDATE evaluation SET latency_us = latency_us + 1 WHERE candidate = (SELECT max(id) FROM candidate "
@@ -148,7 +144,7 @@ TEST_CASE("two copies of a run that continued with different results are reporte
 TEST_CASE("a merge adds the files of a task that was imported before, also for runs that are here already") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "1", "b.db");
+  run_toy_into(bench, "1", "b.db");
   REQUIRE(bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json", "--db", "b.db"}).code == 0);
   REQUIRE(bench.evo({"import", "sweep.json", "--db", "a.db"}).code == 0);
   REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "a.db"}).code == 0);
@@ -180,7 +176,7 @@ TEST_CASE("a damaged or missing database, or the database itself, is not merged"
 TEST_CASE("a compacted database is not larger and has the same content") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "1", "a.db");
+  run_toy_into(bench, "1", "a.db");
   {
     SQLite::Database database((bench / "a.db").string(), SQLite::OPEN_READWRITE);
     database.exec("INSERT INTO text (hash, content) VALUES ('x', hex(zeroblob(1000000)))");

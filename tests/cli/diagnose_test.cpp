@@ -6,12 +6,6 @@
 using namespace evo::testing;
 using Catch::Matchers::ContainsSubstring;
 
-namespace {
-
-const std::string kTemplates = EVO_SOURCE_DIR "/templates";
-
-}  // namespace
-
 TEST_CASE("the right stage is named for at least nine in ten wrong answers of fp8_sdpa's mutants", "[long]") {
   const Bench bench;
   const nlohmann::json json = nlohmann::json::parse(

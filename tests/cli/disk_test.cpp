@@ -69,8 +69,8 @@ TEST_CASE("two searches that share a database give the same results as each alon
   for (const Bench* bench : {&alone, &shared}) write_toy_task(*bench);
   REQUIRE(alone.evo(run_with_seed("1")).code == 0);
   REQUIRE(alone.evo(run_with_seed("2")).code == 0);
-  Process first(run_with_seed("1"), {.folder = shared.folder()});
-  Process second(run_with_seed("2"), {.folder = shared.folder()});
+  EvoProcess first(run_with_seed("1"), {.folder = shared.folder()});
+  EvoProcess second(run_with_seed("2"), {.folder = shared.folder()});
   bool is_created = false;
   for (int i = 0; i < 20; ++i) {
     const bool answers = shared.evo({"elites", "--json"}).code == 0;

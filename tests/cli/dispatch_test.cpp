@@ -14,15 +14,11 @@ void run(const Bench& bench, std::vector<std::string> arguments) {
   REQUIRE(outcome.code == 0);
 }
 
-void run_toy(const Bench& bench, const std::string& shapes, const std::string& seed,
-             std::vector<std::string> more = {}) {
+void run_toy_at(const Bench& bench, const std::string& shapes, const std::string& seed,
+                std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = {"--task", "toy", "--shapes", shapes, "--evals", "6", "--seed", seed};
   arguments.insert(arguments.end(), more.begin(), more.end());
   run(bench, arguments);
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::size_t count_of(const std::string& text, const std::string& part) {
@@ -36,10 +32,10 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 TEST_CASE("the best of several objectives go into one file, which is verified kernel by kernel") {
   const Bench bench, other_folder;
   write_toy_task(bench);
-  run_toy(bench, "tiny", "1");
-  run_toy(bench, "3000", "2");
+  run_toy_at(bench, "tiny", "1");
+  run_toy_at(bench, "3000", "2");
   // A cross-shape run of one genome is no faster at a shape than the best of that shape's own run may be.
-  run_toy(bench, "tiny,large", "3");
+  run_toy_at(bench, "tiny,large", "3");
   const Outcome exported = bench.evo({"export", "--dispatch", "-o", "best.cu"});
   INFO(exported.out << exported.err);
   REQUIRE(exported.code == 0);
@@ -65,8 +61,8 @@ TEST_CASE("the best of several objectives go into one file, which is verified ke
 TEST_CASE("in a file of several kernels each shape has the fastest rank 1 elite that was timed at it") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "tiny,large", "1");
-  run_toy(bench, "large", "2", {"--family", "plain"});
+  run_toy_at(bench, "tiny,large", "1");
+  run_toy_at(bench, "large", "2", {"--family", "plain"});
   const nlohmann::json elites = bench.json({"elites"})["elites"];
   double best = 0;
   std::string id;
@@ -95,7 +91,7 @@ TEST_CASE("a candidate of several specialisations counts as several kernels, as 
   const std::string none = "\"specialised\": []";
   REQUIRE(holds(task, none));
   bench.write("templates/toy/task.json", task.replace(task.find(none), none.size(), "\"specialised\": [\"N\"]"));
-  run_toy(bench, "tiny,large", "1");
+  run_toy_at(bench, "tiny,large", "1");
   const Outcome exported = bench.evo({"export", "--dispatch", "-o", "best.cu"});
   INFO(exported.out << exported.err);
   CHECK(exported.out.starts_with("best.cu: 2 kernels of toy on "));
@@ -105,8 +101,8 @@ TEST_CASE("a candidate of several specialisations counts as several kernels, as 
 TEST_CASE("evo verify detects one spoiled kernel of several") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "tiny", "1");
-  run_toy(bench, "large", "2");
+  run_toy_at(bench, "tiny", "1");
+  run_toy_at(bench, "large", "2");
   const std::string text = bench.evo({"export", "--dispatch"}).out;
   verify_spoiled(bench, text, text.find("Host side"));
 }
@@ -114,8 +110,8 @@ TEST_CASE("evo verify detects one spoiled kernel of several") {
 TEST_CASE("kernels of other options are left out of a file of several kernels, and are named") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "tiny", "1", {"--option", "mode=loose"});
-  run_toy(bench, "large", "2");
+  run_toy_at(bench, "tiny", "1", {"--option", "mode=loose"});
+  run_toy_at(bench, "large", "2");
   const Outcome newest = bench.evo({"export", "--dispatch"});
   CHECK(newest.code == 0);
   CHECK(holds(newest.err, "not exported: candidate "));
@@ -129,7 +125,7 @@ TEST_CASE("kernels of other options are left out of a file of several kernels, a
 TEST_CASE("a file of several kernels without matching elites is refused") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "tiny", "1");
+  run_toy_at(bench, "tiny", "1");
   check_refused(bench.evo({"export", "--dispatch", "--device", "cuda"}), 2, {"no elites to choose among on cuda"});
   check_refused(bench.evo({"export", "--dispatch", "--option", "mode=loose"}), 2,
                 {"no elites to choose among", "with mode=loose"});

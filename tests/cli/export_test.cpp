@@ -7,7 +7,7 @@ using namespace evo::testing;
 
 namespace {
 
-void run_toy(const Bench& bench, std::vector<std::string> more = {}) {
+void run_exported_toy(const Bench& bench, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = {"run",     "--task", "toy",    "--device", "vgpu",
                                         "--evals", "8",      "--seed", "1",        "--quiet"};
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -16,20 +16,12 @@ void run_toy(const Bench& bench, std::vector<std::string> more = {}) {
   REQUIRE(outcome.code == 0);
 }
 
-std::string best_of(const Bench& bench) {
-  return std::to_string(bench.json({"elites"})["elites"][0]["candidate"].get<int>());
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("the best elite is exported as one file, and an existing file is replaced as a whole") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench);
+  run_exported_toy(bench);
   bench.write("best.cu", "what was here before");
   const Outcome outcome = bench.evo({"export", "-o", "best.cu"});
   INFO(outcome.out << outcome.err);
@@ -49,7 +41,7 @@ TEST_CASE("the compile command of an export has the file's register limit and it
   write_toy_task(bench);
   std::string family = bench.read("templates/toy/plain/family.json");
   bench.write("templates/toy/plain/family.json", family.replace(family.find('{'), 1, "{\"max_registers\": \"64\","));
-  run_toy(bench);
+  run_exported_toy(bench);
   const Outcome one = bench.evo({"export", "-o", "it's best.cu"});
   CHECK(holds(one.out, " -maxrregcount=64 -DEVO_MAIN 'it'\\''s best.cu' -o best && ./best\n"));
   const Outcome several = bench.evo({"export", "--dispatch", "-o", "several.cu"});
@@ -64,7 +56,7 @@ TEST_CASE("the compile command of an export has the file's register limit and it
 TEST_CASE("evo vgpu runs the kernels of an exported file") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench);
+  run_exported_toy(bench);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   const auto genes = bench.json({"elites"})["elites"][0]["genome"]["genes"];
   const auto ran =
@@ -78,7 +70,7 @@ TEST_CASE("evo vgpu runs the kernels of an exported file") {
 TEST_CASE("an export that cannot be written leaves no partial file") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench);
+  run_exported_toy(bench);
   const std::vector<std::string> before = bench.files();
   check_refused(bench.evo({"export", "-o", "absent/best.cu"}), 3, {"absent/best.cu", "No such file"});
   check_refused(bench.evo({"export", "-o", "templates"}), 3, {"templates", "it is a folder"});
@@ -90,7 +82,7 @@ TEST_CASE("an export that cannot be written leaves no partial file") {
 TEST_CASE("an export through a link replaces the link's target") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench);
+  run_exported_toy(bench);
   bench.write("kernels/best.cu", "old");
   std::filesystem::create_symlink("kernels/best.cu", bench / "link.cu");
   REQUIRE(bench.evo({"export", "-o", "link.cu"}).code == 0);
@@ -101,8 +93,8 @@ TEST_CASE("an export through a link replaces the link's target") {
 TEST_CASE("the best of the newest run is exported, and the best of other objectives are named") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench);
-  run_toy(bench, {"--shapes", "large"});
+  run_exported_toy(bench);
+  run_exported_toy(bench, {"--shapes", "large"});
   const Outcome newest = bench.evo({"export"});
   CHECK(newest.code == 0);
   CHECK(holds(newest.err, "not exported: candidate "));
@@ -116,7 +108,7 @@ TEST_CASE("the best of the newest run is exported, and the best of other objecti
 TEST_CASE("a candidate that is not valid is neither exported nor verified") {
   const Bench bench;
   write_toy_task(bench, true);
-  run_toy(bench, {"--strategy", "random"});
+  run_exported_toy(bench, {"--strategy", "random"});
   std::string wrong;
   const nlohmann::json outcomes = bench.json({"runs", "1"})["runs"][0]["outcomes"];
   for (const auto& outcome : outcomes) {
@@ -130,7 +122,7 @@ TEST_CASE("a candidate that is not valid is neither exported nor verified") {
 TEST_CASE("a stored claim reproduces exactly on the virtual GPU") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench);
+  run_exported_toy(bench);
   const Outcome outcome = bench.evo({"verify", best_of(bench)});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
@@ -148,7 +140,7 @@ TEST_CASE("a stored claim reproduces exactly on the virtual GPU") {
 TEST_CASE("an exported file is verified without database and templates") {
   const Bench bench, other_folder;
   write_toy_task(bench);
-  run_toy(bench);
+  run_exported_toy(bench);
   other_folder.write("best.cu", bench.evo({"export"}).out);
   const Outcome outcome = other_folder.evo({"verify", "best.cu"});
   INFO(outcome.out << outcome.err);
@@ -160,7 +152,7 @@ TEST_CASE("an exported file is verified without database and templates") {
 TEST_CASE("evo verify detects a kernel that was spoiled after its export") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench);
+  run_exported_toy(bench);
   const std::string text = bench.evo({"export"}).out;
   CHECK(holds(verify_spoiled(bench, text, text.find("Host side")), "edited after the export"));
 }
@@ -168,7 +160,7 @@ TEST_CASE("evo verify detects a kernel that was spoiled after its export") {
 TEST_CASE("evo verify detects a claimed latency that was lowered after the export") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench);
+  run_exported_toy(bench);
   std::string text = bench.evo({"export"}).out;
   const std::string key = "\"latency_us\":";
   const std::size_t at = text.find(key);

@@ -14,16 +14,8 @@
 using namespace evo;
 using namespace evo::testing;
 
-namespace {
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
-
 TEST_CASE("held-out shapes are new, bounded, and of the existing specialisations") {
-  const SourceTree tree = cli::read_templates(EVO_SOURCE_DIR "/templates");
+  const SourceTree tree = cli::read_templates(kTemplates);
   for (const char* name : {"fp8_sdpa", "fp8_qkt"}) {
     const Task task = load_task(tree, name);
     const Target target = make_target(task, "vgpu", {}, {});

@@ -19,7 +19,7 @@ ProcessOptions in(const Bench& bench) {
 TEST_CASE("Ctrl-C ends a run cleanly, and a message says how to resume it") {
   const Bench bench;
   write_toy_task(bench, true);
-  Process process(kLongRun, in(bench));
+  EvoProcess process(kLongRun, in(bench));
   process.wait_for_error_text("(new best)");
   process.send(SIGINT);
   const Outcome outcome = process.finish();
@@ -39,7 +39,7 @@ TEST_CASE("an interrupted run that is resumed gives the results of an uninterrup
   write_toy_task(whole, true);
   REQUIRE(whole.evo(kLongRun).code == 0);
   {
-    Process process(kLongRun, in(interrupted));
+    EvoProcess process(kLongRun, in(interrupted));
     process.wait_for_error_text("(new best)");
     process.send(SIGTERM);
     REQUIRE(process.finish().code == 130);
@@ -61,7 +61,7 @@ TEST_CASE("an interrupted run that is resumed gives the results of an uninterrup
 TEST_CASE("a second Ctrl-C ends the run at once, and every recorded result is kept") {
   const Bench bench;
   write_toy_task(bench, true);
-  Process process(kLongRun, in(bench));
+  EvoProcess process(kLongRun, in(bench));
   process.wait_for_error_text("(new best)");
   process.send(SIGINT);
   process.wait_for_error_text("Ctrl-C again stops at once");
@@ -78,7 +78,7 @@ TEST_CASE("a killed run can be resumed") {
   const Bench bench;
   write_toy_task(bench, true);
   {
-    Process process(kLongRun, in(bench));
+    EvoProcess process(kLongRun, in(bench));
     process.wait_for_error_text("(new best)");
     process.send(SIGKILL);
     REQUIRE(process.finish().signal == SIGKILL);
@@ -92,14 +92,14 @@ TEST_CASE("a killed run can be resumed") {
 
 namespace {
 
-/// A run whose proposer and the proposer's child never end. They hold evo's standard error, so Process::finish() waits
-/// for their end, too.
+/// A run whose proposer and the proposer's child never end. They hold evo's standard error, so EvoProcess::finish()
+/// waits for their end, too.
 Outcome ended_while_a_proposer_computes(const Bench& bench, int signal, bool twice = false) {
   std::vector<std::string> arguments = kLongRun;
   for (const char* more :
        {"--proposer", "sleep 1000 & echo thinking >&2; sleep 1000 | cat", "--proposer-deadline", "1h"})
     arguments.push_back(more);
-  Process process(arguments, in(bench));
+  EvoProcess process(arguments, in(bench));
   process.wait_for_error_text("thinking");
   process.send(signal);
   if (twice) process.send(signal);

@@ -16,7 +16,7 @@ const std::string kWgmma = kSweeps + "fp8_sdpa_wgmma_1_8_512_64_h200.json.gz";
 const std::string kMmaSync = kSweeps + "fp8_sdpa_mma_sync_1_8_512_64_h200.json.gz";
 
 nlohmann::json fits(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"model", "--templates", EVO_SOURCE_DIR "/templates", "--json"});
+  arguments.insert(arguments.begin(), {"model", "--templates", kTemplates, "--json"});
   const Outcome outcome = run_evo(arguments);
   INFO(outcome.err);
   REQUIRE(outcome.code == 0);
@@ -78,9 +78,8 @@ TEST_CASE("a genome's modelled time is broken down by launch, pipe and stall") {
     "stages": 2, "arrival": "together", "smem_layout": "xor", "q_operand": "registers", "qk_math": "f16", "qk_interleave": 1,
     "pv_math": "f16", "v_operand": "ldmatrix", "exponential": "ex2_f32", "row_sum": "adds", "rescale": "always", "kv_split": 2,
     "kv_order": "forward", "unroll": 1, "register_cap": 0, "min_blocks": 1, "pdl": false}})");
-  const std::vector<std::string> arguments = {"model",       "--templates", EVO_SOURCE_DIR "/templates",
-                                              "--task",      "fp8_sdpa",    "--genome",
-                                              "genome.json", "--shapes",    "small,mission"};
+  const std::vector<std::string> arguments = {"model",    "--templates", kTemplates, "--task",       "fp8_sdpa",
+                                              "--genome", "genome.json", "--shapes", "small,mission"};
   const auto json = bench.json(arguments);
   CHECK(json["device"] == "vgpu:h200");
   REQUIRE(json["shapes"].size() == 2);
@@ -114,11 +113,11 @@ TEST_CASE("evo model refuses a file that is no sweep of a known task in one line
   check_refused(run_evo({"model"}), 2, {"--against"});
   check_refused(run_evo({"model", "--against", "nothing.json"}), 2, {"no file nothing.json"});
   bench.write("list.json", "[1, 2]");
-  check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "list.json"}), 2,
+  check_refused(bench.evo({"model", "--templates", kTemplates, "--against", "list.json"}), 2,
                 {"list.json", "Kernel Tuner"});
   bench.write("deep.json", R"({"kernel_name": "t", "device_name": "d", "problem_size": [)" + std::string(200'000, '[') +
                                std::string(200'000, ']') + "]}");
-  check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "deep.json"}), 2,
+  check_refused(bench.evo({"model", "--templates", kTemplates, "--against", "deep.json"}), 2,
                 {"deep.json", "nested deeper than 64 levels"});
   const auto sweep = [](const std::string& task, const std::string& gene) {
     return R"({"schema_version": "1.1.0", "device_name": "NVIDIA H200", "kernel_name": ")" + task +
@@ -127,14 +126,13 @@ TEST_CASE("evo model refuses a file that is no sweep of a known task in one line
            R"(": 2, "time": 2.0}}})";
   };
   bench.write("task.json", sweep("no_task", "x"));
-  check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "task.json"}), 2,
-                {"no_task"});
+  check_refused(bench.evo({"model", "--templates", kTemplates, "--against", "task.json"}), 2, {"no_task"});
   std::string several = sweep("fp8_sdpa", "x");
   bench.write("several.json", several.replace(several.find("[1, 8, 512, 64]"), 15, "\"mission large\""));
-  check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "several.json"}), 2,
+  check_refused(bench.evo({"model", "--templates", kTemplates, "--against", "several.json"}), 2,
                 {"several.json is of the shapes mission large: evo model compares sweeps of one shape"});
   bench.write("gene.json", sweep("fp8_sdpa", "x"));
-  check_refused(bench.evo({"model", "--templates", EVO_SOURCE_DIR "/templates", "--against", "gene.json"}), 2,
+  check_refused(bench.evo({"model", "--templates", kTemplates, "--against", "gene.json"}), 2,
                 {"no family of the task fp8_sdpa"});
 }
 

@@ -18,7 +18,7 @@ void write_imprecise_task(const Bench& bench) {
   bench.write("templates/toy/plain/kernel.cu", kernel);
 }
 
-nlohmann::json run_toy(const Bench& bench, std::vector<std::string> more) {
+nlohmann::json run_imprecise(const Bench& bench, std::vector<std::string> more) {
   std::vector<std::string> arguments = {"run", "--task", "toy", "--device",   "vgpu",   "--evals",
                                         "10",  "--seed", "1",   "--strategy", "random", "--quiet"};
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -34,8 +34,8 @@ std::size_t count_of(const nlohmann::json& run, const std::string& verdict) {
 TEST_CASE("an objective has its own limits and elites, and export and verify use them") {
   const Bench bench;
   write_imprecise_task(bench);
-  const nlohmann::json fast = run_toy(bench, {});
-  const nlohmann::json accurate = run_toy(bench, {"--objective", "accurate"});
+  const nlohmann::json fast = run_imprecise(bench, {});
+  const nlohmann::json accurate = run_imprecise(bench, {"--objective", "accurate"});
   CHECK(count_of(fast, "wrong_answer") == 0);
   CHECK(count_of(accurate, "wrong_answer") > 0);
   CHECK(count_of(accurate, "valid") > 0);
@@ -69,8 +69,8 @@ TEST_CASE("an objective has its own limits and elites, and export and verify use
 TEST_CASE("elites of different options never compete") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, {});
-  run_toy(bench, {"--option", "mode=loose"});
+  run_imprecise(bench, {});
+  run_imprecise(bench, {"--option", "mode=loose"});
   const nlohmann::json exact = bench.json({"elites", "--objective", "latency middle mode=exact"})["elites"];
   const nlohmann::json loose = bench.json({"elites", "--objective", "latency middle mode=loose"})["elites"];
   CHECK(exact.size() == 3);

@@ -87,7 +87,7 @@ void drain(int& descriptor, std::string& text) {
 
 }  // namespace
 
-Process::Process(const std::vector<std::string>& arguments, const ProcessOptions& options)
+EvoProcess::EvoProcess(const std::vector<std::string>& arguments, const ProcessOptions& options)
     : end_(Clock::now() + options.deadline) {
   std::vector<std::string> words = {EVO_BINARY};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -125,20 +125,20 @@ Process::Process(const std::vector<std::string>& arguments, const ProcessOptions
   REQUIRE(error == 0);
 }
 
-Process::~Process() {
+EvoProcess::~EvoProcess() {
   kill_now();
   if (out_ >= 0) close(out_);
   if (err_ >= 0) close(err_);
 }
 
-void Process::kill_now() {
+void EvoProcess::kill_now() {
   if (pid_ < 0) return;
   kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
 }
 
-bool Process::read_some() {
+bool EvoProcess::read_some() {
   if (out_ < 0 && err_ < 0) return false;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
   std::array<pollfd, 2> polled = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}};
@@ -152,17 +152,17 @@ bool Process::read_some() {
   return true;
 }
 
-void Process::wait_for_error_text(const std::string& text) {
+void EvoProcess::wait_for_error_text(const std::string& text) {
   while (outcome_.err.find(text) == std::string::npos) {
     if (!read_some()) FAIL("evo ended without saying '" << text << "'; it said:\n" << outcome_.out << outcome_.err);
   }
 }
 
-void Process::send(int signal) const {
+void EvoProcess::send(int signal) const {
   REQUIRE(kill(-pid_, signal) == 0);
 }
 
-Outcome Process::finish() {
+Outcome EvoProcess::finish() {
   while (read_some()) {
   }
   int status = 0;
@@ -174,7 +174,7 @@ Outcome Process::finish() {
 }
 
 Outcome run_evo(const std::vector<std::string>& arguments, const ProcessOptions& options) {
-  return Process(arguments, options).finish();
+  return EvoProcess(arguments, options).finish();
 }
 
 }  // namespace evo::testing

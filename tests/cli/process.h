@@ -30,12 +30,12 @@ struct ProcessOptions {
 
 /// A running `evo`, started without a shell. GPUs are hidden from it and variables that evo reads are unset,
 /// so that tests mean the same everywhere. Killed in the destructor when it still runs.
-class Process {
+class EvoProcess {
  public:
-  Process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
-  ~Process();
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
+  EvoProcess(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+  ~EvoProcess();
+  EvoProcess(const EvoProcess&) = delete;
+  EvoProcess& operator=(const EvoProcess&) = delete;
 
   /// Reads until standard error holds the text. Fails the test when the process ends or its deadline comes
   /// first.

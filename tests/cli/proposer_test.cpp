@@ -10,7 +10,7 @@ using namespace evo::testing;
 namespace {
 
 /// The example of docs/proposer.md, as a person would take it from there.
-std::string example() {
+std::string example_proposer() {
   std::ifstream file(std::string(EVO_SOURCE_DIR) + "/docs/proposer.md");
   std::stringstream text;
   text << file.rdbuf();
@@ -28,10 +28,6 @@ Outcome run(const Bench& bench, const std::string& command, const std::string& d
   return outcome;
 }
 
-nlohmann::json outcomes(const Bench& bench, const std::string& database) {
-  return bench.json({"runs", "1", "--db", database})["runs"][0]["outcomes"];
-}
-
 int occurrences(const std::string& text, const std::string& part) {
   int count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
@@ -43,7 +39,7 @@ int occurrences(const std::string& text, const std::string& part) {
 TEST_CASE("the example proposer makes its share of a run's proposals, and their lineage is stored") {
   const Bench bench;
   write_toy_task(bench);
-  bench.write("propose.py", example());
+  bench.write("propose.py", example_proposer());
   const Outcome outcome = run(bench, "python3 propose.py", "run.db", "24");
   INFO(outcome.err);
   int proposed = 0;
@@ -56,6 +52,17 @@ TEST_CASE("the example proposer makes its share of a run's proposals, and their 
   CHECK(proposed > 0);
   CHECK(proposed <= 6);
   CHECK(occurrences(outcome.err, "proposer: ") == 0);
+}
+
+TEST_CASE("with --profile a proposer is told what bounds the elites") {
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("listen.sh", "while read -r line; do echo \"$line\" >> heard; echo '{\"proposals\": []}'; done\n");
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "12", "--seed", "1",
+                                     "--profile", "1", "--proposer", "sh listen.sh", "--quiet"});
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(occurrences(bench.read("heard"), "modelled: bound by") > 0);
 }
 
 TEST_CASE("a proposer that ends, stalls or answers malformed text is reported, and the run continues without it",
@@ -96,7 +103,7 @@ for line in sys.stdin:
 TEST_CASE("a run with a proposer resumes with the stored proposals, without asking again") {
   const Bench bench;
   write_toy_task(bench);
-  bench.write("propose.py", example());
+  bench.write("propose.py", example_proposer());
   run(bench, "python3 propose.py", "run.db", "20");
   const auto before = outcomes(bench, "run.db");
   REQUIRE(before.dump().find("\"proposer\"") != std::string::npos);

@@ -16,14 +16,10 @@ std::vector<std::string> toy_run(std::vector<std::string> more) {
   return arguments;
 }
 
-void run_toy(const Bench& bench, const std::vector<std::string>& more) {
+void run_toy_quietly(const Bench& bench, const std::vector<std::string>& more) {
   const Outcome outcome = bench.evo(toy_run(more));
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// The content of a file, decompressed by gzip.
@@ -42,7 +38,7 @@ std::string unzipped(const std::filesystem::path& path) {
 TEST_CASE("a random sweep is exported for other tools, compressed when the file name ends in .gz") {
   const Bench bench;
   write_toy_task(bench, true);
-  run_toy(bench, {"--strategy", "random", "--evals", "30", "--seed", "1"});
+  run_toy_quietly(bench, {"--strategy", "random", "--evals", "30", "--seed", "1"});
   const Outcome cache = bench.evo({"export", "--format", "kerneltuner"});
   REQUIRE(cache.code == 0);
   const nlohmann::json file = nlohmann::json::parse(cache.out);
@@ -63,7 +59,7 @@ TEST_CASE("a random sweep is exported for other tools, compressed when the file 
 TEST_CASE("an exported sweep is imported into another database, where it makes no elites") {
   const Bench bench, other_folder;
   write_toy_task(bench, true);
-  run_toy(bench, {"--strategy", "random", "--evals", "12", "--seed", "1"});
+  run_toy_quietly(bench, {"--strategy", "random", "--evals", "12", "--seed", "1"});
   REQUIRE(bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json.gz"}).code == 0);
   other_folder.write("sweep.json.gz", bench.read("sweep.json.gz"));
   const Outcome imported = other_folder.evo({"import", "sweep.json.gz", "--db", "other.db"});
@@ -86,7 +82,7 @@ TEST_CASE("an exported sweep is imported into another database, where it makes n
 TEST_CASE("an export of results without a matching run, or with an unsuitable option, is refused") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, {"--evals", "2", "--seed", "1"});
+  run_toy_quietly(bench, {"--evals", "2", "--seed", "1"});
   check_refused(bench.evo({"export", "--format", "csw"}), 2, {"unknown format 'csw'", "csv"});
   check_refused(bench.evo({"export", "--format", "csv", "--run", "7"}), 2, {"no run 7"});
   check_refused(bench.evo({"export", "--format", "csv", "--device", "cuda"}), 2, {"no run in", "matches"});
@@ -97,7 +93,7 @@ TEST_CASE("an export of results without a matching run, or with an unsuitable op
 TEST_CASE("a run over several shapes ranks by their geometric mean, and each shape's latency is shown") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, {"--shapes", "tiny,900,N=3000", "--evals", "4", "--seed", "1"});
+  run_toy_quietly(bench, {"--shapes", "tiny,900,N=3000", "--evals", "4", "--seed", "1"});
   const nlohmann::json best = bench.json({"elites"})["elites"][0];
   CHECK(best["objective"] == "latency tiny N=900 N=3000 mode=exact");
   REQUIRE(best["timings"].size() == 3);
@@ -129,9 +125,9 @@ TEST_CASE("simultaneous runs on one new database keep their results apart") {
   write_toy_task(bench);
   ProcessOptions options;
   options.folder = bench.folder();
-  Process first(toy_run({"--evals", "10", "--seed", "1"}), options);
-  Process second(toy_run({"--evals", "10", "--seed", "2", "--shapes", "tiny"}), options);
-  for (Process* process : {&first, &second}) {
+  EvoProcess first(toy_run({"--evals", "10", "--seed", "1"}), options);
+  EvoProcess second(toy_run({"--evals", "10", "--seed", "2", "--shapes", "tiny"}), options);
+  for (EvoProcess* process : {&first, &second}) {
     const Outcome outcome = process->finish();
     INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 0);
@@ -145,7 +141,7 @@ TEST_CASE("simultaneous runs on one new database keep their results apart") {
   // Each run gives the same results as alone.
   const Bench alone;
   write_toy_task(alone);
-  run_toy(alone, {"--evals", "10", "--seed", "1"});
+  run_toy_quietly(alone, {"--evals", "10", "--seed", "1"});
   const auto of_seed_1 = [](const nlohmann::json& runs) {
     for (const auto& run : runs) {
       if (run["seed"] == 1) return run["best_us"];

@@ -19,14 +19,6 @@ Outcome run_toy(const Bench& bench, std::vector<std::string> more = {}) {
   return outcome;
 }
 
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::string best_of(const Bench& bench) {
-  return std::to_string(bench.json({"elites"})["elites"][0]["candidate"].get<int>());
-}
-
 /// What the same seed must repeat: everything of the elites except their numbers and times.
 nlohmann::json essence(const nlohmann::json& elites) {
   nlohmann::json essence = nlohmann::json::array();

@@ -9,11 +9,11 @@ using namespace evo::testing;
 
 namespace {
 
-const std::string kSpace = EVO_TEST_DATA "/replay/synthetic.csv";
+const std::string kScreenedSpace = EVO_TEST_DATA "/replay/synthetic.csv";
 
 /// Modelled latencies of the synthetic space: the measured ones times a constant.
 std::string perfect_model() {
-  std::ifstream file(kSpace);
+  std::ifstream file(kScreenedSpace);
   std::string modelled = "sweep,measured_us,modelled_us,genome,failure\n";
   std::string line;
   std::getline(file, line);
@@ -26,10 +26,6 @@ std::string perfect_model() {
                 " mode=" + mode + " padding=" + padding + " tile=" + tile + "\",\"\"\n";
   }
   return modelled;
-}
-
-nlohmann::json outcomes(const Bench& bench, const std::string& database) {
-  return bench.json({"runs", "1", "--db", database})["runs"][0]["outcomes"];
 }
 
 nlohmann::json genomes(const Bench& bench, const std::string& database) {
@@ -120,7 +116,8 @@ TEST_CASE("an option's former name works, and a message gives the new name") {
   const Bench bench;
   bench.write("model.csv", perfect_model());
   const auto replay = [&](const std::string& option) {
-    return bench.evo({"replay", kSpace, "--runs", "1", "--evals", "5", "--modelled", "model.csv", option, "20"});
+    return bench.evo(
+        {"replay", kScreenedSpace, "--runs", "1", "--evals", "5", "--modelled", "model.csv", option, "20"});
   };
   const Outcome former = replay("--rehearse");
   const Outcome now = replay("--presearch");
@@ -173,7 +170,8 @@ TEST_CASE("replay screens proposals with modelled latencies, and comes near the 
   const Bench bench;
   bench.write("model.csv", perfect_model());
   const auto reach = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"replay", kSpace, "--strategy", "random", "--runs", "10", "--evals", "50"};
+    std::vector<std::string> arguments = {"replay", kScreenedSpace, "--strategy", "random",
+                                          "--runs", "10",           "--evals",    "50"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const auto strategy = bench.json(arguments)["spaces"][0]["strategies"][0];
     return strategy["evaluations_to_5_percent"]["value"].get<double>();
@@ -190,7 +188,7 @@ TEST_CASE("replay refuses --screen without modelled latencies, and files that ho
   bench.write("cut.csv", "sweep,measured_us,modelled_us,genome\nsynthetic,1,\n");
   bench.write("none.csv", "a,b\n1,2\n");
   const auto refused = [&](std::vector<std::string> more, const std::vector<std::string>& parts) {
-    std::vector<std::string> arguments = {"replay", kSpace, "--runs", "1", "--evals", "5"};
+    std::vector<std::string> arguments = {"replay", kScreenedSpace, "--runs", "1", "--evals", "5"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     check_refused(bench.evo(arguments), 2, parts);
   };

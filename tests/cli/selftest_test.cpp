@@ -6,8 +6,6 @@ using namespace evo::testing;
 
 namespace {
 
-const std::string kTemplates = EVO_SOURCE_DIR "/templates";
-
 /// The toy task with a control, a mutant that is found and one whose fault no device shows.
 void write_toy_mutants(const Bench& bench, const std::string& expected) {
   write_toy_task(bench);

@@ -6,9 +6,7 @@
 
 using namespace evo::testing;
 
-namespace {
-const std::string kTemplates = EVO_SOURCE_DIR "/templates";
-}
+namespace {}
 
 TEST_CASE("a search of fp8_qkt ends with elites that can be shown, exported and verified", "[long]") {
   const Bench bench;

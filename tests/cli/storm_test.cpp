@@ -98,7 +98,7 @@ int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
   int met = 0;
   std::uint64_t reported = 0;
   while (met < kills && reported < 40) {
-    Process process(has_run(killed) ? go_on : start, {.folder = killed.folder()});
+    EvoProcess process(has_run(killed) ? go_on : start, {.folder = killed.folder()});
     std::this_thread::sleep_for(std::chrono::microseconds(rng.below(static_cast<std::uint64_t>(undisturbed.count()))));
     process.send(SIGKILL);
     if (process.finish().signal == SIGKILL) ++met;
@@ -146,7 +146,7 @@ TEST_CASE("each killed worker costs a retry and changes no elite") {
   write_toy_task(calm);
   write_toy_task(fire);
   REQUIRE(calm.evo(kWholeSpace).code == 0);
-  Process process(kWholeSpace, {.folder = fire.folder()});
+  EvoProcess process(kWholeSpace, {.folder = fire.folder()});
   int kills = 0;
   for (std::uint64_t count = 2; count <= 20; count += 6) {
     if (!reaches(fire, count)) break;
@@ -185,8 +185,8 @@ TEST_CASE("a search that is killed repeatedly gives the elites of an undisturbed
   std::uint64_t reported = 0;
   for (int round = 0; round < 5; ++round) {
     const bool first = round == 0;
-    Process process(first ? run : std::vector<std::string>{"run", "--resume", "1", "--quiet"},
-                    {.folder = killed.folder()});
+    EvoProcess process(first ? run : std::vector<std::string>{"run", "--resume", "1", "--quiet"},
+                       {.folder = killed.folder()});
     REQUIRE(reaches(killed, std::min<std::uint64_t>(reported + 1 + rng.below(5), 40)));
     std::this_thread::sleep_for(std::chrono::microseconds(rng.below(50'000)));
     process.send(SIGKILL);

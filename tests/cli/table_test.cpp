@@ -9,7 +9,7 @@ using namespace evo::cli;
 namespace {
 const Terminal kNoTerminal;
 
-Table example() {
+Table example_table() {
   Table table({{"name"}, {"us", Table::Align::right}, {"genes"}});
   table.add({"first", "4.573", "a=1 b=2"});
   table.add({"x", "12.34", ""}, Style::good);
@@ -18,12 +18,13 @@ Table example() {
 }  // namespace
 
 TEST_CASE("columns are aligned, without trailing spaces and without colour outside a terminal") {
-  CHECK(example().text(kNoTerminal) == "name      us  genes\nfirst  4.573  a=1 b=2\nx      12.34\n");
-  CHECK(example().text(kNoTerminal, 2).starts_with("  name "));
+  CHECK(example_table().text(kNoTerminal) == "name      us  genes\nfirst  4.573  a=1 b=2\nx      12.34\n");
+  CHECK(example_table().text(kNoTerminal, 2).starts_with("  name "));
 }
 
 TEST_CASE("a terminal shows colour") {
-  CHECK(example().text({.interactive = true, .colour = true, .columns = 0}).find("\x1b[32mx") != std::string::npos);
+  CHECK(example_table().text({.interactive = true, .colour = true, .columns = 0}).find("\x1b[32mx") !=
+        std::string::npos);
 }
 
 TEST_CASE("the last column is wrapped to the terminal with a hanging indent") {

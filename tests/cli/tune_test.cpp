@@ -10,11 +10,11 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const std::vector<std::string> kTune = {"tune", "conv.json", "--device", "vgpu",   "--evals",
-                                        "20",   "--seed",    "1",        "--quiet"};
+const std::vector<std::string> kTuneConv = {"tune", "conv.json", "--device", "vgpu",   "--evals",
+                                            "20",   "--seed",    "1",        "--quiet"};
 
 Outcome tune(const Bench& bench) {
-  Outcome outcome = bench.evo(kTune);
+  Outcome outcome = bench.evo(kTuneConv);
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
@@ -51,7 +51,7 @@ TEST_CASE("tune rejects a genome that is wrong on one of the shapes") {
   const Bench bench;
   write_convolution(bench);
   bench.write("conv.cu", changed_convolution("x >= (int)width || y", "(tile == 1 && x >= (int)width) || y"));
-  const Outcome outcome = bench.evo(kTune);
+  const Outcome outcome = bench.evo(kTuneConv);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("4 valid, 2 "));
 }
@@ -115,11 +115,11 @@ TEST_CASE("a tuned run is resumed from the database") {
 TEST_CASE("tune says in one line what is wrong, where, and what there is") {
   const Bench bench;
   write_convolution(bench, {{"grid", {"ceil_div(N, block_size_x)"}}});
-  check_refused(bench.evo(kTune), 2, {"conv.json: grid[0]: 'ceil_div(N, block_size_x)' reads unknown name 'N'"});
+  check_refused(bench.evo(kTuneConv), 2, {"conv.json: grid[0]: 'ceil_div(N, block_size_x)' reads unknown name 'N'"});
   write_convolution(bench, {{"kernel", "conv.cu:convolve"}});
-  check_refused(bench.evo(kTune), 2, {"conv.json: kernel: conv.cu has no kernel convolve", "convolution"});
+  check_refused(bench.evo(kTuneConv), 2, {"conv.json: kernel: conv.cu has no kernel convolve", "convolution"});
   write_convolution(bench, {{"kernel", "missing.cu:convolution"}});
-  check_refused(bench.evo(kTune), 2, {"conv.json: kernel: ", "missing.cu"});
+  check_refused(bench.evo(kTuneConv), 2, {"conv.json: kernel: ", "missing.cu"});
   check_refused(bench.evo({"tune", "none.json"}), 2, {"none.json"});
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("a kernel that reads its __constant__ filter wrongly is rejected") {
   const std::string right = "d_filter[j * (2 * radius + 1) + i]";
   bench.write("conv.cu", kernel.replace(kernel.find(right), right.size(),
                                         "d_filter[tile == 1 ? i * (2 * radius + 1) + j : j * (2 * radius + 1) + i]"));
-  const Outcome outcome = bench.evo(kTune);
+  const Outcome outcome = bench.evo(kTuneConv);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("4 wrong_answer, 2 valid"));
 }

@@ -12,15 +12,15 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const Bindings kKnown = {{"a", number(7)},   {"b", number(3)},    {"zero", number(0)},
-                         {"yes", true},      {"no", false},       {"layout", std::string("xor")},
-                         {"big", INT64_MAX}, {"small", INT64_MIN}};
+const Bindings kKnownNames = {{"a", number(7)},   {"b", number(3)},    {"zero", number(0)},
+                              {"yes", true},      {"no", false},       {"layout", std::string("xor")},
+                              {"big", INT64_MAX}, {"small", INT64_MIN}};
 
 std::string value_of(std::string_view text) {
-  return expr::to_string(parse(text).evaluate(kKnown));
+  return expr::to_string(parse(text).evaluate(kKnownNames));
 }
 std::string evaluation_complaint(std::string_view text) {
-  return complaint_of([&] { parse(text).evaluate(kKnown); });
+  return complaint_of([&] { parse(text).evaluate(kKnownNames); });
 }
 std::string parse_complaint(std::string_view text) {
   return complaint_of([&] { parse(text); });
@@ -72,8 +72,8 @@ TEST_CASE("strings compare with strings, in either kind of quotes") {
   CHECK(value_of("yes ? 'left' : 'right'") == "left");
   CHECK_THAT(evaluation_complaint("layout == 1"), ContainsSubstring("compares the string 'xor' with an integer"));
   CHECK_THAT(evaluation_complaint("layout + 1"), ContainsSubstring("the string 'xor' stands where a number is needed"));
-  CHECK_THAT(complaint_of([] { parse("layout").evaluate_bool(kKnown); }), ContainsSubstring("true or false"));
-  CHECK_THAT(complaint_of([] { parse("layout").evaluate_int(kKnown); }), ContainsSubstring("number"));
+  CHECK_THAT(complaint_of([] { parse("layout").evaluate_bool(kKnownNames); }), ContainsSubstring("true or false"));
+  CHECK_THAT(complaint_of([] { parse("layout").evaluate_int(kKnownNames); }), ContainsSubstring("number"));
 }
 
 TEST_CASE("Python's forms of constraints are read") {
@@ -101,8 +101,8 @@ TEST_CASE("booleans count as 0 and 1, integers are true unless zero") {
   CHECK(value_of("yes == 1") == "true");
   CHECK(value_of("a && zero") == "false");
   CHECK(value_of("a || zero") == "true");
-  CHECK(parse("a").evaluate_bool(kKnown));
-  CHECK(parse("yes").evaluate_int(kKnown) == 1);
+  CHECK(parse("a").evaluate_bool(kKnownNames));
+  CHECK(parse("yes").evaluate_int(kKnownNames) == 1);
 }
 
 TEST_CASE("a result beyond 64 bits is an error, never another number") {
@@ -206,7 +206,7 @@ TEST_CASE("names are listed once and sorted") {
 
 TEST_CASE("partial evaluation decides as soon as the known names do") {
   const auto partial = [](std::string_view text) -> std::string {
-    const auto value = parse(text).evaluate_partially(kKnown);
+    const auto value = parse(text).evaluate_partially(kKnownNames);
     return value ? expr::to_string(*value) : "?";
   };
   CHECK(partial("no && x") == "false");

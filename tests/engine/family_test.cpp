@@ -12,19 +12,19 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-std::vector<Family> load(const SourceTree& tree) {
+std::vector<Family> load_families(const SourceTree& tree) {
   return load_families(tree, load_task(tree, "scale"));
 }
 
-std::string load_complaint(const std::string& from, const std::string& to) {
+std::string family_complaint(const std::string& from, const std::string& to) {
   const SourceTree tree = edited(scale_task(), "scale/plain/family.json", from, to);
-  return complaint_of([&] { load(tree); });
+  return complaint_of([&] { load_families(tree); });
 }
 
 }  // namespace
 
 TEST_CASE("every part of a family is read") {
-  const std::vector<Family> families = load(scale_task());
+  const std::vector<Family> families = load_families(scale_task());
   REQUIRE(families.size() == 1);
   const Family& family = families.front();
   CHECK(family.task == "scale");
@@ -51,7 +51,7 @@ TEST_CASE("dropping a file into a slot's folder adds an allele") {
   tree["scale/plain/store/another.cu"] = "";
   tree["scale/plain/store/notes.md"] = "";
   tree["scale/plain/store/deeper/more.cu"] = "";
-  CHECK(load(tree)[0].gene("store")->alleles ==
+  CHECK(load_families(tree)[0].gene("store")->alleles ==
         std::vector<Value>{std::string("another"), std::string("plain"), std::string("streamed")});
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("families are the folders with a family.json") {
   tree["scale/wide/kernel.cu"] = "";
   tree["scale/wide/store/only.cu"] = "";
   tree["scale/notes/readme.md"] = "";
-  const std::vector<Family> families = load(tree);
+  const std::vector<Family> families = load_families(tree);
   REQUIRE(families.size() == 2);
   CHECK(families[1].name == "wide");
 }
@@ -71,7 +71,7 @@ TEST_CASE("booleans and strings make genes of their kinds") {
       edited(scale_task(), "scale/plain/family.json", "{\"name\": \"vector\", \"values\": [1, 2, 4]}",
              "{\"name\": \"vector\", \"values\": [1, 2, 4]}, {\"name\": \"ping\", \"values\": [false, true]},"
              "{\"name\": \"layout\", \"values\": [\"none\", \"xor\"]}");
-  const Family family = load(tree)[0];
+  const Family family = load_families(tree)[0];
   CHECK(family.gene("ping")->kind == Gene::Kind::boolean);
   CHECK(family.gene("layout")->kind == Gene::Kind::category);
 }
@@ -86,7 +86,7 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
       {"[32, 64, 128]", "[32, 128, 64]", "genes[0].values: numbers must ascend"},
       {"[32, 64, 128]", "[32, 64, 64]", "genes[0].values[2]: value 64 is given twice"},
   };
-  for (const Mistake& mistake : whole) CHECK(load_complaint(mistake.from, mistake.to) == file + mistake.complaint);
+  for (const Mistake& mistake : whole) CHECK(family_complaint(mistake.from, mistake.to) == file + mistake.complaint);
   const std::vector<Mistake> part = {
       {R"("that": "M % columns == 0")", R"("that": "N % columns == 0")",
        "constraints[0].that: 'N % columns == 0' depends on N, which is not known before launch"},
@@ -118,10 +118,10 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
       {R"("kernel": "gather")", R"("kernel": "gather it")", "launches[1].kernel: 'gather it' is not a name"},
   };
   for (const Mistake& mistake : part) {
-    CHECK_THAT(load_complaint(mistake.from, mistake.to), StartsWith(file) && ContainsSubstring(mistake.complaint));
+    CHECK_THAT(family_complaint(mistake.from, mistake.to), StartsWith(file) && ContainsSubstring(mistake.complaint));
   }
   const auto constants_complaint = [](const std::string& constants) {
-    return load_complaint(R"("max_registers")", R"("constants": )" + constants + R"(, "max_registers")");
+    return family_complaint(R"("max_registers")", R"("constants": )" + constants + R"(, "max_registers")");
   };
   const std::vector<std::pair<std::string, std::string>> constants = {
       {R"({"d a": "a"})", "constants.d a: 'd a' is not the name of a variable"},
@@ -136,7 +136,7 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
     CHECK_THAT(constants_complaint(text), StartsWith(file) && ContainsSubstring(complaint));
   SourceTree tree = scale_task();
   tree.erase("scale/plain/kernel.cu");
-  CHECK(complaint_of([&] { load(tree); }) == file + "scale/plain/kernel.cu is missing");
+  CHECK(complaint_of([&] { load_families(tree); }) == file + "scale/plain/kernel.cu is missing");
 }
 
 TEST_CASE("facts contain every limit under its name") {
@@ -157,10 +157,10 @@ TEST_CASE("facts contain every limit under its name") {
 }
 
 TEST_CASE("a kernel may be a template's instance that depends on genes, but not on what no program depends on") {
-  CHECK(load_complaint(R"("kernel": "gather")", R"("kernel": "ns::gather<${threads}, float>")").empty());
-  CHECK_THAT(load_complaint(R"("kernel": "gather")", R"("kernel": "gather<${tile}>")"),
+  CHECK(family_complaint(R"("kernel": "gather")", R"("kernel": "ns::gather<${threads}, float>")").empty());
+  CHECK_THAT(family_complaint(R"("kernel": "gather")", R"("kernel": "gather<${tile}>")"),
              ContainsSubstring("launches[1].kernel: 'tile' reads unknown name 'tile'"));
-  CHECK_THAT(load_complaint(R"("kernel": "gather")", R"("kernel": "gather<${N}>")"),
+  CHECK_THAT(family_complaint(R"("kernel": "gather")", R"("kernel": "gather<${N}>")"),
              ContainsSubstring("launches[1].kernel: 'N' reads unknown name 'N'"));
-  CHECK_THAT(load_complaint(R"("kernel": "gather")", R"("kernel": "gather<3")"), ContainsSubstring("is not a name"));
+  CHECK_THAT(family_complaint(R"("kernel": "gather")", R"("kernel": "gather<3")"), ContainsSubstring("is not a name"));
 }

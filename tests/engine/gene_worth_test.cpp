@@ -1,5 +1,6 @@
 #include "engine/strategy/gene_worth.h"
 
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
@@ -21,7 +22,7 @@ double latency_us(const Genome& genome) {
   return of("large") * (of("small") == 2 ? 1.1 : 1.0);
 }
 
-std::vector<Tried> all_of(const Space& space) {
+std::vector<Tried> all_tried(const Space& space) {
   std::vector<Tried> tried;
   for (std::uint64_t i = 0; i < space.size(); ++i) tried.push_back({space.at(i), latency_us(space.at(i))});
   return tried;
@@ -35,7 +36,7 @@ const GeneWorth& named(const std::vector<GeneWorth>& worths, const std::string& 
 
 TEST_CASE("the gene that changes latencies most is the most important, and pairs measure each gene alone") {
   const Space space({kFamily}, {}, {});
-  const std::vector<GeneWorth> worths = gene_worths(space, "f", all_of(space));
+  const std::vector<GeneWorth> worths = gene_worths(space, "f", all_tried(space));
   REQUIRE(worths.size() == 4);
   CHECK(worths[0].gene == "large");
   CHECK(worths[1].gene == "small");
@@ -53,7 +54,7 @@ TEST_CASE("the gene that changes latencies most is the most important, and pairs
 
 TEST_CASE("alleles are counted with what failed, and know their best latency") {
   const Space space({kFamily}, {}, {});
-  std::vector<Tried> tried = all_of(space);
+  std::vector<Tried> tried = all_tried(space);
   for (Tried& one : tried)
     if (one.genome.genes.at("large") == number(4)) one.latency_us.reset();
   tried.push_back({{"other", {}}, 0.1});

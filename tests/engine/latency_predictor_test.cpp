@@ -15,9 +15,9 @@ Genome at(std::int64_t x) {
 }
 
 /// Predicts x, and notes the size of each batch.
-class Counting : public LatencyPredictor {
+class CountingPredictor : public LatencyPredictor {
  public:
-  explicit Counting(std::vector<std::size_t>& batches) : batches_(batches) {}
+  explicit CountingPredictor(std::vector<std::size_t>& batches) : batches_(batches) {}
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
     batches_.push_back(genomes.size());
     if (batches_.size() == 3) return {};
@@ -43,7 +43,7 @@ std::vector<double> latencies(const std::vector<PredictedLatency>& predicted) {
 
 TEST_CASE("a cached predictor is asked once for each genome") {
   std::vector<std::size_t> batches;
-  CachedPredictor predictor(std::make_unique<Counting>(batches));
+  CachedPredictor predictor(std::make_unique<CountingPredictor>(batches));
   CHECK(latencies(predictor.predict({at(3), at(1), at(3)})) == std::vector<double>{3, 1, 3});
   CHECK(latencies(predictor.predict({at(1), at(2)})) == std::vector<double>{1, 2});
   CHECK(latencies(predictor.predict({at(2), at(3)})) == std::vector<double>{2, 3});

@@ -30,20 +30,20 @@ SourceTree with_suite(const std::string& suite = kSuite) {
   return tree;
 }
 
-std::vector<Mutant> load(const SourceTree& tree) {
+std::vector<Mutant> load_mutants(const SourceTree& tree) {
   return load_mutants(tree, load_task(tree, "scale"));
 }
 
 /// What loading says when one place of the suite is changed.
 std::string complaint(const std::string& from, const std::string& to) {
   const SourceTree tree = test::edited(with_suite(), kFile, from, to);
-  return test::complaint_of([&] { load(tree); });
+  return test::complaint_of([&] { load_mutants(tree); });
 }
 
 }  // namespace
 
 TEST_CASE("every part of a suite of mutants is read") {
-  const auto mutants = load(with_suite());
+  const auto mutants = load_mutants(with_suite());
   REQUIRE(mutants.size() == 3);
   CHECK(mutants[0].name == "honest");
   CHECK(mutants[0].expected.at("vgpu") == std::vector{Verdict::valid});
@@ -83,5 +83,5 @@ TEST_CASE("a malformed suite names the file, the key and the reason") {
   CHECK_THAT(complaint("\"cuda\"", "\"rocm\""), ContainsSubstring("unknown key 'rocm'"));
   SourceTree stray = test::scale_task();
   stray["scale/mutants/other.json"] = kSuite;
-  CHECK_THAT(test::complaint_of([&] { load(stray); }), ContainsSubstring("task scale has no family other"));
+  CHECK_THAT(test::complaint_of([&] { load_mutants(stray); }), ContainsSubstring("task scale has no family other"));
 }

@@ -12,12 +12,12 @@ using namespace evo::test;
 
 namespace {
 
-const Family kFamily = family(
+const Family kPlane = family(
     "f",
     {gene("x", {number(0), number(1), number(2), number(3)}), gene("y", {number(0), number(1), number(2), number(3)})},
     {"x + y < 6"});
 
-Genome at(std::int64_t x, std::int64_t y) {
+Genome at_point(std::int64_t x, std::int64_t y) {
   return {"f", {{"x", number(x)}, {"y", number(y)}}};
 }
 
@@ -61,9 +61,9 @@ std::vector<Proposal> drive(Strategy& strategy, std::size_t asks) {
 }  // namespace
 
 TEST_CASE("a proposer makes no more than its share of the proposals, and the strategy makes the others") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kPlane}, {}, {});
   std::deque<Proposed> script;
-  for (std::int64_t y = 0; y < 3; ++y) script.push_back({at(3, y), {0}});
+  for (std::int64_t y = 0; y < 3; ++y) script.push_back({at_point(3, y), {0}});
   Scripted proposer(script);
   ProposedTemplates none = no_templates();
   const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
@@ -78,13 +78,14 @@ TEST_CASE("a proposer makes no more than its share of the proposals, and the str
 }
 
 TEST_CASE("illegal proposals, repeated ones and unknown parents are refused with a reason and cost nothing") {
-  const Space space({kFamily}, {}, {});
-  Scripted proposer({{at(3, 3), {}}, {at(0, 0), {}}, {at(3, 2), {77}}, {{"g", {}}, {}}, {at(3, 2), {}}});
+  const Space space({kPlane}, {}, {});
+  Scripted proposer(
+      {{at_point(3, 3), {}}, {at_point(0, 0), {}}, {at_point(3, 2), {77}}, {{"g", {}}, {}}, {at_point(3, 2), {}}});
   ProposedTemplates none = no_templates();
   const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
   const auto proposals = drive(*strategy, 4);
   CHECK(proposals[3].op == "proposer");
-  CHECK(proposals[3].genome == at(3, 2));
+  CHECK(proposals[3].genome == at_point(3, 2));
   REQUIRE(proposer.refusals.size() == 4);
   CHECK(proposer.refusals[0].find("x + y < 6") != std::string::npos);
   CHECK(proposer.refusals[1].find("evaluated before") != std::string::npos);
@@ -93,12 +94,12 @@ TEST_CASE("illegal proposals, repeated ones and unknown parents are refused with
 }
 
 TEST_CASE("a resumed search uses the recorded proposals without asking the proposer") {
-  const Space space({kFamily}, {}, {});
-  Scripted proposer({{at(3, 1), {}}, {at(3, 2), {}}, {at(2, 3), {}}});
+  const Space space({kPlane}, {}, {});
+  Scripted proposer({{at_point(3, 1), {}}, {at_point(3, 2), {}}, {at_point(2, 3), {}}});
   ProposedTemplates none = no_templates();
   const auto whole = drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, 0.25, none, {}), 12);
   RecordedProposals recorded{10, {{3, whole[3].genome}, {7, whole[7].genome}}};
-  Scripted later({{at(2, 3), {}}});
+  Scripted later({{at_point(2, 3), {}}});
   const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, 0.25, none, recorded);
   const auto resumed = drive(*strategy, 10);
   CHECK(later.asked == 0);
@@ -112,7 +113,7 @@ TEST_CASE("a resumed search uses the recorded proposals without asking the propo
 namespace {
 
 /// The task of support.h on a GPU, and what proposers may bring to it.
-struct Scale {
+struct ScaleProposals {
   SourceTree tree = scale_task();
   Task task = load_task(tree, "scale");
   Target target = make_target(task, "vgpu", {}, {});
@@ -141,7 +142,7 @@ const char* const kPlan =
 }  // namespace
 
 TEST_CASE("a new allele is rendered in its slot, and later genomes may have it") {
-  Scale scale;
+  ScaleProposals scale;
   const Genome genome = scaled_by("vectored");
   CHECK(scale.templates.files_of(genome).empty());
   scale.templates.admit(genome, scale.allele("vectored", "// my store of ${vector}\n"));
@@ -154,7 +155,7 @@ TEST_CASE("a new allele is rendered in its slot, and later genomes may have it")
 }
 
 TEST_CASE("a source with a plan becomes a new family, named after its content") {
-  Scale scale;
+  ScaleProposals scale;
   const ProposedFiles source = source_files("scale", "// kernel for ${M} columns\n", kPlan);
   CHECK(source.genome.family.starts_with("source_"));
   CHECK(source.genome.genes.empty());
@@ -168,7 +169,7 @@ TEST_CASE("a source with a plan becomes a new family, named after its content") 
 }
 
 TEST_CASE("a malformed text or plan of a proposer is refused in one line and adds nothing") {
-  Scale scale;
+  ScaleProposals scale;
   const auto refusal = [&](const Genome& genome, const SourceTree& files) {
     const std::string complaint = complaint_of([&] { scale.templates.admit(genome, files); });
     CHECK(std::count(complaint.begin(), complaint.end(), '\n') == 0);
@@ -223,7 +224,7 @@ TEST_CASE("a malformed text or plan of a proposer is refused in one line and add
 }
 
 TEST_CASE("a text for a gene that is not a slot is refused") {
-  Scale scale;
+  ScaleProposals scale;
   scale.tree = edited(scale.tree, "scale/plain/family.json", R"({"name": "vector")",
                       R"({"name": "mode", "values": ["a", "b"]}, {"name": "vector")");
   ProposedTemplates templates(scale.tree, scale.task, scale.target, scale.facts);
@@ -236,7 +237,7 @@ TEST_CASE("a text for a gene that is not a slot is refused") {
 }
 
 TEST_CASE("results from outside its space do not change what a strategy proposes") {
-  Scale scale;
+  ScaleProposals scale;
   const ProposedFiles source = source_files("scale", "// mine\n", kPlan);
   Scripted proposer({{scaled_by("vectored"), {0}, scale.allele("vectored", "// mine\n")},
                      {scaled_by("vectored"), {}, {}},
@@ -267,7 +268,7 @@ TEST_CASE("results from outside its space do not change what a strategy proposes
 }
 
 TEST_CASE("a resumed search restores the alleles and sources of a proposer") {
-  Scale scale;
+  ScaleProposals scale;
   const SourceTree files = scale.allele("vectored", "// mine\n");
   scale.templates.restore(files);
   const auto strategy = make_proposed(make_strategy("random", scale.space, 5), scale.space, nullptr, 0.25,

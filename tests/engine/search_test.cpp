@@ -14,13 +14,13 @@ using namespace evo::test;
 
 namespace {
 
-const Family kFamily = family(
+const Family kSearched = family(
     "f",
     {gene("a", {number(0), number(1), number(2), number(3)}), gene("b", {number(0), number(1), number(2), number(3)}),
      gene("c", {number(0), number(1), number(2), number(3)})},
     {"a + b + c > 1"});
 
-double latency_us(const Genome& genome) {
+double searched_latency_us(const Genome& genome) {
   double sum = 1;
   for (const auto& [name, allele] : genome.genes)
     sum += static_cast<double>(std::get<std::int64_t>(allele)) * (name == "b" ? 3 : 1);
@@ -76,7 +76,7 @@ class FakeEvaluator : public Evaluator {
   static Evaluation evaluate(const Genome& genome) {
     Evaluation evaluation;
     evaluation.verdict = fails(genome) ? Verdict::wrong_answer : Verdict::valid;
-    if (!fails(genome)) evaluation.latency_us = latency_us(genome);
+    if (!fails(genome)) evaluation.latency_us = searched_latency_us(genome);
     return evaluation;
   }
 
@@ -150,7 +150,7 @@ struct Outcome {
 
 Outcome run(std::size_t width, Order order, FakeArchive& archive, std::uint64_t evaluations,
             std::string_view name = "evolve", std::uint64_t seed = 1) {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   const auto strategy = make_strategy(name, space, seed);
   FakeEvaluator evaluator(width, order);
   const SearchResult result = search(*strategy, evaluator, archive, build, at_most(evaluations), {});
@@ -167,7 +167,7 @@ Outcome run(std::size_t width, Order order, std::uint64_t evaluations = 40) {
 
 TEST_CASE("results are recorded and given to the strategy in ask order, whatever order they arrive in") {
   for (const Order order : {Order::first_in_first_out, Order::last_in_first_out, Order::random}) {
-    const Space space({kFamily}, {}, {});
+    const Space space({kSearched}, {}, {});
     Listening strategy(make_strategy("evolve", space, 1));
     FakeEvaluator evaluator(3, order);
     FakeArchive archive;
@@ -207,7 +207,7 @@ TEST_CASE("a resumed search evaluates only what is not stored, and gives the res
 TEST_CASE("a recalled result reaches the strategy but is neither built, evaluated nor recorded again") {
   FakeArchive archive;
   run(2, Order::first_in_first_out, archive, 10);
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   Listening strategy(make_strategy("evolve", space, 1));
   FakeEvaluator evaluator(2, Order::first_in_first_out);
   SearchLimits limits = at_most(10);
@@ -243,7 +243,7 @@ TEST_CASE("a failure is answered without a latency, a duplicate with the latency
 }
 
 TEST_CASE("a search of a whole space ends as exhausted after every genome was answered once") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   for (const char* strategy : {"evolve", "random"}) {
     FakeArchive archive;
     const Outcome outcome = run(4, Order::random, archive, 1000, strategy);
@@ -257,7 +257,7 @@ TEST_CASE("a search of a whole space ends as exhausted after every genome was an
 }
 
 TEST_CASE("after a stop nothing starts, and candidates in flight are finished and recorded") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(4, Order::random);
   FakeArchive archive;
@@ -275,7 +275,7 @@ TEST_CASE("after a stop nothing starts, and candidates in flight are finished an
 }
 
 TEST_CASE("a search that is stopped while latencies are predicted is interrupted, not exhausted") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   std::atomic<bool> stop = false;
   struct Interrupted : LatencyPredictor {
     explicit Interrupted(std::atomic<bool>& stop) : stop_(stop) {}
@@ -299,7 +299,7 @@ TEST_CASE("a search that is stopped while latencies are predicted is interrupted
 }
 
 TEST_CASE("after a stop, candidates that do not run yet are withdrawn, and a resumed search evaluates them") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   FakeArchive archive, uninterrupted;
   std::atomic<bool> stop = false;
   SearchLimits limits = at_most(20);
@@ -324,7 +324,7 @@ TEST_CASE("after a stop, candidates that do not run yet are withdrawn, and a res
 }
 
 TEST_CASE("after the time limit nothing starts") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(2, Order::random);
   FakeArchive archive;
@@ -338,7 +338,7 @@ TEST_CASE("after the time limit nothing starts") {
 }
 
 TEST_CASE("a search ends once a latency is reached, and says so") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   FakeArchive all;
   std::optional<double> best;
   std::uint64_t reached_at = 0;
@@ -367,7 +367,7 @@ TEST_CASE("a search ends once a latency is reached, and says so") {
 }
 
 TEST_CASE("progress reports counts and the best so far after each result") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(3, Order::random);
   FakeArchive archive;
@@ -380,7 +380,7 @@ TEST_CASE("progress reports counts and the best so far after each result") {
     CHECK(progress.last->ticket == calls - 1);
     if (!fails(progress.last->genome)) {
       ++valid;
-      best = std::min(best.value_or(1e9), latency_us(progress.last->genome));
+      best = std::min(best.value_or(1e9), searched_latency_us(progress.last->genome));
       CHECK(progress.last_evaluation->verdict == Verdict::valid);
     }
     CHECK(progress.valid == valid);
@@ -390,7 +390,7 @@ TEST_CASE("progress reports counts and the best so far after each result") {
 }
 
 TEST_CASE("an error of the user's templates ends the search, and earlier results stay recorded") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(2, Order::first_in_first_out);
   FakeArchive archive;
@@ -406,7 +406,7 @@ TEST_CASE("an error of the user's templates ends the search, and earlier results
 }
 
 TEST_CASE("a lost machine ends the search, and earlier results stay recorded") {
-  const Space space({kFamily}, {}, {});
+  const Space space({kSearched}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);
   FakeEvaluator evaluator(2, Order::first_in_first_out);
   evaluator.lose_machine_after = 5;

@@ -22,7 +22,7 @@ std::set<std::string> texts(const std::vector<Genome>& genomes) {
   return result;
 }
 
-std::vector<Genome> all_of(const Space& space) {
+std::vector<Genome> all_genomes(const Space& space) {
   std::vector<Genome> genomes;
   for (std::uint64_t i = 0; i < space.size(); ++i) genomes.push_back(space.at(i));
   return genomes;
@@ -88,7 +88,7 @@ TEST_CASE("the space holds exactly the genomes that trying every combination fin
   const Space space({tangled()}, kCapacity, kBoth);
   CHECK(space.size() == expected.legal.size());
   CHECK(space.size("tangled") == expected.legal.size());
-  CHECK(texts(all_of(space)) == texts(expected.legal));
+  CHECK(texts(all_genomes(space)) == texts(expected.legal));
   CHECK(space.product_size("tangled") == 4.0 * 4 * 2 * 3 * 2 * 3 * 3);
   CHECK(expected.legal.size() > 100);
   CHECK(expected.legal.size() < 1728);
@@ -111,7 +111,7 @@ TEST_CASE("random small spaces hold exactly the genomes that trying every combin
     if (space) {
       ++built;
       REQUIRE(space->size() == expected.legal.size());
-      REQUIRE(texts(all_of(*space)) == texts(expected.legal));
+      REQUIRE(texts(all_genomes(*space)) == texts(expected.legal));
       for (const Genome& genome : expected.legal) REQUIRE(space->contains(genome));
     } else if (complaint.find("cannot be evaluated") != std::string::npos) {
       ++refused;
@@ -177,7 +177,7 @@ TEST_CASE("families share a space and its samples by their sizes") {
 
 TEST_CASE("neighbours are exactly the legal genomes that differ in one gene") {
   const Space space({tangled()}, kCapacity, kBoth);
-  const std::vector<Genome> all = all_of(space);
+  const std::vector<Genome> all = all_genomes(space);
   const Family& family = space.family("tangled");
   for (std::size_t i = 0; i < all.size(); i += 17) {
     const Genome& genome = all[i];
@@ -222,7 +222,7 @@ TEST_CASE("an adjacent step moves a number to the next value") {
 
 TEST_CASE("complete finds a legal genome with the fewest differences from the wish") {
   const Space space({tangled()}, kCapacity, kBoth);
-  const std::vector<Genome> all = all_of(space);
+  const std::vector<Genome> all = all_genomes(space);
   const Family& family = space.family("tangled");
   Rng rng(5);
   const auto differences = [](const Genome& wish, const Genome& genome) {

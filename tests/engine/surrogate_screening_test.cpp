@@ -14,7 +14,7 @@ using namespace evo::test;
 
 namespace {
 
-Genome at(std::int64_t x) {
+Genome at_x(std::int64_t x) {
   return {"f", {{"x", number(x)}}};
 }
 
@@ -56,12 +56,13 @@ class Table : public LatencyPredictor {
 };
 
 /// Proposes x = 0, 1, 2, ..., each the child of the one before, and notes its answers.
-class Counting : public Strategy {
+class CountingStrategy : public Strategy {
  public:
-  Counting(std::uint64_t end, std::map<std::uint64_t, std::optional<double>>& answers) : end_(end), answers_(answers) {}
+  CountingStrategy(std::uint64_t end, std::map<std::uint64_t, std::optional<double>>& answers)
+      : end_(end), answers_(answers) {}
   std::optional<Proposal> ask() override {
     if (next_ == end_) return std::nullopt;
-    return propose(at(static_cast<std::int64_t>(next_)), "count");
+    return propose(at_x(static_cast<std::int64_t>(next_)), "count");
   }
   std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t>) override {
     return propose(genome, std::move(op));
@@ -85,7 +86,7 @@ TEST_CASE("of each batch the proposal predicted fastest is measured, and the oth
   Table table({{0, 5.0}, {1, 3.0}, {2, 4.0}, {3, 9.0}, {4, 7.0}, {5, 8.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 3, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .together = 1});
   const auto first = strategy->ask();
   REQUIRE(first);
   CHECK(first->ticket == 0);
@@ -108,7 +109,7 @@ TEST_CASE("a genome that is expected to be the best so far is measured before it
   Table table({{0, 1.0}, {1, 2.0}, {2, 9.0}, {3, 8.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(4, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 50.0});  // much slower than predicted: the median says 50 times
   CHECK(answers.at(1) == 100.0);
@@ -118,7 +119,8 @@ TEST_CASE("a genome that is expected to be the best so far is measured before it
 
   Table close({{0, 4.0}, {1, 4.5}, {2, 9.0}, {3, 9.0}});
   answers.clear();
-  const auto other = make_screened(std::make_unique<Counting>(4, answers), line(), close, {.among = 2, .together = 1});
+  const auto other =
+      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), close, {.among = 2, .together = 1});
   CHECK(x_of(other->ask()->genome) == 0);
   CHECK(x_of(other->ask()->genome) == 2);
   other->tell({1, 9.0});  // as predicted: 1 would be the best with 4.5
@@ -130,7 +132,7 @@ TEST_CASE("a genome within the predictor's error of the best competes again with
   Table table({{0, 4.0}, {1, 4.1}, {2, 5.0}, {3, 9.0}, {4, 9.0}, {5, 9.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 3, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 4.0});
   CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{0, 4.0}, {2, 5.0}});
@@ -208,7 +210,7 @@ TEST_CASE("a genome that is predicted to fail is measured only where there is no
   Table table({{1, 3.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(4, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   strategy->tell({0, 3.0});
   CHECK(answers.at(0) == std::nullopt);
@@ -219,7 +221,7 @@ TEST_CASE("several proposals are chosen at once, and one without a prediction co
   Table table({{0, kUnknown}, {1, 7.0}, {2, 3.0}, {3, 9.0}, {4, 4.0}, {5, kUnknown}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 2, .together = 3});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 2, .together = 3});
   CHECK(x_of(strategy->ask()->genome) == 2);
   CHECK(x_of(strategy->ask()->genome) == 4);
   CHECK(x_of(strategy->ask()->genome) == 0);  // the median is 7, and it was there before 1
@@ -232,13 +234,13 @@ TEST_CASE("parents that were not measured are replaced by theirs, and offers are
   Table table({{0, 1.0}, {1, 5.0}, {2, 6.0}, {3, 4.0}, {4, 9.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 1.0});
   const auto grandchild = strategy->ask();  // 3, child of 2, child of 1, child of 0
   CHECK(x_of(grandchild->genome) == 3);
   CHECK(grandchild->parents == std::vector<std::uint64_t>{0});
-  const auto offered = strategy->offer(at(77), "seed", {0});
+  const auto offered = strategy->offer(at_x(77), "seed", {0});
   CHECK(offered->ticket == 2);
   CHECK(x_of(offered->genome) == 77);
   CHECK(offered->parents == std::vector<std::uint64_t>{0});
@@ -263,7 +265,7 @@ TEST_CASE("a genome that a proposer offers is measured, even if it was screened 
       make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 2, .together = 2});
   std::uint64_t tickets = 0;
   const auto offered = [&](std::int64_t x) {
-    const auto proposal = strategy->offer(at(x), "proposer", {0});
+    const auto proposal = strategy->offer(at_x(x), "proposer", {0});
     if (!proposal) return false;
     CHECK(proposal->ticket == tickets++);
     CHECK(x_of(proposal->genome) == x);
@@ -307,10 +309,10 @@ TEST_CASE("a screened-out genome whose program was measured is refused to others
       make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 4, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   strategy->tell({0, 3.0});
-  CHECK(strategy->offer(at(2), "proposer", {}));
-  CHECK(!strategy->offer(at(3), "proposer", {}));
+  CHECK(strategy->offer(at_x(2), "proposer", {}));
+  CHECK(!strategy->offer(at_x(3), "proposer", {}));
   strategy->tell({1, 2.0});
-  CHECK(!strategy->offer(at(3), "proposer", {}));
+  CHECK(!strategy->offer(at_x(3), "proposer", {}));
   CHECK(x_of(strategy->ask()->genome) == 5);
 }
 
@@ -318,13 +320,13 @@ TEST_CASE("a duplicate is not measured: it gets the answer of the program that w
   Table table({{0, 5.0}, {1, 3.0}, {2, 3.0}, {3, 3.0}, {4, 7.0}, {5, 8.0}}, {{1, "a"}, {2, "a"}, {3, "a"}, {4, "b"}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(6, answers), line(), table, {.among = 3, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   CHECK(answers.empty());  // of 2, too: what it waits for is in flight
   strategy->tell({0, std::nullopt});
   CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{1, std::nullopt}, {2, std::nullopt}});
   CHECK(x_of(strategy->ask()->genome) == 4);
-  CHECK(answers.at(3) == std::nullopt);  // known at once
+  CHECK(answers.at(3) == std::nullopt);  // known at_x once
 }
 
 TEST_CASE("of a batch of duplicates one is measured, and a search over one program ends") {
@@ -337,7 +339,7 @@ TEST_CASE("of a batch of duplicates one is measured, and a search over one progr
   Table table(latencies, programs);
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(9, answers), line(), table, {.among = 3, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(9, answers), line(), table, {.among = 3, .together = 1});
   for (std::uint64_t ticket = 0; ticket < 3; ++ticket) {
     REQUIRE(strategy->ask());
     strategy->tell({ticket, 4.0});
@@ -351,7 +353,7 @@ TEST_CASE("the offspring of a duplicate descends from the genome that was measur
   Table table({{0, 3.0}, {1, 3.0}, {2, 3.0}, {3, 9.0}}, {{0, "a"}, {1, "a"}, {2, "b"}, {3, "c"}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<Counting>(4, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .together = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 3.0});
   const auto child = strategy->ask();  // of 1, which made the program of 0

@@ -50,7 +50,7 @@ Json usual_t1() {
   })json");
 }
 
-ShortForm read(const Json& t1) {
+ShortForm read_t1_json(const Json& t1) {
   return read_short_form("t1.json", [&](const std::string& path) -> std::string {
     if (path == "t1.json") return t1.dump();
     if (path == "conv.cu") return "__global__ void conv() {}";
@@ -58,9 +58,9 @@ ShortForm read(const Json& t1) {
   });
 }
 
-std::string error_of(const Json& t1) {
+std::string t1_error_of(const Json& t1) {
   try {
-    const ShortForm form = read(t1);
+    const ShortForm form = read_t1_json(t1);
     try {
       load_families(form.files, load_task(form.files, form.task));
     } catch (const Error& error) {
@@ -73,7 +73,7 @@ std::string error_of(const Json& t1) {
 }
 
 /// The file with one place changed, by its JSON pointer; null removes it.
-Json changed(const std::string& pointer, const Json& value) {
+Json t1_changed(const std::string& pointer, const Json& value) {
   Json t1 = usual_t1();
   const Json::json_pointer place(pointer);
   if (value.is_null())
@@ -86,7 +86,7 @@ Json changed(const std::string& pointer, const Json& value) {
 }  // namespace
 
 TEST_CASE("a T1 file is a task of one shape, and its first legal genome the reference") {
-  const ShortForm form = read(usual_t1());
+  const ShortForm form = read_t1_json(usual_t1());
   const Task task = load_task(form.files, "t1");
   const Family family = load_families(form.files, task).at(0);
   CHECK(task.self_consistent);
@@ -114,10 +114,10 @@ TEST_CASE("a T1 file is a task of one shape, and its first legal genome the refe
 
 TEST_CASE("without ProblemSize a T1 file's GlobalSize counts blocks, or threads as OpenCL does") {
   const auto grid_of = [](const std::string& type) {
-    Json t1 = changed("/KernelSpecification/ProblemSize", nullptr);
+    Json t1 = t1_changed("/KernelSpecification/ProblemSize", nullptr);
     t1["KernelSpecification"]["GlobalSizeType"] = type;
     for (const std::size_t i : {0, 1}) t1["KernelSpecification"]["Arguments"][i]["Size"] = 4096;
-    const ShortForm form = read(t1);
+    const ShortForm form = read_t1_json(t1);
     return load_families(form.files, load_task(form.files, "t1")).at(0).launches.at(0).grid;
   };
   CHECK(grid_of("CUDA")[0].text() == "(4096 // block_size_x) // tile_size_x");
@@ -126,9 +126,9 @@ TEST_CASE("without ProblemSize a T1 file's GlobalSize counts blocks, or threads 
 }
 
 TEST_CASE("symbols and constant memory of a T1 file are constants, and no arguments of the kernel") {
-  Json t1 = changed("/KernelSpecification/Arguments/3/MemType", "Constant");
+  Json t1 = t1_changed("/KernelSpecification/Arguments/3/MemType", "Constant");
   t1["KernelSpecification"]["Arguments"][5]["MemoryType"] = "Symbol";
-  const ShortForm form = read(t1);
+  const ShortForm form = read_t1_json(t1);
   const Task task = load_task(form.files, "t1");
   const Family family = load_families(form.files, task).at(0);
   REQUIRE(family.constants.size() == 2);
@@ -142,34 +142,37 @@ TEST_CASE("symbols and constant memory of a T1 file are constants, and no argume
 TEST_CASE("what T1 says and evo has not is named by its field") {
   const std::string spec = "/KernelSpecification/", first = spec + "Arguments/0/", third = spec + "Arguments/2/";
   const std::vector<std::pair<Json, std::string>> wrong = {
-      {changed(spec + "Language", "OpenCL"), "t1.json: KernelSpecification.Language: 'OpenCL': kernels are CUDA"},
-      {changed(spec + "Lanuage", "CUDA"),
+      {t1_changed(spec + "Language", "OpenCL"), "t1.json: KernelSpecification.Language: 'OpenCL': kernels are CUDA"},
+      {t1_changed(spec + "Lanuage", "CUDA"),
        "t1.json: KernelSpecification: unknown key 'Lanuage'; did you mean 'Language'?"},
-      {changed(spec + "KernelFile", "none.cu"), "t1.json: KernelSpecification.KernelFile: cannot read none.cu"},
-      {changed(spec + "KernelName", "cnv"), "t1.json: KernelSpecification.KernelName: conv.cu has no kernel cnv"},
-      {changed(spec + "KernelName", nullptr), "t1.json: KernelSpecification: key 'KernelName' is missing"},
-      {changed(spec + "CompilerOptions", {"-use_fast_math"}),
+      {t1_changed(spec + "KernelFile", "none.cu"), "t1.json: KernelSpecification.KernelFile: cannot read none.cu"},
+      {t1_changed(spec + "KernelName", "cnv"), "t1.json: KernelSpecification.KernelName: conv.cu has no kernel cnv"},
+      {t1_changed(spec + "KernelName", nullptr), "t1.json: KernelSpecification: key 'KernelName' is missing"},
+      {t1_changed(spec + "CompilerOptions", {"-use_fast_math"}),
        "KernelSpecification.CompilerOptions[0]: '-use_fast_math' is"},
-      {changed(spec + "ReferenceArguments", {{{"Name", "out"}}}),
+      {t1_changed(spec + "ReferenceArguments", {{{"Name", "out"}}}),
        "KernelSpecification.ReferenceArguments: not supported"},
-      {changed(spec + "GridDivX", {"block"}), "t1.json: KernelSpecification.GridDivX[0]: 'block' reads unknown name"},
-      {changed(spec + "LocalSize/X", "blok"), "t1.json: KernelSpecification.LocalSize.X: 'blok' reads unknown name"},
-      {changed(spec + "LocalSize/W", "1"), "t1.json: KernelSpecification.LocalSize: unknown key 'W'"},
-      {changed(spec + "SharedMemory", "tile * 4"),
+      {t1_changed(spec + "GridDivX", {"block"}),
+       "t1.json: KernelSpecification.GridDivX[0]: 'block' reads unknown name"},
+      {t1_changed(spec + "LocalSize/X", "blok"), "t1.json: KernelSpecification.LocalSize.X: 'blok' reads unknown name"},
+      {t1_changed(spec + "LocalSize/W", "1"), "t1.json: KernelSpecification.LocalSize: unknown key 'W'"},
+      {t1_changed(spec + "SharedMemory", "tile * 4"),
        "t1.json: KernelSpecification.SharedMemory: 'tile * 4' reads unknown"},
-      {changed(first + "Type", "float8"), "t1.json: KernelSpecification.Arguments[0].Type: 'float8' is not supported"},
-      {changed(first + "MemoryType", "Local"), "Arguments[0].MemoryType: 'Local' is not supported"},
-      {changed("/KernelSpecification/Arguments/3",
-               Json({{"Name", "index"}, {"Type", "int32"}, {"MemoryType", "Symbol"}})),
+      {t1_changed(first + "Type", "float8"),
+       "t1.json: KernelSpecification.Arguments[0].Type: 'float8' is not supported"},
+      {t1_changed(first + "MemoryType", "Local"), "Arguments[0].MemoryType: 'Local' is not supported"},
+      {t1_changed("/KernelSpecification/Arguments/3",
+                  Json({{"Name", "index"}, {"Type", "int32"}, {"MemoryType", "Symbol"}})),
        "t1.json: KernelSpecification.Arguments[3]: key 'FillValue' is missing"},
-      {changed(first + "AccessType", "Write"), "Arguments[0].AccessType: 'Write' is none of ReadOnly"},
-      {changed(first + "Size", "ProblemSize[2]"), "Arguments[0].Size: expression 'ProblemSize[2]'"},
-      {changed(first + "Size", nullptr), "t1.json: KernelSpecification.Arguments[0]: key 'Size' is missing"},
-      {changed(third + "FillType", "Script"), "Arguments[2].FillType: 'Script' is not supported"},
-      {changed("/ConfigurationSpace/Conditions/0/Expression", "math.ceil(tile_size_x) > 1"), "t1.json: condition 1: "},
+      {t1_changed(first + "AccessType", "Write"), "Arguments[0].AccessType: 'Write' is none of ReadOnly"},
+      {t1_changed(first + "Size", "ProblemSize[2]"), "Arguments[0].Size: expression 'ProblemSize[2]'"},
+      {t1_changed(first + "Size", nullptr), "t1.json: KernelSpecification.Arguments[0]: key 'Size' is missing"},
+      {t1_changed(third + "FillType", "Script"), "Arguments[2].FillType: 'Script' is not supported"},
+      {t1_changed("/ConfigurationSpace/Conditions/0/Expression", "math.ceil(tile_size_x) > 1"),
+       "t1.json: condition 1: "},
   };
   for (const auto& [t1, message] : wrong) {
     INFO(message);
-    CHECK_THAT(error_of(t1), ContainsSubstring(message));
+    CHECK_THAT(t1_error_of(t1), ContainsSubstring(message));
   }
 }

@@ -20,7 +20,7 @@ Task scale() {
 }
 
 // What loading says when one place of task.json is changed.
-std::string load_complaint(const std::string& from, const std::string& to) {
+std::string task_complaint(const std::string& from, const std::string& to) {
   const SourceTree tree = edited(scale_task(), "scale/task.json", from, to);
   return complaint_of([&] { load_task(tree, "scale"); });
 }
@@ -91,7 +91,7 @@ TEST_CASE("dims may depend on options, and so may scale groups") {
 }
 
 TEST_CASE("the dims of scales are checked for every choice of options") {
-  const std::string complaint = load_complaint(R"("dims": ["N"])", R"("dims": ["fused ? M : N"])");
+  const std::string complaint = task_complaint(R"("dims": ["N"])", R"("dims": ["fused ? M : N"])");
   CHECK(complaint ==
         "scale/task.json: inputs[0].scale: the dims of 'a' must divide those of 'x' into equal groups (shape small, "
         "fused=true)");
@@ -224,7 +224,7 @@ TEST_CASE("mistakes in task.json are named with file, key and reason") {
       {R"("y", "N * M"])", R"("y", "N * L"])",
        "reference.arguments[3]: 'N * L' reads unknown name 'L'; did you mean 'M'?"},
   };
-  for (const Mistake& mistake : whole) CHECK(load_complaint(mistake.from, mistake.to) == file + mistake.complaint);
+  for (const Mistake& mistake : whole) CHECK(task_complaint(mistake.from, mistake.to) == file + mistake.complaint);
   const std::vector<Mistake> part = {
       {R"("dtype": "e4m3")", R"("dtype": "e4m4")", "inputs[0].dtype: unknown dtype 'e4m4'"},
       {R"("dtype": "out")", R"("dtype": "fused")", "option 'fused' has values that are no dtypes"},
@@ -241,7 +241,7 @@ TEST_CASE("mistakes in task.json are named with file, key and reason") {
       {R"("kernel": "scale_reference", )", "", "reference: key 'kernel' is missing"},
   };
   for (const Mistake& mistake : part) {
-    CHECK_THAT(load_complaint(mistake.from, mistake.to), StartsWith(file) && ContainsSubstring(mistake.complaint));
+    CHECK_THAT(task_complaint(mistake.from, mistake.to), StartsWith(file) && ContainsSubstring(mistake.complaint));
   }
   SourceTree tree = scale_task();
   tree.erase("scale/reference.cu");

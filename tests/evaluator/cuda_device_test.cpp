@@ -24,7 +24,7 @@ using Catch::Matchers::MessageMatches;
 
 namespace {
 
-constexpr const char* kScale = R"(
+constexpr const char* kScaleKernel = R"(
 extern "C" __global__ void scale(float* x, int factor) { x[blockIdx.x * blockDim.x + threadIdx.x] *= factor; })";
 
 // Fills all of its dynamic shared memory and adds up what another thread wrote.
@@ -105,7 +105,7 @@ extern "C" __global__ void read(const float4* x, int count, float* out) {
   if (sum == 12345.0f) out[0] = sum;
 })";
 
-std::unique_ptr<Compiler> nvrtc() {
+std::unique_ptr<Compiler> new_nvrtc() {
   try {
     return make_nvrtc_compiler();
   } catch (const Error& error) {
@@ -116,7 +116,7 @@ std::unique_ptr<Compiler> nvrtc() {
 
 /// The first GPU of this machine. Skips the test if its compute capability is below `sm`.
 struct Gpu {
-  std::unique_ptr<Compiler> compiler = nvrtc();
+  std::unique_ptr<Compiler> compiler = new_nvrtc();
   std::unique_ptr<Device> device;
   std::unique_ptr<Module> module;
 
@@ -192,16 +192,16 @@ int exit_code_of_child(const std::string& test_case) {
 }  // namespace
 
 TEST_CASE("the kernels of the GPU tests compile for an H200") {
-  const std::unique_ptr<Compiler> compiler = nvrtc();
+  const std::unique_ptr<Compiler> compiler = new_nvrtc();
   for (const char* source :
-       {kScale, kLargeSharedMemory, kCluster, kDependent, kCount, kTensorMap, kFault, kSpin, kRead}) {
+       {kScaleKernel, kLargeSharedMemory, kCluster, kDependent, kCount, kTensorMap, kFault, kSpin, kRead}) {
     const auto result = compiler->compile(source, "sm_90a", 0);
     if (const Failure* failure = std::get_if<Failure>(&result)) FAIL_CHECK(failure->log);
   }
 }
 
 TEST_CASE("a GPU computes the results of a kernel", "[gpu]") {
-  Gpu gpu(kScale);
+  Gpu gpu(kScaleKernel);
   std::vector<float> x(1024);
   std::iota(x.begin(), x.end(), 0.0f);
   const DeviceAddress address = gpu.upload(x);
@@ -211,7 +211,7 @@ TEST_CASE("a GPU computes the results of a kernel", "[gpu]") {
 }
 
 TEST_CASE("a GPU's memory is filled and copied byte by byte", "[gpu]") {
-  Gpu gpu(kScale);
+  Gpu gpu(kScaleKernel);
   const DeviceAddress address = gpu.device->allocate(1000, "bytes");
   CHECK(address % 256 == 0);
   gpu.device->fill(address, std::byte{0xa5}, 1000);
@@ -316,7 +316,7 @@ TEST_CASE("a tensor map copies its box and reads zeros beyond the edge", "[gpu]"
 }
 
 TEST_CASE("a GPU refuses a plan that does not fit the kernel and stays usable", "[gpu]") {
-  Gpu gpu(kScale);
+  Gpu gpu(kScaleKernel);
   const DeviceAddress x = gpu.upload(std::vector<float>(32, 1.0f));
   const auto refused = [&](const Plan& plan) {
     const std::optional<Failure> failure = gpu.device->run(*gpu.module, plan, {{x}, {}});
@@ -342,7 +342,7 @@ TEST_CASE("child: an illegal address on a GPU", "[.child]") {
 }
 
 TEST_CASE("an illegal address loses the process's context, and a new process works", "[gpu]") {
-  Gpu gpu(kScale);
+  Gpu gpu(kScaleKernel);
   CHECK(exit_code_of_child("child: an illegal address on a GPU") == 0);
   const DeviceAddress x = gpu.upload(std::vector<float>(32, 1.0f));
   gpu.run(plan_of("scale", 1, 32, {tensor(0), number(2)}), {{x}, {}});
@@ -350,7 +350,7 @@ TEST_CASE("an illegal address loses the process's context, and a new process wor
 }
 
 TEST_CASE("a damaged cubin does not load", "[gpu]") {
-  Gpu gpu(kScale);
+  Gpu gpu(kScaleKernel);
   Binary binary;
   binary.arch = gpu.device->info().arch;
   binary.cubin.assign(256, std::byte{0x5a});
@@ -360,7 +360,7 @@ TEST_CASE("a damaged cubin does not load", "[gpu]") {
 }
 
 TEST_CASE("an allocation beyond the GPU's memory is refused", "[gpu]") {
-  Gpu gpu(kScale);
+  Gpu gpu(kScaleKernel);
   CHECK_THROWS_MATCHES(gpu.device->allocate(std::size_t{1} << 46, "all of it"), Error,
                        MessageMatches(ContainsSubstring("all of it")));
 }
@@ -401,7 +401,7 @@ TEST_CASE("a cold read is slower than a warm one", "[gpu]") {
 }
 
 TEST_CASE("NVML watches the GPU that CUDA opened", "[gpu]") {
-  Gpu gpu(kScale);
+  Gpu gpu(kScaleKernel);
   std::string why_not;
   const std::unique_ptr<cuda::GpuMonitor> monitor = cuda::make_nvml_monitor(gpu.device->info().uuid, &why_not);
   if (!monitor) SKIP(why_not);

@@ -98,6 +98,9 @@ TEST_CASE("every request arrives as it was sent") {
   CHECK(std::get<Time>(decode_request(time).request).afterwards);
   const Frame model = encode(RequestMessage{1, Model{5, sample_plan(), sample_recipe()}});
   CHECK(encode(decode_request(model)).control == model.control);
+  const Frame counters = encode(RequestMessage{1, ReadCounters{5, sample_plan(), sample_recipe()}});
+  CHECK(encode(decode_request(counters)).control == counters.control);
+  CHECK(std::get<ReadCounters>(decode_request(counters).request).module == 5);
   const auto plan = std::get<Run>(decode_request(run).request).plan;
   CHECK(plan.launches[0].grid == Dim3{4, 8, 2});
   CHECK(plan.launches[0].arguments[2].fields == Argument::of_int(-7).fields);
@@ -118,6 +121,12 @@ TEST_CASE("every reply arrives as it was sent") {
   CHECK(failed.failure.verdict == Verdict::launch_failed);
   CHECK(failed.failure.device_lost);
   CHECK(failed.failure.log == "log");
+  const auto profiled =
+      std::get<Profiled>(round_trip_reply(Profiled{{{"first", {{"a.sum", 2.5}}}, {"second", {}}}}).reply);
+  REQUIRE(profiled.launches.size() == 2);
+  CHECK(profiled.launches[0].kernel == "first");
+  CHECK(profiled.launches[0].value("a.sum") == 2.5);
+  CHECK(profiled.launches[1].values.empty());
   Timing timing;
   timing.median_us = 4.5;
   timing.samples_us = {4, 4.5, 5};

@@ -23,13 +23,13 @@ namespace {
 
 /// Far more than a healthy worker needs. Only workers that hang on purpose get the short deadline.
 constexpr double kDeadline = 30;
-constexpr double kShortDeadline = 0.3;
+constexpr double kShortWorkerDeadline = 0.3;
 
 WorkerOptions rogue(const std::string& mode) {
   return {{EVO_TEST_WORKER, mode}, kDeadline, nullptr};
 }
 
-WorkerOptions fake_compiler() {
+WorkerOptions fake_compile_worker() {
   return {{EVO_TEST_WORKER, "fake", "compile"}, kDeadline, nullptr};
 }
 
@@ -48,7 +48,7 @@ Lost lost_to(const std::string& mode, double deadline = kDeadline) {
 }  // namespace
 
 TEST_CASE("a worker with several requests in flight answers in order") {
-  WorkerClient worker(fake_compiler());
+  WorkerClient worker(fake_compile_worker());
   worker.send(honest());
   worker.send(protocol::Compile{"compile_error", "sm_90a", 0});
   worker.send(honest());
@@ -89,7 +89,7 @@ TEST_CASE("a crash is reported with its signal and the last text on stderr") {
 TEST_CASE("a worker that hangs, even in the middle of an answer, is killed at its deadline") {
   for (const char* mode : {"hangs", "half_a_frame"}) {
     INFO(mode);
-    const Lost lost = lost_to(mode, kShortDeadline);
+    const Lost lost = lost_to(mode, kShortWorkerDeadline);
     CHECK(lost.how == Lost::How::timed_out);
     CHECK(!lost.blameless);
   }
@@ -103,7 +103,7 @@ TEST_CASE("a worker that fills its stderr does not block") {
 }
 
 TEST_CASE("after a loss the next request gets a new worker") {
-  WorkerClient worker(fake_compiler());
+  WorkerClient worker(fake_compile_worker());
   CHECK(std::holds_alternative<Lost>(worker.call(protocol::Compile{"compile_crash", "sm_90a", 0}, kDeadline)));
   CHECK(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
   CHECK(worker.starts() == 2);
@@ -128,7 +128,7 @@ TEST_CASE("a worker that does not start is abandoned after a few attempts, with 
   WorkerClient dying(rogue("dies_at_start"));
   CHECK_THROWS_WITH(dying.send(honest()), ContainsSubstring("SIGABRT"));
   WorkerOptions silent = rogue("never_ready");
-  silent.start_deadline_s = kShortDeadline;
+  silent.start_deadline_s = kShortWorkerDeadline;
   WorkerClient sleeping(silent);
   CHECK_THROWS_WITH(sleeping.send(honest()), ContainsSubstring("no answer within"));
   WorkerClient missing({{"/nonexistent/evo"}, kDeadline, nullptr});
@@ -158,7 +158,7 @@ std::size_t open_files() {
 void restart(int times) {
   const std::size_t files = open_files();
   {
-    WorkerClient worker(fake_compiler());
+    WorkerClient worker(fake_compile_worker());
     for (int i = 0; i < times; ++i) {
       REQUIRE(std::holds_alternative<Lost>(worker.call(protocol::Compile{"compile_crash", "sm_90a", 0}, kDeadline)));
     }

@@ -100,8 +100,4 @@ std::string nvcc_path() {
   return toolkit_file("bin/nvcc");
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 }  // namespace evo::test

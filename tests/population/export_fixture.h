@@ -32,6 +32,4 @@ std::string cuda_include_folder();
 /// The path of nvcc; empty when there is none.
 std::string nvcc_path();
 
-void write_text(const std::filesystem::path& path, const std::string& text);
-
 }  // namespace evo::test

@@ -16,15 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void write_text(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// A database with one run and `results` results.
 RunId make_database(const fs::path& path, std::uint64_t results) {
   Store store = Store::open(path, Store::Mode::write);

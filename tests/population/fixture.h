@@ -24,6 +24,9 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
+void write_text(const std::filesystem::path& path, const std::string& text);
+std::string read_text(const std::filesystem::path& path);
+
 RunInfo run_info(const std::string& task_hash = "hash-1", const std::string& device_name = "Test GPU");
 
 /// Proposal number `ticket`; its genome is unique to the ticket.

@@ -15,11 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 fs::path old_database(const TempFolder& folder) {
   const fs::path path = folder / "old.db";
   const std::string dump = read_text(fs::path(EVO_TEST_DATA) / "schema_1.sql");

@@ -83,6 +83,7 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
 
   LaunchCost cost;
   cost.kernel = config.kernel;
+  cost.blocks = config.blocks;
   cost.blocks_per_sm = occupancy.blocks;
   cost.occupancy_limit = name_of(occupancy.limit);
   const auto warps = occupancy.blocks * ((config.threads_per_block + kWarpSize - 1) / kWarpSize);

@@ -31,6 +31,7 @@ struct LaunchConfig {
 
 struct LaunchCost {
   std::string kernel;
+  std::uint64_t blocks = 1;               ///< In the whole grid.
   double latency_us = 0;                  ///< Of the launch in a graph.
   double launch_us = 0;                   ///< Part of it: the launch floor.
   double sm_us = 0;                       ///< Part of it: the time of the busiest SM.

@@ -1,0 +1,79 @@
+#include "evaluator/pipeline/profiler.h"
+
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/device/device_kind.h"
+#include "evaluator/compile/compiler.h"
+#include "evaluator/device/inputs.h"
+#include "evaluator/pipeline/binary_cache.h"
+
+namespace evo {
+namespace {
+
+/// A case like those that are timed. A cost model looks at addresses: repeated numbers serve it as well.
+CaseRecipe profiled_case(const PipelineOptions& options, const Shape& shape) {
+  CaseRecipe recipe =
+      make_recipe(options.task, options.target.options, shape, options.task.regimes.front(), 1, options.salt);
+  recipe.repeating = kind_named(options.device.kind).modelled;
+  return recipe;
+}
+
+}  // namespace
+
+Profiler::Profiler(const PipelineOptions& options, const StopSignal* stop)
+    : options_(options),
+      run_deadline_s_(options.run_deadline_s > 0 ? options.run_deadline_s
+                                                 : kind_named(options.device.kind).run_deadline_s),
+      compiler_(worker_options(options, {"compile"}, stop)),
+      device_(worker_options(options, {"device", options.device.id}, stop)) {}
+
+template <typename T>
+std::optional<Failure> Profiler::ask(WorkerClient& worker, protocol::Request request, double deadline_s, T& reply) {
+  auto answer = worker.ask<T>(std::move(request), deadline_s);
+  if (auto* good = std::get_if<T>(&answer)) {
+    reply = std::move(*good);
+    return std::nullopt;
+  }
+  if (const auto* lost = std::get_if<Lost>(&answer)) return Failure{verdict_of(*lost), lost->reason};
+  worker.stop();
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  throw machine_error(std::get<protocol::Broken>(answer).message);
+}
+
+Profiler::Result Profiler::profile(const Candidate& candidate) {
+  std::vector<Binary> binaries;
+  for (const Program& program : candidate.programs) {
+    const protocol::Compile request = protocol::compile_request(program, options_.device.arch);
+    if (std::optional<Binary> known = options_.binaries ? options_.binaries->find(request) : std::nullopt) {
+      binaries.push_back(*std::move(known));
+      continue;
+    }
+    protocol::Compiled compiled;
+    if (auto failure = ask(compiler_, request, options_.compile_deadline_s, compiled))
+      return translated(*std::move(failure), program);
+    binaries.push_back(std::move(compiled.binary));
+  }
+  return profile(candidate, binaries);
+}
+
+Profiler::Result Profiler::profile(const Candidate& candidate, const std::vector<Binary>& binaries) {
+  std::vector<Profile> profiles;
+  for (const Shape& shape : options_.target.timed) {
+    const auto number = program_for(candidate, shape.name);
+    if (!number) continue;
+    const Program& program = candidate.programs[*number];
+    protocol::Done loaded;
+    const std::uint64_t module = *number + 1;
+    if (auto failure = ask(device_, protocol::Load{module, binaries[*number]}, run_deadline_s_, loaded))
+      return translated(*std::move(failure), program);
+    protocol::Profiled profiled;
+    const protocol::ReadCounters request{module, program.plans.at(shape.name), profiled_case(options_, shape)};
+    if (auto failure = ask(device_, request, run_deadline_s_, profiled))
+      return translated(*std::move(failure), program);
+    profiles.push_back({shape.name, kind_named(options_.device.kind).modelled, std::move(profiled.launches)});
+  }
+  return profiles;
+}
+
+}  // namespace evo

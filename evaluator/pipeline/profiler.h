@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/task/candidate.h"
+#include "engine/task/profile.h"
+#include "evaluator/device/device.h"
+#include "evaluator/pipeline/pipeline_options.h"
+#include "evaluator/worker/worker_client.h"
+
+namespace evo {
+
+/// Reads the counters of candidates of one task, target and device, in worker processes of its own: what a profiler
+/// leaves behind in a process never touches a timing. Nothing is validated.
+class Profiler {
+ public:
+  using Result = std::variant<std::vector<Profile>, Failure>;
+
+  /// `options` and `stop`, which may be null, must outlive it.
+  explicit Profiler(const PipelineOptions& options, const StopSignal* stop = nullptr);
+
+  /// The counters at every timed shape, on the inputs of the task's first regime. `binaries`: of every program. Throws
+  /// machine_error, with the remedy, where the device's counters cannot be read.
+  Result profile(const Candidate& candidate, const std::vector<Binary>& binaries);
+  /// The same, compiled here unless `options.binaries` has it.
+  Result profile(const Candidate& candidate);
+
+ private:
+  template <typename T>
+  std::optional<Failure> ask(WorkerClient& worker, protocol::Request request, double deadline_s, T& reply);
+
+  const PipelineOptions& options_;
+  double run_deadline_s_;
+  WorkerClient compiler_, device_;
+};
+
+}  // namespace evo
