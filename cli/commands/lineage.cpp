@@ -19,12 +19,6 @@
 namespace evo::cli {
 namespace {
 
-struct LineageRequest {
-  std::string id;
-  std::string database = kDefaultDatabase;
-  bool json = false;
-};
-
 /// How a candidate differs from its first parent: "stages 2 -> 3".
 std::string change_text(const LineageRow& row, const std::vector<LineageRow>& rows) {
   const auto is_parent = [&](const LineageRow& other) {
@@ -71,7 +65,7 @@ std::string lineage_document(CandidateId candidate, const std::vector<LineageRow
   return json_text(json);
 }
 
-int lineage(const LineageRequest& request) {
+int lineage(const EntryRequest& request) {
   const CandidateId id = parse_id("candidate", request.id);
   const Store store = Store::open(request.database, Store::Mode::read);
   find_candidate(store, id);
@@ -83,7 +77,7 @@ int lineage(const LineageRequest& request) {
 }  // namespace
 
 void add_lineage(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<LineageRequest>();
+  auto request = std::make_shared<EntryRequest>();
   CLI::App* command = app.add_subcommand("lineage", "Show the ancestors of a candidate and what each step changed");
   command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
   add_database_option(*command, request->database);

@@ -22,12 +22,6 @@ namespace {
 
 using Align = Table::Align;
 
-struct ReportRequest {
-  std::string id;
-  std::string database = kDefaultDatabase;
-  bool json = false;
-};
-
 std::string latency_text(const std::optional<double>& latency_us) {
   return latency_us ? microseconds(*latency_us) : "-";
 }
@@ -191,14 +185,14 @@ std::string report_document(const RunReport& report) {
   return json_text(json);
 }
 
-RunId chosen_run(const Store& store, const ReportRequest& request) {
+RunId chosen_run(const Store& store, const EntryRequest& request) {
   if (!request.id.empty()) return parse_id("run", request.id);
   const std::vector<RunRow> runs = store.runs();
   if (runs.empty()) throw usage_error("no runs yet: start one with evo run --task T");
   return runs.front().id;
 }
 
-int report(const ReportRequest& request) {
+int report(const EntryRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   const RunReport found = report_of(store, chosen_run(store, request));
   fmt::print("{}", request.json ? report_document(found) : report_text(found, terminal_of(stdout)));
@@ -208,7 +202,7 @@ int report(const ReportRequest& request) {
 }  // namespace
 
 void add_report(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ReportRequest>();
+  auto request = std::make_shared<EntryRequest>();
   CLI::App* command = app.add_subcommand(
       "report", "What a run has shown: best so far, what each gene was worth, what failed, where the time went");
   command->add_option("RUN", request->id, "The run's number (default: the newest)")->type_name("");

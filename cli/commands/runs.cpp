@@ -19,12 +19,6 @@
 namespace evo::cli {
 namespace {
 
-struct RunsRequest {
-  std::string id;
-  std::string database = kDefaultDatabase;
-  bool json = false;
-};
-
 std::string best_text(const RunRow& row) {
   return row.best_us ? fmt::format("{} us {}", microseconds(*row.best_us),
                                    timing_word(kind_named(row.info.device.kind).modelled))
@@ -106,14 +100,14 @@ std::string runs_document(const RunRow& row, const std::vector<OutcomeRow>& outc
   return json_text(json);
 }
 
-int one_run(const RunsRequest& request, const Store& store) {
+int one_run(const EntryRequest& request, const Store& store) {
   const RunRow row = find_run(store, parse_id("run", request.id));
   const std::vector<OutcomeRow> outcomes = store.outcomes(row.id);
   fmt::print("{}", request.json ? runs_document(row, outcomes) : run_detail(store, row, outcomes, terminal_of(stdout)));
   return kDone;
 }
 
-int runs(const RunsRequest& request) {
+int runs(const EntryRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   if (!request.id.empty()) return one_run(request, store);
   const std::vector<RunRow> rows = store.runs();
@@ -124,7 +118,7 @@ int runs(const RunsRequest& request) {
 }  // namespace
 
 void add_runs(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<RunsRequest>();
+  auto request = std::make_shared<EntryRequest>();
   CLI::App* command = app.add_subcommand("runs", "List past runs, or show one run: its verdicts and their reasons");
   command->add_option("ID", request->id, "The run's number")->type_name("");
   add_database_option(*command, request->database);

@@ -26,14 +26,11 @@ namespace {
 
 using Align = Table::Align;
 
-struct ShowRequest {
-  std::string id;
-  std::string database = kDefaultDatabase;
+struct ShowRequest : EntryRequest {
   bool source = false;
   bool log = false;
   bool samples = false;
   bool genome = false;
-  bool json = false;
 };
 
 std::string tools_text(const Evaluation& evaluation, const RunInfo& info) {

@@ -16,6 +16,13 @@ namespace evo::cli {
 
 inline constexpr const char* kDefaultDatabase = "runs/evo.db";
 
+/// What a command that shows an entry of a database is asked for.
+struct EntryRequest {
+  std::string id;  ///< Of a candidate or a run.
+  std::string database = kDefaultDatabase;
+  bool json = false;
+};
+
 /// The task of that name. Throws usage_error when there is none, with the nearest names, or when the name is empty.
 Task find_task(const SourceTree& tree, const std::string& name);
 

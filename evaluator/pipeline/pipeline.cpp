@@ -224,7 +224,7 @@ class Pipeline final : public DevicePipeline {
       announce_device();
       ExtraOracles extra(options_, plan_, &stop_);
       NoiseFloor floor(options_, calibration_, plan_, oracles_, &stop_);
-      Validation validation(options_, calibration_, plan_, oracles_, extra, floor, device);
+      Validation validation({options_, calibration_, plan_, oracles_, extra, floor, device});
       while (std::optional<Job> job = next_job(device)) {
         Evaluation evaluation = evaluate(*job, validation);
         evaluation.salt = options_.salt;

@@ -57,19 +57,11 @@ int more_seeds(std::uint64_t output_bytes) {
 /// One candidate's way through the gates, with one worker process.
 class Trial {
  public:
-  Trial(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
-        OracleStore& oracles, ExtraOracles& extra, NoiseFloor& floor, WorkerClient& device, const Candidate& candidate,
-        std::uint64_t first_module)
-      : options_(options),
-        kind_(kind_named(options.device.kind)),
-        calibration_(calibration),
-        plan_(plan),
-        oracles_(oracles),
-        extra_(extra),
-        floor_(floor),
-        device_(device),
+  Trial(const ValidationSetup& setup, const Candidate& candidate, std::uint64_t first_module)
+      : setup_(setup),
+        kind_(kind_named(setup.options.device.kind)),
         candidate_(candidate),
-        limits_(limits_of(options.task, options.target)),
+        limits_(limits_of(setup.options.task, setup.options.target)),
         first_module_(first_module) {}
 
   Evaluation run(const std::vector<Binary>& binaries) {
@@ -102,20 +94,20 @@ class Trial {
   std::optional<Failure> load(const std::vector<Binary>& binaries) {
     for (std::size_t i = 0; i < binaries.size(); ++i) {
       send(protocol::Load{first_module_ + i, binaries[i]}, 0);
-      if (auto failure = expect<protocol::Done>(options_.run_deadline_s).failure)
+      if (auto failure = expect<protocol::Done>(setup_.options.run_deadline_s).failure)
         return translated(*std::move(failure), candidate_.programs[i]);
     }
     return std::nullopt;
   }
 
   std::optional<Failure> validate() {
-    std::vector<std::size_t> order = {plan_.smoke};
-    for (std::size_t i = 0; i < plan_.cases.size(); ++i) {
-      if (i != plan_.smoke) order.push_back(i);
+    std::vector<std::size_t> order = {setup_.plan.smoke};
+    for (std::size_t i = 0; i < setup_.plan.cases.size(); ++i) {
+      if (i != setup_.plan.smoke) order.push_back(i);
     }
     // Where runs may differ, each of them is checked against the oracle instead.
-    if (!options_.task.deterministic)
-      for (const std::size_t number : plan_.repeated) order.insert(order.end(), kRepeats - 1, number);
+    if (!setup_.options.task.deterministic)
+      for (const std::size_t number : setup_.plan.repeated) order.insert(order.end(), kRepeats - 1, number);
     std::size_t sent = 0;
     for (std::size_t done = 0; done < order.size(); ++done) {
       // The smoke case goes alone: most of what is wrong ends there.
@@ -123,10 +115,10 @@ class Trial {
       while (sent < ahead) {
         if (auto failure = send_case(order[sent++])) return failure;
       }
-      auto ran = expect<protocol::Ran>(options_.run_deadline_s);
-      const Case& one = plan_.cases[order[done]];
+      auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
+      const Case& one = setup_.plan.cases[order[done]];
       if (ran.failure) return at(one, std::move(*ran.failure));
-      const OutputCheck check = check_outputs(one, *oracles_.get(order[done]), ran.reply.outputs);
+      const OutputCheck check = check_outputs(one, *setup_.oracles.get(order[done]), ran.reply.outputs);
       if (check.failure) return check.failure;
       if (check.closeness > kClose) close_.push_back({order[done], check.closeness});
       if (ran.reply.unrepeatable) return at(one, std::move(*ran.reply.unrepeatable));
@@ -138,13 +130,14 @@ class Trial {
   /// timed one is enough.
   std::optional<Failure> sanitise() {
     if (!kind_.sanitises) return std::nullopt;
-    std::vector<std::size_t> watched = {plan_.smoke};
-    for (const TimedShape& timed : plan_.timed)
-      if (!timed.rotation.empty() && timed.rotation.front() != plan_.smoke) watched.push_back(timed.rotation.front());
+    std::vector<std::size_t> watched = {setup_.plan.smoke};
+    for (const TimedShape& timed : setup_.plan.timed)
+      if (!timed.rotation.empty() && timed.rotation.front() != setup_.plan.smoke)
+        watched.push_back(timed.rotation.front());
     for (const std::size_t number : watched) {
-      const Case& one = plan_.cases[number];
+      const Case& one = setup_.plan.cases[number];
       if (auto failure = send_case(one, 1, Watch::sanitiser)) return failure;
-      auto ran = expect<protocol::Ran>(options_.run_deadline_s);
+      auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
       if (ran.failure) return at(one, std::move(*ran.failure));
     }
     return std::nullopt;
@@ -157,13 +150,13 @@ class Trial {
     std::vector<std::pair<std::string, std::string>> confirmed;  // shape and regime
     std::optional<Failure> failure;
     for (const Close& close : close_) {
-      const Case& one = plan_.cases[close.number];
+      const Case& one = setup_.plan.cases[close.number];
       const std::pair key(one.shape.name, one.regime.name);
       if (confirmed.size() >= kConfirmedCases && close.closeness <= 1) break;
       if (std::ranges::find(confirmed, key) != confirmed.end()) continue;
       confirmed.push_back(key);
       const int seeds = more_seeds(protocol::output_bytes(plan_of(one)));
-      for (const Case& more : more_cases(options_.task, options_.target, one, options_.salt, seeds)) {
+      for (const Case& more : more_cases(setup_.options.task, setup_.options.target, one, setup_.options.salt, seeds)) {
         if ((failure = confirm(more))) break;
       }
       if (failure) break;
@@ -173,23 +166,23 @@ class Trial {
 
   std::optional<Failure> confirm(const Case& one) {
     if (auto failure = send_case(one, 1)) return failure;
-    auto ran = expect<protocol::Ran>(options_.run_deadline_s);
+    auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
     if (ran.failure) return at(one, std::move(*ran.failure));
-    const std::shared_ptr<const Expected> expected = extra_.get(one);
+    const std::shared_ptr<const Expected> expected = setup_.extra.get(one);
     auto failure = check_outputs(one, *expected, ran.reply.outputs).failure;
     if (failure) failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
     return failure;
   }
 
   std::optional<Failure> measure() {
-    oracles_.wait_until_finished();
-    extra_.rest();
-    floor_.rest();
-    for (const TimedShape& timed : plan_.timed) {
+    setup_.oracles.wait_until_finished();
+    setup_.extra.rest();
+    setup_.floor.rest();
+    for (const TimedShape& timed : setup_.plan.timed) {
       if (auto failure = measure(timed, false)) return failure;
     }
     if (!kind_.cold_timing) return std::nullopt;
-    for (const TimedShape& timed : plan_.timed) {
+    for (const TimedShape& timed : setup_.plan.timed) {
       if (auto failure = measure(timed, true)) return failure;
     }
     return std::nullopt;
@@ -201,12 +194,12 @@ class Trial {
     const Plan& plan = candidate_.programs[*program].plans.at(timed.shape.name);
     protocol::Time request{first_module_ + *program, plan, {}, timing_request(cold)};
     const std::span<const std::size_t> rotation = rotation_of(timed, plan);
-    for (const std::size_t number : rotation) request.rotation.push_back(plan_.cases[number].recipe);
-    if (timed.afterwards) request.afterwards = plan_.cases[*timed.afterwards].recipe;
+    for (const std::size_t number : rotation) request.rotation.push_back(setup_.plan.cases[number].recipe);
+    if (timed.afterwards) request.afterwards = setup_.plan.cases[*timed.afterwards].recipe;
     const std::uint64_t set_bytes = protocol::output_bytes(plan);
     send(std::move(request), set_bytes * (rotation.size() + 1));
 
-    auto answer = expect<protocol::Timed>(options_.run_deadline_s + options_.timing_seconds);
+    auto answer = expect<protocol::Timed>(setup_.options.run_deadline_s + setup_.options.timing_seconds);
     if (answer.failure) return at_timing(timed, std::move(*answer.failure));
     Timing timing = std::move(answer.reply.timing);
     timing.shape = timed.shape.name;
@@ -214,7 +207,7 @@ class Trial {
       return Failure{Verdict::harness_failed, "the device timed something else than it was asked to"};
     }
     const double floor_us =
-        physical_floor_us(options_.task, options_.target.options, timed.shape, options_.device, cold);
+        physical_floor_us(setup_.options.task, setup_.options.target.options, timed.shape, setup_.options.device, cold);
     if (auto failure = check_timing(timing, floor_us)) return failure;
     evaluation_.timings.push_back(std::move(timing));
     return recheck(timed, rotation, answer.reply, set_bytes);
@@ -246,7 +239,7 @@ class Trial {
   TimingRequest timing_request(bool cold) const {
     TimingRequest request;
     request.cold = cold;
-    request.max_seconds = options_.timing_seconds;
+    request.max_seconds = setup_.options.timing_seconds;
     if (cold) {
       request.warm_up_seconds = kColdWarmUpSeconds;
       request.min_seconds = 0;
@@ -257,14 +250,14 @@ class Trial {
   }
 
   std::optional<Failure> check_outputs(std::size_t number, std::span<const std::byte> outputs) {
-    return check_outputs(plan_.cases[number], *oracles_.get(number), outputs).failure;
+    return check_outputs(setup_.plan.cases[number], *setup_.oracles.get(number), outputs).failure;
   }
 
   /// The limits measured for the regime, tightened by those of the objective where they are tighter than the task's.
   Limits limits_in(const std::string& regime) const {
-    if (!calibration_ || calibration_->limits.empty()) return limits_;
-    const Limits& usual = options_.task.limits;
-    Limits measured = limits_for(calibration_, options_.task, regime);
+    if (!setup_.calibration || setup_.calibration->limits.empty()) return limits_;
+    const Limits& usual = setup_.options.task.limits;
+    Limits measured = limits_for(setup_.calibration, setup_.options.task, regime);
     if (limits_.relative_l2 < usual.relative_l2)
       measured.relative_l2 = std::min(measured.relative_l2, limits_.relative_l2);
     if (limits_.cosine > usual.cosine) measured.cosine = std::max(measured.cosine, limits_.cosine);
@@ -275,7 +268,7 @@ class Trial {
   /// Whether rounding alone explains this error: the draw is so ill-conditioned that it says nothing of the candidate.
   bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits) {
     if (limits.exact || difference.not_finite > 0 || difference.relative_l2 > kHopeless) return false;
-    return !why_wrong(difference, widened(limits, floor_.ill_conditioning(one, expected)));
+    return !why_wrong(difference, widened(limits, setup_.floor.ill_conditioning(one, expected)));
   }
 
   struct OutputCheck {
@@ -291,12 +284,12 @@ class Trial {
       return {Failure{Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size"}};
     }
     OutputCheck check;
-    const Bindings& choices = options_.target.options;
+    const Bindings& choices = setup_.options.target.options;
     const auto limits_of = [&](const Tensor& output) {
-      return limits_of_output(options_.task, output, choices, limits_in(one.regime.name));
+      return limits_of_output(setup_.options.task, output, choices, limits_in(one.regime.name));
     };
     for (const ComparedOutput& output :
-         compare_outputs(options_.task, choices, one, plan, expected, outputs, limits_of)) {
+         compare_outputs(setup_.options.task, choices, one, plan, expected, outputs, limits_of)) {
       const Difference& difference = output.difference;
       const auto wrong = why_wrong(difference, output.limits);
       check.closeness = std::max(check.closeness, closeness(difference, output.limits));
@@ -315,7 +308,7 @@ class Trial {
   /// The short form of a diagnosis. Very large answers are not looked at: a search must not wait for them.
   std::string look_of(const Case& one, const ComparedOutput& output) const {
     if (output.elements > kLookedAt) return {};
-    const auto wrong = wrong_answer(options_.task, options_.target.options, one, output);
+    const auto wrong = wrong_answer(setup_.options.task, setup_.options.target.options, one, output);
     const std::string look = wrong ? short_form(*wrong) : "";
     return look.empty() ? "" : kLooksLike + look;
   }
@@ -323,13 +316,13 @@ class Trial {
   // ---- Talking to the worker
 
   void send(protocol::Request request, std::uint64_t payload) {
-    device_.send(std::move(request));
+    setup_.device.send(std::move(request));
     payloads_.push_back(payload);
   }
 
   std::optional<Failure> send_case(std::size_t number) {
-    const bool repeated = options_.task.deterministic && std::ranges::binary_search(plan_.repeated, number);
-    return send_case(plan_.cases[number], repeated ? kRepeats : 1);
+    const bool repeated = setup_.options.task.deterministic && std::ranges::binary_search(setup_.plan.repeated, number);
+    return send_case(setup_.plan.cases[number], repeated ? kRepeats : 1);
   }
 
   enum class Watch : std::uint8_t { none, sanitiser };
@@ -353,7 +346,7 @@ class Trial {
   Received<T> expect(double deadline_s) {
     const std::uint64_t payload = payloads_.front();
     payloads_.pop_front();
-    auto answer = answer_as<T>(device_.receive(deadline_s, payload));
+    auto answer = answer_as<T>(setup_.device.receive(deadline_s, payload));
     if (auto* good = std::get_if<T>(&answer)) return {std::move(*good), std::nullopt};
     if (const auto* lost = std::get_if<Lost>(&answer)) return {{}, after_loss(*lost)};
     if (auto* failure = std::get_if<Failure>(&answer)) {
@@ -384,16 +377,16 @@ class Trial {
   static std::string was(const std::string& reason) { return reason.starts_with("killed") ? "was " + reason : reason; }
 
   void abandon_worker() {
-    device_.stop();
+    setup_.device.stop();
     payloads_.clear();
   }
 
   /// Leaves the worker with nothing on its way and nothing loaded.
   void settle() {
-    while (!payloads_.empty()) expect<protocol::Ran>(options_.run_deadline_s);
-    for (std::size_t i = 0; device_.running() && i < candidate_.programs.size(); ++i) {
+    while (!payloads_.empty()) expect<protocol::Ran>(setup_.options.run_deadline_s);
+    for (std::size_t i = 0; setup_.device.running() && i < candidate_.programs.size(); ++i) {
       send(protocol::Unload{first_module_ + i}, 0);
-      expect<protocol::Done>(options_.run_deadline_s);
+      expect<protocol::Done>(setup_.options.run_deadline_s);
     }
   }
 
@@ -434,14 +427,8 @@ class Trial {
     return geometric_mean(medians_us);
   }
 
-  const PipelineOptions& options_;
+  const ValidationSetup& setup_;
   const DeviceKind& kind_;
-  const std::optional<Calibration>& calibration_;
-  const CasePlan& plan_;
-  OracleStore& oracles_;
-  ExtraOracles& extra_;
-  NoiseFloor& floor_;
-  WorkerClient& device_;
   const Candidate& candidate_;
   const Limits& limits_;
   std::uint64_t first_module_;
@@ -459,20 +446,9 @@ class Trial {
 
 }  // namespace
 
-Validation::Validation(const PipelineOptions& options, const std::optional<Calibration>& calibration,
-                       const CasePlan& plan, OracleStore& oracles, ExtraOracles& extra, NoiseFloor& floor,
-                       WorkerClient& device)
-    : options_(options),
-      calibration_(calibration),
-      plan_(plan),
-      oracles_(oracles),
-      extra_(extra),
-      floor_(floor),
-      device_(device) {}
-
 Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Binary>& binaries) {
   for (int attempt = 0;; ++attempt) {
-    Trial trial(options_, calibration_, plan_, oracles_, extra_, floor_, device_, candidate, next_module_);
+    Trial trial(setup_, candidate, next_module_);
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);
     if (!trial.wants_retry() || attempt > 0) return evaluation;

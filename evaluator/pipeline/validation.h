@@ -15,27 +15,30 @@
 
 namespace evo {
 
+/// What candidates are validated with. All of it must outlive the validation.
+struct ValidationSetup {
+  const PipelineOptions& options;
+  const std::optional<Calibration>& calibration;
+  const CasePlan& plan;
+  OracleStore& oracles;
+  ExtraOracles& extra;
+  NoiseFloor& floor;
+  WorkerClient& device;
+};
+
 /// The gates that run a candidate on the device, in this order: smoke case, all cases with repeatability, further seeds
 /// where an error came close to its limit, the sanitiser where the device has one, timing, the outputs of the timed
 /// launches. Used by one thread.
 class Validation {
  public:
-  /// Everything referred to must outlive it.
-  Validation(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
-             OracleStore& oracles, ExtraOracles& extra, NoiseFloor& floor, WorkerClient& device);
+  explicit Validation(const ValidationSetup& setup) : setup_(setup) {}
 
   /// `binaries`: one for each program of the candidate, in order. Fills everything of the evaluation but its builds.
   /// Throws Stopped, and machine_error when no device worker can be started.
   Evaluation evaluate(const Candidate& candidate, const std::vector<Binary>& binaries);
 
  private:
-  const PipelineOptions& options_;
-  const std::optional<Calibration>& calibration_;
-  const CasePlan& plan_;
-  OracleStore& oracles_;
-  ExtraOracles& extra_;
-  NoiseFloor& floor_;
-  WorkerClient& device_;
+  ValidationSetup setup_;
   std::uint64_t next_module_ = 1;
 };
 

@@ -5,33 +5,13 @@
 extern "C" __global__ void fp8_sdpa_stages(const unsigned char* q, const unsigned char* k, const unsigned char* v,
                                            const float* q_scale, const float* k_scale, float* scores, float* weights,
                                            float* sums, float* rows, int S) {
-  constexpr int D = ${D};
-  const int head = blockIdx.y;
-  const long long head_start = (long long)head * S * D;
+//% include "fp8_sdpa/reference_row.cuh"
   const long long row = (long long)head * S + blockIdx.x;
-//% if mask == 'causal'
-  const int keys = blockIdx.x + 1;
-//% else
-  const int keys = S;
-//% end
-//% if v_layout == 'transposed'
-  const unsigned char* column = v + ((long long)head * D + threadIdx.x) * ((S + 15) / 16 * 16);
-  constexpr long long next_value = 1;
-//% else
-  const unsigned char* column = v + head_start + threadIdx.x;
-  constexpr long long next_value = D;
-//% end
-//% if scales == 'tensor'
-  const int group = 0;
-//% else
-  const int group = head;
-//% end
-  const double scale = (double)q_scale[group] * (double)k_scale[group] / sqrt((double)D);
 
   float* row_scores = scores + row * S;
   for (int key = threadIdx.x; key < keys; key += D) {
     double dot = 0;
-    for (int d = 0; d < D; ++d) dot += decode(q[row * D + d]) * decode(k[head_start + (long long)key * D + d]);
+    for (int d = 0; d < D; ++d) dot += decode(q[row_start + d]) * decode(k[head_start + (long long)key * D + d]);
     row_scores[key] = (float)(dot * scale);
     weights[row * S + key] = row_scores[key];
   }
@@ -47,5 +27,5 @@ extern "C" __global__ void fp8_sdpa_stages(const unsigned char* q, const unsigne
     gathered += weight * decode(column[key * next_value]);
   }
   if (threadIdx.x == 0) sums[row] = (float)(row_max + log(row_sum));
-  rows[row * D + threadIdx.x] = (float)(gathered / row_sum);
+  rows[row_start + threadIdx.x] = (float)(gathered / row_sum);
 }

@@ -80,3 +80,11 @@ struct RawDecoder {
     second = pick_bytes<0x4341>(codes, 0);
   }
 };
+
+// By the names that genes have for them.
+namespace decoders {
+typedef TableDecoder table;
+typedef BytesDecoder bytes;
+typedef FmaDecoder fma;
+typedef RawDecoder raw;
+}  // namespace decoders

@@ -75,6 +75,16 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address ti
 }
 //% end
 
+// All depths of m_tiles times 16 rows: `load(rows, m, half)` brings a half of the m-th.
+template <int m_tiles, typename Load>
+__device__ __forceinline__ void load_all_rows(RowsHalf (&rows)[halves][m_tiles], const Load& load) {
+#pragma unroll
+  for (int half = 0; half < halves; ++half) {
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) load(rows[half][m], m, half);
+  }
+}
+
 // One half of the depth. `load_b(codes, n)` gives the operand of b's n-th tile of 8 rows. Products that add
 // to the same scores wait for each other, so those of ${qk_interleave} tile(s) take turns.
 template <int m_tiles, int n_tiles, typename LoadB>

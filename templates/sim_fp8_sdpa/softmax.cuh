@@ -6,6 +6,7 @@
 //% end
 
 typedef float Scores[n_tiles][4];
+typedef f16x2 Weights[n_tiles / 2][4];
 typedef float Accumulators[o_tiles][4];
 
 __device__ __forceinline__ void shrink_rows(Accumulators& acc, const float (&shrink)[2]) {
@@ -126,7 +127,7 @@ __device__ __forceinline__ void add_weights(float (&row_sum)[2], const Scores& w
 //% end
 
 // The operands of the second product: of each 16 keys two weights of `row`, `row + 8`, and of the keys 8 further.
-__device__ __forceinline__ void pack_weights(f16x2 (&weights)[n_tiles / 2][4], const Scores& scores) {
+__device__ __forceinline__ void pack_weights(Weights& weights, const Scores& scores) {
 #pragma unroll
   for (int n = 0; n < n_tiles; ++n) {
 #pragma unroll

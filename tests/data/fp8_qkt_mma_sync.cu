@@ -277,6 +277,7 @@ __device__ __forceinline__ void start_launch_behind() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
+// Sizes of a score kernel whose warps share each tile.
 constexpr int head_dim = 64;
 constexpr int tile_m = 64;                       // query rows of the CTA
 constexpr int tile_n = 64;                       // keys of one tile
@@ -285,9 +286,9 @@ constexpr int warps_n = 2;
 constexpr int walk = 2;                           // key tiles of the CTA
 constexpr int stages = 2;                       // key tiles in shared memory
 constexpr int m_tiles = 2;                     // tiles of 16 query rows of a warp
-constexpr int m_step = 16;                              // rows from one of these to the next
-constexpr int n_tiles = 4;                     // tiles of 8 keys of a warp
+constexpr int n_tiles = 4;                     // tiles of keys of a warp
 constexpr int threads = 32 * warps_m * warps_n;
+constexpr int m_step = 16;                              // rows from one of the m_tiles to the next
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int tile_bytes = 4096;               // of a key tile in shared memory
 constexpr int q_bytes = 4096;                     // of the query tile
@@ -345,6 +346,16 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address ti
     e4m3x4 codes[4];
     load_matrices(codes, chunk_address(tile, row + lane % 16, 4 * half + 2 * j + lane / 16));
     set_rows(rows, j, codes);
+  }
+}
+
+// All depths of m_tiles times 16 rows: `load(rows, m, half)` brings a half of the m-th.
+template <int m_tiles, typename Load>
+__device__ __forceinline__ void load_all_rows(RowsHalf (&rows)[halves][m_tiles], const Load& load) {
+#pragma unroll
+  for (int half = 0; half < halves; ++half) {
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) load(rows[half][m], m, half);
   }
 }
 
@@ -451,6 +462,7 @@ __device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_t
 extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
     const e4m3* __restrict__ q, const e4m3* __restrict__ k, const float* __restrict__ q_scale,
     const float* __restrict__ k_scale, Score* __restrict__ s, int M, int N) {
+  // Where a thread's warp stands, where the CTA's tiles lie, and the copies that go ahead.
   extern __shared__ __align__(128) unsigned char smem_storage[];
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
@@ -461,22 +473,22 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
   const int first_tile = blockIdx.x * walk;
   const shared_address smem = shared_address_of(smem_storage);
   const shared_address k_tiles = smem + q_bytes;
+  const shared_address staging = k_tiles + stages * tile_bytes;
 
   wait_for_launch_ahead();
   start_launch_behind();
-  const e4m3* q_head = q + (long long)head * M * head_dim;
-  const e4m3* k_head = k + (long long)head * N * head_dim;
+  const unsigned char* q_head = q + (long long)head * M * head_dim;
+  const unsigned char* k_head = k + (long long)head * N * head_dim;
   Score* s_head = s + (long long)head * M * N;
   const int tiles = min(walk, (N + tile_n - 1) / tile_n - first_tile);
 
   copy_tile<tile_m, threads>(smem, q_head, first_row, M, threadIdx.x);
   commit_copies();
-  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is
-  // the same all the way.
+  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same
+  // all the way.
   const auto start_copy = [&](int i, int stage) {
     if (i < tiles) {
-      copy_tile<tile_n, threads>(k_tiles + stage * tile_bytes, k_head, (first_tile + i) * tile_n, N,
-                                 threadIdx.x);
+      copy_tile<tile_n, threads>(k_tiles + stage * tile_bytes, k_head, (first_tile + i) * tile_n, N, threadIdx.x);
     }
     commit_copies();
   };
@@ -488,11 +500,9 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
   wait_for_copies<stages>();
   __syncthreads();
   RowsHalf query[halves][m_tiles];
-#pragma unroll
-  for (int half = 0; half < halves; ++half) {
-#pragma unroll
-    for (int m = 0; m < m_tiles; ++m) load_rows_half(query[half][m], smem, warp_row + 16 * m, half, lane);
-  }
+  load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
+    load_rows_half(rows, smem, warp_row + 16 * m, half, lane);
+  });
 
   int stage = 0;
 #pragma unroll 1
@@ -512,8 +522,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
     }
     if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
     start_copy(i + stages, stage);
-    store_scores(s_head, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane,
-                 smem + q_bytes + stages * tile_bytes);
+    store_scores(s_head, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane, staging);
     stage = stage + 1 == stages ? 0 : stage + 1;
   }
 }

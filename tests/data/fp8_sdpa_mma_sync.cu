@@ -390,14 +390,15 @@ __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float
   }
 }
 
-// Every tile: the running maximum follows the tile's, and all that was accumulated shrinks by the difference.
-__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2],
-                                              const float (&tile_max)[m_tiles][2],
-                                              float (&row_sum)[m_tiles][2],
-                                              float (&acc_o)[m_tiles][o_tiles][4]) {
+// Whether 16 rows follow their tile's maximum.
+// Every tile, whether a maximum has grown or not.
+__device__ __forceinline__ bool follows(const float (&)[2], const float (&)[2]) { return true; }
+
+__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2], const float (&tile_max)[m_tiles][2],
+                                              float (&row_sum)[m_tiles][2], float (&acc_o)[m_tiles][o_tiles][4]) {
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
-    follow_tile_max(row_max[m], tile_max[m], row_sum[m], acc_o[m]);
+    if (follows(row_max[m], tile_max[m])) follow_tile_max(row_max[m], tile_max[m], row_sum[m], acc_o[m]);
   }
 }
 
@@ -473,6 +474,16 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matri
       codes[3] = load_global_u32(source + 8 * head_dim + 32 * j + 16);
     }
     set_rows(rows, j, codes);
+  }
+}
+
+// All depths of m_tiles times 16 rows: `load(rows, m, half)` brings a half of the m-th.
+template <int m_tiles, typename Load>
+__device__ __forceinline__ void load_all_rows(RowsHalf (&rows)[halves][m_tiles], const Load& load) {
+#pragma unroll
+  for (int half = 0; half < halves; ++half) {
+#pragma unroll
+    for (int m = 0; m < m_tiles; ++m) load(rows[half][m], m, half);
   }
 }
 
@@ -789,13 +800,9 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_sdpa(
       q_scale[head] * k_scale[head] * (inverse_root * log2_e * units_per_octave), smallest_scale);
 
   RowsHalf query[halves][m_tiles];
-#pragma unroll
-  for (int half = 0; half < halves; ++half) {
-#pragma unroll
-    for (int m = 0; m < m_tiles; ++m) {
-      load_rows_half(query[half][m], q_head, first_row + warp_row + 16 * m, S, half, lane);
-    }
-  }
+  load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
+    load_rows_half(rows, q_head, first_row + warp_row + 16 * m, S, half, lane);
+  });
 
   float acc_o[m_tiles][o_tiles][4] = {};
   float row_sum[m_tiles][2] = {};

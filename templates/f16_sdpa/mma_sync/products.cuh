@@ -7,7 +7,7 @@ __device__ __forceinline__ float (&eight_columns(float* acc, int n))[4] {
 
 // scores = q k^T. `load_query(fragment, m, step)` gives the operand of the m-th 16 rows.
 template <typename LoadQuery>
-__device__ __forceinline__ void multiply_qk(float (&scores)[m_tiles][score_registers], shared_address k_tile, int lane,
+__device__ __forceinline__ void multiply_qk(Scores (&scores)[m_tiles], shared_address k_tile, int lane,
                                             LoadQuery load_query) {
   const shared_address start = key_start(k_tile, lane);
 #pragma unroll
@@ -41,8 +41,8 @@ __device__ __forceinline__ void add_row_sum(float (&row_sum)[2], const u32 (&wei
 //% end
 
 // acc_o += weights v.
-__device__ __forceinline__ void multiply_pv(float (&acc_o)[m_tiles][o_registers], float (&row_sum)[m_tiles][2],
-                                            const u32 (&weights)[m_tiles][score_registers / 2], shared_address v_tile,
+__device__ __forceinline__ void multiply_pv(Accumulators (&acc_o)[m_tiles], float (&row_sum)[m_tiles][2],
+                                            const Weights (&weights)[m_tiles], shared_address v_tile,
                                             int lane) {
   const shared_address start = value_start(v_tile, lane);
 #pragma unroll

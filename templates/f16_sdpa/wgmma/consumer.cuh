@@ -27,11 +27,7 @@ __device__ __forceinline__ void load_query(u32 (&query)[head_dim / 4], shared_ad
 // scores.
 __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMap& o_map, const half_bits* q,
                                         const Output& output, float scale) {
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32 % 4;
-  const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);  // the compiler sees that a warp has one only
-  const int group = groups == 1 ? 0 : warpgroup / row_warpgroups;
-  const int row_part = row_warpgroups == 1 ? 0 : warpgroup % row_warpgroups;
+//% include "include/attention/warpgroup_place.cuh"
   const int S = output.S;
 
   RingPlace<stages> place;
@@ -130,23 +126,9 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
 
     row_sum[0] = quad_sum(row_sum[0]);
     row_sum[1] = quad_sum(row_sum[1]);
-//% if merges
-    sync_at(1 + group, 128 * row_warpgroups);  // the group is done with its tiles: their room serves its partial rows
-    leave_partial_rows(smem.group(group), row_part * 64 + warp * 16, acc_o, row_max, row_sum, lane);
-//%   if split_over_cluster
-    sync_cluster();
-//%   else
-    sync_at(consumers_barrier, consumer_threads);
-//%   end
-    merge_rows(smem.group(0), output, work);
-//%   if split_over_cluster
-    sync_cluster();  // until nobody reads this CTA's rows
-//%   end
-//% elif epilogue == 'tma'
-    stage_rows(smem, o_map, output, work, row_part, acc_o, row_sum, lane);
-//% else
-    store_rows(output, work, first_row + warp * 16, acc_o, row_max, row_sum, lane);
-//% end
+//% let output = 'output'
+//% let o_map = 'o_map'
+//% include "include/attention/finish_rows.cuh"
   });
 //% if epilogue == 'tma'
   if (threadIdx.x % 128 == 0) wait_for_stores();

@@ -83,7 +83,10 @@ constexpr int staging_barrier = groups + 4;      // of the first row warpgroup; 
 
 //% include "f16_sdpa/softmax.cuh"
 
-//% include "shared_memory.cuh"
+//% let has_operands = false
+//% let k_bytes = tile_bytes
+//% let v_bytes = tile_bytes
+//% include "include/attention/shared_memory.cuh"
 
 //% let works_in_pairs = true
 //% include "include/attention/work.cuh"

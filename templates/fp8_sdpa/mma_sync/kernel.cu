@@ -107,19 +107,19 @@ __device__ __forceinline__ void follow_tile_max(float (&row_max)[2], const float
   }
 }
 
+// Whether 16 rows follow their tile's maximum.
 //% slot rescale
 
-//% if copy != 'direct'
-// Waits for the other warps of a group, and makes what they wrote to shared memory visible.
-__device__ __forceinline__ void sync_group(int group) {
-//% if warps_q == 1
-  __syncwarp();
-//% elif warps_k == 1
-  __syncthreads();
-//% else
-  asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(group_threads) : "memory");
-//% end
+__device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2], const float (&tile_max)[m_tiles][2],
+                                              float (&row_sum)[m_tiles][2], float (&acc_o)[m_tiles][o_tiles][4]) {
+#pragma unroll
+  for (int m = 0; m < m_tiles; ++m) {
+    if (follows(row_max[m], tile_max[m])) follow_tile_max(row_max[m], tile_max[m], row_sum[m], acc_o[m]);
+  }
 }
+
+//% if copy != 'direct'
+//% include "include/attention/sync_group.cuh"
 
 //% include "include/tiles.cuh"
 
@@ -132,6 +132,25 @@ __device__ __forceinline__ void sync_group(int group) {
 
 //% include "scores.cuh"
 
+//% probe
+// Calls `body` for each of the warp's scores that counts, the i-th of tile n of the m-th 16 rows, with its row and key.
+template <typename Body>
+__device__ __forceinline__ void for_each_score(int warp_first_row, int first_key, int S, int lane, const Body& body) {
+#pragma unroll
+  for (int m = 0; m < m_tiles; ++m) {
+#pragma unroll
+    for (int n = 0; n < key_tiles; ++n) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = warp_first_row + 16 * m + i / 2 * 8 + lane / 4;
+        const int key = first_key + key_at(8 * n + 2 * (lane % 4) + i % 2);
+        if (row < S && key < ${mask == 'causal' ? 'row + 1' : 'S'}) body(m, n, i, row, key);
+      }
+    }
+  }
+}
+
+//% end
 //% if v_layout == 'transposed'
 // Of each 16 rows, pairs go to the first eight and to the other eight in turn.
 struct DealtInPairs {
@@ -290,13 +309,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 
 //% if q_operand == 'global'
   RowsHalf query[halves][m_tiles];
-#pragma unroll
-  for (int half = 0; half < halves; ++half) {
-#pragma unroll
-    for (int m = 0; m < m_tiles; ++m) {
-      load_rows_half(query[half][m], q_head, first_row + warp_row + 16 * m, S, half, lane);
-    }
-  }
+  load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
+    load_rows_half(rows, q_head, first_row + warp_row + 16 * m, S, half, lane);
+  });
 //% else
 //%   if copy == 'cp_async'
   wait_for_copies<stages * tile_groups>();
@@ -304,11 +319,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
   __syncthreads();
 //%   if q_operand == 'registers'
   RowsHalf query[halves][m_tiles];
-#pragma unroll
-  for (int half = 0; half < halves; ++half) {
-#pragma unroll
-    for (int m = 0; m < m_tiles; ++m) load_rows_half(query[half][m], smem, warp_row + 16 * m, half, lane);
-  }
+  load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
+    load_rows_half(rows, smem, warp_row + 16 * m, half, lane);
+  });
 //%   end
 //% end
 
@@ -390,23 +403,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //% end
     if (keys_left < tile_k) mask_scores(scores, keys_left, lane);
 //% probe
-#pragma unroll
-    for (int m = 0; m < m_tiles; ++m) {
-#pragma unroll
-      for (int n = 0; n < key_tiles; ++n) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int row = first_row + warp_row + 16 * m + i / 2 * 8 + lane / 4;
-          const int key = first_key + key_at(8 * n + 2 * (lane % 4) + i % 2);
-//%   if mask == 'causal'
-          if (row >= S || key > row) continue;
-//%   else
-          if (row >= S || key >= S) continue;
-//%   end
-          probe_scores[((long long)head * S + row) * S + key] = scores[m][n][i] * scale * score_unit;
-        }
-      }
-    }
+    for_each_score(first_row + warp_row, first_key, S, lane, [&](int m, int n, int i, int row, int key) {
+      probe_scores[((long long)head * S + row) * S + key] = scores[m][n][i] * scale * score_unit;
+    });
 //% end
 
     float tile_max[m_tiles][2];
@@ -452,29 +451,15 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 //% end
 //% probe
 //%   if pv_math == 'f16'
-#pragma unroll
-    for (int m = 0; m < m_tiles; ++m) {
-#pragma unroll
-      for (int n = 0; n < key_tiles; ++n) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int row = first_row + warp_row + 16 * m + i / 2 * 8 + lane / 4;
-          const int key = first_key + key_at(8 * n + 2 * (lane % 4) + i % 2);
-//%     if mask == 'causal'
-          if (row >= S || key > row) continue;
-//%     else
-          if (row >= S || key >= S) continue;
-//%     end
-          float ignored = 0.0f;
-          const float first = scores[m][n][i / 2 * 2], second = scores[m][n][i / 2 * 2 + 1];
-          const f16x2 p = weights(first, second, scale, weight_offset(row_max[m][i / 2]), ignored);
-          const float weight = i % 2 == 0 ? first_of(p) : second_of(p);
-          // Of those that all but vanish only the scores are known.
-          probe_weights[((long long)head * S + row) * S + key] =
-              weight > 0.004f ? logf(weight) + row_max[m][i / 2] * score_unit : scores[m][n][i] * scale * score_unit;
-        }
-      }
-    }
+    for_each_score(first_row + warp_row, first_key, S, lane, [&](int m, int n, int i, int row, int key) {
+      float ignored = 0.0f;
+      const float first = scores[m][n][i / 2 * 2], second = scores[m][n][i / 2 * 2 + 1];
+      const f16x2 p = weights(first, second, scale, weight_offset(row_max[m][i / 2]), ignored);
+      const float weight = i % 2 == 0 ? first_of(p) : second_of(p);
+      // Of those that all but vanish only the scores are known.
+      probe_weights[((long long)head * S + row) * S + key] =
+          weight > 0.004f ? logf(weight) + row_max[m][i / 2] * score_unit : scores[m][n][i] * scale * score_unit;
+    });
 //%   end
 //% end
 //% if copy == 'direct' && prefetch && arrival == 'together'

@@ -1,10 +1,6 @@
 // A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles.
 __device__ __forceinline__ void consume(const SharedMemory& smem, const Arguments& arguments) {
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32 % 4;
-  const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);  // the compiler sees that a warp has one only
-  const int group = groups == 1 ? 0 : warpgroup / row_warpgroups;
-  const int row_part = row_warpgroups == 1 ? 0 : warpgroup % row_warpgroups;
+//% include "include/attention/warpgroup_place.cuh"
   const int S = arguments.S;
 
   RingPlace<stages> place;
@@ -158,23 +154,10 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% else
     const float row_sum[2] = {acc_o[${D / 2}], acc_o[${D / 2 + 2}]};  // the columns of ones
 //% end
-//% if merges
-    sync_at(1 + group, 128 * row_warpgroups);  // the group is done with its tiles: their room serves its partial rows
-    leave_partial_rows(smem.group(group), row_part * 64 + warp * 16, acc_o, row_max, row_sum, lane);
-//%   if split_over_cluster
-    sync_cluster();
-//%   else
-    sync_at(consumers_barrier, consumer_threads);
-//%   end
-    merge_rows(smem.group(0), arguments, work);
-//%   if split_over_cluster
-    sync_cluster();  // until nobody reads this CTA's rows
-//%   end
-//% elif epilogue == 'tma'
-    stage_rows(smem, arguments.o_map, arguments, work, row_part, acc_o, row_sum, lane);
-//% else
-    store_rows(arguments, work, work.first_row + row_part * 64 + warp * 16, acc_o, row_max, row_sum, lane);
-//% end
+    const int first_row = work.first_row + row_part * 64;
+//% let output = 'arguments'
+//% let o_map = 'arguments.o_map'
+//% include "include/attention/finish_rows.cuh"
   });
 //% if epilogue == 'tma'
   if (threadIdx.x % 128 == 0) wait_for_stores();

@@ -1,14 +1,25 @@
+// Every code stands for what decode() makes of it.
+struct PlainDecoder {
+  template <typename Code>
+  __device__ double query(Code code) const { return decode(code); }
+  template <typename Code>
+  __device__ double key(Code code) const { return decode(code); }
+  template <typename Code>
+  __device__ double value(Code code) const { return decode(code); }
+};
+
 // Element `thread` of softmax(scale q K^T) V for one query row, of which a block of D threads has an element each, in
 // double precision. Keys come in groups of D: thread t computes the score of key t of the group, then gathers `column`,
 // its column of the values, whose elements are `next_value` apart. The softmax is online: what was gathered shrinks
-// whenever a larger score turns up. gathered_weight: the weight that values are multiplied by, score[i].
-template <int D, typename Code>
+// whenever a larger score turns up. gathered_weight: the weight that values are multiplied by, score[i]. `decoder`
+// tells what codes of queries, keys and values stand for.
+template <int D, typename Code, typename Decoder = PlainDecoder>
 __device__ double attention(const Code* query_row, const Code* keys_of_head, const Code* column, long long next_value,
-                            int all_keys, double scale) {
+                            int all_keys, double scale, const Decoder& decoder = Decoder()) {
   __shared__ double query[D];
   __shared__ double score[D];
   const int thread = threadIdx.x;
-  query[thread] = decode(query_row[thread]);
+  query[thread] = decoder.query(query_row[thread]);
   __syncthreads();
 
   double row_max = 0;
@@ -19,7 +30,7 @@ __device__ double attention(const Code* query_row, const Code* keys_of_head, con
     if (thread < keys) {
       const Code* key = keys_of_head + (long long)(first_key + thread) * D;
       double dot = 0;
-      for (int d = 0; d < D; ++d) dot += query[d] * decode(key[d]);
+      for (int d = 0; d < D; ++d) dot += query[d] * decoder.key(key[d]);
       score[thread] = dot * scale;
     }
     __syncthreads();
@@ -38,7 +49,7 @@ __device__ double attention(const Code* query_row, const Code* keys_of_head, con
     gathered *= shrink;
     for (int i = 0; i < keys; ++i) {
       row_sum += score[i];
-      gathered += ${gathered_weight} * decode(column[(first_key + i) * next_value]);
+      gathered += ${gathered_weight} * decoder.value(column[(first_key + i) * next_value]);
     }
     __syncthreads();
   }

@@ -24,30 +24,13 @@
 //% end
 //% include "include/affine_codes.cuh"
 
-constexpr int head_dim = ${D};
-constexpr int tile_m = ${tile_m};                       // query rows of the CTA
-constexpr int tile_n = ${tile_n};                       // keys of one tile
-constexpr int warps_m = ${warps_m};
-constexpr int warps_n = ${warps_n};
-constexpr int walk = ${walk};                           // key tiles of the CTA
-constexpr int stages = ${stages};                       // key tiles in shared memory
-constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query rows of a warp
-constexpr int m_step = 16;                              // rows from one of these to the next
-constexpr int n_tiles = ${n_tiles};                     // tiles of 8 keys of a warp
-constexpr int threads = 32 * warps_m * warps_n;
+//% include "include/scores/sizes.cuh"
+constexpr int m_step = 16;                              // rows from one of the m_tiles to the next
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int row_bytes = ${row_bytes};
 constexpr int tile_bytes = ${tile_bytes};               // of a key tile in shared memory
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
-//% if dequant == 'table'
-typedef TableDecoder KeyDecoder;
-//% elif dequant == 'fma'
-typedef FmaDecoder KeyDecoder;
-//% elif dequant == 'raw'
-typedef RawDecoder KeyDecoder;
-//% else
-typedef BytesDecoder KeyDecoder;
-//% end
+typedef decoders::${dequant} KeyDecoder;
 
 //% include "include/tiles.cuh"
 
@@ -80,47 +63,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_qkt
     const unsigned char* __restrict__ q, const unsigned char* __restrict__ k, const float* __restrict__ q_scales,
     const float* __restrict__ k_scales, const unsigned char* __restrict__ q_zeros,
     const unsigned char* __restrict__ k_zeros, Score* __restrict__ s, int M, int N) {
-  extern __shared__ __align__(128) unsigned char smem_storage[];
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  const int warp_row = warp % warps_m * 16 * m_tiles;
-  const int warp_key = warp / warps_m * 8 * n_tiles;
-  const int head = blockIdx.z;
-//% if grid_order == 'keys_first'
-  const int first_row = blockIdx.y * tile_m;
-  const int first_tile = blockIdx.x * walk;
-//% else
-  const int first_row = blockIdx.x * tile_m;
-  const int first_tile = blockIdx.y * walk;
-//% end
-  const shared_address smem = shared_address_of(smem_storage);
-  const shared_address k_tiles = smem + q_bytes;
-  const shared_address staging = k_tiles + stages * tile_bytes;
+//% include "include/scores/start_copies.cuh"
   const shared_address table = staging + ${staging_bytes};
-
-//% if waits_for_launches
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
-  const unsigned char* q_head = q + (long long)head * M * head_dim;
-  const unsigned char* k_head = k + (long long)head * N * head_dim;
-  Score* s_head = s + (long long)head * M * N;
-  const int tiles = min(walk, (N + tile_n - 1) / tile_n - first_tile);
-
-//% if q_operand != 'global'
-  copy_tile<tile_m, threads>(smem, q_head, first_row, M, threadIdx.x);
-  commit_copies();
-//% end
-  // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same
-  // all the way.
-  const auto start_copy = [&](int i, int stage) {
-    if (i < tiles) {
-      copy_tile<tile_n, threads>(k_tiles + stage * tile_bytes, k_head, (first_tile + i) * tile_n, N, threadIdx.x);
-    }
-    commit_copies();
-  };
-#pragma unroll
-  for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
 
   const int k_zero = k_zeros[scale_index(head)];
   const BytesDecoder query_decoder(q_zeros[scale_index(head)]);

@@ -18,24 +18,9 @@
 //% end
 //% include "include/affine_codes.cuh"
 
-constexpr int head_dim = ${D};
-constexpr int tile_m = ${tile_m};                       // query rows of the CTA
-constexpr int tile_n = ${tile_n};                       // keys of one tile
-constexpr int warps_m = ${warps_m};
-constexpr int warps_n = ${warps_n};
-constexpr int walk = ${walk};                           // key tiles of the CTA
-constexpr int stages = ${stages};                       // tiles of codes in shared memory
-constexpr int m_tiles = ${m_tiles};                     // tiles of 16 query rows of a warp
-constexpr int n_tiles = ${n_tiles};                     // tiles of 16 keys of a warp
-constexpr int threads = 32 * warps_m * warps_n;
+//% include "include/scores/sizes.cuh"
 constexpr int tile_pitch = ${tile_pitch};                   // numbers from row to row of a tile
-//% if dequant == 'table'
-typedef TableDecoder KeyDecoder;
-//% elif dequant == 'fma'
-typedef FmaDecoder KeyDecoder;
-//% else
-typedef BytesDecoder KeyDecoder;
-//% end
+typedef decoders::${dequant} KeyDecoder;
 
 //% include "include/affine_wmma.cuh"
 

@@ -21,7 +21,7 @@ __device__ __forceinline__ void add_row_sum(float (&row_sum)[2], const f16x2 (&w
 // even column and of the odd one behind it. Of each 16 columns, the even ones are those of one product and the odd ones
 // those of the other.
 __device__ __forceinline__ void multiply_pv(Accumulators (&acc_o)[m_tiles], float (&row_sum)[m_tiles][2],
-                                            const f16x2 (&weights)[m_tiles][n_tiles / 2][4], shared_address v_tile,
+                                            const Weights (&weights)[m_tiles], shared_address v_tile,
                                             const ValueDecoder& decoder, int lane) {
 #pragma unroll
   for (int step = 0; step < tile_k / 16; ++step) {

@@ -31,24 +31,8 @@ constexpr int threads = ${threads};
 constexpr int stages = ${stages};                  // tiles of codes in shared memory
 constexpr int code_bytes = tile_k * head_dim;   // of a tile of keys or values
 constexpr int tile_pitch = ${tile_pitch};             // numbers from row to row of a tile
-//% if key_dequant == 'table'
-typedef TableDecoder KeyDecoder;
-//% elif key_dequant == 'fma'
-typedef FmaDecoder KeyDecoder;
-//% elif key_dequant == 'raw'
-typedef RawDecoder KeyDecoder;
-//% else
-typedef BytesDecoder KeyDecoder;
-//% end
-//% if value_dequant == 'table'
-typedef TableDecoder ValueDecoder;
-//% elif value_dequant == 'fma'
-typedef FmaDecoder ValueDecoder;
-//% elif value_dequant == 'raw'
-typedef RawDecoder ValueDecoder;
-//% else
-typedef BytesDecoder ValueDecoder;
-//% end
+
+//% include "sim_fp8_sdpa/decoders.cuh"
 
 //% include "include/affine_wmma.cuh"
 
@@ -62,20 +46,28 @@ typedef BytesDecoder ValueDecoder;
 typedef wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> KeyOperand;
 typedef wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> ValueOperand;
 
+// sums[n] += rows x columns_at(n), a step of 16 depths.
+template <typename Columns, int length, typename ColumnsAt>
+__device__ __forceinline__ void multiply_step(Sums (&sums)[length], const __half* rows, int pitch,
+                                              const ColumnsAt& columns_at) {
+  RowOperand row_operand;
+  wmma::load_matrix_sync(row_operand, rows, pitch);
+#pragma unroll
+  for (int n = 0; n < length; ++n) {
+    Columns columns;
+    wmma::load_matrix_sync(columns, columns_at(n), tile_pitch);
+    wmma::mma_sync(sums[n], row_operand, columns, sums[n]);
+  }
+}
+
 __device__ __forceinline__ void multiply_qk(float* scores, const __half* query, const __half* k_tile) {
   Sums sums[tile_k / 16];
 #pragma unroll
   for (int n = 0; n < tile_k / 16; ++n) wmma::fill_fragment(sums[n], 0.0f);
 #pragma unroll
   for (int step = 0; step < head_dim / 16; ++step) {
-    RowOperand rows;
-    wmma::load_matrix_sync(rows, query + 16 * step, tile_pitch);
-#pragma unroll
-    for (int n = 0; n < tile_k / 16; ++n) {
-      KeyOperand keys;
-      wmma::load_matrix_sync(keys, k_tile + 16 * n * tile_pitch + 16 * step, tile_pitch);
-      wmma::mma_sync(sums[n], rows, keys, sums[n]);
-    }
+    multiply_step<KeyOperand>(sums, query + 16 * step, tile_pitch,
+                              [&](int n) { return k_tile + 16 * n * tile_pitch + 16 * step; });
   }
 #pragma unroll
   for (int n = 0; n < tile_k / 16; ++n) {
@@ -87,14 +79,8 @@ __device__ __forceinline__ void multiply_pv(Sums (&acc_o)[head_dim / 16], const 
                                             const __half* v_tile) {
 #pragma unroll 1  // else the compiler loads the fragments of many steps ahead, and spills
   for (int step = 0; step < tile_k / 16; ++step) {
-    RowOperand rows;
-    wmma::load_matrix_sync(rows, weights + 16 * step, weight_pitch);
-#pragma unroll
-    for (int part = 0; part < head_dim / 16; ++part) {
-      ValueOperand values;
-      wmma::load_matrix_sync(values, v_tile + 16 * step * tile_pitch + 16 * part, tile_pitch);
-      wmma::mma_sync(acc_o[part], rows, values, acc_o[part]);
-    }
+    multiply_step<ValueOperand>(acc_o, weights + 16 * step, weight_pitch,
+                                [&](int part) { return v_tile + 16 * step * tile_pitch + 16 * part; });
   }
 }
 
@@ -117,7 +103,6 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
   const WarpMemory memory(warp_memory + threadIdx.x / 32 * ${warp_bytes});
   const RowsOfElements elements(memory.scores, lane);
   const Output output = {o, partial_o, partial_statistics, M, heads};
-  constexpr float log2_e = 1.4426950408889634f;
 
 //% if waits_for_launches
   wait_for_launch_ahead();
@@ -126,9 +111,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
   for_each_work(M, N, heads, [&](const Work& work) {
     const unsigned char* k_head = k + (long long)work.head * N * head_dim;
     const unsigned char* v_head = v + (long long)work.head * N * head_dim;
-    const int first_tile = first_tile_of(work, 0);
-    const int tiles = work.tiles > first_tile ? (work.tiles - first_tile + tile_step - 1) / tile_step : 0;
-    const auto first_key = [&](int i) { return first_key_of(first_tile + i * tile_step, work); };
+    constexpr int group = 0;
+//% include "include/attention/group_tiles.cuh"
 //% if copy == 'cp_async'
     // Groups are closed for tiles past the last too, so that counting them is the same all the way.
     const auto start_copy = [&](int i) {
@@ -144,20 +128,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
     for (int i = 0; i < stages; ++i) start_copy(i);
 //% end
 
-    const int index = scale_index(work.head);
-    const float scale = q_scales[index] * k_scales[index] * softmax_scale * log2_e * KeyDecoder::unit;  // to octaves
-    const BytesDecoder query_decoder(q_zeros[index]);
-    const KeyDecoder key_decoder(k_zeros[index], k_table);
-    const ValueDecoder value_decoder(v_zeros[index], v_table);
-    const ValueScale value_scale(v_scales, v_zeros, work.head);
+//% include "sim_fp8_sdpa/decode_head.cuh"
     decode_tile<tile_q>(q_tile, q + ((long long)work.head * M + work.first_row) * head_dim, M - work.first_row,
                         query_decoder);
-//% if key_dequant == 'table'
-    fill_table<threads>(k_table, k_zeros[index], threadIdx.x);
-//% end
-//% if value_dequant == 'table'
-    fill_table<threads>(v_table, v_zeros[index], threadIdx.x);
-//% end
+    fill_tables(k_table, k_zeros[index], v_table, v_zeros[index]);
 
     Sums acc_o[head_dim / 16];
 #pragma unroll

@@ -6,31 +6,8 @@
 constexpr int epilogue_panels = ${epilogue_panels};
 constexpr int panel_columns = ${panel_columns};
 
-__device__ __forceinline__ void stage_panel(shared_address panel, const float* scores, float scale) {
-  const int lane = threadIdx.x % 32;
-  const int warp_row = threadIdx.x / 32 % 4 * 16;
-//% if out == 'f16'
-  // Sums lie as stmatrix takes them: of each 16 keys, matrix 2 half + r is eight keys of eight rows.
-#pragma unroll
-  for (int part = 0; part < panel_columns / 16; ++part) {
-    const float* sixteen = scores + 8 * part;
-    store_matrices(panel + xor_offset<128>(warp_row + lane % 16, 2 * part + lane / 16),
-                   f16x2_from_f32(sixteen[0] * scale, sixteen[1] * scale),
-                   f16x2_from_f32(sixteen[2] * scale, sixteen[3] * scale),
-                   f16x2_from_f32(sixteen[4] * scale, sixteen[5] * scale),
-                   f16x2_from_f32(sixteen[6] * scale, sixteen[7] * scale));
-  }
-//% else
-#pragma unroll
-  for (int part = 0; part < panel_columns / 8; ++part) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      store_shared(panel + xor_offset<128>(warp_row + 8 * r + lane / 4, 2 * part + lane % 4 / 2) + lane % 2 * 8,
-                   make_float2(scores[4 * part + 2 * r] * scale, scores[4 * part + 2 * r + 1] * scale));
-    }
-  }
-//% end
-}
+//% let panel_dtype = out
+//% include "include/staged_panel.cuh"
 
 __device__ __forceinline__ void store_panels(const TensorMap& s_map, shared_address staging,
                                              const float (&scores)[m_tiles][n_tiles][4], float scale, int first_row,

@@ -1,17 +1,25 @@
-// Shared memory: query tile | of each group: stages x key tile, stages x value tile | output tile | barriers. A group
-// leaves its partial rows where its tiles were.
+// Shared memory: query tile | of each group: stages x key tile, stages x value tile
+//% if has_operands
+// (as it arrives), stages x value operand (as the second product reads it)
+//% end
+// | output tile | barriers. A group leaves its partial rows where its tiles were.
 
-enum Event { keys_full, keys_free, values_full, values_free, events };
+enum Event { keys_full, keys_free, values_full, values_free, ${has_operands ? 'operand_full, operand_free, ' : ''}events };
 
 struct SharedMemory {
   shared_address start;
 
   __device__ __forceinline__ shared_address query() const { return start; }
   __device__ __forceinline__ shared_address group(int group) const { return start + ${q_bytes} + group * group_bytes; }
-  __device__ __forceinline__ shared_address keys(int g, int stage) const { return group(g) + stage * ${tile_bytes}; }
+  __device__ __forceinline__ shared_address keys(int g, int stage) const { return group(g) + stage * ${k_bytes}; }
   __device__ __forceinline__ shared_address values(int g, int stage) const {
-    return group(g) + ${stages * tile_bytes} + stage * ${tile_bytes};
+    return group(g) + ${stages * k_bytes} + stage * ${v_bytes};
   }
+//% if has_operands
+  __device__ __forceinline__ shared_address value_operand(int g, int stage) const {
+    return group(g) + ${stages * (k_bytes + v_bytes)} + stage * ${operand_bytes};
+  }
+//% end
   __device__ __forceinline__ shared_address output() const { return start + ${q_bytes + warpgroups_k * group_bytes}; }
   __device__ __forceinline__ shared_address barrier(Event event, int group, int stage) const {
     return output() + ${o_bytes} + 8 * ((event * groups + group) * stages + stage);
@@ -28,8 +36,19 @@ __device__ __forceinline__ void init_barriers(const SharedMemory& smem) {
     for (int stage = 0; stage < stages; ++stage) {
       init_barrier(smem.barrier(keys_full, group, stage), 1);
       init_barrier(smem.barrier(keys_free, group, stage), group_warps);
+//% if !has_operands
       init_barrier(smem.barrier(values_full, group, stage), 1);
       init_barrier(smem.barrier(values_free, group, stage), group_warps);
+//% else
+//%   if preparing_warps > 0
+      init_barrier(smem.barrier(values_full, group, stage), 1);
+      init_barrier(smem.barrier(values_free, group, stage), preparing_warps);
+      init_barrier(smem.barrier(operand_full, group, stage), preparing_warps);
+//%   else
+      init_barrier(smem.barrier(operand_full, group, stage), 1);
+//%   end
+      init_barrier(smem.barrier(operand_free, group, stage), group_warps);
+//% end
     }
   }
   publish_barriers();
