@@ -16,7 +16,7 @@ using Catch::Matchers::MessageMatches;
 namespace {
 
 /// A GPU with a program of the kernels "first" and "second".
-struct Opened {
+struct ProfiledGpu {
   test::FakeGpu gpu;
   test::FakeCupti cupti;
   std::string why_no_cupti;
@@ -24,7 +24,7 @@ struct Opened {
   std::unique_ptr<Module> module;
   Plan plan;
 
-  Opened() {
+  ProfiledGpu() {
     gpu.kernels["first"] = gpu.kernels["second"] = {};
     const auto load = [this](std::string* why_not) {
       if (why_no_cupti.empty()) return cupti.functions();
@@ -54,7 +54,7 @@ struct Opened {
 }  // namespace
 
 TEST_CASE("every launch of a call has its counters, by their metrics") {
-  Opened opened;
+  ProfiledGpu opened;
   const std::vector<LaunchProfile> launches = opened.profile();
   REQUIRE(launches.size() == 2);
   CHECK(launches[0].kernel == "first");
@@ -68,7 +68,7 @@ TEST_CASE("every launch of a call has its counters, by their metrics") {
 }
 
 TEST_CASE("a profiler is disabled after each call and closed with the device") {
-  Opened opened;
+  ProfiledGpu opened;
   opened.profile();
   opened.profile();
   CHECK(opened.cupti.enabled == 0);
@@ -79,7 +79,7 @@ TEST_CASE("a profiler is disabled after each call and closed with the device") {
 }
 
 TEST_CASE("a counter that the GPU lacks or cannot compute is left out") {
-  Opened opened;
+  ProfiledGpu opened;
   opened.cupti.unknown_metric = stall_metric("gmma");
   opened.cupti.value_of_first = std::numeric_limits<double>::quiet_NaN();
   const std::vector<LaunchProfile> launches = opened.profile();
@@ -89,7 +89,7 @@ TEST_CASE("a counter that the GPU lacks or cannot compute is left out") {
 }
 
 TEST_CASE("without the permission to read counters the remedy is named") {
-  Opened opened;
+  ProfiledGpu opened;
   opened.cupti.on_enable = CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
   std::optional<Failure> failure;
   CHECK_THROWS_MATCHES(
@@ -101,7 +101,7 @@ TEST_CASE("without the permission to read counters the remedy is named") {
 }
 
 TEST_CASE("a machine without CUPTI says so") {
-  Opened opened;
+  ProfiledGpu opened;
   opened.why_no_cupti = "no hardware counters: libcupti.so not found";
   std::optional<Failure> failure;
   CHECK_THROWS_MATCHES(opened.profile(failure), Error, MessageMatches(ContainsSubstring("libcupti.so not found")));
@@ -109,7 +109,7 @@ TEST_CASE("a machine without CUPTI says so") {
 }
 
 TEST_CASE("a kernel that faults is the candidate's failure and is not counted") {
-  Opened opened;
+  ProfiledGpu opened;
   opened.gpu.kernels["second"].fault = CUDA_ERROR_ILLEGAL_ADDRESS;
   std::optional<Failure> failure;
   CHECK(opened.profile(failure).empty());
@@ -119,7 +119,7 @@ TEST_CASE("a kernel that faults is the candidate's failure and is not counted") 
 }
 
 TEST_CASE("launches that CUPTI does not see are an error of the machine") {
-  Opened opened;
+  ProfiledGpu opened;
   opened.cupti.missed_ranges = 1;
   std::optional<Failure> failure;
   CHECK_THROWS_MATCHES(opened.profile(failure), Error, MessageMatches(ContainsSubstring("CUPTI saw 1 of 2 launches")));

@@ -75,7 +75,7 @@ TEST_CASE("a program for another GPU is refused when it is loaded, as a driver d
   REQUIRE(refused);
   CHECK(refused->verdict == Verdict::launch_failed);
   CHECK(refused->reason ==
-        "the program was compiled for sm_90a, which NVIDIA A100 SXM 80 GB (virtual) (sm_80) does not run");
+        "the program was compiled for sm_90a, which NVIDIA A100-SXM4-80GB (virtual) (sm_80) does not run");
 }
 
 TEST_CASE("the facts of each model are complete and consistent") {

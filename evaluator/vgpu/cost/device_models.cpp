@@ -53,7 +53,7 @@ constexpr DeviceModel h200() {
 constexpr DeviceModel h100() {
   DeviceModel model = hopper();
   model.name = "h100";
-  model.title = "NVIDIA H100 SXM";
+  model.title = "NVIDIA H100 80GB HBM3";
   model.memory_bytes = 80 * 1000 * 1000 * 1000LL;
   model.l2_bytes = 50 * kMiB;
   model.memory_gbytes_per_s = 3350;
@@ -64,7 +64,7 @@ constexpr DeviceModel h100() {
 constexpr DeviceModel a100() {
   DeviceModel model;
   model.name = "a100";
-  model.title = "NVIDIA A100 SXM 80 GB";
+  model.title = "NVIDIA A100-SXM4-80GB";
   model.arch = "sm_80";
   model.sm = 80;
   model.sm_count = 108;

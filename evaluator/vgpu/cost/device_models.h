@@ -74,7 +74,7 @@ struct Latencies {
 
 struct DeviceModel {
   std::string_view name;   ///< "h200"
-  std::string_view title;  ///< "NVIDIA H200"
+  std::string_view title;  ///< As the driver names the GPU: "NVIDIA H200". Searches find its model by it.
   std::string_view arch;   ///< The architecture that NVRTC compiles for.
   int sm = 0;              ///< Compute capability times ten; its limits are in engine/device/launch_rules.h.
   int sm_count = 0;
