@@ -31,7 +31,7 @@ def run(*command, **options):
 
 def read_ncu(program, kernel, metrics):
     text = run("ncu", "--csv", "--page", "raw", "--print-units", "base", "--cache-control", "none", "--clock-control",
-               "none", "-k", f"regex:(^|::){kernel}(_[A-Z]+[0-9]+)*$", "--launch-skip", "1", "--launch-count", "1", "--metrics",
+               "none", "-k", f"regex:(^|::){kernel}(_[A-Z]+[0-9]+)*$", "--launch-count", "1", "--metrics",
                ",".join(metrics), program, "check")
     if '"ID"' not in text:
         sys.exit(f"ncu counted no launch of {kernel}:\n{text[-2000:]}")
