@@ -45,12 +45,13 @@ struct ProfiledKernel {
   Claim claim;
   std::uint64_t salt = 0;
   std::optional<CandidateId> id;  ///< Of a stored candidate.
+  Profiles measured;              ///< What was read of it before.
 };
 
 struct Profiled {
   std::string origin;
   std::string task;
-  DeviceInfo device;
+  std::string device, device_name;
   Profiles profiles;  ///< Measured ones, modelled ones, or both.
 };
 
@@ -59,7 +60,7 @@ struct Profiled {
 std::vector<ProfiledKernel> profiled_kernels(const ProfileRequest& request) {
   if (!is_candidate_id(request.subject)) {
     std::vector<ProfiledKernel> kernels;
-    for (Claim& claim : exported_claims(request.subject)) kernels.push_back({std::move(claim), fresh_salt(), {}});
+    for (Claim& claim : exported_claims(request.subject)) kernels.push_back({std::move(claim), fresh_salt(), {}, {}});
     return kernels;
   }
   const CandidateId id = parse_id("candidate", request.subject);
@@ -67,20 +68,18 @@ std::vector<ProfiledKernel> profiled_kernels(const ProfileRequest& request) {
   if (!was_built(restored.row.evaluation.verdict))
     throw usage_error(fmt::format("candidate {} has no kernel to profile: it is {} ({})", id,
                                   name_of(restored.row.evaluation.verdict), restored.row.evaluation.reason));
-  return {{claim_of(restored), restored.row.evaluation.salt, id}};
+  Profiles measured = restored.row.evaluation.profiles;
+  std::erase_if(measured, [](const Profile& profile) { return profile.modelled; });
+  return {{claim_of(restored), restored.row.evaluation.salt, id, std::move(measured)}};
 }
 
-/// The device that was asked for, else the claim's own or one of its model, else the virtual GPU like it.
-DeviceInfo profiling_device(const Claim& claim, const std::string& asked) {
+/// The device that was asked for, else the claim's own or one of its model. Empty: this machine has none.
+std::optional<DeviceInfo> profiling_device(const Claim& claim, const std::string& asked) {
   if (!asked.empty()) return find_device(asked);
-  if (const std::optional<FoundDevice> found = find_again(claim.device)) {
-    if (const std::string notice = notice_of(*found, claim.device); !notice.empty()) write_to_stderr(notice + "\n");
-    return found->device;
-  }
-  const DeviceInfo like = resolve_device(virtual_gpu_like(claim.device.name));
-  write_to_stderr(
-      fmt::format("this machine has no {}: the counters are modelled, those of {}\n", claim.device.name, like.id));
-  return like;
+  const std::optional<FoundDevice> found = find_again(claim.device);
+  if (!found) return std::nullopt;
+  if (const std::string notice = notice_of(*found, claim.device); !notice.empty()) write_to_stderr(notice + "\n");
+  return found->device;
 }
 
 Profiles read_counters(const ProfiledKernel& kernel, const DeviceInfo& device, const Target& target) {
@@ -99,30 +98,52 @@ Profiles read_counters(const ProfiledKernel& kernel, const DeviceInfo& device, c
   return std::get<Profiles>(std::move(result));
 }
 
-/// Measured where the device has counters that may be read; modelled where a virtual GPU is like the device.
+/// Empty, with the reason on stderr, where they may not be read.
+Profiles measured_counters(const ProfiledKernel& kernel, const DeviceInfo& device, const Target& target) {
+  try {
+    return read_counters(kernel, device, target);
+  } catch (const Error& error) {
+    if (error.fault() == Fault::usage) throw;
+    write_to_stderr(fmt::format("{}\n", error.what()));
+    return {};
+  }
+}
+
+/// Of the shapes that are wanted, those that were read before.
+Profiles kept_counters(const ProfiledKernel& kernel, const Target& target) {
+  const DeviceRecord& device = kernel.claim.device;
+  Profiles kept = kernel.measured;
+  std::erase_if(kept, [&](const Profile& one) {
+    return std::ranges::find(target.timed, one.shape, &Shape::name) == target.timed.end();
+  });
+  write_to_stderr(fmt::format("this machine has no {}: {}\n", device.name,
+                              kept.empty() ? "the counters are modelled" : "what is measured was read before"));
+  return kept;
+}
+
+/// Measured where there are counters that may be read, or were read before; modelled where a virtual GPU is like the
+/// device.
 Profiled profile(const ProfiledKernel& kernel, const ProfileRequest& request) {
   const Claim& claim = kernel.claim;
-  const DeviceInfo device = profiling_device(claim, request.device);
   Target target = claim.target;
   if (!request.shapes.empty())
     target = make_target(claim.task, claim.device.kind, parse_shapes(claim.task, request.shapes), target.options,
                          target.objective);
   target.validated = target.timed;
-  Profiled profiled{claim.origin, claim.task.name, device, {}};
-  std::optional<std::string> model = device.id;
-  if (!kind_named(device.kind).modelled) {
-    try {
-      profiled.profiles = read_counters(kernel, device, target);
-    } catch (const Error& error) {
-      if (error.fault() == Fault::usage) throw;
-      write_to_stderr(fmt::format("{}\n", error.what()));
-    }
-    model = find_virtual_gpu_like(device.name);
-  }
+  const std::optional<DeviceInfo> here = profiling_device(claim, request.device);
+  Profiled profiled{
+      claim.origin, claim.task.name, here ? here->id : claim.device.id, here ? here->name : claim.device.name, {}};
+  std::optional<std::string> model = find_virtual_gpu_like(profiled.device_name);
+  if (!here)
+    profiled.profiles = kept_counters(kernel, target);
+  else if (kind_named(here->kind).modelled)
+    model = here->id;
+  else
+    profiled.profiles = measured_counters(kernel, *here, target);
   if (model)
     std::ranges::move(read_counters(kernel, resolve_device(*model), target), std::back_inserter(profiled.profiles));
   if (profiled.profiles.empty())
-    throw machine_error(fmt::format("{} has no counters, and no virtual GPU is like it", device.id));
+    throw machine_error(fmt::format("{} has no counters, and no virtual GPU is like it", profiled.device_name));
   return profiled;
 }
 
@@ -137,8 +158,8 @@ void store_profiles(const ProfileRequest& request, CandidateId id, const Profile
 std::string profiled_text(const Profiled& profiled, const Terminal& terminal) {
   std::string text;
   for (const ShapeProfile& shape : by_shape(profiled.profiles))
-    text += fmt::format("{}: {} at {} on {} ({})\n{}", profiled.origin, profiled.task, shape.shape, profiled.device.id,
-                        profiled.device.name, profile_text(shape, terminal));
+    text += fmt::format("{}: {} at {} on {} ({})\n{}", profiled.origin, profiled.task, shape.shape, profiled.device,
+                        profiled.device_name, profile_text(shape, terminal));
   return text;
 }
 
@@ -148,7 +169,7 @@ std::string profiled_document(const std::vector<Profiled>& all) {
   for (const Profiled& profiled : all)
     json["kernels"].push_back({{"origin", profiled.origin},
                                {"task", profiled.task},
-                               {"device", device_json(profiled.device)},
+                               {"device", {{"id", profiled.device}, {"name", profiled.device_name}}},
                                {"shapes", profiles_json(profiled.profiles)}});
   return json_text(json);
 }

@@ -40,11 +40,12 @@ constexpr std::array<char, 3> kAxisLetters = {'x', 'y', 'z'};
 
 /// Words of CUDA C++ that a kernel is likely to have: as macros they would change what it says.
 constexpr std::array kKeywords = {
-    "auto",   "bool",    "break",    "case",     "char",   "class",    "const",    "constexpr", "continue", "default",
-    "do",     "double",  "else",     "enum",     "extern", "false",    "float",    "for",       "goto",     "if",
-    "inline", "int",     "long",     "namespace", "new",   "nullptr",  "operator", "return",    "short",    "signed",
-    "sizeof", "static",  "struct",   "switch",   "template", "this",   "true",     "typedef",   "typename", "union",
-    "unsigned", "using", "void",     "volatile", "while",  "threadIdx", "blockIdx", "blockDim", "gridDim",  "warpSize"};
+    "auto",      "bool",     "break",    "case",    "char",     "class",     "const",  "constexpr", "continue",
+    "default",   "do",       "double",   "else",    "enum",     "extern",    "false",  "float",     "for",
+    "goto",      "if",       "inline",   "int",     "long",     "namespace", "new",    "nullptr",   "operator",
+    "return",    "short",    "signed",   "sizeof",  "static",   "struct",    "switch", "template",  "this",
+    "true",      "typedef",  "typename", "union",   "unsigned", "using",     "void",   "volatile",  "while",
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"};
 
 std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);

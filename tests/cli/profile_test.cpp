@@ -50,7 +50,7 @@ TEST_CASE("a profile as JSON has the counters, the warp states and what bounds e
   const auto profile = bench.json({"profile", best(bench)});
   const auto& kernel = profile["kernels"][0];
   CHECK(kernel["task"] == "toy");
-  CHECK(kernel["device"]["kind"] == "vgpu");
+  CHECK(kernel["device"]["id"] == "vgpu:h200");
   const auto& launch = kernel["shapes"][0]["launches"][0];
   const auto& modelled = launch["modelled"];
   CHECK(modelled["counters"][kBusy].get<double>() >= 0);
