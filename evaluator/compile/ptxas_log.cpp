@@ -34,12 +34,6 @@ int number_before(std::string_view line, std::string_view unit) {
   return number_in<int>(line.substr(begin, end - begin)).value_or(0);
 }
 
-std::string_view trimmed(std::string_view line) {
-  const std::size_t begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
-}
-
 bool is_error(std::string_view line) {
   // The front end writes "error:", ptxas "error   :" and "fatal   :".
   return contains(line, "error:") || contains(line, "error   :") || contains(line, "fatal   :") ||
@@ -96,8 +90,8 @@ std::string repeatable_log(std::string_view log) {
 std::string first_error(std::string_view log) {
   std::string_view first, error;
   for_each_line(log, [&](std::string_view line) {
-    if (first.empty()) first = trimmed(line);
-    if (is_error(line)) error = trimmed(line);
+    if (first.empty()) first = trim(line);
+    if (is_error(line)) error = trim(line);
     return error.empty();
   });
   if (!error.empty()) return std::string(error);
@@ -114,7 +108,7 @@ std::string first_error(std::string_view log) {
 std::optional<std::string> performance_warning(std::string_view log) {
   std::optional<std::string> found;
   for_each_line(log, [&](std::string_view line) {
-    if (contains(line, "Potential Performance Loss")) found = std::string(trimmed(line));
+    if (contains(line, "Potential Performance Loss")) found = std::string(trim(line));
     return !found;
   });
   return found;

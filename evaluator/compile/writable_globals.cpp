@@ -7,7 +7,12 @@
 namespace evo {
 namespace {
 
-using namespace ptx_text;
+using ptx_text::instruction_of;
+using ptx_text::is_blank;
+using ptx_text::is_name_character;
+using ptx_text::statements;
+using ptx_text::trimmed;
+using ptx_text::without_remarks;
 
 /// What follows the state space of variables in global memory; empty where a statement declares none. In an instruction
 /// ".global" adjoins what is before it, and ".ptr .global" is where a parameter points.
