@@ -71,7 +71,7 @@ TEST_CASE("an exported file can be profiled, also on another device") {
   CHECK(there["kernels"][0]["device"]["id"] == "vgpu:h100");
 }
 
-TEST_CASE("--profile reads the counters of every n-th candidate and of the elites") {
+TEST_CASE("a run with --profile reads the counters of every n-th candidate and of the elites") {
   const Bench bench;
   search(bench, {"--profile", "2"});
   const auto outcomes = bench.json({"runs", "1"})["runs"][0]["outcomes"];
