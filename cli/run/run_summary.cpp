@@ -22,9 +22,22 @@ std::string database_argument(const std::string& database) {
 
 std::string improvement_text(const RunSummary& summary) {
   if (!summary.best) return "no candidate was valid\n";
-  return fmt::format("best of this run: candidate {}, {} us, {:.2f}x faster than the first valid one ({} us)\n",
-                     summary.best->candidate, microseconds(*summary.best->latency_us), *summary.improvement(),
-                     microseconds(*summary.first_valid->latency_us));
+  std::string text =
+      fmt::format("best of this run: candidate {}, {} us, {:.2f}x faster than the first valid one ({} us)\n",
+                  summary.best->candidate, microseconds(*summary.best->latency_us), *summary.improvement(),
+                  microseconds(*summary.first_valid->latency_us));
+  if (!summary.why_no_elite.empty()) text += fmt::format("  no elite: {}\n", summary.why_no_elite);
+  return text;
+}
+
+/// The comparison that kept a candidate out of the elites: the last line of what was noted of it. Empty: there was
+/// none.
+std::string losing_comparison(const CandidateRow& row) {
+  if (row.elite_rank) return "";
+  std::string_view notes = row.evaluation.sass_summary;
+  while (notes.ends_with('\n')) notes.remove_suffix(1);
+  const std::string_view last = notes.substr(notes.rfind('\n') + 1);
+  return last.find("compared with elite") == std::string_view::npos ? "" : std::string(last);
 }
 
 /// Why candidates were rejected: the first reasons.
@@ -86,6 +99,7 @@ RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
   for (const EliteRow& row : store.elites(filter)) {
     if (device_key(row.device) == device_key(info.device)) summary.elites.push_back(row);
   }
+  if (summary.best) summary.why_no_elite = losing_comparison(find_candidate(store, summary.best->candidate));
   summary.self_consistent = is_self_consistent(store, info.task, info.task_hash);
   for (EliteRow& row : summary.elites) row.self_consistent = summary.self_consistent;
   return summary;

@@ -1,0 +1,61 @@
+#include "cli/run/run_summary.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "population/store/archive.h"
+
+using namespace evo;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// Records valid candidates of these latencies in one run, and sums it up.
+cli::RunSummary summary_of(Store& store, const std::vector<double>& latencies_us, EliteComparer compare) {
+  RunInfo info;
+  info.task = "toy";
+  info.task_hash = "hash";
+  info.device = {"cuda:0", "cuda", "A GPU", "sm_90a", "GPU-1", "580.1", {}};
+  info.target.timed = {{"mission", {{"S", std::int64_t{512}}}}};
+  info.objective = objective_of(info.target);
+  info.strategy = "random";
+  const RunId run = store.begin_run(info);
+  const std::unique_ptr<Archive> archive = store.archive(run, std::move(compare));
+  std::uint64_t ticket = 0;
+  for (const double latency_us : latencies_us) {
+    const std::string name = std::to_string(ticket);
+    const Proposal proposal{ticket, {"plain", {{"tile", static_cast<std::int64_t>(ticket)}}}, "random", {}};
+    Program program;
+    program.source = program.source_hash = name;
+    Evaluation evaluation;
+    evaluation.verdict = Verdict::valid;
+    evaluation.latency_us = latency_us;
+    evaluation.builds = {{"", "sm_90a", 72, 0, 0, 0, name, "", 1}};
+    evaluation.sass_summary = "72 registers\n";
+    archive->record(proposal, {proposal.genome, {program}}, evaluation);
+    ++ticket;
+  }
+  return cli::summarise(store, run, SearchResult{ticket, ticket}, [](const std::string& text) { return text; });
+}
+
+}  // namespace
+
+TEST_CASE("a best candidate that is no elite is shown with the comparison that kept it out") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId incumbent) {
+    return EliteComparison{false, "SAME compared with elite " + std::to_string(incumbent) + ": 0.99 of its latency"};
+  });
+  CHECK(summary.best->candidate == 4);
+  CHECK_THAT(run_text(summary, "evo.db", {}),
+             ContainsSubstring("best of this run: candidate 4, 9.000 us") &&
+                 ContainsSubstring("\n  no elite: SAME compared with elite 3: 0.99 of its latency\n"));
+}
+
+TEST_CASE("a best candidate that is an elite needs no explanation") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId) {
+    return EliteComparison{true, "FASTER compared with elite 3"};
+  });
+  CHECK(summary.why_no_elite.empty());
+  CHECK_THAT(run_text(summary, "evo.db", {}), !ContainsSubstring("no elite"));
+}
