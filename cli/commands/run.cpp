@@ -73,7 +73,7 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
 
 /// Whose counters are read.
 struct ProfileWish {
-  std::uint64_t every = 0;  ///< Of every so manieth valid candidate; 0: of none.
+  std::uint64_t every = 0;  ///< N: of every Nth valid candidate; 0: of none.
   bool elites = false;      ///< Of the run's elites, once it has ended.
 };
 

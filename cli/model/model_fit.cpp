@@ -1,6 +1,7 @@
 #include "cli/model/model_fit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,10 +14,12 @@
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/task/candidate.h"
+#include "engine/task/profile.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/base/statistics.h"
 #include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
+#include "evaluator/vgpu/cost/modelled_counters.h"
 
 namespace evo::cli {
 namespace {
@@ -136,8 +139,20 @@ Fit fit_of(const SourceTree& tree, const Sweep& sweep, const FitRequest& request
   return fit;
 }
 
+namespace {
+
+std::vector<LaunchProfile> modelled_launches(const Fit& fit, const FitPoint& point) {
+  const vgpu::DeviceModel& model = vgpu::device_model(fit.device.substr(fit.device.find(':') + 1));
+  std::vector<LaunchProfile> launches;
+  for (const vgpu::LaunchCost& launch : point.cost.launches)
+    launches.push_back({launch.kernel, vgpu::modelled_counters(model, launch)});
+  return launches;
+}
+
+}  // namespace
+
 std::string fit_csv(const std::vector<Fit>& fits) {
-  std::string csv = "sweep,measured_us,modelled_us,registers,spill_bytes,launches,genome,failure\n";
+  std::string csv = "sweep,measured_us,modelled_us,registers,spill_bytes,launches,genome,failure,traits\n";
   const auto out = std::back_inserter(csv);
   for (const Fit& fit : fits) {
     for (const FitPoint& point : fit.points) {
@@ -151,9 +166,9 @@ std::string fit_csv(const std::vector<Fit>& fits) {
       std::string failure = point.failure;
       std::replace(failure.begin(), failure.end(), '"', '\'');
       std::replace(failure.begin(), failure.end(), '\n', ' ');
-      fmt::format_to(out, "{},{:.4f},{:.4f},{},{},\"{}\",\"{}\",\"{}\"\n", fit.name, point.measured_us,
+      fmt::format_to(out, "{},{:.4f},{:.4f},{},{},\"{}\",\"{}\",\"{}\",{:.5g}\n", fit.name, point.measured_us,
                      point.modelled_us, point.build.registers, point.build.spill_bytes, launches, to_text(point.genome),
-                     failure);
+                     failure, fmt::join(traits_of(modelled_launches(fit, point)), " "));
     }
   }
   return csv;

@@ -50,7 +50,7 @@ struct FitRequest {
 /// usage_error when the sweep's task or genes are unknown to the templates.
 Fit fit_of(const SourceTree& tree, const Sweep& sweep, const FitRequest& request);
 
-/// A line for each point, with its genome and where the modelled time goes.
+/// A line for each point, with its genome, where the modelled time goes, and its traits (traits_of).
 std::string fit_csv(const std::vector<Fit>& fits);
 
 }  // namespace evo::cli

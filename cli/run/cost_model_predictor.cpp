@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -86,17 +87,19 @@ CostModelPredictor::Pending CostModelPredictor::start(const Genome& genome) {
 PredictedLatency CostModelPredictor::finish(Pending pending) const {
   std::vector<double> latencies_us;
   std::vector<Build> builds;
+  std::vector<float> traits;
   for (std::size_t i = 0; i < pending.results.size(); ++i) {
     const ModelPool::Result result = pending.results[i].get();
     if (const auto* failure = std::get_if<Failure>(&result)) {
-      return {is_no_fault_of_candidate(failure->verdict) ? std::nullopt : std::optional(kFails), ""};
+      return {is_no_fault_of_candidate(failure->verdict) ? std::nullopt : std::optional(kFails)};
     }
     const auto& forecast = std::get<Forecast>(result);
-    if (check_resources(pending.candidate.programs[pending.programs[i]], forecast.build, device_)) return {kFails, ""};
+    if (check_resources(pending.candidate.programs[pending.programs[i]], forecast.build, device_)) return {kFails};
     latencies_us.push_back(forecast.latency_us);
     builds.push_back(forecast.build);
+    std::ranges::copy(traits_of(forecast.launches), std::back_inserter(traits));
   }
-  return {geometric_mean(latencies_us), key_of_builds(pending.candidate, builds)};
+  return {geometric_mean(latencies_us), key_of_builds(pending.candidate, builds), std::move(traits)};
 }
 
 }  // namespace evo::cli

@@ -7,6 +7,7 @@
 
 #include "engine/search/latency_predictor.h"
 #include "engine/task/candidate.h"
+#include "engine/task/profile.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/model_pool.h"
 
@@ -24,6 +25,7 @@ class CostModelPredictor : public LatencyPredictor {
                      std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop);
 
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
+  std::size_t traits() const override { return kTraits * target_.timed.size(); }
 
  private:
   /// A candidate whose timed shapes are being modelled.

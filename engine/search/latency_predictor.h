@@ -14,7 +14,9 @@ namespace evo {
 struct PredictedLatency {
   /// In any unit, the same for all genomes. Infinite for a genome that will fail; empty where there is no prediction.
   std::optional<double> latency;
-  std::string program;  ///< Equal for genomes that make the same program; empty where it is not known.
+  std::string program = {};  ///< Equal for genomes that make the same program; empty where it is not known.
+  /// What else the predictor knows of the genome, as LatencyPredictor::traits() numbers; empty: nothing.
+  std::vector<float> traits = {};
 };
 
 /// Predicts latencies without measuring. Implementations: the virtual GPU's cost model, recorded tables, fakes.
@@ -24,6 +26,8 @@ class LatencyPredictor {
   /// One prediction for each genome, in order; the same genome always gets the same one. None at all when the predictor
   /// was interrupted: the caller then stops asking.
   virtual std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) = 0;
+  /// How many traits a prediction has. Its errors are learnt from them, too.
+  virtual std::size_t traits() const { return 0; }
 };
 
 /// Asks another predictor once for each genome: screening and pre-searches ask for some genomes more than once.
@@ -31,6 +35,7 @@ class CachedPredictor : public LatencyPredictor {
  public:
   explicit CachedPredictor(std::unique_ptr<LatencyPredictor> predictor);
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
+  std::size_t traits() const override { return predictor_->traits(); }
 
  private:
   std::unique_ptr<LatencyPredictor> predictor_;

@@ -1,5 +1,6 @@
 #include "engine/search/prediction_error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -21,19 +22,21 @@ constexpr double kCredit = 0.5;
 
 }  // namespace
 
-PredictionError::PredictionError(const Space& space)
-    : space_(space), encoding_(space), forest_(encoding_, Forest::Options()) {}
+PredictionError::PredictionError(const Space& space, std::size_t traits)
+    : space_(space), traits_(traits), encoding_(space, traits), forest_(encoding_, Forest::Options()) {}
 
-std::vector<float> PredictionError::row_of(const Genome& genome) const {
+std::vector<float> PredictionError::row_of(const Genome& genome, std::span<const float> traits) const {
   std::vector<float> row(encoding_.columns());
   encoding_.encode(space_.point(genome), row.data());
+  std::ranges::copy(traits.first(std::min(traits.size(), traits_)), row.end() - static_cast<std::ptrdiff_t>(traits_));
   return row;
 }
 
-void PredictionError::observe(const Genome& genome, double predicted, std::optional<double> measured_us) {
-  const std::vector<float> row = row_of(genome);
+void PredictionError::observe(const Genome& genome, const PredictedLatency& predicted,
+                              std::optional<double> measured_us) {
+  const std::vector<float> row = row_of(genome, predicted.traits);
   rows_.insert(rows_.end(), row.begin(), row.end());
-  ratios_.push_back(measured_us ? std::optional(*measured_us / predicted) : std::nullopt);
+  ratios_.push_back(measured_us ? std::optional(*measured_us / *predicted.latency) : std::nullopt);
   if (measured_us) ++measured_;
   if (ratios_.size() > kMemory) {
     rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(encoding_.columns()));
@@ -60,15 +63,15 @@ void PredictionError::learn() {
   learnt_ = true;
 }
 
-std::optional<double> PredictionError::expected_us(const Genome& genome, std::optional<double> predicted) {
-  if (predicted) *predicted *= ratio(genome);
-  return predicted;
+std::optional<double> PredictionError::expected_us(const Genome& genome, const PredictedLatency& predicted) {
+  if (!predicted.latency) return std::nullopt;
+  return *predicted.latency * ratio(genome, predicted.traits);
 }
 
-double PredictionError::ratio(const Genome& genome) {
+double PredictionError::ratio(const Genome& genome, std::span<const float> traits) {
   if (!learnt_) learn();
   if (forest_.empty()) return median_;
-  const Prediction log_ratio = forest_.predict(row_of(genome).data());
+  const Prediction log_ratio = forest_.predict(row_of(genome, traits).data());
   return std::exp(log_ratio.mean - kCredit * log_ratio.spread);
 }
 

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "engine/search/latency_predictor.h"
 #include "engine/strategy/forest.h"
 #include "engine/task/genome.h"
 
@@ -15,25 +17,28 @@ namespace evo {
 /// to the genomes that the model favours wrongly.
 class PredictionError {
  public:
-  /// `space` must outlive it.
-  explicit PredictionError(const Space& space);
+  /// `space` must outlive it. `traits`: how many the predictor gives (LatencyPredictor::traits).
+  explicit PredictionError(const Space& space, std::size_t traits = 0);
 
   /// Whether any genome was measured.
   bool knows_any() const { return measured_ > 0; }
-  /// `measured_us`: empty where the genome failed although a latency was predicted, for example by a wrong answer.
-  void observe(const Genome& genome, double predicted, std::optional<double> measured_us);
+  /// `predicted` has a finite latency. `measured_us`: empty where the genome failed although a latency was predicted,
+  /// for example by a wrong answer.
+  void observe(const Genome& genome, const PredictedLatency& predicted, std::optional<double> measured_us);
   /// The latency to expect when the genome is measured. Empty or infinite where the prediction is.
-  std::optional<double> expected_us(const Genome& genome, std::optional<double> predicted);
+  std::optional<double> expected_us(const Genome& genome, const PredictedLatency& predicted);
   /// The ratio measured/predicted to expect of a genome. Until there are enough measurements this is their median. Then
-  /// a forest predicts it from the genes; half of the spread between its trees is subtracted, which favours genomes
-  /// that it knows little about. A failure counts as twice the median. 1 without any measurement.
-  double ratio(const Genome& genome);
+  /// a forest predicts it from the genes and the predictor's traits; half of the spread between its trees is
+  /// subtracted, which favours genomes that it knows little about. A failure counts as twice the median. 1 without any
+  /// measurement.
+  double ratio(const Genome& genome, std::span<const float> traits = {});
 
  private:
-  std::vector<float> row_of(const Genome& genome) const;
+  std::vector<float> row_of(const Genome& genome, std::span<const float> traits) const;
   void learn();
 
   const Space& space_;
+  const std::size_t traits_;
   const Encoding encoding_;
   Forest forest_;
   std::deque<float> rows_;                    // of the latest observations, encoding_.columns() numbers each

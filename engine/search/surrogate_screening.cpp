@@ -30,9 +30,10 @@ class Corrected : public LatencyPredictor {
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
     std::vector<PredictedLatency> predicted = predictor_.predict(genomes);
     for (std::size_t i = 0; i < predicted.size(); ++i)
-      predicted[i].latency = error_.expected_us(genomes[i], predicted[i].latency);
+      predicted[i].latency = error_.expected_us(genomes[i], predicted[i]);
     return predicted;
   }
+  std::size_t traits() const override { return predictor_.traits(); }
 
  private:
   LatencyPredictor& predictor_;
@@ -47,7 +48,7 @@ class ScreenedStrategy : public Strategy {
       : strategy_(std::move(strategy)),
         space_(space),
         predictor_(predictor),
-        error_(space),
+        error_(space, predictor.traits()),
         together_(std::max<std::size_t>(1, options.together)),
         among_(together_ * std::max<std::size_t>(1, options.among)),
         presearching_(std::move(options.presearching)) {}
@@ -80,8 +81,7 @@ class ScreenedStrategy : public Strategy {
     const auto& [ticket, settled, genome, predicted] = found.mapped();
     ++answers_since_better_;
     if (answer.latency_us) note_measured(*answer.latency_us);
-    if (predicted.latency && std::isfinite(*predicted.latency))
-      error_.observe(genome, *predicted.latency, answer.latency_us);
+    if (predicted.latency && std::isfinite(*predicted.latency)) error_.observe(genome, predicted, answer.latency_us);
     if (!settled) strategy_->tell({ticket, answer.latency_us});
     if (!predicted.program.empty()) answer_duplicates(programs_.at(predicted.program), answer);
     settle_screened();
@@ -202,7 +202,7 @@ class ScreenedStrategy : public Strategy {
     if (!entry.predicted.program.empty()) programs_[entry.predicted.program];
   }
 
-  void expect(Entry& entry) { entry.expected_us = error_.expected_us(entry.proposal.genome, entry.predicted.latency); }
+  void expect(Entry& entry) { entry.expected_us = error_.expected_us(entry.proposal.genome, entry.predicted); }
 
   /// One is measured where there is nothing else. A run in which all genomes make the same few programs thus ends.
   void settle_duplicates(std::vector<Entry> duplicates) {

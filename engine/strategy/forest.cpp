@@ -11,7 +11,7 @@
 #include <utility>
 
 namespace evo {
-Encoding::Encoding(const Space& space) {
+Encoding::Encoding(const Space& space, std::size_t further) {
   std::vector<const Gene*> owners;
   columns_.emplace_back().unordered = true;  // the family
   owners.push_back(nullptr);
@@ -33,6 +33,10 @@ Encoding::Encoding(const Space& space) {
   }
   for (std::size_t column = 0; column < columns_.size(); ++column) {
     if (columns_[column].values.size() > 1 || (column > 0 && columns_[0].values.size() > 1)) varying_.push_back(column);
+  }
+  for (std::size_t i = 0; i < further; ++i) {
+    varying_.push_back(columns_.size());
+    columns_.emplace_back();
   }
 }
 

@@ -14,10 +14,11 @@ namespace evo {
 /// one for the family. Genes of equal name, kind and alleles share a column among families.
 class Encoding {
  public:
-  explicit Encoding(const Space& space);
+  /// `further`: columns behind those of the genes, of ordered numbers that the caller fills in.
+  explicit Encoding(const Space& space, std::size_t further = 0);
 
   std::size_t columns() const { return columns_.size(); }
-  /// Writes columns() numbers.
+  /// Writes columns() numbers; the further ones are -1.
   void encode(const Point& point, float* row) const;
 
   /// A column whose values have no order: it is split by equality.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace evo {
 namespace {
@@ -93,6 +94,13 @@ std::string_view meaning_of(std::string_view state) {
   return found == kMeanings.end() ? "" : found->meaning;
 }
 
+constexpr std::array kTraitMetrics = {metric::kTensorPipe, metric::kIssue,   metric::kAlu,    metric::kFma,
+                                      metric::kDouble,     metric::kSpecial, metric::kShared, metric::kL2,
+                                      metric::kMemory,     metric::kWarps};
+constexpr std::array<std::string_view, 8> kTraitStates = {
+    "issuing", "wait", "long scoreboard", "short scoreboard", "gmma", "math pipe throttle", "barrier", "not selected"};
+static_assert(2 + kTraitMetrics.size() + kTraitStates.size() == kTraits);
+
 std::optional<double> part(std::optional<double> of, std::optional<double> whole) {
   if (!of || !whole || *whole <= 0) return std::nullopt;
   return 100 * *of / *whole;
@@ -111,6 +119,30 @@ std::string stall_metric(std::string_view state) {
 std::optional<double> LaunchProfile::value(std::string_view metric) const {
   const auto found = values.find(metric);
   return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+double duration_us(std::span<const LaunchProfile> launches) {
+  double ns = 0;
+  for (const LaunchProfile& launch : launches) ns += launch.value(metric::kDuration).value_or(0);
+  return ns / 1e3;
+}
+
+std::vector<float> traits_of(std::span<const LaunchProfile> launches) {
+  std::vector<float> traits(kTraits);
+  const LaunchProfile* longest = longest_launch(launches);
+  if (longest == nullptr) return traits;
+  const double whole_us = duration_us(launches);
+  traits[0] = static_cast<float>(std::log(std::max(whole_us, 1e-3)));
+  traits[1] = static_cast<float>(launches.size());
+  std::size_t next = 2;
+  for (const std::string_view metric : kTraitMetrics)
+    traits[next++] = static_cast<float>(longest->value(metric).value_or(0));
+  const std::vector<StallShare> shares = stall_shares(*longest);
+  for (const std::string_view state : kTraitStates) {
+    const auto share = std::ranges::find(shares, state, &StallShare::state);
+    traits[next++] = share == shares.end() ? 0 : static_cast<float>(share->percent);
+  }
+  return traits;
 }
 
 std::vector<StallShare> stall_shares(const LaunchProfile& launch) {
@@ -168,9 +200,9 @@ std::string in_words(const Bound& bound) {
   return text;
 }
 
-const LaunchProfile* longest_launch(const Profile& profile) {
+const LaunchProfile* longest_launch(std::span<const LaunchProfile> launches) {
   const LaunchProfile* longest = nullptr;
-  for (const LaunchProfile& launch : profile.launches) {
+  for (const LaunchProfile& launch : launches) {
     const std::optional<double> duration = launch.value(metric::kDuration);
     if (duration && (longest == nullptr || *duration > *longest->value(metric::kDuration))) longest = &launch;
   }
@@ -178,7 +210,7 @@ const LaunchProfile* longest_launch(const Profile& profile) {
 }
 
 std::string in_words(const Profile& profile) {
-  const LaunchProfile* longest = longest_launch(profile);
+  const LaunchProfile* longest = longest_launch(profile.launches);
   return longest == nullptr ? "" : in_words(bound_of(*longest));
 }
 

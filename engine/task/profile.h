@@ -74,6 +74,15 @@ struct Profile {
   std::vector<LaunchProfile> launches;
 };
 
+/// The durations of the launches together, in microseconds. Those that are not known count as 0.
+double duration_us(std::span<const LaunchProfile> launches);
+
+/// How many numbers traits_of() gives.
+inline constexpr std::size_t kTraits = 20;
+/// Numbers by which calls differ: the logarithm of their duration; how many launches they have; of the longest launch
+/// the shares of its units, resident warps and warp states. What is not known is 0.
+std::vector<float> traits_of(std::span<const LaunchProfile> launches);
+
 /// A warp state's part of the time that warps spent.
 struct StallShare {
   std::string_view state;  ///< "long scoreboard".
@@ -98,7 +107,7 @@ Bound bound_of(const LaunchProfile& launch);
 std::string in_words(const Bound& bound);
 
 /// The launch that takes longest; null when no duration is known.
-const LaunchProfile* longest_launch(const Profile& profile);
+const LaunchProfile* longest_launch(std::span<const LaunchProfile> launches);
 
 /// What bounds the longest launch, in words; empty without counters.
 std::string in_words(const Profile& profile);

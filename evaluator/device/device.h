@@ -116,13 +116,6 @@ class Device {
                                              std::optional<Failure>& /*failure*/) {
     throw machine_error(info().id + " has no counters");
   }
-
-  /// The latency of one warm call after the device's cost model, in microseconds. Only the blocks that the model looks
-  /// at run: what outputs and workspaces hold afterwards means nothing. Throws machine_error on a device without model.
-  virtual double predict_us(const Module& /*module*/, const Plan& /*plan*/, const Buffers& /*buffers*/,
-                            std::optional<Failure>& /*failure*/) {
-    throw machine_error(info().id + " is not modelled: only virtual GPUs have a cost model");
-  }
 };
 
 }  // namespace evo

@@ -32,9 +32,11 @@ class ModelPool::Pair {
         ask<protocol::Done>(device_, protocol::Load{kModule, std::move(binary)}, options_.run_deadline_s, "loading");
     if (auto* failure = std::get_if<Failure>(&loaded)) return std::move(*failure);
     job.model.module = kModule;
-    auto timed = ask<protocol::Timed>(device_, std::move(job.model), options_.run_deadline_s, "modelling");
-    if (auto* failure = std::get_if<Failure>(&timed)) return std::move(*failure);
-    return Forecast{std::get<protocol::Timed>(timed).timing.median_us, std::move(build)};
+    auto profiled = ask<protocol::Profiled>(device_, std::move(job.model), options_.run_deadline_s, "modelling");
+    if (auto* failure = std::get_if<Failure>(&profiled)) return std::move(*failure);
+    std::vector<LaunchProfile>& launches = std::get<protocol::Profiled>(profiled).launches;
+    const double latency_us = duration_us(launches);
+    return Forecast{latency_us, std::move(launches), std::move(build)};
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/task/candidate.h"
+#include "engine/task/profile.h"
 #include "evaluator/base/job_queue.h"
 #include "evaluator/device/inputs.h"
 #include "evaluator/pipeline/pipeline_options.h"
@@ -17,7 +18,8 @@ namespace evo {
 
 /// What the cost model predicts for a program at one shape.
 struct Forecast {
-  double latency_us = 0;  ///< Warm.
+  double latency_us = 0;                ///< Of one warm call.
+  std::vector<LaunchProfile> launches;  ///< Of that call.
   Build build;
 };
 
@@ -41,7 +43,7 @@ class ModelPool {
  private:
   struct Job {
     protocol::Compile compile;
-    protocol::Model model;
+    protocol::ReadCounters model;
     std::promise<Result> result;
   };
   class Pair;

@@ -319,7 +319,8 @@ class Pipeline final : public DevicePipeline {
     return remember(by_source_, job.source_key, job, std::move(evaluation));
   }
 
-  /// Those of every so manieth valid candidate. What hinders it once hinders it ever after, and is said once.
+  /// Those of every Nth valid candidate, N being profile_every. What hinders it once hinders it ever after, and is said
+  /// once.
   void read_counters(const Candidate& candidate, const std::vector<Binary>& binaries, Evaluation& evaluation) {
     if (options_.profile_every == 0 || counters_hindered_ || valid_++ % options_.profile_every != 0) return;
     if (!profiler_) profiler_.emplace(options_, &stop_);

@@ -36,7 +36,7 @@ struct PipelineOptions {
   bool dedup = true;          ///< Whether a copy of an earlier candidate gets that one's result instead of its own.
   std::vector<Finished> finished = {};  ///< Of a resumed run: copies of these are recognised too.
   double timing_seconds = 0.5;          ///< Budget of one timing.
-  std::uint64_t profile_every = 0;      ///< The counters of every so manieth valid candidate are read; 0: of none.
+  std::uint64_t profile_every = 0;      ///< N: the counters of every Nth valid candidate are read; 0: of none.
   /// Told once, in one line and by a thread of the pipeline, why counters cannot be read. May be empty.
   std::function<void(const std::string&)> notice = {};
   /// Compiled programs, shared with a ModelPool: none is compiled twice. Null: one of the pipeline's own.

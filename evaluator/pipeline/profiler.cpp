@@ -11,12 +11,8 @@
 namespace evo {
 namespace {
 
-/// A case like those that are timed. A cost model looks at addresses: repeated numbers serve it as well.
 CaseRecipe profiled_case(const PipelineOptions& options, const Shape& shape) {
-  CaseRecipe recipe =
-      make_recipe(options.task, options.target.options, shape, options.task.regimes.front(), 1, options.salt);
-  recipe.repeating = kind_named(options.device.kind).modelled;
-  return recipe;
+  return make_recipe(options.task, options.target.options, shape, options.task.regimes.front(), 1, options.salt);
 }
 
 }  // namespace

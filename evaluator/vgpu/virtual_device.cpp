@@ -98,10 +98,6 @@ class VirtualDevice : public VirtualGpu {
                  std::optional<Failure>& failure) override {
     return cost_of(dynamic_cast<const LoadedModule&>(module), plan, buffers, cold, Blocks::traced, failure);
   }
-  double predict_us(const Module& module, const Plan& plan, const Buffers& buffers,
-                    std::optional<Failure>& failure) override {
-    return model(module, plan, buffers, false, failure).latency_us;
-  }
   std::vector<LaunchProfile> profile(const Module& module, const Plan& plan, const Buffers& buffers,
                                      std::optional<Failure>& failure) override {
     const PlanCost cost = model(module, plan, buffers, false, failure);

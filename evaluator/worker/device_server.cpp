@@ -207,7 +207,34 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   return timed;
 }
 
-BufferSet& DeviceServer::modelled_set(const protocol::Model& request) {
+protocol::Reply DeviceServer::read_counters(const protocol::ReadCounters& request) {
+  std::optional<Failure> failure;
+  protocol::Profiled profiled;
+  if (kind_named(device_.info().kind).modelled) {
+    profiled.launches = model(request, failure);
+    if (failure) return failed(std::move(*failure));
+    return profiled;
+  }
+  std::unique_ptr<BufferSet> set = acquire(request.plan);
+  failure = set->attach_workspaces(request.plan.workspaces);
+  if (failure) return failed(std::move(*failure));
+  set->prepare(*inputs_of(request.recipe), 0);
+  profiled.launches = device_.profile(module(request.module), request.plan, set->addresses(), failure);
+  if (failure) return failed(std::move(*failure));
+  release(std::move(set));
+  return profiled;
+}
+
+std::vector<LaunchProfile> DeviceServer::model(const protocol::ReadCounters& request, std::optional<Failure>& failure) {
+  BufferSet& set = modelled_set(request);
+  failure = set.attach_workspaces(request.plan.workspaces);
+  if (failure) return {};
+  set.prepare_workspaces(0);
+  return device_.profile(module(request.module), request.plan, set.addresses(), failure);
+}
+
+/// A cost model looks at addresses: repeated numbers serve it as well as drawn ones.
+BufferSet& DeviceServer::modelled_set(const protocol::ReadCounters& request) {
   CaseRecipe recipe = request.recipe;
   recipe.repeating = true;
   std::string name = protocol::fingerprint(recipe);
@@ -222,30 +249,6 @@ BufferSet& DeviceServer::modelled_set(const protocol::Model& request) {
     modelled_set_->replace_inputs(*inputs_of(recipe));
   }
   return *modelled_set_;
-}
-
-protocol::Reply DeviceServer::model(const protocol::Model& request) {
-  BufferSet& set = modelled_set(request);
-  if (auto failure = set.attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
-  set.prepare_workspaces(0);
-  std::optional<Failure> failure;
-  const double latency_us = device_.predict_us(module(request.module), request.plan, set.addresses(), failure);
-  if (failure) return failed(std::move(*failure));
-  protocol::Timed timed;
-  timed.timing.modelled = true;
-  timed.timing.median_us = timed.timing.low_us = timed.timing.high_us = latency_us;
-  return timed;
-}
-
-protocol::Reply DeviceServer::read_counters(const protocol::ReadCounters& request) {
-  std::unique_ptr<BufferSet> set = acquire(request.plan);
-  if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
-  set->prepare(*inputs_of(request.recipe), 0);
-  std::optional<Failure> failure;
-  protocol::Profiled profiled{device_.profile(module(request.module), request.plan, set->addresses(), failure)};
-  if (failure) return failed(std::move(*failure));
-  release(std::move(set));
-  return profiled;
 }
 
 }  // namespace evo

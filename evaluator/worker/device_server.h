@@ -25,7 +25,6 @@ class DeviceServer {
   protocol::Reply unload(const protocol::Unload& request);
   protocol::Reply run(const protocol::Run& request);
   protocol::Reply time(const protocol::Time& request);
-  protocol::Reply model(const protocol::Model& request);
   protocol::Reply read_counters(const protocol::ReadCounters& request);
 
  private:
@@ -37,7 +36,8 @@ class DeviceServer {
   bool as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set, std::vector<std::byte>& outputs);
   std::unique_ptr<BufferSet> acquire(const Plan& plan);
   void release(std::unique_ptr<BufferSet> set);
-  BufferSet& modelled_set(const protocol::Model& request);
+  std::vector<LaunchProfile> model(const protocol::ReadCounters& request, std::optional<Failure>& failure);
+  BufferSet& modelled_set(const protocol::ReadCounters& request);
 
   Device& device_;
   std::map<std::uint64_t, std::unique_ptr<Module>> modules_;

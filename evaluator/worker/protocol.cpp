@@ -551,7 +551,7 @@ Timing read_timing(const json& object) {
 
 // ---- Messages: one writer and one reader for each kind, in the order of the variants.
 
-constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "model", "counters"};
+constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "counters"};
 constexpr std::array kReplyKinds = {"ready", "started",  "compiled", "done",  "ran",
                                     "timed", "profiled", "failed",   "broken"};
 static_assert(kRequestKinds.size() == std::variant_size_v<Request>);
@@ -581,12 +581,7 @@ struct RequestWriter {
             {"rotation", rotation},         {"timing", write(request.timing)},
             {"answered", request.answered}, {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
   }
-  json operator()(const Model& request) const { return of_case(request); }
-  json operator()(const ReadCounters& request) const { return of_case(request); }
-
- private:
-  template <typename OfCase>
-  static json of_case(const OfCase& request) {
+  json operator()(const ReadCounters& request) const {
     return {{"module", request.module}, {"plan", write(request.plan)}, {"recipe", write(request.recipe)}};
   }
 };
@@ -619,8 +614,6 @@ Request read_request(std::string_view kind, const json& from) {
     for (const json& recipe : array(from, "rotation")) request.rotation.push_back(read_recipe(recipe));
     return request;
   }
-  if (kind == "model")
-    return Model{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe"))};
   if (kind == "counters")
     return ReadCounters{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe"))};
   throw ProtocolError(fmt::format("unknown request {}", kind));

@@ -69,21 +69,14 @@ struct Time {
   bool answered = true;  ///< Whether the reply has the outputs; otherwise only the time.
 };
 
-/// Predicts the latency of a plan (Device::predict_us). Nothing is checked. Answered by Timed without outputs.
-struct Model {
-  std::uint64_t module = 0;
-  Plan plan;
-  CaseRecipe recipe;
-};
-
-/// Reads the counters of a plan's launches (Device::profile). Answered by Profiled.
+/// Reads the counters of a plan's launches (Device::profile). Nothing is checked. Answered by Profiled.
 struct ReadCounters {
   std::uint64_t module = 0;
   Plan plan;
   CaseRecipe recipe;
 };
 
-using Request = std::variant<Compile, Load, Unload, Run, Time, Model, ReadCounters>;
+using Request = std::variant<Compile, Load, Unload, Run, Time, ReadCounters>;
 
 // ---- Replies
 

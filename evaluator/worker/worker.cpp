@@ -69,7 +69,6 @@ class DeviceRole final : public Role {
   protocol::Reply answer_one(const protocol::Unload& request) { return server_.unload(request); }
   protocol::Reply answer_one(const protocol::Run& request) { return server_.run(request); }
   protocol::Reply answer_one(const protocol::Time& request) { return server_.time(request); }
-  protocol::Reply answer_one(const protocol::Model& request) { return server_.model(request); }
   protocol::Reply answer_one(const protocol::ReadCounters& request) { return server_.read_counters(request); }
   protocol::Reply answer_one(const protocol::Compile&) {
     throw protocol::ProtocolError("a device worker compiles nothing");

@@ -100,23 +100,44 @@ TEST_CASE("a predictor's error is the median of all at first, then learnt from t
   PredictionError error(space);
   CHECK(!error.knows_any());
   CHECK(error.ratio(at(1, 1)) == 1);
-  error.observe(at(1, 1), 2, std::nullopt);
+  error.observe(at(1, 1), {2}, std::nullopt);
   CHECK(!error.knows_any());
-  error.observe(at(1, 1), 2, 3);
-  error.observe(at(1, 2), 2, 4);
-  error.observe(at(1, 3), 2, 8);
+  error.observe(at(1, 1), {2}, 3);
+  error.observe(at(1, 2), {2}, 4);
+  error.observe(at(1, 3), {2}, 8);
   CHECK(error.knows_any());
   CHECK(error.ratio(at(40, 40)) == 2);
   Rng rng(1);
   for (int i = 0; i < 200; ++i) {  // where x is large it predicts half of what is measured
     const auto x = static_cast<std::int64_t>(rng.below(60));
-    error.observe(at(x, static_cast<std::int64_t>(rng.below(60))), 10, x < 30 ? 10 : 20);
+    error.observe(at(x, static_cast<std::int64_t>(rng.below(60))), {10}, x < 30 ? 10 : 20);
   }
   CHECK(std::abs(error.ratio(at(10, 30)) - 1) < 0.15);
   CHECK(std::abs(error.ratio(at(50, 30)) - 2) < 0.2);
   for (int i = 0; i < 512; ++i)  // old answers no longer count after as many new ones
-    error.observe(at(i % 60, i / 60), 10, 10);
+    error.observe(at(i % 60, i / 60), {10}, 10);
   CHECK(std::abs(error.ratio(at(50, 30)) - 1) < 0.01);
+}
+
+TEST_CASE("a predictor's error is learnt from its traits, too") {
+  // The genes say nothing of the error: only the second trait does.
+  const auto mean_error = [](std::size_t traits) {
+    const Space space = plane();
+    PredictionError error(space, traits);
+    Rng rng(1);
+    double sum = 0;
+    for (int i = 0; i < 300; ++i) {
+      const Genome genome = at(static_cast<std::int64_t>(rng.below(60)), static_cast<std::int64_t>(rng.below(60)));
+      const auto waits = static_cast<float>(rng.below(100));
+      const PredictedLatency predicted{10, "", {1, waits}};
+      const double measured_us = waits < 50 ? 10 : 20;
+      if (i >= 200) sum += std::abs(std::log(*error.expected_us(genome, predicted) / measured_us));
+      error.observe(genome, predicted, measured_us);
+    }
+    return sum / 100;
+  };
+  CHECK(mean_error(2) < 0.1);
+  CHECK(mean_error(0) > 0.3);
 }
 
 TEST_CASE("a genome like those that failed is expected to take twice as long") {
@@ -126,7 +147,7 @@ TEST_CASE("a genome like those that failed is expected to take twice as long") {
   for (int i = 0; i < 200; ++i) {
     const auto y = static_cast<std::int64_t>(rng.below(60));
     const auto measured_us = y < 30 ? std::optional(10.0) : std::nullopt;
-    error.observe(at(static_cast<std::int64_t>(rng.below(60)), y), 10, measured_us);
+    error.observe(at(static_cast<std::int64_t>(rng.below(60)), y), {10}, measured_us);
   }
   CHECK(std::abs(error.ratio(at(30, 10)) - 1) < 0.15);
   CHECK(std::abs(error.ratio(at(30, 50)) - 2) < 0.3);

@@ -1,6 +1,7 @@
 #include "engine/task/profile.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <set>
 
 using namespace evo;
@@ -83,6 +84,23 @@ TEST_CASE("the longest launch speaks for a call") {
                         false,
                         {launch(with({{metric::kDuration, 100}, {metric::kTensorPipe, 90}})),
                          launch(with({{metric::kDuration, 900}, {metric::kMemory, 95}})), launch({})}};
-  CHECK(longest_launch(profile) == &profile.launches[1]);
+  CHECK(longest_launch(profile.launches) == &profile.launches[1]);
   CHECK(in_words(profile) == "bound by the device memory: busy for 95 % of the time");
+}
+
+TEST_CASE("traits are always as many, of the call and of its longest launch") {
+  CounterValues values = with({{metric::kDuration, 9000}, {metric::kTensorPipe, 40}});
+  values[stall_metric("barrier")] = 1;
+  values[stall_metric("selected")] = 3;
+  const std::vector<LaunchProfile> launches = {launch(with({{metric::kDuration, 1000}, {metric::kTensorPipe, 90}})),
+                                               launch(values)};
+  CHECK(duration_us(launches) == 10);
+  const std::vector<float> traits = traits_of(launches);
+  REQUIRE(traits.size() == kTraits);
+  CHECK(traits[0] == std::log(10.0f));
+  CHECK(traits[1] == 2);
+  CHECK(traits[2] == 40);
+  CHECK(traits[12] == 75);
+  CHECK(traits[18] == 25);
+  CHECK(traits_of({}) == std::vector<float>(kTraits));
 }

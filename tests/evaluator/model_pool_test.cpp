@@ -46,7 +46,7 @@ TEST_CASE("a compiler failure costs one worker of the model pool, and other cand
   // The request reached the fake device, which is no virtual GPU.
   const Failure asked = failure(3);
   CHECK(asked.verdict == Verdict::harness_failed);
-  CHECK_THAT(asked.reason, ContainsSubstring("modelling: fake:0 is not modelled"));
+  CHECK_THAT(asked.reason, ContainsSubstring("modelling: fake:0 has no counters"));
   CHECK(no_children_left());
 }
 

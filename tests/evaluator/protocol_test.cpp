@@ -96,8 +96,6 @@ TEST_CASE("every request arrives as it was sent") {
       1, Time{5, sample_plan(), {sample_recipe()}, {true, 5, 50, 0.25, 0.003, 0.02}, sample_recipe(), false}});
   CHECK(encode(decode_request(time)).control == time.control);
   CHECK(std::get<Time>(decode_request(time).request).afterwards);
-  const Frame model = encode(RequestMessage{1, Model{5, sample_plan(), sample_recipe()}});
-  CHECK(encode(decode_request(model)).control == model.control);
   const Frame counters = encode(RequestMessage{1, ReadCounters{5, sample_plan(), sample_recipe()}});
   CHECK(encode(decode_request(counters)).control == counters.control);
   CHECK(std::get<ReadCounters>(decode_request(counters).request).module == 5);
