@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do the counters of `evo profile` agree with those of ncu?
 
-usage: tests/gpu/counters_like_ncu.py EVO DATABASE ID [ID...]
+usage: tests/gpu/counters_like_ncu.py EVO DATABASE [ID...]   (default: the best elite)
 
 For each candidate: evo profile reads the counters; the candidate is exported and compiled with nvcc, and ncu reads the
 same counters of the same launch, caches and clocks left alone. A counter agrees when the two differ by at most 3 %.
@@ -68,9 +68,12 @@ def compare(evo, database, candidate, folder):
 
 
 def main():
-    if len(sys.argv) < 4:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
     evo, database, *candidates = sys.argv[1:]
+    if not candidates:
+        elites = json.loads(run(evo, "elites", "--db", database, "--json"))["elites"]
+        candidates = [str(elites[0]["candidate"])]
     with tempfile.TemporaryDirectory() as folder:
         agreed = [compare(evo, database, candidate, Path(folder)) for candidate in candidates]
     print(f"{sum(agreed)} of {len(agreed)} candidates agree with ncu within {TOLERANCE:.0%}")
