@@ -16,7 +16,6 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
-#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
@@ -60,10 +59,7 @@ std::vector<Restored> restore_all(const CompareRequest& request) {
 /// The device that was named, else the one on which the first candidate was found, or one of the same model.
 DeviceInfo device_for(const CompareRequest& request, const DeviceRecord& record) {
   if (!request.device.empty()) return find_device(request.device);
-  if (const std::optional<FoundDevice> found = find_again(record)) {
-    if (const std::string notice = notice_of(*found, record); !notice.empty()) write_to_stderr(notice + "\n");
-    return found->device;
-  }
+  if (const std::optional<DeviceInfo> device = device_like(record)) return *device;
   throw machine_error(fmt::format("{} is not in this machine: --device names another device", record.name));
 }
 

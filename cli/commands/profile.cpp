@@ -73,15 +73,6 @@ std::vector<ProfiledKernel> profiled_kernels(const ProfileRequest& request) {
   return {{claim_of(restored), restored.row.evaluation.salt, id, std::move(measured)}};
 }
 
-/// The device that was asked for, else the claim's own or one of its model. Empty: this machine has none.
-std::optional<DeviceInfo> profiling_device(const Claim& claim, const std::string& asked) {
-  if (!asked.empty()) return find_device(asked);
-  const std::optional<FoundDevice> found = find_again(claim.device);
-  if (!found) return std::nullopt;
-  if (const std::string notice = notice_of(*found, claim.device); !notice.empty()) write_to_stderr(notice + "\n");
-  return found->device;
-}
-
 Profiles read_counters(const ProfiledKernel& kernel, const DeviceInfo& device, const Target& target) {
   const Claim& claim = kernel.claim;
   PipelineOptions options;
@@ -130,7 +121,8 @@ Profiled profile(const ProfiledKernel& kernel, const ProfileRequest& request) {
     target = make_target(claim.task, claim.device.kind, parse_shapes(claim.task, request.shapes), target.options,
                          target.objective);
   target.validated = target.timed;
-  const std::optional<DeviceInfo> here = profiling_device(claim, request.device);
+  const std::optional<DeviceInfo> here =
+      request.device.empty() ? device_like(claim.device) : find_device(request.device);
   Profiled profiled{
       claim.origin, claim.task.name, here ? here->id : claim.device.id, here ? here->name : claim.device.name, {}};
   std::optional<std::string> model = find_virtual_gpu_like(profiled.device_name);

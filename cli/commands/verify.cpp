@@ -21,7 +21,6 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
-#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -66,12 +65,9 @@ Claim stored_claim(const VerifyRequest& request) {
 }
 
 /// The claim's own GPU, else one of its model.
-DeviceInfo device_like(const Claim& claim) {
+DeviceInfo verifying_device(const Claim& claim) {
   const DeviceRecord& record = claim.device;
-  if (const std::optional<FoundDevice> found = find_again(record)) {
-    if (const std::string notice = notice_of(*found, record); !notice.empty()) write_to_stderr(notice + "\n");
-    return found->device;
-  }
+  if (const std::optional<DeviceInfo> device = device_like(record)) return *device;
   throw machine_error(
       fmt::format("{} was measured on {}, which this machine does not have: --device vgpu checks its answers "
                   "without timing it",
@@ -108,7 +104,7 @@ double tolerance_of(const Claim& claim, bool modelled) {
 /// `templates`: those of this machine, for the claim of a file; null for a stored candidate.
 Verification check(Claim claim, const std::string& device_name, const SourceTree* templates) {
   Verification verification;
-  verification.device = device_name.empty() ? device_like(claim) : find_device(device_name);
+  verification.device = device_name.empty() ? verifying_device(claim) : find_device(device_name);
   if (templates != nullptr) use_installed_task(claim, *templates, verification.device.kind);
   verification.modelled = kind_named(verification.device.kind).modelled;
   verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);

@@ -139,22 +139,11 @@ Fit fit_of(const SourceTree& tree, const Sweep& sweep, const FitRequest& request
   return fit;
 }
 
-namespace {
-
-std::vector<LaunchProfile> modelled_launches(const Fit& fit, const FitPoint& point) {
-  const vgpu::DeviceModel& model = vgpu::device_model(fit.device.substr(fit.device.find(':') + 1));
-  std::vector<LaunchProfile> launches;
-  for (const vgpu::LaunchCost& launch : point.cost.launches)
-    launches.push_back({launch.kernel, vgpu::modelled_counters(model, launch)});
-  return launches;
-}
-
-}  // namespace
-
 std::string fit_csv(const std::vector<Fit>& fits) {
   std::string csv = "sweep,measured_us,modelled_us,registers,spill_bytes,launches,genome,failure,traits\n";
   const auto out = std::back_inserter(csv);
   for (const Fit& fit : fits) {
+    const vgpu::DeviceModel& model = vgpu::device_model(fit.device.substr(fit.device.find(':') + 1));
     for (const FitPoint& point : fit.points) {
       std::string launches;
       for (const vgpu::LaunchCost& launch : point.cost.launches)
@@ -168,7 +157,7 @@ std::string fit_csv(const std::vector<Fit>& fits) {
       std::replace(failure.begin(), failure.end(), '\n', ' ');
       fmt::format_to(out, "{},{:.4f},{:.4f},{},{},\"{}\",\"{}\",\"{}\",{:.5g}\n", fit.name, point.measured_us,
                      point.modelled_us, point.build.registers, point.build.spill_bytes, launches, to_text(point.genome),
-                     failure, fmt::join(traits_of(modelled_launches(fit, point)), " "));
+                     failure, fmt::join(traits_of(vgpu::modelled_launches(model, point.cost)), " "));
     }
   }
   return csv;

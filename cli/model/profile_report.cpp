@@ -41,7 +41,7 @@ std::string figure(const Counter& counter, double value) {
   return fmt::format("{:.2f}", value);
 }
 
-/// The table of one launch. `columns`: the launch as each source saw it.
+/// The table of one launch. `launches`: as each source saw it, none null, in the order of the columns behind the first.
 class LaunchTable {
  public:
   LaunchTable(std::vector<Table::Column> columns, std::vector<const LaunchProfile*> launches)
@@ -62,7 +62,6 @@ class LaunchTable {
   void add_states() {
     std::vector<std::string_view> order;
     for (const LaunchProfile* launch : launches_) {
-      if (launch == nullptr) continue;
       for (const StallShare& share : stall_shares(*launch))
         if (share.percent >= kLeastPercent && std::ranges::find(order, share.state) == order.end())
           order.push_back(share.state);
@@ -88,7 +87,7 @@ class LaunchTable {
     std::vector<std::string> cells = {std::move(title)};
     bool known = false;
     for (const LaunchProfile* launch : launches_) {
-      const std::optional<std::string> text = launch != nullptr ? cell(*launch) : std::nullopt;
+      const std::optional<std::string> text = cell(*launch);
       known = known || text;
       cells.push_back(text.value_or("-"));
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/subject/lookup.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "evaluator/pipeline/profiler.h"
@@ -12,7 +13,7 @@ void profile_elites(Store& store, RunId run, const PipelineOptions& options,
                     const std::function<Candidate(const Genome&)>& build) {
   Profiler profiler(options);
   for (const EliteRow& elite : store.elites({.task_hash = options.task.hash})) {
-    if (elite.run != run) continue;
+    if (elite.run != run || !find_candidate(store, elite.candidate).evaluation.profiles.empty()) continue;
     try {
       const Profiler::Result result = profiler.profile(build(elite.genome));
       if (const auto* failure = std::get_if<Failure>(&result)) {

@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "cli/subject/self_consistency.h"
+#include "cli/text/streams.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -105,10 +106,13 @@ std::optional<FoundDevice> find_again(const DeviceRecord& record) {
   return alike;
 }
 
-std::string notice_of(const FoundDevice& found, const DeviceRecord& record) {
-  if (found.same || record.uuid.empty()) return "";
-  return fmt::format("{} ({}) is not in this machine: using {}, another {}", record.name, record.uuid, found.device.id,
-                     record.name);
+std::optional<DeviceInfo> device_like(const DeviceRecord& record) {
+  const std::optional<FoundDevice> found = find_again(record);
+  if (!found) return std::nullopt;
+  if (!found->same && !record.uuid.empty())
+    write_to_stderr(fmt::format("{} ({}) is not in this machine: using {}, another {}\n", record.name, record.uuid,
+                                found->device.id, record.name));
+  return found->device;
 }
 
 namespace {

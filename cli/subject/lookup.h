@@ -53,8 +53,8 @@ struct FoundDevice {
 /// The device of a record: the very one, or else the first of the same model; empty when there is neither. A GPU is
 /// known by its uuid, because its number may have changed; a device that computes on the CPU by its id.
 std::optional<FoundDevice> find_again(const DeviceRecord& record);
-/// One line for people when `found` is another device than the record's; empty when it is the same.
-std::string notice_of(const FoundDevice& found, const DeviceRecord& record);
+/// The same for a command that takes either; a line on stderr says when it is another device.
+std::optional<DeviceInfo> device_like(const DeviceRecord& record);
 
 /// The elites that a filter selects. Throws usage_error when the filter names a task, device or objective that no run
 /// in the database has: an empty list would hide the typing error. A database without runs gives an empty list.

@@ -40,4 +40,19 @@ class SharedLibrary {
   std::string name_;
 };
 
+/// Binds functions of a library one after another, and keeps the first name that it lacks.
+class Binder {
+ public:
+  explicit Binder(const SharedLibrary& library) : library_(library) {}
+  template <typename Function>
+  void operator()(Function*& function, const char* name) {
+    if (!library_.bind(function, name) && missing_ == nullptr) missing_ = name;
+  }
+  const char* missing() const { return missing_; }  ///< Null when it has all.
+
+ private:
+  const SharedLibrary& library_;
+  const char* missing_ = nullptr;
+};
+
 }  // namespace evo

@@ -18,10 +18,7 @@ constexpr std::array kLibraryNames = {"libcupti.so.13", "libcupti.so.12", "libcu
 
 /// The first function that the library lacks; null when it has all.
 const char* bind_all(const SharedLibrary& library, Cupti& cupti) {
-  const char* missing = nullptr;
-  const auto bind = [&](auto*& function, const char* name) {
-    if (!library.bind(function, name) && missing == nullptr) missing = name;
-  };
+  Binder bind(library);
   bind(cupti.result_string, "cuptiGetResultString");
   bind(cupti.initialize, "cuptiProfilerInitialize");
   bind(cupti.availability, "cuptiProfilerGetCounterAvailability");
@@ -42,7 +39,7 @@ const char* bind_all(const SharedLibrary& library, Cupti& cupti) {
   bind(cupti.stop, "cuptiRangeProfilerStop");
   bind(cupti.decode, "cuptiRangeProfilerDecodeData");
   bind(cupti.data_info, "cuptiRangeProfilerGetCounterDataInfo");
-  return missing;
+  return bind.missing();
 }
 
 /// Where libcupti may lie, the loader's path first.

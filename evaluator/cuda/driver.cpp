@@ -10,10 +10,7 @@ namespace {
 
 /// Binds everything that a driver of CUDA 12.0 has; the first missing name otherwise.
 const char* bind_all(const SharedLibrary& library, Driver& driver) {
-  const char* missing = nullptr;
-  const auto bind = [&](auto*& function, const char* name) {
-    if (!library.bind(function, name) && missing == nullptr) missing = name;
-  };
+  Binder bind(library);
   bind(driver.init, "cuInit");
   bind(driver.driver_version, "cuDriverGetVersion");
   bind(driver.error_name, "cuGetErrorName");
@@ -54,7 +51,7 @@ const char* bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.event_record, "cuEventRecord");
   bind(driver.event_elapsed, "cuEventElapsedTime");
   library.bind(driver.function_parameter, "cuFuncGetParamInfo");
-  return missing;
+  return bind.missing();
 }
 
 /// A kernel did this while it ran; every later call of the context fails with it (driver API, "CUresult").

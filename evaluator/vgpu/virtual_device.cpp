@@ -102,10 +102,7 @@ class VirtualDevice : public VirtualGpu {
                                      std::optional<Failure>& failure) override {
     const PlanCost cost = model(module, plan, buffers, false, failure);
     if (failure) return {};
-    std::vector<LaunchProfile> launches;
-    for (std::size_t i = 0; i < cost.launches.size(); ++i)
-      launches.push_back({plan.launches.at(i).kernel, modelled_counters(model_, cost.launches[i])});
-    return launches;
+    return modelled_launches(model_, cost);
   }
 
  private:

@@ -64,4 +64,10 @@ CounterValues modelled_counters(const DeviceModel& model, const LaunchCost& cost
   return values;
 }
 
+std::vector<LaunchProfile> modelled_launches(const DeviceModel& model, const PlanCost& cost) {
+  std::vector<LaunchProfile> launches;
+  for (const LaunchCost& launch : cost.launches) launches.push_back({launch.kernel, modelled_counters(model, launch)});
+  return launches;
+}
+
 }  // namespace evo::vgpu
