@@ -25,7 +25,8 @@ endfunction()
 
 # evo_unite(TARGET): its sources are compiled eight at a time, in the order of their names. What they instantiate of the
 # headers of nlohmann/json, CLI11, Catch2 and the standard library costs more than their own code, and is shared then.
-# Names in anonymous namespaces differ over the whole target.
+# A file then sees the anonymous namespaces of those before it: a name there must be the target's only one, or an overload
+# for other types, and must not be that of a function which a file means by `using namespace`: it would be taken instead.
 function(evo_unite target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${EVO_UNITE} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
