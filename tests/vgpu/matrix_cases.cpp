@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/vgpu/element_format.h"
+#include "tests/vgpu/matrix_probe.h"
 #include "tests/vgpu/ptx_forms.h"
 #include "tests/vgpu/warp_kernel.h"
 
@@ -32,19 +33,7 @@ string registers(const string& name, int first, int count, int step = 1) {
 
 // ---- Elements of operands, wherever they lie.
 
-/// The numbers of a block's operands.
-enum class Probe : std::uint8_t {
-  near_one,
-  wide,         ///< Exponents over the whole range.
-  cancelling,   ///< Tiny products and a few big ones, some of them cancelling.
-  big_c,        ///< The accumulator exceeds tiny products more and more.
-  cancelled_c,  ///< The accumulator cancels a product.
-  smallest,
-  largest,
-  specials,
-  any_bits,
-  one_sign,
-};
+/// A block for each.
 constexpr std::array kProbes{Probe::near_one, Probe::wide,    Probe::cancelling, Probe::big_c,    Probe::cancelled_c,
                              Probe::smallest, Probe::largest, Probe::specials,   Probe::any_bits, Probe::one_sign};
 
@@ -105,6 +94,9 @@ class Elements {
         return random_.bits() & f.mask();
       case Probe::one_sign:
         return between(f, -2, 2);
+      case Probe::one_big:
+      case Probe::normal:
+        break;  // In no block here.
     }
     return 0;
   }
@@ -132,6 +124,9 @@ class Elements {
         return random_.bits() & f.mask();
       case Probe::one_sign:
         return between(f, -2, 6);
+      case Probe::one_big:
+      case Probe::normal:
+        break;  // In no block here.
     }
     return 0;
   }

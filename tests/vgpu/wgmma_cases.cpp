@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/vgpu/element_format.h"
+#include "tests/vgpu/matrix_probe.h"
 
 namespace evo::conformance {
 namespace {
@@ -22,20 +23,6 @@ struct Operands {
   std::uint32_t& c_at(int row, int column) { return c[static_cast<std::size_t>(row * n + column)]; }
 };
 
-enum class Probe : std::uint8_t {
-  near_one,
-  wide,         ///< Exponents over the whole range.
-  one_big,      ///< One product above tiny ones, the gap growing from row to row.
-  cancelling,   ///< Two big products cancel; the rest was aligned to them or was not.
-  big_c,        ///< The accumulator exceeds tiny products more and more.
-  cancelled_c,  ///< The accumulator cancels a product.
-  smallest,
-  largest,
-  specials,
-  any_bits,
-  one_sign,
-  normal,
-};
 constexpr Probe kProbes[] = {Probe::near_one, Probe::wide,        Probe::one_big,  Probe::cancelling,
                              Probe::big_c,    Probe::cancelled_c, Probe::smallest, Probe::largest,
                              Probe::specials, Probe::any_bits,    Probe::one_sign, Probe::normal};

@@ -35,19 +35,35 @@ __device__ __forceinline__ shared_address statistics_of(shared_address area, int
 
 // Of a warp's 16 rows from `first_row` of the CTA's on.
 __device__ __forceinline__ void leave_partial_rows(shared_address area, int first_row,
-                                                   const float (&acc_o)[o_registers], const float (&row_max)[2],
-                                                   const float (&row_sum)[2], int lane) {
+//% else
+
+// Of a warp's 16 rows from row `first_row` of the head on.
+template <typename Output>
+__device__ __forceinline__ void store_rows(const Output& output, const Work& work, int first_row,
+//% end
+                                           const float (&acc_o)[o_registers], const float (&row_max)[2],
+                                           const float (&row_sum)[2], int lane) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int row = first_row + lane / 4 + 8 * r;
 #pragma unroll
     for (int part = 0; part < head_dim / 16; ++part) {
+//% if merges
       store_shared(area + row * partial_row_bytes + part * 64 + column_of(lane) * 4,
                    columns_of(acc_o + 8 * part, r, lane));
+//% else
+      const float4 columns = columns_of(acc_o + 8 * part, r, lane);
+      if (row < output.S) {
+        finish_columns(output, work, row, 16 * part + column_of(lane), columns, row_max[r], row_sum[r]);
+      }
+//% end
     }
+//% if merges
     if (lane % 4 == 0) store_shared(statistics_of(area, row), make_float2(row_max[r], row_sum[r]));
+//% end
   }
 }
+//% if merges
 
 // The merging threads${split_over_cluster ? ' of all CTAs of the cluster' : ''} share the merged rows, four columns at a time.
 // `areas`: where those of the groups begin.
@@ -79,25 +95,6 @@ __device__ __forceinline__ void merge_rows(shared_address areas, const Output& o
         [&](int i) { return load_shared_f32x4(area_of(i) + row * partial_row_bytes + column * 4); });
 //%   end
     finish_columns(output, work, work.first_row + row, column, merged.acc, merged.row_max, merged.row_sum);
-  }
-}
-//% else
-
-// Of a warp's 16 rows from row `first_row` of the head on.
-template <typename Output>
-__device__ __forceinline__ void store_rows(const Output& output, const Work& work, int first_row,
-                                           const float (&acc_o)[o_registers], const float (&row_max)[2],
-                                           const float (&row_sum)[2], int lane) {
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const int row = first_row + lane / 4 + 8 * r;
-#pragma unroll
-    for (int part = 0; part < head_dim / 16; ++part) {
-      const float4 columns = columns_of(acc_o + 8 * part, r, lane);
-      if (row < output.S) {
-        finish_columns(output, work, row, 16 * part + column_of(lane), columns, row_max[r], row_sum[r]);
-      }
-    }
   }
 }
 //% end

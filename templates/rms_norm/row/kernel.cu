@@ -213,12 +213,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) rms_norm(
 //%   if amax_reduction == 'separate'
 #pragma unroll 1
     for (int first = 0; first < packets; first += batch) {
-//%     if residence == 'memory'
-      load_again(inputs, x, residual_sum, row, N, first);
-//%     end
-//%     if weight_load == 'late'
-      load_weights(weights, weight, first);
-//%     end
+//%     let weights_missing = weight_load == 'late'
+//%     include "load_batch.cuh"
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         float products[packet_elements];
@@ -234,12 +230,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) rms_norm(
 //% end
 #pragma unroll 1
     for (int first = 0; first < packets; first += batch) {
-//% if residence == 'memory'
-      load_again(inputs, x, residual_sum, row, N, first);
-//% end
-//% if weight_load == 'late' && (residence == 'memory' || quant != 'token')
-      load_weights(weights, weight, first);
-//% end
+//% let weights_missing = weight_load == 'late' && (residence == 'memory' || quant != 'token')
+//% include "load_batch.cuh"
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         const int column = column_of(first + i);

@@ -85,11 +85,8 @@ __device__ __forceinline__ void multiply_pv(Sums (&acc_o)[head_dim / 16], const 
 }
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdpa(
-    const unsigned char* __restrict__ q, const unsigned char* __restrict__ k, const unsigned char* __restrict__ v,
-    const float* __restrict__ q_scales, const float* __restrict__ k_scales, const float* __restrict__ v_scales,
-    const unsigned char* __restrict__ q_zeros, const unsigned char* __restrict__ k_zeros,
-    const unsigned char* __restrict__ v_zeros, half_bits* __restrict__ o, float* __restrict__ partial_o,
-    float2* __restrict__ partial_statistics, float softmax_scale, int M, int N, int heads) {
+//% include "sim_fp8_sdpa/parameters.cuh"
+) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
   __half* q_tile = reinterpret_cast<__half*>(smem_storage);
   __half* k_tile = q_tile + tile_q * tile_pitch;

@@ -37,23 +37,8 @@ __device__ __forceinline__ void accumulate(float2& statistics, const float (&val
   statistics = make_float2(scaled_max, sum);
 }
 
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) softmax(
-    const Element* __restrict__ x, Element* __restrict__ y, int rows, int N) {
-  __shared__ Partials partials;
-  int turn = 0;
-//% if sm >= 90 && pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
-//% if ctas_per_sm > 0
-  for (int first_row = blockIdx.x * cta_rows; first_row < rows; first_row += gridDim.x * cta_rows) {
-//% else
-  {
-    const int first_row = blockIdx.x * cta_rows;
-//% end
-    // All threads work through all of this, also where there is no row: they take part in the exchanges.
-    const int row = row_of(first_row, rows);
-    const int visible = visible_columns(row, rows, N);
+//% include "softmax/kernel_head.cuh"
+//% include "softmax/row_loop_head.cuh"
     const Element* x_row = x + (long long)row * columns;
 
     float2 statistics = make_float2(lowest * log2_e, 0.0f);

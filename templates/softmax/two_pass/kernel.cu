@@ -22,14 +22,7 @@ __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Eleme
   }
 }
 
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) softmax(
-    const Element* __restrict__ x, Element* __restrict__ y, int rows, int N) {
-  __shared__ Partials partials;
-  int turn = 0;
-//% if sm >= 90 && pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+//% include "softmax/kernel_head.cuh"
 //% if prefetch
   RowPacket ahead[packets];
   {
@@ -37,15 +30,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) softmax(
     load_row(ahead, x, row, visible_columns(row, rows, N));
   }
 //% end
-//% if ctas_per_sm > 0
-  for (int first_row = blockIdx.x * cta_rows; first_row < rows; first_row += gridDim.x * cta_rows) {
-//% else
-  {
-    const int first_row = blockIdx.x * cta_rows;
-//% end
-    // All threads work through all of this, also where there is no row: they take part in the exchanges.
-    const int row = row_of(first_row, rows);
-    const int visible = visible_columns(row, rows, N);
+//% include "softmax/row_loop_head.cuh"
     RowPacket kept[packets];
 //% if prefetch
 #pragma unroll
