@@ -119,6 +119,8 @@ std::string_view name_of(MutantOutcome::Kind kind) {
       return "survived";
     case MutantOutcome::Kind::equivalent:
       return "equivalent";
+    case MutantOutcome::Kind::as_accurate:
+      return "as accurate";
     case MutantOutcome::Kind::stillborn:
       break;
   }
@@ -129,9 +131,11 @@ std::string score_line(const MutationScore& score) {
   using Kind = MutantOutcome::Kind;
   const auto [low, high] = score.interval();
   return fmt::format(
-      "{} of {} mutants killed: {:.1f} % (95 % interval {:.1f} to {:.1f}); {} equivalent, {} not built\n",
+      "{} of {} mutants killed: {:.1f} % (95 % interval {:.1f} to {:.1f}); {} equivalent, {} as accurate, {} not "
+      "built\n",
       score.count(Kind::killed), score.count(Kind::killed) + score.count(Kind::survived), 100 * score.share_killed(),
-      100 * low, 100 * high, score.count(Kind::equivalent), score.count(Kind::stillborn));
+      100 * low, 100 * high, score.count(Kind::equivalent), score.count(Kind::as_accurate),
+      score.count(Kind::stillborn));
 }
 
 std::string score_text(const MutationScore& score, const Terminal& terminal) {
@@ -139,7 +143,7 @@ std::string score_text(const MutationScore& score, const Terminal& terminal) {
                                  score.device.name, score.seed);
   for (const MutantOutcome& mutant : score.mutants) {
     const bool survived = mutant.kind == MutantOutcome::Kind::survived;
-    if (!survived && mutant.kind != MutantOutcome::Kind::equivalent) continue;
+    if (mutant.kind == MutantOutcome::Kind::killed || mutant.kind == MutantOutcome::Kind::stillborn) continue;
     text += styled(terminal, survived ? Style::bad : Style::plain,
                    fmt::format("  {}: {}, line {} of {}", name_of(mutant.kind), mutant.mutation.operation,
                                mutant.mutation.line, mutant.family));

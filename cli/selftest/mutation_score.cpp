@@ -41,6 +41,15 @@ bool same_errors(const Evaluation& a, const Evaluation& b) {
   });
 }
 
+/// No case shows more error than the original's: what differs is the order of the roundings, not the answer.
+bool errs_no_more(const Evaluation& original, const Evaluation& mutant) {
+  constexpr double kNoMore = 1.01;
+  return std::ranges::equal(original.errors, mutant.errors, [](const CaseError& honest, const CaseError& other) {
+    return honest.shape == other.shape && honest.regime == other.regime && honest.seed == other.seed &&
+           other.relative_l2 <= kNoMore * honest.relative_l2 && other.max_abs <= kNoMore * honest.max_abs;
+  });
+}
+
 /// The case in which a survivor errs most beyond the kernel that it was made from.
 std::string largest_difference(const Evaluation& original, const Evaluation& mutant) {
   double most = 0;
@@ -163,6 +172,8 @@ class Scoring {
       outcome.kind = Kind::killed;
     } else if (same_errors(original.evaluation, done.evaluation)) {
       outcome.kind = Kind::equivalent;
+    } else if (errs_no_more(original.evaluation, done.evaluation)) {
+      outcome.kind = Kind::as_accurate;
     } else {
       outcome.kind = Kind::survived;
       outcome.would_kill = largest_difference(original.evaluation, done.evaluation);

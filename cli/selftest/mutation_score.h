@@ -14,10 +14,11 @@ namespace evo::cli {
 /// What became of one generated mutant.
 struct MutantOutcome {
   enum class Kind {
-    killed,      ///< Validation rejected it.
-    survived,    ///< It was accepted although it computes something else.
-    equivalent,  ///< At every listed shape each of its outputs errs exactly as the kernel's that it was made from.
-    stillborn,   ///< It does not compile, or compiles to the same program.
+    killed,       ///< Validation rejected it.
+    survived,     ///< It was accepted although it computes something else.
+    equivalent,   ///< At every listed shape each of its outputs errs exactly as the kernel's that it was made from.
+    as_accurate,  ///< It rounds otherwise, and errs at most 1 % more than that kernel in any case: it is right.
+    stillborn,    ///< It does not compile, or compiles to the same program.
   };
   Kind kind = Kind::killed;
   std::string family;
@@ -35,7 +36,7 @@ struct MutationScore {
   std::vector<MutantOutcome> mutants;
 
   std::size_t count(MutantOutcome::Kind kind) const;
-  /// Of those that are neither equivalent nor stillborn.
+  /// Of those that are killed or survived.
   double share_killed() const;
   /// The 95 % interval of that share (Wilson, 1927).
   std::pair<double, double> interval() const;

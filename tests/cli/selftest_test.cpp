@@ -162,3 +162,25 @@ TEST_CASE("a task without mutants is tested with mutants that are made of its ke
         std::string::npos);
   check_refused(bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--record"}), 2, {"--record"});
 }
+
+TEST_CASE("a generated mutant that rounds otherwise and errs no more than its original is no wrong kernel") {
+  const Bench bench;
+  write_toy_task(bench);
+  const std::string path = "templates/toy/plain/kernel.cu";
+  std::string kernel = bench.read(path);
+  const std::string sum = "a[i${item}] ${wrong ? '-' : '+'} b[i${item}]";
+  kernel.replace(kernel.find(sum), sum.size(), "sum_of(a[i${item}], b[i${item}])");
+  // Scaled by 3 and back, a sum is rounded three times. With min, the scale is 1.
+  bench.write(path, R"cu(
+__device__ float sum_of(float a, float b) {
+  const float scale = fmaxf(1, 3);
+  return (a * scale + b * scale) / scale;
+}
+)cu" + kernel);
+  const Outcome outcome =
+      bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--generate", "40", "--seed", "1"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.find("as accurate: max becomes min") != std::string::npos);
+  CHECK(outcome.out.find("would be killed by") == std::string::npos);
+  CHECK(outcome.out.find("mutants killed: 100.0 % (95 % interval") != std::string::npos);
+}

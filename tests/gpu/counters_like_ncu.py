@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Do the counters of `evo profile` agree with those of ncu?
 
-usage: tests/gpu/counters_like_ncu.py EVO DATABASE [ID...]   (default: the best elite)
+usage: tests/gpu/counters_like_ncu.py EVO DATABASE [ID...]   (default: the best elite of each task)
 
 For each candidate: evo profile reads the counters; the candidate is exported and compiled with nvcc, and ncu reads the
 same counters of the same launch, caches and clocks left alone. A counter agrees when the two differ by at most 3 %.
-Counts of work and shares of busy pipes must agree. What depends on other programs on the GPU and on the clock of the
-moment (duration, clocks, memory traffic, warp states) is shown, and does not decide."""
+Counts of work and busy pipes must agree. A share of the elapsed cycles is compared times the cycles that elapsed in the
+same tool: the two launches last a few per cent more or less, and the work in them is the same. What depends on other
+programs on the GPU and on the clock of the moment (duration, clocks, memory traffic, warp states) is shown, and does
+not decide."""
 import csv
 import io
 import json
@@ -18,6 +20,7 @@ from pathlib import Path
 
 TOLERANCE = 0.03
 LEAST_PERCENT = 1  # Smaller shares are noise.
+OF_ELAPSED, ELAPSED = ".pct_of_peak_sustained_elapsed", "sm__cycles_elapsed.max"
 DECIDING = ("sm__inst_executed", "l1tex__data_pipe", "l1tex__data_bank_conflicts", "lts__t_sectors.sum",
             "sm__pipe_tensor", "sm__inst_executed_pipe_xu")
 
@@ -63,6 +66,8 @@ def compare(evo, database, candidate, folder):
                 if theirs is None:
                     continue
                 ratio = ours / theirs if theirs else (1.0 if ours == 0 else float("inf"))
+                if metric.endswith(OF_ELAPSED):
+                    ratio *= counters[ELAPSED] / ncu[ELAPSED]
                 decides = metric.startswith(DECIDING) and not ("pct" in metric and theirs < LEAST_PERCENT)
                 wrong = decides and abs(ratio - 1) > TOLERANCE
                 agree = agree and not wrong
@@ -77,7 +82,7 @@ def main():
     evo, database, *candidates = sys.argv[1:]
     if not candidates:
         elites = json.loads(run(evo, "elites", "--db", database, "--json"))["elites"]
-        candidates = [str(elites[0]["candidate"])]
+        candidates = [str(elite["candidate"]) for elite in elites if elite["rank"] == 1]
     with tempfile.TemporaryDirectory() as folder:
         agreed = [compare(evo, database, candidate, Path(folder)) for candidate in candidates]
     print(f"{sum(agreed)} of {len(agreed)} candidates agree with ncu within {TOLERANCE:.0%}")
