@@ -45,6 +45,9 @@ std::string objectives_of(const Task& task) {
     std::string bounds = "limits by dtype";
     if (task.has_limits) {
       bounds = fmt::format("relative L2 <= {:g}", limits.relative_l2);
+      if (limits.emulated_l2.times > 0)
+        bounds = fmt::format("relative L2 <= {:g} times the emulation's + {:g}", limits.emulated_l2.times,
+                             limits.emulated_l2.plus);
       if (limits.max_abs > 0) bounds += fmt::format(", largest <= {:g} of the RMS", limits.max_abs);
     }
     objectives.push_back(fmt::format("{} ({})", objective.name, bounds));
@@ -83,6 +86,15 @@ std::string task_text(const TaskListing& listing, const Terminal& terminal) {
 
 using Json = nlohmann::ordered_json;
 
+Json emulation_json(const Limits& limits) {
+  if (!limits.follow_emulation()) return nullptr;
+  const auto json = [](const EmulationLimit& limit) -> Json {
+    if (limit.times == 0) return nullptr;
+    return {{"times", limit.times}, {"plus", limit.plus}};
+  };
+  return {{"relative_l2", json(limits.emulated_l2)}, {"row_l2", json(limits.emulated_row)}};
+}
+
 Json task_json(const TaskListing& listing) {
   if (!listing.problem.empty()) return {{"name", listing.name}, {"problem", listing.problem}};
   const Task& task = listing.task;
@@ -103,7 +115,8 @@ Json task_json(const TaskListing& listing) {
     objectives.push_back({{"name", objective.name},
                           {"relative_l2", positive_or_null(limits.relative_l2)},
                           {"cosine", positive_or_null(limits.cosine)},
-                          {"max_abs", positive_or_null(limits.max_abs)}});
+                          {"max_abs", positive_or_null(limits.max_abs)},
+                          {"emulation", emulation_json(limits)}});
   }
   Json sets = Json::object();
   for (const auto& [kind, set] : task.shape_sets) sets[kind] = {{"timed", set.timed}, {"validated", set.validated}};

@@ -11,6 +11,7 @@
 #include "cli/subject/arguments.h"
 #include "cli/subject/restore.h"
 #include "cli/subject/templates.h"
+#include "cli/text/streams.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
@@ -44,7 +45,12 @@ std::string checked_strategy(const std::string& name) {
 
 std::string checked_objective(const Task& task, const std::string& name) {
   std::vector<std::string> names;
-  for (const Objective& objective : task.objectives) names.push_back(objective.name);
+  for (const Objective& objective : task.objectives) {
+    names.push_back(objective.name);
+    if (name.empty() || objective.formerly != name) continue;
+    write_to_stderr(fmt::format("--objective {} is now called {}\n", name, objective.name));
+    return objective.name;
+  }
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
     throw unknown_name("objective", name, names, fmt::format("of task {}", task.name));
   }

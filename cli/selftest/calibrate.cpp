@@ -14,6 +14,7 @@
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/oracle.h"
+#include "evaluator/pipeline/output_comparison.h"
 
 namespace evo::cli {
 namespace {
@@ -31,17 +32,6 @@ std::vector<Case> cases_of(const Task& task, const Target& target, const CasePla
     std::ranges::move(more_cases(task, target, one, kCalibrationSalt, kMoreSeeds), std::back_inserter(cases));
   }
   return cases;
-}
-
-/// Elements of the last dim of an output.
-std::uint64_t row_of(const Task& task, const Target& target, const Shape& shape, std::size_t output) {
-  Bindings known = target.options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
-  std::vector<Tensor> present;
-  std::ranges::copy_if(task.outputs, std::back_inserter(present),
-                       [&](const Tensor& tensor) { return is_present(tensor, target.options); });
-  const std::vector<std::int64_t> dims = dims_of(present.at(output), known);
-  return dims.empty() ? 1 : static_cast<std::uint64_t>(dims.back());
 }
 
 PipelineOptions options_for(const SourceTree& tree, const Task& task, const Target& target, const DeviceInfo& device) {
@@ -90,8 +80,8 @@ CalibrationResult calibrate(const SourceTree& tree, const Task& task, const Devi
       if (want->at(output).dtype != DType::f32) continue;
       Limits rows;
       rows.row_l2 = 1;
-      const Difference difference =
-          compare(DType::f32, got->at(output).bytes, want->at(output), rows, row_of(task, target, one.shape, output));
+      const Difference difference = compare(DType::f32, got->at(output).bytes, want->at(output), rows,
+                                            row_of(task, target.options, one.shape, output));
       floor.row_l2 = std::max(floor.row_l2, difference.row_l2);
       floor.relative_l2 = std::max(floor.relative_l2, difference.relative_l2);
       floor.cosine = std::min(floor.cosine, difference.cosine);

@@ -23,16 +23,16 @@ bool is_right(const SelftestRow& row, const std::string& kind) {
          row.reason.find(row.mutant.says) != std::string::npos;
 }
 
-/// Submits mutants of one choice of options and collects their verdicts.
+/// Submits mutants of one choice of options and objective and collects their verdicts.
 class Selftest {
  public:
   Selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Bindings& options,
-           std::uint64_t salt)
+           const std::string& objective, std::uint64_t salt)
       : tree_(tree),
         task_(task),
         device_(device),
         salt_(salt),
-        target_(make_target(task, device.kind, {}, options)),
+        target_(make_target(task, device.kind, {}, options, objective)),
         space_(make_space(tree, task, device, target_, "")) {}
 
   std::vector<SelftestRow> run(const std::vector<Mutant>& mutants) {
@@ -91,13 +91,14 @@ class Selftest {
 /// Rows in the order of the mutants.
 std::vector<SelftestRow> evaluate_all(const SourceTree& tree, const Task& task, const DeviceInfo& device,
                                       const std::vector<Mutant>& mutants, std::uint64_t salt) {
-  std::map<Bindings, std::vector<std::size_t>> by_options;
-  for (std::size_t i = 0; i < mutants.size(); ++i) by_options[mutants[i].options].push_back(i);
+  std::map<std::pair<Bindings, std::string>, std::vector<std::size_t>> by_target;
+  for (std::size_t i = 0; i < mutants.size(); ++i) by_target[{mutants[i].options, mutants[i].objective}].push_back(i);
   std::vector<SelftestRow> rows(mutants.size());
-  for (const auto& [options, numbers] : by_options) {
+  for (const auto& [target, numbers] : by_target) {
+    const auto& [options, objective] = target;
     std::vector<Mutant> some;
     for (const std::size_t number : numbers) some.push_back(mutants[number]);
-    std::vector<SelftestRow> finished = Selftest(tree, task, device, options, salt).run(some);
+    std::vector<SelftestRow> finished = Selftest(tree, task, device, options, objective, salt).run(some);
     for (std::size_t i = 0; i < numbers.size(); ++i) rows[numbers[i]] = std::move(finished[i]);
   }
   return rows;

@@ -89,10 +89,18 @@ Limits limits_from_floor(double relative_l2, double cosine, double factor) {
   return limits;
 }
 
+Limits following(const Limits& limits, const EmulationError& error) {
+  Limits here = limits;
+  if (limits.emulated_l2.times > 0) here.relative_l2 = limits.emulated_l2.of(error.relative_l2);
+  if (limits.emulated_row.times > 0) here.row_l2 = limits.emulated_row.of(error.row_l2);
+  return here;
+}
+
 Limits widened(const Limits& limits, double times) {
-  Limits wider = limits_from_floor(limits.relative_l2, limits.cosine, times);
-  wider.max_abs = limits.max_abs;
-  wider.row_l2 = limits.row_l2 * times;
+  Limits wider = limits;
+  wider.cosine = limits_from_floor(limits.relative_l2, limits.cosine, times).cosine;
+  if (limits.emulated_l2.times == 0) wider.relative_l2 *= times;
+  if (limits.emulated_row.times == 0) wider.row_l2 *= times;
   return wider;
 }
 

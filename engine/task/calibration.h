@@ -35,7 +35,17 @@ Limits limits_for(const std::optional<Calibration>& calibration, const Task& tas
 /// The limits that follow from the largest relative error and the smallest cosine of the emulation.
 Limits limits_from_floor(double relative_l2, double cosine, double factor);
 
-/// `times` the error that the limits allow: relative errors grow by it, angles too. max_abs stays.
+/// What an honest kernel errs by on the inputs of one case.
+struct EmulationError {
+  double relative_l2 = 0;
+  double row_l2 = 0;  ///< Of the worst row.
+};
+
+/// The limits of a case in which the emulation errs so: those that follow the emulation become numbers.
+Limits following(const Limits& limits, const EmulationError& error);
+
+/// `times` the error that the limits allow: relative errors grow by it, angles too. max_abs stays, and what follows
+/// the emulation: it has grown with the emulation's error.
 Limits widened(const Limits& limits, double times);
 
 }  // namespace evo

@@ -48,14 +48,14 @@ class MutantLoader {
 
  private:
   Mutant control(const JsonPlace& place) {
-    place.allow_only({"name", "about", "genes", "options"});
+    place.allow_only({"name", "about", "genes", "options", "objective"});
     Mutant mutant = common(place);
     for (const std::string_view kind : kind_names()) mutant.expected.emplace(kind, std::vector{Verdict::valid});
     return mutant;
   }
 
   Mutant mutant(const JsonPlace& place) {
-    place.allow_only({"name", "about", "genes", "options", "edits", "expect", "says", "stage"});
+    place.allow_only({"name", "about", "genes", "options", "objective", "edits", "expect", "says", "stage"});
     Mutant mutant = common(place);
     for (const JsonPlace& change : place.at("edits").items()) mutant.edits.push_back(edit(change));
     try {
@@ -91,7 +91,16 @@ class MutantLoader {
           options->fail(fmt::format("option {} cannot be '{}'", name, expr::to_string(value)));
       }
     }
+    if (const auto objective = place.find("objective")) mutant.objective = known_objective(*objective);
     return mutant;
+  }
+
+  std::string known_objective(const JsonPlace& place) const {
+    try {
+      return task_.objective(place.text()).name;
+    } catch (const Error& error) {
+      place.fail(error.what());
+    }
   }
 
   /// A name, or a list of names any of which is right.

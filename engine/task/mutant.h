@@ -22,6 +22,7 @@ struct Mutant {
   Bindings genes;                 ///< A wish: the nearest legal genome is taken.
   std::vector<std::string> kept;  ///< Genes without whose wished alleles it is not the mutant that is meant.
   Bindings options;               ///< Of the task, where they are not the defaults.
+  std::string objective;          ///< Of the task, whose limits it is held to; empty: the default.
   std::vector<TextEdit> edits;
   /// The verdicts that are right, by device kind. A kind that is missing cannot show the fault.
   std::map<std::string, std::vector<Verdict>, std::less<>> expected;

@@ -398,6 +398,10 @@ class TaskLoader {
         {"sparse", Distribution::sparse},
         {"max_magnitude", Distribution::max_magnitude},
         {"spikes", Distribution::spikes},
+        {"first_row", Distribution::first_row},
+        {"log_normal_rows", Distribution::log_normal_rows},
+        {"common_channel", Distribution::common_channel},
+        {"uniform", Distribution::uniform},
         {"all_equal", Distribution::all_equal},
         {"extremes", Distribution::extremes},
         {"sorted", Distribution::sorted},
@@ -419,10 +423,11 @@ class TaskLoader {
     for (const char* key : {"relative_l2", "cosine"}) place->at(key);
     task_.limits = tightened({}, *place, kExactHint);
     if (task_.limits.exact) place->at("exact").fail("is for single outputs; integers are exact without it");
+    require_emulation(*place, task_.limits);
   }
 
   static void allow_limits(const JsonPlace& place) {
-    place.allow_only({"relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact"});
+    place.allow_only({"relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact", "emulation"});
   }
 
   // One object, or a list of them of which the first applies whose "when" holds.
@@ -453,9 +458,23 @@ class TaskLoader {
     if (const auto cosine = place.find("cosine")) limits.cosine = cosine->number();
     if (limits.cosine < 0 || limits.cosine > 1) place.at("cosine").fail("must be 0 to 1");
     if (const auto exact = place.find("exact")) limits.exact = exact->boolean();
+    if (const auto emulation = place.find("emulation")) {
+      emulation->allow_only({"relative_l2", "row_l2"});
+      if (const auto l2 = emulation->find("relative_l2")) limits.emulated_l2 = emulation_limit(*l2);
+      if (const auto row = emulation->find("row_l2")) limits.emulated_row = emulation_limit(*row);
+    }
     const bool any = limits.exact || limits.relative_l2 > 0 || limits.max_abs > 0 || limits.atol > 0 || limits.rtol > 0;
     if (!any) place.fail("no limit on the error: give relative_l2, max_abs, atol or rtol, or exact");
     return limits;
+  }
+
+  static EmulationLimit emulation_limit(const JsonPlace& place) {
+    place.allow_only({"times", "plus"});
+    EmulationLimit limit{.times = place.at("times").number(), .plus = 0};
+    if (limit.times < 1) place.at("times").fail("must be at least 1: the emulation itself must pass");
+    if (const auto plus = place.find("plus")) limit.plus = plus->number();
+    if (limit.plus < 0) place.at("plus").fail("must not be negative");
+    return limit;
   }
 
   void objectives() {
@@ -466,15 +485,23 @@ class TaskLoader {
     }
     for (const auto& [name, place] : objectives->members()) {
       if (!is_identifier(name)) place.fail(fmt::format("'{}' is not a name", name));
-      place.allow_only({"limits"});
+      place.allow_only({"limits", "formerly"});
       Objective objective{name, task_.limits};
+      if (const auto formerly = place.find("formerly")) objective.formerly = formerly->text();
       if (const auto limits = place.find("limits")) {
         objective.limits = tightened(task_.limits, *limits, "");
         refuse_looser(*limits, objective.limits);
+        require_emulation(*limits, objective.limits);
       }
       task_.objectives.push_back(std::move(objective));
     }
     if (task_.objectives.empty()) objectives->fail("at least one objective is needed; the first is the default");
+  }
+
+  void require_emulation(const JsonPlace& place, const Limits& limits) const {
+    const std::string file = task_.name + "/limits.json";
+    if (limits.follow_emulation() && place.find("emulation") && !tree_.contains(file))
+      place.at("emulation").fail(fmt::format("{} with an emulation is missing (docs/trust.md)", file));
   }
 
   // What no objective allows is a wrong answer. The largest error alone may have no limit (0).
@@ -603,7 +630,7 @@ const Shape& Task::shape(std::string_view wanted) const {
 
 const Objective& Task::objective(std::string_view wanted) const {
   for (const Objective& objective : objectives) {
-    if (objective.name == wanted) return objective;
+    if (objective.name == wanted || (!objective.formerly.empty() && objective.formerly == wanted)) return objective;
   }
   throw usage_error(
       fmt::format("task {} has no objective '{}'; there are {}", name, wanted, list_of(names_of(objectives))));

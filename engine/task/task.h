@@ -16,6 +16,14 @@ namespace evo {
 class JsonPlace;
 class NameScope;
 
+/// A limit as a multiple of what the task's emulation of an honest kernel (engine/task/calibration.h) errs by on the
+/// same inputs.
+struct EmulationLimit {
+  double times = 0;  ///< 0: there is none.
+  double plus = 0;
+  double of(double error) const { return times * error + plus; }
+};
+
 /// What an output may differ from the oracle by, over all elements of one case. 0: not checked.
 struct Limits {
   double relative_l2 = 0;  ///< ||got - want|| / ||want||, at most.
@@ -25,7 +33,11 @@ struct Limits {
   /// |got - want| <= atol + rtol |want| for every element, where one of them is positive.
   double atol = 0;
   double rtol = 0;
-  bool exact = false;  ///< Every element equals the oracle's; the others are not looked at.
+  bool exact = false;                ///< Every element equals the oracle's; the others are not looked at.
+  EmulationLimit emulated_l2 = {};   ///< In the place of relative_l2, if there is one.
+  EmulationLimit emulated_row = {};  ///< In the place of row_l2.
+
+  bool follow_emulation() const { return emulated_l2.times > 0 || emulated_row.times > 0; }
 };
 
 /// Limits of one output under some options.
@@ -67,14 +79,18 @@ struct Shape {
 
 /// How the values of the inputs are drawn before quantisation.
 enum class Distribution {
-  normal,         ///< N(0, gain^2).
-  outliers,       ///< N(0, 1), and one value in 256 multiplied by gain.
-  zero_group,     ///< N(0, 1) but the first scale group is all zeros.
-  constant_rows,  ///< Every row (last dimension) holds one N(0, gain^2) value.
-  sparse,         ///< N(0, gain^2) with nine values in ten zero.
-  max_magnitude,  ///< +-gain with random signs: every code of the largest magnitude.
-  spikes,         ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times
-                  ///< gain.
+  normal,           ///< N(0, gain^2).
+  outliers,         ///< N(0, 1), and one value in 256 multiplied by gain.
+  zero_group,       ///< N(0, 1) but the first scale group is all zeros.
+  constant_rows,    ///< Every row (last dimension) holds one N(0, gain^2) value.
+  sparse,           ///< N(0, gain^2) with nine values in ten zero.
+  max_magnitude,    ///< +-gain with random signs: every code of the largest magnitude.
+  spikes,           ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times
+                    ///< gain.
+  first_row,        ///< N(0, 1), and in each matrix the first row times gain: an attention sink.
+  log_normal_rows,  ///< N(0, 1), each row times 2^(gain N(0, 1)).
+  common_channel,   ///< N(0, 1), and in each matrix one random column (index of the last dim) plus gain.
+  uniform,          ///< Evenly from 0 to gain: values of one sign.
   // Of integers; floating-point inputs without a draw of their own are N(0, gain^2).
   all_equal,  ///< One random value everywhere.
   extremes,   ///< The least and the greatest value, at random.
@@ -93,7 +109,8 @@ struct Regime {
 /// allow.
 struct Objective {
   std::string name;
-  Limits limits;  ///< The task's, or tighter.
+  Limits limits;              ///< The task's, or tighter.
+  std::string formerly = {};  ///< The name that it had once: it still means this one.
 };
 
 /// Which shapes are timed and validated by default on one kind of device.

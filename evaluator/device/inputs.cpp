@@ -98,6 +98,39 @@ void raise_spikes(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t b
   });
 }
 
+void raise_first_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
+  const std::uint64_t rows = recipe.matrix / recipe.row;
+  visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
+    if (row % rows != 0) return;
+    for (float& value : elements) value *= static_cast<float>(recipe.gain);
+  });
+}
+
+void scale_rows_log_normally(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
+  visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
+    const double factor = std::exp2(recipe.gain * normal_from_word(word(recipe, InputPurpose::row, row)));
+    for (float& value : elements) value = static_cast<float>(value * factor);
+  });
+}
+
+/// The column is the matrix's own.
+void raise_common_channel(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
+  const std::uint64_t rows = recipe.matrix / recipe.row;
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const std::uint64_t matrix = i / recipe.row / rows;
+    const std::uint64_t column = (word(recipe, InputPurpose::row, matrix) * recipe.row) >> 32;
+    if (i % recipe.row == column) values[i - begin] += static_cast<float>(recipe.gain);
+  }
+}
+
+void draw_uniform(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
+  for (std::uint64_t i = begin; i < end; i += 4) {
+    const auto four = words(recipe, InputPurpose::value, i / 4);
+    for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane)
+      values[i - begin + lane] = static_cast<float>(recipe.gain * (four[lane] + 0.5) * 0x1.0p-32);
+  }
+}
+
 void draw(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, std::uint64_t end, float* values) {
   const auto gain = static_cast<float>(recipe.gain);
   switch (recipe.distribution) {
@@ -115,6 +148,21 @@ void draw(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, st
     case Distribution::spikes:
       draw_normal(recipe, begin, end, 1.0, values);
       raise_spikes(recipe, seed, begin, end, values);
+      break;
+    case Distribution::first_row:
+      draw_normal(recipe, begin, end, 1.0, values);
+      raise_first_rows(recipe, begin, end, values);
+      break;
+    case Distribution::log_normal_rows:
+      draw_normal(recipe, begin, end, 1.0, values);
+      scale_rows_log_normally(recipe, begin, end, values);
+      break;
+    case Distribution::common_channel:
+      draw_normal(recipe, begin, end, 1.0, values);
+      raise_common_channel(recipe, begin, end, values);
+      break;
+    case Distribution::uniform:
+      draw_uniform(recipe, begin, end, values);
       break;
     case Distribution::constant_rows:
       draw_constant_rows(recipe, begin, end, values);

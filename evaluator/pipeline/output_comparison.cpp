@@ -83,6 +83,16 @@ void accept_equal_elements(const Dense& among, std::uint64_t row, std::uint64_t 
 
 }  // namespace
 
+std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& shape, std::size_t output) {
+  Bindings known = options;
+  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  std::vector<Tensor> present;
+  std::ranges::copy_if(task.outputs, std::back_inserter(present),
+                       [&](const Tensor& tensor) { return is_present(tensor, options); });
+  const std::vector<std::int64_t> dims = dims_of(present.at(output), known);
+  return dims.empty() ? 1 : static_cast<std::uint64_t>(dims.back());
+}
+
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
                                             const Plan& plan, const Expected& expected,
                                             std::span<const std::byte> outputs,

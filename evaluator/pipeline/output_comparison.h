@@ -26,6 +26,9 @@ struct ComparedOutput {
   std::uint64_t elements = 0;
 };
 
+/// Elements of the last dim of an output: a row. `output` counts those that are there under the options.
+std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& shape, std::size_t output);
+
 /// Compares what a call wrote with its oracle: dense elements, codes times their scales, and any index of an equal
 /// element where the task says so. `outputs`: the bytes of every output of the plan, in order. `limits_of`: those of
 /// one output.

@@ -262,6 +262,8 @@ class Trial {
       measured.relative_l2 = std::min(measured.relative_l2, limits_.relative_l2);
     if (limits_.cosine > usual.cosine) measured.cosine = std::max(measured.cosine, limits_.cosine);
     measured.max_abs = limits_.max_abs;
+    measured.emulated_l2 = limits_.emulated_l2;
+    measured.emulated_row = limits_.emulated_row;
     return measured;
   }
 
@@ -285,11 +287,17 @@ class Trial {
     }
     OutputCheck check;
     const Bindings& choices = setup_.options.target.options;
+    std::vector<EmulationError> honest;  // by output
     const auto limits_of = [&](const Tensor& output) {
-      return limits_of_output(setup_.options.task, output, choices, limits_in(one.regime.name));
+      const Limits limits = limits_of_output(setup_.options.task, output, choices, limits_in(one.regime.name));
+      honest.push_back(limits.follow_emulation() ? setup_.floor.emulation_error(one, expected, honest.size())
+                                                 : EmulationError{});
+      return following(limits, honest.back());
     };
-    for (const ComparedOutput& output :
-         compare_outputs(setup_.options.task, choices, one, plan, expected, outputs, limits_of)) {
+    const std::vector<ComparedOutput> compared =
+        compare_outputs(setup_.options.task, choices, one, plan, expected, outputs, limits_of);
+    for (std::size_t i = 0; i < compared.size(); ++i) {
+      const ComparedOutput& output = compared[i];
       const Difference& difference = output.difference;
       const auto wrong = why_wrong(difference, output.limits);
       check.closeness = std::max(check.closeness, closeness(difference, output.limits));
@@ -298,11 +306,18 @@ class Trial {
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
       if (wrong) {
-        return {Failure{Verdict::wrong_answer,
-                        fmt::format("{}: {}: {}{}", name_of_case(one), output.name, *wrong, look_of(one, output))}};
+        return {Failure{Verdict::wrong_answer, fmt::format("{}: {}: {}{}{}", name_of_case(one), output.name, *wrong,
+                                                           yardstick(output.limits, honest[i]), look_of(one, output))}};
       }
     }
     return check;
+  }
+
+  /// What limits that follow the emulation were made from.
+  static std::string yardstick(const Limits& limits, const EmulationError& honest) {
+    if (!limits.follow_emulation()) return {};
+    return fmt::format("; the emulation errs by {:.4g} on these inputs, {:.4g} in its worst row", honest.relative_l2,
+                       honest.row_l2);
   }
 
   /// The short form of a diagnosis. Very large answers are not looked at: a search must not wait for them.

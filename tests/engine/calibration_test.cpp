@@ -12,6 +12,25 @@ TEST_CASE("limits are the floor times the factor: relative errors grow by it, an
   CHECK_THAT(limits.cosine, WithinAbs(1 - 0.001 * 2.25, 1e-12));
 }
 
+TEST_CASE("limits that follow the emulation are a multiple of its error, and are not widened") {
+  Limits limits{.relative_l2 = 0.04, .cosine = 0.998};
+  limits.emulated_l2 = {.times = 1.1, .plus = 0.001};
+  limits.emulated_row = {.times = 1.25, .plus = 0.005};
+  const Limits here = following(limits, {.relative_l2 = 0.02, .row_l2 = 0.04});
+  CHECK_THAT(here.relative_l2, WithinAbs(0.023, 1e-12));
+  CHECK_THAT(here.row_l2, WithinAbs(0.055, 1e-12));
+  CHECK(here.cosine == 0.998);
+  const Limits wider = widened(here, 2);
+  CHECK(wider.relative_l2 == here.relative_l2);
+  CHECK(wider.row_l2 == here.row_l2);
+  CHECK(wider.cosine < 0.998);
+
+  const Limits fixed = following({.relative_l2 = 0.04, .row_l2 = 0.3}, {.relative_l2 = 0.02, .row_l2 = 0.04});
+  CHECK(fixed.relative_l2 == 0.04);
+  CHECK(fixed.row_l2 == 0.3);
+  CHECK(widened(fixed, 2).relative_l2 == 0.08);
+}
+
 TEST_CASE("an emulation whose error has no angle leaves an honest kernel as much error across its results") {
   const Limits limits = limits_from_floor(0.001, 1, 1.5);
   CHECK_THAT(limits.cosine, WithinAbs(1 - 0.0015 * 0.0015 / 2, 1e-12));

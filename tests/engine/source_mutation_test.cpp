@@ -22,9 +22,9 @@ using Texts = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("a mutation of max or min names a function of the same type") {
-  CHECK(made_by("max becomes min", "x = fmaxf(a, max(b, fmax(c, d)));") ==
-        Texts{"x = fminf(a, max(b, fmax(c, d)));", "x = fmaxf(a, min(b, fmax(c, d)));",
-              "x = fmaxf(a, max(b, fmin(c, d)));"});
+  CHECK(made_by("max becomes min", "x = fmaxf(a, max(b, fmax(c, d)));") == Texts{"x = fminf(a, max(b, fmax(c, d)));",
+                                                                                 "x = fmaxf(a, min(b, fmax(c, d)));",
+                                                                                 "x = fmaxf(a, max(b, fmin(c, d)));"});
   CHECK(made_by("min becomes max", "x = fminf(a, b);") == Texts{"x = fmaxf(a, b);"});
   CHECK(made_by("max becomes min", "x = row_max(a);").empty());
 }

@@ -160,6 +160,34 @@ TEST_CASE("objectives tighten the task's limits") {
   CHECK_THAT(complaint(R"("a b": {})"), ContainsSubstring("'a b' is not a name"));
 }
 
+TEST_CASE("an objective's limits may follow the emulation of limits.json, and it may have had another name") {
+  const std::string limits = "\"limits\": { \"relative_l2\": 0.01, \"cosine\": 0.99 },";
+  const auto with = [&](const std::string& emulation) {
+    SourceTree tree = edited(scale_task(), "scale/task.json", limits,
+                             limits + R"( "objectives": {"faithful": {"limits": {"emulation": {)" + emulation +
+                                 R"(}}}, "fast": {"formerly": "latency"}},)");
+    tree["scale/limits.json"] = "{}";
+    return tree;
+  };
+  const Task task = load_task(with(R"("relative_l2": {"times": 1.1, "plus": 0.001}, "row_l2": {"times": 2})"), "scale");
+  const Limits& faithful = task.objective("faithful").limits;
+  CHECK(faithful.follow_emulation());
+  CHECK(faithful.emulated_l2.of(0.02) == 1.1 * 0.02 + 0.001);
+  CHECK(faithful.emulated_row.of(0.02) == 0.04);
+  CHECK(task.objective("latency").name == "fast");
+  CHECK_FALSE(task.objective("fast").limits.follow_emulation());
+
+  const auto complaint = [](const SourceTree& tree) { return complaint_of([&] { load_task(tree, "scale"); }); };
+  const std::string place = "scale/task.json: objectives.faithful.limits.emulation";
+  CHECK(complaint(with(R"("relative_l2": {"times": 0.9})")) ==
+        place + ".relative_l2.times: must be at least 1: the emulation itself must pass");
+  CHECK(complaint(with(R"("row_l2": {"times": 1, "plus": -1})")) == place + ".row_l2.plus: must not be negative");
+  CHECK_THAT(complaint(with(R"("cosine": {"times": 1})")), ContainsSubstring(place + ": unknown key 'cosine'"));
+  SourceTree without = with(R"("relative_l2": {"times": 1.1})");
+  without.erase("scale/limits.json");
+  CHECK(complaint(without) == place + ": scale/limits.json with an emulation is missing (docs/trust.md)");
+}
+
 TEST_CASE("a task without a limit of the relative error is refused") {
   const std::string limits = "\"limits\": { \"relative_l2\": 0.01, \"cosine\": 0.99 },";
   const auto complaint = [&](const std::string& others) {

@@ -212,6 +212,46 @@ TEST_CASE("each matrix has one peaked row, and in every second matrix it is the 
   }
 }
 
+TEST_CASE("the first row of each matrix is an attention sink") {
+  const std::vector<float> values = drawn(Distribution::first_row, 8), usual = drawn(Distribution::normal, 1);
+  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(values[i] == usual[i] * (i % 5000 < 50 ? 8.0F : 1.0F));
+}
+
+TEST_CASE("rows scaled log-normally keep their directions") {
+  const std::vector<float> values = drawn(Distribution::log_normal_rows, 1.5), usual = drawn(Distribution::normal, 1);
+  std::vector<float> octaves;
+  for (std::size_t row = 0; row < 2000; ++row) {
+    const float factor = values[row * 50] / usual[row * 50];
+    for (std::size_t i = row * 50; i < row * 50 + 50; ++i)
+      REQUIRE_THAT(double{values[i]}, WithinRel(double{usual[i]} * factor, 1e-5));
+    octaves.push_back(std::log2(factor));
+  }
+  CHECK_THAT(moments(octaves).mean, WithinAbs(0.0, 0.15));
+  CHECK_THAT(moments(octaves).deviation, WithinRel(1.5, 0.06));
+}
+
+TEST_CASE("each matrix has one column of large values, not always the same") {
+  const std::vector<float> values = drawn(Distribution::common_channel, 8), usual = drawn(Distribution::normal, 1);
+  std::set<std::size_t> columns;
+  for (std::size_t matrix = 0; matrix < 20; ++matrix) {
+    std::set<std::size_t> raised;
+    for (std::size_t i = matrix * 5000; i < (matrix + 1) * 5000; ++i) {
+      if (values[i] != usual[i]) raised.insert(i % 50);
+      REQUIRE(values[i] == usual[i] + (values[i] != usual[i] ? 8.0F : 0.0F));
+    }
+    REQUIRE(raised.size() == 1);
+    columns.merge(raised);
+  }
+  CHECK(columns.size() > 5);
+}
+
+TEST_CASE("uniform values have one sign") {
+  const std::vector<float> values = drawn(Distribution::uniform, 2);
+  CHECK(std::ranges::all_of(values, [](float v) { return v > 0 && v < 2; }));
+  CHECK_THAT(moments(values).mean, WithinRel(1.0, 0.01));
+  CHECK_THAT(moments(values).deviation, WithinRel(1 / std::sqrt(3.0), 0.01));
+}
+
 TEST_CASE("quantised values are the codes nearest to value / scale, with the scale of their group") {
   const auto contents = generate_inputs(quantised(DType::e4m3, Distribution::normal, 4));
   const std::vector<float> scales = floats(contents[1]);

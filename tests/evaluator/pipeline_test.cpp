@@ -188,6 +188,36 @@ TEST_CASE("after a draw was set aside, seeds beyond the grid are checked") {
   CHECK_THAT(lucky.reason, ContainsSubstring("a seed beyond the grid's"));
 }
 
+TEST_CASE("a limit that follows the emulation holds on each draw, whether it is ill-conditioned or not") {
+  PipelineOptions options = toy_options();
+  options.task.regimes.resize(3);  // Sums of the flat one are a tenth as large: an offset gives ten times the error.
+  options.tree["toy/limits.json"] =
+      R"({"emulation": {"about": "sums are off", "edits": [{"find": "honest", "replace": "honest off=0.0001"}]}})";
+  Limits& limits = options.task.objectives.front().limits;
+  limits.emulated_l2 = {.times = 1.5, .plus = 0};
+  const Evaluation as_good = evaluation_of("honest off=0.00012", options);
+  INFO(as_good.reason);
+  CHECK(as_good.verdict == Verdict::valid);
+  CHECK(std::ranges::any_of(as_good.errors, [](const CaseError& error) { return error.regime == "flat"; }));
+  // Far below the task's own limit.
+  const Evaluation worse = evaluation_of("honest off=0.0002", options);
+  CHECK(worse.verdict == Verdict::wrong_answer);
+  CHECK_THAT(worse.reason, ContainsSubstring("the emulation errs by"));
+  limits.emulated_l2.plus = 0.001;
+  CHECK(evaluation_of("honest off=0.0002", options).verdict == Verdict::valid);
+}
+
+TEST_CASE("a row's limit that follows the emulation is held, too") {
+  PipelineOptions options = toy_options();
+  options.task.regimes.resize(1);
+  options.tree["toy/limits.json"] =
+      R"({"emulation": {"about": "near", "edits": [{"find": "honest", "replace": "near error=0.0002"}]}})";
+  Limits& limits = options.task.objectives.front().limits;
+  limits.emulated_l2 = {.times = 1.1, .plus = 0};
+  CHECK(evaluation_of("near error=0.0002", options).verdict == Verdict::valid);
+  CHECK(evaluation_of("near error=0.0003", options).verdict == Verdict::wrong_answer);
+}
+
 TEST_CASE("a time below the physical floor is a measurement error") {
   check_rejected("honest fast", Verdict::impossible_time, "cannot do it in less than");
 }
