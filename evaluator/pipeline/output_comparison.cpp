@@ -132,6 +132,7 @@ std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& op
     result.got = std::move(got.bytes);
     result.want = &want;
     result.elements = std::accumulate(dims.begin(), dims.end(), std::uint64_t{1}, std::multiplies());
+    result.rows = row > 0 ? result.elements / row : 0;
     compared.push_back(std::move(result));
   }
   return compared;

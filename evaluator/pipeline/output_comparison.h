@@ -24,6 +24,7 @@ struct ComparedOutput {
   std::vector<std::byte> got = {};
   const ExpectedOutput* want = nullptr;
   std::uint64_t elements = 0;
+  std::uint64_t rows = 0;  ///< Elements over the size of the last dim.
 };
 
 /// Elements of the last dim of an output: a row. `output` counts those that are there under the options.

@@ -19,6 +19,7 @@
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/output_comparison.h"
+#include "evaluator/pipeline/pooled_draws.h"
 #include "evaluator/pipeline/wrong_answer.h"
 
 namespace evo {
@@ -120,7 +121,7 @@ class Trial {
       if (ran.failure) return at(one, std::move(*ran.failure));
       const OutputCheck check = check_outputs(one, *setup_.oracles.get(order[done]), ran.reply.outputs);
       if (check.failure) return check.failure;
-      if (check.closeness > kClose) close_.push_back({order[done], check.closeness});
+      if (check.closeness > kClose) close_.push_back({order[done], check.closeness, check.further_draws});
       if (ran.reply.unrepeatable) return at(one, std::move(*ran.reply.unrepeatable));
     }
     return std::nullopt;
@@ -155,13 +156,16 @@ class Trial {
       if (confirmed.size() >= kConfirmedCases && close.closeness <= 1) break;
       if (std::ranges::find(confirmed, key) != confirmed.end()) continue;
       confirmed.push_back(key);
-      const int seeds = more_seeds(protocol::output_bytes(plan_of(one)));
+      const int seeds =
+          close.further_draws > 0 ? close.further_draws : more_seeds(protocol::output_bytes(plan_of(one)));
       for (const Case& more : more_cases(setup_.options.task, setup_.options.target, one, setup_.options.salt, seeds)) {
         if ((failure = confirm(more))) break;
       }
       if (failure) break;
     }
-    return failure;
+    if (failure) return failure;
+    if (auto wrong = pooled_.why_wrong()) return Failure{Verdict::wrong_answer, std::move(*wrong)};
+    return std::nullopt;
   }
 
   std::optional<Failure> confirm(const Case& one) {
@@ -169,7 +173,7 @@ class Trial {
     auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
     if (ran.failure) return at(one, std::move(*ran.failure));
     const std::shared_ptr<const Expected> expected = setup_.extra.get(one);
-    auto failure = check_outputs(one, *expected, ran.reply.outputs).failure;
+    auto failure = check_outputs(one, *expected, ran.reply.outputs, true).failure;
     if (failure) failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
     return failure;
   }
@@ -275,12 +279,15 @@ class Trial {
 
   struct OutputCheck {
     std::optional<Failure> failure;
-    /// Of the output that is closest to a limit. Above 1 without a failure: the case is ill-conditioned and set aside.
+    /// Of the output that is closest to a limit. Above 1 without a failure: the case is ill-conditioned and set aside,
+    /// or further draws are to tell.
     double closeness = 0;
+    int further_draws = 0;  ///< That many, where they are to tell.
   };
 
-  /// Compares every output of one case with its oracle.
-  OutputCheck check_outputs(const Case& one, const Expected& expected, std::span<const std::byte> outputs) {
+  /// Compares every output of one case with its oracle. `further`: a draw beyond the grid's.
+  OutputCheck check_outputs(const Case& one, const Expected& expected, std::span<const std::byte> outputs,
+                            bool further = false) {
     const Plan& plan = plan_of(one);
     if (outputs.size() != protocol::output_bytes(plan)) {
       return {Failure{Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size"}};
@@ -301,11 +308,16 @@ class Trial {
       const Difference& difference = output.difference;
       const auto wrong = why_wrong(difference, output.limits);
       check.closeness = std::max(check.closeness, closeness(difference, output.limits));
-      if (wrong && ill_conditioned(one, expected, difference, output.limits)) continue;
+      const bool open = wrong && PooledDraws::leave_open(difference, output.limits, output.rows, further);
+      if (output.limits.follow_emulation())
+        pooled_.add(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, output.name), difference,
+                    output.limits, open ? *wrong + yardstick(output.limits, honest[i]) : "");
+      if (open) check.further_draws = std::max(check.further_draws, PooledDraws::further_draws(output.rows));
+      if (wrong && !open && ill_conditioned(one, expected, difference, output.limits)) continue;
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, output.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
-      if (wrong) {
+      if (wrong && !open) {
         return {Failure{Verdict::wrong_answer, fmt::format("{}: {}: {}{}{}", name_of_case(one), output.name, *wrong,
                                                            yardstick(output.limits, honest[i]), look_of(one, output))}};
       }
@@ -453,8 +465,10 @@ class Trial {
   struct Close {
     std::size_t number = 0;
     double closeness = 0;
+    int further_draws = 0;  ///< 0: as many as for any other.
   };
   std::vector<Close> close_;
+  PooledDraws pooled_;
   bool lost_without_blame_ = false;
   bool retry_ = false;
 };

@@ -1,0 +1,72 @@
+#include "evaluator/pipeline/pooled_draws.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace evo {
+namespace {
+
+/// Errors of rows differ by factors, and those of a matrix are not independent: the error of n rows scatters by
+/// up to about 4 / sqrt(n) of itself.
+constexpr double kScatter = 4;
+/// The worst of the rows scatters so much, whatever their number.
+constexpr double kWorstRowAllowance = 2;
+constexpr double kFarOff = 4;
+/// Standard errors of the mean.
+constexpr double kSignificant = 2;
+/// Of the means, over so many rows together.
+constexpr std::uint64_t kPooledRows = 2048;
+constexpr int kFewestDraws = 2, kMostDraws = 16;
+
+}  // namespace
+
+bool PooledDraws::leave_open(const Difference& difference, const Limits& limits, std::uint64_t rows, bool further) {
+  if (!limits.follow_emulation() || difference.not_finite > 0) return false;
+  const double deviations = 2.5 * kScatter / std::sqrt(static_cast<double>(std::max<std::uint64_t>(rows, 1)));
+  const double allowance = further ? kFarOff : 1 + std::min(deviations, 2.0);
+  Limits wider = limits;
+  if (limits.emulated_l2.times > 0) wider.relative_l2 *= allowance;
+  if (limits.emulated_row.times > 0) wider.row_l2 *= further ? kFarOff : kWorstRowAllowance;
+  return !evo::why_wrong(difference, wider);
+}
+
+int PooledDraws::further_draws(std::uint64_t rows) {
+  return static_cast<int>(
+      std::clamp<std::uint64_t>(kPooledRows / std::max<std::uint64_t>(rows, 1), kFewestDraws, kMostDraws));
+}
+
+void PooledDraws::add(const std::string& pool, const Difference& difference, const Limits& limits,
+                      const std::string& open) {
+  Pool& into = pools_[pool];
+  into.l2.add(difference.relative_l2, limits.relative_l2);
+  into.row.add(difference.row_l2, limits.row_l2);
+  if (into.open.empty()) into.open = open;
+}
+
+std::optional<std::string> PooledDraws::why_wrong() const {
+  for (const auto& [name, pool] : pools_) {
+    if (pool.open.empty() || !(pool.l2.exceeds() || pool.row.exceeds())) continue;
+    return fmt::format("{}: {} (mean of {} draws: {:.4g}, limit {:.4g}; of their worst rows {:.4g}, limit {:.4g})",
+                       name, pool.open, pool.l2.draws, pool.l2.mean_error(), pool.l2.mean_limit(),
+                       pool.row.mean_error(), pool.row.mean_limit());
+  }
+  return std::nullopt;
+}
+
+void PooledDraws::Excess::add(double error, double limit) {
+  ++draws;
+  errors += error;
+  limits += limit;
+  squares += (error - limit) * (error - limit);
+}
+
+bool PooledDraws::Excess::exceeds() const {
+  const double mean = mean_error() - mean_limit();
+  if (draws < 2) return mean > 0;
+  const double variance = std::max(0.0, squares / draws - mean * mean) * draws / (draws - 1);
+  return mean > kSignificant * std::sqrt(variance / draws);
+}
+
+}  // namespace evo

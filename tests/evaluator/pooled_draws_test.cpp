@@ -1,0 +1,80 @@
+#include "evaluator/pipeline/pooled_draws.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace evo;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Limits limits_of(double relative_l2, double row_l2) {
+  Limits limits;
+  limits.relative_l2 = relative_l2;
+  limits.row_l2 = row_l2;
+  limits.emulated_l2 = limits.emulated_row = {.times = 1.1, .plus = 0};
+  return limits;
+}
+
+Difference error_of(double relative_l2, double row_l2) {
+  Difference difference;
+  difference.want_rms = 1;
+  difference.cosine = 1;
+  difference.relative_l2 = relative_l2;
+  difference.row_l2 = row_l2;
+  return difference;
+}
+
+}  // namespace
+
+TEST_CASE("a draw of few rows is left open where its error is a little above the emulation's limit") {
+  const Limits limits = limits_of(0.02, 0.05);
+  CHECK(PooledDraws::leave_open(error_of(0.024, 0.03), limits, 258, false));
+  CHECK_FALSE(PooledDraws::leave_open(error_of(0.024, 0.03), limits, 100'000, false));
+  CHECK_FALSE(PooledDraws::leave_open(error_of(0.06, 0.03), limits, 258, false));
+  CHECK(PooledDraws::leave_open(error_of(0.015, 0.09), limits, 100'000, false));  // the worst of many rows
+  CHECK_FALSE(PooledDraws::leave_open(error_of(0.015, 0.11), limits, 258, false));
+  CHECK(PooledDraws::leave_open(error_of(0.06, 0.15), limits, 258, true));
+  CHECK_FALSE(PooledDraws::leave_open(error_of(0.09, 0.03), limits, 258, true));
+
+  Limits fixed = limits;
+  fixed.emulated_l2 = fixed.emulated_row = {};
+  CHECK_FALSE(PooledDraws::leave_open(error_of(0.0201, 0.03), fixed, 258, false));
+  Difference broken = error_of(0.021, 0.03);
+  broken.not_finite = 1;
+  CHECK_FALSE(PooledDraws::leave_open(broken, limits, 258, false));
+  CHECK(PooledDraws::further_draws(4) > PooledDraws::further_draws(400));
+  CHECK(PooledDraws::further_draws(1'000'000) >= 2);
+}
+
+TEST_CASE("draws together are wrong when their mean error is above the mean limit by more than chance") {
+  const Limits limits = limits_of(0.02, 0.05);
+  const auto verdict = [&](std::initializer_list<double> errors) {
+    PooledDraws draws;
+    for (const double error : errors)
+      draws.add("shape s, regime r: o", error_of(error, 0.03), limits, error > 0.02 ? "error too large" : "");
+    return draws.why_wrong();
+  };
+  CHECK_FALSE(verdict({0.019, 0.018, 0.02}));
+  CHECK_FALSE(verdict({0.024, 0.017, 0.018, 0.019, 0.021, 0.016}));
+  CHECK_FALSE(verdict({0.028, 0.015, 0.016, 0.03, 0.014, 0.022}));  // The mean is above, and scatters as much.
+  const auto wrong = verdict({0.024, 0.022, 0.023, 0.0225, 0.0235, 0.022});
+  REQUIRE(wrong);
+  CHECK_THAT(*wrong, ContainsSubstring("shape s, regime r: o: error too large (mean of 6 draws: 0.02283, limit 0.02"));
+  CHECK(verdict({0.021}));
+}
+
+TEST_CASE("rows and pools count for themselves") {
+  const Limits limits = limits_of(0.02, 0.05);
+  PooledDraws draws;
+  for (int i = 0; i < 4; ++i) {
+    draws.add("a", error_of(0.01, 0.04), limits, "");
+    draws.add("b", error_of(0.01, 0.06), limits, "a row");
+  }
+  const auto wrong = draws.why_wrong();
+  REQUIRE(wrong);
+  CHECK_THAT(*wrong, ContainsSubstring("b: a row"));
+  PooledDraws never_open;
+  never_open.add("c", error_of(0.03, 0.06), limits, "");
+  CHECK_FALSE(never_open.why_wrong());
+}
