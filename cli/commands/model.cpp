@@ -259,7 +259,7 @@ std::string fits_svg(const std::vector<Fit>& fits) {
         series.points.push_back({point.measured_us, point.modelled_us});
     }
   }
-  return scatter_svg(plots, "measured, us", "modelled, us");
+  return scatter_svg(plots, {.x_label = "measured, us", .y_label = "modelled, us"});
 }
 
 int compare_with_sweeps(const ModelRequest& request) {

@@ -17,7 +17,7 @@ struct MutantOutcome {
     killed,       ///< Validation rejected it.
     survived,     ///< It was accepted although it computes something else.
     equivalent,   ///< At every listed shape each of its outputs errs exactly as the kernel's that it was made from.
-    as_accurate,  ///< It rounds otherwise, and errs at most 1 % more than that kernel in any case: it is right.
+    as_accurate,  ///< It rounds otherwise, and errs at most a tenth more than that kernel in any case: it is right.
     stillborn,    ///< It does not compile, or compiles to the same program.
   };
   Kind kind = Kind::killed;

@@ -20,24 +20,21 @@ constexpr double kPlotRight = 14;
 constexpr double kPlotBottom = 46;
 constexpr std::array kSeriesColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0", "#d98324", "#5f6b73"};
 
-/// Maps values to pixels, with the same scale on both axes.
-class PlotScale {
+/// The values that an axis shows.
+class Range {
  public:
-  explicit PlotScale(const ScatterPlot& plot) {
-    for (const PointSeries& series : plot.series) {
-      for (const auto& point : series.points) {
-        low_ = std::min({low_, point.x, point.y});
-        high_ = std::max({high_, point.x, point.y});
-      }
-    }
-    low_ /= 1.1;
-    high_ *= 1.1;
+  void include(double value) {
+    low_ = std::min(low_, value / kMargin);
+    high_ = std::max(high_, value * kMargin);
+  }
+  void include(const Range& other) {
+    low_ = std::min(low_, other.low_);
+    high_ = std::max(high_, other.high_);
   }
 
-  double x(double value) const { return kPlotLeft + share(value) * (kSize - kPlotLeft - kPlotRight); }
-  double y(double value) const { return kSize - kPlotBottom - share(value) * (kSize - kPlotTop - kPlotBottom); }
   double low() const { return low_; }
   double high() const { return high_; }
+  double share(double value) const { return std::log(value / low_) / std::log(high_ / low_); }
 
   /// 1, 2 and 5 times the powers of ten.
   std::vector<double> ticks() const {
@@ -51,37 +48,68 @@ class PlotScale {
   }
 
  private:
-  double share(double value) const { return std::log(value / low_) / std::log(high_ / low_); }
+  static constexpr double kMargin = 1.1;
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = 0;
 };
 
-std::string axes(const PlotScale& scale, const std::string& x_label, const std::string& y_label) {
+/// Maps values to pixels.
+struct PlotScale {
+  Range across, up;
+
+  PlotScale(const ScatterPlot& plot, bool same_scale) {
+    for (const PointSeries& series : plot.series) {
+      for (const auto& point : series.points) {
+        across.include(point.x);
+        up.include(point.y);
+      }
+    }
+    if (!same_scale) return;
+    across.include(up);
+    up = across;
+  }
+
+  double x(double value) const { return kPlotLeft + across.share(value) * (kSize - kPlotLeft - kPlotRight); }
+  double y(double value) const { return kSize - kPlotBottom - up.share(value) * (kSize - kPlotTop - kPlotBottom); }
+};
+
+std::string axes_svg(const PlotScale& scale, const ScatterAxes& axes) {
   std::string svg;
   const auto out = std::back_inserter(svg);
-  for (const double tick : scale.ticks()) {
-    fmt::format_to(out, "<path d='M{:.1f} {}V{}M{} {:.1f}H{}' stroke='#ddd'/>", scale.x(tick), kPlotTop,
-                   kSize - kPlotBottom, kPlotLeft, scale.y(tick), kSize - kPlotRight);
+  for (const double tick : scale.across.ticks()) {
+    fmt::format_to(out, "<path d='M{:.1f} {}V{}' stroke='#ddd'/>", scale.x(tick), kPlotTop, kSize - kPlotBottom);
     fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{:g}</text>", scale.x(tick),
                    kSize - kPlotBottom + 15, tick);
+  }
+  for (const double tick : scale.up.ticks()) {
+    fmt::format_to(out, "<path d='M{} {:.1f}H{}' stroke='#ddd'/>", kPlotLeft, scale.y(tick), kSize - kPlotRight);
     fmt::format_to(out, "<text x='{}' y='{:.1f}' text-anchor='end'>{:g}</text>", kPlotLeft - 5, scale.y(tick) + 4,
                    tick);
   }
-  fmt::format_to(out, "<path d='M{:.1f} {:.1f}L{:.1f} {:.1f}' stroke='#888' stroke-dasharray='4 3'/>",
-                 scale.x(scale.low()), scale.y(scale.low()), scale.x(scale.high()), scale.y(scale.high()));
+  if (axes.same_scale) {
+    const double low = scale.across.low(), high = scale.across.high();
+    fmt::format_to(out, "<path d='M{:.1f} {:.1f}L{:.1f} {:.1f}' stroke='#888' stroke-dasharray='4 3'/>", scale.x(low),
+                   scale.y(low), scale.x(high), scale.y(high));
+  }
   const double middle_x = (kPlotLeft + kSize - kPlotRight) / 2, middle_y = (kPlotTop + kSize - kPlotBottom) / 2;
   fmt::format_to(out, "<text x='{:.1f}' y='{}' text-anchor='middle'>{}</text>", middle_x, kSize - 10,
-                 svg_text(x_label));
+                 svg_text(axes.x_label));
   fmt::format_to(out, "<text transform='translate(14,{:.1f}) rotate(-90)' text-anchor='middle'>{}</text>", middle_y,
-                 svg_text(y_label));
+                 svg_text(axes.y_label));
   return svg;
 }
 
-std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& names, const std::string& x_label,
-                     const std::string& y_label) {
-  const PlotScale scale(plot);
+std::string line_svg(const PointSeries& series, const PlotScale& scale, const char* colour) {
+  std::string path;
+  for (const auto& point : series.points)
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L', scale.x(point.x), scale.y(point.y));
+  return fmt::format("<path fill='none' stroke='{}' d='{}'/>", colour, path);
+}
+
+std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& names, const ScatterAxes& axes) {
+  const PlotScale scale(plot, axes.same_scale);
   std::string svg = fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kPlotLeft, svg_text(plot.title));
-  svg += axes(scale, x_label, y_label);
+  svg += axes_svg(scale, axes);
   double legend_y = kPlotTop + 12;
   for (const PointSeries& series : plot.series) {
     const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
@@ -94,6 +122,7 @@ std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& na
       fmt::format_to(std::back_inserter(svg), "M{:.1f} {:.1f}h0", scale.x(point.x), scale.y(point.y));
     fmt::format_to(std::back_inserter(svg), "'/><text x='{}' y='{}' fill='{}'>{}</text>", kPlotLeft + 8, legend_y,
                    colour, svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
+    if (series.joined) svg += line_svg(series, scale, colour);
     legend_y += 15;
   }
   return svg;
@@ -101,7 +130,7 @@ std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& na
 
 }  // namespace
 
-std::string scatter_svg(const std::vector<ScatterPlot>& plots, const std::string& x_label, const std::string& y_label) {
+std::string scatter_svg(const std::vector<ScatterPlot>& plots, const ScatterAxes& axes) {
   std::vector<std::string> names;
   for (const ScatterPlot& plot : plots) {
     for (const PointSeries& series : plot.series) {
@@ -115,7 +144,7 @@ std::string scatter_svg(const std::vector<ScatterPlot>& plots, const std::string
       kSize * static_cast<double>(plots.size()), kSize);
   for (std::size_t i = 0; i < plots.size(); ++i)
     svg += fmt::format("<g transform='translate({},0)'>{}</g>\n", kSize * static_cast<double>(i),
-                       plot_svg(plots[i], names, x_label, y_label));
+                       plot_svg(plots[i], names, axes));
   return svg + "</svg>\n";
 }
 

@@ -14,6 +14,7 @@ struct PointSeries {
     double y = 0;
   };
   std::vector<Point> points;  ///< Positive.
+  bool joined = false;        ///< By a line, in order.
 };
 
 struct ScatterPlot {
@@ -21,8 +22,13 @@ struct ScatterPlot {
   std::vector<PointSeries> series;
 };
 
-/// An SVG document of plots side by side, each with the same logarithmic scale on both axes and the line
-/// where they are equal. A series' name has the same colour in all plots.
-std::string scatter_svg(const std::vector<ScatterPlot>& plots, const std::string& x_label, const std::string& y_label);
+/// The two axes of every plot, both logarithmic.
+struct ScatterAxes {
+  std::string x_label, y_label;
+  bool same_scale = true;  ///< And the line where they are equal; else each axis has a scale of its own.
+};
+
+/// An SVG document of plots side by side. A series' name has the same colour in all plots.
+std::string scatter_svg(const std::vector<ScatterPlot>& plots, const ScatterAxes& axes);
 
 }  // namespace evo::cli

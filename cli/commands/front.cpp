@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/report/pareto_front.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/elite_table.h"
+#include "cli/subject/json.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/files.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/text/scatter_svg.h"
+#include "cli/text/table.h"
+
+namespace evo::cli {
+namespace {
+
+struct FrontRequest {
+  FrontFilter filter;
+  std::string svg;
+  std::string database = kDefaultDatabase;
+  bool json = false;
+};
+
+std::string front_text(const Front& front, const Terminal& terminal) {
+  using Align = Table::Align;
+  Table table({{fmt::format("{} us", timing_word(front.modelled)), Align::right},
+               {"error", Align::right},
+               {"id", Align::right},
+               {"objective"},
+               {"genome or rival"}});
+  std::vector<FrontPoint> shown = front.rivals;
+  for (const FrontPoint& point : front.candidates)
+    if (point.on_front) shown.push_back(point);
+  std::ranges::stable_sort(shown, {}, &FrontPoint::latency_us);
+  for (const FrontPoint& point : shown)
+    table.add({microseconds(point.latency_us), error_figure(point.error),
+               point.candidate ? std::to_string(point.candidate) : "-", point.objective,
+               point.candidate ? to_text(point.genome) : point.name});
+  return fmt::format("{} on {}, {}\n{}{} candidates are no faster and no more accurate than one of these\n",
+                     styled(terminal, Style::bold, front.shape), front.device, front.options, table.text(terminal, 2),
+                     std::ranges::count(front.candidates, false, &FrontPoint::on_front));
+}
+
+nlohmann::ordered_json point_json(const FrontPoint& point) {
+  nlohmann::ordered_json json = {{"latency_us", point.latency_us}, {"error", point.error}};
+  if (!point.candidate) {
+    json["name"] = point.name;
+    return json;
+  }
+  json["candidate"] = point.candidate;
+  json["objective"] = point.objective;
+  json["genome"] = nlohmann::ordered_json::parse(to_json(point.genome));
+  json["on_front"] = point.on_front;
+  return json;
+}
+
+std::string front_document(const std::vector<Front>& fronts, const FrontFilter& filter) {
+  nlohmann::ordered_json json = json_document("front");
+  json["task"] = filter.task;
+  json["regime"] = filter.regime;
+  json["fronts"] = nlohmann::ordered_json::array();
+  for (const Front& front : fronts) {
+    nlohmann::ordered_json one = {{"shape", front.shape},
+                                  {"device", front.device},
+                                  {"options", front.options},
+                                  {"timing", timing_word(front.modelled)}};
+    one["candidates"] = one["rivals"] = nlohmann::ordered_json::array();
+    for (const FrontPoint& point : front.candidates) one["candidates"].push_back(point_json(point));
+    for (const FrontPoint& point : front.rivals) one["rivals"].push_back(point_json(point));
+    json["fronts"].push_back(std::move(one));
+  }
+  return json_text(json);
+}
+
+ScatterPlot plot_of(const Front& front) {
+  PointSeries best{.name = "evo, the front", .note = "", .points = {}, .joined = true};
+  std::map<std::string, PointSeries> others, rivals;
+  for (const FrontPoint& point : front.candidates) {
+    if (point.on_front) best.points.push_back({point.error, point.latency_us});
+    PointSeries& series = others[point.objective];
+    series.name = "evo, " + point.objective;
+    if (!point.on_front) series.points.push_back({point.error, point.latency_us});
+  }
+  for (const FrontPoint& rival : front.rivals) {
+    rivals[rival.name].name = rival.name;
+    rivals[rival.name].points.push_back({rival.error, rival.latency_us});
+  }
+  ScatterPlot plot{.title = fmt::format("{}, {}", front.shape, front.device), .series = {best}};
+  for (const auto* group : {&others, &rivals})
+    for (const auto& [name, series] : *group)
+      if (!series.points.empty()) plot.series.push_back(series);
+  return plot;
+}
+
+int front(const FrontRequest& request) {
+  const Store store = Store::open(request.database, Store::Mode::read);
+  const std::vector<Front> fronts = pareto_fronts(store, request.filter);
+  if (!request.svg.empty()) {
+    std::vector<ScatterPlot> plots;
+    for (const Front& one : fronts) plots.push_back(plot_of(one));
+    write_file(request.svg, scatter_svg(plots, {.x_label = "relative L2 error, regime " + request.filter.regime,
+                                                .y_label = "latency, us",
+                                                .same_scale = false}));
+  }
+  if (request.json) {
+    fmt::print("{}", front_document(fronts, request.filter));
+    return kDone;
+  }
+  for (const Front& one : fronts) fmt::print("{}\n", front_text(one, terminal_of(stdout)));
+  return kDone;
+}
+
+}  // namespace
+
+void add_front(CLI::App& app, Invocation& invocation) {
+  auto request = std::make_shared<FrontRequest>();
+  CLI::App* command = app.add_subcommand(
+      "front", "The fastest kernel at each accuracy, over all objectives, beside rivals; as a table or a picture");
+  command->add_option("--task", request->filter.task, "The task")->type_name("TASK")->required();
+  command->add_option("--device", request->filter.device, "Only results of this device")->type_name("DEVICE");
+  command->add_option("--shape", request->filter.shape, "Only runs that timed this shape, by its name in evo elites")
+      ->type_name("SHAPE");
+  command->add_option("--regime", request->filter.regime, "The draws whose errors count")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      ->add_option("--rivals", request->filter.rivals,
+                   R"(JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})")
+      ->type_name("FILE");
+  command->add_option("--svg", request->svg, "Draw latency over error to this file, too")->type_name("FILE");
+  add_database_option(*command, request->database);
+  add_json_flag(*command, request->json);
+  command->callback([request, &invocation] { invocation.action = [request] { return front(*request); }; });
+}
+
+}  // namespace evo::cli

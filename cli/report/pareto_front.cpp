@@ -1,0 +1,130 @@
+#include "cli/report/pareto_front.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+#include "engine/base/error.h"
+#include "engine/device/device_kind.h"
+
+namespace evo::cli {
+namespace {
+
+bool is_named(const DeviceRecord& device, const std::string& name) {
+  return name.empty() || device.id == name || device.name == name;
+}
+
+std::string options_of(const Target& target) {
+  std::string text;
+  for (const auto& [name, value] : target.options)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, expr::to_string(value));
+  return text;
+}
+
+/// The mean over the draws of a shape and regime. Null where the candidate has none.
+std::optional<double> error_at(const Evaluation& evaluation, const std::string& shape, const std::string& regime) {
+  double sum = 0;
+  int draws = 0;
+  for (const CaseError& error : evaluation.errors) {
+    if (error.shape != shape || error.regime != regime) continue;
+    sum += error.relative_l2;
+    ++draws;
+  }
+  return draws > 0 ? std::optional(sum / draws) : std::nullopt;
+}
+
+std::vector<std::pair<std::string, FrontPoint>> read_rivals(const std::vector<std::string>& files) {
+  std::vector<std::pair<std::string, FrontPoint>> rivals;  // with their shapes
+  for (const std::string& file : files) {
+    std::ifstream stream(file);
+    if (!stream) throw usage_error(fmt::format("cannot read {}", file));
+    std::string line;
+    for (int number = 1; std::getline(stream, line); ++number) {
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      const auto json = nlohmann::json::parse(line, nullptr, false);
+      const auto text = [&](const char* key) {
+        return json.is_object() && json.contains(key) && json[key].is_string();
+      };
+      const auto positive = [&](const char* key) {
+        return json.is_object() && json.contains(key) && json[key].is_number() && json[key].get<double>() > 0;
+      };
+      if (!text("name") || !text("shape") || !positive("us") || !positive("error")) {
+        throw usage_error(fmt::format(
+            R"({}:{}: expected a rival like {{"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035}})",
+            file, number));
+      }
+      FrontPoint rival{.name = json["name"].get<std::string>()};
+      rival.latency_us = json["us"].get<double>();
+      rival.error = json["error"].get<double>();
+      rivals.emplace_back(json["shape"].get<std::string>(), std::move(rival));
+    }
+  }
+  return rivals;
+}
+
+bool faster(const FrontPoint& a, const FrontPoint& b) {
+  return std::tie(a.latency_us, a.error, a.candidate, a.name) < std::tie(b.latency_us, b.error, b.candidate, b.name);
+}
+
+/// Marks those that no other beats in both, and puts them first.
+void find_front(std::vector<FrontPoint>& points) {
+  std::ranges::sort(points, faster);
+  double least_error = std::numeric_limits<double>::infinity();
+  for (FrontPoint& point : points) {
+    point.on_front = point.error < least_error;
+    least_error = std::min(least_error, point.error);
+  }
+  std::ranges::stable_partition(points, &FrontPoint::on_front);
+}
+
+}  // namespace
+
+std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter) {
+  std::map<std::tuple<std::string, std::string, std::string>, Front> fronts;  // by device, shape and options
+  for (const RunRow& run : store.runs()) {
+    const Target& target = run.info.target;
+    if (run.info.task != filter.task || target.timed.size() != 1 || !is_named(run.info.device, filter.device)) continue;
+    const std::string& shape = target.timed.front().name;
+    if (!filter.shape.empty() && shape != filter.shape) continue;
+    Front& front = fronts[{device_key(run.info.device), shape, options_of(target)}];
+    front.device = run.info.device.name;
+    front.shape = shape;
+    front.options = options_of(target);
+    front.modelled = kind_named(run.info.device.kind).modelled;
+    for (const OutcomeRow& outcome : store.outcomes(run.id)) {
+      if (!outcome.latency_us) continue;
+      const auto candidate = store.candidate(outcome.candidate);
+      const auto error = candidate ? error_at(candidate->evaluation, shape, filter.regime) : std::nullopt;
+      if (!error) continue;
+      FrontPoint point{.candidate = outcome.candidate, .objective = target.objective, .genome = outcome.genome};
+      point.latency_us = *outcome.latency_us;
+      point.error = *error;
+      front.candidates.push_back(std::move(point));
+    }
+  }
+  const auto rivals = read_rivals(filter.rivals);
+  std::vector<Front> found;
+  for (auto& [key, front] : fronts) {
+    if (front.candidates.empty()) continue;
+    find_front(front.candidates);
+    for (const auto& [shape, rival] : rivals)
+      if (shape == front.shape) front.rivals.push_back(rival);
+    std::ranges::sort(front.rivals, faster);
+    found.push_back(std::move(front));
+  }
+  if (found.empty()) {
+    throw usage_error(fmt::format(
+        "no results of task {} that timed one shape{}{} with errors of regime {} in {}: evo run --task {} --shapes S "
+        "finds some",
+        filter.task, filter.shape.empty() ? "" : " " + filter.shape,
+        filter.device.empty() ? "" : " on " + filter.device, filter.regime, store.path().string(), filter.task));
+  }
+  return found;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// Which results are put side by side.
+struct FrontFilter {
+  std::string task;
+  std::string device = {};               ///< Its id or name; empty: all.
+  std::string shape = {};                ///< A timed shape's name; empty: all.
+  std::string regime = "normal";         ///< The draws whose errors count.
+  std::vector<std::string> rivals = {};  ///< Files of JSON lines.
+};
+
+/// A kernel, or a rival's: how long it takes and how much it errs.
+struct FrontPoint {
+  std::string name = {};      ///< A rival's; empty for a candidate.
+  CandidateId candidate = 0;  ///< 0 for a rival.
+  std::string objective = {};
+  Genome genome = {};
+  double latency_us = 0;
+  double error = 0;       ///< The mean relative L2 error over the draws of the regime at the shape.
+  bool on_front = false;  ///< None of the candidates is both faster and more accurate. Never for rivals.
+};
+
+/// The results at one shape on one device, whatever objective they were found for.
+struct Front {
+  std::string device;  ///< Its name.
+  std::string shape;
+  std::string options;
+  bool modelled = false;
+  std::vector<FrontPoint> candidates;  ///< Those on the front first, the fastest first.
+  std::vector<FrontPoint> rivals;      ///< The fastest first.
+};
+
+/// Of runs that timed one shape. A rival is a line {"name", "shape", "us", "error"} whose shape is the timed one's
+/// name. Throws usage_error when there are no such results, or when a file of rivals cannot be read.
+std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter);
+
+}  // namespace evo::cli
