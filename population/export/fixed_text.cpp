@@ -603,6 +603,7 @@ class Buffers {
     return buffer;
   }
   void* operator[](size_t index) const { return addresses_[index]; }
+  const std::vector<void*>& addresses() const { return addresses_; }
 
  private:
   std::vector<void*> addresses_;
@@ -724,7 +725,7 @@ inline void time_calls(const Buffers& buffers, void* workspace, const long long*
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  for (int i = 0; i < calls; ++i) check(call(buffers, workspace, p, stream), "@LAUNCHER@ in a graph");
+  for (int i = 0; i < calls; ++i) check(call(buffers.addresses(), workspace, p, stream), "@LAUNCHER@ in a graph");
   cudaGraph_t graph;
   check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
   cudaGraphExec_t executable;
@@ -763,6 +764,85 @@ inline void time_calls(const Buffers& buffers, void* workspace, const long long*
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
 }
+
+// A buffer between two strips that nothing may write to.
+class Guarded {
+ public:
+  Guarded(Buffers& buffers, size_t bytes) : bytes_(bytes), begin_(static_cast<unsigned char*>(buffers.add(bytes + 2 * kStrip))) {}
+  void* address() const { return begin_ + kStrip; }
+  bool untouched() const {
+    Bytes strips(2 * kStrip);
+    check(cudaMemcpy(strips.data(), begin_, kStrip, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    check(cudaMemcpy(strips.data() + kStrip, begin_ + kStrip + bytes_, kStrip, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return std::all_of(strips.begin(), strips.end(), [](unsigned char byte) { return byte == 0xff; });
+  }
+
+ private:
+  static constexpr size_t kStrip = 4096;
+  size_t bytes_;
+  unsigned char* begin_;
+};
+
+// What the launcher must refuse, with cudaErrorInvalidValue and without any other effect: sizes that are not positive or
+// not supported, and addresses that are null or not aligned.
+class Refusals {
+ public:
+  Refusals(const std::vector<Tensor>& tensors, const Buffers& buffers, void* workspace, const long long* p)
+      : addresses_(buffers.addresses()), workspace_(workspace), p_(p, p + @RANK@) {
+    const size_t needed = workspace_bytes(p);
+    for (size_t k = 0; k < @RANK@; ++k) {
+      for (const long long size : {0LL, -1LL, p[k] - 1, p[k] + 1, 2 * p[k], 2147483647LL}) refuses_size(k, size);
+    }
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      refuses_address(tensors[i].name, addresses_[i], nullptr);
+      refuses_address(tensors[i].name, addresses_[i], static_cast<char*>(addresses_[i]) + 16);
+    }
+    if (needed > 0) {
+      refuses_address("workspace", workspace_, nullptr);
+      refuses_address("workspace", workspace_, static_cast<char*>(workspace_) + 16);
+    }
+    const cudaError_t ended = cudaDeviceSynchronize(), last = cudaGetLastError();
+    if (ended != cudaSuccess || last != cudaSuccess) note(std::string("a call that left an error: ") + cudaGetErrorString(ended != cudaSuccess ? ended : last));
+  }
+
+  bool right() const {
+    std::printf("  refusals     %d calls that must be refused: %s\n", calls_, wrong_.empty() ? "right" : ("WRONG, accepted " + wrong_).c_str());
+    return wrong_.empty();
+  }
+
+ private:
+  void refuses_size(size_t k, long long size) {
+    const long long kept = p_[k];
+    p_[k] = size;
+    if (size < 1 || !supported(p_.data())) {
+      refuses(parameter_names[k] + "=" + std::to_string(size));
+      if (workspace_bytes(p_.data()) != 0) note("a workspace for " + parameter_names[k] + "=" + std::to_string(size));
+    }
+    p_[k] = kept;
+  }
+
+  void refuses_address(const std::string& name, void*& place, void* address) {
+    void* const kept = place;
+    place = address;
+    refuses(name + (address == nullptr ? " = null" : " 16 bytes further"));
+    place = kept;
+  }
+
+  void refuses(const std::string& what) {
+    ++calls_;
+    if (call(addresses_, workspace_, p_.data(), nullptr) != cudaErrorInvalidValue) note(what);
+  }
+
+  void note(const std::string& accepted) {
+    if (wrong_.empty()) wrong_ = accepted;
+  }
+
+  std::vector<void*> addresses_;
+  void* workspace_;
+  std::vector<long long> p_;
+  int calls_ = 0;
+  std::string wrong_;
+};
 
 // "1,8,512,64" or "B=1,S=77"; what is not named keeps its value.
 inline bool parse(const char* text, long long* p) {
@@ -806,10 +886,13 @@ inline int run(const long long* p, bool timed) {
     if (tensors[i].output) wanted[i] = download(oracle[i], tensors[i], tensors[i].wanted);
   }
 
-  void* workspace = buffers.add(workspace_bytes(p));
-@RESTORE@  check(call(buffers, workspace, p, nullptr), "@LAUNCHER@");
+  const Guarded guarded(buffers, workspace_bytes(p));
+  void* const workspace = guarded.address();
+@RESTORE@  check(call(buffers.addresses(), workspace, p, nullptr), "@LAUNCHER@");
   check(cudaDeviceSynchronize(), "@LAUNCHER@");
   if (!right(tensors, buffers, @EQUAL_ARGUMENT@wanted, "first call")) return 1;
+  if (!guarded.untouched()) return std::printf("  workspace    WRONG (written beyond its %zu bytes)\n", workspace_bytes(p)), 1;
+  if (!Refusals(tensors, buffers, workspace, p).right()) return 1;
   if (!timed) return 0;
   time_calls(buffers, workspace, p);
 @CALL_AGAIN@  return right(tensors, buffers, @EQUAL_ARGUMENT@wanted, "after timing") ? 0 : 1;

@@ -95,7 +95,7 @@ class MainWriter {
         {"@ORACLE_INOUT@", only(inout, "  restore_wanted(tensors, oracle, elements);\n")},
         {"@RESTORE@", only(inout, "  restore(tensors, buffers, elements);\n")},
         {"@CALL_AGAIN@", only(inout, fmt::format("  restore(tensors, buffers, elements);\n"
-                                                 "  check(call(buffers, workspace, p, nullptr), \"{0}\");\n"
+                                                 "  check(call(buffers.addresses(), workspace, p, nullptr), \"{0}\");\n"
                                                  "  check(cudaDeviceSynchronize(), \"{0}\");\n",
                                                  launcher()))},
         {"@CLAIMANT@", c_literal(modelled + provenance.device.name)},
@@ -428,7 +428,7 @@ class MainWriter {
       code += "  return 0;\n";
     }
     code +=
-        "}\n\ninline cudaError_t call(const Buffers& buffers, [[maybe_unused]] void* workspace, const long "
+        "}\n\ninline cudaError_t call(const std::vector<void*>& buffers, [[maybe_unused]] void* workspace, const long "
         "long* p, cudaStream_t stream) {\n";
     code += parameters();
     code += fmt::format("  return {}({}, {}, {}stream);\n}}\n", launcher(), fmt::join(arguments, ", "),

@@ -58,6 +58,8 @@ TEST_CASE("the exported program accepts a right kernel and launches what the pla
   CHECK(lines_with(large, "launch") == launch_lines(plan(parse_shape(request.task, "101,128")), "N128"));
   CHECK_THAT(large, !ContainsSubstring("claimed"));
 
+  CHECK_THAT(first, ContainsSubstring("  refusals     15 calls that must be refused: right\n"));
+
   CHECK(program.run("1,64").exit_code == 0);
   for (const std::string bad : {"3,65", "0,64", "x", "1,2,3", "Q=1", "R=1 2", "-1,64", "99999999999,64"}) {
     const CommandResult refused = program.run(bad);
@@ -255,6 +257,28 @@ std::string probe_of(const std::string& body) {
 }
 
 }  // namespace
+
+TEST_CASE("the exported program rejects a launcher that accepts what it must refuse") {
+  const std::string right = export_cuda(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("right"), 90));
+  const auto said = [&](const std::string& what, const std::string& with, std::string text) {
+    replace(text, what, with);
+    const CommandResult result = ToyProgram(text).run("check");
+    CHECK(result.exit_code == 1);
+    return lines_with(result.output, "  refusals") + lines_with(result.output, "  workspace");
+  };
+  CHECK_THAT(said("y})) return cudaErrorInvalidValue", "y})) return cudaSuccess", right),
+             ContainsSubstring("WRONG, accepted x = null"));
+  CHECK_THAT(said("{workspace})) return cudaErrorInvalidValue", "{workspace})) return cudaSuccess", right),
+             ContainsSubstring("WRONG, accepted workspace = null"));
+  CHECK_THAT(said("for (int n = 0; n < ROW_LENGTH; ++n) sums[row]",
+                  "sums[row + 128] = 1; for (int n = 0; n < ROW_LENGTH; ++n) sums[row]", right),
+             ContainsSubstring("workspace    WRONG (written beyond its 512 bytes)"));
+  CHECK_THAT(said("(R < 1 || N < 1) return cudaErrorInvalidValue", "(R < 1 || N < 1) return cudaSuccess", right),
+             ContainsSubstring("WRONG, accepted R=0"));
+  CHECK_THAT(said("({M, N, LD})) return cudaErrorInvalidValue", "({M, N, LD})) return cudaSuccess",
+                  export_cuda(forms_request(toy_tree()))),
+             ContainsSubstring("WRONG, accepted N=23"));
+}
 
 TEST_CASE("the exported program gives kernels scalars, structs, codes and strides as the task has them") {
   const ToyProgram program(export_cuda(forms_request(toy_tree())));

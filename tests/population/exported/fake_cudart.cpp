@@ -216,6 +216,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::strcpy(properties->name, "Fake GPU");
   return cudaSuccess;
 }
+cudaError_t cudaGetLastError() {
+  return cudaSuccess;
+}
 cudaError_t cudaDeviceSynchronize() {
   return cudaSuccess;
 }
