@@ -238,6 +238,13 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests, const st
   return readable_dispatch(requests, kernels, measured) + code_of(kernels, measured) + provenance;
 }
 
+std::string launcher_check(const std::vector<ExportRequest>& requests, const std::string& launcher) {
+  for (const ExportRequest& request : requests) require_exportable(request);
+  const std::vector<Specialised> kernels = specialised_of(requests, {launcher, "check"}, Naming::numbered);
+  return "#include <cuda_runtime.h>\n#include <cstddef>\n\n" + launcher_declarations(kernels) + "\n#define EVO_MAIN\n" +
+         main_code(kernels, {});
+}
+
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep) {
   Provenance& provenance = request.provenance;
   const auto gone = [&](const std::string& shape) { return std::find(keep.begin(), keep.end(), shape) == keep.end(); };

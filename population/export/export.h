@@ -24,6 +24,11 @@ std::string export_cuda(const ExportRequest& request, const std::string& launche
 /// export_cuda.
 std::string export_dispatch(const std::vector<ExportRequest>& requests, const std::string& launcher = {});
 
+/// A program for nvcc that checks the launcher of an exported file, which is compiled beside it without EVO_MAIN: the
+/// main of export_cuda, but with the reference and the limits of these requests, whatever the file says. One request
+/// for each kernel of the file.
+std::string launcher_check(const std::vector<ExportRequest>& requests, const std::string& launcher);
+
 /// The request for those of its timed shapes that `keep` names alone: programs of other specialisations go,
 /// the objective and its latency become those of the shapes that stay. Throws usage_error when none does.
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep);

@@ -524,6 +524,12 @@ class LauncherWriter {
     return (choosing_ ? kernel_number() : "") + (workspace_ ? workspace_bytes() : "") + launcher();
   }
 
+  std::string declarations() const {
+    const std::string bytes =
+        fmt::format("size_t {}_workspace_bytes({});\n", name(), fmt::join(signature_.sizes, ", "));
+    return (workspace_ ? bytes : "") + head(");");
+  }
+
  private:
   const std::string& name() const { return specialisations_.front().names.launcher; }
 
@@ -618,14 +624,18 @@ class LauncherWriter {
            size_function(bytes, "0");
   }
 
-  /// Checks, then the launch function of one kernel.
-  std::string launcher() const {
-    std::string code = "\n" + doc();
+  /// The launcher up to its body.
+  std::string head(std::string_view tail) const {
     std::vector<std::string> parameters = signature_.tensors;
     parameters.insert(parameters.end(), signature_.sizes.begin(), signature_.sizes.end());
     if (workspace_) parameters.emplace_back("void* workspace");
     parameters.emplace_back("cudaStream_t stream");
-    code += wrapped(fmt::format("cudaError_t {}(", name()), parameters, ") {");
+    return wrapped(fmt::format("cudaError_t {}(", name()), parameters, tail);
+  }
+
+  /// Checks, then the launch function of one kernel.
+  std::string launcher() const {
+    std::string code = "\n" + doc() + head(") {");
     code += fmt::format("  if ({}) return cudaErrorInvalidValue;\n", signature_.not_positive);
     code += fmt::format("  if (!{}({{{}}})) return cudaErrorInvalidValue;\n", host("aligned"),
                         fmt::join(signature_.arguments, ", "));
@@ -667,6 +677,10 @@ std::string host_code(const std::vector<Specialised>& specialisations, const std
   if (!measured.empty()) code += choice_code(specialisations, measured);
   return code + fmt::format("\n}}  // namespace {}\n\n#pragma GCC visibility pop\n", host) +
          LauncherWriter(specialisations, !measured.empty()).write();
+}
+
+std::string launcher_declarations(const std::vector<Specialised>& specialisations) {
+  return LauncherWriter(specialisations, false).declarations();
 }
 
 }  // namespace evo

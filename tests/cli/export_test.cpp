@@ -62,7 +62,14 @@ TEST_CASE("the exported launcher has the name that is asked for") {
   CHECK(holds(text, "cudaError_t my_toy("));
   CHECK_FALSE(holds(text, "evo_toy"));
   CHECK(holds(bench.evo({"export", "--dispatch", "--name", "my_toys"}).out, "int my_toys_kernel("));
-  CHECK(bench.evo({"verify", "best.cu", "--device", "vgpu"}).code == 0);
+  const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
+  CHECK(verified.code == 0);
+  CHECK(holds(verified.out, "launcher my_toy: not checked: vgpu:"));
+  CHECK(holds(verified.out, " is no GPU\n"));
+  const auto launcher = bench.json({"verify", "best.cu", "--device", "vgpu", "--kernels-only"})["launcher"];
+  CHECK(launcher["right"].is_null());
+  CHECK(launcher["why"] == "--kernels-only");
+  CHECK(bench.json({"verify", best_of(bench)})["launcher"].is_null());
   check_refused(bench.evo({"export", "--name", "2nd"}), 2, {"'2nd' cannot be the launcher's name", "as my_toy"});
   check_refused(bench.evo({"export", "--name", "a", "--format", "csv"}), 2, {"--name", "--format"});
 }
